@@ -1,0 +1,151 @@
+/**
+ * Gives the jobs that one group has room for their runners. In this order, so that runners that are starting already are
+ * kept and nothing is started twice:
+ *
+ *  1. a job keeps its own living runner;
+ *  2. chain: job A was taken by the runner made for job B, so A's runner is without work and serves B;
+ *  3. free living runners that are left go to the youngest jobs (Gitea gives them the oldest, and those jobs' starting
+ *     runners then follow by the chain);
+ *  4. the rest get new names.
+ */
+import type { ServedBy } from './decisions.ts';
+import type { Group } from './evidence.ts';
+import { runnerName } from './names.ts';
+import { byReadiness, type Roster, type Runner } from './roster.ts';
+import { backOffMs, type Ends, missedRunners, withinCapSinceMs } from './waiting-time.ts';
+import type { SeenJob } from './world.ts';
+
+/** Ordinals tried when the one of a failed runner is looked for. By then the back-off has long been at its longest. */
+const ORDINALS_SEARCHED = 32;
+
+/** A job and its runner. */
+export interface Assignment {
+  readonly seen: SeenJob;
+  readonly runner: string;
+  readonly by: ServedBy;
+}
+
+/** What `assignRunners` needs to know of one group. */
+export interface GroupState {
+  readonly instance: string;
+  readonly group: Group;
+  readonly roster: Roster;
+  readonly ends: Ends;
+  /** Cap less busy and finishing runners, never below 0; 0 when suspended. */
+  readonly room: number;
+  readonly nowMs: number;
+}
+
+/** The living runner made for this job, when there is one: the registered one first. */
+export function ownRunner(roster: Roster, { job }: SeenJob): Runner | undefined {
+  return roster.madeFor(job).find((runner) => runner.state === 'free');
+}
+
+/** A job's last runner failed before it took any job; the next one waits until `untilMs`. */
+export interface BackOff {
+  readonly runner: string;
+  readonly untilMs: number;
+}
+
+/** The back-off that is in force for a new runner of this job, if any. */
+export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined {
+  const failed = state.roster.madeFor(seen.job).filter(({ state: now, job }) => now === 'failed' && !job);
+  if (failed.length === 0) return undefined;
+  const byName = new Map(failed.map((runner) => [runner.name, runner]));
+  for (let ordinal = ORDINALS_SEARCHED; ordinal >= 0; ordinal -= 1) {
+    const runner = byName.get(runnerName(state.instance, state.group, seen.job, ordinal));
+    if (!runner) continue;
+    const endMs = runner.live?.finishedAtMs ?? runner.live?.createdAtMs ?? 0;
+    const untilMs = endMs + backOffMs(ordinal, state.group.spawnTimeoutMs);
+    return untilMs > state.nowMs ? { runner: runner.name, untilMs } : undefined;
+  }
+  return undefined;
+}
+
+/**
+ * One runner for each of `selected` (jobs of this group, oldest first, at most `room`), and free runners that are left for
+ * `backingOff` (jobs that may not have a new one now) as far as there is room.
+ */
+export function assignRunners(
+  state: GroupState,
+  selected: readonly SeenJob[],
+  backingOff: readonly SeenJob[],
+): readonly Assignment[] {
+  const taken = new Set<string>();
+  const assigned = new Map<SeenJob, Assignment>();
+  const assign = (seen: SeenJob, runner: string, by: ServedBy): void => {
+    taken.add(runner);
+    assigned.set(seen, { seen, runner, by });
+  };
+
+  for (const seen of selected) {
+    const own = ownRunner(state.roster, seen);
+    if (own) assign(seen, own.name, 'own-runner');
+  }
+  selected.forEach((seen, rank) => {
+    if (assigned.has(seen)) return;
+    const next = followChain(state, seen, rank, taken);
+    if (next !== undefined) assign(seen, next, 'chain');
+  });
+
+  const free = freeRunners(state.roster, taken);
+  const withoutOne = selected.filter((seen) => !assigned.has(seen)).reverse();
+  const mayShare = backingOff.slice(0, Math.max(0, state.room - selected.length));
+  for (const seen of [...withoutOne, ...mayShare]) {
+    const runner = free.shift();
+    if (runner) assign(seen, runner.name, 'free-runner');
+  }
+
+  selected.forEach((seen, rank) => {
+    if (!assigned.has(seen)) assign(seen, newName(state, seen, rank, taken), 'new-runner');
+  });
+  return [...selected, ...mayShare].flatMap((seen) => assigned.get(seen) ?? []);
+}
+
+/** Free runners that nobody has yet. */
+function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
+  return [...roster.runners.values()]
+    .filter((runner) => runner.state === 'free' && !taken.has(runner.name))
+    .sort(byReadiness);
+}
+
+/**
+ * Whose runner is without work because a runner made for this job took that one's job? Goes from runner to the job it ran to
+ * the runners made for that job, until one is alive. Without Kubernetes as a witness a runner that nothing was seen of is
+ * taken for starting: at worst it is started now, under another job's name.
+ */
+function followChain(state: GroupState, seen: SeenJob, rank: number, taken: ReadonlySet<string>): string | undefined {
+  const mayBeStarting = !state.roster.sighted && missed(state, seen, rank) === 0;
+  const ways = state.roster.madeFor(seen.job).flatMap(({ job }) => job ?? []);
+  const visited = new Set([seen.job.id]);
+  for (let job = ways.shift(); job; job = ways.shift()) {
+    if (visited.has(job.id)) continue;
+    visited.add(job.id);
+    const made = state.roster.madeFor(job);
+    const alive = made.find((runner) => runner.state === 'free' && !taken.has(runner.name));
+    if (alive) return alive.name;
+    if (mayBeStarting && made.every((runner) => runner.state === 'offline')) {
+      const name = runnerName(state.instance, state.group, job, 0);
+      if (!taken.has(name)) return name;
+    }
+    ways.push(...made.flatMap((runner) => runner.job ?? []));
+  }
+  return undefined;
+}
+
+/** The lowest ordinal whose name nothing speaks against, and one more for each runner that should have come and has not. */
+function newName(state: GroupState, seen: SeenJob, rank: number, taken: ReadonlySet<string>): string {
+  // Where Kubernetes shows this group's Jobs, it also shows those that did not come: nothing is to be counted.
+  let toSkip = state.roster.sighted ? 0 : missed(state, seen, rank);
+  for (let ordinal = 0; ; ordinal += 1) {
+    const name = runnerName(state.instance, state.group, seen.job, ordinal);
+    const known = state.roster.runners.get(name)?.state ?? 'offline';
+    if (known !== 'offline' || taken.has(name)) continue;
+    if (toSkip === 0) return name;
+    toSkip -= 1;
+  }
+}
+
+function missed({ group, ends, room, nowMs }: GroupState, seen: SeenJob, rank: number): number {
+  return missedRunners(withinCapSinceMs(seen, room - rank, ends), nowMs, group.spawnTimeoutMs);
+}

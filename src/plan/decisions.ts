@@ -1,0 +1,113 @@
+/**
+ * What the planner answers: one decision for every job and every runner of ours that was seen, each with one reason.
+ * `generate` renders `runners` with `emit`, `explain` prints all of it. Text is made at the edge, never here.
+ */
+import type { Job } from './evidence.ts';
+
+/** Names a RunnerGroup. */
+export interface GroupKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Why a job has the runner it has. */
+export type ServedBy =
+  /** The runner made for this job lives. */
+  | 'own-runner'
+  /** This job's runner took another job; that job's runner serves this one. */
+  | 'chain'
+  /** A free runner without a job of its own. */
+  | 'free-runner'
+  /** A runner is asked for; it may be starting already, which Gitea alone cannot tell. */
+  | 'new-runner';
+
+/** Why a job has no runner. */
+export type HeldBecause =
+  | 'blocked'
+  | 'no-labels'
+  | 'labels-not-covered'
+  | 'suspended'
+  | 'cap'
+  /** Its last runner failed; the next one is tried later. */
+  | 'backing-off';
+
+export type JobDecision =
+  | { readonly job: Job; readonly origin: string; readonly verdict: 'done' }
+  | {
+      readonly job: Job;
+      readonly origin: string;
+      readonly verdict: 'running';
+      /** Absent: claimed by a runner that is not ours. */
+      readonly group?: GroupKey;
+    }
+  | {
+      readonly job: Job;
+      readonly origin: string;
+      readonly verdict: 'served';
+      readonly by: ServedBy;
+      readonly group: GroupKey;
+      readonly runner: string;
+    }
+  | {
+      readonly job: Job;
+      readonly origin: string;
+      readonly verdict: 'held';
+      readonly because: HeldBecause;
+      /** The group it waits for; absent when none covers it. */
+      readonly group?: GroupKey;
+      /** For `labels-not-covered`: the labels that the nearest group lacks. */
+      readonly missing?: readonly string[];
+      /** For `backing-off`: when the next runner may be tried. */
+      readonly untilMs?: number;
+    };
+
+/** Why a runner's Job is in the output. */
+export type KeptBecause =
+  | 'busy'
+  /** Gitea shows its row online and busy but lists no job: it cleans up after a cancel. */
+  | 'finishing'
+  | ServedBy
+  /** Its Job failed; the object stays, without a slot, until the back-off has passed (docs/adr/0002). */
+  | 'back-off-record';
+
+/** Why a runner's Job is not in the output. */
+export type DroppedBecause =
+  | 'used-up'
+  | 'failed'
+  | 'never-came'
+  | 'disabled'
+  | 'suspended'
+  | 'surplus'
+  | 'deleting'
+  | 'offline';
+
+export type RunnerDecision =
+  | {
+      readonly emit: true;
+      readonly runner: string;
+      readonly group: GroupKey;
+      readonly because: KeptBecause;
+      /** Pinned: from the next sync on nothing prunes it. */
+      readonly pinned: boolean;
+      /** The job it runs or is wanted for; absent for a runner that is finishing and for a record. */
+      readonly job?: Job;
+    }
+  | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };
+
+/** Counts of one group, for `explain`, the status line and metrics. */
+export interface GroupSummary {
+  readonly group: GroupKey;
+  readonly cap: number;
+  readonly busy: number;
+  /** Runners in the output that are not busy, records not counted. */
+  readonly waiting: number;
+  /** Ready jobs that wait for this group (its cap, suspension or back-off). */
+  readonly held: number;
+}
+
+/** Frozen result of one pass. Every list is sorted: groups by namespace and name, jobs by age, runners by group and name. */
+export interface Plan {
+  readonly groups: readonly GroupSummary[];
+  readonly jobs: readonly JobDecision[];
+  readonly runners: readonly RunnerDecision[];
+}

@@ -1,0 +1,110 @@
+/**
+ * What the planner may know: plain data, gathered by `src/gitea` and `src/kubernetes`, judged by nobody before it comes here.
+ * Only presence is evidence: a Job or runner that is not listed proves nothing.
+ */
+
+/**
+ * State of a Gitea job in the planner's words (Gitea: `models/actions/status.go`, shown by `ToActionsStatus`).
+ * - `queued`: ready; the next fitting runner takes it.
+ * - `blocked`: waits for `needs`, concurrency or approval (API word `waiting` and every word we do not know).
+ * - `in_progress`: a runner has claimed it.
+ * - `completed`: success, failure, cancelled or skipped.
+ */
+export type JobStatus = 'queued' | 'blocked' | 'in_progress' | 'completed';
+
+/** One Gitea Actions job, as one look saw it. */
+export interface Job {
+  /** Database id, unique on one Gitea. Safe integer. */
+  readonly id: number;
+  /**
+   * Counts the stays of this id in the queue, equal while queued and while running. Gitea 1.27+: `run_attempt`.
+   * Up to 1.26 `run_attempt` grows at the claim, so there it is `run_attempt - 1` for claimed jobs (never below 0).
+   */
+  readonly attempt: number;
+  readonly runId: number;
+  /** `owner/name`. */
+  readonly repository: string;
+  /** Display name; written by the workflow's author, so hostile. */
+  readonly name: string;
+  /** Page of the job for people (`html_url`); may be empty. */
+  readonly url: string;
+  /** `runs-on`; empty when Gitea says `[]` or `null`. */
+  readonly labels: readonly string[];
+  readonly status: JobStatus;
+  readonly createdAtMs: number;
+  readonly startedAtMs?: number;
+  readonly completedAtMs?: number;
+  /** Name of the runner that claimed it; gone after Gitea's nightly clean-up. */
+  readonly runner?: string;
+}
+
+/** A row of Gitea's runner list. */
+export interface RegisteredRunner {
+  readonly id: number;
+  readonly name: string;
+  /** Seen by Gitea within the last 60 s. */
+  readonly online: boolean;
+  /** A task or log report within the last 10 s; not the same as "has a task". */
+  readonly busy: boolean;
+  /** Gitea 1.26+; false before. */
+  readonly disabled: boolean;
+  readonly ephemeral: boolean;
+}
+
+/**
+ * Everything one look at one scope of one Gitea found. `jobs` is deduplicated by id (the later answer won): all queued and
+ * in_progress jobs, the newest completed ones, and blocked ones when they were asked for.
+ */
+export interface Look {
+  readonly jobs: readonly Job[];
+  readonly runners: readonly RegisteredRunner[];
+}
+
+/**
+ * - `starting`: its pod does not run yet. `running`: its runner container runs.
+ * - `complete`, `failed`: final. `deleting`: has a deletionTimestamp.
+ * - `unknown`: anything else; treated as running.
+ */
+export type LiveState = 'starting' | 'running' | 'complete' | 'failed' | 'deleting' | 'unknown';
+
+/** A Kubernetes Job of ours that exists right now. */
+export interface LiveJob {
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: LiveState;
+  readonly createdAtMs: number;
+  /** When it became complete or failed. */
+  readonly finishedAtMs?: number;
+}
+
+/** How wide a scope is: a job goes to the narrowest one first. */
+export type ScopeWidth = 'repo' | 'owner' | 'global';
+
+/** The part of a RunnerGroup that decides. */
+export interface Group {
+  readonly namespace: string;
+  readonly name: string;
+  /** Base URL of its Gitea, without a trailing slash. */
+  readonly origin: string;
+  /** Key of the look it reads. */
+  readonly look: string;
+  readonly scope: ScopeWidth;
+  /** Effective label names: own and default ones, without schema. */
+  readonly labels: readonly string[];
+  readonly maxActiveRunners: number;
+  readonly suspend: boolean;
+  readonly acceptUnlabelledJobs: boolean;
+  readonly spawnTimeoutMs: number;
+  /** Hash of the rendered pod template: another template makes other names for runners that have not registered yet. */
+  readonly templateHash: string;
+}
+
+/** Everything `plan` may look at. */
+export interface Evidence {
+  /** Tells two clusters on one Gitea apart (`GITEA_RUNNERS_INSTANCE`). */
+  readonly instance: string;
+  readonly looks: ReadonlyMap<string, Look>;
+  /** Jobs of ours seen in Kubernetes; empty when nobody looked. */
+  readonly liveJobs: readonly LiveJob[];
+  readonly nowMs: number;
+}

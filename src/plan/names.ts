@@ -1,0 +1,68 @@
+/**
+ * Runner names: the memory of a program that remembers nothing.
+ *
+ *     ci-4711-1-9c31e0aa
+ *     │  │    │ │   └─ runner: Gitea, job id, attempt, ordinal, pod template (4 hex digits)
+ *     │  │    │ └───── group: instance, namespace, RunnerGroup (4 hex digits), the same for all its runners
+ *     │  │    └─────── attempt: which stay of the job in the queue
+ *     │  └──────────── id of the Gitea job that the runner was made for
+ *     └─────────────── RunnerGroup, shortened with a hash when longer than 31 characters
+ *
+ * A name is at most 63 characters (it is also a Kubernetes label value) and the same for the same inputs, so emitting it
+ * twice asks for one Job. A runner is ours only when prefix, form and group hash all fit.
+ */
+import { createHash } from 'node:crypto';
+import type { Group } from './evidence.ts';
+
+/** 63 less 16 digits of id, 5 of attempt, 8 of hash and 3 dashes. */
+const PREFIX_LIMIT = 31;
+const NAME =
+  /^(?<prefix>[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)-(?<id>0|[1-9][0-9]{0,15})-(?<attempt>0|[1-9][0-9]{0,4})-(?<group>[0-9a-f]{4})(?<runner>[0-9a-f]{4})$/;
+
+/** The parts of a runner name. */
+export interface RunnerName {
+  readonly prefix: string;
+  readonly jobId: number;
+  readonly attempt: number;
+  readonly groupHash: string;
+  readonly runnerHash: string;
+}
+
+/** First `digits` hex digits of SHA-256 over the parts; a NUL between parts keeps `a`,`bc` and `ab`,`c` apart. */
+function hash(digits: number, ...parts: readonly (string | number)[]): string {
+  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, digits);
+}
+
+/** The RunnerGroup's name as it starts a runner's name: itself up to 31 characters, else 22 and a hash. */
+export function namePrefix(groupName: string): string {
+  if (groupName.length <= PREFIX_LIMIT) return groupName;
+  return `${groupName.slice(0, 22).replace(/-+$/, '')}-${hash(8, groupName)}`;
+}
+
+/** The four digits that tell this group's runners from every other group's. */
+export function groupHash(instance: string, group: Pick<Group, 'namespace' | 'name'>): string {
+  return hash(4, instance, group.namespace, group.name);
+}
+
+/**
+ * Name of the runner made for a job of this group.
+ * @param ordinal 0 for the first runner of this stay in the queue; the next one when a name is used up or never came.
+ */
+export function runnerName(
+  instance: string,
+  group: Pick<Group, 'namespace' | 'name' | 'origin' | 'templateHash'>,
+  job: { readonly id: number; readonly attempt: number },
+  ordinal: number,
+): string {
+  const own = hash(4, group.origin, job.id, job.attempt, ordinal, group.templateHash);
+  return `${namePrefix(group.name)}-${job.id}-${job.attempt}-${groupHash(instance, group)}${own}`;
+}
+
+/** Reads a name back; undefined when it has not our form. Does not say whose it is: compare prefix and group hash. */
+export function parseRunnerName(name: string): RunnerName | undefined {
+  if (name.length > 63) return undefined;
+  const parts = NAME.exec(name)?.groups;
+  if (!parts) return undefined;
+  const { prefix = '', id = '', attempt = '', group = '', runner = '' } = parts;
+  return { prefix, jobId: Number(id), attempt: Number(attempt), groupHash: group, runnerHash: runner };
+}

@@ -1,0 +1,53 @@
+/** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
+import type { Group, Job, ScopeWidth } from './evidence.ts';
+import { compareText, type SeenJob } from './world.ts';
+
+const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
+
+/** The groups that cover a job, first owner first; when there are none, why. */
+export type Owners =
+  | { readonly covered: true; readonly groups: readonly [Group, ...Group[]] }
+  | { readonly covered: false; readonly because: 'no-labels' }
+  | { readonly covered: false; readonly because: 'labels-not-covered'; readonly missing: readonly string[] };
+
+/** A function that finds the owners of a job. Jobs with the same labels, seen by the same looks, are worked out once. */
+export function ownersFinder(groups: readonly Group[]): (seen: SeenJob) => Owners {
+  const inOrder = [...groups].sort(byOwnership);
+  const labelSets = new Map(groups.map((group) => [group, new Set(group.labels)]));
+  const known = new Map<string, Owners>();
+  return ({ job, origin, looks }) => {
+    const key = JSON.stringify([origin, [...looks].sort(compareText), [...job.labels].sort(compareText)]);
+    let owners = known.get(key);
+    if (!owners) {
+      const candidates = inOrder.filter((group) => group.origin === origin && looks.has(group.look));
+      owners = findOwners(job, candidates, labelSets);
+      known.set(key, owners);
+    }
+    return owners;
+  };
+}
+
+/** Narrowest scope, then fewest labels, then name. */
+function byOwnership(a: Group, b: Group): number {
+  return (
+    WIDTH[a.scope] - WIDTH[b.scope] ||
+    a.labels.length - b.labels.length ||
+    compareText(a.name, b.name) ||
+    compareText(a.namespace, b.namespace)
+  );
+}
+
+function findOwners(
+  job: Job,
+  candidates: readonly Group[],
+  labelSets: ReadonlyMap<Group, ReadonlySet<string>>,
+): Owners {
+  // Gitea gives a job without labels to any runner, but on 1.27 it may be a reusable-workflow caller that no runner ever gets.
+  const willing = job.labels.length > 0 ? candidates : candidates.filter((group) => group.acceptUnlabelledJobs);
+  const lacks = willing.map((group) => job.labels.filter((label) => !labelSets.get(group)?.has(label)));
+  const [first, ...rest] = willing.filter((_, i) => lacks[i]?.length === 0);
+  if (first) return { covered: true, groups: [first, ...rest] };
+  if (job.labels.length === 0) return { covered: false, because: 'no-labels' };
+  const nearest = lacks.reduce((best, missing) => (missing.length < best.length ? missing : best), job.labels);
+  return { covered: false, because: 'labels-not-covered', missing: [...new Set(nearest)].sort(compareText) };
+}

@@ -1,0 +1,60 @@
+/** Joins the looks into one view per Gitea: every job once, in age order, and who sees it. */
+import type { Evidence, Group, Job, JobStatus, Look } from './evidence.ts';
+
+/** A job together with its Gitea and the looks that list it. */
+export interface SeenJob {
+  readonly job: Job;
+  readonly origin: string;
+  readonly looks: ReadonlySet<string>;
+}
+
+/** How far a job has come. Two looks are never taken in the same instant; the later state is the true one. */
+const PROGRESS: Readonly<Record<JobStatus, number>> = { blocked: 0, queued: 1, completed: 2, in_progress: 3 };
+
+/** The look of a group. Throws when it is missing: planning without it would drop the group's runners. */
+export function lookOf(group: Group, evidence: Evidence): Look {
+  const look = evidence.looks.get(group.look);
+  if (!look) throw new Error(`no look at Gitea for RunnerGroup ${group.namespace}/${group.name}`);
+  return look;
+}
+
+/**
+ * Every job of every look once, oldest first (`createdAtMs`, then id, then Gitea). When looks disagree the higher attempt wins,
+ * then the busier state: a job that any look shows in progress stays in progress, because dropping its runner kills it.
+ */
+export function seeJobs(groups: readonly Group[], evidence: Evidence): readonly SeenJob[] {
+  const seen = new Map<string, { job: Job; origin: string; looks: Set<string> }>();
+  const read = new Set<string>();
+  for (const group of groups) {
+    if (read.has(group.look)) continue;
+    read.add(group.look);
+    for (const job of lookOf(group, evidence).jobs) {
+      const key = `${group.origin} ${job.id}`;
+      const known = seen.get(key);
+      if (!known) {
+        seen.set(key, { job, origin: group.origin, looks: new Set([group.look]) });
+        continue;
+      }
+      known.looks.add(group.look);
+      if (isNewer(job, known.job)) known.job = job;
+    }
+  }
+  return [...seen.values()].sort(byAge);
+}
+
+function isNewer(a: Job, b: Job): boolean {
+  if (a.attempt !== b.attempt) return a.attempt > b.attempt;
+  if (a.status !== b.status) return PROGRESS[a.status] > PROGRESS[b.status];
+  // Same state, read twice: any fixed choice will do, so that the order of the looks does not matter.
+  return JSON.stringify(a) > JSON.stringify(b);
+}
+
+function byAge(a: SeenJob, b: SeenJob): number {
+  return a.job.createdAtMs - b.job.createdAtMs || a.job.id - b.job.id || compareText(a.origin, b.origin);
+}
+
+/** Order by UTF-16 code units: the same on every machine, unlike `localeCompare`. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,294 @@
+/** The laws as properties: any groups, any evidence, also evidence that contradicts itself. */
+import { describe, expect } from 'vitest';
+import type { Plan } from '../../src/plan/decisions.ts';
+import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/plan/evidence.ts';
+import { parseRunnerName, runnerName } from '../../src/plan/names.ts';
+import { plan } from '../../src/plan/plan.ts';
+import { fc, test } from './property.ts';
+import { emitted, INSTANCE, NOW, ORIGIN } from './scenario.ts';
+
+const LABELS = ['linux', 'gpu', 'arm'];
+const IDS = fc.integer({ min: 1, max: 8 });
+
+const anyGroup = fc.record({
+  scope: fc.constantFrom('repo', 'owner', 'global'),
+  labels: fc.subarray(LABELS, { minLength: 1 }),
+  maxActiveRunners: fc.nat(4),
+  suspend: fc.boolean(),
+  acceptUnlabelledJobs: fc.boolean(),
+  templateHash: fc.constantFrom('t1', 't2'),
+  look: fc.constantFrom('one', 'two'),
+});
+
+/** Some runner's name: of one of the groups, under the current or an older template, or a stranger's. */
+const anyRunner = fc.record({
+  group: fc.nat(2),
+  id: IDS,
+  ordinal: fc.nat(2),
+  old: fc.boolean(),
+  stranger: fc.boolean(),
+});
+
+const anyJob = fc.record({
+  id: IDS,
+  attempt: fc.nat(1),
+  labels: fc.subarray(LABELS),
+  status: fc.constantFrom('queued', 'queued', 'queued', 'blocked', 'in_progress', 'completed'),
+  ageSeconds: fc.nat(1_000),
+  runner: fc.option(anyRunner, { nil: undefined }),
+});
+
+const anyRow = fc.record({ runner: anyRunner, online: fc.boolean(), busy: fc.boolean(), disabled: fc.boolean() });
+const anyLive = fc.record({
+  runner: anyRunner,
+  state: fc.constantFrom('starting', 'running', 'complete', 'failed', 'deleting', 'unknown'),
+  ageSeconds: fc.nat(700),
+});
+const anyLook = fc.record({
+  jobs: fc.uniqueArray(anyJob, { selector: ({ id }) => id }),
+  rows: fc.array(anyRow, { maxLength: 6 }),
+});
+
+const anyScene = fc
+  .record({
+    groups: fc.array(anyGroup, { minLength: 1, maxLength: 3 }),
+    looks: fc.record({ one: anyLook, two: anyLook }),
+    live: fc.array(anyLive, { maxLength: 8 }),
+  })
+  .map(buildScene);
+
+interface Scene {
+  readonly groups: readonly Group[];
+  readonly evidence: Evidence;
+}
+
+type Of<T> = T extends fc.Arbitrary<infer V> ? V : never;
+
+function buildScene(raw: {
+  groups: Of<typeof anyGroup>[];
+  looks: { one: Of<typeof anyLook>; two: Of<typeof anyLook> };
+  live: Of<typeof anyLive>[];
+}): Scene {
+  const groups: Group[] = raw.groups.map((group, i) => ({
+    ...group,
+    namespace: 'runners',
+    name: `g${i}`,
+    origin: ORIGIN,
+    spawnTimeoutMs: 300_000,
+  }));
+  const nameOf = (runner: Of<typeof anyRunner>): string => {
+    const group = groups[runner.group % groups.length];
+    if (!group || runner.stranger) return `stranger-${runner.id}`;
+    const of = runner.old ? { ...group, templateHash: 'older' } : group;
+    return runnerName(INSTANCE, of, { id: runner.id, attempt: 1 }, runner.ordinal);
+  };
+  const lookOf = (look: Of<typeof anyLook>): Look => ({
+    jobs: look.jobs.map((raw): Job => {
+      const createdAtMs = NOW - raw.ageSeconds * 1_000;
+      return {
+        id: raw.id,
+        attempt: raw.attempt,
+        runId: raw.id % 3,
+        repository: 'acme/web',
+        name: `job ${raw.id}`,
+        url: '',
+        labels: raw.labels,
+        status: raw.status,
+        createdAtMs,
+        ...(raw.status === 'completed' && { completedAtMs: createdAtMs + 1_000 }),
+        ...(raw.runner &&
+          (raw.status === 'in_progress' || raw.status === 'completed') && { runner: nameOf(raw.runner) }),
+      };
+    }),
+    runners: look.rows.map(
+      ({ runner, ...flags }, i): RegisteredRunner => ({ id: i + 1, name: nameOf(runner), ephemeral: true, ...flags }),
+    ),
+  });
+  const liveJobs = new Map<string, LiveJob>();
+  for (const { runner, state, ageSeconds } of raw.live) {
+    const createdAtMs = NOW - ageSeconds * 1_000;
+    liveJobs.set(nameOf(runner), {
+      namespace: 'runners',
+      name: nameOf(runner),
+      state,
+      createdAtMs,
+      finishedAtMs: createdAtMs,
+    });
+  }
+  const looks = new Map([
+    ['one', lookOf(raw.looks.one)],
+    ['two', lookOf(raw.looks.two)],
+  ]);
+  return { groups, evidence: { instance: INSTANCE, looks, liveJobs: [...liveJobs.values()], nowMs: NOW } };
+}
+
+const planOf = ({ groups, evidence }: Scene): Plan => plan(groups, evidence);
+const ofGroup = (planned: Plan, group: Group) =>
+  emitted(planned).filter((decision) => decision.group.name === group.name);
+const looksOf = ({ groups, evidence }: Scene): readonly Look[] =>
+  [...new Set(groups.map(({ look }) => look))].flatMap((key) => evidence.looks.get(key) ?? []);
+
+describe('for any groups and any evidence', () => {
+  test(
+    'P1 every runner of ours with a job in progress is emitted, pinned, unless its Job is seen finished',
+    [anyScene],
+    (scene) => {
+      const out = new Map(emitted(planOf(scene)).map((decision) => [decision.runner, decision]));
+      const ended = new Set(
+        scene.evidence.liveJobs
+          .filter(({ state }) => state === 'complete' || state === 'failed')
+          .map(({ name }) => name),
+      );
+
+      for (const { job, verdict } of planOf(scene).jobs) {
+        if (verdict !== 'running' || !job.runner?.startsWith('g') || ended.has(job.runner)) continue;
+        if (out.has(job.runner) || scene.groups.some(({ name }) => job.runner?.startsWith(`${name}-`))) {
+          expect(out.get(job.runner)).toMatchObject({ pinned: true });
+        }
+      }
+    },
+  );
+
+  test(
+    'P2 one ready job has at most one runner, and no runner is wanted for anything but a ready job',
+    [anyScene],
+    (scene) => {
+      const planned = planOf(scene);
+      const wanted = emitted(planned).filter(({ because }) => because !== 'busy' && because !== 'finishing');
+      const served = planned.jobs.filter(({ verdict }) => verdict === 'served');
+
+      expect(wanted.map(({ job }) => job?.status)).toEqual(wanted.map(() => 'queued'));
+      expect(new Set(wanted.map(({ job }) => job?.id)).size).toBe(wanted.length);
+      expect(served).toHaveLength(wanted.length);
+    },
+  );
+
+  test('P3 no group emits more than its cap, unless that many are busy', [anyScene], (scene) => {
+    const planned = planOf(scene);
+
+    for (const group of scene.groups) {
+      const out = ofGroup(planned, group);
+      const busy = out.filter(({ because }) => because === 'busy' || because === 'finishing').length;
+      expect(out.length).toBeLessThanOrEqual(Math.max(busy, group.suspend ? 0 : group.maxActiveRunners));
+    }
+  });
+
+  test(
+    'P4 no name is wanted whose Job is finished or that has finished a job and has no online row',
+    [anyScene],
+    (scene) => {
+      const looks = looksOf(scene);
+      const online = new Set(
+        looks.flatMap(({ runners }) => runners.filter((row) => row.online).map(({ name }) => name)),
+      );
+      const ended = new Set(
+        scene.evidence.liveJobs
+          .filter(({ state }) => state === 'complete' || state === 'failed')
+          .map(({ name }) => name),
+      );
+
+      for (const decision of planOf(scene).jobs) {
+        if (decision.verdict === 'done' && decision.job.runner && !online.has(decision.job.runner))
+          ended.add(decision.job.runner);
+      }
+      for (const { runner, because } of emitted(planOf(scene))) {
+        if (because !== 'busy') expect(ended).not.toContain(runner);
+      }
+    },
+  );
+
+  test('P6 every wanted runner covers its job', [anyScene], (scene) => {
+    for (const { job, group, because } of emitted(planOf(scene))) {
+      if (because === 'busy' || because === 'finishing') continue;
+      const owner = scene.groups.find(({ name }) => name === group.name);
+      expect(owner?.labels).toEqual(expect.arrayContaining([...(job?.labels ?? [])]));
+      if (job?.labels.length === 0) expect(owner?.acceptUnlabelledJobs).toBe(true);
+    }
+  });
+
+  test(
+    'P7 a job goes past a group that covers it only when that group is full, suspended or backs off',
+    [anyScene],
+    (scene) => {
+      const planned = planOf(scene);
+      const width = { repo: 0, owner: 1, global: 2 };
+
+      for (const decision of planned.jobs) {
+        if (decision.verdict !== 'served' || decision.by === 'own-runner') continue;
+        const owner = scene.groups.find(({ name }) => name === decision.group.name);
+        if (!owner) throw new Error('served by nobody');
+        for (const group of scene.groups) {
+          const sees = scene.evidence.looks.get(group.look)?.jobs.some(({ id }) => id === decision.job.id);
+          const covers = decision.job.labels.every((label) => group.labels.includes(label));
+          const willing = decision.job.labels.length > 0 || group.acceptUnlabelledJobs;
+          if (!sees || !covers || !willing || width[group.scope] >= width[owner.scope]) continue;
+          const backsOff = planned.runners.some(
+            ({ group: of, because }) => of.name === group.name && because === 'failed',
+          );
+          const full = ofGroup(planned, group).length >= group.maxActiveRunners;
+          expect(group.suspend || full || backsOff).toBe(true);
+        }
+      }
+    },
+  );
+
+  test('P8 the order of groups, jobs, rows and Jobs does not matter', [anyScene, fc.nat()], (scene, seed) => {
+    const shuffled = <T>(list: readonly T[]): T[] => {
+      const sorted = list.map((item, i) => ({ item, key: (i * 7919 + seed * 104_729) % 1_009 }));
+      return sorted.sort((a, b) => a.key - b.key).map(({ item }) => item);
+    };
+    const looks = new Map(
+      shuffled([...scene.evidence.looks]).map(([key, { jobs, runners }]) => [
+        key,
+        { jobs: shuffled(jobs), runners: shuffled(runners) },
+      ]),
+    );
+    const evidence = { ...scene.evidence, looks, liveJobs: shuffled(scene.evidence.liveJobs) };
+
+    expect(plan(shuffled(scene.groups), evidence)).toEqual(planOf(scene));
+  });
+
+  test('P9 every ready job is served, or is held for a reason that is true', [anyScene], (scene) => {
+    const planned = planOf(scene);
+
+    for (const decision of planned.jobs) {
+      if (decision.job.status !== 'queued') continue;
+      if (decision.verdict === 'served') {
+        expect(emitted(planned).filter(({ runner }) => runner === decision.runner)).toHaveLength(1);
+        continue;
+      }
+      expect(decision.verdict).toBe('held');
+      if (decision.verdict !== 'held' || decision.because !== 'cap') continue;
+      const group = scene.groups.find(({ name }) => name === decision.group?.name);
+      expect(group && ofGroup(planned, group).length).toBeGreaterThanOrEqual(group?.maxActiveRunners ?? 1);
+    }
+  });
+
+  test(
+    'P10 a runner of ours whose row is online and busy is never dropped, unless its Job is seen finished',
+    [anyScene],
+    (scene) => {
+      const planned = planOf(scene);
+      const ended = new Set(
+        scene.evidence.liveJobs
+          .filter(({ state }) => state === 'complete' || state === 'failed')
+          .map(({ name }) => name),
+      );
+
+      for (const { name, online, busy } of looksOf(scene).flatMap(({ runners }) => runners)) {
+        if (!online || !busy || !parseRunnerName(name) || ended.has(name)) continue;
+        expect(emitted(planned).map(({ runner }) => runner)).toContain(name);
+      }
+    },
+  );
+
+  test('every job and every runner of ours gets exactly one decision', [anyScene], (scene) => {
+    const planned = planOf(scene);
+    const ids = new Set(looksOf(scene).flatMap(({ jobs }) => jobs.map(({ id }) => id)));
+    const names = planned.runners.map(({ runner }) => runner);
+
+    expect(planned.jobs.map(({ job }) => job.id).sort()).toEqual([...ids].sort());
+    expect(new Set(names).size).toBe(names.length);
+    for (const { name } of scene.evidence.liveJobs) if (parseRunnerName(name)) expect(names).toContain(name);
+  });
+});

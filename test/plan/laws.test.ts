@@ -1,0 +1,410 @@
+/** The laws P1-P10 (docs/spec.md), each by the scenes that made it necessary. Their properties: laws.property.test.ts. */
+import { describe, expect, it } from 'vitest';
+import type { Group } from '../../src/plan/evidence.ts';
+import {
+  done,
+  emitted,
+  emittedNames,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  planScene,
+  row,
+  running,
+  verdicts,
+} from './scenario.ts';
+
+const ci = group();
+
+describe('P1 a busy runner stays, pinned', () => {
+  it.each<[string, Partial<Group>]>([
+    ['the cap is lowered below it', { maxActiveRunners: 0 }],
+    ['the group is suspended', { suspend: true }],
+    ['the labels change', { labels: ['other'] }],
+    ['the pod template changes', { templateHash: 't2' }],
+  ])('when %s', (_, change) => {
+    const planned = planScene({ groups: [group(change)], jobs: [running(1, named(ci, 7))] });
+
+    expect(emitted(planned)).toMatchObject([{ runner: named(ci, 7), pinned: true, because: 'busy', job: { id: 1 } }]);
+  });
+
+  it('when its registration is gone and its Job is being deleted', () => {
+    const planned = planScene({ jobs: [running(1, named(ci, 1))], liveJobs: [live(named(ci, 1), 'deleting')] });
+
+    expect(emitted(planned)).toMatchObject([{ runner: named(ci, 1), pinned: true }]);
+  });
+
+  it('unless Kubernetes shows that its pod is lost: then its slot is free at once', () => {
+    const one = group({ maxActiveRunners: 1 });
+    const planned = planScene({
+      groups: [one],
+      jobs: [running(1, named(one, 1)), job(2)],
+      liveJobs: [live(named(one, 1), 'failed', { finishedAtMs: NOW })],
+    });
+
+    expect(emittedNames(planned)).toEqual([named(one, 2)]);
+  });
+});
+
+describe('P2 nothing is started twice', () => {
+  it('gives each ready job one runner under its own name', () => {
+    const planned = planScene({ jobs: [job(1), job(2)] });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1), named(ci, 2)]);
+  });
+
+  it('keeps the registered runner of a job', () => {
+    const planned = planScene({ jobs: [job(1)], runners: [row(named(ci, 1))] });
+
+    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+  });
+
+  it('lets a job whose runner took another job follow the chain to that job’s runner', () => {
+    const planned = planScene({ jobs: [running(1, named(ci, 2)), job(2)] });
+
+    expect(verdicts(planned)).toEqual({ 1: 'running', 2: `chain ${named(ci, 1)}` });
+  });
+
+  it('follows the chain over several jobs, also finished ones', () => {
+    const jobs = [done(1, named(ci, 2)), running(2, named(ci, 3)), job(3)];
+
+    expect(verdicts(planScene({ jobs }))[3]).toBe(`chain ${named(ci, 1)}`);
+  });
+
+  it('does not follow a chain to a runner that Kubernetes does not show, when it shows others', () => {
+    const jobs = [running(1, named(ci, 2)), job(2)];
+    const planned = planScene({ jobs, liveJobs: [live(named(ci, 2), 'running')] });
+
+    expect(verdicts(planned)[2]).toBe(`new-runner ${named(ci, 2, 1)}`);
+  });
+
+  it('gives a free runner whose job was cancelled to a job without one', () => {
+    const planned = planScene({ jobs: [job(2)], runners: [row(named(ci, 1))] });
+
+    expect(verdicts(planned)).toEqual({ 2: `free-runner ${named(ci, 1)}` });
+  });
+
+  it('gives a single free runner to the youngest job, so that the older one keeps the runner that is starting', () => {
+    const planned = planScene({ jobs: [job(2), job(3)], runners: [row(named(ci, 1))] });
+
+    expect(verdicts(planned)).toEqual({ 2: `new-runner ${named(ci, 2)}`, 3: `free-runner ${named(ci, 1)}` });
+  });
+
+  it('drops a free runner that no job needs', () => {
+    const planned = planScene({ runners: [row(named(ci, 1))] });
+
+    expect(planned.runners).toEqual([
+      { emit: false, runner: named(ci, 1), group: { namespace: 'runners', name: 'ci' }, because: 'surplus' },
+    ]);
+  });
+
+  it('replaces a starting runner, but not a registered one, when the pod template is corrected', () => {
+    const fixed = group({ templateHash: 't2' });
+
+    expect(emittedNames(planScene({ groups: [fixed], jobs: [job(1)] }))).toEqual([named(fixed, 1)]);
+    expect(emittedNames(planScene({ groups: [fixed], jobs: [job(1)], runners: [row(named(ci, 1))] }))).toEqual([
+      named(ci, 1),
+    ]);
+  });
+});
+
+describe('P3 the cap holds', () => {
+  const two = group({ maxActiveRunners: 2 });
+
+  it('serves the oldest jobs first and holds back the others', () => {
+    const planned = planScene({ groups: [two], jobs: [job(3), job(1), job(2)] });
+
+    expect(emittedNames(planned)).toEqual([named(two, 1), named(two, 2)]);
+    expect(verdicts(planned)[3]).toBe('cap');
+    expect(planned.groups).toMatchObject([{ cap: 2, busy: 0, waiting: 2, held: 1 }]);
+  });
+
+  it('counts busy runners, and lets more than the cap live only while they are busy', () => {
+    const jobs = [1, 2, 3].map((id) => running(id, named(two, id)));
+
+    expect(emittedNames(planScene({ groups: [two], jobs: [...jobs, job(4)] }))).toHaveLength(3);
+  });
+
+  it('sorts by creation, then id, not by the order of the answer', () => {
+    const one = group({ maxActiveRunners: 1 });
+    const jobs = [job(1, { createdAtMs: NOW }), job(2, { createdAtMs: NOW - 1 }), job(3, { createdAtMs: NOW })];
+
+    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 2)]);
+  });
+});
+
+describe('P4 a used-up name is not emitted again', () => {
+  it('takes the next ordinal when the runner of that name has finished a job', () => {
+    const planned = planScene({ jobs: [done(1, named(ci, 2)), job(2)], liveJobs: [live(named(ci, 2), 'complete')] });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 2, 1)]);
+  });
+
+  it('takes the next ordinal at once when the first runner failed, and the one after it only after a back-off', () => {
+    const failed = (ordinal: number) => live(named(ci, 1, ordinal), 'failed', { finishedAtMs: NOW - 1_000 });
+    const first = planScene({ jobs: [job(1)], liveJobs: [failed(0)] });
+    const second = planScene({ jobs: [job(1)], liveJobs: [failed(0), failed(1)] });
+    const later = planScene({ jobs: [job(1)], liveJobs: [failed(0), failed(1)], nowMs: NOW + 9_000 });
+
+    expect(emittedNames(first)).toEqual([named(ci, 1, 1)]);
+    expect(emittedNames(second)).toEqual([]);
+    expect(verdicts(second)).toEqual({ 1: 'backing-off' });
+    expect(second.runners.filter(({ emit }) => emit)).toMatchObject([
+      { runner: named(ci, 1, 1), because: 'back-off-record', pinned: false },
+    ]);
+    expect(emittedNames(later)).toEqual([named(ci, 1, 2)]);
+  });
+
+  it('gives the slot of a job that backs off to the next one, and a free runner to the job', () => {
+    const one = group({ maxActiveRunners: 1 });
+    const liveJobs = [live(named(one, 1, 1), 'failed', { finishedAtMs: NOW })];
+
+    expect(verdicts(planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs }))).toEqual({
+      1: 'backing-off',
+      2: `new-runner ${named(one, 2)}`,
+    });
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs, runners: [row(named(ci, 9))] }))).toEqual({
+      1: `free-runner ${named(ci, 9)}`,
+    });
+  });
+
+  it('takes a name that lives again, because Gitea shows its row online, for alive', () => {
+    const planned = planScene({ jobs: [done(1, named(ci, 1)), job(2)], runners: [row(named(ci, 1))] });
+
+    expect(verdicts(planned)[2]).toBe(`free-runner ${named(ci, 1)}`);
+  });
+});
+
+describe('P5 only ready jobs get runners', () => {
+  it.each([
+    ['blocked', job(1, { status: 'blocked' }), 'blocked'],
+    ['completed', done(1, 'someone-else'), 'done'],
+    ['in progress elsewhere', running(1, 'someone-else'), 'running'],
+    ['without labels', job(1, { labels: [] }), 'no-labels'],
+  ])('not a job that is %s', (_, it_, verdict) => {
+    const planned = planScene({ jobs: [it_] });
+
+    expect(emittedNames(planned)).toEqual([]);
+    expect(verdicts(planned)).toEqual({ 1: verdict });
+  });
+
+  it('a job without labels only where the group asks for it', () => {
+    const open = group({ acceptUnlabelledJobs: true });
+
+    expect(emittedNames(planScene({ groups: [open], jobs: [job(1, { labels: [] })] }))).toEqual([named(open, 1)]);
+  });
+});
+
+describe('P6 labels are compared exactly', () => {
+  const both = group({ labels: ['linux', 'gpu'] });
+
+  it.each([
+    [['linux'], true],
+    [['gpu', 'linux'], true],
+    [['Linux'], false],
+    [['linux '], false],
+    [['linux', 'arm'], false],
+    [['linux:host'], false],
+  ])('%j', (labels, covered) => {
+    expect(emittedNames(planScene({ groups: [both], jobs: [job(1, { labels })] }))).toHaveLength(covered ? 1 : 0);
+  });
+
+  it('names the labels that the nearest group lacks', () => {
+    const planned = planScene({
+      groups: [ci, group({ name: 'big', labels: ['linux', 'gpu'] })],
+      jobs: [job(1, { labels: ['linux', 'gpu', 'arm'] })],
+    });
+
+    expect(planned.jobs).toMatchObject([{ because: 'labels-not-covered', missing: ['arm'] }]);
+  });
+});
+
+describe('P7 a job that several groups cover has one owner', () => {
+  const repo = group({ name: 'z-repo', scope: 'repo', labels: ['linux', 'gpu', 'arm'], look: 'acme' });
+  const org = group({ name: 'y-org', labels: ['linux', 'gpu'] });
+  const small = group({ name: 'x-small' });
+  const same = group({ name: 'w-same' });
+  const global = group({ name: 'a-global', scope: 'global' });
+  const ownerAmong = (...groups: Group[]) =>
+    emitted(planScene({ groups, jobs: [job(1)] })).map(({ group: { name } }) => name);
+
+  it('narrowest scope, then fewest labels, then name', () => {
+    expect(ownerAmong(global, org, small, same, repo)).toEqual(['z-repo']);
+    expect(ownerAmong(global, org, small, same)).toEqual(['w-same']);
+    expect(ownerAmong(global, org, small)).toEqual(['x-small']);
+    expect(ownerAmong(global, org)).toEqual(['y-org']);
+  });
+
+  it('passes on to the next group with room when the owner is full or suspended', () => {
+    expect(ownerAmong(group({ maxActiveRunners: 0 }), global)).toEqual(['a-global']);
+    expect(ownerAmong(group({ suspend: true }), global)).toEqual(['a-global']);
+  });
+
+  it('stays with the group that already has a living runner for it', () => {
+    const planned = planScene({ groups: [ci, global], jobs: [job(1)], runners: [row(named(global, 1))] });
+
+    expect(emittedNames(planned)).toEqual([named(global, 1)]);
+  });
+
+  it('is not shared with a group of another Gitea that has a job of the same id', () => {
+    const other = group({ name: 'other', origin: 'https://two.example.com', look: 'two' });
+    const planned = planScene({
+      groups: [ci, other],
+      looks: { acme: { jobs: [job(1)], runners: [] }, two: { jobs: [job(1)], runners: [] } },
+    });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1), named(other, 1)]);
+  });
+
+  it('is served only by groups whose look lists it', () => {
+    const narrow = group({ name: 'narrow', scope: 'repo', look: 'repo' });
+    const planned = planScene({
+      groups: [narrow, ci],
+      looks: { acme: { jobs: [job(1)], runners: [] }, repo: { jobs: [], runners: [] } },
+    });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1)]);
+  });
+});
+
+describe('P8 time alone changes nothing but at a spawn timeout', () => {
+  it('takes the next name when a runner has not come for a spawn timeout, and again after each further one', () => {
+    const at = (seconds: number) =>
+      emittedNames(planScene({ jobs: [job(1, { createdAtMs: NOW })], nowMs: NOW + seconds * 1000 }));
+
+    expect(at(0)).toEqual([named(ci, 1, 0)]);
+    expect(at(299)).toEqual([named(ci, 1, 0)]);
+    expect(at(300)).toEqual([named(ci, 1, 1)]);
+    expect(at(601)).toEqual([named(ci, 1, 2)]);
+  });
+
+  it('counts from when the job came within the cap, not from its creation', () => {
+    const one = group({ maxActiveRunners: 1 });
+    const old = { createdAtMs: NOW - 3_600_000 };
+    const planned = planScene({ groups: [one], jobs: [done(1, named(one, 1), old), job(2, old)] });
+
+    expect(emittedNames(planned)).toEqual([named(one, 2)]);
+  });
+
+  it('counts from the end of the job that it needed', () => {
+    const old = { createdAtMs: NOW - 3_600_000, runId: 9 };
+
+    expect(emittedNames(planScene({ jobs: [done(1, 'elsewhere', old), job(2, old)] }))).toEqual([named(ci, 2)]);
+  });
+
+  it('counts from the creation of the Job where Kubernetes shows it', () => {
+    const oldJob = job(1, { createdAtMs: NOW - 3_600_000 });
+    const seen = (ageMs: number) =>
+      verdicts(planScene({ jobs: [oldJob], liveJobs: [live(named(ci, 1), 'starting', { createdAtMs: NOW - ageMs })] }));
+
+    expect(seen(299_000)).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+    expect(seen(300_000)).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
+  });
+
+  it('is not upset by a Gitea whose clock is ahead', () => {
+    expect(emittedNames(planScene({ jobs: [job(1, { createdAtMs: NOW + 900_000 })] }))).toEqual([named(ci, 1)]);
+  });
+});
+
+describe('P9 nothing waits for ever', () => {
+  it('gives a job a new runner when its own was disabled', () => {
+    const planned = planScene({ jobs: [job(1)], runners: [row(named(ci, 1), { disabled: true })] });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1, 1)]);
+  });
+
+  it('gives a job a new runner when its own is hung: its Job runs, it is offline, and the spawn timeout has passed', () => {
+    const planned = planScene({
+      jobs: [job(1)],
+      runners: [row(named(ci, 1), { online: false })],
+      liveJobs: [live(named(ci, 1), 'running', { createdAtMs: NOW - 300_000 })],
+    });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1, 1)]);
+  });
+
+  it('keeps asking for the same name while the runner’s old row is offline', () => {
+    expect(emittedNames(planScene({ jobs: [job(1)], runners: [row(named(ci, 1), { online: false })] }))).toEqual([
+      named(ci, 1),
+    ]);
+  });
+
+  it('does not wait for a Job that is being deleted', () => {
+    expect(emittedNames(planScene({ jobs: [job(1)], liveJobs: [live(named(ci, 1), 'deleting')] }))).toEqual([
+      named(ci, 1, 1),
+    ]);
+  });
+
+  it('gives a job that is queued again after a rerun (same id, Gitea 1.26) a runner of its own', () => {
+    const planned = planScene({ jobs: [job(1, { attempt: 1 })], liveJobs: [live(named(ci, 1, 0, 0), 'complete')] });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1, 0, 1)]);
+  });
+});
+
+describe('P10 doubt keeps', () => {
+  it('a runner that Gitea shows busy though it lists no job (cancelling), with its place under the cap', () => {
+    const one = group({ maxActiveRunners: 1 });
+    const planned = planScene({ groups: [one], jobs: [job(2)], runners: [row(named(one, 1), { busy: true })] });
+
+    expect(emitted(planned)).toMatchObject([{ runner: named(one, 1), because: 'finishing', pinned: true }]);
+    expect(verdicts(planned)).toEqual({ 2: 'cap' });
+  });
+
+  it('a runner that one look shows busy and another one finished', () => {
+    const repo = group({ name: 'repo', scope: 'repo', look: 'repo' });
+    const looks = {
+      acme: { jobs: [done(1, named(ci, 1))], runners: [] },
+      repo: { jobs: [running(1, named(ci, 1))], runners: [] },
+    };
+
+    expect(emittedNames(planScene({ groups: [ci, repo], looks }))).toEqual([named(ci, 1)]);
+  });
+
+  it('a runner whose row is listed twice, once offline', () => {
+    const runners = [row(named(ci, 1), { online: false }), row(named(ci, 1), { id: 2, busy: true })];
+
+    expect(emitted(planScene({ runners }))).toMatchObject([{ because: 'finishing' }]);
+  });
+
+  it('fails when the look of a group is missing', () => {
+    expect(() => planScene({ looks: {} })).toThrow('no look at Gitea for RunnerGroup runners/ci');
+  });
+});
+
+describe('a runner is ours only when prefix, form and group hash fit', () => {
+  it.each([
+    ['a namesake in another namespace', named(group({ namespace: 'elsewhere' }), 1)],
+    ['a namesake of another instance', named(ci, 1).replace(/[0-9a-f]{8}$/, '0000cafe')],
+    ['a person’s runner', 'build-host-1'],
+    ['a group whose name starts alike', named(group({ name: 'ci-2' }), 1)],
+  ])('not %s', (_, name) => {
+    const planned = planScene({ jobs: [running(1, name)], runners: [row(name, { busy: true })] });
+
+    expect(planned.runners).toEqual([]);
+    expect(planned.jobs).toMatchObject([{ verdict: 'running' }]);
+    expect(planned.jobs[0]).not.toHaveProperty('group');
+  });
+
+  it('not one that another Gitea reports under our name', () => {
+    const two = group({ name: 'two', origin: 'https://two.example.com', look: 'two' });
+    const looks = {
+      acme: { jobs: [], runners: [] },
+      two: { jobs: [running(1, named(ci, 1))], runners: [] },
+    };
+
+    expect(planScene({ groups: [ci, two], looks }).runners).toEqual([]);
+  });
+
+  it('not a Job of that name in another namespace', () => {
+    const planned = planScene({ jobs: [job(1)], liveJobs: [live(named(ci, 1), 'failed', { namespace: 'elsewhere' })] });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1)]);
+  });
+
+  it('and two groups that could not be told apart are refused', () => {
+    expect(() => planScene({ groups: [ci, { ...ci }] })).toThrow(/would have the same runner names; rename one/);
+  });
+});

@@ -1,0 +1,22 @@
+import * as fc from 'fast-check';
+import { it } from 'vitest';
+
+export { fc };
+
+/** Cases per property: 300 in `npm test`, more by `PROPERTY_RUNS=20000 npm test`. The seed is printed with a failure. */
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 300);
+const SEED = process.env['PROPERTY_SEED'];
+
+/** One law as a test. A failure prints the shrunk case and its seed; `PROPERTY_SEED=…` repeats it. */
+export function test<T extends [unknown, ...unknown[]]>(
+  name: string,
+  arbitraries: { [K in keyof T]: fc.Arbitrary<T[K]> },
+  law: (...values: T) => void,
+): void {
+  it(name, () => {
+    fc.assert(fc.property<T>(...arbitraries, law), {
+      numRuns: RUNS,
+      ...(SEED !== undefined && { seed: Number(SEED) }),
+    });
+  });
+}

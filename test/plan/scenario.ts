@@ -1,0 +1,101 @@
+/** Short words for planner tests: a group, jobs, rows and Jobs with defaults that say nothing. */
+import type { Plan, RunnerDecision } from '../../src/plan/decisions.ts';
+import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/plan/evidence.ts';
+import { runnerName } from '../../src/plan/names.ts';
+import { plan } from '../../src/plan/plan.ts';
+
+export const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
+export const ORIGIN = 'https://gitea.example.com';
+export const INSTANCE = 'test';
+
+export function group(over: Partial<Group> = {}): Group {
+  return {
+    namespace: 'runners',
+    name: 'ci',
+    origin: ORIGIN,
+    look: 'acme',
+    scope: 'owner',
+    labels: ['linux'],
+    maxActiveRunners: 10,
+    suspend: false,
+    acceptUnlabelledJobs: false,
+    spawnTimeoutMs: 300_000,
+    templateHash: 't1',
+    ...over,
+  };
+}
+
+/** A job that became ready 20 s ago; smaller ids are older. */
+export function job(id: number, over: Partial<Job> = {}): Job {
+  return {
+    id,
+    attempt: 1,
+    runId: id,
+    repository: 'acme/web',
+    name: `job ${id}`,
+    url: `${ORIGIN}/acme/web/actions/runs/${id}`,
+    labels: ['linux'],
+    status: 'queued',
+    createdAtMs: NOW - 20_000 + id,
+    ...over,
+  };
+}
+
+export function running(id: number, runner: string, over: Partial<Job> = {}): Job {
+  return job(id, { status: 'in_progress', runner, startedAtMs: NOW - 5_000, ...over });
+}
+
+export function done(id: number, runner: string, over: Partial<Job> = {}): Job {
+  return job(id, { status: 'completed', runner, startedAtMs: NOW - 9_000, completedAtMs: NOW - 1_000, ...over });
+}
+
+export function row(name: string, over: Partial<RegisteredRunner> = {}): RegisteredRunner {
+  return { id: 1, name, online: true, busy: false, disabled: false, ephemeral: true, ...over };
+}
+
+export function live(name: string, state: LiveJob['state'], over: Partial<LiveJob> = {}): LiveJob {
+  return { namespace: 'runners', name, state, createdAtMs: NOW - 10_000, ...over };
+}
+
+/** Name of the runner that `group` makes for a job. */
+export function named(of: Group, id: number, ordinal = 0, attempt = 1): string {
+  return runnerName(INSTANCE, of, { id, attempt }, ordinal);
+}
+
+export interface Scene {
+  readonly groups?: readonly Group[];
+  readonly jobs?: readonly Job[];
+  readonly runners?: readonly RegisteredRunner[];
+  readonly looks?: Readonly<Record<string, Look>>;
+  readonly liveJobs?: readonly LiveJob[];
+  readonly nowMs?: number;
+}
+
+export function planScene(scene: Scene): Plan {
+  const { groups = [group()], jobs = [], runners = [], liveJobs = [], nowMs = NOW } = scene;
+  const looks = new Map(Object.entries(scene.looks ?? { acme: { jobs, runners } }));
+  const evidence: Evidence = { instance: INSTANCE, looks, liveJobs, nowMs };
+  return plan(groups, evidence);
+}
+
+/** Runners in the output, records of failed ones not counted. */
+export function emitted(planned: Plan): readonly (RunnerDecision & { emit: true })[] {
+  return planned.runners.filter(
+    (decision): decision is RunnerDecision & { emit: true } => decision.emit && decision.because !== 'back-off-record',
+  );
+}
+
+export function emittedNames(planned: Plan): readonly string[] {
+  return emitted(planned).map(({ runner }) => runner);
+}
+
+/** One word per job: what happens to it. */
+export function verdicts(planned: Plan): Readonly<Record<number, string>> {
+  return Object.fromEntries(
+    planned.jobs.map((decision) => {
+      if (decision.verdict === 'served') return [decision.job.id, `${decision.by} ${decision.runner}`];
+      if (decision.verdict === 'held') return [decision.job.id, decision.because];
+      return [decision.job.id, decision.verdict];
+    }),
+  );
+}

@@ -1,0 +1,10 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/servers/**'],
+    globalSetup: ['test/build-first.ts'],
+    testTimeout: 30_000,
+  },
+});
