@@ -84,7 +84,7 @@ export function assignRunners(
   }
   selected.forEach((seen, rank) => {
     if (assigned.has(seen)) return;
-    const next = followChain(state, seen, rank, taken);
+    const next = followChain(state, seen, rank);
     if (next !== undefined) assign(seen, next, 'chain');
   });
 
@@ -97,7 +97,7 @@ export function assignRunners(
   }
 
   selected.forEach((seen, rank) => {
-    if (!assigned.has(seen)) assign(seen, newName(state, seen, rank, taken), 'new-runner');
+    if (!assigned.has(seen)) assign(seen, newName(state, seen, rank), 'new-runner');
   });
   return [...selected, ...mayShare].flatMap((seen) => assigned.get(seen) ?? []);
 }
@@ -111,10 +111,11 @@ function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
 
 /**
  * Whose runner is without work because a runner made for this job took that one's job? Goes from runner to the job it ran to
- * the runners made for that job, until one is alive. Without Kubernetes as a witness a runner that nothing was seen of is
+ * the runners made for that job, until one is alive. Two ready jobs never meet on their ways: a job has been run by one runner
+ * only, and nobody has run them. Without Kubernetes as a witness a runner that nothing was seen of is
  * taken for starting: at worst it is started now, under another job's name.
  */
-function followChain(state: GroupState, seen: SeenJob, rank: number, taken: ReadonlySet<string>): string | undefined {
+function followChain(state: GroupState, seen: SeenJob, rank: number): string | undefined {
   const mayBeStarting = !state.roster.sighted && missed(state, seen, rank) === 0;
   const ways = state.roster.madeFor(seen.job).flatMap(({ job }) => job ?? []);
   const visited = new Set([seen.job.id]);
@@ -122,11 +123,10 @@ function followChain(state: GroupState, seen: SeenJob, rank: number, taken: Read
     if (visited.has(job.id)) continue;
     visited.add(job.id);
     const made = state.roster.madeFor(job);
-    const alive = made.find((runner) => runner.state === 'free' && !taken.has(runner.name));
+    const alive = made.find((runner) => runner.state === 'free');
     if (alive) return alive.name;
     if (mayBeStarting && made.every((runner) => runner.state === 'offline')) {
-      const name = runnerName(state.instance, state.group, job, 0);
-      if (!taken.has(name)) return name;
+      return runnerName(state.instance, state.group, job, 0);
     }
     ways.push(...made.flatMap((runner) => runner.job ?? []));
   }
@@ -134,13 +134,13 @@ function followChain(state: GroupState, seen: SeenJob, rank: number, taken: Read
 }
 
 /** The lowest ordinal whose name nothing speaks against, and one more for each runner that should have come and has not. */
-function newName(state: GroupState, seen: SeenJob, rank: number, taken: ReadonlySet<string>): string {
+function newName(state: GroupState, seen: SeenJob, rank: number): string {
   // Where Kubernetes shows this group's Jobs, it also shows those that did not come: nothing is to be counted.
   let toSkip = state.roster.sighted ? 0 : missed(state, seen, rank);
   for (let ordinal = 0; ; ordinal += 1) {
     const name = runnerName(state.instance, state.group, seen.job, ordinal);
     const known = state.roster.runners.get(name)?.state ?? 'offline';
-    if (known !== 'offline' || taken.has(name)) continue;
+    if (known !== 'offline') continue;
     if (toSkip === 0) return name;
     toSkip -= 1;
   }

@@ -86,7 +86,7 @@ export interface Group {
   readonly name: string;
   /** Base URL of its Gitea, without a trailing slash. */
   readonly origin: string;
-  /** Key of the look it reads. */
+  /** Key of the look it reads; a look is of one Gitea. */
   readonly look: string;
   readonly scope: ScopeWidth;
   /** Effective label names: own and default ones, without schema. */

@@ -15,11 +15,11 @@ export function ownersFinder(groups: readonly Group[]): (seen: SeenJob) => Owner
   const inOrder = [...groups].sort(byOwnership);
   const labelSets = new Map(groups.map((group) => [group, new Set(group.labels)]));
   const known = new Map<string, Owners>();
-  return ({ job, origin, looks }) => {
-    const key = JSON.stringify([origin, [...looks].sort(compareText), [...job.labels].sort(compareText)]);
+  return ({ job, looks }) => {
+    const key = JSON.stringify([[...looks].sort(compareText), [...job.labels].sort(compareText)]);
     let owners = known.get(key);
     if (!owners) {
-      const candidates = inOrder.filter((group) => group.origin === origin && looks.has(group.look));
+      const candidates = inOrder.filter((group) => looks.has(group.look));
       owners = findOwners(job, candidates, labelSets);
       known.set(key, owners);
     }

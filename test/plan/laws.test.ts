@@ -170,6 +170,28 @@ describe('P4 a used-up name is not emitted again', () => {
     });
   });
 
+  it('gives free runners to jobs that back off only as far as the cap goes', () => {
+    const one = group({ maxActiveRunners: 1 });
+    const planned = planScene({
+      groups: [one],
+      jobs: [job(1), job(2)],
+      liveJobs: [live(named(one, 1, 1), 'failed', { finishedAtMs: NOW })],
+      runners: [row(named(one, 8)), row(named(one, 9))],
+    });
+
+    expect(verdicts(planned)).toEqual({ 1: 'backing-off', 2: `free-runner ${named(one, 8)}` });
+  });
+
+  it('does not take a runner that was lost while it ran a job for one that failed to start', () => {
+    const lost = named(ci, 1, 1);
+    const planned = planScene({
+      jobs: [job(1), running(2, lost)],
+      liveJobs: [live(lost, 'failed', { finishedAtMs: NOW })],
+    });
+
+    expect(verdicts(planned)[1]).toBe(`new-runner ${named(ci, 1)}`);
+  });
+
   it('takes a name that lives again, because Gitea shows its row online, for alive', () => {
     const planned = planScene({ jobs: [done(1, named(ci, 1)), job(2)], runners: [row(named(ci, 1))] });
 
@@ -223,7 +245,7 @@ describe('P6 labels are compared exactly', () => {
 
 describe('P7 a job that several groups cover has one owner', () => {
   const repo = group({ name: 'z-repo', scope: 'repo', labels: ['linux', 'gpu', 'arm'], look: 'acme' });
-  const org = group({ name: 'y-org', labels: ['linux', 'gpu'] });
+  const org = group({ name: 'b-org', labels: ['linux', 'gpu'] });
   const small = group({ name: 'x-small' });
   const same = group({ name: 'w-same' });
   const global = group({ name: 'a-global', scope: 'global' });
@@ -234,7 +256,7 @@ describe('P7 a job that several groups cover has one owner', () => {
     expect(ownerAmong(global, org, small, same, repo)).toEqual(['z-repo']);
     expect(ownerAmong(global, org, small, same)).toEqual(['w-same']);
     expect(ownerAmong(global, org, small)).toEqual(['x-small']);
-    expect(ownerAmong(global, org)).toEqual(['y-org']);
+    expect(ownerAmong(global, org)).toEqual(['b-org']);
   });
 
   it('passes on to the next group with room when the owner is full or suspended', () => {
@@ -286,6 +308,19 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
     const planned = planScene({ groups: [one], jobs: [done(1, named(one, 1), old), job(2, old)] });
 
     expect(emittedNames(planned)).toEqual([named(one, 2)]);
+  });
+
+  it('counts from the end that freed its own slot, not from a later one', () => {
+    const two = group({ maxActiveRunners: 2 });
+    const old = { createdAtMs: NOW - 3_600_000 };
+    const jobs = [
+      done(1, named(two, 1), { ...old, completedAtMs: NOW - 400_000 }),
+      done(2, named(two, 2), { ...old, completedAtMs: NOW - 1_000 }),
+      job(3, old),
+      job(4, old),
+    ];
+
+    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 3, 1), named(two, 4, 0)]);
   });
 
   it('counts from the end of the job that it needed', () => {

@@ -1,0 +1,49 @@
+import { describeScope } from '../gitea/endpoints.ts';
+import type { Plan } from '../plan/decisions.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+
+/** What `explain --json` prints, and all that the text is made from. */
+export interface Explanation {
+  readonly checkedAt: string;
+  readonly groups: readonly ExplainedGroup[];
+  /** Unfinished jobs, oldest first. */
+  readonly jobs: Plan['jobs'];
+  readonly runners: Plan['runners'];
+}
+
+export interface ExplainedGroup {
+  readonly namespace: string;
+  readonly name: string;
+  readonly file: string;
+  readonly gitea: string;
+  readonly scope: string;
+  readonly labels: readonly string[];
+  readonly suspended: boolean;
+  readonly cap: number;
+  readonly busy: number;
+  readonly waiting: number;
+  readonly held: number;
+}
+
+/** Joins groups and plan; finished jobs are left out, nobody asks why they wait. */
+export function explanationOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: number): Explanation {
+  return {
+    checkedAt: new Date(nowMs).toISOString(),
+    groups: plan.groups.flatMap(({ group: { namespace, name }, ...counts }) =>
+      groups
+        .filter((group) => group.namespace === namespace && group.name === name)
+        .map((group) => ({
+          namespace,
+          name,
+          file: group.place.file,
+          gitea: group.giteaUrl,
+          scope: describeScope(group.scope),
+          labels: group.labels.map((label) => label.name),
+          suspended: group.suspend,
+          ...counts,
+        })),
+    ),
+    jobs: plan.jobs.filter(({ verdict }) => verdict !== 'done'),
+    runners: plan.runners,
+  };
+}

@@ -1,0 +1,38 @@
+/** The edge to the real process: its streams, and the one place where an error becomes text and an exit code. */
+import { Failure } from '../failure.ts';
+import { printable } from '../printable.ts';
+import type { ExitCode, Io } from './io.ts';
+
+/** The real process as an `Io`. */
+export function mainIo(): Io {
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    terminal: process.stdout.isTTY === true,
+    columns: process.stdout.columns ?? 80,
+    now: Date.now,
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+  };
+}
+
+/** Longest error text, in lines: Argo CD shows all of stderr in its UI and keeps it in Redis. */
+const MOST_LINES = 20;
+
+/**
+ * Prints an error as `error: CODE message` and answers the exit code. An error that is no `Failure` is a mistake of ours:
+ * only its name is shown (its text may hold anything), with `verbose` its stack.
+ */
+export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCode {
+  if (error instanceof Failure) {
+    const lines = error.message.split('\n').slice(0, MOST_LINES).map(printable);
+    io.err(`error: ${error.code} ${lines.join('\n')}\n`);
+    return error.exit;
+  }
+  const name = error instanceof Error ? error.name : 'unknown error';
+  io.err(
+    `error: GR-INTERNAL ${printable(name)}. This is a mistake in gitea-runners: please report it with the output of -v.\n`,
+  );
+  if (verbose && error instanceof Error) io.err(`${(error.stack ?? '').split('\n').map(printable).join('\n')}\n`);
+  return 1;
+}

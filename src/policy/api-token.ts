@@ -1,0 +1,106 @@
+/**
+ * Finds the API token of a RunnerGroup and the one server it may be sent to (interface.md §3).
+ *
+ * A token is bound to its origin by whoever made the Secret, never by the RunnerGroup: a repository author who changes
+ * `gitea.url` cannot have the token sent elsewhere. The RunnerGroup's Secret name and key are DNS names by its schema, and
+ * are checked here again because they become a path.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../failure.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { Token } from './token.ts';
+
+/** Default of `--secrets-dir`. */
+export const SECRETS_DIR = '/var/run/secrets/gitea-runners';
+
+const PATH_PART = /^[A-Za-z0-9_](?:[-._A-Za-z0-9]*)$/;
+/** What may stand in an HTTP header: visible ASCII. */
+const TOKEN = /^[\x21-\x7e]{1,4096}$/;
+
+export interface TokenSources {
+  readonly secretsDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * @throws Failure exit 1: no such file, or an empty or malformed token; exit 3: the token is bound to another origin or to none.
+ */
+export async function findToken(group: RunnerGroup, sources: TokenSources): Promise<Token> {
+  const byHand = sources.env['GITEA_TOKEN'];
+  if (byHand !== undefined && byHand !== '') {
+    const bound = bindingOf(sources.env['GITEA_URL'], 'the environment variable GITEA_URL', group);
+    return bind(byHand, bound, 'the environment variable GITEA_TOKEN', group);
+  }
+  const { name, key } = group.authToken;
+  const folder = await secretFolder(group, sources.secretsDir);
+  const token = await readKey(folder, key);
+  const what = `key ${key} of Secret ${name}`;
+  if (token === undefined) throw missing(group, sources.secretsDir);
+  const bound = bindingOf(await readKey(folder, 'url'), `key url of Secret ${name}`, group);
+  return bind(token, bound, what, group);
+}
+
+/** Of the two places a Secret may be mounted at, the first that has the key. */
+async function secretFolder(group: RunnerGroup, secretsDir: string): Promise<string> {
+  const { name, key } = group.authToken;
+  for (const part of [group.namespace, name, key]) if (!PATH_PART.test(part)) throw missing(group, secretsDir);
+  const own = join(secretsDir, group.namespace, name);
+  return (await readKey(own, key)) === undefined ? join(secretsDir, name) : own;
+}
+
+/** Content of a key, without the line end that `kubectl create secret --from-file` keeps; undefined when there is no such file. */
+async function readKey(folder: string, key: string): Promise<string | undefined> {
+  try {
+    return (await readFile(join(folder, key), 'utf8')).trim();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined;
+    throw new Failure(
+      'GR-TOKEN-02',
+      1,
+      `read ${join(folder, key)}: ${String(code ?? 'failed')}. Make the file readable for the user that runs gitea-runners.`,
+    );
+  }
+}
+
+function missing(group: RunnerGroup, secretsDir: string): Failure {
+  const { name, key } = group.authToken;
+  return new Failure(
+    'GR-TOKEN-01',
+    1,
+    `find the API token of RunnerGroup ${group.namespace}/${group.name}: no file ${group.namespace}/${name}/${key} or ${name}/${key} ` +
+      `in ${secretsDir}. Mount the Secret there, give --secrets-dir, or set GITEA_TOKEN and GITEA_URL when you run it by hand.`,
+  );
+}
+
+function bindingOf(url: string | undefined, where: string, group: RunnerGroup): string {
+  const of = `the API token of RunnerGroup ${group.namespace}/${group.name}`;
+  if (url === undefined || url === '') {
+    throw new Failure(
+      'GR-TOKEN-03',
+      3,
+      `use ${of}: ${where} does not say to which Gitea it may be sent. Set it to the base URL, e.g. ${new URL(group.giteaUrl).origin}.`,
+    );
+  }
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new Failure('GR-TOKEN-04', 3, `use ${of}: ${where} is no http or https URL. Set it to Gitea's base URL.`);
+  }
+  return new URL(url).origin;
+}
+
+function bind(secret: string, origin: string, what: string, group: RunnerGroup): Token {
+  const of = `the API token of RunnerGroup ${group.namespace}/${group.name}`;
+  const wanted = new URL(group.giteaUrl).origin;
+  if (origin !== wanted) {
+    throw new Failure(
+      'GR-TOKEN-05',
+      3,
+      `use ${of}: it is bound to ${origin}, but the group's Gitea is ${wanted}. It was not sent. Correct gitea.url, or bind a token of that Gitea.`,
+    );
+  }
+  if (!TOKEN.test(secret)) {
+    throw new Failure('GR-TOKEN-06', 1, `use ${of}: ${what} is empty or holds characters that no token has.`);
+  }
+  return new Token(secret, origin);
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Starts the built program as users do, with nothing in its environment but `env`. */
+export function runCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = '.',
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [join(process.cwd(), 'lib/gitea-runners.cjs'), ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+/** A temporary folder with these files, removed at the end of the test. */
+export function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'groups-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+/** A RunnerGroup of org acme as a person would write it. */
+export function groupYaml(url: string, spec = '', name = 'ci'): string {
+  return `apiVersion: gitea.bpg.pw/v1alpha1
+kind: RunnerGroup
+metadata: {name: ${name}, namespace: runners}
+spec:
+  scope: org
+  org: acme
+  gitea: {url: "${url}"}
+  containerMode: host
+  defaultLabels: false
+  labels: ["linux:host"]
+  maxActiveRunners: 5
+  registrationToken: {secretRef: {name: gitea-runner, key: token}}
+  authToken: {secretRef: {name: gitea-api, key: token}}
+${spec}`;
+}

@@ -1,0 +1,82 @@
+/** The direction of imports (docs/adr/0001): arrows point towards `src/plan`, which points nowhere. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** What a room may import besides itself: other rooms (`src/…`), packages, node modules. Rooms not named may import all. */
+const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly instead: string }>> = {
+  'src/plan': { may: ['node:crypto'], instead: 'give it what it needs as evidence' },
+  'src/runnergroup': {
+    may: ['src/failure.ts', 'src/printable.ts', 'node:fs/promises', 'node:path', 'yaml', 'zod'],
+    instead: 'reading RunnerGroups needs nothing but files',
+  },
+  'src/http': { may: ['src/failure.ts', 'node:*', 'undici'], instead: 'it knows no server' },
+  'src/gitea': {
+    may: ['src/failure.ts', 'src/http', 'src/plan/evidence.ts', 'src/policy/token.ts', 'src/runnergroup/runner-group.ts', 'node:*', 'undici', 'zod'],
+    instead: 'return evidence and let src/look-and-plan.ts join it',
+  },
+  'src/kubernetes': {
+    may: ['src/failure.ts', 'src/http', 'src/plan/evidence.ts', 'src/printable.ts', 'node:*', 'undici', 'zod'],
+    instead: 'return evidence and let src/look-and-plan.ts join it',
+  },
+  'src/policy': { may: ['src/failure.ts', 'src/runnergroup/runner-group.ts', 'node:*'], instead: 'types only' },
+  'src/charts': {
+    may: ['src/plan/decisions.ts', 'src/plan/names.ts', 'src/runnergroup/runner-group.ts', 'src/failure.ts', 'node:*', 'cdk8s', 'cdk8s-plus-28', 'constructs', 'yaml'],
+    instead: 'charts render finished decisions',
+  },
+  'src/simulator': { may: ['node:*'], instead: 'it stands for a foreign server and must not share our view of it' },
+};
+
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => join('src', file));
+
+function importsOf(file: string): readonly string[] {
+  const text = readFileSync(file, 'utf8');
+  const found = text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;'"]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/g);
+  return [...found].map(([, fixed, lazy]) => {
+    const target = fixed ?? lazy ?? '';
+    return target.startsWith('.') ? normalize(join(dirname(file), target)) : target;
+  });
+}
+
+function isAllowed(target: string, room: string, may: readonly string[]): boolean {
+  return [`${room}/`, ...may].some((rule) => {
+    if (rule.endsWith('*')) return target.startsWith(rule.slice(0, -1));
+    return target === rule || target.startsWith(rule.endsWith('/') ? rule : `${rule}/`);
+  });
+}
+
+describe.each(Object.entries(RULES))('%s', (room, { may, instead }) => {
+  const inRoom = files.filter((file) => file.startsWith(`${room}/`));
+
+  it('exists', () => {
+    expect(inRoom.length).toBeGreaterThan(0);
+  });
+
+  it('imports only what it may', () => {
+    const wrong = inRoom.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => !isAllowed(target, room, may))
+        .map((target) => `${file} may not import ${target}; ${instead}`),
+    );
+
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('src/plan', () => {
+  it('reads no clock, chance or environment', () => {
+    const impure = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\b|\bperformance\b|\bfetch\(|\bsetTimeout\b|\bconsole\b/;
+
+    expect(files.filter((file) => file.startsWith('src/plan/') && impure.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+});
+
+describe('the path that Argo CD runs', () => {
+  it('loads commands, cdk8s and the demo only when they are called for', () => {
+    const eager = /(?:^|\n)import (?!type)[^;]*from '(?:\.\/cli\/(?:generate|explain|demo|validate|schema)|cdk8s|\.\.?\/(?:cli\/)?charts)/;
+
+    expect(['src/cli.ts', 'src/look-and-plan.ts', 'src/cli/generate.ts'].filter((file) => eager.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+});

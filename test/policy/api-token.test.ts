@@ -1,0 +1,122 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Failure } from '../../src/failure.ts';
+import { findToken } from '../../src/policy/api-token.ts';
+import { Token } from '../../src/policy/token.ts';
+import { runnerGroup } from '../runner-group.ts';
+
+const SECRET = 'gitea-token-0123456789abcdef';
+const HERE = new URL('https://gitea.example.com/api/v1/version');
+let dir = '';
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'secrets-'));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function mount(folder: string, keys: Readonly<Record<string, string>>): void {
+  mkdirSync(join(dir, folder), { recursive: true });
+  for (const [key, value] of Object.entries(keys)) writeFileSync(join(dir, folder, key), value);
+}
+
+const group = runnerGroup({ namespace: 'runners', authToken: { name: 'gitea-api', key: 'token' } });
+const find = (env: Record<string, string> = {}) => findToken(group, { secretsDir: dir, env });
+const failure = async (promise: Promise<unknown>): Promise<Failure> => {
+  const error = await promise.then(
+    () => new Error('nothing was thrown'),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof Failure)) throw error;
+  expect(error.message).not.toContain(SECRET);
+  return error;
+};
+
+describe('the API token of a group', () => {
+  it('is read from the folder of its namespace before the shared one', async () => {
+    mount('runners/gitea-api', { token: SECRET, url: 'https://gitea.example.com' });
+    mount('gitea-api', { token: 'other', url: 'https://gitea.example.com' });
+
+    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+
+  it('is read from the shared folder, with the line end cut off, through the links of a Secret volume', async () => {
+    mount('gitea-api/..data', { token: `${SECRET}\n`, url: 'https://gitea.example.com/\n' });
+    for (const key of ['token', 'url']) symlinkSync(join('..data', key), join(dir, 'gitea-api', key));
+
+    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+
+  it('is taken from GITEA_TOKEN when a person runs the program', async () => {
+    const token = await find({ GITEA_TOKEN: SECRET, GITEA_URL: 'https://gitea.example.com/' });
+
+    expect(token.headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+
+  it('fails with exit 1 when it is nowhere', async () => {
+    expect(await failure(find())).toMatchObject({ exit: 1, code: 'GR-TOKEN-01' });
+  });
+
+  it.each(['', ' ', '\n', 'two words', 'line\nfeed', 'umläut', 'x'.repeat(5000)])(
+    'fails with exit 1 when it is %j',
+    async (token) => {
+      mount('gitea-api', { token, url: 'https://gitea.example.com' });
+
+      expect(await failure(find())).toMatchObject({ exit: 1, code: 'GR-TOKEN-06' });
+    },
+  );
+
+  it.each([
+    ['another host', 'https://gitea.example.org'],
+    ['another scheme', 'http://gitea.example.com'],
+    ['another port', 'https://gitea.example.com:8443'],
+    ['a host that only begins alike', 'https://gitea.example.com.evil.example'],
+  ])('is refused with exit 3 for %s', async (_, url) => {
+    mount('gitea-api', { token: SECRET, url });
+
+    expect(await failure(find())).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
+    expect(await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: url }))).toMatchObject({ exit: 3 });
+  });
+
+  it.each([{ url: '' }, {}, { url: 'not a url' }, { url: 'file:///etc/passwd' }])(
+    'is refused with exit 3 when its Secret binds it to nothing: %j',
+    async (keys) => {
+      mount('gitea-api', { token: SECRET, ...keys });
+
+      expect(await failure(find())).toMatchObject({ exit: 3 });
+    },
+  );
+
+  it('is refused with exit 3 when GITEA_TOKEN comes without GITEA_URL', async () => {
+    expect(await failure(find({ GITEA_TOKEN: SECRET }))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+  });
+
+  it.each([
+    ['..', 'token'],
+    ['gitea-api', '../../etc/passwd'],
+    ['gitea-api', '..data'],
+    ['a/b', 'token'],
+  ])('is not looked up outside its folder: %j %j', async (name, key) => {
+    mount('gitea-api/..data', { token: SECRET, url: 'https://gitea.example.com' });
+    const hostile = runnerGroup({ authToken: { name, key } });
+
+    expect(await failure(findToken(hostile, { secretsDir: dir, env: {} }))).toMatchObject({ exit: 1 });
+  });
+});
+
+describe('a token', () => {
+  const token = new Token(SECRET, 'https://gitea.example.com/sub');
+
+  it('never shows', () => {
+    expect([String(token), JSON.stringify({ token }), inspect({ token }), `${token}`].join()).not.toContain(SECRET);
+  });
+
+  it('is given out for its own origin only', () => {
+    expect(() => token.headerFor(new URL('https://gitea.example.org/'))).toThrow('bound to https://gitea.example.com');
+    expect(() => token.headerFor(new URL('http://gitea.example.com/'))).toThrow();
+  });
+});

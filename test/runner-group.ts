@@ -1,0 +1,27 @@
+import type { RunnerGroup } from '../src/runnergroup/runner-group.ts';
+
+/** A RunnerGroup as it is after reading, with defaults that say nothing. */
+export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
+  return {
+    place: { file: 'ci.yaml', line: 1, column: 1 },
+    namespace: 'runners',
+    name: 'ci',
+    scope: { kind: 'org', org: 'acme' },
+    giteaUrl: 'https://gitea.example.com',
+    labels: [{ name: 'linux', text: 'linux:host' }],
+    maxActiveRunners: 10,
+    registrationToken: { name: 'gitea-runner', key: 'registration-token' },
+    authToken: { name: 'gitea-api', key: 'token' },
+    suspend: false,
+    acceptUnlabelledJobs: false,
+    image: 'docker.io/gitea/runner:3.3.0-dind-rootless',
+    containerMode: 'host',
+    resources: { requests: {}, limits: {} },
+    spawnTimeoutSeconds: 300,
+    activeDeadlineSeconds: 21_600,
+    ttlSecondsAfterFinished: 600,
+    gracefulStopSeconds: 600,
+    manifest: {},
+    ...over,
+  };
+}
