@@ -13,7 +13,7 @@ const PAGE = 50;
 function serve(count) {
   const job = (i) => ({
     id: 1000 + i,
-    run_id: i,
+    run_id: i + 1,
     run_attempt: 1,
     name: `build ${i}`,
     labels: ['ubuntu-latest'],

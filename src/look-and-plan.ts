@@ -8,6 +8,7 @@
 import { Failure } from './failure.ts';
 import { describeScope } from './gitea/endpoints.ts';
 import { type GiteaTarget, observe } from './gitea/observe.ts';
+import type { RequestLine } from './http/client.ts';
 import { type ClusterMode, clusterConfig } from './kubernetes/config.ts';
 import { observeCluster } from './kubernetes/observe.ts';
 import type { Plan } from './plan/decisions.ts';
@@ -28,8 +29,8 @@ export interface Settings {
   readonly instance: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
-  /** Told about each request: method, path, status, duration; never headers or bodies. */
-  readonly trace?: (line: string) => void;
+  /** Told about each request. */
+  readonly onRequest?: (line: RequestLine) => void;
 }
 
 /** Looks at Gitea (and Kubernetes) for all groups and plans. `includeBlocked`: blocked jobs are listed too, for `explain`. */
@@ -39,7 +40,6 @@ export async function lookAndPlan(
   { includeBlocked }: { readonly includeBlocked: boolean },
 ): Promise<Plan> {
   if (groups.length === 0) return plan([], { instance: settings.instance, looks: new Map(), liveJobs: [], nowMs: 0 });
-  const { trace } = settings;
   const { targets, lookOf } = await findTargets(groups, settings);
   const looking = Promise.all([
     observe(targets, {
@@ -48,9 +48,7 @@ export async function lookAndPlan(
       alwaysList: false,
       env: settings.env,
       ...(settings.ca !== undefined && { ca: settings.ca }),
-      ...(trace && {
-        onRequest: ({ method, url, status, ms }) => trace(`${method} ${url} ${status} ${ms.toFixed(0)} ms`),
-      }),
+      ...(settings.onRequest && { onRequest: settings.onRequest }),
     }),
     lookAtCluster(groups, settings),
   ]);
@@ -66,7 +64,10 @@ async function lookAtCluster(groups: readonly RunnerGroup[], settings: Settings)
   const config = await clusterConfig(settings.cluster, settings.env);
   if (!config) return [];
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))].sort();
-  return observeCluster(namespaces, config, { deadlineMs: settings.timeoutMs });
+  return observeCluster(namespaces, config, {
+    deadlineMs: settings.timeoutMs,
+    ...(settings.onRequest && { onRequest: settings.onRequest }),
+  });
 }
 
 interface Targets {

@@ -31,6 +31,9 @@ export interface DemoOptions {
   readonly generate: Generate;
 }
 
+/** Ctrl-C, a stop from outside, a closed terminal. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** The token of the demo's simulated Gitea; it opens nothing else. */
 const DEMO_TOKEN = 'demo-token-of-the-simulated-gitea';
 
@@ -102,7 +105,7 @@ export async function demo(io: Io, { speed = 1, generate }: DemoOptions): Promis
   const startMs = Math.floor(io.now() / 1000) * 1000;
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  for (const signal of SIGNALS) process.once(signal, onSignal);
   const folder = await mkdtemp(join(tmpdir(), 'gitea-runners-demo-'));
   let nowMs = () => 0;
   const simulator = await startSimulator({ now: () => startMs + nowMs() });
@@ -124,7 +127,7 @@ export async function demo(io: Io, { speed = 1, generate }: DemoOptions): Promis
     return good ? 0 : 1;
   } finally {
     screen.close();
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
     await simulator.close();
     await rm(folder, { recursive: true, force: true });
   }

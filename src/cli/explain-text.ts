@@ -105,7 +105,7 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
 
 const DROPPED: Readonly<Record<DroppedBecause, string>> = {
   'used-up': 'goes: has done its job',
-  failed: 'goes: its Job failed',
+  failed: 'goes: its Job ended without a CI job',
   'never-came': 'goes: has not registered within spawnTimeoutSeconds',
   disabled: 'goes: is disabled in Gitea',
   suspended: 'goes: its group is suspended',

@@ -16,6 +16,16 @@ export function mainIo(): Io {
   };
 }
 
+/** Ends quietly when nobody reads any more (`gitea-runners explain | head`), instead of with a stack trace. */
+export function endOnClosedPipe(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(1);
+    });
+  }
+}
+
 /** Longest error text, in lines: Argo CD shows all of stderr in its UI and keeps it in Redis. */
 const MOST_LINES = 20;
 

@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts';
 import type { ClusterMode } from '../kubernetes/config.ts';
 import type { Settings } from '../look-and-plan.ts';
 import { SECRETS_DIR } from '../policy/api-token.ts';
+import { printable } from '../printable.ts';
 import type { Io } from './io.ts';
 
 /** The flags that every command that looks at Gitea has, as commander gives them. */
@@ -35,7 +36,10 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> 
     instance: fromEnv(io, 'INSTANCE') ?? '',
     env: io.env,
     now: io.now,
-    ...(isVerbose(flags, io) && { trace: (line: string) => io.err(`${line}\n`) }),
+    ...(isVerbose(flags, io) && {
+      onRequest: ({ method, url, status, ms }) =>
+        io.err(`${printable(`${method} ${url} ${status} ${ms.toFixed(0)} ms`)}\n`),
+    }),
   };
 }
 

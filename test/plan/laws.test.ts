@@ -142,20 +142,23 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(emittedNames(planned)).toEqual([named(ci, 2, 1)]);
   });
 
-  it('takes the next ordinal at once when the first runner failed, and the one after it only after a back-off', () => {
-    const failed = (ordinal: number) => live(named(ci, 1, ordinal), 'failed', { finishedAtMs: NOW - 1_000 });
-    const first = planScene({ jobs: [job(1)], liveJobs: [failed(0)] });
-    const second = planScene({ jobs: [job(1)], liveJobs: [failed(0), failed(1)] });
-    const later = planScene({ jobs: [job(1)], liveJobs: [failed(0), failed(1)], nowMs: NOW + 9_000 });
+  it.each(['failed', 'complete'] as const)(
+    'takes the next ordinal at once when the first Job is %s without a CI job, and the one after it only after a back-off',
+    (state) => {
+      const failed = (ordinal: number) => live(named(ci, 1, ordinal), state, { finishedAtMs: NOW - 1_000 });
+      const first = planScene({ jobs: [job(1)], liveJobs: [failed(0)] });
+      const second = planScene({ jobs: [job(1)], liveJobs: [failed(0), failed(1)] });
+      const later = planScene({ jobs: [job(1)], liveJobs: [failed(0), failed(1)], nowMs: NOW + 9_000 });
 
-    expect(emittedNames(first)).toEqual([named(ci, 1, 1)]);
-    expect(emittedNames(second)).toEqual([]);
-    expect(verdicts(second)).toEqual({ 1: 'backing-off' });
-    expect(second.runners.filter(({ emit }) => emit)).toMatchObject([
-      { runner: named(ci, 1, 1), because: 'back-off-record', pinned: false },
-    ]);
-    expect(emittedNames(later)).toEqual([named(ci, 1, 2)]);
-  });
+      expect(emittedNames(first)).toEqual([named(ci, 1, 1)]);
+      expect(emittedNames(second)).toEqual([]);
+      expect(verdicts(second)).toEqual({ 1: 'backing-off' });
+      expect(second.runners.filter(({ emit }) => emit)).toMatchObject([
+        { runner: named(ci, 1, 1), because: 'back-off-record', pinned: false },
+      ]);
+      expect(emittedNames(later)).toEqual([named(ci, 1, 2)]);
+    },
+  );
 
   it('gives the slot of a job that backs off to the next one, and a free runner to the job', () => {
     const one = group({ maxActiveRunners: 1 });

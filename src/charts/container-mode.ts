@@ -1,0 +1,123 @@
+/**
+ * How each `containerMode` gets its docker daemon, and what the runner container may do.
+ *
+ *   dind-rootless  one container: s6 runs dockerd and the runner, uid 1000, privileged (as the runner's own example)
+ *   dind           two containers: dockerd as native sidecar, privileged; the runner is uid 1000 with nothing
+ *   host           one container: no docker; CI steps run in it as uid 1000 with nothing
+ */
+import type { ContainerMode, RunnerGroup } from '../runnergroup/runner-group.ts';
+
+/** A value as it stands in a manifest. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/** A pod volume that is an `emptyDir`, and where the runner container sees it. */
+export interface Mount {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** What one mode adds to a pod. */
+export interface ModeParts {
+  readonly env: Readonly<Record<string, string>>;
+  readonly mounts: readonly Mount[];
+  readonly securityContext: Json;
+  /** preStop command of the runner container. */
+  readonly preStop?: readonly string[];
+  readonly sidecar?: Sidecar;
+}
+
+/** A native sidecar (Kubernetes 1.29+): an init container that runs on and is stopped after the runner has ended. */
+export interface Sidecar {
+  readonly name: string;
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly mounts: readonly Mount[];
+  readonly securityContext: Json;
+  readonly startupProbe: Json;
+}
+
+/** The docker release that runner 1.0.8 builds its own dind images from (its Dockerfile). */
+const DOCKER_IMAGE = 'docker:29.5.2-dind';
+/** The user of the dind-rootless image; also the group of every volume, so that this user may write there. */
+export const RUNNER_ID = 1000;
+/** Not /var/run as in the runner's example: the runner needs the socket, not dockerd's other files. */
+const SOCKET: Mount = { name: 'docker-socket', path: '/run/docker-socket' };
+const SOCKET_URL = `unix://${SOCKET.path}/docker.sock`;
+
+/**
+ * Pod Security Standard "restricted". The basic runner image names no user, so it would run as root: the uid is set here.
+ * Its HOME must be writable (tool and action caches, `git config --global`), and uid 1000 has no home in that image.
+ */
+const CONFINED: Json = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  runAsGroup: RUNNER_ID,
+  runAsNonRoot: true,
+  runAsUser: RUNNER_ID,
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+const CONFINED_HOME = { HOME: '/data' };
+
+/** The parts of the group's mode. */
+export function modeParts(group: RunnerGroup): ModeParts {
+  const mode: ContainerMode = group.containerMode;
+  switch (mode) {
+    case 'dind-rootless':
+      return dindRootless(group.gracefulStopSeconds);
+    case 'dind':
+      return dind();
+    case 'host':
+      return { env: CONFINED_HOME, mounts: [], securityContext: CONFINED };
+    default: {
+      const never: never = mode;
+      throw new Error(`unknown containerMode ${never}`);
+    }
+  }
+}
+
+/**
+ * `XDG_DATA_HOME` moves docker's data into the /data volume: in the container's own layer overlayfs would lie on overlayfs,
+ * and a volume mounted at docker's usual folder belongs to root, which rootless dockerd cannot chmod.
+ *
+ * The preStop command ends the runner alone and waits for it: a stopped container sends SIGTERM to s6-svscan, which stops
+ * dockerd at the same moment, under the CI job that should be finished.
+ */
+function dindRootless(gracefulStopSeconds: number): ModeParts {
+  const waitMs = (gracefulStopSeconds + REPORT_SECONDS) * 1000;
+  return {
+    env: { DOCKER_HOST: `unix:///run/user/${RUNNER_ID}/docker.sock`, XDG_DATA_HOME: '/data' },
+    mounts: [],
+    securityContext: { privileged: true },
+    preStop: ['s6-svc', '-wd', '-T', String(waitMs), '-d', '/etc/s6/gitea-runner'],
+  };
+}
+
+function dind(): ModeParts {
+  return {
+    env: { DOCKER_HOST: SOCKET_URL, ...CONFINED_HOME },
+    mounts: [SOCKET],
+    securityContext: CONFINED,
+    sidecar: {
+      name: 'docker',
+      image: DOCKER_IMAGE,
+      // Named in full: without "dockerd" the image's entry point adds a TCP listener.
+      args: ['dockerd', `--host=${SOCKET_URL}`, `--group=${RUNNER_ID}`],
+      env: { DOCKER_HOST: SOCKET_URL },
+      mounts: [SOCKET, { name: 'docker-data', path: '/var/lib/docker' }],
+      securityContext: { privileged: true },
+      // The runner starts when dockerd answers, at most two minutes later.
+      startupProbe: {
+        exec: { command: ['docker', 'info'] },
+        failureThreshold: 60,
+        periodSeconds: 2,
+        timeoutSeconds: 5,
+      },
+    },
+  };
+}
+
+/** After `shutdown_timeout` the runner cancels its CI job and reports the end (`report_close_timeout` 10 s per attempt). */
+const REPORT_SECONDS = 20;
+/** What a stopped pod gets on top of `gracefulStopSeconds`: the report, then dockerd's own stop. */
+export const STOP_MARGIN_SECONDS = REPORT_SECONDS + 10;

@@ -1,0 +1,83 @@
+/**
+ * Writes YAML that every reader takes for the same thing.
+ *
+ * All strings are double-quoted and on one line: plain `035e2982` is a float for some readers and `on` a boolean for
+ * others, and a quoted string cannot end its place in the structure. Keys are plain only when no reader sees more than a
+ * word in them. Objects keep their order.
+ */
+
+/** Text of frozen objects, by object; they are expected to be frozen all the way down. */
+export type Memo = WeakMap<object, { readonly indent: string; readonly text: string }>;
+
+const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9_./-]*$/;
+const YAML_1_1_WORD = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
+/** A YAML reader need not recognise a longer key without the `?` mark. */
+const SIMPLE_KEY_LIMIT = 1000;
+const LONE_SURROGATE = /\p{Cs}/gu;
+/** Legal in JSON, but not printable or a line break in YAML 1.1 or 1.2. */
+const NOT_PRINTABLE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
+
+/** A double-quoted scalar. A lone surrogate, which has no UTF-8 form, becomes U+FFFD. */
+export function quote(text: string): string {
+  return JSON.stringify(text.replace(LONE_SURROGATE, '\ufffd')).replace(
+    NOT_PRINTABLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/**
+ * One document without `---`, ending in a newline. Throws on what JSON cannot hold (NaN, functions, symbols).
+ * @param memo shared by several calls, it saves writing the frozen parts they have in common (one pod spec per group).
+ */
+export function document(value: unknown, memo: Memo = new WeakMap()): string {
+  return `${node(value, '', memo).slice(1)}\n`;
+}
+
+/** A value with what stands before it: a space and a scalar, or a newline and a block indented by `indent`. */
+function node(value: unknown, indent: string, memo: Memo): string {
+  if (typeof value !== 'object' || value === null) return ` ${scalar(value)}`;
+  if (!Object.isFrozen(value)) return block(value, indent, memo);
+  const known = memo.get(value);
+  if (known?.indent === indent) return known.text;
+  const text = block(value, indent, memo);
+  memo.set(value, { indent, text });
+  return text;
+}
+
+function block(value: object, indent: string, memo: Memo): string {
+  if (Array.isArray(value)) return value.length === 0 ? ' []' : list(value, indent, memo);
+  return mapping(value, indent, memo);
+}
+
+function scalar(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  if (value === null || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+  throw new TypeError(`a manifest cannot hold ${typeof value === 'number' ? value : typeof value}`);
+}
+
+function mapping(value: object, indent: string, memo: Memo): string {
+  const inner = `${indent}  `;
+  let text = '';
+  for (const [key, item] of Object.entries(value)) {
+    if (item !== undefined) text += `\n${indent}${keyText(key, indent)}:${node(item, inner, memo)}`;
+  }
+  return text === '' ? ' {}' : text;
+}
+
+function keyText(key: string, indent: string): string {
+  if (PLAIN_KEY.test(key) && !YAML_1_1_WORD.test(key) && key.length <= SIMPLE_KEY_LIMIT) return key;
+  const quoted = quote(key);
+  return quoted.length <= SIMPLE_KEY_LIMIT ? quoted : `? ${quoted}\n${indent}`;
+}
+
+/** `- ` takes the place of the item's first two columns of indentation. */
+function list(items: readonly unknown[], indent: string, memo: Memo): string {
+  const inner = `${indent}  `;
+  let result = '';
+  for (const item of items) {
+    const text = node(item, inner, memo);
+    result += `\n${indent}-${text.startsWith('\n') ? ` ${text.slice(1 + inner.length)}` : text}`;
+  }
+  return result;
+}

@@ -1,0 +1,29 @@
+import { count, formatProblem, InputProblems } from '../runnergroup/problems.ts';
+import { readRunnerGroups } from '../runnergroup/read.ts';
+import type { ExitCode, Io } from './io.ts';
+import { defaultNamespace } from './settings.ts';
+
+/**
+ * `gitea-runners validate`: reads RunnerGroups as `generate` does, without asking anybody. Every problem is one line on
+ * stderr, in the order of files and lines; then the exit code is 2.
+ */
+export async function validate(
+  io: Io,
+  options: { readonly paths: readonly string[]; readonly recursive: boolean },
+): Promise<ExitCode> {
+  try {
+    const { groups, files } = await readRunnerGroups({
+      ...options,
+      cwd: io.cwd,
+      defaultNamespace: defaultNamespace(io),
+    });
+    io.out(
+      `${count(groups.length, 'RunnerGroup')} in ${count(files, 'file')} ${groups.length === 1 ? 'is' : 'are'} valid\n`,
+    );
+    return 0;
+  } catch (error) {
+    if (!(error instanceof InputProblems)) throw error;
+    io.err(`${error.problems.map(formatProblem).join('\n')}\n`);
+    return error.exit;
+  }
+}

@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import { Failure } from '../failure.ts';
+
+/** `auto`: look at Kubernetes when this process has a service account; `off`: never. */
+export type ClusterMode = 'auto' | 'off';
+
+/** How to reach the Kubernetes API. */
+export interface ClusterConfig {
+  /** `https://host:port` of the API server; the token goes nowhere else. */
+  readonly url: string;
+  /** PEM of the cluster's CA; absent: the CAs that Node knows. */
+  readonly ca?: string;
+  /** Reads the token anew each time: Kubernetes replaces it about every hour. */
+  readonly token: () => Promise<string>;
+}
+
+const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/**
+ * The in-cluster configuration, or undefined when there is none to use: mode `off`, or no token file, as in a sidecar
+ * without a service account. Where a token lies, somebody wanted us to look: what is then missing is a `Failure` (exit 1).
+ * @param env `KUBERNETES_SERVICE_HOST` and `_PORT`, which Kubernetes sets in every pod, and `GITEA_RUNNERS_KUBERNETES_DIR`,
+ *   the folder of `token` and `ca.crt` when it is not the usual one.
+ */
+export async function clusterConfig(
+  mode: ClusterMode,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ClusterConfig | undefined> {
+  if (mode === 'off') return undefined;
+  const dir = env['GITEA_RUNNERS_KUBERNETES_DIR'] || SERVICE_ACCOUNT_DIR;
+  const tokenFile = join(dir, 'token');
+  if ((await readIfThere(tokenFile)) === undefined) return undefined;
+  const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
+  const port = env['KUBERNETES_SERVICE_PORT'] || '443';
+  const url = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  if (host === '' || !URL.canParse(url)) {
+    throw new Failure(
+      'GR-CLUSTER-01',
+      1,
+      `find the Kubernetes API: ${tokenFile} exists, but KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name no server. Set them, or use --cluster off`,
+    );
+  }
+  const ca = await readIfThere(join(dir, 'ca.crt'));
+  return { url, ...(ca !== undefined && { ca }), token: () => readToken(tokenFile) };
+}
+
+async function readToken(file: string): Promise<string> {
+  const token = (await readIfThere(file))?.trim() ?? '';
+  // Whatever a header cannot hold would end as an error text with the token in it.
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new Failure(
+    'GR-CLUSTER-02',
+    1,
+    `read the service account's token: ${file} is missing, empty or no token. Check the projected volume, or use --cluster off`,
+  );
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new Failure(
+      'GR-CLUSTER-03',
+      1,
+      `read the service account: ${file}: ${code}. Make the file readable for this user, or use --cluster off`,
+    );
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Judges a Job of ours by what Kubernetes shows of it and its pods. Pure; fetches nothing (the manner of kstatus).
+ * The first rule that fits decides:
+ *
+ *   1. Job has a deletionTimestamp ..................... deleting
+ *   2. condition Complete (or SuccessCriteriaMet) ...... complete
+ *   3. condition Failed ................................ failed
+ *   4. condition FailureTarget: deadline passed; its pod may still use the grace period ... deleting
+ *   5. its newest pod:
+ *        phase Succeeded, Failed ....................... complete, failed (the Job's condition follows)
+ *        container `runner` ended ...................... complete, failed by exit code
+ *        has a deletionTimestamp ....................... deleting (drained or evicted: takes no further CI job)
+ *        container `runner` runs ....................... running
+ *        phase Pending, container waits ................ starting
+ *   6. no pod yet and none counted ..................... starting
+ *   7. anything else ................................... unknown (counts as running)
+ */
+import type { LiveJob, LiveState } from '../plan/evidence.ts';
+import type { KubeJob, KubePod } from './shapes.ts';
+
+type Judgement = { readonly state: LiveState; readonly finishedAtMs?: number | null | undefined };
+
+/** @param pods pods of this Job; others must not be among them. */
+export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
+  const { namespace, name, creationTimestamp } = job.metadata;
+  const { state, finishedAtMs } = judge(job, pods);
+  return { namespace, name, state, createdAtMs: creationTimestamp, ...(finishedAtMs != null && { finishedAtMs }) };
+}
+
+function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
+  const met = (type: string) => job.status?.conditions?.find((each) => each.type === type && each.status === 'True');
+  if (job.metadata.deletionTimestamp != null) return { state: 'deleting' };
+  const complete = met('Complete') ?? met('SuccessCriteriaMet');
+  if (complete) {
+    return { state: 'complete', finishedAtMs: job.status?.completionTime ?? complete.lastTransitionTime };
+  }
+  const failed = met('Failed');
+  if (failed) return { state: 'failed', finishedAtMs: failed.lastTransitionTime };
+  if (met('FailureTarget')) return { state: 'deleting' };
+  const [newest] = [...pods].sort(newestFirst);
+  if (newest) return judgePod(newest);
+  const counted = (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0);
+  return { state: counted === 0 ? 'starting' : 'unknown' };
+}
+
+function newestFirst(a: KubePod, b: KubePod): number {
+  return b.metadata.creationTimestamp - a.metadata.creationTimestamp || (a.metadata.uid < b.metadata.uid ? -1 : 1);
+}
+
+function judgePod(pod: KubePod): Judgement {
+  const phase = pod.status?.phase ?? 'Pending';
+  const runner = pod.status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
+  const ended = runner?.terminated;
+  if (phase === 'Succeeded') return { state: 'complete', finishedAtMs: ended?.finishedAt };
+  if (phase === 'Failed') return { state: 'failed', finishedAtMs: ended?.finishedAt };
+  if (ended) return { state: ended.exitCode === 0 ? 'complete' : 'failed', finishedAtMs: ended.finishedAt };
+  if (pod.metadata.deletionTimestamp != null) return { state: 'deleting' };
+  if (runner?.running != null) return { state: 'running' };
+  if (phase === 'Pending' || (phase === 'Running' && runner?.waiting != null)) return { state: 'starting' };
+  return { state: 'unknown' };
+}

@@ -1,0 +1,68 @@
+/**
+ * The fields of Jobs and Pods that `judgeJob` uses (Kubernetes 1.34 `batch/v1`, `v1`). Strict on these: a Job that cannot be
+ * read is an error, never a Job that is not there. All other fields may be anything.
+ */
+import * as z from 'zod';
+
+const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+
+const condition = z.object({
+  type: z.string(),
+  status: z.string(),
+  lastTransitionTime: time.nullish(),
+});
+
+const metadata = z.object({
+  name: z.string().min(1),
+  namespace: z.string().min(1),
+  uid: z.string().min(1),
+  creationTimestamp: time,
+  deletionTimestamp: time.nullish(),
+});
+
+/** A Kubernetes Job. Times are ms since 1970. */
+export const KubeJob = z.object({
+  metadata,
+  status: z
+    .object({
+      conditions: z.array(condition).nullish(),
+      completionTime: time.nullish(),
+      succeeded: z.number().nullish(),
+      failed: z.number().nullish(),
+    })
+    .nullish(),
+});
+export type KubeJob = z.infer<typeof KubeJob>;
+
+/** One of a pod's containers, as `status.containerStatuses` shows it: exactly one of the three states, or none yet. */
+const containerStatus = z.object({
+  name: z.string(),
+  state: z
+    .object({
+      waiting: z.unknown().optional(),
+      running: z.unknown().optional(),
+      terminated: z.object({ exitCode: z.number(), finishedAt: time.nullish() }).nullish(),
+    })
+    .nullish(),
+});
+
+/** A Kubernetes Pod. */
+export const KubePod = z.object({
+  metadata: metadata.extend({
+    ownerReferences: z.array(z.object({ kind: z.string(), uid: z.string() })).nullish(),
+  }),
+  status: z
+    .object({
+      phase: z.string().nullish(),
+      containerStatuses: z.array(containerStatus).nullish(),
+    })
+    .nullish(),
+});
+export type KubePod = z.infer<typeof KubePod>;
+
+/** One page of a list; `continue` is empty or absent on the last one. */
+export const KubeList = z.object({
+  kind: z.string().endsWith('List'),
+  metadata: z.object({ continue: z.string().nullish() }),
+  items: z.array(z.unknown()),
+});

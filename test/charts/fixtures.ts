@@ -1,0 +1,66 @@
+import type { EmittedRunner } from '../../src/charts/runner-job.ts';
+import type { Job } from '../../src/plan/evidence.ts';
+import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
+
+/** A RunnerGroup with small, recognisable values. */
+export function group(change: Partial<RunnerGroup> = {}): RunnerGroup {
+  return {
+    place: { file: 'ci.yaml', line: 1, column: 1 },
+    namespace: 'runners',
+    name: 'ci',
+    scope: { kind: 'org', org: 'acme' },
+    giteaUrl: 'https://gitea.example.com',
+    labels: [
+      { name: 'gpu', text: 'gpu' },
+      { name: 'ubuntu-latest', text: 'ubuntu-latest:docker://docker.gitea.com/runner-images:ubuntu-latest' },
+    ],
+    maxActiveRunners: 10,
+    registrationToken: { name: 'gitea-runner', key: 'registration-token' },
+    authToken: { name: 'gitea-api', key: 'token' },
+    suspend: false,
+    acceptUnlabelledJobs: false,
+    image: 'docker.gitea.com/runner:1.0.8-dind-rootless',
+    containerMode: 'dind-rootless',
+    resources: { requests: {}, limits: {} },
+    spawnTimeoutSeconds: 300,
+    activeDeadlineSeconds: 10_800,
+    ttlSecondsAfterFinished: 600,
+    gracefulStopSeconds: 120,
+    manifest: {
+      apiVersion: 'gitea.bpg.pw/v1alpha1',
+      kind: 'RunnerGroup',
+      metadata: { name: 'ci', labels: { team: 'on' } },
+      spec: { scope: 'org', org: 'acme', maxActiveRunners: 10 },
+    },
+    ...change,
+  };
+}
+
+/** A queued Gitea job. */
+export function job(change: Partial<Job> = {}): Job {
+  return {
+    id: 4711,
+    attempt: 1,
+    runId: 12,
+    repository: 'acme/web',
+    name: 'build',
+    url: 'https://gitea.example.com/acme/web/actions/runs/12/jobs/0',
+    labels: ['ubuntu-latest'],
+    status: 'queued',
+    createdAtMs: 0,
+    ...change,
+  };
+}
+
+/** A decision to emit the runner made for job 4711. */
+export function runner(change: Partial<EmittedRunner> = {}): EmittedRunner {
+  return {
+    emit: true,
+    runner: 'ci-4711-1-9c31e0aa',
+    group: { namespace: 'runners', name: 'ci' },
+    because: 'new-runner',
+    pinned: false,
+    job: job(),
+    ...change,
+  };
+}

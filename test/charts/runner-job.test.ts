@@ -1,0 +1,219 @@
+import { ApiObject } from 'cdk8s';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { buildApp } from '../../src/charts/app.ts';
+import { type JobManifest, podTemplate, templateHash } from '../../src/charts/pod-template.ts';
+import { knowsRunnerGroups } from '../../src/charts/runner-group-chart.ts';
+import type { EmittedRunner } from '../../src/charts/runner-job.ts';
+import type { ContainerMode, RunnerGroup } from '../../src/runnergroup/runner-group.ts';
+import { group, job, runner } from './fixtures.ts';
+
+const MODES: readonly ContainerMode[] = ['dind-rootless', 'dind', 'host'];
+
+function emitted(of: RunnerGroup, ...runners: readonly EmittedRunner[]): JobManifest[] {
+  const app = buildApp({ groups: [{ group: of, runners }], emitGroups: false });
+  return app.node
+    .findAll()
+    .filter((construct) => ApiObject.isApiObject(construct))
+    .map((object) => object.toJson() as JobManifest);
+}
+
+function one(of: RunnerGroup, decision: EmittedRunner): JobManifest {
+  const [manifest] = emitted(of, decision);
+  if (!manifest) throw new Error('no Job');
+  return manifest;
+}
+
+function environment(manifest: JobManifest): Record<string, string | undefined> {
+  const [container] = manifest.spec.template.spec.containers;
+  return Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
+}
+
+describe('the spec of a Job', () => {
+  test.each(MODES)(
+    'is the same bytes for the same runner, pinned or not, whatever job it meets (%s)',
+    (containerMode) => {
+      const wanted = one(group({ containerMode }), runner());
+
+      const busy = one(
+        group({ containerMode }),
+        runner({ because: 'busy', pinned: true, job: job({ id: 9, repository: 'acme/other', url: '' }) }),
+      );
+
+      expect(JSON.stringify(busy.spec)).toBe(JSON.stringify(wanted.spec));
+      expect(busy.metadata.labels).toEqual(wanted.metadata.labels);
+      expect(busy.metadata.annotations).not.toEqual(wanted.metadata.annotations);
+    },
+  );
+
+  test('differs between runners of a group in the runner name and the labels made from it only', () => {
+    const name = 'ci-4712-2-9c31ffff';
+
+    const [first, second] = emitted(group(), runner(), runner({ runner: name }));
+
+    const renamed = JSON.stringify(first)
+      .replaceAll('ci-4711-1-9c31e0aa', name)
+      .replaceAll('"gitea.bpg.pw/job-id":"4711"', '"gitea.bpg.pw/job-id":"4712"')
+      .replaceAll('"gitea.bpg.pw/run-attempt":"1"', '"gitea.bpg.pw/run-attempt":"2"');
+    expect(renamed).toBe(JSON.stringify(second));
+  });
+
+  test('holds no field of Argo CD or Kubernetes that would order, own or rename it', () => {
+    const text = JSON.stringify(MODES.flatMap((containerMode) => emitted(group({ containerMode }), runner())));
+
+    expect(text).not.toMatch(/ownerReferences|generateName|argocd.argoproj.io\/(hook|sync-wave|tracking)|cdk8s/);
+  });
+
+  test('never holds the token the generator reads', () => {
+    const text = JSON.stringify(emitted(group({ authToken: { name: 'reads-gitea', key: 'k' } }), runner()));
+
+    expect(text).not.toContain('reads-gitea');
+  });
+
+  test('gives a stopped runner its graceful stop and then time to report', () => {
+    const manifest = one(group({ gracefulStopSeconds: 600 }), runner());
+
+    const text = JSON.stringify(manifest);
+    expect(text).toContain('shutdown_timeout: 600s');
+    expect(text).toContain('"terminationGracePeriodSeconds":630');
+    expect(text).toContain('"620000"');
+  });
+
+  test('keeps a zero that was asked for', () => {
+    const text = JSON.stringify(one(group({ ttlSecondsAfterFinished: 0, gracefulStopSeconds: 0 }), runner()));
+
+    expect(text).toContain('"ttlSecondsAfterFinished":0');
+    expect(text).toContain('shutdown_timeout: 0s');
+    expect(text).toContain('"terminationGracePeriodSeconds":30');
+  });
+});
+
+describe('labels and annotations', () => {
+  test('a warm-pool runner has no job id and no attempt', () => {
+    const { metadata, spec } = one(group(), runner({ runner: 'ci-0-2-9c31e0aa' }));
+
+    expect(Object.keys({ ...metadata.labels, ...spec.template.metadata.labels })).toEqual([
+      'app.kubernetes.io/managed-by',
+      'app.kubernetes.io/name',
+      'gitea.bpg.pw/managed-by',
+      'gitea.bpg.pw/runnergroup-name',
+    ]);
+  });
+
+  test.each([
+    ['too long', `https://gitea.example.com/${'x'.repeat(300_000)}`],
+    ['no web address', 'javascript:alert(1)'],
+    ['with a line break', 'https://gitea.example.com/\nkind: Secret'],
+    ['with a terminal escape', 'https://gitea.example.com/\u001b[2J'],
+  ])('a job address that is %s is left out', (_, url) => {
+    const { metadata } = one(group(), runner({ job: job({ url }) }));
+
+    expect(metadata.annotations).not.toHaveProperty('gitea.bpg.pw/job-url');
+  });
+
+  test('a repository name loses its control characters and cannot fill the annotations', () => {
+    const repository = `acme/\u001b[2J\u202eweb\u0000${'x'.repeat(300_000)}`;
+
+    const { metadata } = one(group(), runner({ job: job({ repository }) }));
+
+    expect(metadata.annotations?.['gitea.bpg.pw/repository']).toMatch(/^acme\/\?\[2J\?web\?x{2000,2048}$/);
+  });
+});
+
+describe('environment', () => {
+  test('a dollar sign of a label reaches the runner as it is, not as the value of a variable', () => {
+    const labels = [{ name: 'x', text: 'x:docker://$(GITEA_RUNNER_REGISTRATION_TOKEN)$$' }];
+
+    const env = environment(one(group({ labels }), runner()));
+
+    expect(env['GITEA_RUNNER_LABELS']).toBe('x:docker://$$(GITEA_RUNNER_REGISTRATION_TOKEN)$$$$');
+  });
+
+  test.each([
+    ['dind-rootless', ['DOCKER_HOST', 'XDG_DATA_HOME']],
+    ['dind', ['DOCKER_HOST', 'HOME']],
+    ['host', ['HOME']],
+  ] as const)('%s adds nothing but %j to the variables of every runner', (containerMode, added) => {
+    const names = Object.keys(environment(one(group({ containerMode }), runner())));
+
+    expect(names).toEqual([
+      'GITEA_INSTANCE_URL',
+      'GITEA_RUNNER_REGISTRATION_TOKEN',
+      'GITEA_RUNNER_EPHEMERAL',
+      'GITEA_RUNNER_NAME',
+      'GITEA_RUNNER_LABELS',
+      'CONFIG_FILE',
+      ...added,
+    ]);
+  });
+});
+
+describe('templateHash', () => {
+  test.each([
+    ['image', { image: 'other' }],
+    ['containerMode', { containerMode: 'host' }],
+    ['labels', { labels: [] }],
+    ['giteaUrl', { giteaUrl: 'https://other.example.com' }],
+    ['registrationToken', { registrationToken: { name: 'other', key: 'k' } }],
+    ['resources', { resources: { requests: {}, limits: { cpu: '1' } } }],
+    ['activeDeadlineSeconds', { activeDeadlineSeconds: 1 }],
+    ['ttlSecondsAfterFinished', { ttlSecondsAfterFinished: 1 }],
+    ['gracefulStopSeconds', { gracefulStopSeconds: 1 }],
+  ] satisfies [string, Partial<RunnerGroup>][])('changes with %s, because the Job does', (_, change) => {
+    expect(templateHash(group(change))).not.toBe(templateHash(group()));
+  });
+
+  test('does not change with what leaves the Job as it is', () => {
+    const change = { maxActiveRunners: 99, suspend: true, spawnTimeoutSeconds: 1, authToken: { name: 'a', key: 'b' } };
+
+    expect(templateHash(group(change))).toBe(templateHash(group()));
+  });
+
+  test('is the same in a second process: it depends on the group, not on objects or the order of quantities', () => {
+    const limits = { memory: '1Gi', cpu: '1' };
+    const reordered = { cpu: '1', memory: '1Gi' };
+
+    const hashes = [limits, reordered].map((each) =>
+      templateHash(group({ resources: { requests: {}, limits: each } })),
+    );
+
+    expect(hashes[0]).toMatch(/^[0-9a-f]{16}$/);
+    expect(hashes[1]).toBe(hashes[0]);
+  });
+
+  test('leaves the template without a runner name', () => {
+    const template = podTemplate(group());
+
+    expect(template.metadata.name).toBe('');
+    expect(environment(template)['GITEA_RUNNER_NAME']).toBe('');
+  });
+});
+
+test('emits as many Jobs as decisions, in their order', () => {
+  const names = fc.uniqueArray(fc.integer({ min: 1, max: 1_000_000 }), { maxLength: 30 });
+
+  fc.assert(
+    fc.property(names, (ids) => {
+      const runners = ids.map((id) => runner({ runner: `ci-${id}-1-9c31e0aa` }));
+
+      const jobs = emitted(group(), ...runners);
+
+      expect(jobs.map(({ metadata }) => metadata.name)).toEqual(runners.map((each) => each.runner));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+describe('knowsRunnerGroups', () => {
+  test.each([
+    ['batch/v1/Job,gitea.bpg.pw/v1alpha1/RunnerGroup,v1/Pod', true],
+    ['gitea.bpg.pw/v1alpha1/RunnerGroup', true],
+    ['gitea.bpg.pw/v1alpha1', false],
+    ['gitea.bpg.pw/v1alpha1/RunnerGroupList', false],
+    ['gitea.bpg.pw/v1beta1/RunnerGroup', false],
+    ['', false],
+    [undefined, false],
+  ])('%j -> %j', (versions, known) => {
+    expect(knowsRunnerGroups({ KUBE_API_VERSIONS: versions })).toBe(known);
+  });
+});

@@ -1,0 +1,76 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ClusterConfig } from '../../src/kubernetes/config.ts';
+
+export const TOKEN = 'sa-token-that-nobody-may-see';
+
+/** Answers instead of the list when it returns true. */
+export type Override = (url: URL, response: ServerResponse) => boolean;
+
+/** A node:http server that lists Jobs and Pods as the API server does: label selector, limit, continue, Status objects. */
+export interface ApiServer {
+  readonly config: ClusterConfig;
+  /** Each request, in order. */
+  readonly seen: readonly URL[];
+  readonly close: () => Promise<void>;
+}
+
+export interface Cluster {
+  /** By namespace. */
+  readonly jobs?: Readonly<Record<string, readonly object[]>>;
+  readonly pods?: Readonly<Record<string, readonly object[]>>;
+  /** Rows per page, when smaller than the limit that was asked for. */
+  readonly pageSize?: number;
+  readonly override?: Override;
+}
+
+export async function startApiServer(cluster: Cluster): Promise<ApiServer> {
+  const seen: URL[] = [];
+  const server = createServer({ keepAliveTimeout: 5 }, (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://api');
+    seen.push(url);
+    if (request.headers.authorization !== `Bearer ${TOKEN}`) status(response, 401, 'Unauthorized');
+    else if (!cluster.override?.(url, response)) answer(cluster, url, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    config: { url: `http://127.0.0.1:${port}`, token: async () => TOKEN },
+    seen,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function answer(cluster: Cluster, url: URL, response: ServerResponse): void {
+  const path = /^\/(?:apis\/batch\/v1|api\/v1)\/namespaces\/([^/]+)\/(jobs|pods)$/.exec(url.pathname);
+  if (!path) {
+    status(response, 404, 'NotFound');
+    return;
+  }
+  const [, namespace = '', kind = ''] = path;
+  const of = (kind === 'jobs' ? cluster.jobs : cluster.pods)?.[namespace] ?? [];
+  const limit = Math.min(Number(url.searchParams.get('limit')), cluster.pageSize ?? 500);
+  const start = Number(url.searchParams.get('continue') ?? '0');
+  const end = start + limit;
+  send(response, 200, {
+    kind: kind === 'jobs' ? 'JobList' : 'PodList',
+    metadata: {
+      resourceVersion: '1',
+      ...(end < of.length && { continue: String(end), remainingItemCount: of.length - end }),
+    },
+    items: of.slice(start, end),
+  });
+}
+
+/** A Status object, as the API server refuses. */
+export function status(response: ServerResponse, code: number, reason: string): void {
+  send(response, code, { kind: 'Status', status: 'Failure', message: `secret words of the server`, reason, code });
+}
+
+export function send(response: ServerResponse, code: number, body: unknown): void {
+  response.writeHead(code, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { judgeJob } from '../../src/kubernetes/judge.ts';
+import { KubeJob, KubePod } from '../../src/kubernetes/shapes.ts';
+
+interface Part {
+  readonly metadata?: object;
+  readonly status?: object;
+}
+interface Case {
+  readonly case: string;
+  readonly job: Part;
+  readonly pods?: readonly Part[];
+  readonly state: string;
+  readonly finishedAt?: string;
+}
+
+const text = readFileSync(new URL('fixtures/judge.yaml', import.meta.url), 'utf8');
+const cases = parseAllDocuments(text)
+  .map((each) => each.toJS() as Case | null)
+  .filter((each) => each !== null);
+
+function complete(part: Part, uid: string): object {
+  const metadata = {
+    name: 'ci-1',
+    namespace: 'runners',
+    uid,
+    creationTimestamp: '2026-11-20T10:00:00Z',
+    ...part.metadata,
+  };
+  return { ...part, metadata };
+}
+
+test.each(cases.map((each) => [each.case, each] as const))('%s', (_, { job, pods = [], state, finishedAt }) => {
+  const judged = judgeJob(
+    KubeJob.parse(complete(job, 'job')),
+    pods.map((pod, index) => KubePod.parse(complete(pod, `pod-${index}`))),
+  );
+
+  expect(judged).toEqual({
+    namespace: 'runners',
+    name: 'ci-1',
+    state,
+    createdAtMs: Date.UTC(2026, 10, 20, 10),
+    ...(finishedAt !== undefined && { finishedAtMs: Date.parse(finishedAt) }),
+  });
+});
+
+test('the fixtures were read', () => {
+  expect(cases.length).toBeGreaterThan(20);
+});
