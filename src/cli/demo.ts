@@ -6,7 +6,8 @@
  *                          ▲                                                   │
  *                          └──────── runners register, take jobs, end ◄────────┘
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +15,7 @@ import { Failure } from '../failure.ts';
 import { type Simulator, startSimulator } from '../simulator/simulator.ts';
 import { readJobs } from './demo/manifests.ts';
 import { openScreen, type Screen } from './demo/screen.ts';
-import { type CommittedGroup, LONGEST_MS, NAMESPACE, ORG, STEP_MS, SYNC_EVERY_MS } from './demo/story.ts';
+import { type CommittedGroup, LONGEST_MS, NAMESPACE, ORG, SYNC_EVERY_MS } from './demo/story.ts';
 import { summarize } from './demo/summary.ts';
 import { World } from './demo/world.ts';
 import type { ExitCode, Io } from './io.ts';
@@ -59,7 +60,7 @@ interface Stage {
   readonly folder: string;
   readonly generate: Generate;
   readonly stopped: AbortSignal;
-  readonly sleepMs: number;
+  readonly speed: number;
 }
 
 /** Runs `generate` once and lets Argo CD act on it. As in Argo CD, nothing is touched when it fails. @returns its stderr then. */
@@ -73,14 +74,14 @@ async function look({ world, folder, generate }: Stage): Promise<string | undefi
 
 /** Plays the story to its end. @returns how often `generate` ran. @throws Failure with its stderr when it fails three times. */
 async function play(stage: Stage): Promise<number> {
-  const { world, screen, folder, stopped, sleepMs } = stage;
+  const { world, screen, folder, stopped, speed } = stage;
+  const startedMs = performance.now();
   const commit = (group: CommittedGroup) =>
     writeFile(join(folder, 'groups', `${group.name}.yaml`), group.yaml(world.simulator.url));
   let looks = 0;
   let failures = 0;
   let nextLookMs = 0;
   while (!stopped.aborted && !world.isOver() && world.nowMs < LONGEST_MS) {
-    const started = performance.now();
     await world.step(commit);
     if (world.nowMs >= nextLookMs) {
       nextLookMs = world.nowMs + SYNC_EVERY_MS;
@@ -91,7 +92,9 @@ async function play(stage: Stage): Promise<number> {
       if (failures >= 3) throw new Failure('GR-DEMO-01', 1, `generate failed three times in a row:\n${error}`);
     }
     screen.draw(world);
-    await sleep(Math.max(0, sleepMs - (performance.now() - started)), undefined, { signal: stopped }).catch(() => {});
+    // Against the clock, so that the time that generate takes does not add up.
+    const earlyMs = startedMs + world.nowMs / speed - performance.now();
+    await sleep(Math.max(0, earlyMs), undefined, { signal: stopped }).catch(() => {});
   }
   screen.draw(world);
   return looks;
@@ -107,6 +110,9 @@ export async function demo(io: Io, { speed = 1, generate }: DemoOptions): Promis
   const onSignal = () => interrupt.abort();
   for (const signal of SIGNALS) process.once(signal, onSignal);
   const folder = await mkdtemp(join(tmpdir(), 'gitea-runners-demo-'));
+  // Also when writing to a closed terminal ends the process at once.
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', removeFolder);
   let nowMs = () => 0;
   const simulator = await startSimulator({ now: () => startMs + nowMs() });
   const screen = openScreen(io);
@@ -116,7 +122,7 @@ export async function demo(io: Io, { speed = 1, generate }: DemoOptions): Promis
     prepareGitea(simulator);
     await prepareFolder(folder, simulator);
     const stopped = interrupt.signal;
-    const looks = await play({ world, screen, folder, generate, stopped, sleepMs: STEP_MS / speed });
+    const looks = await play({ world, screen, folder, generate, stopped, speed });
     screen.close();
     if (stopped.aborted) {
       io.err('demo: stopped by a signal; server and temporary files are gone.\n');
@@ -129,6 +135,7 @@ export async function demo(io: Io, { speed = 1, generate }: DemoOptions): Promis
     screen.close();
     for (const signal of SIGNALS) process.off(signal, onSignal);
     await simulator.close();
-    await rm(folder, { recursive: true, force: true });
+    removeFolder();
+    process.off('exit', removeFolder);
   }
 }

@@ -12,7 +12,7 @@ import type { ServedBy } from './decisions.ts';
 import type { Group } from './evidence.ts';
 import { runnerName } from './names.ts';
 import { byReadiness, type Roster, type Runner } from './roster.ts';
-import { backOffMs, type Ends, missedRunners, withinCapSinceMs } from './waiting-time.ts';
+import { backOffMs, missedRunners, withinCapSinceMs } from './waiting-time.ts';
 import type { SeenJob } from './world.ts';
 
 /** Ordinals tried when the one of a failed runner is looked for. By then the back-off has long been at its longest. */
@@ -30,7 +30,9 @@ export interface GroupState {
   readonly instance: string;
   readonly group: Group;
   readonly roster: Roster;
-  readonly ends: Ends;
+  readonly readySinceMs: (seen: SeenJob) => number;
+  /** Ends of jobs that its runners ran, newest first, ms. */
+  readonly endsMs: readonly number[];
   /** Cap less busy and finishing runners, never below 0; 0 when suspended. */
   readonly room: number;
   readonly nowMs: number;
@@ -63,7 +65,7 @@ export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined
 }
 
 /**
- * One runner for each of `selected` (jobs of this group, oldest first, at most `room`), and free runners that are left for
+ * One runner for each of `selected` (jobs of this group, longest ready first, at most `room`), and free runners that are left for
  * `backingOff` (jobs that may not have a new one now) as far as there is room.
  */
 export function assignRunners(
@@ -146,6 +148,6 @@ function newName(state: GroupState, seen: SeenJob, rank: number): string {
   }
 }
 
-function missed({ group, ends, room, nowMs }: GroupState, seen: SeenJob, rank: number): number {
-  return missedRunners(withinCapSinceMs(seen, room - rank, ends), nowMs, group.spawnTimeoutMs);
+function missed({ group, readySinceMs, endsMs, room, nowMs }: GroupState, seen: SeenJob, rank: number): number {
+  return missedRunners(withinCapSinceMs(readySinceMs(seen), room - rank, endsMs), nowMs, group.spawnTimeoutMs);
 }

@@ -3,7 +3,7 @@
  *
  *     looks at Gitea ──► seeJobs ──► takeRosters ──► select ──► assignRunners ──► decide
  *     live Jobs ─────────────────────────▲             │
- *                                    oldest ready job first, to its first owner with room
+ *                                    longest ready job first, to its first owner with room
  *
  * The laws P1-P10 (docs/spec.md) are kept here: every busy runner is in the output, pinned; every ready job within the caps
  * has one runner; nothing else is started; doubt keeps.
@@ -14,14 +14,14 @@ import type { Plan } from './decisions.ts';
 import type { Evidence, Group } from './evidence.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { type Roster, takeRosters } from './roster.ts';
-import { runKey } from './waiting-time.ts';
+import { readySinceFinder } from './waiting-time.ts';
 import { compareText, type SeenJob, seeJobs } from './world.ts';
 
 /** What has been given to one group so far. */
 export interface Ledger extends GroupState {
-  /** Jobs that get a runner of this group, oldest first. */
+  /** Jobs that get a runner of this group, longest ready first. */
   readonly selected: readonly SeenJob[];
-  /** Jobs for which this group may not start a runner yet, oldest first. */
+  /** Jobs for which this group may not start a runner yet, longest ready first. */
   readonly backingOff: ReadonlyMap<SeenJob, BackOff>;
 }
 
@@ -41,10 +41,11 @@ export interface Outcome {
 export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const inOrder = [...groups].sort(byKey);
   const jobs = seeJobs(inOrder, evidence);
-  const ledgers = openLedgers(takeRosters(inOrder, evidence, jobs), jobs, evidence);
+  const readySinceMs = readySinceFinder(jobs);
+  const ledgers = openLedgers(takeRosters(inOrder, evidence, jobs), readySinceMs, evidence);
   const owners = ownersFinder(inOrder);
 
-  for (const seen of jobs) if (seen.job.status === 'queued') select(seen, owners(seen), ledgers);
+  for (const seen of inQueueOrder(jobs, readySinceMs)) select(seen, owners(seen), ledgers);
 
   const served = new Map<SeenJob, Assignment & { readonly group: Group }>();
   for (const [group, ledger] of ledgers) {
@@ -66,23 +67,37 @@ function byKey(a: Group, b: Group): number {
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
+/** The ready jobs, longest ready first; of equal ones the oldest first, as `jobs` is sorted. */
+function inQueueOrder(jobs: readonly SeenJob[], readySinceMs: (seen: SeenJob) => number): readonly SeenJob[] {
+  return jobs
+    .filter(({ job }) => job.status === 'queued')
+    .map((seen) => ({ seen, sinceMs: readySinceMs(seen) }))
+    .sort((a, b) => a.sinceMs - b.sinceMs)
+    .map(({ seen }) => seen);
+}
+
 function openLedgers(
   rosters: ReadonlyMap<Group, Roster>,
-  jobs: readonly SeenJob[],
+  readySinceMs: (seen: SeenJob) => number,
   { instance, nowMs }: Evidence,
 ): ReadonlyMap<Group, OpenLedger> {
-  const ofRun = new Map<string, number>();
-  for (const seen of jobs) {
-    ofRun.set(runKey(seen), Math.max(seen.job.completedAtMs ?? 0, ofRun.get(runKey(seen)) ?? 0));
-  }
   const ledgers = new Map<Group, OpenLedger>();
   for (const [group, roster] of rosters) {
     const runners = [...roster.runners.values()];
     const working = runners.filter(({ state }) => state === 'busy' || state === 'finishing').length;
     const room = group.suspend ? 0 : Math.max(0, group.maxActiveRunners - working);
-    const ofGroup = runners.flatMap(({ job }) => job?.completedAtMs ?? []).sort((a, b) => b - a);
-    const ends = { ofGroup, ofRun };
-    ledgers.set(group, { instance, group, roster, ends, room, nowMs, selected: [], backingOff: new Map() });
+    const endsMs = runners.flatMap(({ job }) => job?.completedAtMs ?? []).sort((a, b) => b - a);
+    ledgers.set(group, {
+      instance,
+      group,
+      roster,
+      readySinceMs,
+      endsMs,
+      room,
+      nowMs,
+      selected: [],
+      backingOff: new Map(),
+    });
   }
   return ledgers;
 }

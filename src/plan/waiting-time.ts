@@ -1,29 +1,57 @@
-/** Time, for a planner without memory: since when a job could have had its runner, and when a failed one may be tried again. */
+/** Time, for a planner without memory: since when a job has been ready, and when a failed runner may be tried again. */
 import type { SeenJob } from './world.ts';
 
-/** The ends of finished jobs, from which it is derived when a slot became free. */
-export interface Ends {
-  /** Ends of jobs that runners of one group ran, newest first, ms. */
-  readonly ofGroup: readonly number[];
-  /** Newest end of a job of each run, by `origin runId`, ms: a job that `needs` others cannot have been ready before. */
-  readonly ofRun: ReadonlyMap<string, number>;
+/** Newest end of a job of one run, and the newest one of a job with another base name, ms. */
+interface RunEnds {
+  readonly base: string;
+  readonly endMs: number;
+  readonly otherEndMs: number;
 }
 
 /**
- * Since when this job has been ready and within the cap, ms. Gitea does not say when a job became ready, and `created_at`
- * would let everyone who waited at the cap time out at once: so the later of its creation, the end that freed its slot and
- * the newest end in its run.
- * @param slotsLeft how many slots are free for this job and younger ones, ≥ 1
+ * A function that says since when a job has been ready, ms. Gitea does not say: a job that `needs` others shows the creation of
+ * its run. So it is the newest end in its run, if that is later; but not the end of a leg of its own matrix (`test (18)`,
+ * `test (20)`), which it cannot have needed. Gitea's own queue runs by `updated`, which the API hides; this is near to it,
+ * and ordering by it keeps the runners that are starting (docs/adr/0004).
  */
-export function withinCapSinceMs(seen: SeenJob, slotsLeft: number, ends: Ends): number {
-  const slotFreed = ends.ofGroup[slotsLeft - 1] ?? 0;
-  const runMoved = ends.ofRun.get(runKey(seen)) ?? 0;
-  return Math.max(seen.job.createdAtMs, slotFreed, runMoved);
+export function readySinceFinder(jobs: readonly SeenJob[]): (seen: SeenJob) => number {
+  const runs = new Map<string, RunEnds>();
+  for (const seen of jobs) {
+    const { completedAtMs: endMs } = seen.job;
+    if (endMs === undefined) continue;
+    const base = baseName(seen);
+    const known = runs.get(runKey(seen));
+    if (!known || endMs >= known.endMs) {
+      const otherEndMs = known?.base === base ? known.otherEndMs : (known?.endMs ?? 0);
+      runs.set(runKey(seen), { base, endMs, otherEndMs });
+    } else if (base !== known.base && endMs > known.otherEndMs) {
+      runs.set(runKey(seen), { ...known, otherEndMs: endMs });
+    }
+  }
+  return (seen) => {
+    const ends = runs.get(runKey(seen));
+    if (!ends) return seen.job.createdAtMs;
+    return Math.max(seen.job.createdAtMs, ends.base === baseName(seen) ? ends.otherEndMs : ends.endMs);
+  };
 }
 
-/** Key of `Ends.ofRun`. */
-export function runKey({ job, origin }: SeenJob): string {
+function runKey({ job, origin }: SeenJob): string {
   return `${origin} ${job.runId}`;
+}
+
+/** The name without matrix values, which Gitea appends as ` (a, b)` (`modules/actions/jobparser`). */
+function baseName({ job }: SeenJob): string {
+  const cut = job.name.lastIndexOf(' (');
+  return cut > 0 && job.name.endsWith(')') ? job.name.slice(0, cut) : job.name;
+}
+
+/**
+ * Since when a job has been within the cap, ms: when it became ready or, if that is later, when a slot was freed for it.
+ * @param slotsLeft how many slots are free for this job and those behind it, ≥ 1
+ * @param endsOfGroup ends of jobs that runners of the group ran, newest first, ms
+ */
+export function withinCapSinceMs(readySinceMs: number, slotsLeft: number, endsOfGroup: readonly number[]): number {
+  return Math.max(readySinceMs, endsOfGroup[slotsLeft - 1] ?? 0);
 }
 
 /** How many whole spawn timeouts have passed: so many runners of this job have not come. Never negative (clocks differ). */

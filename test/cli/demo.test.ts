@@ -132,6 +132,16 @@ describe('when something is wrong', () => {
     expect(seen.out).toMatch(/Something went wrong:\n {2}CI jobs .* [1-9]\d* killed/);
   });
 
+  it('exits 1 and says so when a cap was exceeded, although all jobs are done', async () => {
+    const seen = recorder();
+
+    const exit = await demo(seen.io, { speed: SPEED, generate: standIn({ greedy: true }) });
+
+    expect(exit).toBe(1);
+    expect(seen.out).toContain('CI jobs     11 of 11 succeeded, 0 killed');
+    expect(seen.out).toMatch(/cap {9}EXCEEDED; most at once: ci [5-9] of 4/);
+  });
+
   it('exits 1 with the text of generate when it fails again and again', async () => {
     const seen = recorder();
     const generate: Generate = async () => ({ exitCode: 1, stdout: '', stderr: 'error: GR-GITEA-01 list jobs' });

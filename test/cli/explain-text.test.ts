@@ -32,7 +32,7 @@ describe('explain', () => {
 
     expect(
       text,
-    ).toBe(`GROUP        SCOPE                               LABELS     RUNNERS             BUSY  WAITING  HELD
+    ).toBe(`GROUP        SCOPE                               LABELS     RUNNERS              BUSY  WAITING  HELD
 runners/big  https://gitea.example.com org acme  gpu,linux  0 of 10 (suspended)  0     0        1
 runners/ci   https://gitea.example.com org acme  linux      2 of 2               1     1        1
 

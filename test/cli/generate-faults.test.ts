@@ -1,36 +1,39 @@
 /** Every fault of `test/gitea/faults.ts` once more, from outside: exit 1, nothing on stdout, a short text without secrets. */
 import { createServer } from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, it } from 'vitest';
 import { FAULTS, LEAK } from '../gitea/faults.ts';
 import { folderWith, groupYaml, runCli } from './run-cli.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 
 describe('generate fails closed when Gitea', () => {
-  it.each(FAULTS.map((fault) => [fault.name, fault] as const))('%s', async (_, fault) => {
-    const server = createServer(fault.handler());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const address = server.address();
-    const port = address !== null && typeof address === 'object' ? address.port : 0;
-    const url = `http://127.0.0.1:${port}`;
-    const folder = folderWith({ 'ci.yaml': groupYaml(url) });
-    const timeout = fault.lasts ? '1' : '20';
+  it.concurrent.for(FAULTS.map((fault) => [fault.name, fault] as const))(
+    '%s',
+    async ([, fault], { expect, onTestFinished }) => {
+      const server = createServer(fault.handler());
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      const address = server.address();
+      const port = address !== null && typeof address === 'object' ? address.port : 0;
+      const url = `http://127.0.0.1:${port}`;
+      const folder = folderWith({ 'ci.yaml': groupYaml(url) }, onTestFinished);
+      const timeout = fault.lasts ? '1' : '20';
 
-    const outcome = await runCli(
-      ['generate', '-v', '--timeout', timeout],
-      { GITEA_URL: url, GITEA_TOKEN: TOKEN },
-      folder,
-    );
+      const outcome = await runCli(
+        ['generate', '-v', '--timeout', timeout],
+        { GITEA_URL: url, GITEA_TOKEN: TOKEN },
+        folder,
+      );
 
-    expect(outcome).toMatchObject({ code: 1, stdout: '' });
-    expect(outcome.stderr).toContain(`error: ${fault.code} `);
-    expect(outcome.stderr.split('\n').filter((line) => !/^(GET|POST) /.test(line)).length).toBeLessThanOrEqual(20);
-    expect(outcome.stderr).not.toContain(TOKEN);
-    expect(outcome.stderr).not.toContain(LEAK);
-    expect(outcome.stderr).not.toMatch(/\n\s+at /);
-  });
+      expect(outcome).toMatchObject({ code: 1, stdout: '' });
+      expect(outcome.stderr).toContain(`error: ${fault.code} `);
+      expect(outcome.stderr.split('\n').filter((line) => !/^(GET|POST) /.test(line)).length).toBeLessThanOrEqual(20);
+      expect(outcome.stderr).not.toContain(TOKEN);
+      expect(outcome.stderr).not.toContain(LEAK);
+      expect(outcome.stderr).not.toMatch(/\n\s+at /);
+    },
+  );
 });

@@ -16,18 +16,23 @@ export function runCli(
   env: Readonly<Record<string, string>> = {},
   cwd = '.',
 ): Promise<Outcome> {
-  const child = spawn(process.execPath, [join(process.cwd(), 'lib/gitea-runners.cjs'), ...args], {
+  return runNode([join(process.cwd(), 'lib/gitea-runners.cjs'), ...args], env, cwd);
+}
+
+/** Starts a Node.js program and waits for its end. */
+export function runNode(args: readonly string[], env: Readonly<Record<string, string>>, cwd = '.'): Promise<Outcome> {
+  const child = spawn(process.execPath, args, {
     cwd,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';
   let stderr = '';
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
   });
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
   });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -35,10 +40,13 @@ export function runCli(
   });
 }
 
-/** A temporary folder with these files, removed at the end of the test. */
-export function folderWith(files: Readonly<Record<string, string>>): string {
+/** A temporary folder with these files, removed at the end of the test. Concurrent tests hand in their own `onTestFinished`. */
+export function folderWith(
+  files: Readonly<Record<string, string>>,
+  atEnd: (cleanUp: () => void) => void = onTestFinished,
+): string {
   const folder = mkdtempSync(join(tmpdir(), 'groups-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
 }
@@ -52,8 +60,7 @@ spec:
   scope: org
   org: acme
   gitea: {url: "${url}"}
-  containerMode: host
-  defaultLabels: false
+${spec.includes('containerMode') ? '' : '  containerMode: host\n'}  defaultLabels: false
   labels: ["linux:host"]
   maxActiveRunners: 5
   registrationToken: {secretRef: {name: gitea-runner, key: token}}

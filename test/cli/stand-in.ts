@@ -47,9 +47,10 @@ ${annotation}spec:
 /**
  * A stand-in for the real `generate`, which has its own tests: it remembers its runners, which the real one need not, and
  * emits them until their job is completed.
+ * @param greedy true makes it wrong: it ignores the cap.
  * @param forget true makes it wrong: only queued jobs get a Job, so runners at work are pruned.
  */
-export function standIn({ forget = false } = {}): Generate {
+export function standIn({ forget = false, greedy = false } = {}): Generate {
   const runners = new Map<string, { readonly group: string; readonly madeFor: number }>();
   let made = 0;
   return async (env, cwd) => {
@@ -68,7 +69,7 @@ export function standIn({ forget = false } = {}): Generate {
       const ready = open.filter((job) => job.status === 'queued' && job.labels.every((label) => covered.has(label)));
       const ours = () => [...runners].filter(([, runner]) => runner.group === name);
       const free = () => ours().filter(([runner]) => !busy.has(runner)).length;
-      while (free() < ready.length && ours().length < group.spec.maxActiveRunners) {
+      while (free() < ready.length && (greedy || ours().length < group.spec.maxActiveRunners)) {
         made += 1;
         const madeFor = ready[free()]?.id ?? 0;
         runners.set(`${name}-${madeFor}-1-${String(made).padStart(8, '0')}`, { group: name, madeFor });

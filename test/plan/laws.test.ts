@@ -113,7 +113,7 @@ describe('P2 nothing is started twice', () => {
 describe('P3 the cap holds', () => {
   const two = group({ maxActiveRunners: 2 });
 
-  it('serves the oldest jobs first and holds back the others', () => {
+  it('serves the jobs first that have been ready longest, and holds back the others', () => {
     const planned = planScene({ groups: [two], jobs: [job(3), job(1), job(2)] });
 
     expect(emittedNames(planned)).toEqual([named(two, 1), named(two, 2)]);
@@ -125,6 +125,32 @@ describe('P3 the cap holds', () => {
     const jobs = [1, 2, 3].map((id) => running(id, named(two, id)));
 
     expect(emittedNames(planScene({ groups: [two], jobs: [...jobs, job(4)] }))).toHaveLength(3);
+  });
+
+  it('puts a job that needed another one behind those that were ready before, whatever its id', () => {
+    const jobs = [done(1, 'elsewhere', { runId: 7 }), job(2, { runId: 7 }), job(3), job(4)];
+
+    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 3), named(two, 4)]);
+  });
+
+  it('does not take the end of a leg of its own matrix for the end of a needed job', () => {
+    const leg = (id: number) => ({ runId: 7, name: `test (${id})` });
+    const jobs = [done(1, 'elsewhere', leg(1)), job(2, leg(2)), job(3), job(4)];
+
+    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 2), named(two, 3)]);
+  });
+
+  it('takes the newest end of any other job of the run, also when a leg ended after it', () => {
+    const jobs = [
+      done(1, 'elsewhere', { runId: 7, name: 'build', completedAtMs: NOW - 5_000 }),
+      done(2, 'elsewhere', { runId: 7, name: 'test (2)', completedAtMs: NOW - 1_000 }),
+      done(3, 'elsewhere', { runId: 7, name: 'lint', completedAtMs: NOW - 15_000 }),
+      job(4, { runId: 7, name: 'test (4)' }),
+      job(5, { createdAtMs: NOW - 6_000 }),
+      job(6, { createdAtMs: NOW - 4_000 }),
+    ];
+
+    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 4), named(two, 5)]);
   });
 
   it('sorts by creation, then id, not by the order of the answer', () => {

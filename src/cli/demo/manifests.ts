@@ -1,0 +1,69 @@
+/** What `generate` printed, as far as the demo's Argo CD and pods look at it (interface.md §4). */
+import { parseAllDocuments } from 'yaml';
+import { printable } from '../../printable.ts';
+
+/** One Kubernetes Job that should exist. */
+export interface WantedJob {
+  /** Also the runner's name in Gitea. */
+  readonly name: string;
+  readonly group: string;
+  /** Id of the Gitea job that it was made for. */
+  readonly madeFor?: number;
+  /** Names that the runner registers with. */
+  readonly labels: readonly string[];
+  /** Argo CD does not prune it: its runner works. */
+  readonly pinned: boolean;
+}
+
+/** The name part of a label: only a known schema is cut off, as the runner does (internal/pkg/labels). */
+function labelName(label: string): string {
+  return label.replace(/:(docker|host)(:.*)?$/, '');
+}
+
+interface EnvEntry {
+  readonly name?: string;
+  readonly value?: string;
+}
+
+interface Manifest {
+  readonly kind?: string;
+  readonly metadata?: {
+    readonly name?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec?: {
+    readonly template?: {
+      readonly spec?: {
+        readonly containers?: readonly { readonly name?: string; readonly env?: readonly EnvEntry[] }[];
+      };
+    };
+  };
+}
+
+/** Reads the Jobs in `generate`'s output; other kinds are somebody else's. @throws Error for a Job the demo cannot run. */
+export function readJobs(stdout: string): WantedJob[] {
+  return parseAllDocuments(stdout).flatMap((document) => {
+    if (document.errors[0]) throw document.errors[0];
+    const manifest = document.toJS() as Manifest | null;
+    return manifest?.kind === 'Job' ? [wantedJob(manifest)] : [];
+  });
+}
+
+function wantedJob({ metadata, spec }: Manifest): WantedJob {
+  const runner = spec?.template?.spec?.containers?.find((container) => container.name === 'runner');
+  const env = new Map(runner?.env?.map(({ name, value }) => [name, value]));
+  const labels = env.get('GITEA_RUNNER_LABELS');
+  const group = metadata?.labels?.['gitea.bpg.pw/runnergroup-name'];
+  if (!metadata?.name || !group || labels === undefined) {
+    throw new Error(`generate printed a Job without name, group or runner labels: ${printable(metadata?.name ?? '?')}`);
+  }
+  const jobId = metadata.labels?.['gitea.bpg.pw/job-id'];
+  return {
+    name: metadata.name,
+    group,
+    ...(jobId === undefined ? {} : { madeFor: Number(jobId) }),
+    labels: labels.split(',').map(labelName),
+    pinned: (metadata.annotations?.['argocd.argoproj.io/sync-options'] ?? '').includes('Prune=false'),
+  };
+}

@@ -1,0 +1,59 @@
+/** Users, organizations, repositories and access tokens. Adding something twice replaces it. */
+import { mustGet, nextId, type OrgRow, type RepoRow, type State, type TokenRow, type UserRow } from './model.ts';
+
+/** Adds a user; the first one is what most tests call `root`, with `admin: true`. */
+export function addUser(state: State, name: string, options: { readonly admin?: boolean } = {}): UserRow {
+  const user = { id: nextId(state, 'account'), name, admin: options.admin ?? false };
+  state.users.set(name, user);
+  return user;
+}
+
+/** Adds an organization. Owners are members, too. */
+export function addOrg(
+  state: State,
+  name: string,
+  people: { readonly owners?: readonly string[]; readonly members?: readonly string[] } = {},
+): OrgRow {
+  const org = { id: nextId(state, 'account'), name, owners: people.owners ?? [], members: people.members ?? [] };
+  state.orgs.set(name, org);
+  return org;
+}
+
+/** Adds `owner/name`; the owner, a user or organization, must be there. Public unless told. */
+export function addRepo(
+  state: State,
+  fullName: string,
+  options: { readonly private?: boolean; readonly readers?: readonly string[] } = {},
+): RepoRow {
+  const [owner = '', name = ''] = fullName.split('/');
+  const account = state.orgs.get(owner) ?? mustGet(state.users, owner, 'user or organization');
+  const repo = {
+    id: nextId(state, 'repo'),
+    fullName,
+    owner,
+    ownerId: account.id,
+    name,
+    private: options.private ?? false,
+    readers: options.readers ?? [],
+  };
+  state.repos.set(fullName, repo);
+  return repo;
+}
+
+/** Adds an access token; `secret` is what goes into the Authorization header. */
+export function addToken(state: State, user: string, scopes: readonly string[], secret: string): TokenRow {
+  mustGet(state.users, user, 'user');
+  const token = { secret, user, scopes };
+  state.tokens.set(secret, token);
+  return token;
+}
+
+/** Owner of the repository: its user, or an owner of its organization. */
+export function ownsRepo(state: State, user: UserRow, repo: RepoRow): boolean {
+  return repo.owner === user.name || (state.orgs.get(repo.owner)?.owners.includes(user.name) ?? false);
+}
+
+/** May read the repository's Actions, without the site admin's privilege. Membership in the organization alone is not enough. */
+export function readsRepo(state: State, user: UserRow, repo: RepoRow): boolean {
+  return !repo.private || repo.readers.includes(user.name) || ownsRepo(state, user, repo);
+}

@@ -1,0 +1,81 @@
+/** Reruns: up to 1.26 the rows are reset and keep their ids, 1.27 makes new rows for the whole run (services/actions/rerun.go). */
+import { isDone, type JobRow, jobsOfAttempt, mustGet, nextId, type RunRow, type State, seconds } from './model.ts';
+import { setStatus, settle, wakeRunners } from './queue.ts';
+
+/** Why Gitea refuses a rerun with HTTP 400. */
+export class RerunRefused extends Error {}
+
+/** The job and all that need it, directly or not (GetAllRerunJobs). */
+function withDependents(jobs: readonly JobRow[], first: JobRow): Set<JobRow> {
+  const chosen = new Set([first]);
+  for (let grown = true; grown; ) {
+    grown = false;
+    const keys = new Set([...chosen].map((job) => job.key));
+    for (const job of jobs) {
+      if (chosen.has(job) || !job.needs.some((need) => keys.has(need))) continue;
+      chosen.add(job);
+      grown = true;
+    }
+  }
+  return chosen;
+}
+
+/** True when the job needs one that is rerun as well: it starts blocked. */
+function waitsFor(chosen: ReadonlySet<JobRow>, job: JobRow): boolean {
+  const keys = new Set([...chosen].map((other) => other.key));
+  return job.needs.some((need) => keys.has(need));
+}
+
+/**
+ * Reruns a finished run, or one job of it with its dependents.
+ * @returns the rows of the new attempt. Up to 1.26 these are the old rows.
+ * @throws RerunRefused while the run is not done.
+ */
+export function rerun(state: State, runId: number, jobId?: number): JobRow[] {
+  const run = mustGet(state.runs, runId, 'run');
+  const jobs = jobsOfAttempt(state, run);
+  if (!jobs.every((job) => isDone(job.status))) throw new RerunRefused('this workflow run is not done');
+  const first = jobId === undefined ? undefined : jobs.find((job) => job.id === jobId);
+  if (jobId !== undefined && !first) throw new Error(`the simulator has no job ${jobId} in run ${runId}`);
+  const chosen = first ? withDependents(jobs, first) : new Set(jobs);
+  run.attempt += 1;
+  if (state.traits.rerun === 'same-row') return resetRows(state, jobs, chosen);
+  return copyRows(state, run, jobs, chosen);
+}
+
+function resetRows(state: State, jobs: JobRow[], chosen: ReadonlySet<JobRow>): JobRow[] {
+  for (const job of chosen) {
+    job.taskId = 0;
+    job.started = 0;
+    job.stopped = 0;
+    setStatus(state, job, waitsFor(chosen, job) ? 'blocked' : 'waiting');
+  }
+  return jobs;
+}
+
+function copyRows(state: State, run: RunRow, jobs: readonly JobRow[], chosen: ReadonlySet<JobRow>): JobRow[] {
+  const newIds = new Map<number, number>();
+  const copies = jobs.map((job): JobRow => {
+    const again = chosen.has(job);
+    const copy: JobRow = {
+      ...job,
+      id: nextId(state, 'job'),
+      parentId: newIds.get(job.parentId) ?? 0,
+      runAttempt: run.attempt,
+      created: seconds(state),
+      updated: seconds(state),
+      attempt: run.attempt,
+      status: again ? (waitsFor(chosen, job) ? 'blocked' : 'waiting') : job.status,
+      taskId: 0,
+      sourceTaskId: again ? 0 : job.taskId || job.sourceTaskId,
+      started: again ? 0 : job.started,
+      stopped: again ? 0 : job.stopped,
+    };
+    newIds.set(job.id, copy.id);
+    state.jobs.set(copy.id, copy);
+    return copy;
+  });
+  settle(state, run);
+  wakeRunners(state, run.repoId);
+  return copies;
+}

@@ -1,0 +1,315 @@
+/** The pages of `/api/v1` that runners' generators, sweepers and tests use. One request in, one answer out; no sockets here. */
+import {
+  type Doer,
+  notFound,
+  publicOnly,
+  Refusal,
+  requireAdmin,
+  requirePlace,
+  requireRepoOwner,
+  requireScope,
+  requireUser,
+  visibleRepo,
+} from './access.ts';
+import { jobJson, repoJson, runJson, runnerJson, runStatus, userJson } from './json.ts';
+import {
+  countHeaders,
+  type DatabaseOrder,
+  orderJobs,
+  orderRunners,
+  type Paging,
+  pageOf,
+  statusFilter,
+} from './lists.ts';
+import { jobsOfAttempt, type RepoRow, type RunnerRow, type RunRow, repoOf, type State } from './model.ts';
+import { ownsRepo, readsRepo } from './people.ts';
+import { RerunRefused, rerun } from './reruns.ts';
+import { deleteRunner } from './runners.ts';
+
+/** How this Gitea is set up. */
+export interface Setup extends Paging {
+  /** ROOT_URL without a trailing slash: the start of every URL in an answer. */
+  readonly root: string;
+  readonly databaseOrder: DatabaseOrder;
+}
+
+export interface Ask {
+  readonly state: State;
+  readonly setup: Setup;
+  readonly doer: Doer;
+  readonly method: string;
+  /** Path without sub-path, e.g. `/api/v1/version`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** No such page: Gitea's router answers in plain text (routers/init.go, http.NotFound). */
+const NO_PAGE: Answer = { status: 404 };
+const WRONG_METHOD: Answer = { status: 405 };
+
+/** What one of the four levels (admin, org, user, repo) shows, and to whom. */
+interface Level {
+  readonly repos: (repo: RepoRow) => boolean;
+  readonly runners: (runner: RunnerRow) => boolean;
+  readonly requireReader: () => void;
+  readonly requireOwner: () => void;
+  readonly repo?: RepoRow;
+}
+
+/** Answers one request. @throws Refusal for every answer that is an error in Gitea's JSON form. */
+export function answer(ask: Ask): Answer {
+  const [api, v1, ...rest] = ask.path.split('/').slice(1).map(decodeURIComponent);
+  if (api !== 'api' || v1 !== 'v1') return NO_PAGE;
+  const [room = '', ...below] = rest;
+  switch (room) {
+    case 'version':
+      return below.length === 0 ? { status: 200, body: { version: ask.state.version } } : NO_PAGE;
+    case 'settings':
+      return settings(ask, below);
+    case 'user':
+      return below.length === 0 ? currentUser(ask) : actions(ask, below, userLevel);
+    case 'users':
+      return userRepos(ask, below);
+    case 'admin':
+      return actions(ask, below, adminLevel);
+    case 'orgs':
+      return actions(ask, below.slice(1), () => orgLevel(ask, below[0] ?? ''));
+    case 'repos':
+      return actions(ask, below.slice(2), () => repoLevel(ask, `${below[0]}/${below[1]}`));
+    default:
+      return NO_PAGE;
+  }
+}
+
+function settings({ setup }: Ask, below: readonly string[]): Answer {
+  if (below.join('/') !== 'api') return NO_PAGE;
+  return {
+    status: 200,
+    body: { max_response_items: setup.maxResponseItems, default_paging_num: setup.defaultPagingNum },
+  };
+}
+
+function currentUser({ doer, method, setup }: Ask): Answer {
+  requireScope(doer, 'user', method);
+  const user = requireUser(doer);
+  return { status: 200, body: userJson(user, user.admin, setup.root) };
+}
+
+function userRepos({ state, setup, doer, method, path, query }: Ask, below: readonly string[]): Answer {
+  const [name = '', page] = below;
+  if (page !== 'repos' || below.length !== 2) return NO_PAGE;
+  requireScope(doer, 'user', method);
+  requireScope(doer, 'repository', method);
+  if (!state.users.has(name) && !state.orgs.has(name)) {
+    throw new Refusal(404, `user redirect does not exist [name: ${name}]`);
+  }
+  const user = doer.user;
+  const shown = [...state.repos.values()].filter((repo) => {
+    if (repo.owner !== name) return false;
+    return !repo.private || (!publicOnly(state, doer) && user && (user.admin || readsRepo(state, user, repo)));
+  });
+  const cut = pageOf(shown, query, setup);
+  const headers = countHeaders(cut, path, query, setup.root);
+  return { status: 200, headers, body: cut.rows.map((repo) => repoJson(repo, setup.root)) };
+}
+
+function adminLevel({ doer, method }: Ask): Level {
+  requireScope(doer, 'admin', method);
+  requireAdmin(requireUser(doer));
+  const all = () => true;
+  return { repos: all, runners: all, requireReader: () => {}, requireOwner: () => {} };
+}
+
+function userLevel({ state, doer, method }: Ask): Level {
+  requireScope(doer, 'user', method);
+  const user = requireUser(doer);
+  if (publicOnly(state, doer)) throw new Refusal(403, 'this endpoint is not available for public-only tokens');
+  return ownerLevel(
+    user.name,
+    () => true,
+    () => {},
+    () => {},
+  );
+}
+
+function orgLevel({ state, doer, method }: Ask, name: string): Level {
+  requireScope(doer, 'organization', method);
+  if (!state.orgs.has(name)) {
+    throw notFound(state, 'not found', ['GetOrgByName', `user redirect does not exist [name: ${name}]`]);
+  }
+  const user = requireUser(doer);
+  const { orgJobsFor } = state.traits;
+  const readable = (repo: RepoRow) => {
+    if (orgJobsFor !== 'readable') return true;
+    if (repo.private && publicOnly(state, doer)) return false;
+    return user.admin || readsRepo(state, user, repo);
+  };
+  const requireOwner = () => requirePlace(state, user, name, 'owner');
+  const requireMember = () => requirePlace(state, user, name, 'member');
+  return ownerLevel(name, readable, orgJobsFor === 'owners' ? requireOwner : requireMember, requireOwner);
+}
+
+function ownerLevel(
+  owner: string,
+  readable: (repo: RepoRow) => boolean,
+  requireReader: () => void,
+  requireOwner: () => void,
+): Level {
+  return {
+    repos: (repo) => repo.owner === owner && readable(repo),
+    runners: ({ scope }) => scope.kind === 'owner' && scope.owner === owner,
+    requireReader,
+    requireOwner,
+  };
+}
+
+function repoLevel({ state, doer, method }: Ask, fullName: string): Level {
+  requireScope(doer, 'repository', method);
+  const repo = visibleRepo(state, doer, fullName);
+  const user = requireUser(doer);
+  const requireOwner = () => requireRepoOwner(state, user, repo);
+  return {
+    repo,
+    repos: (other) => other.id === repo.id,
+    runners: ({ scope }) => scope.kind === 'repo' && scope.repo === repo.fullName,
+    // Whoever sees the repository reads its Actions here; repositories without the Actions unit are not simulated.
+    requireReader: state.traits.repoJobsFor === 'owners' ? requireOwner : () => {},
+    requireOwner,
+  };
+}
+
+function actions(ask: Ask, below: readonly string[], levelOf: (ask: Ask) => Level): Answer {
+  const [room, page, ...rest] = below;
+  if (room !== 'actions' || page === undefined) return NO_PAGE;
+  const level = levelOf(ask);
+  if (page === 'runners') return rest.length === 0 ? listRunners(ask, level) : oneRunner(ask, level, rest);
+  if (rest.length === 0 && page === 'jobs') return listJobs(ask, level);
+  if (rest.length === 0 && page === 'runs') return listRuns(ask, level);
+  return level.repo ? repoPages(ask, level, level.repo, [page, ...rest]) : NO_PAGE;
+}
+
+function listJobs(ask: Ask, level: Level, run?: RunRow): Answer {
+  const { state, setup, method, path, query } = ask;
+  if (method !== 'GET') return WRONG_METHOD;
+  level.requireReader();
+  const statuses = statusFilter(state, query);
+  const source = run ? jobsOfAttempt(state, run) : [...state.jobs.values()];
+  const jobs = source.filter((job) => level.repos(repoOf(state, job)) && (!statuses || statuses.has(job.status)));
+  const page = pageOf(orderJobs(state, jobs, query, setup.databaseOrder), query, setup);
+  const headers = state.traits.countHeaders ? countHeaders(page, path, query, setup.root) : {};
+  const body = { jobs: page.rows.map((job) => jobJson(state, job, setup.root)), total_count: page.total };
+  return { status: 200, headers, body };
+}
+
+function listRuns(ask: Ask, level: Level): Answer {
+  const { state, setup, method, path, query } = ask;
+  if (method !== 'GET') return WRONG_METHOD;
+  level.requireReader();
+  const statuses = statusFilter(state, query);
+  const runs = [...state.runs.values()]
+    .filter((run) => level.repos(repoOf(state, run)) && (!statuses || statuses.has(runStatus(state, run))))
+    .sort((a, b) => b.id - a.id);
+  const page = pageOf(runs, query, setup);
+  const headers = state.traits.countHeaders ? countHeaders(page, path, query, setup.root) : {};
+  const body = { workflow_runs: page.rows.map((run) => runJson(state, run, setup.root)), total_count: page.total };
+  return { status: 200, headers, body };
+}
+
+function listRunners(ask: Ask, level: Level): Answer {
+  const { state, setup, method, query } = ask;
+  if (method !== 'GET') return WRONG_METHOD;
+  level.requireOwner();
+  const disabled = state.traits.disabledRunners ? query.get('disabled') : null;
+  const runners = [...state.runners.values()].filter(
+    (runner) =>
+      !runner.deleted && level.runners(runner) && (!disabled || runner.disabled === ['1', 'true'].includes(disabled)),
+  );
+  const page = pageOf(orderRunners(state, runners), query, setup);
+  const body = { runners: page.rows.map((runner) => runnerJson(state, runner)), total_count: page.total };
+  return { status: 200, body };
+}
+
+function oneRunner(ask: Ask, level: Level, rest: readonly string[]): Answer {
+  const { state, method, body } = ask;
+  const id = Number(rest[0]);
+  if (rest.length !== 1) return NO_PAGE;
+  if (method === 'PATCH' && !state.traits.disabledRunners) return WRONG_METHOD;
+  level.requireOwner();
+  const runner = state.runners.get(id);
+  if (!runner || runner.deleted)
+    throw notFound(state, `runner with id ${id}: resource does not exist`, ['Runner not found']);
+  const foreign = 'No permission to access this runner';
+  if (!level.runners(runner)) throw notFound(state, foreign, [foreign]);
+  switch (method) {
+    case 'DELETE':
+      deleteRunner(state, id);
+      return { status: 204 };
+    case 'PATCH':
+      runner.disabled = disabledOf(body);
+      runner.tasksVersion = 0;
+      return { status: 200, body: runnerJson(state, runner) };
+    case 'GET':
+      return { status: 200, body: runnerJson(state, runner) };
+    default:
+      return WRONG_METHOD;
+  }
+}
+
+function disabledOf(body: string): boolean {
+  try {
+    const form: unknown = JSON.parse(body);
+    if (typeof form === 'object' && form !== null && 'disabled' in form && typeof form.disabled === 'boolean') {
+      return form.disabled;
+    }
+  } catch {
+    // Falls through: a body that is no JSON lacks the field, too.
+  }
+  throw new Refusal(422, '[Disabled]: Required');
+}
+
+/** Pages that only the repository level has: one job, one run, reruns. */
+function repoPages(ask: Ask, level: Level, repo: RepoRow, below: readonly string[]): Answer {
+  const { state, setup, method } = ask;
+  const shape = below.map((part) => (/^\d+$/.test(part) ? 'N' : part)).join('/');
+  const [first, second] = below.filter((part) => /^\d+$/.test(part)).map(Number);
+  level.requireReader();
+  if (shape === 'jobs/N') {
+    const job = state.jobs.get(first ?? 0);
+    if (!job || job.repoId !== repo.id) throw notFound(state, 'not found', ['not found', 'resource does not exist']);
+    return method === 'GET' ? { status: 200, body: jobJson(state, job, setup.root) } : WRONG_METHOD;
+  }
+  const run = state.runs.get(first ?? 0);
+  const known = ['runs/N', 'runs/N/jobs', 'runs/N/rerun', 'runs/N/jobs/N/rerun'].includes(shape);
+  if (!known || (shape.endsWith('rerun') && !state.traits.rerunEndpoint)) return NO_PAGE;
+  const noRun = `run with id ${first}: resource does not exist`;
+  if (!run || run.repoId !== repo.id) throw notFound(state, noRun, ['not found', noRun]);
+  if (shape === 'runs/N') return { status: 200, body: runJson(state, run, setup.root) };
+  if (shape === 'runs/N/jobs') return listJobs(ask, level, run);
+  return method === 'POST' ? rerunPage(ask, repo, run, second) : WRONG_METHOD;
+}
+
+function rerunPage({ state, setup, doer }: Ask, repo: RepoRow, run: RunRow, jobId: number | undefined): Answer {
+  const user = requireUser(doer);
+  if (!user.admin && !ownsRepo(state, user, repo)) {
+    throw new Refusal(403, 'user should have specific write permission or be a repo admin or a site admin');
+  }
+  const old = jobsOfAttempt(state, run).find((job) => job.id === jobId);
+  if (jobId !== undefined && !old) {
+    throw notFound(state, 'workflow job not found', ['not found', `workflow job with id ${jobId}`]);
+  }
+  try {
+    const jobs = rerun(state, run.id, jobId);
+    const again = jobs.find((job) => job.position === old?.position);
+    return { status: 201, body: again ? jobJson(state, again, setup.root) : runJson(state, run, setup.root) };
+  } catch (error) {
+    if (error instanceof RerunRefused) throw new Refusal(400, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { Cluster, type ClusterEvent } from '../../src/cli/demo/cluster.ts';
+import { readJobs, type WantedJob } from '../../src/cli/demo/manifests.ts';
+import { Gitea } from '../../src/simulator/gitea.ts';
+
+/** A cluster whose only Job has registered and taken the only CI job. */
+function busyCluster(): { cluster: Cluster; wanted: WantedJob; events: ClusterEvent['what'][] } {
+  const gitea = new Gitea('1.27.3', () => 0);
+  gitea.addOrg('acme');
+  gitea.addRepo('acme/web');
+  gitea.push('acme/web', { jobs: [{ key: 'build' }] });
+  const events: ClusterEvent['what'][] = [];
+  const cluster = new Cluster(gitea, 'acme', (event) => events.push(event.what));
+  const wanted = { name: 'ci-1', group: 'ci', madeFor: 1, labels: ['ubuntu-latest'], pinned: false };
+  cluster.sync([wanted], 0);
+  cluster.step(1000);
+  return { cluster, wanted, events };
+}
+
+it('prunes a busy Job that is neither emitted nor pinned, and calls that killed', () => {
+  const { cluster, events } = busyCluster();
+
+  cluster.sync([], 1000);
+
+  expect([events, cluster.jobs()]).toEqual([['created', 'took', 'killed', 'pruned'], []]);
+});
+
+it('keeps a Job that was pinned by an earlier sync, and lets it end', () => {
+  const { cluster, wanted, events } = busyCluster();
+  cluster.sync([{ ...wanted, pinned: true }], 1000);
+
+  cluster.sync([], 1000);
+  cluster.step(5000);
+  cluster.step(9000);
+
+  expect([events, cluster.jobs()]).toEqual([['created', 'took', 'ended', 'expired'], []]);
+});
+
+it('does not run a Job twice while it exists under its name', () => {
+  const { cluster, wanted, events } = busyCluster();
+  cluster.step(5000);
+
+  cluster.sync([wanted], 5000);
+
+  expect([events, cluster.created()]).toEqual([['created', 'took', 'ended'], 1]);
+});
+
+it('reads Jobs only, cuts known schemas off labels and needs no job id', () => {
+  const jobs = readJobs(`kind: RunnerGroup
+---
+kind: Job
+metadata: {name: ci-0-1, labels: {gitea.bpg.pw/runnergroup-name: ci}}
+spec: {template: {spec: {containers: [{name: runner, env: [{name: GITEA_RUNNER_LABELS, value: "a:docker://x:1,b:host,c:odd"}]}]}}}
+---
+`);
+
+  expect(jobs).toEqual([{ name: 'ci-0-1', group: 'ci', labels: ['a', 'b', 'c:odd'], pinned: false }]);
+});
+
+it('refuses a Job without runner labels', () => {
+  expect(() => readJobs('kind: Job\nmetadata: {name: "x\\e[2J"}')).toThrow('x\\u{1b}[2J');
+});

@@ -1,0 +1,53 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { folderWith, groupYaml, type Outcome, runCli, runNode } from './run-cli.ts';
+import { startAcme } from './start-acme.ts';
+
+const OTHER = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: other}
+data: {on: "yes"}
+`;
+
+/** Runs the real cdk8s in the project's folder, as cdk8s.yaml says. */
+function synth(dist: string, env: Readonly<Record<string, string>>): Promise<Outcome> {
+  return runNode(['node_modules/cdk8s-cli/bin/cdk8s', 'synth', '--output', dist, '--check-upgrade', 'false'], env);
+}
+
+it('cdk8s synth writes the manifests that generate prints', async () => {
+  const { simulator, env } = await startAcme();
+  simulator.gitea.push('acme/web', {
+    jobs: [
+      { key: 'one', runsOn: ['linux'] },
+      { key: 'two', runsOn: ['linux'] },
+    ],
+  });
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url), 'other.yaml': OTHER });
+  const dist = folderWith({});
+
+  const generated = await runCli(['generate', folder], env);
+  const synthesized = await synth(dist, { ...env, GITEA_RUNNERS_PATH: folder });
+
+  expect(synthesized).toMatchObject({ code: 0 });
+  const written = readdirSync(dist)
+    .sort()
+    .map((file) => readFileSync(join(dist, file), 'utf8'));
+  const objects = (text: string) => parseAllDocuments(text).map((document) => document.toJS());
+  expect(written.flatMap(objects)).toEqual(expect.arrayContaining(objects(generated.stdout)));
+  expect(written.flatMap(objects)).toHaveLength(3);
+  expect(objects(generated.stdout)).toHaveLength(3);
+});
+
+it('cdk8s synth fails, and writes nothing, when the RunnerGroup is wrong', async () => {
+  const folder = folderWith({ 'ci.yaml': groupYaml('ftp://gitea.example.com') });
+  const dist = folderWith({});
+
+  const outcome = await synth(dist, { GITEA_RUNNERS_PATH: folder });
+
+  expect(outcome.code).not.toBe(0);
+  expect(outcome.stderr).toContain('ci.yaml:7:11: spec.gitea.url');
+  // cdk8s empties the output folder before it starts us.
+  expect(existsSync(dist) ? readdirSync(dist) : []).toEqual([]);
+});

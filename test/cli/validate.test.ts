@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { validate } from '../../src/cli/validate.ts';
+import { document, type Files, inFolder } from '../runnergroup/fixtures.ts';
+
+/** Runs the command in a folder with these files. */
+function run(files: Files, paths: readonly string[] = ['.'], env: Readonly<Record<string, string>> = {}) {
+  return inFolder(files, async (cwd) => {
+    const printed = { out: '', err: '' };
+    const io = {
+      env,
+      cwd,
+      terminal: false,
+      columns: 80,
+      now: () => 0,
+      out: (text: string) => void (printed.out += text),
+      err: (text: string) => void (printed.err += text),
+    };
+    const code = await validate(io, { paths, recursive: true });
+    return { code, ...printed };
+  });
+}
+
+test.each([
+  [{}, '0 RunnerGroups in 0 files are valid\n'],
+  [{ 'a.yaml': document() }, '1 RunnerGroup in 1 file is valid\n'],
+  [
+    { 'a.yaml': document(), 'sub/b.yaml': `${document({}, { name: 'b' })}\n---\napiVersion: v1\nkind: X\n` },
+    '2 RunnerGroups in 2 files are valid\n',
+  ],
+])('says how many groups are valid', async (files, out) => {
+  expect(await run(files)).toEqual({ code: 0, out, err: '' });
+});
+
+test('prints every problem to stderr, nothing to stdout, and answers 2', async () => {
+  const files = { 'a.yaml': '---\nx: 1\n'.repeat(40), 'b.yaml': document({ suspend: 'no' }) };
+
+  const { code, out, err } = await run(files);
+
+  const lines = err.trimEnd().split('\n');
+  expect({ code, out, lines: lines.length }).toEqual({ code: 2, out: '', lines: 41 });
+  expect(lines[0]).toBe(
+    'a.yaml:2:1: is no Kubernetes object: apiVersion is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+  );
+  expect(lines[40]).toBe(
+    `b.yaml:1:${document({ suspend: 'no' }).indexOf('"suspend"') + 1}: spec.suspend: must be true or false, not the text "no" [GR-INPUT-05]`,
+  );
+});
+
+test("takes Argo CD's destination namespace as the default", async () => {
+  const files = { 'a.yaml': document(), 'b.yaml': document({}, { namespace: 'builds' }) };
+
+  expect((await run(files)).code).toBe(0);
+  expect(await run(files, ['.'], { ARGOCD_APP_NAMESPACE: 'builds' })).toEqual({
+    code: 2,
+    out: '',
+    err: 'b.yaml:1:1: metadata.name: RunnerGroup builds/ci is already in a.yaml:1: rename or remove one of them [GR-INPUT-07]\n',
+  });
+});
