@@ -92,6 +92,44 @@ ${EXIT_CODES}`,
     }),
   );
 
+withPaths(program.command('validate'))
+  .description('check RunnerGroups without asking any server; prints every error')
+  .addHelpText(
+    'after',
+    `
+Examples:
+  gitea-runners validate
+  gitea-runners validate -R clusters/ && git push
+${EXIT_CODES}`,
+  )
+  .action(
+    run(async (paths: string[], flags: PathFlags) => {
+      const [{ validate }, { pathsFrom }] = await Promise.all([
+        import('./cli/validate.ts'),
+        import('./cli/settings.ts'),
+      ]);
+      return validate(io, pathsFrom(paths, flags, io));
+    }),
+  );
+
+program
+  .command('schema')
+  .description('print the JSON Schema of a RunnerGroup, for editors')
+  .option('--crd', 'print the CustomResourceDefinition instead')
+  .addHelpText(
+    'after',
+    `
+Examples:
+  gitea-runners schema > runnergroup.schema.json
+  gitea-runners schema --crd | kubectl apply -f -`,
+  )
+  .action(
+    run(async (flags: { crd?: boolean }) => {
+      const { schema } = await import('./cli/schema.ts');
+      return schema(io, { crd: flags.crd ?? false });
+    }),
+  );
+
 program
   .command('demo')
   .description('the whole story on this machine, with a Gitea simulator: a queue appears, runners come, take jobs, go')

@@ -7,12 +7,21 @@ import { describe, expect, it } from 'vitest';
 const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly instead: string }>> = {
   'src/plan': { may: ['node:crypto'], instead: 'give it what it needs as evidence' },
   'src/runnergroup': {
-    may: ['src/failure.ts', 'src/printable.ts', 'node:fs/promises', 'node:path', 'yaml', 'zod'],
+    may: ['src/failure.ts', 'src/printable.ts', 'node:*', 'yaml', 'zod'],
     instead: 'reading RunnerGroups needs nothing but files',
   },
   'src/http': { may: ['src/failure.ts', 'node:*', 'undici'], instead: 'it knows no server' },
   'src/gitea': {
-    may: ['src/failure.ts', 'src/http', 'src/plan/evidence.ts', 'src/policy/token.ts', 'src/runnergroup/runner-group.ts', 'node:*', 'undici', 'zod'],
+    may: [
+      'src/failure.ts',
+      'src/http',
+      'src/plan/evidence.ts',
+      'src/policy/token.ts',
+      'src/runnergroup/runner-group.ts',
+      'node:*',
+      'undici',
+      'zod',
+    ],
     instead: 'return evidence and let src/look-and-plan.ts join it',
   },
   'src/kubernetes': {
@@ -21,7 +30,18 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
   },
   'src/policy': { may: ['src/failure.ts', 'src/runnergroup/runner-group.ts', 'node:*'], instead: 'types only' },
   'src/charts': {
-    may: ['src/plan/decisions.ts', 'src/plan/names.ts', 'src/runnergroup/runner-group.ts', 'src/failure.ts', 'node:*', 'cdk8s', 'cdk8s-plus-28', 'constructs', 'yaml'],
+    may: [
+      'src/plan/decisions.ts',
+      'src/plan/evidence.ts',
+      'src/plan/names.ts',
+      'src/runnergroup/runner-group.ts',
+      'src/failure.ts',
+      'node:*',
+      'cdk8s',
+      'cdk8s-plus-28',
+      'constructs',
+      'yaml',
+    ],
     instead: 'charts render finished decisions',
   },
   'src/simulator': { may: ['node:*'], instead: 'it stands for a foreign server and must not share our view of it' },
@@ -33,7 +53,9 @@ const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
 
 function importsOf(file: string): readonly string[] {
   const text = readFileSync(file, 'utf8');
-  const found = text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;'"]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/g);
+  const found = text.matchAll(
+    /(?:^|\n)\s*(?:import|export)\b[^;'"]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/g,
+  );
   return [...found].map(([, fixed, lazy]) => {
     const target = fixed ?? lazy ?? '';
     return target.startsWith('.') ? normalize(join(dirname(file), target)) : target;
@@ -67,7 +89,8 @@ describe.each(Object.entries(RULES))('%s', (room, { may, instead }) => {
 
 describe('src/plan', () => {
   it('reads no clock, chance or environment', () => {
-    const impure = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\b|\bperformance\b|\bfetch\(|\bsetTimeout\b|\bconsole\b/;
+    const impure =
+      /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\b|\bperformance\b|\bfetch\(|\bsetTimeout\b|\bconsole\b/;
 
     expect(files.filter((file) => file.startsWith('src/plan/') && impure.test(readFileSync(file, 'utf8')))).toEqual([]);
   });
@@ -75,8 +98,13 @@ describe('src/plan', () => {
 
 describe('the path that Argo CD runs', () => {
   it('loads commands, cdk8s and the demo only when they are called for', () => {
-    const eager = /(?:^|\n)import (?!type)[^;]*from '(?:\.\/cli\/(?:generate|explain|demo|validate|schema)|cdk8s|\.\.?\/(?:cli\/)?charts)/;
+    const eager =
+      /(?:^|\n)import (?!type)[^;]*from '(?:\.\/cli\/(?:generate|explain|demo|validate|schema)|cdk8s|\.\.?\/(?:cli\/)?charts)/;
 
-    expect(['src/cli.ts', 'src/look-and-plan.ts', 'src/cli/generate.ts'].filter((file) => eager.test(readFileSync(file, 'utf8')))).toEqual([]);
+    expect(
+      ['src/cli.ts', 'src/look-and-plan.ts', 'src/cli/generate.ts'].filter((file) =>
+        eager.test(readFileSync(file, 'utf8')),
+      ),
+    ).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 import type { DroppedBecause, GroupKey, JobDecision, RunnerDecision, ServedBy } from '../plan/decisions.ts';
 import { printable } from '../printable.ts';
+import { count } from '../runnergroup/problems.ts';
 import type { ExplainedGroup, Explanation } from './explanation.ts';
 import { table } from './table.ts';
 
@@ -142,7 +143,7 @@ function summary({ groups, jobs }: Explanation): string {
   const waiting = groups.reduce((total, group) => total + group.waiting, 0);
   const held = jobs.filter((decision) => decision.verdict === 'held' && decision.because !== 'blocked').length;
   const blocked = jobs.filter((decision) => decision.verdict === 'held' && decision.because === 'blocked').length;
-  return `Plan: ${busy + waiting} runners (${busy} busy, ${waiting} for queued jobs), ${held} jobs held back, ${blocked} blocked.\n`;
+  return `Plan: ${count(busy + waiting, 'runner')} (${busy} busy, ${waiting} for queued jobs), ${count(held, 'job')} held back, ${blocked} blocked.\n`;
 }
 
 /** `3m12s`, `2h05m`, `4d03h`: two units, as kubectl shows ages. Never negative. */

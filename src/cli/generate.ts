@@ -1,6 +1,7 @@
 import { Failure } from '../failure.ts';
 import { lookAndPlan } from '../look-and-plan.ts';
 import type { Plan } from '../plan/decisions.ts';
+import { count } from '../runnergroup/problems.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import { toAppGroups } from '../to-app-groups.ts';
 import type { ExitCode, Io } from './io.ts';
@@ -42,7 +43,7 @@ export function countsLine(plan: Plan): string {
     capped.set(key, (capped.get(key) ?? 0) + 1);
   }
   const held = [...capped].map(([group, count]) => `; ${count} held back by the cap of ${group}`).join('');
-  return `${busy + waiting} runners: ${busy} busy, ${waiting} for queued jobs${held}`;
+  return `${count(busy + waiting, 'runner')}: ${busy} busy, ${waiting} for queued jobs${held}`;
 }
 
 function sum(plan: Plan, field: 'busy' | 'waiting'): number {

@@ -64,7 +64,6 @@ export async function observeCluster(
     );
     return found.flat();
   } finally {
-    deadline.cancel();
     await http.close();
   }
 }

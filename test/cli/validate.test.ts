@@ -5,18 +5,19 @@ import { document, type Files, inFolder } from '../runnergroup/fixtures.ts';
 /** Runs the command in a folder with these files. */
 function run(files: Files, paths: readonly string[] = ['.'], env: Readonly<Record<string, string>> = {}) {
   return inFolder(files, async (cwd) => {
-    const printed = { out: '', err: '' };
+    const out: string[] = [];
+    const err: string[] = [];
     const io = {
       env,
       cwd,
       terminal: false,
       columns: 80,
       now: () => 0,
-      out: (text: string) => void (printed.out += text),
-      err: (text: string) => void (printed.err += text),
+      out: (text: string) => void out.push(text),
+      err: (text: string) => void err.push(text),
     };
     const code = await validate(io, { paths, recursive: true });
-    return { code, ...printed };
+    return { code, out: out.join(''), err: err.join('') };
   });
 }
 

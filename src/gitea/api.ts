@@ -1,0 +1,144 @@
+/** Reads one Gitea with one token: builds the address, sends, checks status and JSON. Knows no endpoint. */
+
+import type { Failure } from '../failure.ts';
+import { failure, type HttpAnswer, type HttpClient, type HttpRequest } from '../http/client.ts';
+import type { Deadline } from '../http/deadline.ts';
+import type { Token } from '../policy/token.ts';
+import { type Needs, notJson, refusal, wrongShape } from './errors.ts';
+import { readVersionText, ShapeError } from './shapes.ts';
+import { type GiteaVersion, judgeVersion, OLDEST_GITEA } from './version.ts';
+
+/** One question to Gitea. */
+export interface Question extends Needs {
+  /** Operation and object: `list running jobs of org acme`. */
+  readonly what: string;
+  /** Below `/api/v1`, segments already encoded. */
+  readonly path: string;
+  /** In order; a key may come twice (`status`): Gitea does not split commas. */
+  readonly query?: readonly (readonly [string, string])[];
+}
+
+/** Turns the JSON of an answer into what was asked for. Throws `ShapeError`. */
+export type Reader<T> = (json: unknown, version: GiteaVersion, answer: HttpAnswer) => T;
+
+/** Versions by base URL; a Promise, so that targets of one Gitea ask once. */
+export type VersionCache = Map<string, Promise<GiteaVersion>>;
+
+export interface GiteaAccess {
+  readonly http: HttpClient;
+  /** Base URL, perhaps with a path. */
+  readonly url: string;
+  readonly token: Token;
+  readonly deadline: Deadline;
+  readonly versions: VersionCache;
+}
+
+export class GiteaApi {
+  readonly #access: GiteaAccess;
+  readonly #base: string;
+
+  constructor(access: GiteaAccess) {
+    this.#access = access;
+    this.#base = access.url.replace(/\/+$/, '');
+  }
+
+  /** Asked once per base URL. Throws `Failure` when it is older than 1.25.0, Forgejo, or no version at all. */
+  version(): Promise<GiteaVersion> {
+    const { versions } = this.#access;
+    const known = versions.get(this.#base);
+    if (known !== undefined) return known;
+    const asked = this.#askVersion();
+    versions.set(this.#base, asked);
+    // A failed question must not be remembered by a process that looks again.
+    asked.catch(() => versions.delete(this.#base));
+    return asked;
+  }
+
+  /**
+   * The answer to a question, read by `read`. The version is asked at the same time when it is not known yet (same origin, so the
+   * token is safe there); its failure comes first, because on an old Gitea the other one would only be a 404.
+   */
+  async get<T>(question: Question, read: Reader<T>): Promise<T> {
+    const request = this.#request(question);
+    const sent = this.#access.http.send(request, this.#access.deadline);
+    sent.catch(() => undefined);
+    const version = await this.version();
+    const answer = await sent;
+    return readAs(request, answer, question, (json) => read(json, version, answer));
+  }
+
+  /** A Failure about a question that was answered well-formed but wrong. */
+  failure(question: Question, code: string, received: string, remedy: string): Failure {
+    return failure(this.#request(question), code, received, remedy);
+  }
+
+  async #askVersion(): Promise<GiteaVersion> {
+    // With REQUIRE_SIGNIN_VIEW even this path wants a token; it needs no scope.
+    const question = {
+      what: 'ask the version of Gitea',
+      path: '/version',
+      rights: 'any scope',
+      missing: 'Check that spec.gitea.url is the base address of a Gitea',
+    };
+    const request = this.#request(question);
+    const answer = await this.#access.http.send(request, this.#access.deadline);
+    const verdict = judgeVersion(readAs(request, answer, question, readVersionText));
+    switch (verdict.kind) {
+      case 'fine':
+        return verdict.version;
+      case 'too-old':
+        throw failure(
+          request,
+          'GR-GITEA-11',
+          `this is Gitea ${verdict.found}, which cannot list jobs`,
+          `Upgrade it to ${OLDEST_GITEA} or newer`,
+        );
+      case 'forgejo':
+        throw failure(
+          request,
+          'GR-GITEA-12',
+          'this is Forgejo, whose API for jobs is another one',
+          `Gitea ${OLDEST_GITEA} or newer is needed`,
+        );
+      case 'unreadable':
+        throw failure(
+          request,
+          'GR-GITEA-13',
+          'the version is not of the form 1.27.3',
+          `Gitea ${OLDEST_GITEA} or newer is needed; without its version its answers cannot be understood`,
+        );
+      default:
+        return verdict satisfies never;
+    }
+  }
+
+  #request({ what, path, query = [] }: Question): HttpRequest {
+    const url = new URL(`${this.#base}/api/v1${path}`);
+    for (const [name, value] of query) url.searchParams.append(name, value);
+    const { token } = this.#access;
+    return { what, method: 'GET', url, authorization: (to) => token.headerFor(to) };
+  }
+}
+
+function readAs<T>(request: HttpRequest, answer: HttpAnswer, needs: Needs, read: (json: unknown) => T): T {
+  if (answer.status !== 200) throw refusal(request, answer, needs);
+  // Gitea always says application/json; anything else is somebody who stands in between.
+  if (answer.mediaType !== 'application/json') throw notJson(request, answer.mediaType);
+  const json = parse(answer.text);
+  if (json === undefined) throw notJson(request, answer.mediaType);
+  try {
+    return read(json);
+  } catch (error) {
+    if (error instanceof ShapeError) throw wrongShape(request, error.message);
+    throw error;
+  }
+}
+
+/** undefined when it is not JSON (JSON has no undefined). The parser's message would quote the body. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

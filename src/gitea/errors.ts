@@ -1,0 +1,60 @@
+/** What each refusal of Gitea means and what to do about it, in one place. Texts hold nothing that came in a body. */
+import type { Failure } from '../failure.ts';
+import { failure, type HttpAnswer, type HttpRequest } from '../http/client.ts';
+
+/** What an endpoint asks of the token and its path, for the texts. */
+export interface Needs {
+  readonly rights: string;
+  readonly missing: string;
+}
+
+/** The Failure for an answer that is not 200. */
+export function refusal(request: HttpRequest, { status }: HttpAnswer, needs: Needs): Failure {
+  const say = (code: string, received: string, remedy: string) => failure(request, code, received, remedy);
+  switch (status) {
+    case 401:
+      return say(
+        'GR-GITEA-01',
+        'Gitea does not accept the token (401)',
+        'It is expired, deleted or of another Gitea: put a valid one into the Secret of authToken',
+      );
+    case 403:
+      return say('GR-GITEA-02', 'Gitea forbids it (403)', `The token needs ${needs.rights}`);
+    case 404:
+      return say('GR-GITEA-03', 'not found (404)', needs.missing);
+    case 407:
+      return say('GR-HTTP-08', 'the proxy wants a login (407)', 'Put user and password into the proxy URL');
+    case 429:
+    case 503:
+      return say(
+        'GR-GITEA-04',
+        `Gitea is busy (${status})`,
+        'Try again later; if it stays so, look at the load and the [qos] settings of Gitea',
+      );
+    default:
+      return status >= 500
+        ? say('GR-GITEA-05', `an error of the server (${status})`, "Look into Gitea's log and at what stands before it")
+        : say('GR-GITEA-06', `an unexpected status (${status})`, 'Check spec.gitea.url and what stands before Gitea');
+  }
+}
+
+/** The Failure for a 200 that is no JSON: a login page, a portal, another program. */
+export function notJson(request: HttpRequest, mediaType: string): Failure {
+  const received = mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
+  return failure(
+    request,
+    'GR-GITEA-07',
+    received,
+    "Check that spec.gitea.url is Gitea's base address and that no login page or portal stands before it",
+  );
+}
+
+/** The Failure for JSON that cannot be read; `detail` is a clause of `ShapeError`. */
+export function wrongShape(request: HttpRequest, detail: string): Failure {
+  return failure(
+    request,
+    'GR-GITEA-08',
+    `the answer is not what Gitea sends: ${detail}`,
+    'Nothing was rendered. Check what stands before Gitea; if nothing does, report this with the version of Gitea',
+  );
+}

@@ -1,0 +1,172 @@
+/** Reads whole lists of one level: fetches pages and asks `paging.ts` whether they can be believed. */
+import type { Failure } from '../failure.ts';
+import type { Job, RegisteredRunner } from '../plan/evidence.ts';
+import type { GiteaApi, Question, Reader } from './api.ts';
+import type { Level } from './endpoints.ts';
+import { judgePass, lastPages, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
+import { type Page, readJobPage, readRunnerPage } from './shapes.ts';
+
+/** The `status=` values that are asked for (routers/api/v1/shared/action.go `convertToInternal`); any other is a 400. */
+export type StatusFilter = 'queued' | 'in_progress' | 'waiting' | 'completed';
+
+/** Jobs by id: whatever is put in later wins. */
+export type JobsById = Map<number, Job>;
+
+/** First reading and at most 3 more. */
+const PASSES = 4;
+/** Pages of completed jobs: 150 names of used-up runners, more than end between two looks. */
+const COMPLETED_PAGES = 3;
+
+const WORDS: Readonly<Record<StatusFilter, string>> = {
+  queued: 'queued',
+  in_progress: 'running',
+  waiting: 'blocked',
+  completed: 'completed',
+};
+
+/**
+ * Puts all jobs of these states into `jobs`. One request when they fit into one page: that is a snapshot. When they do not, rows move from
+ * list to list while they are read, so each state is read on its own, in the order in which a job goes through them: one that is
+ * claimed in between is then seen at least once.
+ */
+export async function readActiveJobs(
+  api: GiteaApi,
+  level: Level,
+  includeBlocked: boolean,
+  jobs: JobsById,
+): Promise<void> {
+  const states: StatusFilter[] = includeBlocked ? ['waiting', 'queued', 'in_progress'] : ['queued', 'in_progress'];
+  const first = await readPage(api, jobsQuestion(level, states), 1, readJobPage);
+  if (judgePass([first]) === 'complete') {
+    keep(jobs, first.rows);
+    return;
+  }
+  for (const state of states) await readJobsIn(api, level, state, jobs);
+}
+
+/**
+ * Puts all jobs in progress into `jobs`. They must be complete, because a skipped busy runner may be killed: a reading during which
+ * the list moved is thrown away as proof (its rows stay, presence is evidence) and done again.
+ */
+export async function readRunningJobs(api: GiteaApi, level: Level, jobs: JobsById): Promise<void> {
+  await readJobsIn(api, level, 'in_progress', jobs);
+}
+
+/** Throws `Failure` when the list contradicts itself; the lists of jobs that wait may drift: what is missed now is found by the next look. */
+async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
+  const question = jobsQuestion(level, [state]);
+  for (let pass = 1; pass <= PASSES; pass += 1) {
+    const pages = await readPages(api, question, readJobPage);
+    for (const page of pages) keep(jobs, page.rows);
+    const verdict = judgePass(pages);
+    if (verdict === 'complete' || (verdict === 'drifted' && state !== 'in_progress')) return;
+    if (pass === PASSES) throw incomplete(api, question, pages);
+  }
+}
+
+/**
+ * All runners of a level. Their order is `last_online DESC`, which moves all the time (1.27 adds id only as tie-break), so one reading
+ * skips rows without anything being wrong: readings are joined until as many different rows are known as Gitea counts.
+ */
+export async function readRunners(api: GiteaApi, level: Level): Promise<readonly RegisteredRunner[]> {
+  const question: Question = {
+    what: `list the runners of ${level.name}`,
+    path: level.runnersPath,
+    rights: level.runnersRights,
+    missing: level.missing,
+  };
+  const runners = new Map<number, RegisteredRunner>();
+  for (let pass = 1; ; pass += 1) {
+    const pages = await readPages(api, question, (json) => readRunnerPage(json));
+    for (const { rows } of pages) for (const row of rows) runners.set(row.id, row);
+    if (runners.size >= Math.max(...pages.map(({ total }) => total))) return [...runners.values()];
+    if (pass === PASSES) throw incomplete(api, question, pages);
+  }
+}
+
+/**
+ * Puts the newest completed jobs into `jobs`: they tell which runner names are used up. A few pages only, and not all of them need be there.
+ * 1.27+ sorts; before, the newest rows stand on the last pages of most databases, and the first page is known anyway.
+ */
+export async function readCompletedJobs(
+  api: GiteaApi,
+  level: Level,
+  jobs: JobsById,
+  pages = COMPLETED_PAGES,
+): Promise<void> {
+  const { sortsJobs } = await api.version();
+  const question = jobsQuestion(level, ['completed'], sortsJobs);
+  const first = await readPage(api, question, 1, readJobPage, Number.POSITIVE_INFINITY);
+  const more = sortsJobs ? pagesAfter(first).slice(0, pages - 1) : lastPages(first, pages);
+  const rest = await Promise.all(
+    more.map((page) => readPage(api, question, page, readJobPage, Number.POSITIVE_INFINITY)),
+  );
+  for (const { rows } of [first, ...rest]) keep(jobs, rows);
+}
+
+function jobsQuestion(level: Level, states: readonly StatusFilter[], newestFirst = false): Question {
+  const names = states.map((state) => WORDS[state]);
+  const order: [string, string][] = newestFirst
+    ? [
+        ['sort', 'id'],
+        ['order', 'desc'],
+      ]
+    : [];
+  return {
+    what: `list ${names.join(' and ')} jobs of ${level.name}`,
+    path: level.jobsPath,
+    query: [...states.map((state): [string, string] => ['status', state]), ...order],
+    rights: level.jobsRights,
+    missing: level.missing,
+  };
+}
+
+async function readPages<T>(api: GiteaApi, question: Question, read: Reader<Page<T>>): Promise<readonly Page<T>[]> {
+  const first = await readPage(api, question, 1, read);
+  const rest = await Promise.all(pagesAfter(first).map((page) => readPage(api, question, page, read)));
+  return [first, ...rest];
+}
+
+async function readPage<T>(
+  api: GiteaApi,
+  question: Question,
+  page: number,
+  read: Reader<Page<T>>,
+  mostRows = MOST_ROWS,
+): Promise<Page<T>> {
+  const paged: Question = {
+    ...question,
+    what: page === 1 ? question.what : `${question.what}, page ${page}`,
+    query: [...(question.query ?? []), ['limit', String(PAGE_LIMIT)], ['page', String(page)]],
+  };
+  const found = await api.get(paged, read);
+  if (found.total > mostRows) {
+    throw api.failure(
+      question,
+      'GR-GITEA-10',
+      `Gitea counts ${found.total} rows; at most ${MOST_ROWS} are read`,
+      'Cancel old jobs, delete dead runners, or use narrower scopes',
+    );
+  }
+  return found;
+}
+
+function keep(jobs: JobsById, rows: readonly Job[]): void {
+  for (const row of rows) jobs.set(row.id, row);
+}
+
+function incomplete(api: GiteaApi, question: Question, pages: readonly Page<{ readonly id: number }>[]): Failure {
+  const totals = [...new Set(pages.map(({ total }) => total))];
+  const ids = new Set(pages.flatMap(({ rows }) => rows.map(({ id }) => id)));
+  const counted =
+    totals.length === 1
+      ? `total_count is ${totals[0]}`
+      : `total_count moves between ${Math.min(...totals)} and ${Math.max(...totals)}`;
+  const received = `${counted}, but ${ids.size} different rows arrived, in each of ${PASSES} readings`;
+  return api.failure(
+    question,
+    'GR-GITEA-09',
+    received,
+    'Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy',
+  );
+}

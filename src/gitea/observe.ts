@@ -1,0 +1,162 @@
+/**
+ * One look at Gitea: everything the planner may know from there, complete or not at all.
+ *
+ *   version ─┐
+ *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
+ *                          │ nothing there: done (2 requests)
+ *                          ▼
+ *                runners  and  newest completed jobs        (in parallel)
+ *                          ▼
+ *                a runner of ours works but no job says so? ─► in_progress once more
+ */
+import { Failure } from '../failure.ts';
+import { HttpClient, type RequestLine } from '../http/client.ts';
+import { Deadline } from '../http/deadline.ts';
+import type { Env } from '../http/proxy.ts';
+import type { Job, Look, RegisteredRunner } from '../plan/evidence.ts';
+import type { Token } from '../policy/token.ts';
+import type { Scope } from '../runnergroup/runner-group.ts';
+import { GiteaApi, type VersionCache } from './api.ts';
+import {
+  describeScope,
+  GLOBAL_LEVEL,
+  type Level,
+  orgLevel,
+  ownUserLevel,
+  repoLevel,
+  unreachable,
+} from './endpoints.ts';
+import { type JobsById, readActiveJobs, readCompletedJobs, readRunners, readRunningJobs } from './lists.ts';
+import { isTokenOf, readJobsByRepo } from './user-repos.ts';
+
+/** One scope of one Gitea, seen with one token. Groups that share all three share the look. */
+export interface GiteaTarget {
+  readonly key: string;
+  /** Base URL, perhaps with a path. */
+  readonly url: string;
+  readonly scope: Scope;
+  readonly token: Token;
+}
+
+export interface ObserveOptions {
+  /** For all targets and all requests together. Default of the command: 20 000. */
+  readonly deadlineMs: number;
+  /** Also list jobs that wait for others (`explain`). */
+  readonly includeBlocked: boolean;
+  /** List runners and completed jobs even when nothing waits or runs (warm pools). */
+  readonly alwaysList: boolean;
+  /** PEM certificates that are trusted instead of the built-in ones. */
+  readonly ca?: string;
+  /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  readonly env: Env;
+  /** For `-v`: one call per attempt. */
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
+  readonly versions?: VersionCache;
+}
+
+/** Causes that are shown at once; more would not fit into Argo CD's message. */
+const MOST_CAUSES = 5;
+
+/**
+ * Looks at all targets at the same time, at most 8 requests per origin under way. The answer has one Look per key. Throws `Failure`
+ * (exit 1) when anything of it is missing, doubtful or late, with the causes of all targets; (exit 3) when a token belongs to another origin.
+ */
+export async function observe(
+  targets: readonly GiteaTarget[],
+  options: ObserveOptions,
+): Promise<ReadonlyMap<string, Look>> {
+  for (const target of targets) refuseForeignToken(target);
+  const deadline = new Deadline(options.deadlineMs);
+  const { ca, env, onRequest } = options;
+  const attemptMs = Math.max(10_000, options.deadlineMs / 2);
+  const http = new HttpClient({ env, attemptMs, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) });
+  const versions: VersionCache = options.versions ?? new Map();
+  try {
+    const looks = await Promise.allSettled(
+      targets.map(({ url, token, scope }) =>
+        lookAt(new GiteaApi({ http, url, token, deadline, versions }), scope, options),
+      ),
+    );
+    return collect(targets, looks);
+  } finally {
+    await http.close();
+  }
+}
+
+function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
+  const { origin } = new URL(url);
+  if (origin === token.origin) return;
+  throw new Failure(
+    'GR-GITEA-15',
+    3,
+    `look at ${describeScope(scope)} of ${origin}: its token belongs to ${token.origin} and is sent nowhere else. Bind a token to ${origin}.`,
+  );
+}
+
+function collect(
+  targets: readonly GiteaTarget[],
+  looks: readonly PromiseSettledResult<Look>[],
+): ReadonlyMap<string, Look> {
+  const found = new Map<string, Look>();
+  const failures: Failure[] = [];
+  looks.forEach((look, index) => {
+    const target = targets[index];
+    if (look.status === 'fulfilled' && target !== undefined) found.set(target.key, look.value);
+    if (look.status === 'rejected') {
+      if (!(look.reason instanceof Failure)) throw look.reason;
+      failures.push(look.reason);
+    }
+  });
+  const [first] = failures;
+  if (first === undefined) return found;
+  const causes = [...new Set(failures.map(({ message }) => message))];
+  const more = causes.length > MOST_CAUSES ? [`… and ${causes.length - MOST_CAUSES} more`] : [];
+  throw new Failure(first.code, first.exit, [...causes.slice(0, MOST_CAUSES), ...more].join('\n'));
+}
+
+async function lookAt(api: GiteaApi, scope: Scope, options: ObserveOptions): Promise<Look> {
+  switch (scope.kind) {
+    case 'global':
+      return await lookAtLevel(api, GLOBAL_LEVEL, options);
+    case 'org':
+      return await lookAtLevel(api, orgLevel(scope.org), options);
+    case 'repo':
+      return await lookAtLevel(api, repoLevel(scope.owner, scope.repo), options);
+    case 'user':
+      return await lookAtUser(api, scope.user, options);
+    default:
+      return unreachable(scope);
+  }
+}
+
+async function lookAtUser(api: GiteaApi, user: string, options: ObserveOptions): Promise<Look> {
+  if (await isTokenOf(api, user)) return await lookAtLevel(api, ownUserLevel(user), options);
+  const jobs: JobsById = new Map();
+  await readJobsByRepo(api, user, options, jobs);
+  return { jobs: [...jobs.values()], runners: [] };
+}
+
+async function lookAtLevel(api: GiteaApi, level: Level, options: ObserveOptions): Promise<Look> {
+  const jobs: JobsById = new Map();
+  await readActiveJobs(api, level, options.includeBlocked, jobs);
+  // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
+  // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster.
+  const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
+  if (!active && !options.alwaysList) return { jobs: [...jobs.values()], runners: [] };
+
+  const [runners] = await Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
+  if (hasUnexplainedRunner(runners, jobs.values())) await readRunningJobs(api, level, jobs);
+  return { jobs: [...jobs.values()], runners };
+}
+
+/**
+ * True when an ephemeral runner works and no job says so: it claimed one after the jobs were listed, or its row was skipped while
+ * the list moved. (Or its job is being cancelled: then asking again changes nothing.) Our runners are always ephemeral; others stay
+ * `busy` for 10 s after their job.
+ */
+function hasUnexplainedRunner(runners: readonly RegisteredRunner[], jobs: Iterable<Job>): boolean {
+  const working = new Set<string>();
+  for (const { status, runner } of jobs) if (status === 'in_progress' && runner !== undefined) working.add(runner);
+  return runners.some(({ online, busy, ephemeral, name }) => online && busy && ephemeral && !working.has(name));
+}

@@ -1,0 +1,199 @@
+/**
+ * Gitea's JSON (modules/structs/repo_actions.go) to our types. Tolerant of fields that are not used, strict on each that is: a job that is
+ * half understood would be a shorter list, and that prunes runners. Errors name field and job, never content.
+ */
+import * as z from 'zod';
+import type { Job, RegisteredRunner } from '../plan/evidence.ts';
+import { isGiteaName } from './endpoints.ts';
+import { toAttempt, toJobStatus } from './status.ts';
+import type { GiteaVersion } from './version.ts';
+
+/** What does not fit, as a clause for an error: `job 17 has an unusable "labels[0]"`. */
+export class ShapeError extends Error {}
+
+/** One page of a list with Gitea's own count, the only one that every version and list has. */
+export interface Page<T> {
+  readonly rows: readonly T[];
+  readonly total: number;
+}
+
+// z.int() accepts safe integers only: a larger id would be rounded by JSON.parse and name another job.
+const Id = z.int().positive();
+const Count = z.int().nonnegative();
+const Time = z.iso.datetime({ offset: true });
+
+const JobPage = z.object({ jobs: z.array(z.unknown()), total_count: Count });
+const RunnerPage = z.object({ runners: z.array(z.unknown()), total_count: Count });
+
+const JobRow = z.object({
+  id: Id,
+  run_id: Id,
+  url: z.string(),
+  run_url: z.string(),
+  html_url: z.string(),
+  name: z.string(),
+  labels: z.array(z.string()).nullable(),
+  run_attempt: Count,
+  status: z.string().min(1),
+  runner_name: z.string().optional(),
+  created_at: Time,
+  started_at: Time,
+  completed_at: Time,
+});
+
+const RunnerRow = z.object({
+  id: Id,
+  name: z.string(),
+  status: z.string(),
+  busy: z.boolean(),
+  // From 1.26 (#36776).
+  disabled: z.boolean().optional(),
+  ephemeral: z.boolean(),
+});
+
+const VersionAnswer = z.object({ version: z.string() });
+const UserAnswer = z.object({ login: z.string().refine(isGiteaName) });
+const ApiSettings = z.object({ max_response_items: z.int().positive() });
+const RepoRow = z.object({
+  name: z.string().refine(isGiteaName),
+  owner: z.object({ login: z.string().refine(isGiteaName) }),
+  empty: z.boolean(),
+  has_actions: z.boolean(),
+});
+
+/** A repository as `/users/{user}/repos` lists it. */
+export interface ListedRepo {
+  readonly owner: string;
+  readonly name: string;
+  /** False when no job of it can be in a queue: no commit yet, or Actions switched off. */
+  readonly mayHaveJobs: boolean;
+}
+
+/** Reads a jobs list. Throws `ShapeError`. */
+export function readJobPage(json: unknown, version: GiteaVersion): Page<Job> {
+  const page = check(JobPage, json, 'the list');
+  return { rows: page.jobs.map((row, index) => readJob(row, index, version)), total: page.total_count };
+}
+
+/** Reads a runner list. Throws `ShapeError`. */
+export function readRunnerPage(json: unknown): Page<RegisteredRunner> {
+  const page = check(RunnerPage, json, 'the list');
+  return { rows: page.runners.map(readRunner), total: page.total_count };
+}
+
+/** Reads `/version`. Throws `ShapeError`. */
+export function readVersionText(json: unknown): string {
+  return check(VersionAnswer, json, 'the answer').version;
+}
+
+/** Reads the login of `/user`. Throws `ShapeError`. */
+export function readLogin(json: unknown): string {
+  return check(UserAnswer, json, 'the answer').login;
+}
+
+/** Reads `max_response_items` of `/settings/api`. Throws `ShapeError`. */
+export function readMaxItems(json: unknown): number {
+  return check(ApiSettings, json, 'the answer').max_response_items;
+}
+
+/** Reads a page of repositories: a bare list, its count is in a header. Throws `ShapeError`. */
+export function readRepos(json: unknown): readonly ListedRepo[] {
+  return check(z.array(z.unknown()), json, 'the list').map((row, index) => {
+    const repo = check(RepoRow, row, `repository ${index + 1} of the page`);
+    // Archived ones are asked too: jobs that ran or waited when it was archived live on (updateRepoArchivedState stops schedules only).
+    return { owner: repo.owner.login, name: repo.name, mayHaveJobs: repo.has_actions && !repo.empty };
+  });
+}
+
+function readJob(json: unknown, index: number, version: GiteaVersion): Job {
+  const subject = nameRow('job', json, index);
+  const row = check(JobRow, json, subject);
+  const status = toJobStatus(row.status);
+  const startedAtMs = toTime(row.started_at);
+  const completedAtMs = toTime(row.completed_at);
+  const claimed = status === 'in_progress' || status === 'completed';
+  const runner = claimed ? row.runner_name : undefined;
+  return {
+    id: row.id,
+    attempt: toAttempt(row.run_attempt, status, version),
+    runId: row.run_id,
+    repository: readRepository(row.url, row.run_url, subject),
+    name: row.name,
+    url: readLink(row.html_url, subject),
+    labels: row.labels ?? [],
+    status,
+    createdAtMs: toTime(row.created_at) ?? 0,
+    ...(startedAtMs !== undefined && { startedAtMs }),
+    ...(completedAtMs !== undefined && { completedAtMs }),
+    ...(runner && { runner }),
+  };
+}
+
+function readRunner(json: unknown, index: number): RegisteredRunner {
+  const row = check(RunnerRow, json, nameRow('runner', json, index));
+  const { id, name, busy, ephemeral } = row;
+  return { id, name, online: row.status === 'online', busy, disabled: row.disabled ?? false, ephemeral };
+}
+
+/** Gitea writes an unset time as the epoch, not as null; Go's own zero is the year 1. */
+function toTime(text: string): number | undefined {
+  const ms = Date.parse(text);
+  return ms > 0 ? ms : undefined;
+}
+
+/**
+ * `owner/name`, which a job row holds only inside its API addresses: `{ROOT_URL}api/v1/repos/{owner}/{name}/actions/jobs/{id}`
+ * (services/convert `ToActionWorkflowJob`). ROOT_URL may have a path, so only the end is looked at.
+ */
+function readRepository(url: string, runUrl: string, subject: string): string {
+  const field = url === '' ? 'run_url' : 'url';
+  const text = url === '' ? runUrl : url;
+  const match = /\/api\/v1\/repos\/([^/?#]+)\/([^/?#]+)\/actions\/(?:jobs|runs)\/\d+$/.exec(text);
+  const owner = decode(match?.[1]);
+  const name = decode(match?.[2]);
+  if (owner === undefined || name === undefined) throw unusable(subject, field);
+  return `${owner}/${name}`;
+}
+
+function decode(segment: string | undefined): string | undefined {
+  if (segment === undefined) return undefined;
+  try {
+    const name = decodeURIComponent(segment);
+    return isGiteaName(name) ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** People click on it, so it is http(s) or nothing. */
+function readLink(text: string, subject: string): string {
+  if (text === '') return '';
+  if (!URL.canParse(text)) throw unusable(subject, 'html_url');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw unusable(subject, 'html_url');
+  return url.href;
+}
+
+function nameRow(kind: string, json: unknown, index: number): string {
+  const id = typeof json === 'object' && json !== null && 'id' in json ? json.id : undefined;
+  return Number.isSafeInteger(id) ? `${kind} ${String(id)}` : `${kind} number ${index + 1} of the page`;
+}
+
+function check<T>(schema: z.ZodType<T>, json: unknown, subject: string): T {
+  const result = schema.safeParse(json);
+  if (result.success) return result.data;
+  throw unusable(subject, fieldOf(result.error.issues[0]?.path ?? []));
+}
+
+/** Every part comes from a schema's keys or an index, never from the answer. */
+function fieldOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at === 0 ? '' : '.'}${String(part)}`))
+    .join('');
+}
+
+function unusable(subject: string, field: string): ShapeError {
+  return new ShapeError(
+    field === '' ? `${subject} is not an object of the expected form` : `${subject} has no usable "${field}"`,
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * Scope user when the token is another user's: Gitea has no `/users/{user}/actions/…`, so the user's repositories are listed and each is asked.
+ *
+ * Such a look has no runners: those of a user are listed for that user alone, and a runner of user scope is in no repository's list.
+ * The planner then goes by jobs, completed jobs and live Jobs; it sees no runner that is registered but idle, nor one whose job is being
+ * cancelled. A token of the user himself has none of these limits and needs one request instead of one per repository.
+ */
+import type { GiteaApi, Question } from './api.ts';
+import { repoLevel, segment } from './endpoints.ts';
+import { type JobsById, readActiveJobs, readCompletedJobs } from './lists.ts';
+import { MOST_ROWS, PAGE_LIMIT } from './paging.ts';
+import { type ListedRepo, readLogin, readMaxItems, readRepos } from './shapes.ts';
+
+const PASSES = 4;
+
+interface RepoPage {
+  readonly repos: readonly ListedRepo[];
+  readonly total: number | undefined;
+}
+
+/** True when the token belongs to `user` (Gitea's names ignore case). */
+export async function isTokenOf(api: GiteaApi, user: string): Promise<boolean> {
+  const question = {
+    what: 'ask whose token it is',
+    path: '/user',
+    rights: 'scope read:user',
+    missing: 'Check spec.gitea.url',
+  };
+  return (await api.get(question, readLogin)).toLowerCase() === user.toLowerCase();
+}
+
+/** Puts the jobs of all repositories of `user` into `jobs`, completed ones only when any is active or `always`. Throws `Failure` when one repository cannot be read. */
+export async function readJobsByRepo(
+  api: GiteaApi,
+  user: string,
+  options: { readonly includeBlocked: boolean; readonly alwaysList: boolean },
+  jobs: JobsById,
+): Promise<void> {
+  const repos = await listRepos(api, user);
+  // A 403 or 404 here is an error: the repository was listed a moment ago and its jobs would silently be missing.
+  const levels = repos.filter(({ mayHaveJobs }) => mayHaveJobs).map(({ owner, name }) => repoLevel(owner, name));
+  await Promise.all(levels.map((level) => readActiveJobs(api, level, options.includeBlocked, jobs)));
+  const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
+  if (active || options.alwaysList) await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, 1)));
+}
+
+/**
+ * All repositories of a user. The list is a bare array, its count stands in `X-Total-Count` only (routers/api/v1/user/repo.go), and rows that the
+ * token may not see are cut out of a page after counting: a page may be short or empty in the middle. So the number of pages comes from the
+ * count and the server's own page size, and a list whose count moved is read again.
+ */
+async function listRepos(api: GiteaApi, user: string): Promise<readonly ListedRepo[]> {
+  const question: Question = {
+    what: `list the repositories of user ${user}`,
+    path: `/users/${segment(user)}/repos`,
+    rights: 'scopes read:user and read:repository',
+    missing: `Check that user ${user} exists and that the token's user may see it`,
+  };
+  const settings = {
+    what: 'ask the page size of Gitea',
+    path: '/settings/api',
+    rights: 'any scope',
+    missing: 'Check spec.gitea.url',
+  };
+  const size = Math.min(PAGE_LIMIT, await api.get(settings, readMaxItems));
+  for (let pass = 1; ; pass += 1) {
+    const first = await readRepoPage(api, question, 1);
+    const count = Math.ceil((first.total ?? 0) / size);
+    const numbers = Array.from({ length: Math.max(0, count - 1) }, (_, index) => index + 2);
+    const pages = [first, ...(await Promise.all(numbers.map((page) => readRepoPage(api, question, page))))];
+    if (pages.every(({ total }) => total === first.total)) return pages.flatMap(({ repos }) => repos);
+    if (pass === PASSES)
+      throw api.failure(question, 'GR-GITEA-09', 'X-Total-Count changes with every page', 'Try again');
+  }
+}
+
+async function readRepoPage(api: GiteaApi, question: Question, page: number): Promise<RepoPage> {
+  const query: [string, string][] = [
+    ['limit', String(PAGE_LIMIT)],
+    ['page', String(page)],
+  ];
+  const found = await api.get({ ...question, query }, (json, _version, answer): RepoPage => {
+    const header = answer.header('x-total-count') ?? '';
+    return { repos: readRepos(json), total: /^\d{1,9}$/.test(header) ? Number(header) : undefined };
+  });
+  if (found.total === undefined) {
+    throw api.failure(
+      question,
+      'GR-GITEA-09',
+      'the header X-Total-Count is missing, so the end of the list is unknown',
+      'Let what stands before Gitea pass it on, or use a token of the user himself',
+    );
+  }
+  if (found.total > MOST_ROWS) {
+    throw api.failure(
+      question,
+      'GR-GITEA-10',
+      `Gitea counts ${found.total} repositories; at most ${MOST_ROWS} are read`,
+      'Use a token of the user himself',
+    );
+  }
+  return found;
+}

@@ -1,0 +1,336 @@
+/**
+ * The request function that all clients of this program share. One call of `send` is:
+ *
+ *   wait for a free connection ─► attempt (own time limit) ─► 2xx, 4xx, 5xx ─► answer
+ *                     ▲                    │ 3xx: again, within the origin only
+ *                     └── pause, try again ┘ 429, 503 with Retry-After; GET: 500, 502, 504, broken connection
+ *
+ * Everything else is a `Failure` (exit 1) whose text is: operation, method and address without query, what came, what to do.
+ * No header, body or token ever gets into it.
+ */
+import { setMaxListeners } from 'node:events';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
+import { Failure } from '../failure.ts';
+import { connectTo } from './connect.ts';
+import type { Deadline } from './deadline.ts';
+import { Gate } from './gate.ts';
+import { type Env, proxyFor } from './proxy.ts';
+import { retryAfterMs } from './retry-after.ts';
+import { describeTransportError, isBrokenConnection } from './transport-error.ts';
+
+/** What `-v` shows of one attempt. Never headers or bodies. */
+export interface RequestLine {
+  readonly method: string;
+  /** Origin, path and query. */
+  readonly url: string;
+  /** 0 when there was no answer. */
+  readonly status: number;
+  readonly ms: number;
+}
+
+export interface HttpOptions {
+  /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  readonly env: Env;
+  /** PEM certificates that are trusted instead of the built-in ones. */
+  readonly ca?: string;
+  /** Requests to one origin at the same time, default 8. */
+  readonly connections?: number;
+  /** For one attempt, from a free connection to the last byte; default 10 000. */
+  readonly attemptMs?: number;
+  /** Longest accepted body, default 16 MiB. */
+  readonly bodyLimit?: number;
+  readonly onRequest?: (line: RequestLine) => void;
+}
+
+export interface HttpRequest {
+  /** Operation and object, as an error says it: `list jobs of org acme`. */
+  readonly what: string;
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  /** Gives the `Authorization` header for an address; asked again for each redirect, so it can refuse foreign origins. */
+  readonly authorization?: (url: URL) => string;
+  readonly body?: string;
+}
+
+/** A complete answer, of any status but a followed redirect. */
+export interface HttpAnswer {
+  readonly status: number;
+  /** Lower case, without parameters; empty when absent. */
+  readonly mediaType: string;
+  readonly text: string;
+  /** A header by its lower-case name. */
+  readonly header: (name: string) => string | undefined;
+}
+
+const QUICK_PAUSES_MS = [100, 400];
+const QUICK_STATUSES = new Set([500, 502, 504]);
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const MAX_REDIRECTS = 3;
+/** Obeyed `Retry-After`s of one request; a server that says 0 for ever must not keep us busy until the deadline. */
+const MAX_OBEYED = 5;
+const SHORTEST_PAUSE_MS = 100;
+
+interface Lane {
+  readonly dispatcher: Dispatcher;
+  readonly gate: Gate;
+  readonly proxy: string | undefined;
+}
+
+/** Sends requests. Connections are kept per origin until `close`, which must be called: open sockets keep the process alive. */
+export class HttpClient {
+  readonly #options: HttpOptions;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #life = new AbortController();
+  readonly #attemptMs: number;
+  readonly #bodyLimit: number;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    // Every socket and every pause listens; Node would print a warning from the eleventh on.
+    setMaxListeners(0, this.#life.signal);
+    this.#attemptMs = options.attemptMs ?? 10_000;
+    this.#bodyLimit = options.bodyLimit ?? 16 * 1024 * 1024;
+  }
+
+  /** The answer, whatever its status. Throws `Failure` when there is none that is complete and readable before the deadline. */
+  async send(request: HttpRequest, deadline: Deadline): Promise<HttpAnswer> {
+    let obeyed = 0;
+    let quick = 0;
+    for (;;) {
+      const answer = await this.#followRedirects(request, deadline, quick < QUICK_PAUSES_MS.length);
+      const asked = answer === 'broken' ? undefined : pauseAskedFor(answer);
+      if (answer !== 'broken' && asked !== undefined && obeyed < MAX_OBEYED) {
+        obeyed += 1;
+        await this.#obey(request, answer.status, Math.max(asked, SHORTEST_PAUSE_MS), deadline);
+        continue;
+      }
+      const pause = QUICK_PAUSES_MS[quick];
+      const again = answer === 'broken' || (request.method === 'GET' && QUICK_STATUSES.has(answer.status));
+      if (again && pause !== undefined && pause < deadline.remainingMs()) {
+        quick += 1;
+        await sleep(pause, undefined, { signal: this.#life.signal });
+        continue;
+      }
+      if (answer !== 'broken') return answer;
+      throw outOfTime(request, deadline);
+    }
+  }
+
+  /** Drops all connections at once, also those with a request under way. The client cannot be used again. */
+  async close(): Promise<void> {
+    this.#life.abort();
+    await Promise.all([...this.#lanes.values()].map(({ dispatcher }) => dispatcher.destroy()));
+    this.#lanes.clear();
+  }
+
+  async #obey(request: HttpRequest, status: number, waitMs: number, deadline: Deadline): Promise<void> {
+    if (waitMs >= deadline.remainingMs()) {
+      const seconds = Math.ceil(waitMs / 1000);
+      throw failure(
+        request,
+        'GR-HTTP-10',
+        `the server is busy (${status}) and asks to wait ${seconds} s, longer than the time limit of ${deadline.ms / 1000} s leaves`,
+        'Try again later, or raise --timeout',
+      );
+    }
+    await sleep(waitMs, undefined, { signal: this.#life.signal });
+  }
+
+  async #followRedirects(request: HttpRequest, deadline: Deadline, mayBreak: boolean): Promise<HttpAnswer | 'broken'> {
+    let url = request.url;
+    for (let hops = 0; ; hops += 1) {
+      const answer = await this.#attempt(request, url, deadline, mayBreak);
+      if (answer === 'broken' || !REDIRECTS.has(answer.status) || request.method !== 'GET') return answer;
+      if (hops === MAX_REDIRECTS) {
+        throw failure(
+          request,
+          'GR-HTTP-11',
+          `more than ${MAX_REDIRECTS} redirects`,
+          'Use the address that the server gives itself',
+        );
+      }
+      url = redirectTarget(request, url, answer);
+    }
+  }
+
+  async #attempt(
+    request: HttpRequest,
+    url: URL,
+    deadline: Deadline,
+    mayBreak: boolean,
+  ): Promise<HttpAnswer | 'broken'> {
+    const lane = this.#laneTo(url);
+    return await lane.gate.pass(this.#life.signal, async () => {
+      const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
+      const limit = new AbortController();
+      const timer = setTimeout(() => limit.abort(), limitMs);
+      try {
+        return await orAborted(this.#exchange(request, url, lane, limit.signal), limit.signal);
+      } catch (error) {
+        if (error instanceof Failure) throw error;
+        if (limit.signal.aborted)
+          throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
+        if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
+        const route = lane.proxy === undefined ? { host: url.host } : { host: url.host, proxy: lane.proxy };
+        const { code, received, remedy } = describeTransportError(error, route);
+        throw failure(request, code, received, remedy);
+      } finally {
+        clearTimeout(timer);
+      }
+    });
+  }
+
+  async #exchange(request: HttpRequest, url: URL, lane: Lane, signal: AbortSignal): Promise<HttpAnswer> {
+    const started = performance.now();
+    let status = 0;
+    try {
+      const response = await lane.dispatcher.request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: request.method,
+        headers: headersOf(request, url),
+        body: request.body ?? null,
+        signal,
+      });
+      status = response.statusCode;
+      const text = await this.#readText(request, response);
+      return {
+        status,
+        text,
+        mediaType: (oneHeader(response.headers['content-type']) ?? '').split(';', 1).join('').trim().toLowerCase(),
+        header: (name) => oneHeader(response.headers[name]),
+      };
+    } finally {
+      this.#options.onRequest?.({ method: request.method, url: url.href, status, ms: performance.now() - started });
+    }
+  }
+
+  async #readText(request: HttpRequest, response: Dispatcher.ResponseData): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      size += chunk.length;
+      if (size > this.#bodyLimit) {
+        const limit = `${Math.round(this.#bodyLimit / 1024)} KiB`;
+        throw failure(
+          request,
+          'GR-HTTP-12',
+          `the answer is longer than ${limit}`,
+          'Check that the URL is that of the right server',
+        );
+      }
+      chunks.push(chunk);
+    }
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    } catch {
+      throw failure(
+        request,
+        'GR-HTTP-13',
+        'the answer is not UTF-8 text',
+        'Check the server and what stands before it',
+      );
+    }
+  }
+
+  #laneTo(url: URL): Lane {
+    const known = this.#lanes.get(url.origin);
+    if (known !== undefined) return known;
+    const connections = this.#options.connections ?? 8;
+    const { ca, env } = this.#options;
+    const proxy = proxyFor(url, env);
+    const dispatcher = connectTo(url.origin, {
+      connections,
+      signal: this.#life.signal,
+      ...(ca !== undefined && { ca }),
+      ...(proxy && { proxy }),
+    });
+    const lane = { dispatcher, gate: new Gate(connections), proxy: proxy?.host };
+    this.#lanes.set(url.origin, lane);
+    return lane;
+  }
+}
+
+/** The one shape of an error about a request. The query is left out: it adds length, not knowledge. */
+export function failure(
+  request: Pick<HttpRequest, 'what' | 'method' | 'url'>,
+  code: string,
+  received: string,
+  remedy: string,
+): Failure {
+  return new Failure(
+    code,
+    1,
+    `${request.what}: ${request.method} ${request.url.origin}${request.url.pathname}: ${received}. ${remedy}.`,
+  );
+}
+
+function outOfTime(request: HttpRequest, deadline: Deadline): Failure {
+  return failure(
+    request,
+    'GR-HTTP-09',
+    `not done within the time limit of ${deadline.ms / 1000} s`,
+    'Check the load of the server, or raise --timeout',
+  );
+}
+
+function tooSlow(request: HttpRequest, limitMs: number): Failure {
+  return failure(
+    request,
+    'GR-HTTP-09',
+    `no complete answer within ${limitMs / 1000} s`,
+    'Check the load of the server, or raise --timeout',
+  );
+}
+
+/** The outcome of `work`, or a rejection when `signal` comes first: undici does not look at it while a connection is being made. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  work.catch(() => undefined);
+  return await Promise.race([work, aborted]);
+}
+
+function headersOf(request: HttpRequest, url: URL): Record<string, string> {
+  return {
+    accept: 'application/json',
+    'user-agent': 'argocd-gitea-runners',
+    ...(request.authorization && { authorization: request.authorization(url) }),
+    ...(request.body !== undefined && { 'content-type': 'application/json' }),
+  };
+}
+
+function pauseAskedFor(answer: HttpAnswer): number | undefined {
+  if (answer.status !== 429 && answer.status !== 503) return undefined;
+  return retryAfterMs(answer.header('retry-after'), Date.now());
+}
+
+/** Where a redirect leads. Never to another origin: the token belongs to this one, and the answer of another server proves nothing. */
+function redirectTarget(request: HttpRequest, from: URL, answer: HttpAnswer): URL {
+  const location = answer.header('location') ?? '';
+  const target = location !== '' && URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+  if (target === undefined) {
+    throw failure(
+      request,
+      'GR-HTTP-11',
+      `a redirect (${answer.status}) that leads nowhere`,
+      'Check the server and what stands before it',
+    );
+  }
+  if (target.origin !== request.url.origin) {
+    throw failure(
+      request,
+      'GR-HTTP-11',
+      `a redirect (${answer.status}) to another server, which is not followed`,
+      'Use the address that the server gives itself, with the right http or https',
+    );
+  }
+  return target;
+}
+
+function oneHeader(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,20 @@
+/**
+ * Everything that steers a terminal, hides text or turns its direction: control characters, format characters (bidi, zero
+ * width, tags), line and paragraph separators, lone surrogates, blank fillers, noncharacters. U+FE0F only picks the coloured
+ * form of an emoji and stays.
+ */
+const UNPRINTABLE =
+  /(?!\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gu;
+
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/**
+ * One line of text that is safe on a terminal and in a log, whoever wrote it. Unprintable characters become `\n`, `\r`, `\t`
+ * or `\u{hex}`; every other character, also beyond ASCII, stays as it is.
+ */
+export function printable(text: string): string {
+  return text.replace(
+    UNPRINTABLE,
+    (character) => SHORT[character] ?? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}

@@ -1,0 +1,144 @@
+/** The program from outside: names, flags, environment, exit codes, streams. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { folderWith, groupYaml, runCli } from './run-cli.ts';
+import { startAcme, TOKEN } from './start-acme.ts';
+
+describe('help', () => {
+  it.each(['generate', 'explain', 'validate', 'schema', 'demo'])(
+    '%s --help shows examples and ends with 0',
+    async (command) => {
+      const outcome = await runCli([command, '--help']);
+
+      expect(outcome).toMatchObject({ code: 0, stderr: '' });
+      expect(outcome.stdout).toContain('Examples:');
+    },
+  );
+
+  it('knows its version', async () => {
+    expect((await runCli(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('bad input ends with exit 2, an empty stdout and one clear line', () => {
+  it.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>([
+    ['no command', [], {}, /Usage: gitea-runners/],
+    ['an unknown command', ['generat'], {}, /unknown command 'generat'/],
+    ['an unknown flag', ['generate', '--dry-run'], {}, /unknown option '--dry-run'/],
+    ['a flag without its value', ['generate', '--timeout'], {}, /argument missing/],
+    [
+      'a timeout that is no number',
+      ['generate', '--timeout', 'soon'],
+      {},
+      /GR-FLAG-02 read --timeout: .* from 0\.001 to 600/,
+    ],
+    ['a timeout of 0', ['generate', '--timeout', '0'], {}, /GR-FLAG-02/],
+    ['a cluster mode that does not exist', ['generate', '--cluster', 'on'], {}, /GR-FLAG-01 .* auto or off/],
+    ['the same by environment', ['explain'], { GITEA_RUNNERS_CLUSTER: 'on' }, /GR-FLAG-01/],
+    [
+      'a switch that is neither on nor off',
+      ['explain'],
+      { GITEA_RUNNERS_VERBOSE: 'maybe' },
+      /GR-FLAG-03 read GITEA_RUNNERS_VERBOSE/,
+    ],
+  ])('%s', async (_, args, env, text) => {
+    const outcome = await runCli(args, env, folderWith({}));
+
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toMatch(text);
+    expect(outcome.stderr).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe('the world', () => {
+  it('a missing Secret is exit 1, a token of another Gitea exit 3', async () => {
+    const { simulator, env } = await startAcme();
+    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+
+    const missing = await runCli(['generate', '--secrets-dir', folder], {}, folder);
+    const foreign = await runCli(['generate'], { ...env, GITEA_URL: 'https://gitea.example.com' }, folder);
+
+    expect(missing).toMatchObject({ code: 1, stdout: '' });
+    expect(foreign).toMatchObject({ code: 3, stdout: '' });
+    expect(foreign.stderr).toContain('bound to https://gitea.example.com');
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('a mounted Secret does what GITEA_TOKEN does', async () => {
+    const { simulator } = await startAcme();
+    simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+    const secrets = folderWith({});
+    mkdirSync(join(secrets, 'runners', 'gitea-api'), { recursive: true });
+    writeFileSync(join(secrets, 'runners', 'gitea-api', 'token'), `${TOKEN}\n`);
+    writeFileSync(join(secrets, 'runners', 'gitea-api', 'url'), simulator.url);
+
+    const byFlag = await runCli(['generate', '--secrets-dir', secrets], {}, folder);
+    const byEnvironment = await runCli(['generate'], { GITEA_RUNNERS_SECRETS_DIR: secrets }, folder);
+
+    expect(byFlag).toMatchObject({ code: 0, stderr: '1 runner: 0 busy, 1 for queued jobs\n' });
+    expect(byEnvironment).toEqual(byFlag);
+  });
+
+  it('a flag comes before its environment variable, and nothing of Argo CD’s user environment counts', async () => {
+    const { simulator, env } = await startAcme();
+    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+    const hostile = {
+      ARGOCD_ENV_GITEA_URL: 'https://evil.example.com',
+      ARGOCD_ENV_GITEA_RUNNERS_SECRETS_DIR: '/etc',
+      PARAM_SECRETS_DIR: '/etc',
+      ARGOCD_APP_PARAMETERS: '[{"name":"timeout","string":"0"}]',
+    };
+
+    const outcome = await runCli(['generate', '--timeout', '20'], {
+      ...env,
+      ...hostile,
+      GITEA_RUNNERS_TIMEOUT: 'bad',
+      GITEA_RUNNERS_PATH: folder,
+    });
+
+    expect(outcome).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('an empty folder is good: nothing is wanted and nobody is asked', async () => {
+    expect(await runCli(['generate'], {}, folderWith({}))).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('-v shows requests on stderr, without the token', async () => {
+    const { simulator, env } = await startAcme();
+    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+
+    const { stderr, code } = await runCli(['explain', '-v'], env, folder);
+
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/\S+ 200 \d+ ms$/m);
+    expect(stderr).not.toContain(TOKEN);
+  });
+
+  it('an idle look is two requests: the version and the jobs', async () => {
+    const { simulator, env } = await startAcme();
+    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url), 'gpu.yaml': groupYaml(simulator.url, '', 'gpu') });
+
+    await runCli(['generate'], env, folder);
+
+    expect(simulator.requests.map(({ target }) => target.split('?')[0]).sort()).toEqual([
+      '/api/v1/orgs/acme/actions/jobs',
+      '/api/v1/version',
+    ]);
+  });
+
+  it('explain --json prints what the table is made from', async () => {
+    const { simulator, env } = await startAcme();
+    simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['gpu'] }] });
+    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+
+    const { stdout } = await runCli(['explain', '--json'], env, folder);
+
+    expect(JSON.parse(stdout)).toMatchObject({
+      groups: [{ namespace: 'runners', name: 'ci', scope: 'org acme', cap: 5, busy: 0, waiting: 0 }],
+      jobs: [{ verdict: 'held', because: 'labels-not-covered', missing: ['gpu'] }],
+      runners: [],
+    });
+  });
+});

@@ -1,0 +1,32 @@
+/** Shorthands for looking at a fake Gitea. */
+import { inspect } from 'node:util';
+import { Failure } from '../../src/failure.ts';
+import { type GiteaTarget, type ObserveOptions, observe } from '../../src/gitea/observe.ts';
+import type { Look } from '../../src/plan/evidence.ts';
+import { Token } from '../../src/policy/token.ts';
+import type { Scope } from '../../src/runnergroup/runner-group.ts';
+
+export const SECRET = 's3cret-t0ken';
+export const ACME: Scope = { kind: 'org', org: 'acme' };
+export const OPTIONS: ObserveOptions = { deadlineMs: 30_000, includeBlocked: false, alwaysList: false, env: {} };
+
+export function targetOf(url: string, scope: Scope = ACME, key = 'look'): GiteaTarget {
+  return { key, url, scope, token: new Token(SECRET, new URL(url).origin) };
+}
+
+export async function lookAt(url: string, scope: Scope = ACME, options: Partial<ObserveOptions> = {}): Promise<Look> {
+  const found = (await observe([targetOf(url, scope)], { ...OPTIONS, ...options })).get('look');
+  if (found === undefined) throw new Error('no look');
+  return found;
+}
+
+/** The Failure that `work` must end in. Throws when it does not. */
+export async function failureOf(work: Promise<unknown>): Promise<Failure> {
+  const outcome = await work.catch((error: unknown) => error);
+  if (outcome instanceof Failure) return outcome;
+  throw new Error(`no Failure but ${inspect(outcome)}`);
+}
+
+export const idsOf = ({ jobs }: Look): readonly number[] => jobs.map(({ id }) => id).sort((a, b) => a - b);
+
+export const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
