@@ -1,7 +1,8 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
+
+import { count } from '../count.ts';
 import type { DroppedBecause, GroupKey, JobDecision, RunnerDecision, ServedBy } from '../plan/decisions.ts';
 import { printable } from '../printable.ts';
-import { count } from '../runnergroup/problems.ts';
 import type { ExplainedGroup, Explanation } from './explanation.ts';
 import { table } from './table.ts';
 
@@ -10,7 +11,7 @@ export function explainText(explanation: Explanation, options: { readonly termin
   const { groups, jobs, runners } = explanation;
   const parts = [
     groups.length === 0 ? 'No RunnerGroups found.\n' : groupTable(groups, options),
-    jobs.length === 0 ? 'No jobs are queued or running.\n' : jobTable(jobs, nowMs, options),
+    jobs.length === 0 ? 'No jobs are queued or running.\n' : jobTable(explanation, nowMs, options),
     ...leftoverTable(runners, options),
     ...adviceText(explanation),
     summary(explanation),
@@ -31,23 +32,24 @@ function groupTable(groups: readonly ExplainedGroup[], options: { readonly termi
   return table(['GROUP', 'SCOPE', 'LABELS', 'RUNNERS', 'BUSY', 'WAITING', 'HELD'], rows, options);
 }
 
-function jobTable(jobs: readonly JobDecision[], nowMs: number, options: { readonly terminal: boolean }): string {
+function jobTable({ jobs, runners }: Explanation, nowMs: number, options: { readonly terminal: boolean }): string {
+  const lost = new Set(runners.flatMap(({ runner, because }) => (because === 'lost' ? runner : [])));
   const rows = jobs.map((decision) => [
     String(decision.job.id),
     `${decision.job.repository} ${decision.job.name}`,
     decision.job.labels.join(',') || '<none>',
     duration(nowMs - decision.job.createdAtMs),
-    verdictText(decision, nowMs),
+    verdictText(decision, nowMs, lost),
   ]);
   return table(['JOB', 'NAME', 'RUNS-ON', 'AGE', 'WHAT HAPPENS'], rows, options);
 }
 
-function verdictText(decision: JobDecision, nowMs: number): string {
+function verdictText(decision: JobDecision, nowMs: number, lost: ReadonlySet<string>): string {
   switch (decision.verdict) {
     case 'done':
       return 'done';
     case 'running':
-      return `runs on ${decision.job.runner ?? '<unknown>'}${decision.group ? '' : ' (not one of these groups)'}`;
+      return runningText(decision.job.runner ?? '<unknown>', decision.group !== undefined, lost);
     case 'served':
       return `${decision.runner} (owned by group ${keyText(decision.group)}; ${SERVED[decision.by]})`;
     case 'held':
@@ -57,11 +59,16 @@ function verdictText(decision: JobDecision, nowMs: number): string {
   }
 }
 
+function runningText(runner: string, ours: boolean, lost: ReadonlySet<string>): string {
+  if (!ours) return `runs on ${runner} (not a runner of these groups)`;
+  return lost.has(runner) ? `its runner ${runner} is lost: Gitea fails it after 10 to 15 minutes` : `runs on ${runner}`;
+}
+
 const SERVED: Readonly<Record<ServedBy, string>> = {
   'own-runner': 'its runner is alive',
   chain: 'its own runner took another job',
   'free-runner': 'a free runner',
-  'new-runner': 'asked for now',
+  'new-runner': 'asked for, not registered yet',
 };
 
 function heldText(decision: JobDecision & { readonly verdict: 'held' }, nowMs: number): string {
@@ -70,15 +77,15 @@ function heldText(decision: JobDecision & { readonly verdict: 'held' }, nowMs: n
     case 'blocked':
       return 'blocked: waits for jobs it needs, for its concurrency group or for approval';
     case 'no-labels':
-      return 'no labels: runs-on is empty and no group has acceptUnlabelledJobs';
+      return 'no labels: no runner is started for it (the call of a reusable workflow needs none)';
     case 'labels-not-covered':
-      return `labels not covered: ${decision.missing?.join(', ') ?? ''}`;
+      return `labels not covered: ${decision.missing?.join(', ') ?? ''}${decision.nearest ? ` (nearest group: ${keyText(decision.nearest)})` : ''}`;
     case 'suspended':
       return `held back: group ${of} is suspended`;
     case 'cap':
       return `held back by the cap of group ${of}`;
     case 'backing-off':
-      return `held back: its last runner failed to start; group ${of} tries again in ${duration((decision.untilMs ?? nowMs) - nowMs)}`;
+      return `held back: the Job of its last runner ended without a CI job; group ${of} tries again in ${duration((decision.untilMs ?? nowMs) - nowMs)}`;
     default:
       return decision.because satisfies never;
   }
@@ -97,16 +104,27 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
       ];
     }
     if (decision.emit && decision.because === 'back-off-record') {
-      return [[decision.runner, keyText(decision.group), 'stays as a record: failed, holds no slot']];
+      return [
+        [
+          decision.runner,
+          keyText(decision.group),
+          'stays as a record: its Job ended without a CI job, it holds no slot',
+        ],
+      ];
     }
-    return decision.emit ? [] : [[decision.runner, keyText(decision.group), DROPPED[decision.because]]];
+    if (decision.emit || decision.because === 'used-up') return [];
+    return [[decision.runner, keyText(decision.group), DROPPED[decision.because]]];
   });
-  return rows.length === 0 ? [] : [table(['RUNNER', 'GROUP', 'WHAT HAPPENS'], rows, options)];
+  const usedUp = runners.filter(({ because }) => because === 'used-up').length;
+  return [
+    ...(rows.length === 0 ? [] : [table(['RUNNER', 'GROUP', 'WHAT HAPPENS'], rows, options)]),
+    ...(usedUp === 0 ? [] : [`Runners that have done their job: ${usedUp}.\n`]),
+  ];
 }
 
-const DROPPED: Readonly<Record<DroppedBecause, string>> = {
-  'used-up': 'goes: has done its job',
+const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   failed: 'goes: its Job ended without a CI job',
+  lost: 'goes: its Job ended while Gitea still shows a CI job on it',
   'never-came': 'goes: has not registered within spawnTimeoutSeconds',
   disabled: 'goes: is disabled in Gitea',
   suspended: 'goes: its group is suspended',
@@ -116,7 +134,7 @@ const DROPPED: Readonly<Record<DroppedBecause, string>> = {
 };
 
 /** What to do about jobs that wait for a person, one line per cause. */
-function adviceText({ jobs, groups }: Explanation): readonly string[] {
+function adviceText({ jobs, groups, runners }: Explanation): readonly string[] {
   const lines = new Set<string>();
   for (const decision of jobs) {
     if (decision.verdict !== 'held') continue;
@@ -132,8 +150,12 @@ function adviceText({ jobs, groups }: Explanation): readonly string[] {
         `add ${decision.missing?.join(', ') ?? ''} to spec.labels of a group whose scope has the job, or correct its runs-on`,
       );
     }
-    if (decision.because === 'no-labels') lines.add('give the job a runs-on, or set spec.acceptUnlabelledJobs');
-    if (decision.because === 'backing-off') lines.add('look at the failed pod: kubectl describe job, kubectl logs');
+    if (decision.because === 'no-labels')
+      lines.add('if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs');
+  }
+  for (const { runner, group, because } of runners) {
+    if (because === 'back-off-record')
+      lines.add(`see why it ended: kubectl -n ${group.namespace} logs job/${runner} --all-containers`);
   }
   return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${printable(line)}\n`).join('')];
 }

@@ -1,7 +1,7 @@
+import { count } from '../count.ts';
 import { Failure } from '../failure.ts';
 import { lookAndPlan } from '../look-and-plan.ts';
-import type { Plan } from '../plan/decisions.ts';
-import { count } from '../runnergroup/problems.ts';
+import type { HeldBecause, Plan } from '../plan/decisions.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import { toAppGroups } from '../to-app-groups.ts';
 import type { ExitCode, Io } from './io.ts';
@@ -32,19 +32,28 @@ export async function generate(args: readonly string[], flags: LookFlags & PathF
   return 0;
 }
 
-/** One line that says what was decided, also which caps hold jobs back (facts/peers: nobody saw that a cap was hit). */
+/** One line that says what was decided, also what holds jobs back (elsewhere days were lost because nobody saw that a cap was hit). */
 export function countsLine(plan: Plan): string {
   const busy = sum(plan, 'busy');
   const waiting = sum(plan, 'waiting');
-  const capped = new Map<string, number>();
+  const causes = new Map<string, number>();
   for (const decision of plan.jobs) {
-    if (decision.verdict !== 'held' || decision.because !== 'cap' || !decision.group) continue;
-    const key = `${decision.group.namespace}/${decision.group.name}`;
-    capped.set(key, (capped.get(key) ?? 0) + 1);
+    if (decision.verdict !== 'held' || decision.because === 'blocked') continue;
+    const of = decision.group ? ` of ${decision.group.namespace}/${decision.group.name}` : '';
+    const cause = `${HELD_BACK[decision.because]}${of}`;
+    causes.set(cause, (causes.get(cause) ?? 0) + 1);
   }
-  const held = [...capped].map(([group, count]) => `; ${count} held back by the cap of ${group}`).join('');
+  const held = [...causes].map(([cause, jobs]) => `; ${jobs} ${cause}`).join('');
   return `${count(busy + waiting, 'runner')}: ${busy} busy, ${waiting} for queued jobs${held}`;
 }
+
+const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {
+  cap: 'held back by the cap',
+  suspended: 'held back by the suspension',
+  'backing-off': 'held back by the back-off',
+  'labels-not-covered': 'with labels that no group covers',
+  'no-labels': 'without labels',
+};
 
 function sum(plan: Plan, field: 'busy' | 'waiting'): number {
   return plan.groups.reduce((total, group) => total + group[field], 0);

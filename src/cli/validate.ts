@@ -1,4 +1,5 @@
-import { count, formatProblem, InputProblems } from '../runnergroup/problems.ts';
+import { count } from '../count.ts';
+import { formatProblem, InputProblems } from '../runnergroup/problems.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { ExitCode, Io } from './io.ts';
 import { defaultNamespace } from './settings.ts';

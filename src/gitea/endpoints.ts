@@ -34,7 +34,7 @@ export function orgLevel(org: string): Level {
     name: `org ${org}`,
     jobsPath: `/orgs/${segment(org)}/actions/jobs`,
     runnersPath: `/orgs/${segment(org)}/actions/runners`,
-    jobsRights: 'scope read:organization, and its user must be an owner of the org (up to 1.25) or a member',
+    jobsRights: 'scope read:organization, and its user must be an owner of the org',
     runnersRights: 'scope read:organization, and its user must be an owner of the org',
     missing: `Check that org ${org} exists and that the token's user may see it`,
   };

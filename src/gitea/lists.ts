@@ -162,7 +162,7 @@ function incomplete(api: GiteaApi, question: Question, pages: readonly Page<{ re
     totals.length === 1
       ? `total_count is ${totals[0]}`
       : `total_count moves between ${Math.min(...totals)} and ${Math.max(...totals)}`;
-  const received = `${counted}, but ${ids.size} different rows arrived, in each of ${PASSES} readings`;
+  const received = `${counted}, but only ${ids.size} of these rows arrived, in each of ${PASSES} readings`;
   return api.failure(
     question,
     'GR-GITEA-09',

@@ -110,9 +110,12 @@ function collect(
   });
   const [first] = failures;
   if (first === undefined) return found;
-  const causes = [...new Set(failures.map(({ message }) => message))];
+  const causes = [...new Map(failures.map(({ code, message }) => [message, code]))];
+  const lines = causes
+    .slice(0, MOST_CAUSES)
+    .map(([message, code], index) => (index === 0 ? message : `${code} ${message}`));
   const more = causes.length > MOST_CAUSES ? [`… and ${causes.length - MOST_CAUSES} more`] : [];
-  throw new Failure(first.code, first.exit, [...causes.slice(0, MOST_CAUSES), ...more].join('\n'));
+  throw new Failure(first.code, first.exit, [...lines, ...more].join('\n'));
 }
 
 async function lookAt(api: GiteaApi, scope: Scope, options: ObserveOptions): Promise<Look> {

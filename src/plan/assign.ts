@@ -51,7 +51,7 @@ export interface BackOff {
 
 /** The back-off that is in force for a new runner of this job, if any. */
 export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined {
-  const failed = state.roster.madeFor(seen.job).filter(({ state: now, job }) => now === 'failed' && !job);
+  const failed = state.roster.madeFor(seen.job).filter(({ state: now }) => now === 'failed');
   if (failed.length === 0) return undefined;
   const byName = new Map(failed.map((runner) => [runner.name, runner]));
   for (let ordinal = ORDINALS_SEARCHED; ordinal >= 0; ordinal -= 1) {

@@ -74,6 +74,7 @@ function decideUnassigned({ name: runner, state, job }: Runner, ledger: Ledger, 
       return { emit: false, runner, group, because: ledger.group.suspend ? 'suspended' : 'surplus' };
     case 'used-up':
     case 'failed':
+    case 'lost':
     case 'never-came':
     case 'disabled':
     case 'deleting':

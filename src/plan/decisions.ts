@@ -55,8 +55,9 @@ export type JobDecision =
       readonly because: HeldBecause;
       /** The group it waits for; absent when none covers it. */
       readonly group?: GroupKey;
-      /** For `labels-not-covered`: the labels that the nearest group lacks. */
+      /** For `labels-not-covered`: the labels that the nearest group lacks, and that group. */
       readonly missing?: readonly string[];
+      readonly nearest?: GroupKey;
       /** For `backing-off`: when the next runner may be tried. */
       readonly untilMs?: number;
     };
@@ -73,7 +74,10 @@ export type KeptBecause =
 /** Why a runner's Job is not in the output. */
 export type DroppedBecause =
   | 'used-up'
+  /** Its Job ended, and no CI job is known that it ran. */
   | 'failed'
+  /** Its Job ended while Gitea still shows its CI job in progress. */
+  | 'lost'
   | 'never-came'
   | 'disabled'
   | 'suspended'

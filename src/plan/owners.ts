@@ -1,4 +1,5 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
+import type { GroupKey } from './decisions.ts';
 import type { Group, Job, ScopeWidth } from './evidence.ts';
 import { compareText, type SeenJob } from './world.ts';
 
@@ -8,7 +9,12 @@ const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global:
 export type Owners =
   | { readonly covered: true; readonly groups: readonly [Group, ...Group[]] }
   | { readonly covered: false; readonly because: 'no-labels' }
-  | { readonly covered: false; readonly because: 'labels-not-covered'; readonly missing: readonly string[] };
+  | {
+      readonly covered: false;
+      readonly because: 'labels-not-covered';
+      readonly missing: readonly string[];
+      readonly nearest: GroupKey;
+    };
 
 /** A function that finds the owners of a job. Jobs with the same labels, seen by the same looks, are worked out once. */
 export function ownersFinder(groups: readonly Group[]): (seen: SeenJob) => Owners {
@@ -44,10 +50,15 @@ function findOwners(
 ): Owners {
   // Gitea gives a job without labels to any runner, but on 1.27 it may be a reusable-workflow caller that no runner ever gets.
   const willing = job.labels.length > 0 ? candidates : candidates.filter((group) => group.acceptUnlabelledJobs);
-  const lacks = willing.map((group) => job.labels.filter((label) => !labelSets.get(group)?.has(label)));
-  const [first, ...rest] = willing.filter((_, i) => lacks[i]?.length === 0);
+  const lacks = willing.map((group) => ({
+    group,
+    missing: job.labels.filter((label) => !labelSets.get(group)?.has(label)),
+  }));
+  const [first, ...rest] = lacks.filter(({ missing }) => missing.length === 0).map(({ group }) => group);
   if (first) return { covered: true, groups: [first, ...rest] };
-  if (job.labels.length === 0) return { covered: false, because: 'no-labels' };
-  const nearest = lacks.reduce((best, missing) => (missing.length < best.length ? missing : best), job.labels);
-  return { covered: false, because: 'labels-not-covered', missing: [...new Set(nearest)].sort(compareText) };
+  const [nearest] = lacks.sort((a, b) => a.missing.length - b.missing.length);
+  if (!nearest) return { covered: false, because: 'no-labels' };
+  const { namespace, name } = nearest.group;
+  const missing = [...new Set(nearest.missing)].sort(compareText);
+  return { covered: false, because: 'labels-not-covered', missing, nearest: { namespace, name } };
 }

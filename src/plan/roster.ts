@@ -1,7 +1,7 @@
 /**
  * Every runner of ours that any evidence names, and what is true of it. One runner, one state, decided in this order:
  *
- *     runs a job in Gitea ............... busy        (unless its Job is seen finished: then failed)
+ *     runs a job in Gitea ............... busy        (unless its Job is seen ended: then lost)
  *     its Job has ended ................. used-up     (failed when no CI job is known that it ran)
  *     online and busy, no job listed .... finishing   (a job being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
@@ -23,6 +23,7 @@ export type RunnerState =
   | 'free'
   | 'used-up'
   | 'failed'
+  | 'lost'
   | 'never-came'
   | 'disabled'
   | 'deleting'
@@ -160,7 +161,7 @@ function judge(name: string, trace: Traces, group: Group, nowMs: number): Runner
 function stateOf({ running, completed, row, live }: Traces, group: Group, nowMs: number): RunnerState {
   const finished = live?.state === 'complete' || live?.state === 'failed';
   // Gitea believes a lost runner busy for 10-15 minutes; its finished Job is the newer truth and frees the slot.
-  if (running) return finished ? 'failed' : 'busy';
+  if (running) return finished ? 'lost' : 'busy';
   // Complete counts too: the dind images end with 0 whatever happened (runner repository, Dockerfile, s6).
   if (finished) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';

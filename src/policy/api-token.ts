@@ -100,7 +100,11 @@ function bind(secret: string, origin: string, what: string, group: RunnerGroup):
     );
   }
   if (!TOKEN.test(secret)) {
-    throw new Failure('GR-TOKEN-06', 1, `use ${of}: ${what} is empty or holds characters that no token has.`);
+    throw new Failure(
+      'GR-TOKEN-06',
+      1,
+      `use ${of}: ${what} is empty or holds characters that no token has. Put the token alone into it.`,
+    );
   }
   return new Token(secret, origin);
 }

@@ -41,19 +41,20 @@ JOB  NAME            RUNS-ON    AGE  WHAT HAPPENS
 2    acme/web job 2  linux      19s  ${named(two, 1)} (owned by group runners/ci; its own runner took another job)
 3    acme/web job 3  linux      19s  held back by the cap of group runners/ci
 4    acme/web job 4  gpu        19s  held back: group runners/big is suspended
-5    acme/web job 5  linux,arm  19s  labels not covered: arm
-6    acme/web job 6  <none>     19s  no labels: runs-on is empty and no group has acceptUnlabelledJobs
+5    acme/web job 5  linux,arm  19s  labels not covered: arm (nearest group: runners/ci)
+6    acme/web job 6  <none>     19s  no labels: no runner is started for it (the call of a reusable workflow needs none)
 7    acme/web job 7  linux      19s  blocked: waits for jobs it needs, for its concurrency group or for approval
-8    acme/web job 8  linux      19s  runs on build-host (not one of these groups)
+8    acme/web job 8  linux      19s  runs on build-host (not a runner of these groups)
 
-RUNNER            GROUP       WHAT HAPPENS
-${named(two, 10)}  runners/ci  goes: has done its job
-${named(two, 9)}   runners/ci  goes: is disabled in Gitea
+RUNNER           GROUP       WHAT HAPPENS
+${named(two, 9)}  runners/ci  goes: is disabled in Gitea
+
+Runners that have done their job: 1.
 
 Next: raise spec.maxActiveRunners in ci.yaml, or wait for a busy runner to finish
 Next: remove spec.suspend in ci.yaml
 Next: add arm to spec.labels of a group whose scope has the job, or correct its runs-on
-Next: give the job a runs-on, or set spec.acceptUnlabelledJobs
+Next: if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs
 
 Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
 `);
@@ -70,8 +71,16 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
     const liveJobs = [live(named(group(), 1, 1), 'failed', { finishedAtMs: NOW - 3_000 })];
 
     expect(textOf({ jobs: [job(1)], liveJobs })).toContain(
-      'held back: its last runner failed to start; group runners/ci tries again in 7s',
+      'held back: the Job of its last runner ended without a CI job; group runners/ci tries again in 7s',
     );
+  });
+
+  it('says of a job whose runner was lost that Gitea has not noticed yet', () => {
+    const name = named(group(), 1);
+    const text = textOf({ jobs: [running(1, name)], liveJobs: [live(name, 'failed', { finishedAtMs: NOW })] });
+
+    expect(text).toContain(`its runner ${name} is lost: Gitea fails it after 10 to 15 minutes`);
+    expect(text).toContain(`${name}  runners/ci  goes: its Job ended while Gitea still shows a CI job on it`);
   });
 
   it('lets no name steer the terminal', () => {

@@ -110,7 +110,7 @@ export function onShape(name: string, body: unknown, detail: string): Fault {
 /** The text of a list that stays contradictory. */
 export function incomplete(what: string, path: string, counted: string, rows: number): Fault['message'] {
   return (origin) =>
-    `${what}: GET ${origin}${path}: total_count ${counted}, but ${rows} different rows arrived, in each of 4 readings. ${INCOMPLETE}.`;
+    `${what}: GET ${origin}${path}: total_count ${counted}, but only ${rows} of these rows arrived, in each of 4 readings. ${INCOMPLETE}.`;
 }
 
 export function outOfTime(origin: string, seconds: number): string {

@@ -1,0 +1,42 @@
+/**
+ * `npm run generated [-- FOLDER]`: makes anew everything that follows from `src/runnergroup/schema.ts`, in the project or, for
+ * the drift test, in another folder: `install/crd.yaml`, the construct in `imports/`, the field table in `docs/runnergroup.md`.
+ * Started in the project's folder. Asks nobody: the construct is made from the file.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { crdText } from './runnergroup/crd.ts';
+import { withFieldTable } from './runnergroup/field-table.ts';
+
+const CRD = join('install', 'crd.yaml');
+const CONSTRUCT = join('imports', 'gitea.bpg.pw.ts');
+const MANUAL = join('docs', 'runnergroup.md');
+const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
+
+function generate(folder: string): void {
+  write(join(folder, CRD), crdText());
+  write(join(folder, MANUAL), withFieldTable(readFileSync(MANUAL, 'utf8')));
+  const importing = ['import', join(folder, CRD), '--output', join(folder, 'imports'), '--language', 'typescript'];
+  // The output is piped, so that it shows in the error only.
+  execFileSync(process.execPath, [CDK8S, ...importing, '--no-save', '--no-check-upgrade'], { stdio: 'pipe' });
+  const made = readFileSync(join(folder, CONSTRUCT), 'utf8');
+  write(join(folder, CONSTRUCT), withTypeImports(made));
+}
+
+/** cdk8s imports types as if they were values, which no runtime that only strips types can load. */
+function withTypeImports(code: string): string {
+  return code
+    .replace(
+      'import { ApiObject, ApiObjectMetadata, GroupVersionKind }',
+      'import { ApiObject, type ApiObjectMetadata, type GroupVersionKind }',
+    )
+    .replace('import { Construct }', 'import type { Construct }');
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+generate(resolve(process.argv[2] ?? '.'));

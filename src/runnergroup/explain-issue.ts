@@ -1,0 +1,161 @@
+/** zod's issues in the words of somebody who writes a RunnerGroup: what came, what is wanted. */
+import type * as z from 'zod';
+import type { Path } from './documents.ts';
+import { nearestName } from './nearest.ts';
+import { type ProblemCode, quoted } from './problems.ts';
+
+/** One problem of one field, not yet bound to a place. */
+export interface Complaint {
+  readonly path: Path;
+  readonly message: string;
+  readonly code: ProblemCode;
+  /** The field that was probably meant: told here, it is not also reported as missing. */
+  readonly meant?: string;
+  /** Nothing stands at the path. */
+  readonly missing?: boolean;
+}
+
+/**
+ * Fields in which somebody may write a token by mistake, or a URL with a password: error texts reach Argo CD's UI and its
+ * cache, so what stands there is never repeated.
+ */
+const NEVER_SHOWN = /^spec\.(?:registrationToken|authToken|gitea|giteaURL)(?:\.|$)/;
+
+/** More than anybody reads; a hostile file could ask for a million. */
+export const MOST_COMPLAINTS = 1000;
+
+/** What an explanation may look at besides the issue. */
+export interface Surroundings {
+  /** Names that exist at a path, in the order of the manual. */
+  readonly namesAt: (path: Path) => readonly string[];
+  readonly valueAt: (path: Path) => unknown;
+  /** A scalar as it is written in the file. */
+  readonly writtenAt: (path: Path) => string | undefined;
+}
+
+/** One complaint per field; an issue about several unknown fields becomes one per field. */
+export function explainIssue(issue: z.core.$ZodIssue, around: Surroundings): readonly Complaint[] {
+  const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
+  const missing = around.valueAt(path) === undefined;
+  const wrong = (message: string): readonly Complaint[] => [{ path, message, code: 'GR-INPUT-05', missing }];
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.slice(0, MOST_COMPLAINTS).map((key) => unknownField(path, key, around));
+    case 'invalid_type':
+      return wrong(wrongType(path, WANTED[issue.expected] ?? issue.expected, around));
+    case 'invalid_value':
+      return wrong(wrongChoice(path, issue.values, around));
+    case 'invalid_union':
+      return wrong(wrongUnion(path, issue, around));
+    case 'too_small':
+    case 'too_big':
+      return wrong(wrongSize(path, issue, around));
+    case 'invalid_key':
+      return wrong(`has the key ${quoted(String(path.at(-1)))}, which is too long`);
+    case 'custom':
+      return wrong(issue.params?.['ofKey'] === true ? issue.message : `${issue.message}${received(path, around)}`);
+    case 'invalid_format':
+      return wrong(`${issue.message}${received(path, around)}`);
+    case 'not_multiple_of':
+    case 'invalid_element':
+      return wrong(issue.message);
+    default:
+      return issue satisfies never;
+  }
+}
+
+const WANTED: Readonly<Record<string, string>> = {
+  string: 'text',
+  int: 'a whole number',
+  number: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping',
+  record: 'a mapping',
+};
+
+/** So many names still help where they stand; more would bury the field. */
+const MOST_NAMES = 8;
+
+function unknownField(path: Path, key: string, around: Surroundings): Complaint {
+  const known = around.namesAt(path);
+  const meant = nearestName(key, known);
+  const list =
+    known.length > MOST_NAMES ? 'gitea-runners schema lists the known ones' : `known here: ${known.join(', ')}`;
+  return {
+    path: [...path, key],
+    message: `unknown field; ${meant === undefined ? list : `did you mean "${meant}"?`}`,
+    code: 'GR-INPUT-04',
+    ...(meant !== undefined && { meant }),
+  };
+}
+
+function wrongType(path: Path, wanted: string, around: Surroundings): string {
+  const value = around.valueAt(path);
+  if (value === undefined) return `is required: ${wanted}`;
+  const written = isShown(path) ? around.writtenAt(path) : undefined;
+  if (wanted === 'text' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
+    return `must be text, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
+  }
+  return `must be ${wanted}, not ${describe(path, value)}`;
+}
+
+function wrongChoice(path: Path, values: readonly unknown[], around: Surroundings): string {
+  const choices = values.map(String);
+  const value = around.valueAt(path);
+  const choice = choices.length === 1 ? choices[0] : `one of ${choices.join(', ')}`;
+  if (value === undefined) return `is required: ${choice}`;
+  const near = typeof value === 'string' ? nearestName(value, choices) : undefined;
+  return `must be ${choice}, not ${describe(path, value)}${near && choices.length > 1 ? `; did you mean "${near}"?` : ''}`;
+}
+
+/** The only unions: a list or `false`, and a quantity as text or number. */
+function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Surroundings): string {
+  const value = around.valueAt(path);
+  if (issue.errors.some((branch) => branch.some((inner) => inner.code === 'invalid_value'))) {
+    return `must be a list of labels or false, not ${describe(path, value)}`;
+  }
+  const written = around.writtenAt(path);
+  if (typeof value === 'number' && written !== undefined) return `must be a whole number or quoted: "${written}"`;
+  return `must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi", not ${describe(path, value)}`;
+}
+
+function wrongSize(path: Path, issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, around: Surroundings): string {
+  const limit = issue.code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
+  switch (issue.origin) {
+    case 'string':
+      return around.valueAt(path) === '' ? 'must not be empty' : `must have ${limit} characters`;
+    case 'array':
+      return `must have ${limit} entries`;
+    default:
+      return `must be ${limit}, not ${describe(path, around.valueAt(path))}`;
+  }
+}
+
+/** `, not "x"` for a short text; long ones and mappings would only bury the sentence. */
+function received(path: Path, around: Surroundings): string {
+  const value = around.valueAt(path);
+  return isShown(path) && (typeof value === 'string' || typeof value === 'number')
+    ? `; got ${describe(path, value)}`
+    : '';
+}
+
+function isShown(path: Path): boolean {
+  return !NEVER_SHOWN.test(path.join('.'));
+}
+
+function describe(path: Path, value: unknown): string {
+  if (value === null) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (!isShown(path) && typeof value !== 'object') return `a ${typeof value === 'string' ? 'text' : typeof value}`;
+  switch (typeof value) {
+    case 'string':
+      return value === '' ? 'an empty text' : `the text ${quoted(value)}`;
+    case 'number':
+      return `the number ${value}`;
+    case 'boolean':
+      return `the boolean ${value}`;
+    default:
+      return 'a mapping';
+  }
+}

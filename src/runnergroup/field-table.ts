@@ -1,0 +1,76 @@
+/** The table of all fields in docs/runnergroup.md. */
+import * as z from 'zod';
+import { type JsonSchema, toJsonSchema } from './json-schema.ts';
+import { DEFAULT_NOTE, Metadata, Spec } from './schema.ts';
+
+const TABLE_START = '<!-- fields: made from src/runnergroup/schema.ts by "npm run generated" -->';
+const TABLE_END = '<!-- end of fields -->';
+
+/** The page with its table made anew. @throws Error when it has lost its markers. */
+export function withFieldTable(page: string): string {
+  const start = page.indexOf(TABLE_START);
+  const end = page.indexOf(TABLE_END);
+  if (start < 0 || end < start) throw new Error('docs/runnergroup.md has no markers for the field table');
+  return `${page.slice(0, start + TABLE_START.length)}\n${fieldTable()}${page.slice(end)}`;
+}
+
+/** All fields as a Markdown table. */
+export function fieldTable(): string {
+  const rows = [
+    ...rowsOf(z.strictObject({ name: Metadata.shape.name, namespace: Metadata.shape.namespace }), 'metadata.'),
+    ...rowsOf(Spec, ''),
+  ];
+  return ['| field | type | default | meaning |', '|---|---|---|---|', ...rows, ''].join('\n');
+}
+
+function rowsOf(object: z.ZodObject, prefix: string): readonly string[] {
+  const required = new Set([toJsonSchema(object)['required']].flat());
+  return Object.entries(object.shape).flatMap(([name, field]) => {
+    const { [DEFAULT_NOTE]: note } = z.globalRegistry.get(field) ?? {};
+    const schema = toJsonSchema(field);
+    const byDefault = typeof note === 'string' ? note : defaultText(schema, required.has(name));
+    const cells = [`\`${prefix}${name}\``, typeText(schema), byDefault, String(schema['description'])];
+    const inner = isNested(schema) && unwrapped(field);
+    return [`| ${cells.map(cell).join(' | ')} |`, ...(inner ? rowsOf(inner, `${prefix}${name}.`) : [])];
+  });
+}
+
+/** Only `gitea` has fields of its own that are worth a row; of Secrets and resources the type says it. */
+function isNested({ properties = {} }: JsonSchema): boolean {
+  return Object.keys(properties).join() === 'url';
+}
+
+function unwrapped(field: z.core.$ZodType): z.ZodObject | undefined {
+  let inner: unknown = field;
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap();
+  return inner instanceof z.ZodObject ? inner : undefined;
+}
+
+function defaultText(schema: JsonSchema, isRequired: boolean): string {
+  if (isRequired) return '**required**';
+  if (!('default' in schema)) return '';
+  return Array.isArray(schema['default']) && schema['default'].length === 0
+    ? 'none'
+    : `\`${String(schema['default'])}\``;
+}
+
+function typeText(schema: JsonSchema): string {
+  if (Array.isArray(schema['enum'])) return schema['enum'].map((word) => `\`${word}\``).join(', ');
+  if (Array.isArray(schema['anyOf'])) return 'list of texts, or `false`';
+  switch (schema.type) {
+    case 'array':
+      return 'list of texts';
+    case 'integer':
+      return `whole number, ${schema['minimum']} to ${schema['maximum']}`;
+    case 'boolean':
+      return '`true`, `false`';
+    case 'object':
+      return `\`{${Object.keys(schema.properties ?? {}).join(', ')}}\``;
+    default:
+      return 'text';
+  }
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}

@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { DEFAULT_NOTE, RunnerGroupDocument } from './schema.ts';
+
+/** A JSON Schema as far as our own schemas need it. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** What people may write, as draft-07: the draft that editors' YAML support reads. */
+export function jsonSchema(): JsonSchema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'RunnerGroup',
+    ...toJsonSchema(RunnerGroupDocument),
+  };
+}
+
+/** A zod schema of ours as JSON Schema of its input. Rules between fields have no place in it. */
+export function toJsonSchema(schema: z.ZodType): JsonSchema {
+  const { $schema: _$schema, ...rest } = z.toJSONSchema(schema, {
+    io: 'input',
+    target: 'draft-7',
+    override: ({ jsonSchema: made }) => {
+      delete made[DEFAULT_NOTE];
+      // The largest number of JavaScript is no rule of ours.
+      if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
+      if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
+    },
+  });
+  return rest as JsonSchema;
+}

@@ -1,0 +1,83 @@
+import { count } from '../count.ts';
+import { Failure } from '../failure.ts';
+import { printable } from '../printable.ts';
+import type { Place } from './runner-group.ts';
+
+/**
+ * Permanent codes of everything that can be wrong with the input.
+ * - 01: a path or file cannot be read
+ * - 02: a file is no YAML or JSON that Kubernetes would read the same way
+ * - 03: a document is no Kubernetes object, or a RunnerGroup of a version that does not exist
+ * - 04: unknown field
+ * - 05: a field is missing or its value is wrong
+ * - 06: fields contradict each other
+ * - 07: two RunnerGroups have one name
+ */
+export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7}`;
+
+/** One thing that is wrong in a file. */
+export interface Problem {
+  readonly place: Place;
+  /** The field as people write it, e.g. `spec.labels[0]`; empty when the whole file or document is meant. */
+  readonly path: string;
+  /** What was received and what to do. May hold text from the file: print it through `formatProblem` only. */
+  readonly message: string;
+  readonly code: ProblemCode;
+}
+
+/** Problems that are shown where stderr must be short. */
+const SHOWN = 15;
+/** A line in Argo CD's error message should not carry a whole file. */
+const LONGEST_LINE = 600;
+
+/** All problems of one run, in the order of files, lines and columns. `message` shows the first 15; `problems` has all. */
+export class InputProblems extends Failure {
+  readonly problems: readonly Problem[];
+
+  constructor(found: readonly Problem[]) {
+    const problems = [...found].sort(byPlace);
+    super(firstCode(problems), 2, summary(problems));
+    this.name = 'InputProblems';
+    this.problems = problems;
+  }
+}
+
+/** `file:line:column: path: message [code]`, one line, safe on a terminal. */
+export function formatProblem({ place, path, message, code }: Problem): string {
+  const where = `${place.file}:${place.line}:${place.column}`;
+  const line = printable([where, path, message].filter((part) => part !== '').join(': '));
+  return `${line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line} [${code}]`;
+}
+
+/** At most 60 characters of a value from a file, in quotes, for use inside a message; credentials of a URL are left out. */
+export function quoted(text: string): string {
+  const shown = text.replace(/\/\/[^/@]*@/g, '//…@');
+  return `"${shown.length > 60 ? `${shown.slice(0, 60)}…` : shown}"`;
+}
+
+function summary(problems: readonly Problem[]): string {
+  const files = new Set(problems.map(({ place }) => place.file)).size;
+  const lines = problems.slice(0, SHOWN).map(formatProblem);
+  const rest = problems.length - lines.length;
+  if (rest > 0) lines.push(`… and ${rest} more: gitea-runners validate`);
+  return [`read RunnerGroups: ${count(problems.length, 'problem')} in ${count(files, 'file')}.`, ...lines].join('\n');
+}
+
+/** The code of the first problem: the one that is read first. */
+function firstCode(problems: readonly Problem[]): ProblemCode {
+  return problems[0]?.code ?? 'GR-INPUT-01';
+}
+
+function byPlace(a: Problem, b: Problem): number {
+  return (
+    compare(a.place.file, b.place.file) ||
+    a.place.line - b.place.line ||
+    a.place.column - b.place.column ||
+    compare(a.path, b.path)
+  );
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,169 @@
+/**
+ * From PATHs to RunnerGroups and everything else that was in the same files.
+ *
+ *     files.ts ─► documents.ts ─► what is it? ─┬─ RunnerGroup ─► schema.ts, rules.ts ─► groups
+ *                                              ├─ other kind  ─► passes through
+ *                                              └─ neither     ─► problem
+ */
+import { parseDocuments, type SourceDocument } from './documents.ts';
+import { readFiles } from './files.ts';
+import { nearestName } from './nearest.ts';
+import { InputProblems, type Problem, quoted } from './problems.ts';
+import type { Place, RunnerGroup } from './runner-group.ts';
+import { API_VERSION, KIND } from './schema.ts';
+import { isMapping, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
+
+/** A document of another kind. */
+export interface PassThrough {
+  readonly place: Place;
+  /** Its own text without `---`, valid as one document of a YAML stream. */
+  readonly text: string;
+  /** As kubectl would read it (YAML 1.1). */
+  readonly value: unknown;
+}
+
+/** Which files are read, and what holds for groups without a namespace. */
+export interface ReadOptions {
+  /** Files and folders; none means the current folder. */
+  readonly paths: readonly string[];
+  readonly recursive: boolean;
+  readonly cwd: string;
+  readonly defaultNamespace: string;
+}
+
+/** Everything in the files, in their order. */
+export interface ReadResult {
+  readonly groups: readonly RunnerGroup[];
+  readonly others: readonly PassThrough[];
+  /** How many files were read. */
+  readonly files: number;
+}
+
+/**
+ * Reads all RunnerGroups.
+ * @throws InputProblems (exit 2) with every problem of every file. An empty file or folder is none.
+ */
+export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult> {
+  const { files, problems: unread } = await readFiles(options);
+  const problems = [...unread];
+  // Not push(...faults): a hostile file has more of them than a call has room for arguments.
+  const report = (found: readonly Problem[]) => {
+    for (const problem of found) problems.push(problem);
+  };
+  const groups: RunnerGroup[] = [];
+  const others: PassThrough[] = [];
+  for (const file of files) {
+    const { documents, problems: faults } = parseDocuments(file);
+    report(faults);
+    for (const document of documents) {
+      const sorted = sortOut(document);
+      if ('problem' in sorted) problems.push(sorted.problem);
+      else if ('other' in sorted) others.push(sorted.other);
+      else report(collect(sorted.objects, options.defaultNamespace, groups));
+    }
+  }
+  report(findTwins(groups));
+  if (problems.length > 0) throw new InputProblems(problems);
+  return { groups, others, files: files.length };
+}
+
+/** Adds the good ones to `groups` and answers what is wrong with the others. */
+function collect(
+  objects: readonly SourceObject[],
+  defaultNamespace: string,
+  groups: RunnerGroup[],
+): readonly Problem[] {
+  return objects.flatMap((object) => {
+    const result = toRunnerGroup(object, defaultNamespace);
+    if ('problems' in result) return result.problems;
+    groups.push(result.group);
+    return [];
+  });
+}
+
+type Sorted =
+  | { readonly objects: readonly SourceObject[] }
+  | { readonly other: PassThrough }
+  | { readonly problem: Problem };
+
+/** What a document is. A `List` is opened when it holds RunnerGroups (`kubectl get -o yaml` prints one). */
+function sortOut(document: SourceDocument): Sorted {
+  const { value, place } = document;
+  const refuse = (message: string, path = ''): Sorted => ({
+    problem: { place: path === '' ? place : document.placeOf([path]), path, message, code: 'GR-INPUT-03' },
+  });
+  if (!isMapping(value))
+    return refuse('is no Kubernetes object, but a list or a single value: keep it out of these files');
+  const { apiVersion, kind } = value;
+  for (const [name, field] of Object.entries({ apiVersion, kind })) {
+    if (typeof field === 'string' && field !== '') continue;
+    return refuse(
+      `is no Kubernetes object: ${name} is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read`,
+    );
+  }
+  if (apiVersion === API_VERSION && kind === KIND) return { objects: [{ document, base: [], value }] };
+  const claims = claim(apiVersion, kind);
+  if (claims) return refuse(claims.message, claims.path);
+  if (kind === 'List' && apiVersion === 'v1' && Array.isArray(value['items'])) {
+    return openList(document, value['items'], refuse);
+  }
+  return { other: { place, value, text: documentText(document) } };
+}
+
+/** A document that wants to be ours and is not: passing it through would quietly drop its runners. */
+function claim(apiVersion: unknown, kind: unknown): { readonly path: string; readonly message: string } | undefined {
+  const [group = ''] = String(apiVersion).split('/');
+  if (kind === KIND) {
+    return {
+      path: 'apiVersion',
+      message: `must be ${API_VERSION} for a RunnerGroup, not ${quoted(String(apiVersion))}`,
+    };
+  }
+  if (group !== 'gitea.bpg.pw') return undefined;
+  const near = nearestName(String(kind), [KIND]);
+  return {
+    path: 'kind',
+    message: `must be ${KIND}, not ${quoted(String(kind))}${near ? `; did you mean "${near}"?` : ''}`,
+  };
+}
+
+function openList(
+  document: SourceDocument,
+  items: readonly unknown[],
+  refuse: (message: string, path: string) => Sorted,
+): Sorted {
+  const claims = (item: unknown) =>
+    isMapping(item) && (item['kind'] === KIND || claim(item['apiVersion'], item['kind']) !== undefined);
+  if (!items.some(claims))
+    return { other: { place: document.place, value: document.value, text: documentText(document) } };
+  if (items.every(claims))
+    return { objects: items.map((value, index) => ({ document, base: ['items', index], value })) };
+  return refuse('holds RunnerGroups and other kinds: put them into documents of their own, divided by "---"', 'items');
+}
+
+/** JSON may be indented with tabs, which YAML readers refuse; in JSON a raw tab is never part of a text. */
+function documentText({ text }: SourceDocument): string {
+  if (!text.includes('\t') || !text.trimStart().startsWith('{')) return text;
+  try {
+    JSON.parse(text);
+  } catch {
+    return text;
+  }
+  return text.replaceAll('\t', ' ');
+}
+
+/** Two groups of one name would fight for the same runner names. */
+function findTwins(groups: readonly RunnerGroup[]): readonly Problem[] {
+  const first = new Map<string, RunnerGroup>();
+  return groups.flatMap((group): readonly Problem[] => {
+    const key = `${group.namespace}/${group.name}`;
+    const other = first.get(key);
+    if (!other) {
+      first.set(key, group);
+      return [];
+    }
+    const { file, line } = other.place;
+    const message = `RunnerGroup ${key} is already in ${file}:${line}: rename or remove one of them`;
+    return [{ place: group.place, path: 'metadata.name', message, code: 'GR-INPUT-07' }];
+  });
+}

@@ -1,0 +1,41 @@
+/** `status` of a RunnerGroup in a cluster: written by `serve`, read by people. */
+import * as z from 'zod';
+
+const count = () => z.int().min(0).max(2_147_483_647);
+const time = () => z.string().meta({ format: 'date-time' });
+
+/** Kubernetes' `metav1.Condition`. */
+const Condition = z.object({
+  type: z.string().max(316).meta({ description: 'What is told, e.g. Ready.' }),
+  status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether it holds.' }),
+  reason: z.string().max(1024).meta({ description: 'One word for programs.' }),
+  message: z.string().max(32_768).meta({ description: 'A sentence for people.' }),
+  lastTransitionTime: time().meta({ description: 'When `status` last changed.' }),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ format: 'int64', description: 'Generation of the spec it is about.' }),
+});
+
+export const Status = z.object({
+  activeRunners: count().optional().meta({ description: 'Runners that exist: starting, idle and busy.' }),
+  queuedJobs: count().optional().meta({ description: 'Jobs of the group that wait for a runner.' }),
+  heldJobs: count().optional().meta({ description: 'Of these, jobs that the cap holds back.' }),
+  lastCheckTime: time().optional().meta({ description: 'When Gitea was last looked at.' }),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ format: 'int64', description: 'Generation of the spec that this is about.' }),
+  conditions: z
+    .array(Condition)
+    .max(16)
+    .optional()
+    .meta({
+      description: 'Ready, and why not.',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+    }),
+});
+export type Status = z.output<typeof Status>;

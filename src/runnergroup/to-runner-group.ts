@@ -1,0 +1,242 @@
+/** One document that says it is a RunnerGroup -> its normal form, or everything that is wrong with it. */
+import * as z from 'zod';
+import type { Path, SourceDocument } from './documents.ts';
+import { type Complaint, explainIssue, MOST_COMPLAINTS, type Surroundings } from './explain-issue.ts';
+import type { Problem } from './problems.ts';
+import * as rules from './rules.ts';
+import type { RunnerGroup } from './runner-group.ts';
+import { Metadata, RunnerGroupDocument, Spec } from './schema.ts';
+
+/** Where an object stands in its file, and what it was read from. */
+export interface SourceObject {
+  readonly document: SourceDocument;
+  /** From the document's root: empty, or `items[n]` in a List. */
+  readonly base: Path;
+  readonly value: unknown;
+}
+
+/** The default comes from Argo CD's environment, and it becomes a part of file paths. */
+const NO_NAMESPACE = 'has no namespace, and ARGOCD_APP_NAMESPACE is none: add "namespace: …"';
+
+/** Reads one RunnerGroup. `defaultNamespace`: for groups that name none. */
+export function toRunnerGroup(
+  source: SourceObject,
+  defaultNamespace: string,
+): { readonly group: RunnerGroup } | { readonly problems: readonly Problem[] } {
+  const { document, base, value } = source;
+  const around: Surroundings = {
+    namesAt,
+    valueAt: (path) => valueAt(value, path),
+    writtenAt: (path) => document.writtenAt([...base, ...path]),
+  };
+  const parsed = RunnerGroupDocument.safeParse(value);
+  const complaints = [
+    ...protoKeys(value),
+    ...(parsed.error?.issues ?? []).flatMap((issue) => explainIssue(issue, around)),
+  ];
+  const namespace = valueAt(value, ['metadata', 'namespace']) ?? defaultNamespace;
+  if (namespace === defaultNamespace && !Metadata.shape.namespace.safeParse(namespace).success) {
+    complaints.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
+  }
+  const rule = isMapping(valueAt(value, ['spec']))
+    ? applyRules(draftOf(value, parsed, complaints))
+    : { complaints: [] };
+  complaints.push(...rule.complaints);
+  if (complaints.length > 0 || !parsed.success || !('values' in rule) || !rule.values) {
+    return {
+      problems: withoutRepeats(complaints)
+        .slice(0, MOST_COMPLAINTS)
+        .map((complaint) => toProblem(complaint, source)),
+    };
+  }
+  const { metadata, spec } = parsed.data;
+  return {
+    group: {
+      place: document.placeOf(base),
+      namespace: metadata.namespace ?? defaultNamespace,
+      name: metadata.name,
+      maxActiveRunners: spec.maxActiveRunners,
+      suspend: spec.suspend,
+      containerMode: spec.containerMode,
+      spawnTimeoutSeconds: spec.spawnTimeoutSeconds,
+      ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished,
+      gracefulStopSeconds: spec.gracefulStopSeconds,
+      ...rule.values,
+      manifest: manifestOf(value),
+    },
+  };
+}
+
+type Parsed = ReturnType<typeof RunnerGroupDocument.safeParse>;
+
+/** The fields of the spec that are good by themselves, also when others are not. */
+function draftOf(value: unknown, parsed: Parsed, complaints: readonly Complaint[]): rules.Draft {
+  const unclear = (...path: Path) => {
+    const full = ['spec', ...path];
+    return complaints.some(
+      (complaint) => startsWith(complaint.path, full) || startsWith(meantPath(complaint) ?? [], full),
+    );
+  };
+  if (parsed.success) return { spec: parsed.data.spec, unclear };
+  const written = valueAt(value, ['spec']);
+  if (!isMapping(written)) return { spec: {}, unclear };
+  const good = Object.entries(Spec.shape).flatMap(([name, field]): [string, unknown][] => {
+    const result = z.safeParse(field, Object.hasOwn(written, name) ? written[name] : undefined);
+    return result.success && result.data !== undefined ? [[name, result.data]] : [];
+  });
+  return { spec: Object.fromEntries(good), unclear };
+}
+
+type RuledFields = Pick<
+  RunnerGroup,
+  | 'scope'
+  | 'giteaUrl'
+  | 'labels'
+  | 'registrationToken'
+  | 'authToken'
+  | 'image'
+  | 'acceptUnlabelledJobs'
+  | 'activeDeadlineSeconds'
+  | 'resources'
+>;
+
+function applyRules(draft: rules.Draft): { readonly complaints: readonly Complaint[]; readonly values?: RuledFields } {
+  const complaints: Complaint[] = [];
+  const take = <T>(ruled: rules.Ruled<T>): T | undefined => {
+    if ('value' in ruled) return ruled.value;
+    complaints.push(...ruled.complaints);
+    return undefined;
+  };
+  const scope = take(rules.ruleScope(draft));
+  const giteaUrl = take(rules.ruleGiteaUrl(draft));
+  const labels = take(rules.ruleLabels(draft));
+  const registrationToken = take(rules.ruleSecret('registrationToken', draft));
+  const authToken = take(rules.ruleSecret('authToken', draft));
+  const image = take(rules.ruleImage(draft));
+  const acceptUnlabelledJobs = take(rules.ruleUnlabelled(draft));
+  const activeDeadlineSeconds = take(rules.ruleDeadline(draft));
+  const resources = take(rules.ruleResources(draft));
+  if (
+    !scope ||
+    giteaUrl === undefined ||
+    !labels ||
+    !registrationToken ||
+    !authToken ||
+    image === undefined ||
+    acceptUnlabelledJobs === undefined ||
+    activeDeadlineSeconds === undefined ||
+    !resources
+  ) {
+    return { complaints };
+  }
+  return {
+    complaints,
+    values: {
+      scope,
+      giteaUrl,
+      labels,
+      registrationToken,
+      authToken,
+      image,
+      acceptUnlabelledJobs,
+      activeDeadlineSeconds,
+      resources,
+    },
+  };
+}
+
+/**
+ * A key `__proto__` would vanish between two copies of an object, so it is refused before it can hide something. Aliases may
+ * show one object at several places; each object is searched once.
+ */
+function protoKeys(value: unknown): readonly Complaint[] {
+  const seen = new Set<object>();
+  const search = (inner: unknown, path: Path): readonly Complaint[] => {
+    if (typeof inner !== 'object' || inner === null || seen.has(inner)) return [];
+    seen.add(inner);
+    if (Array.isArray(inner)) return inner.flatMap((item, index) => search(item, [...path, index]));
+    return Object.entries(inner).flatMap(([key, item]): readonly Complaint[] =>
+      key === '__proto__'
+        ? [{ path: [...path, key], message: 'unknown field: remove it', code: 'GR-INPUT-04' }]
+        : search(item, [...path, key]),
+    );
+  };
+  return search(value, []);
+}
+
+/** Names that the schema knows at a path. */
+function namesAt(path: Path): readonly string[] {
+  let schema: unknown = RunnerGroupDocument;
+  for (const step of path) {
+    schema = schema instanceof z.ZodObject ? schema.shape[String(step)] : undefined;
+    while (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) schema = schema.unwrap();
+  }
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((inner, step) => {
+    if (Array.isArray(inner)) return typeof step === 'number' ? inner[step] : undefined;
+    return isMapping(inner) && Object.hasOwn(inner, String(step)) ? inner[String(step)] : undefined;
+  }, value);
+}
+
+function startsWith(path: Path, start: Path): boolean {
+  return start.every((step, index) => path[index] === step);
+}
+
+/** The path of the field that an unknown one was probably meant to be. */
+function meantPath({ path, meant }: Complaint): Path | undefined {
+  return meant === undefined ? undefined : [...path.slice(0, -1), meant];
+}
+
+/** One cause, one complaint: a missing field whose misspelled name was found is told there; one field is told once. */
+function withoutRepeats(complaints: readonly Complaint[]): readonly Complaint[] {
+  const seen = new Set<string>();
+  const meant = new Set(complaints.map((complaint) => JSON.stringify(meantPath(complaint))));
+  return complaints.filter(({ path, message, code, missing }) => {
+    const at = JSON.stringify(path);
+    const key = code === 'GR-INPUT-06' ? at + message : at;
+    if (seen.has(key) || (missing && meant.has(at))) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+function toProblem({ path, message, code }: Complaint, { document, base }: SourceObject): Problem {
+  const full = [...base, ...path];
+  return { place: document.placeOf(full), path: pathText(full), message, code };
+}
+
+/** As people write it: `spec.labels[0]`, `metadata.labels["a.b/c"]`. */
+function pathText(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(step)) return `${text}[${JSON.stringify(step.slice(0, 80))}]`;
+    return text === '' ? step.slice(0, 80) : `${text}.${step.slice(0, 80)}`;
+  }, '');
+}
+
+/** What a server adds to an object that it stores. Applying them back is refused or undoes newer changes. */
+const OF_THE_SERVER = new Set([
+  'creationTimestamp',
+  'deletionGracePeriodSeconds',
+  'deletionTimestamp',
+  'generateName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+  'selfLink',
+  'uid',
+]);
+
+function manifestOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (!isMapping(value)) return {};
+  const { status: _status, metadata, spec, ...rest } = value;
+  const kept = Object.entries(isMapping(metadata) ? metadata : {}).filter(([name]) => !OF_THE_SERVER.has(name));
+  return { ...rest, metadata: Object.fromEntries(kept), spec };
+}
+
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,70 @@
+/**
+ * What a single text must be like, beyond its pattern. Each check answers a sentence on what is wrong, or nothing.
+ * These texts end up in file paths, URLs, command lines and environment variables.
+ */
+import { parseLabel } from './label.ts';
+
+/** An owner or repository name of Gitea must not climb out of an API path. */
+export function checkGiteaName(name: string): string | undefined {
+  if (name === '.' || name.includes('..')) return 'must not be "." and must not contain ".."';
+  return undefined;
+}
+
+/** `name` or `owner/name`. */
+export function checkRepository(text: string): string | undefined {
+  return text
+    .split('/')
+    .map(checkGiteaName)
+    .find((message) => message !== undefined);
+}
+
+/** Kubernetes `IsConfigMapKey`: a key is a file name when the Secret is mounted. */
+export function checkSecretKey(key: string): string | undefined {
+  if (key === '.' || key.startsWith('..')) return 'must not be "." and must not start with ".."';
+  return undefined;
+}
+
+/** A URL that the pattern has let through must still be one. */
+export function checkUrl(text: string): string | undefined {
+  return normalUrl(text) === undefined ? 'must be a URL with a host, e.g. https://gitea.example.com' : undefined;
+}
+
+/** Lower-case host, no default port, no slash at the end; undefined when it is no http(s) URL. */
+export function normalUrl(text: string): string | undefined {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return undefined;
+  }
+  if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/** One runner label in the runner's grammar. */
+export function checkLabel(text: string): string | undefined {
+  const parsed = parseLabel(text);
+  return 'wrong' in parsed ? parsed.wrong : undefined;
+}
+
+const LABEL_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
+const LABEL_PREFIX = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+
+/** A label of a Kubernetes object; `ofKey`: its key is wrong, not its value. */
+export function checkObjectLabel(
+  key: string,
+  value: string,
+): { readonly message: string; readonly ofKey: boolean } | undefined {
+  if (!isQualifiedName(key)) return { message: 'must have a key such as "team" or "example.com/team"', ofKey: true };
+  if (value === '' || LABEL_NAME.test(value)) return undefined;
+  const message =
+    'must be at most 63 letters, digits, dots, dashes and underscores, with a letter or digit at both ends';
+  return { message, ofKey: false };
+}
+
+/** Kubernetes `IsQualifiedName`: `name` or `dns.prefix/name`. */
+export function isQualifiedName(text: string): boolean {
+  const [first = '', second, ...more] = text.split('/');
+  if (more.length > 0) return false;
+  return second === undefined ? LABEL_NAME.test(first) : LABEL_PREFIX.test(first) && LABEL_NAME.test(second);
+}

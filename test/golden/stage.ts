@@ -1,0 +1,206 @@
+/**
+ * What a case plays on: a Gitea that answers from a list, a proxy on the way to it, a Kubernetes API server, Secrets as files.
+ *
+ *     generate ──► proxy ──► gitea.example.com (http and https)
+ *         └──────────────────► TLS front ──► test/kubernetes/api-server.ts
+ *
+ * The proxy lets every case say `https://gitea.example.com`: the address enters runner names, so it must not change.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createServer as createTls } from 'node:tls';
+import { onTestFinished } from 'vitest';
+import { makeCertificates } from '../http/certificate.ts';
+import { listen, serve, serveTls } from '../http/server.ts';
+import { TOKEN as CLUSTER_TOKEN, startApiServer, status } from '../kubernetes/api-server.ts';
+import type { Exchange } from './answers.ts';
+
+/** The API token of every case that names no other. It must be seen in no output. */
+export const TOKEN = 'golden-t0ken-that-nobody-may-see';
+
+/** Secrets as they are mounted: by `namespace/name` or `name`, then by key. */
+export type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** `cluster.json`: Kubernetes lists, and lists that are refused with a status. */
+export interface ClusterFile {
+  readonly jobs: readonly { readonly metadata: { readonly namespace: string } }[];
+  readonly pods: readonly { readonly metadata: { readonly namespace: string } }[];
+  readonly refused: Readonly<Record<string, number>>;
+}
+
+export interface Stage {
+  /** What the commands see of it. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly secretsDir: string;
+  readonly caFile: string;
+  /** Begins a look: none asks the same twice. */
+  readonly beginLook: () => void;
+  /** Requests that should not have come. */
+  readonly unexpected: () => readonly string[];
+  /** Answers that nobody asked for. */
+  readonly unasked: () => readonly string[];
+  /** An output with what differs from run to run replaced. */
+  readonly settle: (text: string) => string;
+}
+
+/** Made once: openssl is slow. */
+let certificates: ReturnType<typeof makeAll> | undefined;
+function makeAll() {
+  return { gitea: makeCertificates('gitea.example.com'), cluster: makeCertificates() };
+}
+
+/** Sets everything up; it is gone when the test ends. */
+export async function openStage(
+  exchanges: readonly Exchange[],
+  secrets: Secrets,
+  cluster: ClusterFile | undefined,
+): Promise<Stage> {
+  certificates ??= makeAll();
+  const folder = mkdtempSync(join(tmpdir(), 'golden-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const write = (name: string, text: string): string => {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    return path;
+  };
+  for (const [secret, keys] of Object.entries(secrets)) {
+    for (const [key, text] of Object.entries(keys)) write(join('secrets', secret, key), text);
+  }
+  const gitea = new AnsweringGitea(exchanges);
+  const proxy = await openProxy((request, response) => gitea.answer(request, response), certificates.gitea);
+  return {
+    env: {
+      HTTP_PROXY: proxy,
+      HTTPS_PROXY: proxy,
+      ...(cluster ? await openCluster(cluster, certificates.cluster, write) : { GITEA_RUNNERS_CLUSTER: 'off' }),
+    },
+    secretsDir: join(folder, 'secrets'),
+    caFile: write('gitea-ca.pem', certificates.gitea.ca),
+    beginLook: () => gitea.beginLook(),
+    unexpected: () => gitea.unexpected(),
+    unasked: () => gitea.unasked(),
+    settle: (text) => text.replaceAll(folder, '').replace(/https:\/\/localhost:\d+/g, 'https://kubernetes.default.svc'),
+  };
+}
+
+/** Answers what it was told, and remembers what was asked. */
+class AnsweringGitea {
+  readonly #waiting: Map<string, Exchange>;
+  readonly #known: Map<string, Exchange>;
+  readonly #unexpected = new Set<string>();
+  readonly #ofThisLook = new Set<string>();
+
+  constructor(exchanges: readonly Exchange[]) {
+    this.#known = new Map(exchanges.map((exchange) => [exchange.request, exchange]));
+    this.#waiting = new Map([...this.#known].filter(([, { maybe }]) => !maybe));
+  }
+
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    const { pathname, search } = new URL(request.url ?? '/', 'http://gitea');
+    const asked = pathname + search;
+    const known = this.#known.get(asked);
+    this.#waiting.delete(asked);
+    if (request.method !== 'GET' || !known) {
+      this.#unexpected.add(`gitea.json has no answer for ${request.method} ${asked}`);
+      response.writeHead(418).end();
+      return;
+    }
+    if (this.#ofThisLook.has(asked) && !known.again) this.#unexpected.add(`one look asked twice for ${asked}`);
+    this.#ofThisLook.add(asked);
+    if (request.headers.authorization !== `token ${TOKEN}`) this.#unexpected.add(`${asked} came without the token`);
+    response.writeHead(known.status, known.headers);
+    response.end(JSON.stringify(known.body));
+  }
+
+  beginLook(): void {
+    this.#ofThisLook.clear();
+  }
+
+  unexpected(): readonly string[] {
+    return [...this.#unexpected];
+  }
+
+  unasked(): readonly string[] {
+    return [...this.#waiting.keys()];
+  }
+}
+
+/** A forward proxy that takes gitea.example.com, and nothing else, to the handler: https by CONNECT, http by forwarding. */
+async function openProxy(
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+  tls: { readonly key: string; readonly cert: string },
+): Promise<string> {
+  const [plain, secure] = [await serve(handler), await serveTls(tls, handler)];
+  const server = createServer((incoming, response) => {
+    const { host, pathname, search } = new URL(incoming.url ?? '', 'http://nowhere');
+    if (host !== 'gitea.example.com') {
+      response.writeHead(502).end();
+      return;
+    }
+    const { method, headers } = incoming;
+    const onward = send(plain.origin + pathname + search, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    incoming.pipe(onward);
+  });
+  server.on('connect', (incoming, socket, head) => {
+    if (incoming.url !== 'gitea.example.com:443') {
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+      return;
+    }
+    const onward = connect(secure.port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      onward.write(head);
+      onward.pipe(socket).pipe(onward);
+    });
+    onward.on('error', () => socket.destroy());
+  });
+  return (await listen(server)).origin;
+}
+
+/** An API server behind TLS and a service account's folder, as in a pod. */
+async function openCluster(
+  { jobs, pods, refused }: ClusterFile,
+  { ca, key, cert }: ReturnType<typeof makeCertificates>,
+  write: (name: string, text: string) => string,
+): Promise<Readonly<Record<string, string>>> {
+  const api = await startApiServer({
+    jobs: byNamespace(jobs),
+    pods: byNamespace(pods),
+    override: (url, response) => {
+      const code = refused[url.pathname.split('/').at(-1) ?? ''];
+      if (code !== undefined) status(response, code, 'Refused');
+      return code !== undefined;
+    },
+  });
+  onTestFinished(api.close);
+  const front = await listen(
+    createTls({ key, cert }, (socket) => {
+      const onward = connect(Number(new URL(api.config.url).port), '127.0.0.1');
+      for (const end of [socket, onward]) end.on('error', () => [socket, onward].map((each) => each.destroy()));
+      socket.pipe(onward).pipe(socket);
+    }),
+  );
+  write('service-account/ca.crt', ca);
+  return {
+    GITEA_RUNNERS_KUBERNETES_DIR: dirname(write('service-account/token', CLUSTER_TOKEN)),
+    KUBERNETES_SERVICE_HOST: 'localhost',
+    KUBERNETES_SERVICE_PORT: String(front.port),
+  };
+}
+
+function byNamespace<T extends { readonly metadata: { readonly namespace: string } }>(
+  items: readonly T[],
+): Readonly<Record<string, readonly T[]>> {
+  return Object.fromEntries(
+    items.map(({ metadata: { namespace } }) => [
+      namespace,
+      items.filter((item) => item.metadata.namespace === namespace),
+    ]),
+  );
+}

@@ -1,0 +1,271 @@
+import { expect, test } from 'vitest';
+import { Metadata, type Spec } from '../../src/runnergroup/schema.ts';
+import { complaintsOf, groupOf } from './fixtures.ts';
+
+type Values = readonly (readonly [value: unknown, message: string])[];
+
+const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores; got the text';
+const URL_RULE = 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com';
+const REPO_RULE = 'must be a repository in Gitea: "name" or "owner/name"; got the text';
+const SECRET_RULE = 'must name a Secret and its key: "secretRef: {name: …, key: …}"';
+const QUANTITY = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
+
+/** For each field, values that are refused and what is said, without path and code when these are the field's own. */
+const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
+  scope: [
+    [undefined, 'is required: one of global, org, user, repo'],
+    ['Org', 'must be one of global, org, user, repo, not the text "Org"; did you mean "org"?'],
+    [null, 'must be one of global, org, user, repo, not empty'],
+  ],
+  org: [
+    ['', 'must not be empty'],
+    ['a/b', `${NAME_RULE} "a/b"`],
+    ['..', 'must not be "." and must not contain ".."; got the text ".."'],
+    ['a\u0000b', `${NAME_RULE} "a\\u{0}b"`],
+    ['x'.repeat(256), 'must have at most 255 characters'],
+    [7, 'must be text, but YAML reads 7 as the number 7: quote it: "7"'],
+  ],
+  user: [['a b', `${NAME_RULE} "a b"`]],
+  repo: [
+    ['a/b/c', `${REPO_RULE} "a/b/c"`],
+    ['../x', 'must not be "." and must not contain ".."; got the text "../x"'],
+    ['a/.', 'must not be "." and must not contain ".."; got the text "a/."'],
+  ],
+  gitea: [
+    ['https://x', 'must be a mapping, not a text'],
+    [{}, 'spec.gitea.url: is required: text [GR-INPUT-05]'],
+    [{ url: 'ftp://x' }, `spec.gitea.url: ${URL_RULE} [GR-INPUT-05]`],
+    [{ uri: 'https://x' }, 'spec.gitea.uri: unknown field; did you mean "url"? [GR-INPUT-04]'],
+    [undefined, 'spec: gitea.url is required: add "gitea: {url: https://…}" [GR-INPUT-06]'],
+  ],
+  giteaURL: [
+    [
+      'https://other.example.com',
+      'spec.giteaURL: differs from gitea.url: remove one of the two spellings [GR-INPUT-06]',
+    ],
+    ['https://user:pw@x', `${URL_RULE}`],
+    ['https://x?token=1', `${URL_RULE}`],
+    ['https://x#a', `${URL_RULE}`],
+    ['https://x\\@evil', `${URL_RULE}`],
+    ['https://a b', `${URL_RULE}`],
+    ['https://x:99999', 'must be a URL with a host, e.g. https://gitea.example.com'],
+  ],
+  labels: [
+    ['gpu', 'must be a list, not the text "gpu"'],
+    [['a'.repeat(513)], 'spec.labels[0]: must have at most 512 characters [GR-INPUT-05]'],
+    [Array.from({ length: 101 }, (_, index) => `l${index}`), 'must have at most 100 entries'],
+  ],
+  defaultLabels: [
+    [true, 'must be a list of labels or false, not the boolean true'],
+    [
+      ['-x'],
+      'spec.defaultLabels[0]: must not start with "-": the runner would take it for an option; got the text "-x" [GR-INPUT-05]',
+    ],
+  ],
+  maxActiveRunners: [
+    [undefined, 'is required: a whole number'],
+    [-1, 'must be at least 0, not the number -1'],
+    [10_001, 'must be at most 10000, not the number 10001'],
+    [1.5, 'must be a whole number, not the number 1.5'],
+    ['3', 'must be a whole number, not the text "3"'],
+  ],
+  registrationToken: [
+    [undefined, 'is required: a mapping'],
+    [{}, `spec.registrationToken: ${SECRET_RULE} [GR-INPUT-06]`],
+    [{ name: 'a' }, 'spec.registrationToken: needs key beside name [GR-INPUT-06]'],
+    [{ key: 'a' }, 'spec.registrationToken: needs name beside key [GR-INPUT-06]'],
+    [
+      { secretRef: { name: 'a', key: 'k' }, name: 'b' },
+      'spec.registrationToken: name and key differ from secretRef: remove one of the two spellings [GR-INPUT-06]',
+    ],
+    ['plain-token', 'must be a mapping, not a text'],
+  ],
+  authToken: [
+    [
+      { secretRef: { name: '../x', key: 'k' } },
+      'spec.authToken.secretRef.name: must be the name of a Secret: lower-case letters, digits, dashes and dots, with a letter or digit at both ends [GR-INPUT-05]',
+    ],
+    [{ name: 's', key: '..' }, 'spec.authToken.key: must not be "." and must not start with ".." [GR-INPUT-05]'],
+    [
+      { name: 's', key: 'a/b' },
+      'spec.authToken.key: must be a key of a Secret: letters, digits, dots, dashes and underscores [GR-INPUT-05]',
+    ],
+    [{ secretRef: { name: 's' } }, 'spec.authToken.secretRef.key: is required: text [GR-INPUT-05]'],
+  ],
+  suspend: [['yes', 'must be true or false, not the text "yes"']],
+  acceptUnlabelledJobs: [[1, 'must be true or false, not the number 1']],
+  image: [
+    ['a b', 'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless; got the text "a b"'],
+    ['', 'must not be empty'],
+  ],
+  containerMode: [
+    [
+      'dind-rootles',
+      'must be one of dind-rootless, dind, host, not the text "dind-rootles"; did you mean "dind-rootless"?',
+    ],
+  ],
+  resources: [
+    [{ limits: { cpu: 0.5 } }, 'spec.resources.limits.cpu: must be a whole number or quoted: "0.5" [GR-INPUT-05]'],
+    [{ limits: { cpu: 'two' } }, `spec.resources.limits.cpu: ${QUANTITY}; got the text "two" [GR-INPUT-05]`],
+    [{ limits: { cpu: '-1' } }, `spec.resources.limits.cpu: ${QUANTITY}; got the text "-1" [GR-INPUT-05]`],
+    [{ limits: { cpu: true } }, `spec.resources.limits.cpu: ${QUANTITY}, not the boolean true [GR-INPUT-05]`],
+    [
+      { limits: { cpus: 1 } },
+      'spec.resources.limits.cpus: is no resource of a container; did you mean "cpu"? [GR-INPUT-06]',
+    ],
+    [
+      { requests: { cpu: 2 }, limits: { cpu: '1500m' } },
+      'spec.resources.requests.cpu: is 2, more than its limit 1500m [GR-INPUT-06]',
+    ],
+    [
+      { requests: { 'example.com/gpu': 1 } },
+      'spec.resources.requests["example.com/gpu"]: must have an equal limit: Kubernetes does not overcommit this resource [GR-INPUT-06]',
+    ],
+    [{ claims: [] }, 'spec.resources.claims: unknown field; known here: requests, limits [GR-INPUT-04]'],
+  ],
+  spawnTimeoutSeconds: [[0, 'must be at least 1, not the number 0']],
+  activeDeadlineSeconds: [
+    [
+      540,
+      'spec.activeDeadlineSeconds: is 540, but must be greater than gracefulStopSeconds, which is 540 [GR-INPUT-06]',
+    ],
+  ],
+  ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
+  gracefulStopSeconds: [['5m', 'must be a whole number, not the text "5m"']],
+};
+
+/** `[field, value, message]` for the tables below. */
+const refused = Object.entries(REFUSED).flatMap(([field, values]) =>
+  values.map(([value, message]) => [field, value, message] as const),
+);
+
+test.each(refused)('%s refuses %j', async (field, value, message) => {
+  const scope = { user: { scope: 'user', org: undefined }, repo: { scope: 'repo' } }[field];
+
+  const whole = message.endsWith(']') ? message : `spec.${field}: ${message} [GR-INPUT-05]`;
+  expect(await complaintsOf({ ...scope, [field]: value })).toEqual([whole]);
+});
+
+test.each([
+  ['org', 'a-b_c.d', { scope: { kind: 'org', org: 'a-b_c.d' } }],
+  ['giteaURL', undefined, { giteaUrl: 'https://gitea.example.com' }],
+  ['gitea', { url: 'http://G.example.com:3000/git//' }, { giteaUrl: 'http://g.example.com:3000/git' }],
+  ['maxActiveRunners', 0, { maxActiveRunners: 0 }],
+  ['registrationToken', { name: 'a.b', key: '.dot' }, { registrationToken: { name: 'a.b', key: '.dot' } }],
+  ['authToken', { name: 'a', key: 'K_1' }, { authToken: { name: 'a', key: 'K_1' } }],
+  ['suspend', true, { suspend: true }],
+  ['acceptUnlabelledJobs', true, { acceptUnlabelledJobs: true }],
+  ['image', 'reg.example.com:5000/a/b:1@sha256:00', { image: 'reg.example.com:5000/a/b:1@sha256:00' }],
+  ['containerMode', 'dind', { containerMode: 'dind', image: 'gitea/runner:1.0.8' }],
+  [
+    'resources',
+    { requests: { cpu: '500m', 'hugepages-2Mi': '4Mi' }, limits: { cpu: 1, memory: '1.5Gi', 'example.com/gpu': 2 } },
+    {
+      resources: {
+        requests: { cpu: '500m', 'hugepages-2Mi': '4Mi' },
+        limits: { cpu: '1', memory: '1.5Gi', 'example.com/gpu': '2' },
+      },
+    },
+  ],
+  ['spawnTimeoutSeconds', 60, { spawnTimeoutSeconds: 60 }],
+  ['activeDeadlineSeconds', 541, { activeDeadlineSeconds: 541 }],
+  ['ttlSecondsAfterFinished', 0, { ttlSecondsAfterFinished: 0 }],
+  ['gracefulStopSeconds', 0, { gracefulStopSeconds: 0 }],
+])('%s accepts %j', async (field, value, expected) => {
+  expect(await groupOf({ [field]: value })).toMatchObject(expected);
+});
+
+test.each([
+  [{ scope: 'org', org: undefined }, ['spec: scope org needs org: add "org: …" [GR-INPUT-06]']],
+  [{ scope: 'user', org: undefined }, ['spec: scope user needs user: add "user: …" [GR-INPUT-06]']],
+  [{ scope: 'repo' }, ['spec: scope repo needs repo: add "repo: …" [GR-INPUT-06]']],
+  [
+    { scope: 'org', user: 'ann' },
+    ['spec.user: does not go with scope org: remove it, or set "scope: user" [GR-INPUT-06]'],
+  ],
+  [
+    { scope: 'global', repo: 'a/b' },
+    [
+      'spec.org: does not go with scope global: remove it, or set "scope: org" [GR-INPUT-06]',
+      'spec.repo: does not go with scope global: remove it, or set "scope: repo" [GR-INPUT-06]',
+    ],
+  ],
+  [
+    { scope: 'user', user: 'ann' },
+    ['spec.org: does not go with scope user: remove it, or set "scope: org" [GR-INPUT-06]'],
+  ],
+  [
+    { scope: 'repo', org: undefined, repo: 'web' },
+    ['spec.repo: needs its owner: write "repo: OWNER/web", or add org or user [GR-INPUT-06]'],
+  ],
+  [
+    { scope: 'repo', user: 'ann', repo: 'web' },
+    ['spec.user: a repository has one owner: set org or user, not both [GR-INPUT-06]'],
+  ],
+  [
+    { scope: 'repo', repo: 'other/web' },
+    ['spec.org: "acme" is not the owner in "repo: other/web": remove it or correct one of them [GR-INPUT-06]'],
+  ],
+  [
+    { scope: 'repo', org: '..', repo: 'web' },
+    ['spec.org: must not be "." and must not contain ".."; got the text ".." [GR-INPUT-05]'],
+  ],
+])('scope rules: %j', async (spec, complaints) => {
+  expect(await complaintsOf(spec)).toEqual(complaints);
+});
+
+test.each([
+  [
+    { name: 'CI' },
+    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "CI"',
+  ],
+  [{ name: 'x'.repeat(64) }, 'metadata.name: must have at most 63 characters'],
+  [
+    { name: 'a.b' },
+    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "a.b"',
+  ],
+  [{ name: undefined }, 'metadata.name: is required: text'],
+  [
+    { namespace: '../x' },
+    'metadata.namespace: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "../x"',
+  ],
+  [
+    { labels: { a: true } },
+    'metadata.labels.a: must be text, but YAML reads true as the boolean true: quote it: "true"',
+  ],
+  [{ labels: { 'a b': 'c' } }, 'metadata.labels["a b"]: must have a key such as "team" or "example.com/team"'],
+  [
+    { labels: { a: 'b c' } },
+    'metadata.labels.a: must be at most 63 letters, digits, dots, dashes and underscores, with a letter or digit at both ends; got the text "b c"',
+  ],
+  [{ annotations: { a: 1 } }, 'metadata.annotations.a: must be text, but YAML reads 1 as the number 1: quote it: "1"'],
+])('metadata refuses %j', async (metadata, complaint) => {
+  expect(await complaintsOf({}, metadata)).toEqual([`${complaint} [GR-INPUT-05]`]);
+});
+
+test('metadata of every kind that a server adds is left alone', async () => {
+  const extra = Object.keys(Metadata.shape).filter(
+    (name) => !['name', 'namespace', 'labels', 'annotations'].includes(name),
+  );
+
+  expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);
+});
+
+test.each([
+  'minIdleRunners',
+  'setupCommand',
+  'keepFailedSeconds',
+  'podTemplate',
+  'priorityTiers',
+  'securityProfile',
+  'proxy',
+  'caBundle',
+  'pendingDeadlineSeconds',
+  'maxEvictionRetries',
+  'fairness',
+])('%s, which nothing obeys yet, is unknown', async (field) => {
+  const [complaint, ...more] = await complaintsOf({ [field]: 1 });
+
+  expect(more).toEqual([]);
+  expect(complaint).toContain(`spec.${field}: unknown field; `);
+});
