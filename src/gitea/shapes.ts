@@ -20,6 +20,8 @@ export interface Page<T> {
 // z.int() accepts safe integers only: a larger id would be rounded by JSON.parse and name another job.
 const Id = z.int().positive();
 const Count = z.int().nonnegative();
+// Runner names have room for five digits; Gitea stops at MAX_RERUN_ATTEMPTS, 50 by default.
+const Attempt = Count.max(99_999);
 const Time = z.iso.datetime({ offset: true });
 
 const JobPage = z.object({ jobs: z.array(z.unknown()), total_count: Count });
@@ -33,7 +35,7 @@ const JobRow = z.object({
   html_url: z.string(),
   name: z.string(),
   labels: z.array(z.string()).nullable(),
-  run_attempt: Count,
+  run_attempt: Attempt,
   status: z.string().min(1),
   runner_name: z.string().optional(),
   created_at: Time,
