@@ -22,6 +22,7 @@ const DROPPED: Kinds<DroppedBecause> = {
   failed: true,
   lost: true,
   'never-came': true,
+  replaced: true,
   disabled: true,
   suspended: true,
   surplus: true,

@@ -1,0 +1,156 @@
+/**
+ * Builds the real servers from the Go module proxy, once per machine: `go/<name>/go.mod` and `go.sum` pin everything.
+ *
+ * A finished build lies in a folder of its own, named by a hash of all its inputs, and is never changed. Root's cache lies in
+ * /var/cache, because the servers run as `nobody`, who may not read root's home.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+interface Recipe {
+  /** Folder below `go/`. */
+  readonly name: string;
+  readonly title: string;
+  readonly package: string;
+  readonly binary: string;
+  readonly cgo: boolean;
+  readonly flags: readonly string[];
+  /** Folders of the module that the program reads when it runs. */
+  readonly module: string;
+  readonly assets: readonly string[];
+}
+
+/** Where a build lies: `<folder>/<binary>` and the assets beside it. */
+export interface Builds {
+  /** Folder with `gitea-runner` and `scripts/run.sh`. */
+  readonly runner: string;
+  /** By version: folder with `gitea` and its `templates`, `options`, `public`. */
+  readonly gitea: Readonly<Record<GiteaVersion, string>>;
+}
+
+export const GITEA_VERSIONS = ['1.27.3', '1.26.0'] as const;
+export type GiteaVersion = (typeof GITEA_VERSIONS)[number];
+
+const RUNNER: Recipe = {
+  name: 'runner',
+  title: 'Gitea runner 1.0.8',
+  package: 'gitea.com/gitea/runner',
+  binary: 'gitea-runner',
+  cgo: false,
+  flags: [],
+  module: 'gitea.com/gitea/runner',
+  assets: ['scripts'],
+};
+
+/** Without a built web frontend the API works; it needs these folders (`STATIC_ROOT_PATH`). */
+const GITEA_ASSETS = ['options', 'public', 'templates'];
+
+const GITEA: Readonly<Record<GiteaVersion, Recipe>> = {
+  '1.27.3': {
+    name: 'gitea127',
+    title: 'Gitea 1.27.3',
+    package: 'gitea.dev',
+    binary: 'gitea',
+    cgo: false,
+    flags: ['-ldflags', '-X main.Version=1.27.3'],
+    module: 'gitea.dev',
+    assets: GITEA_ASSETS,
+  },
+  '1.26.0': {
+    name: 'gitea126',
+    title: 'Gitea 1.26.0',
+    package: 'code.gitea.io/gitea',
+    binary: 'gitea',
+    // Up to 1.26 SQLite is C.
+    cgo: true,
+    flags: ['-tags', 'sqlite sqlite_unlock_notify', '-ldflags', '-X main.Version=1.26.0'],
+    module: 'code.gitea.io/gitea',
+    assets: GITEA_ASSETS,
+  },
+};
+
+/** Builds what is not there yet, one after the other, and tells `say` how long each took. */
+export function buildAll(say: (line: string) => void): Builds {
+  needTools();
+  return {
+    runner: build(RUNNER, say),
+    gitea: { '1.27.3': build(GITEA['1.27.3'], say), '1.26.0': build(GITEA['1.26.0'], say) },
+  };
+}
+
+function needTools(): void {
+  const needs: Readonly<Record<string, string>> = {
+    go: 'Install Go 1.21 or newer (it fetches the release that go.mod names).',
+    gcc: 'Install gcc and the C library headers (Debian: gcc libc6-dev); Gitea 1.26 compiles SQLite.',
+    git: 'Install git; Gitea runs it.',
+    bash: 'Install bash; the runner starts with it.',
+  };
+  for (const [tool, remedy] of Object.entries(needs)) {
+    const found = spawnSync(tool, [tool === 'go' ? 'version' : '--version'], { stdio: 'ignore' });
+    if (found.error) throw new Error(`the server tests need ${tool}, which is not on the PATH. ${remedy}`);
+  }
+}
+
+function build(recipe: Recipe, say: (line: string) => void): string {
+  const root = cacheRoot();
+  const work = mkdtempSync(join(root, 'build-'));
+  try {
+    // A copy, because -mod=mod may write to go.mod.
+    cpSync(join(import.meta.dirname, 'go', recipe.name), work, { recursive: true });
+    const env = { ...process.env, CGO_ENABLED: recipe.cgo ? '1' : '0', GOFLAGS: '-mod=mod', GOWORK: 'off' };
+    const go = (...args: string[]): string =>
+      execFileSync('go', args, { cwd: work, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
+    const target = join(root, `${recipe.name}-${hashOf(recipe, go('env', 'GOVERSION', 'GOOS', 'GOARCH'))}`);
+    if (existsSync(target)) {
+      say(`${recipe.title}: built before`);
+      return target;
+    }
+    say(`${recipe.title}: building (minutes when Go's cache is empty)`);
+    const started = Date.now();
+    const out = join(work, 'out');
+    go('build', ...recipe.flags, '-o', join(out, recipe.binary), recipe.package);
+    const source = go('list', '-m', '-f', '{{.Dir}}', recipe.module);
+    for (const folder of recipe.assets) cpSync(join(source, folder), join(out, folder), { recursive: true });
+    makeReadable(out);
+    if (!existsSync(target)) renameSync(out, target);
+    say(`${recipe.title}: built in ${Math.round((Date.now() - started) / 1000)} s`);
+    return target;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+function hashOf(recipe: Recipe, goVersion: string): string {
+  const hash = createHash('sha256').update(JSON.stringify(recipe)).update(goVersion);
+  for (const file of ['go.mod', 'go.sum'])
+    hash.update(readFileSync(join(import.meta.dirname, 'go', recipe.name, file)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+function cacheRoot(): string {
+  const base = process.getuid?.() === 0 ? '/var/cache' : process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  const root = join(base, 'argocd-gitea-runners-servers');
+  mkdirSync(root, { recursive: true });
+  return root;
+}
+
+/** Files of the Go module cache are read-only, folders too: without this the copy could not be deleted. */
+function makeReadable(folder: string): void {
+  chmodSync(folder, 0o755);
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o755);
+  }
+}

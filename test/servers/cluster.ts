@@ -1,0 +1,159 @@
+/**
+ * A cluster of one machine with the manners of Argo CD and the Job controller, so that `generate` meets what it will meet:
+ *
+ *   apply     a name that does not exist is created; of one that exists only labels and annotations change
+ *   prune     what is no longer in the manifests is deleted, unless the living object says Prune=false (since the last apply)
+ *   delete    SIGTERM, after the grace period SIGKILL; the object is gone when its process is
+ *   start     takes a moment, as scheduling and an image do
+ *   complete  the process ended: the Job stays, complete, until it is pruned or its TTL has passed; its name runs nothing again
+ */
+import { groupOf, isPinned, type RunnerJob } from './manifest.ts';
+import { type Pod, type PodWorld, startPod } from './pod.ts';
+
+/** One runner that was started, for the count at the end. */
+export interface RunnerRecord {
+  readonly name: string;
+  readonly group: string;
+  /** The CI job it was made for. */
+  readonly jobId: number;
+  readonly createdAtMs: number;
+  endedAtMs?: number;
+  exit?: number | NodeJS.Signals;
+  /** It was pruned before its process had ended, by a sync whose look at Gitea began at this time. */
+  prunedAfterLookAtMs?: number;
+}
+
+type State =
+  | { readonly is: 'starting'; readonly timer: NodeJS.Timeout }
+  | { readonly is: 'running' | 'deleting'; readonly pod: Pod }
+  | { readonly is: 'complete'; readonly pod: Pod; readonly atMs: number };
+
+interface LiveJob {
+  manifest: RunnerJob;
+  readonly record: RunnerRecord;
+  state: State;
+}
+
+export interface ClusterOptions {
+  /** From the creation of a Job to the start of its process. Default: none. */
+  readonly startDelayMs?: (manifest: RunnerJob) => number;
+}
+
+/** Unfinished Jobs of one group right after a sync. */
+export interface Census {
+  /** That the sync wants. */
+  readonly wanted: number;
+  /** That it does not want but that are pinned. */
+  readonly pinned: number;
+  /** Told to stop, still there. */
+  readonly stopping: number;
+}
+
+export class Cluster {
+  readonly records: RunnerRecord[] = [];
+  readonly #jobs = new Map<string, LiveJob>();
+  readonly #world: PodWorld;
+  readonly #options: ClusterOptions;
+
+  constructor(world: PodWorld, options: ClusterOptions = {}) {
+    this.#world = world;
+    this.#options = options;
+  }
+
+  /** Makes the cluster as the manifests say, as a sync with prune does. `lookedAtMs`: when the look behind them began. */
+  sync(manifests: readonly RunnerJob[], lookedAtMs: number): void {
+    this.#forgetOld(Date.now());
+    for (const manifest of manifests) {
+      const live = this.#jobs.get(manifest.metadata.name);
+      if (live) live.manifest = { ...live.manifest, metadata: manifest.metadata };
+      else this.#create(manifest);
+    }
+    const wanted = namesOf(manifests);
+    for (const [name, live] of this.#jobs) {
+      if (!wanted.has(name) && !isPinned(live.manifest)) this.#delete(name, live, lookedAtMs);
+    }
+  }
+
+  /** Counts the unfinished Jobs of a group, given what the last sync wanted. */
+  census(group: string, manifests: readonly RunnerJob[]): Census {
+    const names = namesOf(manifests);
+    const own = [...this.#jobs].filter(([, { manifest }]) => groupOf(manifest) === group);
+    const stopping = own.filter(([, { state }]) => state.is === 'deleting');
+    const active = own.filter(([, { state }]) => state.is === 'starting' || state.is === 'running');
+    const wanted = active.filter(([name]) => names.has(name));
+    return { wanted: wanted.length, pinned: active.length - wanted.length, stopping: stopping.length };
+  }
+
+  /** How many Jobs have not come to their end. */
+  get unfinished(): number {
+    return [...this.#jobs.values()].filter(({ state }) => state.is !== 'complete').length;
+  }
+
+  #create(manifest: RunnerJob): void {
+    const { name, labels } = manifest.metadata;
+    const jobId = Number(labels['gitea.bpg.pw/job-id']);
+    const record: RunnerRecord = { name, group: groupOf(manifest), jobId, createdAtMs: Date.now() };
+    this.records.push(record);
+    const delayMs = this.#options.startDelayMs?.(manifest) ?? 0;
+    const timer = setTimeout(() => this.#start(name, live), delayMs).unref();
+    const live: LiveJob = { manifest, record, state: { is: 'starting', timer } };
+    this.#jobs.set(name, live);
+  }
+
+  #start(name: string, live: LiveJob): void {
+    if (this.#world.playground.closed) return;
+    const pod = startPod(live.manifest, this.#world);
+    live.state = { is: 'running', pod };
+    void pod.running.exited.then((exit) => {
+      const atMs = Date.now();
+      live.record.endedAtMs = atMs;
+      live.record.exit = exit;
+      this.#world.playground.endSession(pod.running);
+      if (live.state.is === 'deleting') this.#forget(name, live);
+      else live.state = { is: 'complete', pod, atMs };
+    });
+  }
+
+  #delete(name: string, live: LiveJob, lookedAtMs: number): void {
+    const { state } = live;
+    switch (state.is) {
+      case 'starting':
+        clearTimeout(state.timer);
+        live.record.prunedAfterLookAtMs = lookedAtMs;
+        live.record.endedAtMs = Date.now();
+        this.#forget(name, live);
+        return;
+      case 'running':
+        live.state = { is: 'deleting', pod: state.pod };
+        live.record.prunedAfterLookAtMs = lookedAtMs;
+        state.pod.running.signal('SIGTERM');
+        setTimeout(() => state.pod.running.signal('SIGKILL'), state.pod.graceSeconds * 1000).unref();
+        return;
+      case 'complete':
+        this.#forget(name, live);
+        return;
+      case 'deleting':
+        return;
+      default: {
+        const never: never = state;
+        throw new Error(`unknown state ${JSON.stringify(never)}`);
+      }
+    }
+  }
+
+  #forgetOld(nowMs: number): void {
+    for (const [name, live] of this.#jobs) {
+      const ttlMs = live.manifest.spec.ttlSecondsAfterFinished * 1000;
+      if (live.state.is === 'complete' && nowMs - live.state.atMs > ttlMs) this.#forget(name, live);
+    }
+  }
+
+  #forget(name: string, { state }: LiveJob): void {
+    this.#jobs.delete(name);
+    if (state.is !== 'starting') state.pod.remove();
+  }
+}
+
+function namesOf(manifests: readonly RunnerJob[]): ReadonlySet<string> {
+  return new Set(manifests.map(({ metadata }) => metadata.name));
+}

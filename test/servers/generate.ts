@@ -1,0 +1,60 @@
+/** Runs the program that users run, as Argo CD runs it: one process per look. */
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+
+/** A RunnerGroup of the tests: host mode, so no docker is needed. */
+export interface TestGroup {
+  readonly name: string;
+  /** `{scope: org, org: acme}` and the like. */
+  readonly scope: Readonly<Record<string, string>>;
+  readonly labels: readonly string[];
+  readonly cap: number;
+  /** Secret with the registration token of the scope; its key is `token`. */
+  readonly secret: string;
+}
+
+/** Writes one file per group into `folder`. */
+export function writeGroups(folder: string, url: string, groups: readonly TestGroup[]): void {
+  for (const { name, scope, labels, cap, secret } of groups) {
+    const spec = {
+      ...scope,
+      gitea: { url },
+      labels,
+      defaultLabels: false,
+      containerMode: 'host',
+      maxActiveRunners: cap,
+      gracefulStopSeconds: 60,
+      registrationToken: { secretRef: { name: secret, key: 'token' } },
+      authToken: { secretRef: { name: 'not-mounted', key: 'token' } },
+    };
+    const group = {
+      apiVersion: 'gitea.bpg.pw/v1alpha1',
+      kind: 'RunnerGroup',
+      metadata: { name, namespace: 'runners' },
+      spec,
+    };
+    writeFileSync(join(folder, `${name}.yaml`), stringify(group));
+  }
+}
+
+/** What one run of `generate` gave. */
+export interface Generated {
+  readonly exit: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `gitea-runners generate FOLDER` with a token for the Gitea at `url`. */
+export function generate(folder: string, url: string, token: string): Promise<Generated> {
+  const program = join(import.meta.dirname, '..', '..', 'lib', 'gitea-runners.cjs');
+  const env = { PATH: process.env['PATH'] ?? '', GITEA_URL: url, GITEA_TOKEN: token };
+  return new Promise((resolve) => {
+    const args = [program, 'generate', '--cluster', 'off', folder];
+    execFile(process.execPath, args, { env, maxBuffer: 1 << 26, timeout: 60_000 }, (error, stdout, stderr) => {
+      const exit = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
+      resolve({ exit, stdout, stderr });
+    });
+  });
+}

@@ -1,0 +1,88 @@
+/** A real Gitea: own folder, free port, one site administrator. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Account } from './account.ts';
+import type { GiteaVersion } from './build.ts';
+import { freePort, type Playground, type Running, waitUntil } from './process.ts';
+
+export interface Gitea {
+  readonly version: GiteaVersion;
+  /** Base URL without a trailing slash. */
+  readonly url: string;
+  /** Site administrator whose token has all scopes. */
+  readonly admin: Account;
+  readonly running: Running;
+}
+
+const ADMIN = 'chief';
+
+/** Starts Gitea and waits until it answers. Its processes end with the playground. */
+export async function startGitea(version: GiteaVersion, build: string, playground: Playground): Promise<Gitea> {
+  const home = playground.makeFolder('gitea');
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const config = join(home, 'app.ini');
+  writeFileSync(config, appIni({ home, port, url, build }));
+  const command = join(build, 'gitea');
+  const start = (name: string, ...args: string[]) => ({
+    command,
+    args: ['--config', config, ...args],
+    cwd: home,
+    env: { HOME: home },
+    logFile: join(playground.folder, `gitea-${name}.log`),
+  });
+  await playground.run(start('migrate', 'migrate'));
+  const password = randomBytes(12).toString('hex');
+  const account = ['--username', ADMIN, '--email', `${ADMIN}@example.com`, '--password', password];
+  await playground.run(start('user', 'admin', 'user', 'create', '--admin', '--must-change-password=false', ...account));
+  const token = start('token', 'admin', 'user', 'generate-access-token', '-u', ADMIN, '--scopes', 'all', '--raw');
+  await playground.run(token);
+  const admin = new Account(url, ADMIN, readFileSync(token.logFile, 'utf8').trim().split('\n').at(-1) ?? '', password);
+  const running = playground.start(start('web', 'web'));
+  await waitUntil(`start Gitea ${version}`, () => answers(url), { timeoutMs: 60_000, running });
+  return { version, url, admin, running };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/api/v1/version`)).ok;
+  } catch {
+    return false;
+  }
+}
+
+function appIni(at: { home: string; port: number; url: string; build: string }): string {
+  return `RUN_MODE = prod
+WORK_PATH = ${at.home}
+[database]
+DB_TYPE = sqlite3
+PATH = ${at.home}/gitea.db
+SQLITE_JOURNAL_MODE = WAL
+[repository]
+ROOT = ${at.home}/repositories
+[server]
+HTTP_ADDR = 127.0.0.1
+HTTP_PORT = ${at.port}
+ROOT_URL = ${at.url}/
+STATIC_ROOT_PATH = ${at.build}
+DISABLE_SSH = true
+OFFLINE_MODE = true
+[security]
+INSTALL_LOCK = true
+SECRET_KEY = ${randomBytes(32).toString('hex')}
+INTERNAL_TOKEN = ${randomBytes(32).toString('hex')}
+[oauth2]
+JWT_SECRET = ${randomBytes(32).toString('base64url')}
+[service]
+DISABLE_REGISTRATION = true
+[actions]
+ENABLED = true
+[indexer]
+ISSUE_INDEXER_TYPE = db
+[cron.update_checker]
+ENABLED = false
+[log]
+LEVEL = Warn
+`;
+}

@@ -1,0 +1,63 @@
+/** Reads what `generate` prints, as much of it as a runner needs. */
+import { parseAllDocuments } from 'yaml';
+import * as z from 'zod';
+
+const Texts = z.record(z.string(), z.string());
+
+const Env = z.object({
+  name: z.string(),
+  value: z.string().optional(),
+  valueFrom: z.object({ secretKeyRef: z.object({ name: z.string(), key: z.string() }) }).optional(),
+});
+
+const Container = z.object({
+  name: z.string(),
+  env: z.array(Env),
+  volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string().startsWith('/') })).default([]),
+});
+
+const RunnerJob = z.object({
+  apiVersion: z.literal('batch/v1'),
+  kind: z.literal('Job'),
+  metadata: z.object({
+    name: z
+      .string()
+      .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
+      .max(63),
+    namespace: z.string(),
+    labels: Texts,
+    annotations: Texts.default({}),
+  }),
+  spec: z.object({
+    ttlSecondsAfterFinished: z.number(),
+    template: z.object({
+      metadata: z.object({ annotations: Texts.default({}) }),
+      spec: z.object({ terminationGracePeriodSeconds: z.number(), containers: z.tuple([Container]) }),
+    }),
+  }),
+});
+
+/** A Kubernetes Job of one runner. */
+export type RunnerJob = z.infer<typeof RunnerJob>;
+
+/** @throws when a document is no Job of a runner, or two have one name. */
+export function readManifests(text: string): readonly RunnerJob[] {
+  const documents = parseAllDocuments(text, { uniqueKeys: true }) as readonly { toJS(): unknown; errors: Error[] }[];
+  const jobs = documents.map((document) => {
+    if (document.errors[0]) throw document.errors[0];
+    return RunnerJob.parse(document.toJS());
+  });
+  const names = jobs.map(({ metadata }) => metadata.name);
+  if (new Set(names).size !== names.length) throw new Error(`two Jobs have one name: ${names.join(', ')}`);
+  return jobs;
+}
+
+/** The RunnerGroup that a Job belongs to. */
+export function groupOf(job: RunnerJob): string {
+  return job.metadata.labels['gitea.bpg.pw/runnergroup-name'] ?? '';
+}
+
+/** True when the Job says that nothing may prune it. */
+export function isPinned(job: RunnerJob): boolean {
+  return job.metadata.annotations['argocd.argoproj.io/sync-options'] === 'Prune=false';
+}

@@ -1,0 +1,75 @@
+/**
+ * What the kubelet does with a runner's Job, as a process: volumes become folders, environment and Secret references are
+ * resolved, and the runner image's own entry point `scripts/run.sh` runs the real runner.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RunnerJob } from './manifest.ts';
+import type { Playground, Running } from './process.ts';
+
+export interface PodWorld {
+  readonly playground: Playground;
+  /** Build of the runner: `gitea-runner` and `scripts/run.sh`. */
+  readonly runner: string;
+  /** Values by `<Secret>/<key>`. */
+  readonly secrets: ReadonlyMap<string, string>;
+}
+
+export interface Pod {
+  readonly running: Running;
+  readonly graceSeconds: number;
+  /** Removes the pod's folder; its log stays. */
+  readonly remove: () => void;
+}
+
+const CONFIG_ANNOTATION = 'gitea.bpg.pw/runner-config';
+
+/** Starts the pod of a Job. @throws when a Secret it refers to does not exist (a real pod would wait for it). */
+export function startPod(job: RunnerJob, world: PodWorld): Pod {
+  const { playground, runner } = world;
+  const { name } = job.metadata;
+  const [container] = job.spec.template.spec.containers;
+  const root = playground.makeFolder('pods', name);
+  const volumes = container.volumeMounts.map(({ name: volume, mountPath }) => ({
+    mountPath,
+    folder: playground.makeFolder('pods', name, 'volumes', volume),
+  }));
+  const inVolume = (path: string): string => {
+    const volume = volumes.find(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`));
+    return volume ? volume.folder + path.slice(volume.mountPath.length) : path;
+  };
+
+  const env = container.env.map(({ name: variable, value, valueFrom }) => {
+    if (!valueFrom) return [variable, inVolume(value ?? '')];
+    const { name: secret, key } = valueFrom.secretKeyRef;
+    const found = world.secrets.get(`${secret}/${key}`);
+    if (found === undefined) throw new Error(`Job ${name}: there is no Secret ${secret} with key ${key}`);
+    return [variable, found];
+  });
+  const config = job.spec.template.metadata.annotations[CONFIG_ANNOTATION];
+  if (config !== undefined) writeFileSync(inVolume('/etc/gitea-runner/config.yaml'), config);
+
+  const script = join(root, 'run.sh');
+  writeFileSync(script, movedScript(join(runner, 'scripts', 'run.sh'), inVolume('/data'), root));
+  const running = playground.start({
+    command: 'bash',
+    args: [script],
+    cwd: root,
+    env: Object.fromEntries(env),
+    binaries: runner,
+    logFile: join(playground.makeFolder('logs'), `${name}.log`),
+  });
+  return {
+    running,
+    graceSeconds: job.spec.template.spec.terminationGracePeriodSeconds,
+    remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}
+
+/** The entry point with its two fixed paths moved into the pod's folder: here all pods share one file system. */
+function movedScript(file: string, data: string, root: string): string {
+  const text = readFileSync(file, 'utf8');
+  if (!text.includes('cd /data') || !text.includes('/tmp/reg.log'))
+    throw new Error(`${file} is not the script we know`);
+  return text.replaceAll('/data', data).replaceAll('/tmp/reg.log', join(root, 'reg.log'));
+}

@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config';
+
+const record = process.env['RECORD_GITEA'] === '1';
+
+/** The real servers: slow, so not part of `npm test`. RECORD_GITEA=1 writes test/gitea/recorded anew instead. */
+export default defineConfig({
+  test: {
+    include: [record ? 'test/servers/record.ts' : 'test/servers/**/*.test.ts'],
+    globalSetup: ['test/build-first.ts', 'test/servers/build-servers.ts'],
+    // A process of its own: it notices when vitest is gone, and ends (process.ts).
+    pool: 'forks',
+    fileParallelism: false,
+    testTimeout: 600_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 60_000,
+  },
+});
