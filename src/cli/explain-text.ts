@@ -126,6 +126,7 @@ const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   failed: 'goes: its Job ended without a CI job',
   lost: 'goes: its Job ended while Gitea still shows a CI job on it',
   'never-came': 'goes: has not registered within spawnTimeoutSeconds',
+  replaced: 'goes: its RunnerGroup was changed before it registered',
   disabled: 'goes: is disabled in Gitea',
   suspended: 'goes: its group is suspended',
   surplus: 'goes: no job needs it',

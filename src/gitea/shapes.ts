@@ -51,6 +51,7 @@ const RunnerRow = z.object({
   // From 1.26 (#36776).
   disabled: z.boolean().optional(),
   ephemeral: z.boolean(),
+  labels: z.array(z.object({ name: z.string() })).nullable(),
 });
 
 const VersionAnswer = z.object({ version: z.string() });
@@ -134,7 +135,8 @@ function readJob(json: unknown, index: number, version: GiteaVersion): Job {
 function readRunner(json: unknown, index: number): RegisteredRunner {
   const row = check(RunnerRow, json, nameRow('runner', json, index));
   const { id, name, busy, ephemeral } = row;
-  return { id, name, online: row.status === 'online', busy, disabled: row.disabled ?? false, ephemeral };
+  const labels = (row.labels ?? []).map((label) => label.name);
+  return { id, name, online: row.status === 'online', busy, disabled: row.disabled ?? false, ephemeral, labels };
 }
 
 /** Gitea writes an unset time as the epoch, not as null; Go's own zero is the year 1. */

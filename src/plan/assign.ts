@@ -10,13 +10,10 @@
  */
 import type { ServedBy } from './decisions.ts';
 import type { Group } from './evidence.ts';
-import { runnerName } from './names.ts';
-import { byReadiness, type Roster, type Runner } from './roster.ts';
+import { ORDINALS_SEARCHED, type RunnerNamer } from './names.ts';
+import { byReadiness, covers, type Roster, type Runner } from './roster.ts';
 import { backOffMs, missedRunners, withinCapSinceMs } from './waiting-time.ts';
 import type { SeenJob } from './world.ts';
-
-/** Ordinals tried when the one of a failed runner is looked for. By then the back-off has long been at its longest. */
-const ORDINALS_SEARCHED = 32;
 
 /** A job and its runner. */
 export interface Assignment {
@@ -27,8 +24,8 @@ export interface Assignment {
 
 /** What `assignRunners` needs to know of one group. */
 export interface GroupState {
-  readonly instance: string;
   readonly group: Group;
+  readonly nameOf: RunnerNamer;
   readonly roster: Roster;
   readonly readySinceMs: (seen: SeenJob) => number;
   /** Ends of jobs that its runners ran, newest first, ms. */
@@ -38,9 +35,24 @@ export interface GroupState {
   readonly nowMs: number;
 }
 
-/** The living runner made for this job, when there is one: the registered one first. */
-export function ownRunner(roster: Roster, { job }: SeenJob): Runner | undefined {
-  return roster.madeFor(job).find((runner) => runner.state === 'free');
+/** The living runner made for this job that can run it, when there is one: the registered one first. */
+export function ownRunner(state: GroupState, seen: SeenJob): Runner | undefined {
+  return state.roster.madeFor(seen.job).find((runner) => canServe(state, runner, seen));
+}
+
+/** True when this runner can be expected to take the job, now or when it has started. */
+function canServe(state: GroupState, runner: Runner, seen: SeenJob): boolean {
+  return runner.state === 'free' && covers(runner, seen.job) && !isAsleep(state, runner, seen);
+}
+
+/**
+ * True when a registered runner lets a job wait that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race
+ * for a job sleeps until another one becomes ready (#38200); a new runner tries at once. Only Kubernetes tells its age.
+ */
+function isAsleep({ group, readySinceMs, nowMs }: GroupState, runner: Runner, seen: SeenJob): boolean {
+  if (!runner.registered || !runner.live) return false;
+  const bothSinceMs = Math.max(runner.live.createdAtMs, readySinceMs(seen));
+  return nowMs - bothSinceMs >= group.spawnTimeoutMs;
 }
 
 /** A job's last runner failed before it took any job; the next one waits until `untilMs`. */
@@ -54,8 +66,8 @@ export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined
   const failed = state.roster.madeFor(seen.job).filter(({ state: now }) => now === 'failed');
   if (failed.length === 0) return undefined;
   const byName = new Map(failed.map((runner) => [runner.name, runner]));
-  for (let ordinal = ORDINALS_SEARCHED; ordinal >= 0; ordinal -= 1) {
-    const runner = byName.get(runnerName(state.instance, state.group, seen.job, ordinal));
+  for (let ordinal = ORDINALS_SEARCHED - 1; ordinal >= 0; ordinal -= 1) {
+    const runner = byName.get(state.nameOf(seen.job, ordinal));
     if (!runner) continue;
     const endMs = runner.live?.finishedAtMs ?? runner.live?.createdAtMs ?? 0;
     const untilMs = endMs + backOffMs(ordinal, state.group.spawnTimeoutMs);
@@ -81,7 +93,7 @@ export function assignRunners(
   };
 
   for (const seen of selected) {
-    const own = ownRunner(state.roster, seen);
+    const own = ownRunner(state, seen);
     if (own) assign(seen, own.name, 'own-runner');
   }
   selected.forEach((seen, rank) => {
@@ -94,7 +106,8 @@ export function assignRunners(
   const withoutOne = selected.filter((seen) => !assigned.has(seen)).reverse();
   const mayShare = backingOff.slice(0, Math.max(0, state.room - selected.length));
   for (const seen of [...withoutOne, ...mayShare]) {
-    const runner = free.shift();
+    const fitting = free.findIndex((runner) => canServe(state, runner, seen));
+    const [runner] = fitting < 0 ? [] : free.splice(fitting, 1);
     if (runner) assign(seen, runner.name, 'free-runner');
   }
 
@@ -125,10 +138,10 @@ function followChain(state: GroupState, seen: SeenJob, rank: number): string | u
     if (visited.has(job.id)) continue;
     visited.add(job.id);
     const made = state.roster.madeFor(job);
-    const alive = made.find((runner) => runner.state === 'free');
+    const alive = made.find((runner) => canServe(state, runner, seen));
     if (alive) return alive.name;
     if (mayBeStarting && made.every((runner) => runner.state === 'offline')) {
-      return runnerName(state.instance, state.group, job, 0);
+      return state.nameOf(job, 0);
     }
     ways.push(...made.flatMap((runner) => runner.job ?? []));
   }
@@ -140,7 +153,7 @@ function newName(state: GroupState, seen: SeenJob, rank: number): string {
   // Where Kubernetes shows this group's Jobs, it also shows those that did not come: nothing is to be counted.
   let toSkip = state.roster.sighted ? 0 : missed(state, seen, rank);
   for (let ordinal = 0; ; ordinal += 1) {
-    const name = runnerName(state.instance, state.group, seen.job, ordinal);
+    const name = state.nameOf(seen.job, ordinal);
     const known = state.roster.runners.get(name)?.state ?? 'offline';
     if (known !== 'offline') continue;
     if (toSkip === 0) return name;

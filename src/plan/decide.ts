@@ -12,8 +12,8 @@ export function decideJob(seen: SeenJob, outcome: Outcome): JobDecision {
     case 'completed':
       return { job, origin, verdict: 'done' };
     case 'in_progress': {
-      const ledger = [...outcome.ledgers.values()].find((candidate) => runsIn(candidate, seen));
-      return { job, origin, verdict: 'running', ...(ledger && { group: keyOf(ledger.group) }) };
+      const group = job.runner === undefined ? undefined : outcome.groupOf(job.runner);
+      return { job, origin, verdict: 'running', ...(group?.origin === origin && { group: keyOf(group) }) };
     }
     case 'blocked':
       return { job, origin, verdict: 'held', because: 'blocked' };
@@ -27,11 +27,7 @@ export function decideJob(seen: SeenJob, outcome: Outcome): JobDecision {
   }
 }
 
-function runsIn({ group, roster }: Ledger, { job, origin }: SeenJob): boolean {
-  return group.origin === origin && job.runner !== undefined && roster.runners.has(job.runner);
-}
-
-function holdJob(seen: SeenJob, { ledgers, owners }: Outcome): JobDecision {
+function holdJob(seen: SeenJob, { backingOff, owners }: Outcome): JobDecision {
   const held = { job: seen.job, origin: seen.origin, verdict: 'held' } as const;
   const found = owners(seen);
   if (!found.covered) {
@@ -39,15 +35,14 @@ function holdJob(seen: SeenJob, { ledgers, owners }: Outcome): JobDecision {
     return { ...held, ...reason };
   }
   const [first] = found.groups;
-  const backingOff = found.groups.find((group) => ledgers.get(group)?.backingOff.has(seen));
-  const backOff = backingOff && ledgers.get(backingOff)?.backingOff.get(seen);
-  if (backOff) return { ...held, because: 'backing-off', group: keyOf(backingOff), untilMs: backOff.untilMs };
+  const backOff = backingOff.get(seen);
+  if (backOff) return { ...held, because: 'backing-off', group: keyOf(backOff.group), untilMs: backOff.untilMs };
   const working = found.groups.find((group) => !group.suspend);
   return { ...held, because: working ? 'cap' : 'suspended', group: keyOf(working ?? first) };
 }
 
 /** The decisions about all runners of one group, by name. */
-export function decideRunners(ledger: Ledger, { served }: Outcome): readonly RunnerDecision[] {
+export function decideRunners(ledger: Ledger): readonly RunnerDecision[] {
   const group = keyOf(ledger.group);
   const decisions = new Map<string, RunnerDecision>();
   for (const runner of ledger.roster.runners.values()) {
@@ -56,8 +51,7 @@ export function decideRunners(ledger: Ledger, { served }: Outcome): readonly Run
   for (const { runner } of ledger.backingOff.values()) {
     decisions.set(runner, { emit: true, runner, group, because: 'back-off-record', pinned: false });
   }
-  for (const { seen, runner, by, group: owner } of served.values()) {
-    if (owner !== ledger.group) continue;
+  for (const { seen, runner, by } of ledger.assignments) {
     decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: seen.job });
   }
   return [...decisions.values()].sort((a, b) => compareText(a.runner, b.runner));
@@ -76,6 +70,7 @@ function decideUnassigned({ name: runner, state, job }: Runner, ledger: Ledger, 
     case 'failed':
     case 'lost':
     case 'never-came':
+    case 'replaced':
     case 'disabled':
     case 'deleting':
     case 'offline':
@@ -85,17 +80,23 @@ function decideUnassigned({ name: runner, state, job }: Runner, ledger: Ledger, 
   }
 }
 
-/** The counts of one group. */
-export function summarise(ledger: Ledger, { served }: Outcome, jobs: readonly JobDecision[]): GroupSummary {
-  const { group, roster } = ledger;
-  const busy = [...roster.runners.values()].filter(({ state }) => state === 'busy' || state === 'finishing').length;
-  const waiting = [...served.values()].filter((assignment) => assignment.group === group).length;
-  const held = jobs.filter((decision) => decision.verdict === 'held' && isOf(decision.group, group)).length;
-  return { group: keyOf(group), cap: group.maxActiveRunners, busy, waiting, held };
+/** The counts of all groups, in their order. */
+export function summarise(ledgers: Iterable<Ledger>, jobs: readonly JobDecision[]): readonly GroupSummary[] {
+  const heldBy = new Map<string, number>();
+  for (const decision of jobs) {
+    if (decision.verdict !== 'held' || !decision.group) continue;
+    const key = textOf(decision.group);
+    heldBy.set(key, (heldBy.get(key) ?? 0) + 1);
+  }
+  return [...ledgers].map(({ group, roster, assignments }) => {
+    const busy = [...roster.runners.values()].filter(({ state }) => state === 'busy' || state === 'finishing').length;
+    const held = heldBy.get(textOf(group)) ?? 0;
+    return { group: keyOf(group), cap: group.maxActiveRunners, busy, waiting: assignments.length, held };
+  });
 }
 
-function isOf(key: GroupKey | undefined, { namespace, name }: Group): boolean {
-  return key?.namespace === namespace && key.name === name;
+function textOf({ namespace, name }: GroupKey): string {
+  return `${namespace}/${name}`;
 }
 
 function keyOf({ namespace, name }: Group): GroupKey {

@@ -79,6 +79,8 @@ export type DroppedBecause =
   /** Its Job ended while Gitea still shows its CI job in progress. */
   | 'lost'
   | 'never-came'
+  /** Its RunnerGroup was changed before it registered. */
+  | 'replaced'
   | 'disabled'
   | 'suspended'
   | 'surplus'

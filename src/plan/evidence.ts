@@ -49,6 +49,8 @@ export interface RegisteredRunner {
   /** Gitea 1.26+; false before. */
   readonly disabled: boolean;
   readonly ephemeral: boolean;
+  /** What it registered with, names only: it gets jobs by these, whatever its group says now. */
+  readonly labels: readonly string[];
 }
 
 /**

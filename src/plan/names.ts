@@ -12,7 +12,7 @@
  * twice asks for one Job. A runner is ours only when prefix, form and group hash all fit.
  */
 import { createHash } from 'node:crypto';
-import type { Group } from './evidence.ts';
+import type { Group, Job } from './evidence.ts';
 
 /** 63 less 16 digits of id, 5 of attempt, 8 of hash and 3 dashes. */
 const PREFIX_LIMIT = 31;
@@ -44,18 +44,39 @@ export function groupHash(instance: string, group: Pick<Group, 'namespace' | 'na
   return hash(4, instance, group.namespace, group.name);
 }
 
+/** The part of a group that its runners' names are made of. */
+export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'templateHash'>;
+
+/** One stay of a job in the queue. */
+export type Stay = Pick<Job, 'id' | 'attempt'>;
+
+/** Ordinals tried when that of a given name is looked for; by then every back-off has long been at its longest. */
+export const ORDINALS_SEARCHED = 33;
+
+/** A stay as the key of a Map. */
+export function stayText(id: number, attempt: number): string {
+  return `${id} ${attempt}`;
+}
+
 /**
- * Name of the runner made for a job of this group.
+ * Names the runners of one group.
  * @param ordinal 0 for the first runner of this stay in the queue; the next one when a name is used up or never came.
  */
-export function runnerName(
-  instance: string,
-  group: Pick<Group, 'namespace' | 'name' | 'origin' | 'templateHash'>,
-  job: { readonly id: number; readonly attempt: number },
-  ordinal: number,
-): string {
-  const own = hash(4, group.origin, job.id, job.attempt, ordinal, group.templateHash);
-  return `${namePrefix(group.name)}-${job.id}-${job.attempt}-${groupHash(instance, group)}${own}`;
+export type RunnerNamer = (stay: Stay, ordinal: number) => string;
+
+/** The names of this group's runners; what they have in common is worked out once. */
+export function runnerNamer(instance: string, group: NamedGroup): RunnerNamer {
+  const prefix = namePrefix(group.name);
+  const ofGroup = groupHash(instance, group);
+  return ({ id, attempt }, ordinal) => {
+    const own = hash(4, group.origin, id, attempt, ordinal, group.templateHash);
+    return `${prefix}-${id}-${attempt}-${ofGroup}${own}`;
+  };
+}
+
+/** Name of the runner made for a job of this group. */
+export function runnerName(instance: string, group: NamedGroup, stay: Stay, ordinal: number): string {
+  return runnerNamer(instance, group)(stay, ordinal);
 }
 
 /** Reads a name back; undefined when it has not our form. Does not say whose it is: compare prefix and group hash. */

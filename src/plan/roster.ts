@@ -7,14 +7,25 @@
  *     its Job is being deleted .......... deleting
  *     online ............................ free        (disabled ones: disabled)
  *     has finished a job ................ used-up
- *     Job starts or runs, young ......... free        (older than the spawn timeout: never-came)
+ *     Job starts or runs, young ......... free        (older than the spawn timeout: never-came;
+ *                                                      of an older pod template: replaced)
  *     only an offline row ............... offline
  *
  * An online row comes before "has finished a job": Gitea deletes the row of an ephemeral runner with its job, so a row means
  * that a new runner lives under the old name (a Job that was made anew while Gitea still believed the lost one busy).
  */
 import type { Evidence, Group, Job, LiveJob, RegisteredRunner } from './evidence.ts';
-import { groupHash, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
+import {
+  groupHash,
+  namePrefix,
+  ORDINALS_SEARCHED,
+  parseRunnerName,
+  type RunnerName,
+  type RunnerNamer,
+  runnerNamer,
+  type Stay,
+  stayText,
+} from './names.ts';
 import { compareText, lookOf, type SeenJob } from './world.ts';
 
 export type RunnerState =
@@ -25,6 +36,7 @@ export type RunnerState =
   | 'failed'
   | 'lost'
   | 'never-came'
+  | 'replaced'
   | 'disabled'
   | 'deleting'
   | 'offline';
@@ -39,15 +51,23 @@ export interface Runner {
   /** The job it runs or, when it runs none, has run. */
   readonly job: Job | undefined;
   readonly live: LiveJob | undefined;
+  /** Labels it registered with; undefined while it has not: then they are its group's. */
+  readonly labels: ReadonlySet<string> | undefined;
 }
 
 /** The runners of one group. */
 export interface Roster {
   readonly runners: ReadonlyMap<string, Runner>;
   /** Runners made for one stay of a job in the queue, registered ones first, then by name. */
-  readonly madeFor: (job: Pick<Job, 'id' | 'attempt'>) => readonly Runner[];
+  readonly madeFor: (stay: Stay) => readonly Runner[];
   /** True when Kubernetes shows at least one Job of this group: then what it does not show is not starting either. */
   readonly sighted: boolean;
+}
+
+interface Context {
+  readonly group: Group;
+  readonly nameOf: RunnerNamer;
+  readonly nowMs: number;
 }
 
 interface Traces {
@@ -85,7 +105,10 @@ export function takeRosters(
     // Jobs come oldest first: of several jobs under one name the last one counts.
     if (trace && job.status === 'completed') trace.completed = job;
   }
+  const read = new Set<string>();
   for (const group of groups) {
+    if (read.has(group.look)) continue;
+    read.add(group.look);
     for (const row of lookOf(group, evidence).runners) {
       const trace = traceOf(row.name, (owner) => owner.origin === group.origin);
       if (trace) trace.row = strongerRow(trace.row, row);
@@ -96,22 +119,27 @@ export function takeRosters(
     if (trace) trace.live = live;
   }
 
-  return new Map(groups.map((group) => [group, rosterOf(group, traces.get(group) ?? new Map(), evidence.nowMs)]));
+  return new Map(groups.map((group) => [group, rosterOf(group, traces.get(group) ?? new Map(), evidence)]));
 }
 
-function rosterOf(group: Group, traces: ReadonlyMap<string, Traces>, nowMs: number): Roster {
+function rosterOf(
+  group: Group,
+  traces: ReadonlyMap<string, Traces>,
+  { instance, nowMs }: Pick<Evidence, 'instance' | 'nowMs'>,
+): Roster {
+  const nameOf = runnerNamer(instance, group);
   const runners = new Map<string, Runner>();
   const byJob = new Map<string, Runner[]>();
   let sighted = false;
   for (const [name, trace] of traces) {
-    const runner = judge(name, trace, group, nowMs);
+    const runner = judge(name, trace, { group, nameOf, nowMs });
     runners.set(name, runner);
-    const key = `${runner.madeFor.jobId} ${runner.madeFor.attempt}`;
+    const key = stayText(runner.madeFor.jobId, runner.madeFor.attempt);
     byJob.set(key, [...(byJob.get(key) ?? []), runner]);
     sighted ||= trace.live !== undefined;
   }
   for (const ofJob of byJob.values()) ofJob.sort(byReadiness);
-  return { runners, sighted, madeFor: ({ id, attempt }) => byJob.get(`${id} ${attempt}`) ?? [] };
+  return { runners, sighted, madeFor: ({ id, attempt }) => byJob.get(stayText(id, attempt)) ?? [] };
 }
 
 /** Registered runners first (they need no start), then by name. */
@@ -147,18 +175,19 @@ function strongerRow(a: RegisteredRunner | undefined, b: RegisteredRunner): Regi
   return a && life(a) >= life(b) ? a : b;
 }
 
-function judge(name: string, trace: Traces, group: Group, nowMs: number): Runner {
+function judge(name: string, trace: Traces, context: Context): Runner {
   return {
     name,
     madeFor: trace.madeFor,
-    state: stateOf(trace, group, nowMs),
+    state: stateOf(name, trace, context),
     registered: trace.row?.online ?? false,
     job: trace.running ?? trace.completed,
     live: trace.live,
+    labels: trace.row?.online ? new Set(trace.row.labels) : undefined,
   };
 }
 
-function stateOf({ running, completed, row, live }: Traces, group: Group, nowMs: number): RunnerState {
+function stateOf(name: string, { madeFor, running, completed, row, live }: Traces, context: Context): RunnerState {
   const finished = live?.state === 'complete' || live?.state === 'failed';
   // Gitea believes a lost runner busy for 10-15 minutes; its finished Job is the newer truth and frees the slot.
   if (running) return finished ? 'lost' : 'busy';
@@ -168,6 +197,20 @@ function stateOf({ running, completed, row, live }: Traces, group: Group, nowMs:
   if (live?.state === 'deleting') return 'deleting';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed) return 'used-up';
-  if (live) return nowMs - live.createdAtMs < group.spawnTimeoutMs ? 'free' : 'never-came';
-  return 'offline';
+  if (!live) return 'offline';
+  if (context.nowMs - live.createdAtMs >= context.group.spawnTimeoutMs) return 'never-came';
+  return isOfThisTemplate(name, madeFor, context.nameOf) ? 'free' : 'replaced';
+}
+
+/** False when the name was made from another pod template: then nobody knows what that runner can do. */
+function isOfThisTemplate(name: string, { jobId: id, attempt }: RunnerName, nameOf: RunnerNamer): boolean {
+  for (let ordinal = 0; ordinal < ORDINALS_SEARCHED; ordinal += 1) {
+    if (nameOf({ id, attempt }, ordinal) === name) return true;
+  }
+  return false;
+}
+
+/** True when a runner has all labels of the job: Gitea may give it to it. */
+export function covers(runner: Runner, job: Job): boolean {
+  return job.labels.every((label) => runner.labels?.has(label) ?? true);
 }

@@ -62,8 +62,8 @@ describe('a look at work', () => {
       [1, 'completed', 'old'],
     ]);
     expect(found.runners).toEqual([
-      { id: 7, name: 'busy', online: true, busy: true, disabled: false, ephemeral: true },
-      { id: 8, name: 'off', online: false, busy: false, disabled: false, ephemeral: false },
+      { id: 7, name: 'busy', online: true, busy: true, disabled: false, ephemeral: true, labels: [] },
+      { id: 8, name: 'off', online: false, busy: false, disabled: false, ephemeral: false, labels: [] },
     ]);
     expect(gitea.lines().toSorted()).toEqual([
       `${JOBS}?status=completed&sort=id&order=desc&page=1`,

@@ -1,132 +1,15 @@
 /** The laws as properties: any groups, any evidence, also evidence that contradicts itself. */
 import { describe, expect } from 'vitest';
 import type { Plan } from '../../src/plan/decisions.ts';
-import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/plan/evidence.ts';
-import { parseRunnerName, runnerName } from '../../src/plan/names.ts';
+import type { Group } from '../../src/plan/evidence.ts';
+import { parseRunnerName } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
+import { anyScene, looksOf, planOf } from './any-scene.ts';
 import { fc, test } from './property.ts';
-import { emitted, INSTANCE, NOW, ORIGIN } from './scenario.ts';
+import { emitted } from './scenario.ts';
 
-const LABELS = ['linux', 'gpu', 'arm'];
-const IDS = fc.integer({ min: 1, max: 8 });
-
-const anyGroup = fc.record({
-  scope: fc.constantFrom('repo', 'owner', 'global'),
-  labels: fc.subarray(LABELS, { minLength: 1 }),
-  maxActiveRunners: fc.nat(4),
-  suspend: fc.boolean(),
-  acceptUnlabelledJobs: fc.boolean(),
-  templateHash: fc.constantFrom('t1', 't2'),
-  look: fc.constantFrom('one', 'two'),
-});
-
-/** Some runner's name: of one of the groups, under the current or an older template, or a stranger's. */
-const anyRunner = fc.record({
-  group: fc.nat(2),
-  id: IDS,
-  ordinal: fc.nat(2),
-  old: fc.boolean(),
-  stranger: fc.boolean(),
-});
-
-const anyJob = fc.record({
-  id: IDS,
-  attempt: fc.nat(1),
-  labels: fc.subarray(LABELS),
-  status: fc.constantFrom('queued', 'queued', 'queued', 'blocked', 'in_progress', 'completed'),
-  ageSeconds: fc.nat(1_000),
-  runner: fc.option(anyRunner, { nil: undefined }),
-});
-
-const anyRow = fc.record({ runner: anyRunner, online: fc.boolean(), busy: fc.boolean(), disabled: fc.boolean() });
-const anyLive = fc.record({
-  runner: anyRunner,
-  state: fc.constantFrom('starting', 'running', 'complete', 'failed', 'deleting', 'unknown'),
-  ageSeconds: fc.nat(700),
-});
-const anyLook = fc.record({
-  jobs: fc.uniqueArray(anyJob, { selector: ({ id }) => id }),
-  rows: fc.array(anyRow, { maxLength: 6 }),
-});
-
-const anyScene = fc
-  .record({
-    groups: fc.array(anyGroup, { minLength: 1, maxLength: 3 }),
-    looks: fc.record({ one: anyLook, two: anyLook }),
-    live: fc.array(anyLive, { maxLength: 8 }),
-  })
-  .map(buildScene);
-
-interface Scene {
-  readonly groups: readonly Group[];
-  readonly evidence: Evidence;
-}
-
-type Of<T> = T extends fc.Arbitrary<infer V> ? V : never;
-
-function buildScene(raw: {
-  groups: Of<typeof anyGroup>[];
-  looks: { one: Of<typeof anyLook>; two: Of<typeof anyLook> };
-  live: Of<typeof anyLive>[];
-}): Scene {
-  const groups: Group[] = raw.groups.map((group, i) => ({
-    ...group,
-    namespace: 'runners',
-    name: `g${i}`,
-    origin: ORIGIN,
-    spawnTimeoutMs: 300_000,
-  }));
-  const nameOf = (runner: Of<typeof anyRunner>): string => {
-    const group = groups[runner.group % groups.length];
-    if (!group || runner.stranger) return `stranger-${runner.id}`;
-    const of = runner.old ? { ...group, templateHash: 'older' } : group;
-    return runnerName(INSTANCE, of, { id: runner.id, attempt: 1 }, runner.ordinal);
-  };
-  const lookOf = (look: Of<typeof anyLook>): Look => ({
-    jobs: look.jobs.map((raw): Job => {
-      const createdAtMs = NOW - raw.ageSeconds * 1_000;
-      return {
-        id: raw.id,
-        attempt: raw.attempt,
-        runId: raw.id % 3,
-        repository: 'acme/web',
-        name: `job ${raw.id}`,
-        url: '',
-        labels: raw.labels,
-        status: raw.status,
-        createdAtMs,
-        ...(raw.status === 'completed' && { completedAtMs: createdAtMs + 1_000 }),
-        ...(raw.runner &&
-          (raw.status === 'in_progress' || raw.status === 'completed') && { runner: nameOf(raw.runner) }),
-      };
-    }),
-    runners: look.rows.map(
-      ({ runner, ...flags }, i): RegisteredRunner => ({ id: i + 1, name: nameOf(runner), ephemeral: true, ...flags }),
-    ),
-  });
-  const liveJobs = new Map<string, LiveJob>();
-  for (const { runner, state, ageSeconds } of raw.live) {
-    const createdAtMs = NOW - ageSeconds * 1_000;
-    liveJobs.set(nameOf(runner), {
-      namespace: 'runners',
-      name: nameOf(runner),
-      state,
-      createdAtMs,
-      finishedAtMs: createdAtMs,
-    });
-  }
-  const looks = new Map([
-    ['one', lookOf(raw.looks.one)],
-    ['two', lookOf(raw.looks.two)],
-  ]);
-  return { groups, evidence: { instance: INSTANCE, looks, liveJobs: [...liveJobs.values()], nowMs: NOW } };
-}
-
-const planOf = ({ groups, evidence }: Scene): Plan => plan(groups, evidence);
 const ofGroup = (planned: Plan, group: Group) =>
   emitted(planned).filter((decision) => decision.group.name === group.name);
-const looksOf = ({ groups, evidence }: Scene): readonly Look[] =>
-  [...new Set(groups.map(({ look }) => look))].flatMap((key) => evidence.looks.get(key) ?? []);
 
 describe('for any groups and any evidence', () => {
   test(

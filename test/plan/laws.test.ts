@@ -102,6 +102,10 @@ describe('P2 nothing is started twice', () => {
 
   it('replaces a starting runner, but not a registered one, when the pod template is corrected', () => {
     const fixed = group({ templateHash: 't2' });
+    const starting = planScene({ groups: [fixed], jobs: [job(1)], liveJobs: [live(named(ci, 1), 'starting')] });
+
+    expect(emittedNames(starting)).toEqual([named(fixed, 1)]);
+    expect(starting.runners).toContainEqual(expect.objectContaining({ runner: named(ci, 1), because: 'replaced' }));
 
     expect(emittedNames(planScene({ groups: [fixed], jobs: [job(1)] }))).toEqual([named(fixed, 1)]);
     expect(emittedNames(planScene({ groups: [fixed], jobs: [job(1)], runners: [row(named(ci, 1))] }))).toEqual([
@@ -151,6 +155,9 @@ describe('P3 the cap holds', () => {
     ];
 
     expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 4), named(two, 5)]);
+    // By one slot: job 5 has waited longer than job 4, whose needed job ended after 5 came.
+    const one = group({ maxActiveRunners: 1 });
+    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 5)]);
   });
 
   it('sorts by creation, then id, not by the order of the answer', () => {
@@ -185,6 +192,14 @@ describe('P4 a used-up name is not emitted again', () => {
       expect(emittedNames(later)).toEqual([named(ci, 1, 2)]);
     },
   );
+
+  it('waits no longer than a spawn timeout after any failure', () => {
+    const failed = live(named(ci, 1, 8), 'failed', { finishedAtMs: NOW - 300_000 });
+    const justBefore = planScene({ jobs: [job(1)], liveJobs: [failed], nowMs: NOW - 1 });
+
+    expect(verdicts(justBefore)).toEqual({ 1: 'backing-off' });
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: [failed] }))).toEqual({ 1: `new-runner ${named(ci, 1)}` });
+  });
 
   it('gives the slot of a job that backs off to the next one, and a free runner to the job', () => {
     const one = group({ maxActiveRunners: 1 });
@@ -269,6 +284,34 @@ describe('P6 labels are compared exactly', () => {
     });
 
     expect(planned.jobs).toMatchObject([{ because: 'labels-not-covered', missing: ['arm'] }]);
+  });
+});
+
+describe('P6 a runner serves only jobs that its own registration covers', () => {
+  const wider = group({ labels: ['linux', 'gpu'], templateHash: 't2' });
+  const gpuJob = job(2, { labels: ['gpu'] });
+
+  it('not a label that its group got later', () => {
+    const planned = planScene({ groups: [wider], jobs: [gpuJob], runners: [row(named(ci, 1))] });
+
+    expect(verdicts(planned)).toEqual({ 2: `new-runner ${named(wider, 2)}` });
+    expect(planned.runners).toContainEqual(expect.objectContaining({ runner: named(ci, 1), because: 'surplus' }));
+  });
+
+  it('not even the job that it was made for', () => {
+    const planned = planScene({ groups: [wider], jobs: [gpuJob], runners: [row(named(ci, 2))] });
+
+    expect(verdicts(planned)).toEqual({ 2: `new-runner ${named(wider, 2)}` });
+  });
+
+  it('while a fitting one goes to the job that it fits', () => {
+    const jobs = [job(3), gpuJob];
+    const runners = [row(named(ci, 8)), row(named(wider, 9), { labels: ['linux', 'gpu'] })];
+
+    expect(verdicts(planScene({ groups: [wider], jobs, runners }))).toEqual({
+      2: `free-runner ${named(wider, 9)}`,
+      3: `free-runner ${named(ci, 8)}`,
+    });
   });
 });
 
@@ -367,6 +410,20 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
     expect(seen(300_000)).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
   });
 
+  it('keeps the same one of two registered runners of a job, in whatever order Gitea lists them', () => {
+    const runners = [row(named(ci, 1, 0)), row(named(ci, 1, 1), { id: 2 })];
+    const kept = verdicts(planScene({ jobs: [job(1)], runners }));
+
+    expect(verdicts(planScene({ jobs: [job(1)], runners: runners.toReversed() }))).toEqual(kept);
+  });
+
+  it('gives a job the same one of two free runners, in whatever order Gitea lists them', () => {
+    const runners = [row(named(ci, 8)), row(named(ci, 9), { id: 2 })];
+    const given = verdicts(planScene({ jobs: [job(1)], runners }));
+
+    expect(verdicts(planScene({ jobs: [job(1)], runners: runners.toReversed() }))).toEqual(given);
+  });
+
   it('is not upset by a Gitea whose clock is ahead', () => {
     expect(emittedNames(planScene({ jobs: [job(1, { createdAtMs: NOW + 900_000 })] }))).toEqual([named(ci, 1)]);
   });
@@ -393,6 +450,31 @@ describe('P9 nothing waits for ever', () => {
     expect(emittedNames(planScene({ jobs: [job(1)], runners: [row(named(ci, 1), { online: false })] }))).toEqual([
       named(ci, 1),
     ]);
+  });
+
+  it('gives a job a new runner when its own sleeps: registered, but both have been there for a spawn timeout (Gitea 1.26)', () => {
+    const waits = job(1, { createdAtMs: NOW - 3_600_000 });
+    const seen = (ageMs: number) =>
+      verdicts(
+        planScene({
+          jobs: [waits],
+          runners: [row(named(ci, 1))],
+          liveJobs: [live(named(ci, 1), 'running', { createdAtMs: NOW - ageMs })],
+        }),
+      )[1];
+
+    expect(seen(299_000)).toBe(`own-runner ${named(ci, 1)}`);
+    expect(seen(300_000)).toBe(`new-runner ${named(ci, 1, 1)}`);
+  });
+
+  it('keeps a runner that has been idle for long for a job that has just become ready', () => {
+    const planned = planScene({
+      jobs: [job(1)],
+      runners: [row(named(ci, 9))],
+      liveJobs: [live(named(ci, 9), 'running', { createdAtMs: NOW - 3_600_000 })],
+    });
+
+    expect(verdicts(planned)).toEqual({ 1: `free-runner ${named(ci, 9)}` });
   });
 
   it('does not wait for a Job that is being deleted', () => {
@@ -425,6 +507,15 @@ describe('P10 doubt keeps', () => {
     };
 
     expect(emittedNames(planScene({ groups: [ci, repo], looks }))).toEqual([named(ci, 1)]);
+  });
+
+  it('a job that one look shows queued again after a rerun, and another one in its first stay', () => {
+    const repo = group({ name: 'repo', scope: 'repo', look: 'repo' });
+    const again = { jobs: [job(1, { attempt: 2 })], runners: [] };
+    const first = { jobs: [done(1, named(ci, 1))], runners: [] };
+
+    expect(verdicts(planScene({ groups: [ci, repo], looks: { acme: again, repo: first } }))[1]).toContain('new-runner');
+    expect(verdicts(planScene({ groups: [ci, repo], looks: { acme: first, repo: again } }))[1]).toContain('new-runner');
   });
 
   it('a runner whose row is listed twice, once offline', () => {

@@ -50,7 +50,7 @@ export function done(id: number, runner: string, over: Partial<Job> = {}): Job {
 }
 
 export function row(name: string, over: Partial<RegisteredRunner> = {}): RegisteredRunner {
-  return { id: 1, name, online: true, busy: false, disabled: false, ephemeral: true, ...over };
+  return { id: 1, name, online: true, busy: false, disabled: false, ephemeral: true, labels: ['linux'], ...over };
 }
 
 export function live(name: string, state: LiveJob['state'], over: Partial<LiveJob> = {}): LiveJob {

@@ -1,0 +1,251 @@
+/**
+ * What people, runners and machines do. A command picks its object by number among those that there are; when there is none, it is left out.
+ * The model that decides this knows only how many there are of each; the rest is in the world.
+ */
+import { fc } from '../plan/property.ts';
+import { cancel, changeGroup, finish, nth, push, rerun, take, takenDuringLook } from './acts.ts';
+import { inStory, lookAndCheck, lookTwice } from './checked.ts';
+import { FAULTS, type Fault } from './faults.ts';
+import type { World } from './world.ts';
+
+/** How many objects there are that a command could pick. */
+export interface Model {
+  starting: number;
+  idle: number;
+  busy: number;
+  /** Jobs in Gitea that are not over. */
+  open: number;
+  runs: number;
+  rows: number;
+}
+
+export const EMPTY: Model = { starting: 0, idle: 0, busy: 0, open: 0, runs: 0, rows: 0 };
+
+type Step = fc.AsyncCommand<Model, World>;
+
+interface Doing {
+  readonly name: string;
+  /** Which of the model's counts must be above 0. */
+  readonly needs?: keyof Model;
+  /** Changes the world and says in words what it did. */
+  readonly act: (world: World) => string;
+  readonly during?: (world: World) => Fault;
+}
+
+function step({ name, needs, act, during }: Doing): Step {
+  return {
+    check: (model) => needs === undefined || model[needs] > 0,
+    run: async (model, world) => {
+      world.tell(`${name}: ${act(world)}`);
+      await inStory(world, () => lookAndCheck(world, during?.(world)));
+      Object.assign(model, countIn(world));
+    },
+    toString: () => name,
+  };
+}
+
+function countIn(world: World): Model {
+  const { gitea } = world;
+  return {
+    starting: world.starting().length,
+    idle: world.living('idle').length,
+    busy: world.living('busy').length,
+    open: gitea.jobs().filter(({ stopped }) => stopped === 0).length,
+    runs: gitea.state.runs.size,
+    rows: gitea.runners().length,
+  };
+}
+
+const looksTwice: Step = {
+  check: () => true,
+  run: async (_model, world) => {
+    world.tell('LookTwice');
+    await inStory(world, () => lookTwice(world));
+  },
+  toString: () => 'LookTwice',
+};
+
+const N = fc.nat(15);
+
+const pushes = fc
+  .tuple(N, fc.integer({ min: 1, max: 4 }))
+  .map(([n, legs]) => step({ name: `JobsPushed(${n}, ${legs})`, act: (world) => push(world, n, legs, false) }));
+
+const runsWithNeeds = fc
+  .tuple(N, fc.integer({ min: 1, max: 2 }))
+  .map(([n, legs]) => step({ name: `RunWithNeedsPushed(${n}, ${legs})`, act: (world) => push(world, n, legs, true) }));
+
+const syncs = fc.constant(
+  step({
+    name: 'ArgoSyncs',
+    act: (world) => {
+      world.sync();
+      return `${world.kubeJobs.size} Jobs`;
+    },
+  }),
+);
+
+const starts = N.map((n) =>
+  step({
+    name: `RunnerStarts(${n})`,
+    needs: 'starting',
+    act: (world) => {
+      const job = nth(world.starting(), n);
+      world.register(job);
+      return job.name;
+    },
+  }),
+);
+
+const takes = N.map((n) =>
+  step({ name: `RunnerTakesJob(${n})`, needs: 'idle', act: (world) => take(world, nth(world.living('idle'), n)) }),
+);
+
+const polls = fc.constant(
+  step({
+    name: 'AllPollTogether',
+    needs: 'idle',
+    act: (world) => {
+      const rows = new Set(world.gitea.runners().map(({ id }) => id));
+      const ids = world.living('idle').flatMap(({ runnerId }) => runnerId ?? []);
+      const taken = world.gitea.pollTogether(ids.filter((id) => rows.has(id)));
+      return `jobs ${taken.map((job) => job?.id ?? 'none').join(', ')}`;
+    },
+  }),
+);
+
+const ends = fc.tuple(N, fc.boolean()).map(([n, good]) =>
+  step({
+    name: `JobEnds(${n}, ${good ? 'well' : 'badly'})`,
+    needs: 'busy',
+    act: (world) => finish(world, nth(world.living('busy'), n), good),
+  }),
+);
+
+const cancels = N.map((n) => step({ name: `JobCancelled(${n})`, needs: 'open', act: (world) => cancel(world, n) }));
+const reruns = N.map((n) => step({ name: `Rerun(${n})`, needs: 'runs', act: (world) => rerun(world, n) }));
+
+const nights = fc.constant(
+  step({
+    name: 'NightlyCleanUp',
+    act: (world) => {
+      world.gitea.cleanUp();
+      return 'names of used-up runners are gone';
+    },
+  }),
+);
+
+const failedStarts = fc.tuple(N, fc.boolean()).map(([n, hangs]) =>
+  step({
+    name: `${hangs ? 'PodHangs' : 'PodFailsToStart'}(${n})`,
+    needs: 'starting',
+    act: (world) => {
+      const job = nth(world.starting(), n);
+      if (hangs) job.hangs = true;
+      else world.end(job, 'failed');
+      return job.name;
+    },
+  }),
+);
+
+const deaths = fc.tuple(N, fc.constantFrom<'busy' | 'idle'>('busy', 'idle')).map(([n, kind]) =>
+  step({
+    name: `RunnerDiesSilently(${n}, ${kind})`,
+    needs: kind,
+    act: (world) => {
+      const job = nth(world.living(kind), n);
+      world.end(job, 'failed');
+      return job.name;
+    },
+  }),
+);
+
+const disabledRows = N.map((n) =>
+  step({
+    name: `RowDisabled(${n})`,
+    needs: 'rows',
+    act: (world) => {
+      const row = nth(world.gitea.runners(), n);
+      if (!world.gitea.state.traits.disabledRunners) return 'this Gitea cannot';
+      world.gitea.setDisabled(row.id, !row.disabled);
+      return `${row.name} is ${row.disabled ? 'off' : 'on'}`;
+    },
+  }),
+);
+
+const deletedRows = N.map((n) =>
+  step({
+    name: `RowDeleted(${n})`,
+    needs: 'rows',
+    act: (world) => {
+      const row = nth(world.gitea.runners(), n);
+      world.gitea.deleteRunner(row.id);
+      return row.name;
+    },
+  }),
+);
+
+const strangers = fc.constant(
+  step({
+    name: 'StrangerTakesJob',
+    act: (world) => {
+      const scope = { kind: 'owner' as const, owner: 'acme' };
+      const { id } = world.gitea.register({ name: 'build-host-1', scope, labels: ['linux'], ephemeral: false });
+      return `job ${world.gitea.poll(id)?.id ?? 'none'}`;
+    },
+  }),
+);
+
+const times = fc.constantFrom(5, 5, 30, 100, 301, 700).map((seconds) =>
+  step({
+    name: `TimePasses(${seconds} s)`,
+    act: (world) => {
+      world.pass(seconds * 1_000);
+      return `${world.living('busy').length} runners are busy`;
+    },
+  }),
+);
+
+const groupChanges = fc
+  .tuple(N, fc.nat(3), fc.constantFrom(['linux'], ['linux', 'gpu'], ['windows']))
+  .chain(([n, cap, labels]) =>
+    fc.constantFrom(
+      step({
+        name: `CapChanged(${n}, ${cap})`,
+        act: (world) => changeGroup(world, n, () => ({ maxActiveRunners: cap })),
+      }),
+      step({
+        name: `GroupSuspended(${n})`,
+        act: (world) => changeGroup(world, n, ({ suspend }) => ({ suspend: !suspend })),
+      }),
+      step({
+        name: `LabelsChanged(${n}, ${labels.join('+')})`,
+        act: (world) => changeGroup(world, n, () => ({ labels, templateHash: labels.join() })),
+      }),
+    ),
+  );
+
+const faults = fc
+  .constantFrom(...Object.entries(FAULTS))
+  .map(([what, fault]) => step({ name: `GiteaFails(${what})`, act: () => 'for one look', during: () => fault }));
+
+const takenDuringLooks = fc.tuple(N, fc.integer({ min: 1, max: 8 })).map(([n, after]) =>
+  step({
+    name: `JobTakenDuringLook(${n}, after ${after} requests)`,
+    needs: 'idle',
+    act: () => 'while somebody looks',
+    during: (world) => takenDuringLook(world, n, after),
+  }),
+);
+
+/** All commands; the everyday ones come more often, because trouble needs somebody to trouble. */
+export const STEPS: fc.Arbitrary<Step>[] = [
+  ...repeat(6, [syncs, starts]),
+  ...repeat(4, [pushes, takes, ends]),
+  ...repeat(2, [runsWithNeeds, polls, takenDuringLooks, times, deaths, cancels, reruns]),
+  ...[nights, failedStarts, disabledRows, deletedRows, strangers, groupChanges, faults, fc.constant(looksTwice)],
+];
+
+function repeat<T>(times: number, list: readonly T[]): T[] {
+  return Array.from({ length: times }, () => list).flat();
+}

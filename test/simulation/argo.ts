@@ -1,0 +1,94 @@
+/**
+ * Argo CD with one Application. Refresh and sync are two steps at two times, and between them the manifests are cached. A sync
+ * compares with the live objects once, at its begin; then it prunes, then it creates and sets annotations. It prunes nothing that
+ * was pinned when it compared.
+ */
+import type { Cluster } from './cluster.ts';
+import { ordinaryWake, type Wake } from './history.ts';
+import { takeLook } from './look.ts';
+import type { Generator, Wanted } from './policies/policy.ts';
+import type { Stage } from './stage.ts';
+
+/** However still the world is, time alone may end a back-off or a spawn timeout: look again after this long. */
+const LONGEST_REST_MS = 20_000;
+
+export class ArgoCd {
+  readonly #stage: Stage;
+  readonly #cluster: Cluster;
+  readonly #generator: Generator;
+  readonly #onSynced: (lookedAtMs: number) => void;
+  /** What the last successful refresh printed. */
+  #cached: readonly Wanted[] | undefined;
+  /** Syncs under way. */
+  #syncing = 0;
+  /** The world in which a sync had nothing to do. */
+  #still = { version: -1, atMs: 0 };
+
+  /** @param onSynced told when a sync has brought about all that a look begun at that time asked for. */
+  constructor(stage: Stage, cluster: Cluster, generator: Generator, onSynced: (lookedAtMs: number) => void) {
+    this.#onSynced = onSynced;
+    this.#stage = stage;
+    this.#cluster = cluster;
+    this.#generator = generator;
+    for (const wake of stage.history.wakes) stage.timeline.after(wake.atS * 1000, () => this.#wake(wake));
+    const lastS = stage.history.wakes.at(-1)?.atS ?? 0;
+    stage.timeline.after(lastS * 1000, () => this.#wakeForEver());
+  }
+
+  #wakeForEver(): void {
+    this.#stage.timeline.after(this.#stage.history.wakeEveryS * 1000, () => {
+      this.#wake(ordinaryWake(this.#stage.nowS));
+      this.#wakeForEver();
+    });
+  }
+
+  #wake(wake: Wake): void {
+    const { nowMs, version } = this.#stage;
+    if (wake.fault === 'stale-sync') {
+      this.#sync(wake, version, 0);
+      return;
+    }
+    const resting = version === this.#still.version && nowMs - this.#still.atMs < LONGEST_REST_MS;
+    if (wake.fault === 'lost' || resting) return;
+    takeLook(this.#stage, this.#cluster, wake.lookS * 1000, (sight) => {
+      if (wake.fault === 'refresh-fails') return;
+      this.#cached = this.#generator.decide(this.#stage, this.#cluster, sight);
+      if (wake.fault === 'no-sync') return;
+      this.#stage.timeline.after(wake.syncAfterS * 1000, () => this.#sync(wake, sight.version, nowMs));
+    });
+  }
+
+  #sync(wake: Wake, version: number, lookedAtMs: number): void {
+    if (!this.#cached || wake.fault === 'sync-fails' || (this.#syncing > 0 && !this.#stage.history.syncsOverlap))
+      return;
+    const wanted = this.#cached;
+    const names = new Set(wanted.map(({ name }) => name));
+    const live = [...this.#cluster.jobs.values()];
+    const prunes = live.filter(({ name, pinned }) => !names.has(name) && !pinned);
+    const news = wanted.filter(({ name, pinned }) => this.#cluster.jobs.get(name)?.pinned !== pinned);
+    if (prunes.length === 0 && news.length === 0) {
+      this.#still = { version, atMs: this.#stage.nowMs };
+      this.#onSynced(lookedAtMs);
+      return;
+    }
+    this.#syncing += 1;
+    const stepMs = wake.stepS * 1000;
+    this.#stage.timeline.after(stepMs, () => {
+      // By name, as Argo CD: a Job made anew under the name meanwhile is pruned as well.
+      for (const { name } of prunes) this.#cluster.delete(name);
+      this.#stage.timeline.after(stepMs, () => this.#create(wake, wanted, lookedAtMs));
+    });
+  }
+
+  #create(wake: Wake, wanted: readonly Wanted[], lookedAtMs: number): void {
+    this.#syncing -= 1;
+    if (wake.fault === 'prunes-only') return;
+    for (const { name, group, pinned, madeFor } of wanted) {
+      if (wake.fault === 'partial' && this.#stage.luck('partial') < 0.5) continue;
+      this.#cluster.create(name, group, madeFor);
+      const job = this.#cluster.jobs.get(name);
+      if (job) this.#cluster.pin(job, pinned);
+    }
+    if (wake.fault !== 'partial') this.#onSynced(lookedAtMs);
+  }
+}

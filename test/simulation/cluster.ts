@@ -1,0 +1,298 @@
+/**
+ * Kubernetes and the runners in its pods.
+ *
+ *     Job made ──► pod starting ──► runner idle ──claim──► busy ──► ended ──► Job complete ──► TTL
+ *       │ quota: no pod yet           │ SIGTERM: ends at once   │ SIGTERM: ends its CI job if the grace period allows, else killed
+ *
+ * Deleting a Job (background) removes the object at once; its pod gets SIGTERM a moment later.
+ */
+import type { GiteaJob } from '../../src/simulator/gitea.ts';
+import type { GroupSpec, PodFate } from './history.ts';
+import { ORDINARY_POD } from './history.ts';
+import { draw } from './random.ts';
+import type { Stage } from './stage.ts';
+
+export type PodPhase = 'waiting' | 'starting' | 'idle' | 'busy' | 'ended';
+
+/**
+ * How a pod ended. `done`: with its CI job. `dropped`: pruned before it took one. `killed`: pruned at work, and the grace period was
+ * too short. The rest is bad luck from outside.
+ */
+export type PodEnd = 'done' | 'dropped' | 'killed' | 'crashed' | 'lost' | 'deadline';
+
+/** The stay of a CI job in the queue that a runner was made for. */
+export interface MadeFor {
+  readonly jobId: number;
+  readonly attempt: number;
+}
+
+/** A pod of ours and its runner, from beginning to end. */
+export interface Pod {
+  readonly nth: number;
+  readonly name: string;
+  readonly group: GroupSpec;
+  readonly madeFor: MadeFor | undefined;
+  readonly fate: PodFate;
+  readonly createdMs: number;
+  phase: PodPhase;
+  rowId: number;
+  job: GiteaJob | undefined;
+  /** When its CI job will be over. */
+  workUntilMs: number;
+  /** Its Job was deleted. */
+  deletedMs: number | undefined;
+  /** Pruned while it worked: only the grace period saved it. */
+  closeCall: boolean;
+  stopping: boolean;
+  registeredMs: number | undefined;
+  claimedMs: number | undefined;
+  pinnedMs: number | undefined;
+  endedMs: number | undefined;
+  end: PodEnd | undefined;
+}
+
+/** A Kubernetes Job of ours. */
+export interface KubeJob {
+  readonly name: string;
+  readonly group: GroupSpec;
+  readonly createdMs: number;
+  readonly pod: Pod;
+  pinned: boolean;
+  finished: 'complete' | 'failed' | undefined;
+  finishedMs: number | undefined;
+}
+
+/** How long a CI job takes, ms. */
+export type CiTime = (job: GiteaJob) => number;
+
+const FETCH_EVERY_MS = 2000;
+
+export class Cluster {
+  readonly jobs = new Map<string, KubeJob>();
+  /** All pods there ever were. */
+  readonly pods: Pod[] = [];
+  /** Called after a Job was made and after a claim. */
+  onGrowth: (job: KubeJob | undefined, pod: Pod) => void = () => undefined;
+  /** Called when the grace period of a pod that was pruned at work has run out. */
+  onKill: (pod: Pod) => void = () => undefined;
+  readonly #stage: Stage;
+  readonly #ciTime: CiTime;
+
+  constructor(stage: Stage, ciTime: CiTime) {
+    this.#stage = stage;
+    this.#ciTime = ciTime;
+    stage.reportAll = () => this.report(0);
+    for (const trouble of stage.history.troubles) {
+      if (trouble.kind === 'node-loss') stage.timeline.after(trouble.atS * 1000, () => this.#loseNode(trouble.node));
+    }
+  }
+
+  /** Makes a Job; one of that name that is there already stays as it is. */
+  create(name: string, group: GroupSpec, madeFor: MadeFor | undefined): void {
+    if (this.jobs.has(name)) return;
+    const { timeline, history, nowMs } = this.#stage;
+    const fate = history.pods[this.pods.length] ?? ORDINARY_POD;
+    const pod: Pod = {
+      nth: this.pods.length,
+      name,
+      group,
+      madeFor,
+      fate,
+      createdMs: nowMs,
+      phase: 'waiting',
+      rowId: 0,
+      job: undefined,
+      workUntilMs: 0,
+      deletedMs: undefined,
+      closeCall: false,
+      stopping: false,
+      registeredMs: undefined,
+      claimedMs: undefined,
+      pinnedMs: undefined,
+      endedMs: undefined,
+      end: undefined,
+    };
+    const job: KubeJob = {
+      name,
+      group,
+      createdMs: nowMs,
+      pod,
+      pinned: false,
+      finished: undefined,
+      finishedMs: undefined,
+    };
+    this.pods.push(pod);
+    this.jobs.set(name, job);
+    this.#stage.version += 1;
+    this.#stage.tell(() => `Kubernetes: Job ${name} is made (pod ${pod.nth})`);
+    this.onGrowth(job, pod);
+    timeline.after(group.activeDeadlineS * 1000, () => this.#end(pod, 'deadline'));
+    this.#schedule(pod);
+  }
+
+  /** Sets or removes the annotations that keep Argo CD from pruning it. */
+  pin(job: KubeJob, pinned: boolean): void {
+    if (job.pinned === pinned) return;
+    job.pinned = pinned;
+    this.#stage.version += 1;
+    if (pinned) job.pod.pinnedMs ??= this.#stage.nowMs;
+  }
+
+  /** Deletes a Job in the background, as Argo CD prunes. */
+  delete(name: string): void {
+    const job = this.jobs.get(name);
+    if (!job) return;
+    const { pod } = job;
+    this.jobs.delete(name);
+    this.#stage.version += 1;
+    pod.deletedMs ??= this.#stage.nowMs;
+    if (pod.phase === 'ended') return;
+    pod.closeCall = pod.phase === 'busy';
+    this.#stage.tell(() => `Argo CD: Job ${name} is pruned while its runner is ${pod.phase}${workOf(pod)}`);
+    this.#stage.timeline.after(50 + 2000 * this.#stage.luck('signal-lag') ** 3, () => this.#terminate(pod));
+  }
+
+  /** Runners at work report, but each with this probability not within the last 10 s. */
+  report(silence: number): void {
+    const { gitea, nowMs } = this.#stage;
+    for (const pod of this.pods) {
+      if (pod.phase !== 'busy') continue;
+      const row = gitea.state.runners.get(pod.rowId);
+      if (!row || row.deleted) continue;
+      const overdue = nowMs / 1000 - row.lastOnline > 30;
+      if (overdue || silence === 0 || this.#stage.luck('silence') >= silence) gitea.report(pod.rowId);
+    }
+  }
+
+  /** People cancelled: runners whose job is over or being cancelled notice it. */
+  notice(): void {
+    for (const pod of this.pods) {
+      if (pod.phase !== 'busy' || !pod.job || pod.job.status === 'running') continue;
+      const noticedMs = 500 + 4500 * this.#stage.luck('cancel-notice');
+      const cleaningMs = pod.job.status === 'cancelling' ? 20_000 * this.#stage.luck('cancel-notice') : 0;
+      this.#workUntil(pod, Math.min(pod.workUntilMs, this.#stage.nowMs + noticedMs + cleaningMs));
+    }
+  }
+
+  #schedule(pod: Pod): void {
+    const quota = this.#stage.history.troubles.find(
+      (trouble) => trouble.kind === 'quota' && this.#stage.nowS >= trouble.atS && this.#stage.nowS < trouble.untilS,
+    );
+    if (quota?.kind === 'quota') {
+      this.#stage.timeline.after((quota.untilS - this.#stage.nowS) * 1000, () => this.#schedule(pod));
+      return;
+    }
+    if (pod.phase !== 'waiting') return;
+    pod.phase = 'starting';
+    const { startS, start, evictedAfterS } = pod.fate;
+    if (evictedAfterS !== undefined) {
+      this.#stage.timeline.after(evictedAfterS * 1000, () => this.#end(pod, 'lost'));
+    }
+    if (start === 'image') return;
+    this.#stage.timeline.after(startS * 1000, () => {
+      if (start === 'crash') this.#end(pod, 'crashed');
+      else this.#register(pod);
+    });
+  }
+
+  #register(pod: Pod): void {
+    if (pod.phase !== 'starting' || pod.stopping) return;
+    const { scope, labels } = pod.group;
+    pod.rowId = this.#stage.gitea.register({ name: pod.name, scope, labels }).id;
+    pod.phase = 'idle';
+    pod.registeredMs = this.#stage.nowMs;
+    this.#stage.version += 1;
+    this.#stage.tell(() => `runner ${pod.name} (pod ${pod.nth}) is registered`);
+    this.#fetch(pod);
+  }
+
+  #fetch(pod: Pod): void {
+    if (pod.phase !== 'idle' || pod.stopping) return;
+    const { gitea, history } = this.#stage;
+    const job = gitea.poll(pod.rowId);
+    if (job && history.gitea === '1.27.3' && this.#stage.luck('claim-lost') < history.claimLoss) {
+      gitea.releaseClaim(job.id);
+      this.#stage.settle();
+      this.#stage.tell(() => `the answer to the claim of ${job.name} by ${pod.name} is lost; Gitea puts the job back`);
+    } else if (job) {
+      this.#claim(pod, job);
+      return;
+    }
+    const jitterMs = 200 * draw(history.seed, 'poll-phase', pod.nth);
+    this.#stage.timeline.after(FETCH_EVERY_MS + jitterMs, () => this.#fetch(pod));
+  }
+
+  #claim(pod: Pod, job: GiteaJob): void {
+    pod.job = job;
+    pod.phase = 'busy';
+    pod.claimedMs = this.#stage.nowMs;
+    const waitS = (this.#stage.nowMs - this.#stage.readySinceMs(job)) / 1000;
+    this.#stage.tell(() => `runner ${pod.name} takes job ${job.id} "${job.name}", which waited ${waitS.toFixed(1)} s`);
+    this.#stage.noteClaim(job);
+    // Deleted already, SIGTERM on its way: as good as pruned at work.
+    if (pod.deletedMs !== undefined) pod.closeCall = true;
+    this.onGrowth(undefined, pod);
+    this.#workUntil(pod, this.#stage.nowMs + this.#ciTime(job));
+  }
+
+  #workUntil(pod: Pod, atMs: number): void {
+    pod.workUntilMs = atMs;
+    this.#stage.timeline.at(atMs, () => {
+      if (pod.phase === 'busy' && pod.workUntilMs <= this.#stage.nowMs) this.#end(pod, 'done');
+    });
+  }
+
+  /** SIGTERM: a runner at work stops asking for more and has the grace period to end its CI job. */
+  #terminate(pod: Pod): void {
+    if (pod.phase === 'ended') return;
+    pod.stopping = true;
+    if (pod.phase !== 'busy') {
+      this.#end(pod, 'dropped');
+      return;
+    }
+    this.#stage.timeline.after(pod.group.gracefulStopS * 1000, () => this.#end(pod, 'killed'));
+  }
+
+  #loseNode(node: number): void {
+    this.#stage.tell(() => `node ${node} is lost with its pods`);
+    for (const pod of this.pods) if (pod.nth % 3 === node && pod.phase !== 'waiting') this.#end(pod, 'lost');
+  }
+
+  #end(pod: Pod, end: PodEnd): void {
+    if (pod.phase === 'ended') return;
+    const wasBusy = pod.phase === 'busy';
+    pod.phase = 'ended';
+    pod.end = end;
+    pod.endedMs = this.#stage.nowMs;
+    this.#stage.version += 1;
+    this.#stage.tell(() => `pod ${pod.nth} (${pod.name}) ends: ${end}${workOf(pod)}`);
+    if (end === 'killed') this.onKill(pod);
+    const row = this.#stage.gitea.state.runners.get(pod.rowId);
+    const tellsGitea = end === 'done' || end === 'killed' || end === 'deadline';
+    if (wasBusy && tellsGitea && row && !row.deleted && this.#stage.gitea.jobOfRunner(pod.rowId)) {
+      this.#stage.gitea.finish(pod.rowId, end === 'done' ? 'success' : 'failure');
+      this.#stage.settle();
+    }
+    const lagMs = 200 + 1500 * this.#stage.luck('condition-lag');
+    this.#stage.timeline.after(lagMs, () => this.#finishJob(pod));
+  }
+
+  #finishJob(pod: Pod): void {
+    const job = this.jobs.get(pod.name);
+    if (!job || job.pod !== pod) return;
+    job.finished = pod.end === 'done' ? 'complete' : 'failed';
+    job.finishedMs = this.#stage.nowMs;
+    this.#stage.version += 1;
+    this.#stage.timeline.after(pod.group.ttlS * 1000, () => {
+      if (this.jobs.get(pod.name) === job) {
+        this.jobs.delete(pod.name);
+        this.#stage.version += 1;
+      }
+    });
+  }
+}
+
+/** " with job 7 "build"", when it has one. */
+function workOf({ job }: Pod): string {
+  return job ? ` with job ${job.id} "${job.name}"` : '';
+}

@@ -1,0 +1,73 @@
+/** The named histories: each under the planner with and without sight of Kubernetes, and what must come out. */
+import { describe, expect, it } from 'vitest';
+import { AFTERNOON } from './histories/afternoon.ts';
+import * as named from './histories/named.ts';
+import type { History } from './history.ts';
+import { OURS, POLICIES } from './policies/index.ts';
+import { type Outcome, runHistory } from './run.ts';
+
+const ALL: readonly (readonly [string, History])[] = [...Object.entries(named), ['AFTERNOON', AFTERNOON]];
+
+describe.each(OURS)('%s', (policy) => {
+  const run = (history: History): Outcome => runHistory(history, POLICIES[policy]);
+  const ends = (history: History): readonly unknown[] => run(history).pods.map(({ end }) => end);
+
+  it.each(ALL)('breaks no law in %s', (_, history) => {
+    expect(run(history).breaches).toEqual([]);
+  });
+
+  it('starts nothing needless when jobs become ready late', () => {
+    expect(run(named.UNBLOCKED_BY_NEEDS).needless).toBe(0);
+  });
+
+  it('starts one runner per job when runners take each other’s jobs', () => {
+    expect(ends(named.CHAIN_OVER_FINISHED_JOBS)).toEqual(['done', 'done', 'done']);
+  });
+
+  it('replaces a runner that never starts after the spawn timeout', () => {
+    const [waitMs = 0] = run(named.NEVER_STARTS).waitsMs;
+    expect(waitMs).toBeGreaterThan(300_000);
+    expect(waitMs).toBeLessThan(330_000);
+  });
+
+  it('drops the runner of a job that is cancelled before it comes', () => {
+    expect(ends(named.CANCELLED_BEFORE_PICK_UP)).toEqual(['dropped']);
+  });
+
+  it('lets a runner clean up after a cancel and then serves the next job', () => {
+    expect(ends(named.CANCELLED_AT_WORK)).toEqual(['done', 'done']);
+  });
+
+  it('starts a new runner for a rerun that keeps its id', () => {
+    expect(ends(named.RERUN_KEEPS_THE_ID)).toEqual(['done', 'done']);
+  });
+
+  it('needs no runner twice when the clean-up takes names away', () => {
+    expect(run(named.CLEAN_UP_IN_THE_MIDDLE).waitsMs).toHaveLength(6);
+  });
+
+  it('waits with the runners that a quota holds back', () => {
+    expect(ends(named.QUOTA)).toEqual(['done', 'done']);
+  });
+});
+
+describe('with sight of Kubernetes', () => {
+  const run = (history: History): Outcome => runHistory(history, POLICIES['ours, live Jobs']);
+
+  it('gives the slot of a runner that was lost at work to the next job within seconds', () => {
+    expect(Math.max(...run(named.LOST_AT_WORK).waitsMs)).toBeLessThan(30_000);
+  });
+
+  it('tries again at once after the first crash and later after the third', () => {
+    const created = run(named.CRASHES_AT_START).pods.map(({ createdMs }) => createdMs);
+    const gaps = created.slice(1).map((atMs, i) => atMs - (created[i] ?? 0));
+    expect(gaps).toHaveLength(4);
+    expect(gaps[0]).toBeLessThan(10_000);
+    expect(gaps[3]).toBeGreaterThan(20_000);
+  });
+});
+
+it('comes to the same outcome when a history is run twice', () => {
+  const once = (): Outcome => runHistory(AFTERNOON, POLICIES['ours, Gitea alone'], true);
+  expect(once().story).toEqual(once().story);
+});

@@ -1,0 +1,102 @@
+/** Histories written by hand, one for each thing that is easy to get wrong. What must come out of each stands in histories.test.ts. */
+import type { JobSpec } from '../../../src/simulator/queue.ts';
+import { groupSpec, type History, ordinaryWake, type Push, quietHistory } from '../history.ts';
+
+function job(key: string, ...needs: string[]): JobSpec {
+  return { key, runsOn: ['linux'], needs };
+}
+
+function push(atS: number, ciS: readonly number[], ...jobs: readonly JobSpec[]): Push {
+  return { atS, repo: 'acme/web', run: { jobs }, ciS };
+}
+
+/** docs/adr/0004: jobs that become ready late do not jump in front of those whose runners are starting. */
+export const UNBLOCKED_BY_NEEDS: History = quietHistory({
+  groups: [groupSpec({ cap: 3 })],
+  pushes: [
+    push(1, [30, 40, 40], job('build'), job('test', 'build'), job('lint', 'build')),
+    push(25, [60], { ...job('matrix'), matrix: ['a', 'b', 'c', 'd'] }),
+  ],
+  pods: [8, 30, 30, 30, 30, 30, 30].map((startS) => ({ startS })),
+});
+
+/** The runner made for the second job takes the first one; what stands for the first is long finished when the third is asked for. */
+export const CHAIN_OVER_FINISHED_JOBS: History = quietHistory({
+  groups: [groupSpec({ cap: 3 })],
+  pushes: [push(1, [5], job('slow')), push(2, [5], job('quick')), push(3, [50], job('last'))],
+  pods: [60, 8, 40].map((startS) => ({ startS })),
+});
+
+/** A runner is lost at work; Gitea believes it busy for 10 minutes and more. The next job must not wait for that. */
+export const LOST_AT_WORK: History = quietHistory({
+  groups: [groupSpec({ cap: 1 })],
+  pushes: [push(1, [300], job('lost')), push(60, [20], job('next'))],
+  pods: [{ startS: 8, evictedAfterS: 30 }],
+});
+
+/** Runners crash at once, four times: another name each time, later and later, and the job is served in the end. */
+export const CRASHES_AT_START: History = quietHistory({
+  pushes: [push(1, [20], job('build'))],
+  pods: [1, 2, 3, 4].map(() => ({ startS: 2, start: 'crash' as const })),
+});
+
+/** The image cannot be pulled: nothing comes and nothing fails. */
+export const NEVER_STARTS: History = quietHistory({
+  pushes: [push(1, [20], job('build'))],
+  pods: [{ startS: 0, start: 'image' }],
+});
+
+/** Cancelled while its runner starts: the runner goes. */
+export const CANCELLED_BEFORE_PICK_UP: History = quietHistory({
+  pushes: [push(1, [20], job('build'))],
+  acts: [{ atS: 15, kind: 'cancel-run', push: 0 }],
+  pods: [{ startS: 60 }],
+});
+
+/** Cancelled at work (1.27): while the runner cleans up its job is in no list, but the runner has its slot and lives. */
+export const CANCELLED_AT_WORK: History = quietHistory({
+  groups: [groupSpec({ cap: 1 })],
+  pushes: [push(1, [200], job('long')), push(2, [20], job('next'))],
+  acts: [{ atS: 40, kind: 'cancel-run', push: 0 }],
+});
+
+/** Up to 1.26 a rerun keeps the id of the job, whose first runner's name is used up. */
+export const RERUN_KEEPS_THE_ID: History = quietHistory({
+  gitea: '1.26.0',
+  pushes: [push(1, [20], job('build'))],
+  acts: [{ atS: 60, kind: 'rerun', push: 0 }],
+});
+
+/** Gitea's nightly clean-up takes the runner names from finished jobs while others wait. */
+export const CLEAN_UP_IN_THE_MIDDLE: History = quietHistory({
+  groups: [groupSpec({ cap: 2 })],
+  pushes: [push(1, [15], { ...job('matrix'), matrix: ['a', 'b', 'c', 'd', 'e', 'f'] })],
+  acts: [{ atS: 40, kind: 'clean-up' }],
+});
+
+/** Pods are refused for four minutes while jobs wait. */
+export const QUOTA: History = quietHistory({
+  pushes: [push(1, [20], job('one'), job('two'))],
+  troubles: [{ kind: 'quota', atS: 0, untilS: 240 }],
+});
+
+/** The cached manifests are applied again, after a minute in which no refresh worked: they name a Job that has done its work. */
+export const STALE_MANIFESTS: History = quietHistory({
+  pushes: [push(1, [20], job('one')), push(50, [20], job('two'))],
+  wakes: [
+    ordinaryWake(5),
+    ...[10, 15, 20, 25, 30, 35, 45].map((atS) => ({ ...ordinaryWake(atS), fault: 'refresh-fails' as const })),
+    { ...ordinaryWake(46), fault: 'stale-sync' },
+    ordinaryWake(50),
+  ],
+  groups: [groupSpec({ ttlS: 5 })],
+});
+
+/**
+ * Found by the simulation (seed 17): Gitea gives a job without labels to any runner. The planner asks for none for it, so nothing is
+ * starting in its name, and the runner it took must be replaced under a name of the job that lost it.
+ */
+export const UNLABELLED_JOB_TAKES_A_RUNNER: History = quietHistory({
+  groups: [groupSpec({ cap: 2 })],
+  pushes: [push(1, [60], { key: 'unlabelled', runsOn: [] }), push(2, [60], job('linux'))],
+});

@@ -1,0 +1,143 @@
+/**
+ * A history: everything that people, Gitea, Kubernetes and Argo CD do by themselves, written down before the run. Plain data, so
+ * that it can be made from a seed, written by hand, and shrunk. Times are seconds since the start.
+ */
+import type { RunnerScope } from '../../src/simulator/model.ts';
+import type { RunSpec } from '../../src/simulator/queue.ts';
+import type { GiteaVersion } from '../../src/simulator/versions.ts';
+
+export interface History {
+  /** Where the small chances of a run come from: lags of lists, signals and polls. */
+  readonly seed: number;
+  readonly gitea: GiteaVersion;
+  /** `MAX_RESPONSE_ITEMS`: rows per page of Gitea's lists. */
+  readonly pageSize: number;
+  /** In which order a Gitea up to 1.26 lists completed jobs. */
+  readonly database: 'by-id' | 'shuffled';
+  readonly groups: readonly GroupSpec[];
+  readonly pushes: readonly Push[];
+  readonly acts: readonly Act[];
+  /** What becomes of the pods, in the order of their creation; those behind the list start in 8 s. */
+  readonly pods: readonly PodFate[];
+  readonly troubles: readonly Trouble[];
+  /** The times at which Argo CD is woken; afterwards it is every `wakeEveryS`. */
+  readonly wakes: readonly Wake[];
+  readonly wakeEveryS: number;
+  /** Two syncs at the same time are possible (two Argo CD controllers during a roll-out); else the later one is refused. */
+  readonly syncsOverlap: boolean;
+  /** How often a busy runner has not reported for 10 s, so that its row does not say `busy`. */
+  readonly silence: number;
+  /** How often the answer to a claim is lost (1.27 puts the job back). */
+  readonly claimLoss: number;
+  /** Runs are cut off then; what is not served by then counts as never served. */
+  readonly patienceS: number;
+}
+
+export interface GroupSpec {
+  readonly name: string;
+  readonly scope: RunnerScope;
+  readonly labels: readonly string[];
+  readonly cap: number;
+  readonly spawnTimeoutS: number;
+  readonly gracefulStopS: number;
+  readonly ttlS: number;
+  readonly activeDeadlineS: number;
+}
+
+/** Somebody pushes: a run starts. */
+export interface Push {
+  readonly atS: number;
+  readonly repo: string;
+  readonly run: RunSpec;
+  /** How long its CI jobs take, by position in the run, used round and round. */
+  readonly ciS: readonly number[];
+}
+
+/** What people and Gitea's cron do. `push` is the index of the push; what is not possible at that moment does not happen. */
+export type Act =
+  | { readonly atS: number; readonly kind: 'cancel-run'; readonly push: number }
+  | { readonly atS: number; readonly kind: 'cancel-job'; readonly push: number; readonly position: number }
+  | { readonly atS: number; readonly kind: 'rerun'; readonly push: number }
+  | { readonly atS: number; readonly kind: 'approve'; readonly push: number }
+  /** Cron `cleanup_actions`: completed jobs lose the names of their runners. */
+  | { readonly atS: number; readonly kind: 'clean-up' }
+  /** A commit changes the pod template: runners that are not registered get other names. */
+  | { readonly atS: number; readonly kind: 'new-template' };
+
+export interface PodFate {
+  /** From creation until the runner registers. */
+  readonly startS: number;
+  /** `crash`: fails instead of registering. `image`: never starts, never fails. */
+  readonly start?: 'crash' | 'image';
+  /** Evicted so long after creation, without grace. */
+  readonly evictedAfterS?: number;
+}
+
+export type Trouble =
+  /** Pods are refused; Jobs wait without one. */
+  | { readonly kind: 'quota'; readonly atS: number; readonly untilS: number }
+  /** Every third pod, by order of creation, is lost without a word. */
+  | { readonly kind: 'node-loss'; readonly atS: number; readonly node: 0 | 1 | 2 };
+
+/** Argo CD is woken: hard refresh (the generator looks and plans), then a sync of what it printed. */
+export interface Wake {
+  readonly atS: number;
+  /** From the first list to the last. */
+  readonly lookS: number;
+  /** From the end of the refresh to the sync. */
+  readonly syncAfterS: number;
+  /** From the begin of the sync (where live objects are compared) to the prunes, and again until the creates. */
+  readonly stepS: number;
+  readonly fault?: WakeFault;
+}
+
+/**
+ * - `lost`: nothing happens at all. `refresh-fails`: the generator ends with an error. `no-sync`: refreshed only.
+ * - `stale-sync`: somebody syncs without a refresh: the cached manifests are applied.
+ * - `sync-fails`: nothing is applied. `prunes-only`: the creates fail. `partial`: some creates fail.
+ */
+export type WakeFault = 'lost' | 'refresh-fails' | 'no-sync' | 'stale-sync' | 'sync-fails' | 'prunes-only' | 'partial';
+
+export const ORDINARY_POD: PodFate = { startS: 8 };
+
+/** A wake without trouble. */
+export function ordinaryWake(atS: number): Wake {
+  return { atS, lookS: 0.4, syncAfterS: 0.3, stepS: 0.2 };
+}
+
+/** A group with the product's defaults, of which a history says only what matters to it. */
+export function groupSpec(over: Partial<GroupSpec> = {}): GroupSpec {
+  return {
+    name: 'ci',
+    scope: { kind: 'owner', owner: 'acme' },
+    labels: ['linux'],
+    cap: 4,
+    spawnTimeoutS: 300,
+    gracefulStopS: 540,
+    ttlS: 600,
+    activeDeadlineS: 21_600,
+    ...over,
+  };
+}
+
+/** A quiet history, of which a scripted one says only what matters to it. */
+export function quietHistory(over: Partial<History> = {}): History {
+  return {
+    seed: 1,
+    gitea: '1.27.3',
+    pageSize: 50,
+    database: 'by-id',
+    groups: [groupSpec()],
+    pushes: [],
+    acts: [],
+    pods: [],
+    troubles: [],
+    wakes: [],
+    wakeEveryS: 5,
+    syncsOverlap: false,
+    silence: 0,
+    claimLoss: 0,
+    patienceS: 7200,
+    ...over,
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * The measure for all others: it sees the true state of Gitea and Kubernetes in the instant in which it decides (not the future:
+ * a pod that will never start looks like a slow one to it, too), counts, and keeps no names. It has the same Argo CD.
+ */
+import type { GiteaJob } from '../../../src/simulator/gitea.ts';
+import type { Cluster, KubeJob } from '../cluster.ts';
+import type { GroupSpec } from '../history.ts';
+import type { Stage } from '../stage.ts';
+import type { Generator, Wanted } from './policy.ts';
+
+const WIDTH = { repo: 0, owner: 1, global: 2 } as const;
+
+export const EXACT: Generator = { kind: 'generator', decide };
+
+function decide(stage: Stage, cluster: Cluster): readonly Wanted[] {
+  const groups = [...stage.history.groups].sort(
+    (a, b) =>
+      WIDTH[a.scope.kind] - WIDTH[b.scope.kind] || a.labels.length - b.labels.length || (a.name < b.name ? -1 : 1),
+  );
+  const wanted: Wanted[] = [];
+  const room = new Map<GroupSpec, number>();
+  for (const group of groups) {
+    const busy = [...cluster.jobs.values()].filter((job) => job.group === group && job.pod.phase === 'busy');
+    room.set(group, Math.max(0, group.cap - busy.length));
+    for (const { name } of busy) wanted.push({ name, group, pinned: true, madeFor: undefined });
+  }
+  const shares = new Map<GroupSpec, GiteaJob[]>(groups.map((group) => [group, []]));
+  const given = new Set<number>();
+  const ready = new Map(groups.flatMap((group) => stage.readyJobs(group).map((job) => [job.id, job])));
+  for (const job of [...ready.values()].sort((a, b) => a.updated - b.updated || a.id - b.id)) {
+    for (const group of groups) {
+      const share = shares.get(group) ?? [];
+      if (given.has(job.id) || share.length >= (room.get(group) ?? 0) || !stage.isFor(group, job)) continue;
+      given.add(job.id);
+      share.push(job);
+    }
+  }
+  for (const [group, share] of shares) wanted.push(...fill(stage, cluster, group, share));
+  return wanted;
+}
+
+/** Keeps as many free runners as there are jobs, registered ones first, and makes what is missing. */
+function fill(stage: Stage, cluster: Cluster, group: GroupSpec, share: readonly GiteaJob[]): readonly Wanted[] {
+  const free = [...cluster.jobs.values()]
+    .filter((job) => job.group === group && isFree(job, stage.nowMs))
+    .sort((a, b) => Number(b.pod.phase === 'idle') - Number(a.pod.phase === 'idle') || a.createdMs - b.createdMs);
+  const kept = free.slice(0, share.length).map(({ name }) => ({ name, group, pinned: false, madeFor: undefined }));
+  const missing = share.slice(kept.length).map((job) => {
+    let ordinal = 0;
+    while (cluster.jobs.has(nameOf(group, job, ordinal))) ordinal += 1;
+    return { name: nameOf(group, job, ordinal), group, pinned: false, madeFor: undefined };
+  });
+  return [...kept, ...missing];
+}
+
+function nameOf(group: GroupSpec, job: GiteaJob, ordinal: number): string {
+  return `${group.name}-${job.id}-${ordinal}`;
+}
+
+function isFree({ pod, createdMs, group }: KubeJob, nowMs: number): boolean {
+  switch (pod.phase) {
+    case 'idle':
+      return true;
+    case 'waiting':
+    case 'starting':
+      return nowMs - createdMs < group.spawnTimeoutS * 1000;
+    case 'busy':
+    case 'ended':
+      return false;
+    default:
+      return pod.phase satisfies never;
+  }
+}

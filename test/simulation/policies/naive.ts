@@ -1,0 +1,29 @@
+/** The two ways in which everybody builds it first: one Job per CI job, named after it. */
+import type { Job, JobStatus } from '../../../src/plan/evidence.ts';
+import type { GroupSpec } from '../history.ts';
+import { lookKey, type Sight } from '../look.ts';
+import type { Stage } from '../stage.ts';
+import type { Generator, Wanted } from './policy.ts';
+
+/** A Job for each queued CI job: it is pruned as soon as any runner takes that CI job. */
+export const QUEUED_ONLY: Generator = { kind: 'generator', decide: (stage, _, sight) => decide(stage, sight, []) };
+/** A Job for each queued or running CI job: a queued one may name a Job that is long used up by another. */
+export const QUEUED_AND_RUNNING: Generator = {
+  kind: 'generator',
+  decide: (stage, _, sight) => decide(stage, sight, ['in_progress']),
+};
+
+function decide(stage: Stage, { looks }: Sight, kept: readonly JobStatus[]): readonly Wanted[] {
+  return stage.history.groups.flatMap((group) => {
+    const jobs = (looks.get(lookKey(group.scope))?.jobs ?? [])
+      .filter((job) => job.labels.length > 0 && job.labels.every((label) => group.labels.includes(label)))
+      .sort((a, b) => a.createdAtMs - b.createdAtMs || a.id - b.id);
+    const running = jobs.filter(({ status }) => kept.includes(status));
+    const queued = jobs.filter(({ status }) => status === 'queued');
+    return [...running, ...queued].slice(0, group.cap).map((job) => toWanted(group, job));
+  });
+}
+
+function toWanted(group: GroupSpec, { id, attempt }: Job): Wanted {
+  return { name: `${group.name}-${id}-${attempt}`, group, pinned: false, madeFor: { jobId: id, attempt } };
+}

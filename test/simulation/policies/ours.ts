@@ -1,0 +1,65 @@
+/** The real planner. */
+
+import type { Plan } from '../../../src/plan/decisions.ts';
+import type { Group, ScopeWidth } from '../../../src/plan/evidence.ts';
+import { parseRunnerName } from '../../../src/plan/names.ts';
+import { plan } from '../../../src/plan/plan.ts';
+import type { RunnerScope } from '../../../src/simulator/model.ts';
+import type { GroupSpec } from '../history.ts';
+import { lookKey } from '../look.ts';
+import type { Stage } from '../stage.ts';
+import type { Generator } from './policy.ts';
+
+const WIDTH: Readonly<Record<RunnerScope['kind'], ScopeWidth>> = { repo: 'repo', owner: 'owner', global: 'global' };
+
+/** With Gitea alone as evidence. */
+export const OURS_ALONE: Generator = ours(false);
+/** With live Jobs as evidence too. */
+export const OURS_LIVE: Generator = ours(true);
+
+function ours(seesJobs: boolean): Generator {
+  return {
+    kind: 'generator',
+    decide: (stage, _cluster, { looks, liveJobs }) => {
+      const specs = new Map(stage.history.groups.map((spec) => [spec.name, spec]));
+      const groups = stage.history.groups.map((spec) => toPlanned(spec, stage));
+      const evidence = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], nowMs: stage.nowMs };
+      const planned = plan(groups, evidence);
+      stage.tell(() => describePlan(planned));
+      return planned.runners.flatMap((decision) => {
+        const group = specs.get(decision.group.name);
+        if (!decision.emit || !group) return [];
+        const name = parseRunnerName(decision.runner);
+        const madeFor = name && { jobId: name.jobId, attempt: name.attempt };
+        return [{ name: decision.runner, group, pinned: decision.pinned, madeFor }];
+      });
+    },
+  };
+}
+
+/** A history's group as the planner is given it. */
+export function toPlanned(spec: GroupSpec, stage: Stage): Group {
+  return {
+    namespace: 'runners',
+    name: spec.name,
+    origin: 'https://gitea.example.com',
+    look: lookKey(spec.scope),
+    scope: WIDTH[spec.scope.kind],
+    labels: spec.labels,
+    maxActiveRunners: spec.cap,
+    suspend: false,
+    acceptUnlabelledJobs: false,
+    spawnTimeoutMs: spec.spawnTimeoutS * 1000,
+    templateHash: stage.template,
+  };
+}
+
+/** Which runners the planner keeps and drops, one line. */
+function describePlan({ runners, groups }: Plan): string {
+  const kept = runners.filter(({ emit }) => emit).map(({ runner, because }) => `${runner} (${because})`);
+  const dropped = runners
+    .filter(({ because }) => because === 'surplus' || because === 'never-came')
+    .map(({ runner, because }) => `${runner} (${because})`);
+  const counts = groups.map(({ group, busy, held }) => `${group.name}: ${busy} busy, ${held} jobs held`);
+  return `plan: ${[...counts, `keep ${kept.join(', ') || 'none'}`, ...(dropped.length > 0 ? [`drop ${dropped.join(', ')}`] : [])].join('; ')}`;
+}

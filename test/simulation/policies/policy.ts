@@ -1,0 +1,29 @@
+/** Who decides which runners there are. Six of them are compared over the same histories. */
+import type { Cluster, MadeFor } from '../cluster.ts';
+import type { GroupSpec } from '../history.ts';
+import type { Sight } from '../look.ts';
+import type { Stage } from '../stage.ts';
+
+/** A Job that is to be there. */
+export interface Wanted {
+  readonly name: string;
+  readonly group: GroupSpec;
+  readonly pinned: boolean;
+  readonly madeFor: MadeFor | undefined;
+}
+
+/** One that prints the whole set of Jobs, which Argo CD then brings about. */
+export interface Generator {
+  readonly kind: 'generator';
+  readonly decide: (stage: Stage, cluster: Cluster, sight: Sight) => readonly Wanted[];
+}
+
+/** One that makes Jobs by itself, again and again, and remembers. */
+export interface Operator {
+  readonly kind: 'operator';
+  readonly everyMs: number;
+  /** A new one for each run: it has a memory. */
+  readonly start: (stage: Stage, cluster: Cluster) => () => void;
+}
+
+export type Policy = Generator | Operator;

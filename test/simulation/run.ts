@@ -1,0 +1,163 @@
+/** Runs one history under one policy. Same history, same policy, same outcome. */
+import { ArgoCd } from './argo.ts';
+import { Cluster, type Pod } from './cluster.ts';
+import type { GroupSpec, History } from './history.ts';
+import { People } from './people.ts';
+import type { Policy } from './policies/policy.ts';
+import { START_MS, Stage } from './stage.ts';
+
+/** Something that must not happen, and when. */
+export interface Breach {
+  readonly law: 'busy-kill' | 'cap' | 'double-spawn' | 'unserved';
+  readonly atS: number;
+  readonly words: string;
+}
+
+export interface Outcome {
+  readonly breaches: readonly Breach[];
+  /** Waits of all jobs that were claimed, ms. */
+  readonly waitsMs: readonly number[];
+  readonly pods: readonly Pod[];
+  /** Pods that ended without a CI job, and not by bad luck from outside. */
+  readonly needless: number;
+  /** Times at which there were more runners than the cap allows, until the next sync. */
+  readonly capRaces: number;
+  /** Pods pruned at work that the grace period saved. */
+  readonly closeCalls: number;
+  readonly durationS: number;
+  readonly story: readonly string[];
+}
+
+/** After the last job has ended the run goes on for this long: what must go shall go. */
+const AFTERMATH_MS = 30_000;
+
+export function runHistory(history: History, policy: Policy, withStory = false): Outcome {
+  const stage = new Stage(history, withStory);
+  // Cancels reach the cluster, and CI times come from the people: each needs the other.
+  const cluster: Cluster = new Cluster(stage, (job) => people.ciTimeMs(job));
+  const people: People = new People(stage, () => cluster.notice());
+  const watcher = new Watcher(stage, cluster);
+  const { breaches } = watcher;
+  startPolicy(stage, cluster, policy, watcher);
+
+  const endMs = START_MS + history.patienceS * 1000;
+  while (!(people.finished && stage.openJobs() === 0) && stage.timeline.step(endMs));
+  const restMs = stage.nowMs + AFTERMATH_MS;
+  while (stage.timeline.step(Math.min(restMs, endMs)));
+
+  for (const group of history.groups) breaches.push(...findUnserved(stage, group));
+  return {
+    breaches,
+    waitsMs: stage.claims.map(({ waitMs }) => waitMs),
+    pods: cluster.pods,
+    capRaces: watcher.capRaces,
+    needless: cluster.pods.filter(isNeedless).length,
+    closeCalls: cluster.pods.filter(({ closeCall }) => closeCall).length,
+    durationS: stage.nowS,
+    story: stage.story ?? [],
+  };
+}
+
+function startPolicy(stage: Stage, cluster: Cluster, policy: Policy, watcher: Watcher): void {
+  if (policy.kind === 'generator') {
+    new ArgoCd(stage, cluster, policy, (lookedAtMs) => watcher.checkCaps(lookedAtMs));
+    return;
+  }
+  const pass = policy.start(stage, cluster);
+  const again = (): void => {
+    pass();
+    watcher.checkCaps(stage.nowMs);
+    stage.timeline.after(policy.everyMs, again);
+  };
+  stage.timeline.after(0, again);
+}
+
+/**
+ * Watches the laws that can be broken in a moment. A look is not an instant, and a sync works with what it saw some time ago, so for a
+ * moment there can be a runner too many (under the exact policy, too). It breaks the law when a sync that saw it lets it be.
+ */
+class Watcher {
+  readonly breaches: Breach[] = [];
+  capRaces = 0;
+  readonly #stage: Stage;
+  readonly #cluster: Cluster;
+  readonly #overSinceMs = new Map<GroupSpec, number>();
+
+  constructor(stage: Stage, cluster: Cluster) {
+    this.#stage = stage;
+    this.#cluster = cluster;
+    cluster.onGrowth = (made, pod) => {
+      this.#noteExcess(pod.group);
+      if (made) this.#noteTwin(pod);
+    };
+    cluster.onKill = (pod) => this.#note('busy-kill', `${pod.name} is killed with job "${pod.job?.name}"`);
+  }
+
+  /** After a sync of what a look begun at `lookedAtMs` had asked for. */
+  checkCaps(lookedAtMs: number): void {
+    for (const [group, sinceMs] of this.#overSinceMs) {
+      const excess = overCap(this.#cluster, group);
+      if (excess && sinceMs >= lookedAtMs) continue;
+      if (excess) this.#note('cap', `${group.name}: ${excess}, since ${((sinceMs - START_MS) / 1000).toFixed(1)} s`);
+      this.#overSinceMs.delete(group);
+    }
+  }
+
+  #note(law: Breach['law'], words: string): void {
+    this.breaches.push({ law, atS: this.#stage.nowS, words });
+  }
+
+  #noteExcess(group: GroupSpec): void {
+    if (!overCap(this.#cluster, group)) {
+      this.#overSinceMs.delete(group);
+    } else if (!this.#overSinceMs.has(group)) {
+      this.capRaces += 1;
+      this.#overSinceMs.set(group, this.#stage.nowMs);
+    }
+  }
+
+  #noteTwin(pod: Pod): void {
+    const twin = this.#cluster.pods.find((other) => other !== pod && isTwin(this.#stage, other, pod));
+    if (twin)
+      this.#note('double-spawn', `${pod.name} is made while ${twin.name}, made for the same job, is ${twin.phase}`);
+  }
+}
+
+/**
+ * More alive than the cap allows; more only while more are busy. A runner whose CI job is over does not count: it is about to end. A
+ * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003).
+ */
+function overCap(cluster: Cluster, group: GroupSpec): string | undefined {
+  let busy = 0;
+  let lost = 0;
+  let free = 0;
+  for (const pod of cluster.pods) {
+    if (pod.group !== group) continue;
+    const works = pod.job?.status === 'running' || pod.job?.status === 'cancelling';
+    if (works && pod.phase === 'busy') busy += 1;
+    else if (works && pod.phase === 'ended') lost += 1;
+    else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) free += 1;
+  }
+  if (free === 0 || busy + free <= Math.max(group.cap, busy + lost)) return undefined;
+  return `${busy} busy and ${free} free runners under a cap of ${group.cap}`;
+}
+
+/** Made for the same stay of the same job, free, young enough to come still, and not on its way out. */
+function isTwin({ nowMs }: Stage, other: Pod, pod: Pod): boolean {
+  if (other.group !== pod.group || !pod.madeFor || !other.madeFor) return false;
+  if (other.madeFor.jobId !== pod.madeFor.jobId || other.madeFor.attempt !== pod.madeFor.attempt) return false;
+  const free = other.phase === 'waiting' || other.phase === 'starting' || other.phase === 'idle';
+  return free && other.deletedMs === undefined && nowMs - other.createdMs < pod.group.spawnTimeoutS * 1000;
+}
+
+function findUnserved(stage: Stage, group: GroupSpec): readonly Breach[] {
+  return stage.readyJobs(group).map((job) => ({
+    law: 'unserved' as const,
+    atS: stage.nowS,
+    words: `job ${job.id} "${job.name}" has waited for ${group.name} since ${(stage.readySinceMs(job) - START_MS) / 1000} s`,
+  }));
+}
+
+function isNeedless({ job, end, fate }: Pod): boolean {
+  return job === undefined && fate.start === undefined && end !== 'lost' && end !== 'crashed';
+}

@@ -1,0 +1,94 @@
+/**
+ * `npm run soak`: many histories under all policies, on all processors; prints the table and, for each law that the planner breaks,
+ * the first history that shows it. `HISTORIES=500` chooses how many. `npm run planner-table` writes table and picture into docs/ too.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { AFTERNOON } from './histories/afternoon.ts';
+import { makeHistory } from './make-history.ts';
+import { drawPicture } from './picture.ts';
+import { OURS, POLICIES, POLICY_NAMES } from './policies/index.ts';
+import { describeBreach } from './report.ts';
+import { runHistory } from './run.ts';
+import { addOutcome, addTallies, emptyTallies, formatTable, type Tallies } from './tally.ts';
+
+const DOC = 'docs/planner.md';
+const PICTURE = 'docs/img/history.svg';
+const BLOCK = 20;
+
+interface Block {
+  readonly first: number;
+  readonly last: number;
+}
+
+function runBlock({ first, last }: Block): Tallies {
+  const tallies = emptyTallies();
+  for (let seed = first; seed <= last; seed += 1) {
+    const history = makeHistory(seed);
+    for (const name of POLICY_NAMES) addOutcome(tallies[name], runHistory(history, POLICIES[name]), seed);
+  }
+  return tallies;
+}
+
+async function soak(histories: number): Promise<Tallies> {
+  const sum = emptyTallies();
+  const blocks: Block[] = [];
+  for (let first = 1; first <= histories; first += BLOCK) {
+    blocks.push({ first, last: Math.min(first + BLOCK - 1, histories) });
+  }
+  const work = async (): Promise<void> => {
+    for (let block = blocks.shift(); block; block = blocks.shift()) addTallies(sum, await inWorker(block));
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  return sum;
+}
+
+function inWorker(block: Block): Promise<Tallies> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(process.argv[1] ?? '', { workerData: block });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+}
+
+/** The first history of each law that our planner breaks. */
+function describeBreaches(tallies: Tallies): readonly string[] {
+  return OURS.flatMap((policy) =>
+    Object.values(tallies[policy].examples).map((seed) => {
+      const history = makeHistory(seed);
+      const laws = Object.entries(tallies[policy].examples).filter(([, example]) => example === seed);
+      const breach = runHistory(history, POLICIES[policy]).breaches.find(({ law }) =>
+        laws.some(([name]) => name === law),
+      );
+      return breach ? describeBreach(history, policy, breach, seed) : '';
+    }),
+  );
+}
+
+function writeDocs(table: string): void {
+  const text = readFileSync(DOC, 'utf8');
+  const fresh = text.replace(
+    /(<!-- table -->\n)[\s\S]*?(\n<!-- end of table -->)/,
+    (_, begin, end) => `${begin}${table}${end}`,
+  );
+  writeFileSync(DOC, fresh);
+  writeFileSync(
+    PICTURE,
+    drawPicture(runHistory(AFTERNOON, POLICIES['ours, Gitea alone']), 'A quarter of an hour, at most 3 runners'),
+  );
+}
+
+async function main(): Promise<void> {
+  const histories = Number(process.env['HISTORIES'] ?? 10_000);
+  const tallies = await soak(histories);
+  const table = formatTable(tallies, histories);
+  process.stdout.write(`${table}\n`);
+  if (process.argv.includes('--docs')) writeDocs(table);
+  const broken = describeBreaches(tallies);
+  for (const words of broken) process.stdout.write(`\n${words}\n`);
+  if (broken.length > 0 && !process.argv.includes('--docs')) process.exitCode = 1;
+}
+
+if (isMainThread) await main();
+else parentPort?.postMessage(runBlock(workerData));

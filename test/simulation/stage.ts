@@ -1,0 +1,143 @@
+/** What all parts of a run share: the clock, the Gitea, the history, and the book in which is written what happened. */
+import { Gitea, type GiteaJob } from '../../src/simulator/gitea.ts';
+import type { GroupSpec, History } from './history.ts';
+import { draw, type Stream } from './random.ts';
+import { Timeline } from './timeline.ts';
+
+/** Begin of every history: any fixed moment. */
+export const START_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
+/** Cron of Gitea that ends the jobs of lost runners. */
+const EXPIRE_EVERY_MS = 300_000;
+
+/** A claim: how long the job had been ready. */
+export interface Claim {
+  readonly jobId: number;
+  readonly waitMs: number;
+}
+
+export class Stage {
+  readonly history: History;
+  readonly timeline = new Timeline(START_MS);
+  readonly gitea: Gitea;
+  readonly claims: Claim[] = [];
+  /** What happened, in words; undefined when nobody wants to read it. */
+  readonly story: string[] | undefined;
+  /** Grows with every change of Gitea or Kubernetes: a look at an unchanged world can be left out. */
+  version = 0;
+  /** Part of the names of new runners; a commit can change it. */
+  template = 't1';
+  /** Called before Gitea's cron, so that live runners are not taken for silent. */
+  reportAll: () => void = () => undefined;
+  #lastPlan = '';
+  readonly #readySinceMs = new Map<number, number>();
+  readonly #counts = new Map<Stream, number>();
+
+  constructor(history: History, withStory: boolean) {
+    this.history = history;
+    this.story = withStory ? [] : undefined;
+    this.gitea = new Gitea(history.gitea, () => this.timeline.nowMs);
+    this.gitea.addUser('anna');
+    this.gitea.addOrg('acme', { owners: ['anna'] });
+    for (const repo of new Set(history.pushes.map((push) => push.repo))) this.gitea.addRepo(repo);
+    for (const { scope } of history.groups) {
+      if (scope.kind === 'repo' && !this.gitea.state.repos.has(scope.repo)) this.gitea.addRepo(scope.repo);
+    }
+    this.#expireForEver();
+  }
+
+  get nowMs(): number {
+    return this.timeline.nowMs;
+  }
+
+  /** Seconds since the start, for stories. */
+  get nowS(): number {
+    return (this.nowMs - START_MS) / 1000;
+  }
+
+  tell(words: () => string): void {
+    if (!this.story) return;
+    const text = words();
+    // A plan that says the same as the one before is no news.
+    if (text.startsWith('plan: ') && text === this.#lastPlan) return;
+    if (text.startsWith('plan: ')) this.#lastPlan = text;
+    this.story.push(`${this.nowS.toFixed(1).padStart(7)} s  ${text}`);
+  }
+
+  /** The next number of a stream of chance. */
+  luck(stream: Stream): number {
+    const count = (this.#counts.get(stream) ?? 0) + 1;
+    this.#counts.set(stream, count);
+    return draw(this.history.seed, stream, count);
+  }
+
+  /** To be called after every change in Gitea: notes which jobs have become ready. */
+  settle(): void {
+    this.version += 1;
+    for (const job of this.gitea.state.jobs.values()) {
+      if (job.status !== 'waiting' || job.caller) this.#readySinceMs.delete(job.id);
+      else if (!this.#readySinceMs.has(job.id)) this.#readySinceMs.set(job.id, this.nowMs);
+    }
+  }
+
+  readySinceMs(job: GiteaJob): number {
+    return this.#readySinceMs.get(job.id) ?? this.nowMs;
+  }
+
+  noteClaim(job: GiteaJob): void {
+    this.claims.push({ jobId: job.id, waitMs: this.nowMs - this.readySinceMs(job) });
+    this.settle();
+  }
+
+  /** Ready jobs that a group's runners may take, in Gitea's order. */
+  readyJobs(group: GroupSpec): readonly GiteaJob[] {
+    return this.gitea
+      .jobs()
+      .filter((job) => job.status === 'waiting' && job.taskId === 0 && !job.caller && this.isFor(group, job))
+      .sort((a, b) => a.updated - b.updated || a.id - b.id);
+  }
+
+  isSeenBy(scope: GroupSpec['scope'], job: GiteaJob): boolean {
+    const repo = this.repoOf(job);
+    switch (scope.kind) {
+      case 'global':
+        return true;
+      case 'owner':
+        return repo.startsWith(`${scope.owner}/`);
+      case 'repo':
+        return repo === scope.repo;
+      default:
+        return scope satisfies never;
+    }
+  }
+
+  repoOf(job: GiteaJob): string {
+    for (const repo of this.gitea.state.repos.values()) if (repo.id === job.repoId) return repo.fullName;
+    throw new Error(`no repository ${job.repoId}`);
+  }
+
+  #expireForEver(): void {
+    this.timeline.after(EXPIRE_EVERY_MS, () => {
+      this.reportAll();
+      const open = this.openJobs();
+      this.gitea.expire();
+      if (this.openJobs() !== open) this.settle();
+      this.#expireForEver();
+    });
+  }
+
+  /** Jobs that run, are being cancelled, or wait for runners of ours. */
+  openJobs(): number {
+    let open = 0;
+    for (const job of this.gitea.state.jobs.values()) {
+      const waits = job.status === 'waiting' && this.history.groups.some((group) => this.isFor(group, job));
+      if (!job.caller && (waits || job.status === 'running' || job.status === 'cancelling')) open += 1;
+    }
+    return open;
+  }
+
+  /** True when runners of this group may take the job, and should: unlabelled jobs are left to others. */
+  isFor({ scope, labels }: GroupSpec, job: GiteaJob): boolean {
+    const wanted = job.labels ?? [];
+    return wanted.length > 0 && wanted.every((label) => labels.includes(label)) && this.isSeenBy(scope, job);
+  }
+}
