@@ -267,8 +267,8 @@ export const MUTANTS = [
     'P7',
     'plan',
     'A group that has a living runner for a job loses it to a narrower one.',
-    `const owner = keeper ?? open.find`,
-    `const owner = open.find`,
+    `const owner = keeper ?? firstWithRoom`,
+    `const owner = firstWithRoom`,
   ),
   mutant('P7', 'plan', 'The youngest jobs come first.', `a.sinceMs - b.sinceMs`, `b.sinceMs - a.sinceMs`),
   mutant(
@@ -488,5 +488,12 @@ export const MUTANTS = [
     'A runner that has been idle for long is not trusted with a job that has just become ready.',
     `Math.max(runner.live.createdAtMs, readySinceMs(seen))`,
     `runner.live.createdAtMs`,
+  ),
+  mutant(
+    'P7',
+    'plan',
+    'A job goes back to its first owner as soon as that has room, away from the runner that is starting for it.',
+    `if (sinceMs <= readyMs) return ledger;`,
+    `return ledger;`,
   ),
 ];

@@ -15,7 +15,7 @@ import type { Evidence, Group } from './evidence.ts';
 import { runnerNamer, stayText } from './names.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { type Roster, takeRosters } from './roster.ts';
-import { readySinceFinder } from './waiting-time.ts';
+import { readySinceFinder, withinCapSinceMs } from './waiting-time.ts';
 import { compareText, type SeenJob, seeJobs } from './world.ts';
 
 /** What has been given to one group so far. */
@@ -137,7 +137,7 @@ function selector(ledgers: ReadonlyMap<Group, OpenLedger>): (seen: SeenJob, owne
     openOf.set(owners, open);
     const keepers = keepersOf.get(stayText(seen.job.id, seen.job.attempt));
     const keeper = keepers && open.find((ledger) => keepers.has(ledger) && ownRunner(ledger, seen));
-    const owner = keeper ?? open.find((ledger) => !backOffOf(ledger, seen));
+    const owner = keeper ?? firstWithRoom(open, seen);
     if (owner) {
       owner.selected.push(seen);
       return;
@@ -146,6 +146,25 @@ function selector(ledgers: ReadonlyMap<Group, OpenLedger>): (seen: SeenJob, owne
     const backOff = first && backOffOf(first, seen);
     if (backOff) first.backingOff.set(seen, backOff);
   };
+}
+
+/**
+ * Of the owners that may start a runner for the job the one that had room for it first. Later ones only seem better: the job
+ * may have a starting runner there by now, which nobody sees, and moving it would drop that. Where Kubernetes shows runners, a
+ * runner that starts is seen, and the first owner is right.
+ */
+function firstWithRoom(owners: readonly OpenLedger[], seen: SeenJob): OpenLedger | undefined {
+  let first: { readonly ledger: OpenLedger; readonly sinceMs: number } | undefined;
+  for (const ledger of owners) {
+    if (backOffOf(ledger, seen)) continue;
+    const readyMs = ledger.readySinceMs(seen);
+    const slotsLeft = ledger.room - ledger.selected.length;
+    const sinceMs = ledger.roster.sighted ? readyMs : withinCapSinceMs(readyMs, slotsLeft, ledger.endsMs);
+    // Nobody had room before the job was ready.
+    if (sinceMs <= readyMs) return ledger;
+    if (!first || sinceMs < first.sinceMs) first = { ledger, sinceMs };
+  }
+  return first?.ledger;
 }
 
 /** The ledgers that have a living runner made for a stay in the queue. */

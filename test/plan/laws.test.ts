@@ -336,6 +336,22 @@ describe('P7 a job that several groups cover has one owner', () => {
     expect(ownerAmong(group({ suspend: true }), global)).toEqual(['a-global']);
   });
 
+  it('stays with the group that had room first, where its runner may be starting unseen', () => {
+    const full = group({ maxActiveRunners: 1 });
+    const old = { createdAtMs: NOW - 60_000 };
+    const jobs = [done(1, named(full, 1), { ...old, completedAtMs: NOW - 1_000 }), job(2, old)];
+
+    expect(emittedNames(planScene({ groups: [full, global], jobs }))).toEqual([named(global, 2)]);
+  });
+
+  it('goes to its first owner where Kubernetes shows that nothing is starting', () => {
+    const full = group({ maxActiveRunners: 1 });
+    const jobs = [done(1, named(full, 1), { createdAtMs: NOW - 60_000 }), job(2, { createdAtMs: NOW - 60_000 })];
+    const liveJobs = [live(named(full, 1), 'complete')];
+
+    expect(emittedNames(planScene({ groups: [full, global], jobs, liveJobs }))).toEqual([named(full, 2)]);
+  });
+
   it('stays with the group that already has a living runner for it', () => {
     const planned = planScene({ groups: [ci, global], jobs: [job(1)], runners: [row(named(global, 1))] });
 
