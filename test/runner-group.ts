@@ -14,7 +14,7 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     authToken: { name: 'gitea-api', key: 'token' },
     suspend: false,
     acceptUnlabelledJobs: false,
-    image: 'docker.io/gitea/runner:3.3.0-dind-rootless',
+    image: 'gitea/runner:1.0.8',
     containerMode: 'host',
     resources: { requests: {}, limits: {} },
     spawnTimeoutSeconds: 300,

@@ -1,30 +1,18 @@
 import type { EmittedRunner } from '../../src/charts/runner-job.ts';
 import type { Job } from '../../src/plan/evidence.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
+import { runnerGroup } from '../runner-group.ts';
 
 /** A RunnerGroup with small, recognisable values. */
 export function group(change: Partial<RunnerGroup> = {}): RunnerGroup {
-  return {
-    place: { file: 'ci.yaml', line: 1, column: 1 },
-    namespace: 'runners',
-    name: 'ci',
-    scope: { kind: 'org', org: 'acme' },
-    giteaUrl: 'https://gitea.example.com',
+  return runnerGroup({
     labels: [
       { name: 'gpu', text: 'gpu' },
       { name: 'ubuntu-latest', text: 'ubuntu-latest:docker://docker.gitea.com/runner-images:ubuntu-latest' },
     ],
-    maxActiveRunners: 10,
-    registrationToken: { name: 'gitea-runner', key: 'registration-token' },
-    authToken: { name: 'gitea-api', key: 'token' },
-    suspend: false,
-    acceptUnlabelledJobs: false,
     image: 'docker.gitea.com/runner:1.0.8-dind-rootless',
     containerMode: 'dind-rootless',
-    resources: { requests: {}, limits: {} },
-    spawnTimeoutSeconds: 300,
     activeDeadlineSeconds: 10_800,
-    ttlSecondsAfterFinished: 600,
     gracefulStopSeconds: 120,
     manifest: {
       apiVersion: 'gitea.bpg.pw/v1alpha1',
@@ -33,7 +21,7 @@ export function group(change: Partial<RunnerGroup> = {}): RunnerGroup {
       spec: { scope: 'org', org: 'acme', maxActiveRunners: 10 },
     },
     ...change,
-  };
+  });
 }
 
 /** A queued Gitea job. */
