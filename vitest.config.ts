@@ -5,6 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/servers/**'],
     globalSetup: ['test/build-first.ts'],
+    setupFiles: ['test/fixed-seed.ts'],
     testTimeout: 30_000,
   },
 });
