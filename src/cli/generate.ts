@@ -1,5 +1,4 @@
 import { count } from '../count.ts';
-import { Failure } from '../failure.ts';
 import { lookAndPlan } from '../look-and-plan.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
@@ -25,8 +24,6 @@ export async function generate(args: readonly string[], flags: LookFlags & PathF
     app,
     read.others.map((other) => other.text),
   );
-  if (text === '' && read.others.length > 0)
-    throw new Failure('GR-INTERNAL', 1, 'render manifests: documents were lost.');
   io.out(text);
   io.err(`${countsLine(plan)}\n`);
   return 0;
