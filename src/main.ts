@@ -2,20 +2,12 @@
 
 import { buildApp, knowsRunnerGroups } from './charts/index.ts';
 import { mainIo, reportFailure } from './cli/process.ts';
-import { defaultNamespace, pathsFrom, settingsFrom } from './cli/settings.ts';
-import { lookAndPlan } from './look-and-plan.ts';
-import { readRunnerGroups } from './runnergroup/read.ts';
+import { readAndPlan } from './cli/read-and-plan.ts';
 import { toAppGroups } from './to-app-groups.ts';
 
 async function synth(): Promise<void> {
   const io = mainIo();
-  const settings = await settingsFrom({}, io);
-  const read = await readRunnerGroups({
-    ...pathsFrom([], {}, io),
-    cwd: io.cwd,
-    defaultNamespace: defaultNamespace(io),
-  });
-  const plan = await lookAndPlan(read.groups, settings, { includeBlocked: false });
+  const { read, plan } = await readAndPlan([], {}, io, { includeBlocked: false });
   buildApp({
     groups: toAppGroups(read.groups, plan),
     others: read.others.map(({ text }) => text),

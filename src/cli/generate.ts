@@ -1,23 +1,16 @@
 import { count } from '../count.ts';
-import { lookAndPlan } from '../look-and-plan.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
-import { readRunnerGroups } from '../runnergroup/read.ts';
 import { toAppGroups } from '../to-app-groups.ts';
 import type { ExitCode, Io } from './io.ts';
-import { defaultNamespace, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
+import { readAndPlan } from './read-and-plan.ts';
+import type { LookFlags, PathFlags } from './settings.ts';
 
 /**
  * `gitea-runners generate`: manifests on stdout, one line of counts on stderr. Everything is collected first and written
  * once: Argo CD takes an empty stdout with exit 0 for "delete everything", so no error may leave half an answer.
  */
 export async function generate(args: readonly string[], flags: LookFlags & PathFlags, io: Io): Promise<ExitCode> {
-  const settings = await settingsFrom(flags, io);
-  const read = await readRunnerGroups({
-    ...pathsFrom(args, flags, io),
-    cwd: io.cwd,
-    defaultNamespace: defaultNamespace(io),
-  });
-  const plan = await lookAndPlan(read.groups, settings, { includeBlocked: false });
+  const { read, plan } = await readAndPlan(args, flags, io, { includeBlocked: false });
   const { buildApp, knowsRunnerGroups, renderManifests } = await import('../charts/index.ts');
   const app = buildApp({ groups: toAppGroups(read.groups, plan), emitGroups: knowsRunnerGroups(io.env) });
   const text = renderManifests(
