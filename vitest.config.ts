@@ -3,9 +3,10 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/servers/**'],
+    exclude: ['test/servers/**', 'test/cluster/**'],
     globalSetup: ['test/build-first.ts'],
     setupFiles: ['test/fixed-seed.ts'],
     testTimeout: 30_000,
+    maxWorkers: '100%',
   },
 });

@@ -154,7 +154,7 @@ export interface RunnerGroupSpec {
   readonly defaultLabels?: any;
 
   /**
-   * Cap: at most this many runners exist at a time. 0 starts none.
+   * Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none.
    *
    * @schema RunnerGroupSpec#maxActiveRunners
    */

@@ -1,15 +1,72 @@
-// Bundles the two programs into lib/: one file each, so that a start reads one file and no node_modules.
+/**
+ * Bundles the program into lib/: one file per part, so that a start reads what it needs and no node_modules (src/start/launcher.ts).
+ * Then a code cache for the parts, made by this Node: `npm run build -- --no-cache` leaves it out.
+ */
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { makeCodeCache } from './code-cache.mjs';
 
-await build({
-  entryPoints: { 'gitea-runners': 'src/cli.ts', main: 'src/main.ts', generated: 'src/generated.ts' },
-  outdir: 'lib',
+const LIB = 'lib';
+const options = {
+  outdir: LIB,
   outExtension: { '.js': '.cjs' },
   bundle: true,
   platform: 'node',
   target: 'node20.18',
   format: 'cjs',
+  // Parts are compiled as scripts, which have no import().
+  supported: { 'dynamic-import': false },
+  // `yaml` asks process.env for debugging switches at every word, which takes as long as reading it, and they print to stdout.
+  alias: { process: './scripts/process-without-env.cjs' },
   minifySyntax: true,
+  charset: 'ascii',
   legalComments: 'none',
   logLevel: 'warning',
-});
+  write: false,
+};
+const built = await Promise.all([
+  build({
+    ...options,
+    entryPoints: { generate: 'src/start/generate.ts', validate: 'src/start/validate.ts' },
+    plugins: [apart(/\/connect\.ts$/, './proxied.cjs')],
+  }),
+  build({
+    ...options,
+    entryPoints: {
+      'gitea-runners': 'src/start/launcher.ts',
+      proxied: 'src/http/connect.ts',
+      cli: 'src/cli.ts',
+      main: 'src/main.ts',
+      generated: 'src/generated.ts',
+    },
+  }),
+]);
+const outputFiles = built.flatMap((result) => result.outputFiles);
+// Each file appears whole or not at all: somebody may be starting the program just now.
+mkdirSync(LIB, { recursive: true });
+for (const { path, text } of outputFiles) {
+  writeFileSync(`${path}.new`, asAscii(text, path));
+  renameSync(`${path}.new`, path);
+}
+if (!process.argv.includes('--no-cache')) await makeCodeCache({ lib: LIB, node: process.execPath });
+
+/**
+ * One byte per character, as the launcher reads its parts: esbuild writes everything so but comments, where a letter is of no
+ * consequence.
+ */
+function asAscii(text, path) {
+  return text.replace(/^([\0-\t\v-\x7f]*)([^\0-\x7f].*)$/gm, (line, before, from) => {
+    if (!/\/\/|^\s*\/?\*/.test(before)) throw new Error(`${path} is not ASCII: ${line.slice(0, 200)}`);
+    return before + from.replace(/[^\0-\x7f]/g, '?');
+  });
+}
+
+/** Leaves a module that is imported late to a file of its own: few need it, and all would read it. */
+function apart(filter, file) {
+  return {
+    name: 'apart',
+    setup: ({ onResolve }) => {
+      onResolve({ filter }, ({ kind }) => (kind === 'dynamic-import' ? { path: file, external: true } : undefined));
+    },
+  };
+}

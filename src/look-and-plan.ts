@@ -3,19 +3,20 @@
  *
  *     groups ──► tokens ──► looks at Gitea (one per origin, scope and token) ─┐
  *        │                  look at Kubernetes (optional) ────────────────────┼──► plan
- *        └────► pod templates (cdk8s, loaded while the answers are on their way) ┘
+ *        └────► pod templates (made while the answers are on their way) ─────────┘
  */
+import { templateHash } from './charts/pod-template.ts';
 import { Failure } from './failure.ts';
 import { describeScope } from './gitea/endpoints.ts';
 import { type GiteaTarget, observe } from './gitea/observe.ts';
+import { prepareToRead } from './gitea/shapes.ts';
 import type { RequestLine } from './http/client.ts';
 import { type ClusterMode, clusterConfig } from './kubernetes/config.ts';
-import { observeCluster } from './kubernetes/observe.ts';
 import type { Plan } from './plan/decisions.ts';
 import type { Evidence, Group, LiveJob, ScopeWidth } from './plan/evidence.ts';
 import { plan } from './plan/plan.ts';
 import { GroupsCollide } from './plan/roster.ts';
-import { findToken } from './policy/api-token.ts';
+import { findToken, type TokenSources } from './policy/api-token.ts';
 import type { RunnerGroup, Scope } from './runnergroup/runner-group.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
@@ -33,18 +34,31 @@ export interface Settings {
   readonly onRequest?: (line: RequestLine) => void;
 }
 
-/** Looks at Gitea (and Kubernetes) for all groups and plans. `includeBlocked`: blocked jobs are listed too, for `explain`. */
+/** Jobs that were listed so long ago are listed again before a plan is made of them, ms. */
+const FRESH_MS = 400;
+
+/** How Gitea is looked at. */
+export interface LookOptions {
+  /** Blocked jobs are listed too, for `explain`. */
+  readonly includeBlocked: boolean;
+  /** Everything is asked for at once (`ObserveOptions.ahead`). */
+  readonly ahead?: boolean;
+}
+
+/** Looks at Gitea (and Kubernetes) for all groups and plans. */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  { includeBlocked }: { readonly includeBlocked: boolean },
+  { includeBlocked, ahead = false }: LookOptions,
 ): Promise<Plan> {
   if (groups.length === 0) return plan([], { instance: settings.instance, looks: new Map(), liveJobs: [], nowMs: 0 });
   const { targets, lookOf } = await findTargets(groups, settings);
+  const beganMs = performance.now();
   const looking = Promise.all([
     observe(targets, {
       deadlineMs: settings.timeoutMs,
       includeBlocked,
+      ahead,
       alwaysList: false,
       env: settings.env,
       ...(settings.ca !== undefined && { ca: settings.ca }),
@@ -54,9 +68,13 @@ export async function lookAndPlan(
   ]);
   // A rejection while the templates are made must wait for its await below instead of ending the process.
   looking.catch(() => undefined);
-  const { templateHash } = await import('./charts/pod-template.ts');
+  // What can be done while the answers are on their way, once the questions have left.
+  await new Promise(setImmediate);
+  prepareToRead();
   const planned = groups.map((group) => toPlanned(group, lookOf(group), templateHash(group)));
-  const [looks, liveJobs] = await looking;
+  const [looks, listed] = await looking;
+  // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
+  const liveJobs = performance.now() - beganMs > FRESH_MS ? await lookAtCluster(groups, settings) : listed;
   return planOrRefuse(planned, { instance: settings.instance, looks, liveJobs, nowMs: settings.now() });
 }
 
@@ -64,19 +82,21 @@ async function lookAtCluster(groups: readonly RunnerGroup[], settings: Settings)
   const config = await clusterConfig(settings.cluster, settings.env);
   if (!config) return [];
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))].sort();
+  const { observeCluster } = await import('./kubernetes/observe.ts');
   return observeCluster(namespaces, config, {
     deadlineMs: settings.timeoutMs,
     ...(settings.onRequest && { onRequest: settings.onRequest }),
   });
 }
 
-interface Targets {
+/** What is looked at, and which look belongs to a group. */
+export interface Targets {
   readonly targets: readonly GiteaTarget[];
   readonly lookOf: (group: RunnerGroup) => string;
 }
 
-/** One target for all groups that share Gitea, scope and token. */
-async function findTargets(groups: readonly RunnerGroup[], settings: Settings): Promise<Targets> {
+/** One target for all groups that share Gitea, scope and token. @throws Failure when a token is missing or bound to another origin. */
+export async function findTargets(groups: readonly RunnerGroup[], settings: TokenSources): Promise<Targets> {
   const targets: GiteaTarget[] = [];
   const keys = new Map<RunnerGroup, string>();
   for (const group of groups) {
@@ -99,7 +119,8 @@ const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
   repo: 'repo',
 };
 
-function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
+/** The part of a RunnerGroup that decides. `look`: key of its target. */
+export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
   return {
     namespace: group.namespace,
     name: group.name,
@@ -115,7 +136,8 @@ function toPlanned(group: RunnerGroup, look: string, templateHash: string): Grou
   };
 }
 
-function planOrRefuse(groups: readonly Group[], evidence: Evidence): Plan {
+/** As `plan`; colliding groups are a `Failure` (exit 2). */
+export function planOrRefuse(groups: readonly Group[], evidence: Evidence): Plan {
   try {
     return plan(groups, evidence);
   } catch (error) {

@@ -25,8 +25,12 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     instead: 'return evidence and let src/look-and-plan.ts join it',
   },
   'src/kubernetes': {
-    may: ['src/failure.ts', 'src/http', 'src/plan/evidence.ts', 'src/printable.ts', 'node:*', 'undici', 'zod'],
+    may: ['src/failure.ts', 'src/http', 'src/plan/evidence.ts', 'src/printable.ts', 'node:*', 'undici', 'yaml', 'zod'],
     instead: 'return evidence and let src/look-and-plan.ts join it',
+  },
+  'src/argocd': {
+    may: ['src/failure.ts', 'src/http', 'src/policy/token.ts', 'src/printable.ts', 'node:*', 'zod'],
+    instead: 'it knows Applications, and src/serve knows why they are woken',
   },
   'src/policy': { may: ['src/failure.ts', 'src/runnergroup/runner-group.ts', 'node:*'], instead: 'types only' },
   'src/charts': {
@@ -97,9 +101,32 @@ describe('src/plan', () => {
 });
 
 describe('the path that Argo CD runs', () => {
-  it('loads commands, cdk8s and the demo only when they are called for', () => {
+  /** Packages that have ended up in a built file; esbuild names each module in a comment. */
+  const packagesIn = (file: string) =>
+    new Set(
+      [...readFileSync(file, 'utf8').matchAll(/^\s*(?:\/\/|"?)\s*node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(
+        ([, name]) => name,
+      ),
+    );
+
+  it('has of all packages only those that read RunnerGroups', () => {
+    expect(packagesIn('lib/generate.cjs')).toEqual(new Set(['yaml', 'zod']));
+    expect(packagesIn('lib/validate.cjs')).toEqual(new Set(['yaml', 'zod']));
+    expect(packagesIn('lib/gitea-runners.cjs')).toEqual(new Set());
+  });
+
+  it('would notice: the whole program has them all', () => {
+    const all = ['cdk8s', 'cdk8s-plus-28', 'commander', 'constructs', 'pino', 'prom-client', 'undici', 'yaml', 'zod'];
+    const found = new Set([...packagesIn('lib/cli.cjs'), ...packagesIn('lib/main.cjs')]);
+
+    expect(all.filter((name) => !found.has(name))).toEqual([]);
+  });
+});
+
+describe('the whole program', () => {
+  it('loads commands, serve and the demo only when they are called for', () => {
     const eager =
-      /(?:^|\n)import (?!type)[^;]*from '(?:\.\/cli\/(?:generate|explain|demo|validate|schema)|cdk8s|\.\.?\/(?:cli\/)?charts)/;
+      /(?:^|\n)import (?!type)[^;]*from '(?:\.\/cli\/(?:generate|explain|demo|validate|schema|serve|sweep)|\.\/serve\/|prom-client|pino|cdk8s|\.\.?\/(?:cli\/)?charts\/(?:index|app|render|job-construct))/;
 
     expect(
       ['src/cli.ts', 'src/look-and-plan.ts', 'src/cli/read-and-plan.ts', 'src/cli/generate.ts'].filter((file) =>

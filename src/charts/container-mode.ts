@@ -84,12 +84,11 @@ export function modeParts(group: RunnerGroup): ModeParts {
  * dockerd at the same moment, under the CI job that should be finished.
  */
 function dindRootless(gracefulStopSeconds: number): ModeParts {
-  const waitMs = (gracefulStopSeconds + REPORT_SECONDS) * 1000;
   return {
     env: { DOCKER_HOST: `unix:///run/user/${RUNNER_ID}/docker.sock`, XDG_DATA_HOME: '/data' },
     mounts: [],
     securityContext: { privileged: true },
-    preStop: ['s6-svc', '-wd', '-T', String(waitMs), '-d', '/etc/s6/gitea-runner'],
+    preStop: ['s6-svc', '-wd', '-T', String(stopWaitMs(gracefulStopSeconds)), '-d', '/etc/s6/gitea-runner'],
   };
 }
 
@@ -121,3 +120,8 @@ function dind(): ModeParts {
 const REPORT_SECONDS = 20;
 /** What a stopped pod gets on top of `gracefulStopSeconds`: the report, then dockerd's own stop. */
 export const STOP_MARGIN_SECONDS = REPORT_SECONDS + 10;
+
+/** How long a stop waits for the runner to finish its CI job and to report it. */
+export function stopWaitMs(gracefulStopSeconds: number): number {
+  return (gracefulStopSeconds + REPORT_SECONDS) * 1000;
+}

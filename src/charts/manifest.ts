@@ -1,12 +1,6 @@
 import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
-
-/** What every Kubernetes object has. */
-export interface ObjectManifest {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
-}
+import type { ObjectManifest } from './group-manifest.ts';
 
 /**
  * An object that is finished when it comes here. It renders as it is: cdk8s would drop nulls, sort keys and walk the same

@@ -1,55 +1,26 @@
-/**
- * One Job per RunnerGroup as a template, made with cdk8s-plus and corrected where that cannot say what we need or says
- * what nobody asked for; each runner's Job is a copy of it (facts: a kplus.Job each would cost 550 ms per 1000).
- */
-import { createHash } from 'node:crypto';
-import { ApiObject, App, Chart, Duration, JsonPatch } from 'cdk8s';
-import * as kplus from 'cdk8s-plus-28';
+/** One Job per RunnerGroup as a template; each runner's Job is a copy of it (a kplus.Job each would cost 550 ms per 1000). */
+import { hash } from 'node:crypto';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { type Json, type Mount, modeParts, RUNNER_ID, type Sidecar, STOP_MARGIN_SECONDS } from './container-mode.ts';
-import { groupLabels, type Texts } from './labels.ts';
-import { CONFIG_ANNOTATION, CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
+import type { Json } from './container-mode.ts';
+import { type JobManifest, sorted } from './job-manifest.ts';
+import { blanksOf, fillIn } from './skeleton.ts';
+import skeletons from './skeletons.json' with { type: 'json' };
 
-/** The variable that holds the runner's name: the only thing in a pod's spec that differs within a group. */
-export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';
+export type { EnvEntry, JobManifest } from './job-manifest.ts';
 
-/** One entry of a container's `env`. */
-export interface EnvEntry {
-  readonly name: string;
-  readonly value?: string;
-  readonly valueFrom?: Json;
-}
-
-/** A rendered Job as far as runners differ in it; the rest is carried along. */
-export interface JobManifest {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: {
-    readonly annotations?: Texts;
-    readonly labels: Texts;
-    readonly name: string;
-    readonly namespace: string;
-  };
-  readonly spec: {
-    readonly template: {
-      readonly metadata: { readonly annotations: Texts; readonly labels: Texts };
-      readonly spec: { readonly containers: readonly { readonly name: string; readonly env: readonly EnvEntry[] }[] };
-    };
-  };
-}
-
-const rendered = new WeakMap<RunnerGroup, JobManifest>();
+const made = new WeakMap<RunnerGroup, JobManifest>();
+const FORMS: Readonly<Record<RunnerGroup['containerMode'], Json>> = skeletons;
 
 /**
  * The group's Job with everything but what belongs to one runner: its name is empty, there as in `GITEA_RUNNER_NAME`.
- * Same group, same bytes. Rendered once per group object.
+ * Same group, same bytes. Made once per group object; frozen.
  */
 export function podTemplate(group: RunnerGroup): JobManifest {
-  const known = rendered.get(group);
+  const known = made.get(group);
   if (known) return known;
-  const made = render(group);
-  rendered.set(group, made);
-  return made;
+  const template = sorted(fillIn(FORMS[group.containerMode], blanksOf(group))) as JobManifest;
+  made.set(group, template);
+  return template;
 }
 
 /**
@@ -57,142 +28,5 @@ export function podTemplate(group: RunnerGroup): JobManifest {
  * a Job's pod template cannot be changed in a cluster.
  */
 export function templateHash(group: RunnerGroup): string {
-  return createHash('sha256')
-    .update(JSON.stringify(podTemplate(group)))
-    .digest('hex')
-    .slice(0, 16);
-}
-
-function render(group: RunnerGroup): JobManifest {
-  const chart = new Chart(new App(), 'template');
-  const parts = modeParts(group);
-  const volumes = new Map<string, kplus.Volume>();
-  const mount = ({ name, path }: Mount): kplus.VolumeMount => {
-    const volume = volumes.get(name) ?? kplus.Volume.fromEmptyDir(chart, `volume-${name}`, name);
-    volumes.set(name, volume);
-    return { path, volume };
-  };
-  const job = new kplus.Job(chart, 'job', {
-    metadata: { name: 'runner', namespace: group.namespace, labels: groupLabels(group.name) },
-    podMetadata: { labels: groupLabels(group.name), annotations: { [CONFIG_ANNOTATION]: runnerConfig(group) } },
-    activeDeadline: Duration.seconds(group.activeDeadlineSeconds),
-    backoffLimit: 0,
-    ttlAfterFinished: Duration.seconds(group.ttlSecondsAfterFinished),
-    restartPolicy: kplus.RestartPolicy.NEVER,
-    automountServiceAccountToken: false,
-    terminationGracePeriod: Duration.seconds(group.gracefulStopSeconds + STOP_MARGIN_SECONDS),
-    initContainers: parts.sidecar ? [sidecarContainer(parts.sidecar, mount)] : [],
-    containers: [
-      {
-        name: 'runner',
-        image: group.image,
-        envVariables: environment(group, chart, parts.env),
-        // /data in the image's own layer would be empty after a container restart: the runner would register twice.
-        volumeMounts: [{ name: 'data', path: '/data' }, ...parts.mounts].map(mount),
-      },
-    ],
-  });
-  // Not addJsonPatch: cdk8s-plus renders the patched object once more and drops every field it does not know.
-  const corrections = [...jobCorrections(), ...runnerCorrections(group), ...sidecarCorrections(parts.sidecar)];
-  return sorted(JsonPatch.apply(ApiObject.of(job).toJson(), ...corrections)) as JobManifest;
-}
-
-/** The same value with all keys in order, whatever the order of patches, and frozen: the parts are shared by many Jobs. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return Object.freeze(value.map(sorted));
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.freeze(Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)])));
-}
-
-/** Kubernetes expands `$(NAME)` in values: a label could ask for the registration token and show it to Gitea. */
-function literal(text: string): kplus.EnvValue {
-  return kplus.EnvValue.fromValue(text.replaceAll('$', '$$$$'));
-}
-
-function environment(group: RunnerGroup, chart: Chart, ofMode: Texts): Record<string, kplus.EnvValue> {
-  const { name, key } = group.registrationToken;
-  const secret = kplus.Secret.fromSecretName(chart, 'registration-token', name);
-  const labels = group.labels.map((label) => label.text).join(',');
-  const fixed = Object.entries({ CONFIG_FILE, ...ofMode }).map(([variable, text]) => [variable, literal(text)]);
-  return {
-    GITEA_INSTANCE_URL: literal(group.giteaUrl),
-    GITEA_RUNNER_REGISTRATION_TOKEN: kplus.EnvValue.fromSecretValue({ secret, key }),
-    GITEA_RUNNER_EPHEMERAL: literal('true'),
-    [NAME_VARIABLE]: literal(''),
-    GITEA_RUNNER_LABELS: literal(labels),
-    ...Object.fromEntries(fixed),
-  };
-}
-
-function sidecarContainer(sidecar: Sidecar, mount: (mount: Mount) => kplus.VolumeMount): kplus.ContainerProps {
-  const variables = Object.entries(sidecar.env).map(([variable, text]) => [variable, literal(text)]);
-  return {
-    name: sidecar.name,
-    image: sidecar.image,
-    args: [...sidecar.args],
-    envVariables: Object.fromEntries(variables),
-    volumeMounts: sidecar.mounts.map(mount),
-  };
-}
-
-const POD = '/spec/template/spec';
-
-/**
- * `podReplacementPolicy: Failed`: a drained or preempted pod counts when it has ended, not when it is asked to end, so a
- * runner that finishes its CI job in the grace period leaves a complete Job. No podFailurePolicy: with `backoffLimit: 0`
- * every failure is final, which is wanted, because a second pod would register a used-up name again.
- */
-function jobCorrections(): readonly JsonPatch[] {
-  return [
-    JsonPatch.add('/metadata/name', ''),
-    JsonPatch.remove('/spec/template/metadata/labels/cdk8s.io~1metadata.addr'),
-    JsonPatch.add('/spec/completions', 1),
-    JsonPatch.add('/spec/parallelism', 1),
-    JsonPatch.add('/spec/podReplacementPolicy', 'Failed'),
-    JsonPatch.add(`${POD}/enableServiceLinks`, false),
-    JsonPatch.remove(`${POD}/dnsPolicy`),
-    JsonPatch.remove(`${POD}/hostNetwork`),
-    JsonPatch.remove(`${POD}/setHostnameAsFQDN`),
-    JsonPatch.add(`${POD}/securityContext`, { fsGroup: RUNNER_ID }),
-    JsonPatch.add(`${POD}/volumes/-`, {
-      downwardAPI: {
-        items: [{ fieldRef: { fieldPath: `metadata.annotations['${CONFIG_ANNOTATION}']` }, path: 'config.yaml' }],
-      },
-      name: 'config',
-    }),
-  ];
-}
-
-function runnerCorrections(group: RunnerGroup): readonly JsonPatch[] {
-  const runner = `${POD}/containers/0`;
-  const parts = modeParts(group);
-  const patches = [
-    JsonPatch.remove(`${runner}/imagePullPolicy`),
-    JsonPatch.add(`${runner}/securityContext`, parts.securityContext),
-    resources(runner, group),
-    JsonPatch.add(`${runner}/volumeMounts/-`, { mountPath: CONFIG_DIR, name: 'config', readOnly: true }),
-  ];
-  if (parts.preStop)
-    patches.push(JsonPatch.add(`${runner}/lifecycle`, { preStop: { exec: { command: parts.preStop } } }));
-  return patches;
-}
-
-/** Only what was asked for: no default of cdk8s-plus and none of ours. */
-function resources(runner: string, { resources: { requests, limits } }: RunnerGroup): JsonPatch {
-  const wanted = Object.entries({ limits, requests }).filter(([, quantities]) => Object.keys(quantities).length > 0);
-  if (wanted.length === 0) return JsonPatch.remove(`${runner}/resources`);
-  return JsonPatch.add(`${runner}/resources`, Object.fromEntries(wanted));
-}
-
-function sidecarCorrections(sidecar: Sidecar | undefined): readonly JsonPatch[] {
-  if (!sidecar) return [];
-  const container = `${POD}/initContainers/0`;
-  return [
-    JsonPatch.remove(`${container}/imagePullPolicy`),
-    JsonPatch.remove(`${container}/resources`),
-    JsonPatch.add(`${container}/restartPolicy`, 'Always'),
-    JsonPatch.add(`${container}/securityContext`, sidecar.securityContext),
-    JsonPatch.add(`${container}/startupProbe`, sidecar.startupProbe),
-  ];
+  return hash('sha256', JSON.stringify(podTemplate(group))).slice(0, 16);
 }

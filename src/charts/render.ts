@@ -1,7 +1,7 @@
 import { ApiObject } from 'cdk8s';
 import type { IConstruct } from 'constructs';
 import { PassThroughDocument } from './pass-through.ts';
-import { document, type Memo } from './yaml.ts';
+import { document, ended, type Memo } from './yaml.ts';
 
 /**
  * Everything as one YAML stream: the objects below `root` (an app or a chart) in order, then the texts of documents that
@@ -16,8 +16,4 @@ export function renderManifests(root: IConstruct, passThrough: readonly string[]
     return ApiObject.isApiObject(construct) ? [document(construct.toJson(), memo)] : [];
   });
   return [...own, ...passThrough.map(ended)].map((text) => `---\n${text}`).join('');
-}
-
-function ended(text: string): string {
-  return text.endsWith('\n') ? text : `${text}\n`;
 }

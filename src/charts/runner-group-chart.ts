@@ -1,8 +1,11 @@
 import { Chart } from 'cdk8s';
 import type { Construct } from 'constructs';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { Manifest, type ObjectManifest } from './manifest.ts';
+import { groupManifest } from './group-manifest.ts';
+import { Manifest } from './manifest.ts';
 import { type EmittedRunner, RunnerJob } from './runner-job.ts';
+
+export { knowsRunnerGroups } from './group-manifest.ts';
 
 /** What one RunnerGroup puts into the output. */
 export interface RunnerGroupChartProps {
@@ -23,26 +26,4 @@ export class RunnerGroupChart extends Chart {
       new RunnerJob(this, `job-${runner.runner}`, { group: props.group, runner });
     }
   }
-}
-
-/** The object as it was written, with the namespace that was found for it. */
-function groupManifest({ manifest, name, namespace }: RunnerGroup): ObjectManifest {
-  const { metadata } = manifest;
-  const written = typeof metadata === 'object' && metadata !== null ? metadata : {};
-  return {
-    ...manifest,
-    apiVersion: 'gitea.bpg.pw/v1alpha1',
-    kind: 'RunnerGroup',
-    metadata: { ...written, name, namespace },
-  };
-}
-
-/**
- * True when the destination cluster has the RunnerGroup CRD. Argo CD lists what a cluster serves in `KUBE_API_VERSIONS`,
- * separated by commas, as `group/version/Kind` (measured on 3.5.3).
- */
-export function knowsRunnerGroups(env: Readonly<Record<string, string | undefined>>): boolean {
-  return (env['KUBE_API_VERSIONS'] ?? '')
-    .split(',')
-    .some((kind) => kind.trim() === 'gitea.bpg.pw/v1alpha1/RunnerGroup');
 }

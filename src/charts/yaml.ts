@@ -17,8 +17,12 @@ const LONE_SURROGATE = /\p{Cs}/gu;
 /** Legal in JSON, but not printable or a line break in YAML 1.1 or 1.2. */
 const NOT_PRINTABLE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
+/** ASCII that stands for itself between quotes: nearly every string. */
+const ORDINARY = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
+
 /** A double-quoted scalar. A lone surrogate, which has no UTF-8 form, becomes U+FFFD. */
 export function quote(text: string): string {
+  if (ORDINARY.test(text)) return `"${text}"`;
   return JSON.stringify(text.replace(LONE_SURROGATE, '\ufffd')).replace(
     NOT_PRINTABLE,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -31,6 +35,11 @@ export function quote(text: string): string {
  */
 export function document(value: unknown, memo: Memo = new WeakMap()): string {
   return `${node(value, '', memo).slice(1)}\n`;
+}
+
+/** A document's text with the newline that the next `---` needs. */
+export function ended(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`;
 }
 
 /** A value with what stands before it: a space and a scalar, or a newline and a block indented by `indent`. */

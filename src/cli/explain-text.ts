@@ -103,6 +103,15 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
         ],
       ];
     }
+    if (decision.emit && decision.because === 'lost') {
+      return [
+        [
+          decision.runner,
+          keyText(decision.group),
+          'stays as a record: its Job ended while Gitea still shows a CI job on it, it holds no slot',
+        ],
+      ];
+    }
     if (decision.emit && decision.because === 'back-off-record') {
       return [
         [
@@ -124,13 +133,13 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
 
 const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   failed: 'goes: its Job ended without a CI job',
-  lost: 'goes: its Job ended while Gitea still shows a CI job on it',
   'never-came': 'goes: has not registered within spawnTimeoutSeconds',
   replaced: 'goes: its RunnerGroup was changed before it registered',
   disabled: 'goes: is disabled in Gitea',
   suspended: 'goes: its group is suspended',
   surplus: 'goes: no job needs it',
   deleting: 'goes: its Job is being deleted',
+  gone: 'goes: its Job is gone, which Gitea has not noticed yet',
   offline: 'is only an old registration: offline in Gitea',
 };
 

@@ -1,3 +1,5 @@
+import { knowsRunnerGroups } from '../charts/group-manifest.ts';
+import { manifestPieces } from '../charts/text.ts';
 import { count } from '../count.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
 import { toAppGroups } from '../to-app-groups.ts';
@@ -10,16 +12,21 @@ import type { LookFlags, PathFlags } from './settings.ts';
  * once: Argo CD takes an empty stdout with exit 0 for "delete everything", so no error may leave half an answer.
  */
 export async function generate(args: readonly string[], flags: LookFlags & PathFlags, io: Io): Promise<ExitCode> {
-  const { read, plan } = await readAndPlan(args, flags, io, { includeBlocked: false });
-  const { buildApp, knowsRunnerGroups, renderManifests } = await import('../charts/index.ts');
-  const app = buildApp({ groups: toAppGroups(read.groups, plan), emitGroups: knowsRunnerGroups(io.env) });
-  const text = renderManifests(
-    app,
-    read.others.map((other) => other.text),
-  );
-  io.out(text);
+  const { read, plan } = await readAndPlan(args, flags, io, { includeBlocked: false, ahead: isSync(io) });
+  const pieces = manifestPieces(toAppGroups(read.groups, plan), {
+    emitGroups: knowsRunnerGroups(io.env),
+    passThrough: read.others.map((other) => other.text),
+  });
+  // From here on nothing can fail but the writing itself.
+  if (io.outPieces) io.outPieces(pieces);
+  else io.out(pieces.join(''));
   io.err(`${countsLine(plan)}\n`);
   return 0;
+}
+
+/** True when Argo CD runs us: it has been woken, so there is something to see, and it waits for us. */
+function isSync({ env }: Io): boolean {
+  return (env['ARGOCD_APP_NAME'] ?? '') !== '';
 }
 
 /** One line that says what was decided, also what holds jobs back (elsewhere days were lost because nobody saw that a cap was hit). */

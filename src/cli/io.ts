@@ -8,6 +8,8 @@ export interface Io {
   readonly columns: number;
   readonly now: () => number;
   readonly out: (text: string) => void;
+  /** As `out` with all of them joined; absent: there is no better way. A long text that comes often is to be the same string each time. */
+  readonly outPieces?: (texts: readonly string[]) => void;
   readonly err: (text: string) => void;
 }
 

@@ -2,6 +2,7 @@
 import { Failure } from '../failure.ts';
 import { printable } from '../printable.ts';
 import type { ExitCode, Io } from './io.ts';
+import { isVerbose } from './settings.ts';
 
 /** The real process as an `Io`. */
 export function mainIo(): Io {
@@ -45,4 +46,22 @@ export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCod
   );
   if (verbose && error instanceof Error) io.err(`${(error.stack ?? '').split('\n').map(printable).join('\n')}\n`);
   return 1;
+}
+
+/** Runs a command; whatever it throws becomes one error text and an exit code. */
+export async function exitCodeOf(
+  command: () => Promise<ExitCode>,
+  flags: { readonly verbose?: boolean },
+  io: Io,
+): Promise<ExitCode> {
+  try {
+    return await command();
+  } catch (error) {
+    try {
+      return reportFailure(error, io, isVerbose(flags, io));
+    } catch (unclear) {
+      // The variable that says how much to print cannot be read either: that comes first.
+      return reportFailure(unclear, io, false);
+    }
+  }
 }

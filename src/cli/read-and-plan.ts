@@ -1,4 +1,4 @@
-import { lookAndPlan } from '../look-and-plan.ts';
+import { type LookOptions, lookAndPlan } from '../look-and-plan.ts';
 import type { Plan } from '../plan/decisions.ts';
 import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
@@ -9,7 +9,7 @@ export async function readAndPlan(
   args: readonly string[],
   flags: LookFlags & PathFlags,
   io: Io,
-  options: { readonly includeBlocked: boolean },
+  options: LookOptions,
 ): Promise<{ readonly read: ReadResult; readonly plan: Plan }> {
   const settings = await settingsFrom(flags, io);
   const read = await readRunnerGroups({

@@ -1,5 +1,5 @@
 /** Flags and environment -> `Settings`. A flag comes before its environment variable, that before the default. */
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { Failure } from '../failure.ts';
 import type { ClusterMode } from '../kubernetes/config.ts';
 import type { Settings } from '../look-and-plan.ts';
@@ -31,7 +31,7 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> 
   return {
     secretsDir: flags.secretsDir ?? fromEnv(io, 'SECRETS_DIR') ?? SECRETS_DIR,
     cluster: clusterMode(flags.cluster ?? fromEnv(io, 'CLUSTER') ?? 'auto'),
-    timeoutMs: seconds(flags.timeout ?? fromEnv(io, 'TIMEOUT') ?? String(DEFAULT_TIMEOUT_SECONDS)) * 1000,
+    timeoutMs: seconds('--timeout', flags.timeout ?? fromEnv(io, 'TIMEOUT') ?? String(DEFAULT_TIMEOUT_SECONDS)) * 1000,
     ...(caFile !== undefined && { ca: await readCa(caFile) }),
     instance: fromEnv(io, 'INSTANCE') ?? '',
     env: io.env,
@@ -64,11 +64,12 @@ export function isVerbose(flags: Pick<LookFlags, 'verbose'>, io: Io): boolean {
 }
 
 /** `GITEA_RUNNERS_<name>`; an empty one counts as not set. */
-function fromEnv(io: Io, name: string): string | undefined {
+export function fromEnv(io: Io, name: string): string | undefined {
   return io.env[`GITEA_RUNNERS_${name}`] || undefined;
 }
 
-function isOn(text: string | undefined, variable: string): boolean {
+/** A switch in the environment. @throws Failure exit 2 when it is neither true nor false. */
+export function isOn(text: string | undefined, variable: string): boolean {
   if (text === undefined || text === 'false' || text === '0') return false;
   if (text === 'true' || text === '1') return true;
   throw new Failure('GR-FLAG-03', 2, `read ${variable}: it must be true or false.`);
@@ -79,21 +80,23 @@ function clusterMode(text: string): ClusterMode {
   throw new Failure('GR-FLAG-01', 2, 'read --cluster: it must be auto or off.');
 }
 
-function seconds(text: string): number {
+/** Seconds from a flag. @throws Failure exit 2 */
+export function seconds(flag: string, text: string): number {
   const value = /^[0-9]{1,4}(?:\.[0-9]{1,3})?$/.test(text) ? Number(text) : 0;
   if (value > 0 && value <= LONGEST_TIMEOUT_SECONDS) return value;
   throw new Failure(
     'GR-FLAG-02',
     2,
-    `read --timeout: it must be a number of seconds from 0.001 to ${LONGEST_TIMEOUT_SECONDS}.`,
+    `read ${flag}: it must be a number of seconds from 0.001 to ${LONGEST_TIMEOUT_SECONDS}.`,
   );
 }
 
-async function readCa(file: string): Promise<string> {
+/** The PEM in a file. @throws Failure exit 1 */
+export async function readCa(file: string, flag = '--ca-file'): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
-    throw new Failure('GR-FLAG-04', 1, `read the CA file ${file}: ${code}. Give a PEM file with --ca-file.`);
+    throw new Failure('GR-FLAG-04', 1, `read the CA file ${file}: ${code}. Give a PEM file with ${flag}.`);
   }
 }

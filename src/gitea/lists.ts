@@ -34,14 +34,15 @@ export async function readActiveJobs(
   level: Level,
   includeBlocked: boolean,
   jobs: JobsById,
-): Promise<void> {
+): Promise<'snapshot' | 'several pages'> {
   const states: StatusFilter[] = includeBlocked ? ['waiting', 'queued', 'in_progress'] : ['queued', 'in_progress'];
   const first = await readPage(api, jobsQuestion(level, states), 1, readJobPage);
   if (judgePass([first]) === 'complete') {
     keep(jobs, first.rows);
-    return;
+    return 'snapshot';
   }
   for (const state of states) await readJobsIn(api, level, state, jobs);
+  return 'several pages';
 }
 
 /**
@@ -96,12 +97,40 @@ export async function readCompletedJobs(
 ): Promise<void> {
   const { sortsJobs } = await api.version();
   const question = jobsQuestion(level, ['completed'], sortsJobs);
-  const first = await readPage(api, question, 1, readJobPage, Number.POSITIVE_INFINITY);
+  const first = await readCompletedPage(api, question, 1);
   const more = sortsJobs ? pagesAfter(first).slice(0, pages - 1) : lastPages(first, pages);
-  const rest = await Promise.all(
-    more.map((page) => readPage(api, question, page, readJobPage, Number.POSITIVE_INFINITY)),
-  );
-  for (const { rows } of [first, ...rest]) keep(jobs, rows);
+  await readMoreCompleted(api, question, [first], more, jobs);
+}
+
+/**
+ * The same without waiting for anything: the first pages are asked for at once, in the order of 1.27. Older versions ignore the order
+ * (run on 1.26.0), so there the last pages follow when the version is known.
+ */
+export async function readCompletedJobsAhead(api: GiteaApi, level: Level, jobs: JobsById): Promise<void> {
+  const question = jobsQuestion(level, ['completed'], true);
+  const numbers = Array.from({ length: COMPLETED_PAGES }, (_, index) => index + 1);
+  const early = await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
+  const [first] = early;
+  const { sortsJobs } = await api.version();
+  const last = sortsJobs || !first ? [] : lastPages(first, COMPLETED_PAGES);
+  const known = early.filter((_, index) => sortsJobs || index === 0 || last.includes(index + 1));
+  await readMoreCompleted(api, question, known, last.slice(known.length - 1), jobs);
+}
+
+async function readMoreCompleted(
+  api: GiteaApi,
+  question: Question,
+  known: readonly Page<Job>[],
+  more: readonly number[],
+  jobs: JobsById,
+): Promise<void> {
+  const rest = await Promise.all(more.map((page) => readCompletedPage(api, question, page)));
+  for (const { rows } of [...known, ...rest]) keep(jobs, rows);
+}
+
+/** Gitea keeps all jobs that ever ran, so their number is no reason to refuse. */
+function readCompletedPage(api: GiteaApi, question: Question, page: number): Promise<Page<Job>> {
+  return readPage(api, question, page, readJobPage, Number.POSITIVE_INFINITY);
 }
 
 function jobsQuestion(level: Level, states: readonly StatusFilter[], newestFirst = false): Question {

@@ -1,6 +1,7 @@
 /**
  * One look at Gitea: everything the planner may know from there, complete or not at all.
  *
+ * (with `ahead` runners and newest completed jobs are asked for here too)
  *   version ─┐
  *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
  *                          │ nothing there: done (2 requests)
@@ -26,7 +27,14 @@ import {
   repoLevel,
   unreachable,
 } from './endpoints.ts';
-import { type JobsById, readActiveJobs, readCompletedJobs, readRunners, readRunningJobs } from './lists.ts';
+import {
+  type JobsById,
+  readActiveJobs,
+  readCompletedJobs,
+  readCompletedJobsAhead,
+  readRunners,
+  readRunningJobs,
+} from './lists.ts';
 import { isTokenOf, readJobsByRepo } from './user-repos.ts';
 
 /** One scope of one Gitea, seen with one token. Groups that share all three share the look. */
@@ -45,6 +53,11 @@ export interface ObserveOptions {
   readonly includeBlocked: boolean;
   /** List runners and completed jobs even when nothing waits or runs (warm pools). */
   readonly alwaysList: boolean;
+  /**
+   * Ask for runners and completed jobs at the same time as for the others, before it is known whether there are any: one wait
+   * for the network instead of two, and needless questions when nothing is there (docs/adr/0011). Default false.
+   */
+  readonly ahead?: boolean;
   /** PEM certificates that are trusted instead of the built-in ones. */
   readonly ca?: string;
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
@@ -53,6 +66,8 @@ export interface ObserveOptions {
   readonly onRequest?: (line: RequestLine) => void;
   /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
   readonly versions?: VersionCache;
+  /** Kept by the same, so that its connections stay open; `ca`, `env` and `onRequest` are then of no effect. Default: a new one. */
+  readonly http?: HttpClient;
 }
 
 /** Causes that are shown at once; more would not fit into Argo CD's message. */
@@ -67,21 +82,41 @@ export async function observe(
   options: ObserveOptions,
 ): Promise<ReadonlyMap<string, Look>> {
   for (const target of targets) refuseForeignToken(target);
+  return collect(await observeEach(targets, options));
+}
+
+/** As `observe`, but each target succeeds or fails alone: for a process that looks again and again. */
+export async function observeEach(
+  targets: readonly GiteaTarget[],
+  options: ObserveOptions,
+): Promise<ReadonlyMap<string, Look | Failure>> {
   const deadline = new Deadline(options.deadlineMs);
-  const { ca, env, onRequest } = options;
-  const attemptMs = Math.max(10_000, options.deadlineMs / 2);
-  const http = new HttpClient({ env, attemptMs, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) });
+  const http = options.http ?? giteaClient(options);
   const versions: VersionCache = options.versions ?? new Map();
   try {
-    const looks = await Promise.allSettled(
-      targets.map(({ url, token, scope }) =>
-        lookAt(new GiteaApi({ http, url, token, deadline, versions }), scope, options),
-      ),
+    const looks = await Promise.all(
+      targets.map(async (target): Promise<[string, Look | Failure]> => {
+        const { key, url, token, scope } = target;
+        try {
+          refuseForeignToken(target);
+          return [key, await lookAt(new GiteaApi({ http, url, token, deadline, versions }), scope, options)];
+        } catch (error) {
+          if (error instanceof Failure) return [key, error];
+          throw error;
+        }
+      }),
     );
-    return collect(targets, looks);
+    return new Map(looks);
   } finally {
-    await http.close();
+    if (options.http === undefined) await http.close();
   }
+}
+
+/** Sends requests to Gitea as `observe` does; to be closed by the caller. */
+export function giteaClient(options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest'>): HttpClient {
+  const { ca, deadlineMs, env, onRequest } = options;
+  const attemptMs = Math.max(10_000, deadlineMs / 2);
+  return new HttpClient({ env, attemptMs, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) });
 }
 
 function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
@@ -94,20 +129,13 @@ function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
   );
 }
 
-function collect(
-  targets: readonly GiteaTarget[],
-  looks: readonly PromiseSettledResult<Look>[],
-): ReadonlyMap<string, Look> {
+function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {
   const found = new Map<string, Look>();
   const failures: Failure[] = [];
-  looks.forEach((look, index) => {
-    const target = targets[index];
-    if (look.status === 'fulfilled' && target !== undefined) found.set(target.key, look.value);
-    if (look.status === 'rejected') {
-      if (!(look.reason instanceof Failure)) throw look.reason;
-      failures.push(look.reason);
-    }
-  });
+  for (const [key, look] of looks) {
+    if (look instanceof Failure) failures.push(look);
+    else found.set(key, look);
+  }
   const [first] = failures;
   if (first === undefined) return found;
   const causes = [...new Map(failures.map(({ code, message }) => [message, code]))];
@@ -142,15 +170,38 @@ async function lookAtUser(api: GiteaApi, user: string, options: ObserveOptions):
 
 async function lookAtLevel(api: GiteaApi, level: Level, options: ObserveOptions): Promise<Look> {
   const jobs: JobsById = new Map();
-  await readActiveJobs(api, level, options.includeBlocked, jobs);
+  const early = options.ahead ? lookAhead(api, level) : undefined;
+  const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
   // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
   // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
   if (!active && !options.alwaysList) return { jobs: [...jobs.values()], runners: [] };
 
-  const [runners] = await Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
+  // Reading several pages takes its time, and what was asked before them would be older than they are.
+  const runners = await (early && read === 'snapshot' ? early(jobs) : runnersAndCompleted(api, level, jobs));
   if (hasUnexplainedRunner(runners, jobs.values())) await readRunningJobs(api, level, jobs);
   return { jobs: [...jobs.values()], runners };
+}
+
+async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById): Promise<readonly RegisteredRunner[]> {
+  const [runners] = await Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
+  return runners;
+}
+
+/**
+ * Asks at once, and answers a function that waits for the answers. Which of the lists is older is not known then, so a job that is in
+ * two of them counts as active: its runner stays, which costs nothing; the next look knows more.
+ */
+function lookAhead(api: GiteaApi, level: Level): (jobs: JobsById) => Promise<readonly RegisteredRunner[]> {
+  const completed: JobsById = new Map();
+  const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, completed)]);
+  // Perhaps nobody wants to know; and the failure of the first question is told first.
+  asked.catch(() => undefined);
+  return async (jobs) => {
+    const [runners] = await asked;
+    for (const [id, job] of completed) if (!jobs.has(id)) jobs.set(id, job);
+    return runners;
+  };
 }
 
 /**

@@ -8,17 +8,17 @@
  * Everything else is a `Failure` (exit 1) whose text is: operation, method and address without query, what came, what to do.
  * No header, body or token ever gets into it.
  */
+import { isUtf8 } from 'node:buffer';
 import { setMaxListeners } from 'node:events';
-import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
 import { Failure } from '../failure.ts';
-import { connectTo } from './connect.ts';
-import type { Deadline } from './deadline.ts';
+import { type Deadline, nowMs } from './deadline.ts';
+import { directWire } from './direct.ts';
 import { Gate } from './gate.ts';
 import { type Env, proxyFor } from './proxy.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { describeTransportError, isBrokenConnection } from './transport-error.ts';
+import { type ClientCertificate, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
 
 /** What `-v` shows of one attempt. Never headers or bodies. */
 export interface RequestLine {
@@ -35,6 +35,7 @@ export interface HttpOptions {
   readonly env: Env;
   /** PEM certificates that are trusted instead of the built-in ones. */
   readonly ca?: string;
+  readonly clientCertificate?: ClientCertificate;
   /** Requests to one origin at the same time, default 8. */
   readonly connections?: number;
   /** For one attempt, from a free connection to the last byte; default 10 000. */
@@ -47,11 +48,15 @@ export interface HttpOptions {
 export interface HttpRequest {
   /** Operation and object, as an error says it: `list jobs of org acme`. */
   readonly what: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: URL;
   /** Gives the `Authorization` header for an address; asked again for each redirect, so it can refuse foreign origins. */
   readonly authorization?: (url: URL) => string;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
+  /** Besides our own ones; lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Of `body`; default `application/json`. */
+  readonly contentType?: string;
 }
 
 /** A complete answer, of any status but a followed redirect. */
@@ -73,9 +78,44 @@ const MAX_OBEYED = 5;
 const SHORTEST_PAUSE_MS = 100;
 
 interface Lane {
-  readonly dispatcher: Dispatcher;
+  /** Its modules are loaded at the first request. */
+  readonly wire: Promise<Wire>;
   readonly gate: Gate;
   readonly proxy: string | undefined;
+}
+
+/** The end of one attempt. */
+class TimeLimit {
+  /** Rejects when the time is up. */
+  readonly reached: Promise<never>;
+  readonly #timer: NodeJS.Timeout;
+  #isReached = false;
+  #stop = noop;
+
+  constructor(ms: number) {
+    let reject: (error: Error) => void = noop;
+    this.reached = new Promise((_resolve, rejectIt) => {
+      reject = rejectIt;
+    });
+    this.#timer = setTimeout(() => {
+      this.#isReached = true;
+      reject(new Error('the time is up'));
+      this.#stop();
+    }, ms);
+  }
+
+  get isReached(): boolean {
+    return this.#isReached;
+  }
+
+  /** What to stop then. */
+  onReached(stop: () => void): void {
+    this.#stop = stop;
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 /** Sends requests. Connections are kept per origin until `close`, which must be called: open sockets keep the process alive. */
@@ -121,7 +161,8 @@ export class HttpClient {
   /** Drops all connections at once, also those with a request under way. The client cannot be used again. */
   async close(): Promise<void> {
     this.#life.abort();
-    await Promise.all([...this.#lanes.values()].map(({ dispatcher }) => dispatcher.destroy()));
+    // A wire that could not be made has nothing to close; its senders have been told.
+    await Promise.all([...this.#lanes.values()].map(({ wire }) => wire.then((made) => made.close(), noop)));
     this.#lanes.clear();
   }
 
@@ -164,68 +205,62 @@ export class HttpClient {
     const lane = this.#laneTo(url);
     return await lane.gate.pass(this.#life.signal, async () => {
       const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
-      const limit = new AbortController();
-      const timer = setTimeout(() => limit.abort(), limitMs);
+      const limit = new TimeLimit(limitMs);
       try {
-        return await orAborted(this.#exchange(request, url, lane, limit.signal), limit.signal);
+        return await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
       } catch (error) {
         if (error instanceof Failure) throw error;
-        if (limit.signal.aborted)
-          throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
+        if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
         if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
         const route = lane.proxy === undefined ? { host: url.host } : { host: url.host, proxy: lane.proxy };
         const { code, received, remedy } = describeTransportError(error, route);
         throw failure(request, code, received, remedy);
       } finally {
-        clearTimeout(timer);
+        limit.clear();
       }
     });
   }
 
-  async #exchange(request: HttpRequest, url: URL, lane: Lane, signal: AbortSignal): Promise<HttpAnswer> {
-    const started = performance.now();
+  async #exchange(request: HttpRequest, url: URL, lane: Lane, limit: TimeLimit): Promise<HttpAnswer> {
+    const started = nowMs();
     let status = 0;
     try {
-      const response = await lane.dispatcher.request({
-        origin: url.origin,
-        path: url.pathname + url.search,
+      const wire = await lane.wire;
+      if (limit.isReached) return await limit.reached;
+      const exchange = wire.send({
+        url,
         method: request.method,
         headers: headersOf(request, url),
-        body: request.body ?? null,
-        signal,
+        ...(request.body !== undefined && { body: request.body }),
       });
-      status = response.statusCode;
-      const text = await this.#readText(request, response);
+      limit.onReached(exchange.cancel);
+      const answer = await exchange.answer;
+      status = answer.status;
+      const text = await this.#readText(request, answer);
+      const { headers } = answer;
       return {
         status,
         text,
-        mediaType: (oneHeader(response.headers['content-type']) ?? '').split(';', 1).join('').trim().toLowerCase(),
-        header: (name) => oneHeader(response.headers[name]),
+        mediaType: (oneHeader(headers['content-type']) ?? '').split(';', 1).join('').trim().toLowerCase(),
+        header: (name) => oneHeader(headers[name]),
       };
     } finally {
-      this.#options.onRequest?.({ method: request.method, url: url.href, status, ms: performance.now() - started });
+      this.#options.onRequest?.({ method: request.method, url: url.href, status, ms: nowMs() - started });
     }
   }
 
-  async #readText(request: HttpRequest, response: Dispatcher.ResponseData): Promise<string> {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-      size += chunk.length;
-      if (size > this.#bodyLimit) {
-        const limit = `${Math.round(this.#bodyLimit / 1024)} KiB`;
-        throw failure(
-          request,
-          'GR-HTTP-12',
-          `the answer is longer than ${limit}`,
-          'Check that the URL is that of the right server',
-        );
-      }
-      chunks.push(chunk);
+  async #readText(request: HttpRequest, answer: WireAnswer): Promise<string> {
+    const bytes = await answer.read(this.#bodyLimit);
+    if (bytes === undefined) {
+      const limit = `${Math.round(this.#bodyLimit / 1024)} KiB`;
+      throw failure(
+        request,
+        'GR-HTTP-12',
+        `the answer is longer than ${limit}`,
+        'Check that the URL is that of the right server',
+      );
     }
-    try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-    } catch {
+    if (!isUtf8(bytes)) {
       throw failure(
         request,
         'GR-HTTP-13',
@@ -233,21 +268,30 @@ export class HttpClient {
         'Check the server and what stands before it',
       );
     }
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+    // As a TextDecoder would: the mark is no part of the text.
+    return text.startsWith('\ufeff') ? text.slice(1) : text;
   }
 
   #laneTo(url: URL): Lane {
     const known = this.#lanes.get(url.origin);
     if (known !== undefined) return known;
     const connections = this.#options.connections ?? 8;
-    const { ca, env } = this.#options;
+    const { ca, clientCertificate, env } = this.#options;
+    refuseBadCa(ca);
     const proxy = proxyFor(url, env);
-    const dispatcher = connectTo(url.origin, {
+    const options = {
       connections,
       signal: this.#life.signal,
       ...(ca !== undefined && { ca }),
-      ...(proxy && { proxy }),
-    });
-    const lane = { dispatcher, gate: new Gate(connections), proxy: proxy?.host };
+      ...(clientCertificate && { clientCertificate }),
+    };
+    const wire = proxy
+      ? import('./connect.ts').then(({ proxiedWire }) => proxiedWire(url.origin, { ...options, proxy }))
+      : directWire(url.origin, options);
+    // Whoever sends meets the rejection; `close` must not.
+    wire.catch(noop);
+    const lane = { wire, gate: new Gate(connections), proxy: proxy?.host };
     this.#lanes.set(url.origin, lane);
     return lane;
   }
@@ -285,21 +329,13 @@ function tooSlow(request: HttpRequest, limitMs: number): Failure {
   );
 }
 
-/** The outcome of `work`, or a rejection when `signal` comes first: undici does not look at it while a connection is being made. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  work.catch(() => undefined);
-  return await Promise.race([work, aborted]);
-}
-
 function headersOf(request: HttpRequest, url: URL): Record<string, string> {
   return {
     accept: 'application/json',
     'user-agent': 'argocd-gitea-runners',
     ...(request.authorization && { authorization: request.authorization(url) }),
-    ...(request.body !== undefined && { 'content-type': 'application/json' }),
+    ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
+    ...request.headers,
   };
 }
 
@@ -330,6 +366,8 @@ function redirectTarget(request: HttpRequest, from: URL, answer: HttpAnswer): UR
   }
   return target;
 }
+
+function noop(): void {}
 
 function oneHeader(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;

@@ -1,28 +1,15 @@
-/** The one place that knows undici: opens connections to an origin, directly or through a proxy. */
+/**
+ * The one place that knows undici: opens connections to an origin, directly or through a proxy. Loaded only by those who need
+ * it (a proxy, a watch): it costs as much as the rest of a start, so plain requests go through `direct.ts` (docs/adr/0012).
+ */
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { Failure } from '../failure.ts';
+import { type ConnectOptions, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
 
-export interface ConnectOptions {
-  /** Connections at most. */
-  readonly connections: number;
-  /** PEM certificates that are trusted instead of the built-in ones. */
-  readonly ca?: string;
-  readonly proxy?: URL;
-  /** Ends every connection at once, also one that is still being made: undici's `destroy` waits for those. */
-  readonly signal: AbortSignal;
-}
-
-/** Throws `Failure` (exit 2) when `ca` is no PEM: Node would take it silently and trust nobody. */
-export function connectTo(origin: string, options: ConnectOptions): Dispatcher {
-  const { ca, connections, proxy, signal } = options;
-  if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) {
-    throw new Failure(
-      'GR-HTTP-14',
-      2,
-      'the CA file holds no PEM certificate (no line "-----BEGIN CERTIFICATE-----"): give another --ca-file.',
-    );
-  }
-  const socket = { signal, timeout: 0, ...(ca !== undefined && { ca }) };
+/** Throws `Failure` (exit 2) when `ca` is no PEM. `signal` is looked at where undici's `destroy` would wait. */
+export function connectTo(origin: string, options: ConnectOptions & { readonly proxy?: URL }): Dispatcher {
+  const { ca, clientCertificate, connections, proxy, signal } = options;
+  refuseBadCa(ca);
+  const socket = { signal, timeout: 0, ...(ca !== undefined && { ca }), ...clientCertificate };
   // Time is limited by the caller's signals; undici's own limits would only give the same fault a second wording.
   const limits = { connections, headersTimeout: 0, bodyTimeout: 0 };
   if (proxy === undefined) return new Pool(origin, { ...limits, connect: socket });
@@ -34,4 +21,38 @@ export function connectTo(origin: string, options: ConnectOptions): Dispatcher {
     // Many proxies allow CONNECT to port 443 only (squid's default), so plain http is forwarded.
     proxyTunnel: origin.startsWith('https:'),
   });
+}
+
+/** Connections to an origin through a proxy. */
+export function proxiedWire(origin: string, options: ConnectOptions & { readonly proxy: URL }): Wire {
+  const dispatcher = connectTo(origin, options);
+  return {
+    send: ({ url, method, headers, body }) => {
+      const { signal, abort } = abortable();
+      const path = url.pathname + url.search;
+      const asked = dispatcher.request({ origin, path, method, headers, body: body ?? null, signal });
+      return { answer: asked.then(answerOf), cancel: abort };
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function abortable(): { readonly signal: AbortSignal; readonly abort: () => void } {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}
+
+function answerOf({ statusCode, headers, body }: Dispatcher.ResponseData): WireAnswer {
+  return { status: statusCode, headers, read: (limit) => readBody(body as AsyncIterable<Uint8Array>, limit) };
+}
+
+async function readBody(body: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
+import type { ClientCertificate } from '../http/wire.ts';
 
 /** `auto`: look at Kubernetes when this process has a service account; `off`: never. */
 export type ClusterMode = 'auto' | 'off';
@@ -12,9 +13,13 @@ export interface ClusterConfig {
   readonly url: string;
   /** PEM of the cluster's CA; absent: the CAs that Node knows. */
   readonly ca?: string;
-  /** Reads the token anew each time: Kubernetes replaces it about every hour. */
-  readonly token: () => Promise<string>;
+  /** Reads the token anew each time: Kubernetes replaces it about every hour. Absent: the client certificate says who we are. */
+  readonly token?: () => Promise<string>;
+  readonly clientCertificate?: ClientCertificate;
 }
+
+/** What a pod finds: always a token. */
+export type InClusterConfig = ClusterConfig & Required<Pick<ClusterConfig, 'token'>>;
 
 const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
@@ -27,11 +32,11 @@ const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 export async function clusterConfig(
   mode: ClusterMode,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<ClusterConfig | undefined> {
+): Promise<InClusterConfig | undefined> {
   if (mode === 'off') return undefined;
   const dir = env['GITEA_RUNNERS_KUBERNETES_DIR'] || SERVICE_ACCOUNT_DIR;
   const tokenFile = join(dir, 'token');
-  if ((await readIfThere(tokenFile)) === undefined) return undefined;
+  if (readIfThere(tokenFile) === undefined) return undefined;
   const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
   const port = env['KUBERNETES_SERVICE_PORT'] || '443';
   const url = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
@@ -42,12 +47,12 @@ export async function clusterConfig(
       `find the Kubernetes API: ${tokenFile} exists, but KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name no server. Set them, or use --cluster off`,
     );
   }
-  const ca = await readIfThere(join(dir, 'ca.crt'));
-  return { url, ...(ca !== undefined && { ca }), token: () => readToken(tokenFile) };
+  const ca = readIfThere(join(dir, 'ca.crt'));
+  return { url, ...(ca !== undefined && { ca }), token: async () => readToken(tokenFile) };
 }
 
-async function readToken(file: string): Promise<string> {
-  const token = (await readIfThere(file))?.trim() ?? '';
+function readToken(file: string): string {
+  const token = readIfThere(file)?.trim() ?? '';
   // Whatever a header cannot hold would end as an error text with the token in it.
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new Failure(
@@ -57,9 +62,9 @@ async function readToken(file: string): Promise<string> {
   );
 }
 
-async function readIfThere(file: string): Promise<string | undefined> {
+function readIfThere(file: string): string | undefined {
   try {
-    return await readFile(file, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

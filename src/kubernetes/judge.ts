@@ -5,7 +5,9 @@
  *   1. Job has a deletionTimestamp ..................... deleting
  *   2. condition Complete (or SuccessCriteriaMet) ...... complete
  *   3. condition Failed ................................ failed
- *   4. condition FailureTarget: deadline passed; its pod may still use the grace period ... deleting
+ *   4. condition FailureTarget: the Job has failed, its newest pod may still use the grace period
+ *        pod over or none .............................. by the pod (rule 5), else failed
+ *        otherwise (deadline passed) ................... deleting
  *   5. its newest pod:
  *        phase Succeeded, Failed ....................... complete, failed (the Job's condition follows)
  *        container `runner` ended ...................... complete, failed by exit code
@@ -36,8 +38,12 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
   }
   const failed = met('Failed');
   if (failed) return { state: 'failed', finishedAtMs: failed.lastTransitionTime };
-  if (met('FailureTarget')) return { state: 'deleting' };
   const [newest] = [...pods].sort(newestFirst);
+  const failing = met('FailureTarget');
+  if (failing) {
+    const pod = newest ? judgePod(newest) : { state: 'failed' as const, finishedAtMs: failing.lastTransitionTime };
+    return pod.state === 'complete' || pod.state === 'failed' ? pod : { state: 'deleting' };
+  }
   if (newest) return judgePod(newest);
   const counted = (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0);
   return { state: counted === 0 ? 'starting' : 'unknown' };

@@ -63,6 +63,6 @@ export type KubePod = z.infer<typeof KubePod>;
 /** One page of a list; `continue` is empty or absent on the last one. */
 export const KubeList = z.object({
   kind: z.string().endsWith('List'),
-  metadata: z.object({ continue: z.string().nullish() }),
+  metadata: z.object({ continue: z.string().nullish(), resourceVersion: z.string().nullish() }),
   items: z.array(z.unknown()),
 });

@@ -66,13 +66,16 @@ function decideUnassigned({ name: runner, state, job }: Runner, ledger: Ledger, 
       return { emit: true, runner, group, because: 'finishing', pinned: true };
     case 'free':
       return { emit: false, runner, group, because: ledger.group.suspend ? 'suspended' : 'surplus' };
+    case 'lost':
+      // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
+      return { emit: true, runner, group, because: 'lost', pinned: false };
     case 'used-up':
     case 'failed':
-    case 'lost':
     case 'never-came':
     case 'replaced':
     case 'disabled':
     case 'deleting':
+    case 'gone':
     case 'offline':
       return { emit: false, runner, group, because: state };
     default:

@@ -68,7 +68,9 @@ export type KeptBecause =
   /** Gitea shows its row online and busy but lists no job: it cleans up after a cancel. */
   | 'finishing'
   | ServedBy
-  /** Its Job failed; the object stays, without a slot, until the back-off has passed (docs/adr/0002). */
+  /** Its Job ended while Gitea still shows its CI job in progress; the object stays as a record, without a slot. */
+  | 'lost'
+  /** Its Job failed; the object stays as a record, without a slot, until the back-off has passed (docs/adr/0002). */
   | 'back-off-record';
 
 /** Why a runner's Job is not in the output. */
@@ -76,8 +78,6 @@ export type DroppedBecause =
   | 'used-up'
   /** Its Job ended, and no CI job is known that it ran. */
   | 'failed'
-  /** Its Job ended while Gitea still shows its CI job in progress. */
-  | 'lost'
   | 'never-came'
   /** Its RunnerGroup was changed before it registered. */
   | 'replaced'
@@ -85,6 +85,8 @@ export type DroppedBecause =
   | 'suspended'
   | 'surplus'
   | 'deleting'
+  /** Registered and idle for Gitea, but its Job is gone, while other Jobs of its group are seen. */
+  | 'gone'
   | 'offline';
 
 export type RunnerDecision =

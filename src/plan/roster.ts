@@ -5,6 +5,7 @@
  *     its Job has ended ................. used-up     (failed when no CI job is known that it ran)
  *     online and busy, no job listed .... finishing   (a job being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
+ *     online, Jobs are seen, not its own  gone        (it was pruned idle; Gitea believes in it for a minute)
  *     online ............................ free        (disabled ones: disabled)
  *     has finished a job ................ used-up
  *     Job starts or runs, young ......... free        (older than the spawn timeout: never-came;
@@ -39,6 +40,7 @@ export type RunnerState =
   | 'replaced'
   | 'disabled'
   | 'deleting'
+  | 'gone'
   | 'offline';
 
 /** One runner of one group. */
@@ -68,6 +70,8 @@ interface Context {
   readonly group: Group;
   readonly nameOf: RunnerNamer;
   readonly nowMs: number;
+  /** Kubernetes shows Jobs of this group, so these are all there are. */
+  readonly sighted: boolean;
 }
 
 interface Traces {
@@ -130,13 +134,12 @@ function rosterOf(
   const nameOf = runnerNamer(instance, group);
   const runners = new Map<string, Runner>();
   const byJob = new Map<string, Runner[]>();
-  let sighted = false;
+  const sighted = [...traces.values()].some(({ live }) => live !== undefined);
   for (const [name, trace] of traces) {
-    const runner = judge(name, trace, { group, nameOf, nowMs });
+    const runner = judge(name, trace, { group, nameOf, nowMs, sighted });
     runners.set(name, runner);
     const key = stayText(runner.madeFor.jobId, runner.madeFor.attempt);
     byJob.set(key, [...(byJob.get(key) ?? []), runner]);
-    sighted ||= trace.live !== undefined;
   }
   for (const ofJob of byJob.values()) ofJob.sort(byReadiness);
   return { runners, sighted, madeFor: ({ id, attempt }) => byJob.get(stayText(id, attempt)) ?? [] };
@@ -195,6 +198,7 @@ function stateOf(name: string, { madeFor, running, completed, row, live }: Trace
   if (finished) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
+  if (row?.online && !live && context.sighted) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed) return 'used-up';
   if (!live) return 'offline';

@@ -5,7 +5,7 @@
  * `gitea.url` cannot have the token sent elsewhere. The RunnerGroup's Secret name and key are DNS names by its schema, and
  * are checked here again because they become a path.
  */
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
@@ -33,26 +33,26 @@ export async function findToken(group: RunnerGroup, sources: TokenSources): Prom
     return bind(byHand, bound, 'the environment variable GITEA_TOKEN', group);
   }
   const { name, key } = group.authToken;
-  const folder = await secretFolder(group, sources.secretsDir);
-  const token = await readKey(folder, key);
+  const folder = secretFolder(group, sources.secretsDir);
+  const token = readKey(folder, key);
   const what = `key ${key} of Secret ${name}`;
   if (token === undefined) throw missing(group, sources.secretsDir);
-  const bound = bindingOf(await readKey(folder, 'url'), `key url of Secret ${name}`, group);
+  const bound = bindingOf(readKey(folder, 'url'), `key url of Secret ${name}`, group);
   return bind(token, bound, what, group);
 }
 
 /** Of the two places a Secret may be mounted at, the first that has the key. */
-async function secretFolder(group: RunnerGroup, secretsDir: string): Promise<string> {
+function secretFolder(group: RunnerGroup, secretsDir: string): string {
   const { name, key } = group.authToken;
   for (const part of [group.namespace, name, key]) if (!PATH_PART.test(part)) throw missing(group, secretsDir);
   const own = join(secretsDir, group.namespace, name);
-  return (await readKey(own, key)) === undefined ? join(secretsDir, name) : own;
+  return readKey(own, key) === undefined ? join(secretsDir, name) : own;
 }
 
 /** Content of a key, without the line end that `kubectl create secret --from-file` keeps; undefined when there is no such file. */
-async function readKey(folder: string, key: string): Promise<string | undefined> {
+function readKey(folder: string, key: string): string | undefined {
   try {
-    return (await readFile(join(folder, key), 'utf8')).trim();
+    return readFileSync(join(folder, key), 'utf8').trim();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined;

@@ -5,9 +5,20 @@
  *   an error, never a shorter list;
  * - a relative PATH itself must not leave the current folder (or the parent it names with `..`) through a link;
  * - only regular files of at most 4 MiB in UTF-8.
+ *
+ * Files are small and local, so they are read in one go: `node:fs/promises` costs a start 2 ms, and each file 0.3 ms.
  */
-import { constants, type Dirent } from 'node:fs';
-import { open, readdir, realpath, stat } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  type Dirent,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Problem } from './problems.ts';
 
@@ -41,18 +52,18 @@ interface Search {
 }
 
 /** Reads everything that `paths` name. Never throws for what it finds in the file system: that becomes a problem. */
-export async function readFiles(options: {
+export function readFiles(options: {
   readonly paths: readonly string[];
   readonly recursive: boolean;
   readonly cwd: string;
-}): Promise<ReadFiles> {
+}): ReadFiles {
   const { paths, recursive, cwd } = options;
   const search: Search = { cwd, recursive, found: new Map(), folders: new Set(), problems: [] };
-  for (const path of paths.length > 0 ? paths : ['.']) await findPath(path, search);
+  for (const path of paths.length > 0 ? paths : ['.']) findPath(path, search);
   const found = [...search.found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   const files: SourceFile[] = [];
   for (const { real, name } of found) {
-    const read = await readText(real);
+    const read = readText(real);
     if ('wrong' in read) search.problems.push(fileProblem(name, read.wrong));
     else files.push({ name, text: read.text });
   }
@@ -63,18 +74,18 @@ function fileProblem(name: string, message: string): Problem {
   return { place: { file: name, line: 1, column: 1 }, path: '', message, code: 'GR-INPUT-01' };
 }
 
-async function findPath(path: string, search: Search): Promise<void> {
+function findPath(path: string, search: Search): void {
   const absolute = resolve(search.cwd, path);
   const name = nameOf(absolute, search.cwd);
   try {
-    const real = await realpath(absolute);
-    const border = await borderOf(path, search.cwd);
+    const real = realpathSync.native(absolute);
+    const border = borderOf(path, search.cwd);
     if (border !== undefined && !isInside(real, border)) {
       search.problems.push(fileProblem(name, 'is a symbolic link that leads out of its folder: it is not followed'));
       return;
     }
-    const status = await stat(real);
-    if (status.isDirectory()) await findInFolder(real, absolute, real, search);
+    const status = statSync(real);
+    if (status.isDirectory()) findInFolder(real, absolute, real, search);
     else add({ real, name }, search);
   } catch (error) {
     search.problems.push(fileProblem(name, notRead(error)));
@@ -82,42 +93,42 @@ async function findPath(path: string, search: Search): Promise<void> {
 }
 
 /** The folder that a relative PATH must not leave; an absolute one outside the current folder is its giver's own choice. */
-async function borderOf(path: string, cwd: string): Promise<string | undefined> {
+function borderOf(path: string, cwd: string): string | undefined {
   const fromCwd = relative(cwd, resolve(cwd, path));
   const up = fromCwd.split(sep).filter((part) => part === '..').length;
   if (isAbsolute(path) && up > 0) return undefined;
-  return realpath(join(cwd, ...Array<string>(up).fill('..')));
+  return realpathSync.native(join(cwd, ...Array<string>(up).fill('..')));
 }
 
-async function findInFolder(real: string, shown: string, border: string, search: Search): Promise<void> {
+function findInFolder(real: string, shown: string, border: string, search: Search): void {
   if (search.folders.has(real)) return;
   search.folders.add(real);
-  const entries = (await readdir(real, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const entries = readdirSync(real, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {
     if (entry.name.startsWith('.')) continue;
-    await findEntry(entry, { real: join(real, entry.name), shown: join(shown, entry.name), border }, search);
+    findEntry(entry, { real: join(real, entry.name), shown: join(shown, entry.name), border }, search);
   }
 }
 
-async function findEntry(
+function findEntry(
   entry: Dirent,
   at: { readonly real: string; readonly shown: string; readonly border: string },
   search: Search,
-): Promise<void> {
+): void {
   const wanted = READ_ENDING.test(entry.name);
   const mayBeFolder = search.recursive && (entry.isDirectory() || entry.isSymbolicLink());
   if (!wanted && !mayBeFolder) return;
   const name = nameOf(at.shown, search.cwd);
   try {
-    const real = entry.isSymbolicLink() ? await realpath(at.real) : at.real;
+    const real = entry.isSymbolicLink() ? realpathSync.native(at.real) : at.real;
     if (!isInside(real, at.border)) {
       search.problems.push(
         fileProblem(name, 'is a symbolic link that leads out of the given folder: it is not followed'),
       );
       return;
     }
-    const isFolder = entry.isSymbolicLink() ? (await stat(real)).isDirectory() : entry.isDirectory();
-    if (isFolder && search.recursive) await findInFolder(real, at.shown, at.border, search);
+    const isFolder = entry.isSymbolicLink() ? statSync(real).isDirectory() : entry.isDirectory();
+    if (isFolder && search.recursive) findInFolder(real, at.shown, at.border, search);
     else if (!isFolder && wanted) add({ real, name }, search);
   } catch (error) {
     search.problems.push(fileProblem(name, notRead(error)));
@@ -137,16 +148,16 @@ function nameOf(absolute: string, cwd: string): string {
 }
 
 /** Reads at most the limit, whatever the file system says about the size. A pipe or device is not opened for reading. */
-async function readText(path: string): Promise<{ readonly text: string } | { readonly wrong: string }> {
+function readText(path: string): { readonly text: string } | { readonly wrong: string } {
   try {
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const status = await file.stat();
+      const status = fstatSync(file);
       if (!status.isFile()) return { wrong: 'is no regular file' };
       if (status.size > MOST_BYTES) return { wrong: 'is larger than 4 MiB' };
-      return decode(await file.readFile());
+      return decode(readFileSync(file));
     } finally {
-      await file.close();
+      closeSync(file);
     }
   } catch (error) {
     return { wrong: notRead(error) };

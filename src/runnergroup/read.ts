@@ -44,7 +44,7 @@ export interface ReadResult {
  * @throws InputProblems (exit 2) with every problem of every file. An empty file or folder is none.
  */
 export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult> {
-  const { files, problems: unread } = await readFiles(options);
+  const { files, problems: unread } = readFiles(options);
   const problems = [...unread];
   // Not push(...faults): a hostile file has more of them than a call has room for arguments.
   const report = (found: readonly Problem[]) => {

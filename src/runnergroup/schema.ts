@@ -160,7 +160,8 @@ export const Spec = z.strictObject({
       [DEFAULT_NOTE]: `${defaults.DEFAULT_LABELS.map((label) => `\`${label}\``).join(', ')}; none with containerMode \`host\``,
     }),
   maxActiveRunners: z.int().min(0).max(MOST_RUNNERS).meta({
-    description: 'Cap: at most this many runners exist at a time. 0 starts none.',
+    description:
+      'Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none.',
   }),
   registrationToken: secretSelector().meta({
     description:

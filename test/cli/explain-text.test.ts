@@ -80,7 +80,9 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
     const text = textOf({ jobs: [running(1, name)], liveJobs: [live(name, 'failed', { finishedAtMs: NOW })] });
 
     expect(text).toContain(`its runner ${name} is lost: Gitea fails it after 10 to 15 minutes`);
-    expect(text).toContain(`${name}  runners/ci  goes: its Job ended while Gitea still shows a CI job on it`);
+    expect(text).toContain(
+      `${name}  runners/ci  stays as a record: its Job ended while Gitea still shows a CI job on it, it holds no slot`,
+    );
   });
 
   it('lets no name steer the terminal', () => {

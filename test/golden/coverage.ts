@@ -16,17 +16,17 @@ const HELD: Kinds<HeldBecause> = {
   cap: true,
   'backing-off': true,
 };
-const KEPT: Kinds<KeptBecause> = { ...SERVED, busy: true, finishing: true, 'back-off-record': true };
+const KEPT: Kinds<KeptBecause> = { ...SERVED, busy: true, finishing: true, lost: true, 'back-off-record': true };
 const DROPPED: Kinds<DroppedBecause> = {
   'used-up': true,
   failed: true,
-  lost: true,
   'never-came': true,
   replaced: true,
   disabled: true,
   suspended: true,
   surplus: true,
   deleting: true,
+  gone: true,
   offline: true,
 };
 const SCOPES: Kinds<Scope['kind']> = { global: true, org: true, user: true, repo: true };

@@ -24,7 +24,7 @@ export function busyNow(world: World): readonly string[] {
 
 /** Emitted runners; records of failed Jobs are none. */
 const runnersIn = (plan: Plan): readonly Emitted[] =>
-  plan.runners.filter((of): of is Emitted => of.emit && of.because !== 'back-off-record');
+  plan.runners.filter((of): of is Emitted => of.emit && of.because !== 'back-off-record' && of.because !== 'lost');
 const isWorking = ({ because }: Emitted): boolean => because === 'busy' || because === 'finishing';
 
 /** P1: busy runners, `busy` being those that were so before and after the look, are emitted and pinned. */

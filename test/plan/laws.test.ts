@@ -209,7 +209,8 @@ describe('P4 a used-up name is not emitted again', () => {
       1: 'backing-off',
       2: `new-runner ${named(one, 2)}`,
     });
-    expect(verdicts(planScene({ jobs: [job(1)], liveJobs, runners: [row(named(ci, 9))] }))).toEqual({
+    const withFree = [...liveJobs, live(named(ci, 9), 'running')];
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: withFree, runners: [row(named(ci, 9))] }))).toEqual({
       1: `free-runner ${named(ci, 9)}`,
     });
   });
@@ -219,11 +220,34 @@ describe('P4 a used-up name is not emitted again', () => {
     const planned = planScene({
       groups: [one],
       jobs: [job(1), job(2)],
-      liveJobs: [live(named(one, 1, 1), 'failed', { finishedAtMs: NOW })],
+      liveJobs: [
+        live(named(one, 1, 1), 'failed', { finishedAtMs: NOW }),
+        live(named(one, 8), 'running'),
+        live(named(one, 9), 'running'),
+      ],
       runners: [row(named(one, 8)), row(named(one, 9))],
     });
 
     expect(verdicts(planned)).toEqual({ 1: 'backing-off', 2: `free-runner ${named(one, 8)}` });
+  });
+
+  it('does not count on an idle runner whose Job is gone, when other Jobs of the group are seen', () => {
+    const ghost = named(ci, 1);
+    const jobs = [done(2, named(ci, 2)), job(3)];
+    const used = live(named(ci, 2), 'complete', { finishedAtMs: NOW });
+
+    expect(verdicts(planScene({ jobs, runners: [row(ghost)], liveJobs: [used] }))[3]).toBe(
+      `new-runner ${named(ci, 3)}`,
+    );
+    // Without any Job in sight this cluster may be another one.
+    expect(verdicts(planScene({ jobs, runners: [row(ghost)] }))[3]).toBe(`free-runner ${ghost}`);
+    // A runner that works is never given up for what is not seen.
+    const busy = planScene({
+      jobs: [running(4, ghost), job(3)],
+      runners: [row(ghost, { busy: true })],
+      liveJobs: [used],
+    });
+    expect(emittedNames(busy)).toContain(ghost);
   });
 
   it('does not take a runner that was lost while it ran a job for one that failed to start', () => {

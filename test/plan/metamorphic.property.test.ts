@@ -158,8 +158,8 @@ function applied(planned: Plan, { groups, evidence }: Scene): Scene {
   const decisions = new Map(planned.runners.map((decision) => [decision.runner, decision]));
   const kept = evidence.liveJobs.filter(({ name }) => {
     const decision = decisions.get(name);
-    // Used-up and lost runners were busy, so their Jobs are pinned: Kubernetes' TTL removes them, not the plan.
-    return !decision || decision.emit || decision.because === 'used-up' || decision.because === 'lost';
+    // Used-up runners were busy, so their Jobs are pinned: Kubernetes' TTL removes them, not the plan.
+    return !decision || decision.emit || decision.because === 'used-up';
   });
   const started = emitted(planned)
     .filter(({ runner }) => !known.has(runner))

@@ -81,7 +81,8 @@ export function planScene(scene: Scene): Plan {
 /** Runners in the output, records of failed ones not counted. */
 export function emitted(planned: Plan): readonly (RunnerDecision & { emit: true })[] {
   return planned.runners.filter(
-    (decision): decision is RunnerDecision & { emit: true } => decision.emit && decision.because !== 'back-off-record',
+    (decision): decision is RunnerDecision & { emit: true } =>
+      decision.emit && decision.because !== 'back-off-record' && decision.because !== 'lost',
   );
 }
 

@@ -98,6 +98,28 @@ export class Account {
     await this.call('POST', path, { content, message: `Add ${file}`, branch: 'main' });
   }
 
+  /** Commits a file to `main`: a new one, or new text for one that exists. `path` is relative to the root of `owner/name`. */
+  async putFile(repository: string, path: string, text: string): Promise<void> {
+    const content = Buffer.from(text).toString('base64');
+    const sha = await this.#blobOf(repository, path);
+    const method = sha === undefined ? 'POST' : 'PUT';
+    await this.call(method, contentsOf(repository, path), { content, sha, message: `Write ${path}`, branch: 'main' });
+  }
+
+  /** Commits that a file is gone. @throws when there is none. */
+  async deleteFile(repository: string, path: string): Promise<void> {
+    const sha = await this.#blobOf(repository, path);
+    if (sha === undefined) throw new Error(`delete ${path} of ${repository}: there is no such file`);
+    await this.call('DELETE', contentsOf(repository, path), { sha, message: `Remove ${path}`, branch: 'main' });
+  }
+
+  async #blobOf(repository: string, path: string): Promise<string | undefined> {
+    const answer = await this.ask('GET', `${contentsOf(repository, path)}?ref=main`);
+    if (answer.status === 404) return undefined;
+    if (answer.status !== 200) throw new Error(`read ${path} of ${repository}: HTTP ${answer.status}`);
+    return z.object({ sha: z.string() }).parse(answer.body).sha;
+  }
+
   /** Starts a workflow that has `on: workflow_dispatch`. */
   async dispatch(repository: string, file: string): Promise<void> {
     await this.call('POST', `/repos/${repository}/actions/workflows/${file}/dispatches`, { ref: 'main' });
@@ -133,6 +155,10 @@ export class Account {
     const body = await this.call('POST', `${level}/actions/runners/registration-token`);
     return z.object({ token: z.string() }).parse(body).token;
   }
+}
+
+function contentsOf(repository: string, path: string): string {
+  return `/repos/${repository}/contents/${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 /** `owner/name` from a job's API address. */

@@ -24,8 +24,8 @@ interface Recipe {
   /** Folder below `go/`. */
   readonly name: string;
   readonly title: string;
-  readonly package: string;
-  readonly binary: string;
+  /** Binary to package. */
+  readonly binaries: Readonly<Record<string, string>>;
   readonly cgo: boolean;
   readonly flags: readonly string[];
   /** Folders of the module that the program reads when it runs. */
@@ -47,8 +47,7 @@ export type GiteaVersion = (typeof GITEA_VERSIONS)[number];
 const RUNNER: Recipe = {
   name: 'runner',
   title: 'Gitea runner 1.0.8',
-  package: 'gitea.com/gitea/runner',
-  binary: 'gitea-runner',
+  binaries: { 'gitea-runner': 'gitea.com/gitea/runner' },
   cgo: false,
   flags: [],
   module: 'gitea.com/gitea/runner',
@@ -62,8 +61,7 @@ const GITEA: Readonly<Record<GiteaVersion, Recipe>> = {
   '1.27.3': {
     name: 'gitea127',
     title: 'Gitea 1.27.3',
-    package: 'gitea.dev',
-    binary: 'gitea',
+    binaries: { gitea: 'gitea.dev' },
     cgo: false,
     flags: ['-ldflags', '-X main.Version=1.27.3'],
     module: 'gitea.dev',
@@ -72,8 +70,7 @@ const GITEA: Readonly<Record<GiteaVersion, Recipe>> = {
   '1.26.0': {
     name: 'gitea126',
     title: 'Gitea 1.26.0',
-    package: 'code.gitea.io/gitea',
-    binary: 'gitea',
+    binaries: { gitea: 'code.gitea.io/gitea' },
     // Up to 1.26 SQLite is C.
     cgo: true,
     flags: ['-tags', 'sqlite sqlite_unlock_notify', '-ldflags', '-X main.Version=1.26.0'],
@@ -81,6 +78,59 @@ const GITEA: Readonly<Record<GiteaVersion, Recipe>> = {
     assets: GITEA_ASSETS,
   },
 };
+
+const KUBERNETES_VERSION = 'k8s.io/component-base/version';
+
+const KUBERNETES: Recipe = {
+  name: 'k8s',
+  title: 'Kubernetes 1.34.4',
+  binaries: {
+    'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+    'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+    'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
+    kubelet: 'k8s.io/kubernetes/cmd/kubelet',
+    'kube-proxy': 'k8s.io/kubernetes/cmd/kube-proxy',
+    kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+  },
+  cgo: false,
+  flags: [
+    '-ldflags',
+    `-s -w -X ${KUBERNETES_VERSION}.gitVersion=v1.34.4 -X ${KUBERNETES_VERSION}.gitMajor=1 -X ${KUBERNETES_VERSION}.gitMinor=34`,
+  ],
+  module: 'k8s.io/kubernetes',
+  assets: [],
+};
+
+const ARGOCD: Recipe = {
+  name: 'argocd',
+  title: 'Argo CD 3.5.3',
+  binaries: { argocd: 'github.com/argoproj/argo-cd/v3/cmd' },
+  cgo: false,
+  flags: ['-ldflags', '-s -w -X github.com/argoproj/argo-cd/v3/common.version=3.5.3'],
+  module: 'github.com/argoproj/argo-cd/v3',
+  assets: ['manifests', 'hack'],
+};
+
+/** Where the parts of the cluster lie. */
+export interface ClusterBuilds {
+  /** Folder with `kube-apiserver`, `kube-controller-manager`, `kube-scheduler`, `kubelet`, `kubectl`. */
+  readonly kubernetes: string;
+  /** Folder with `argocd` (its role by `ARGOCD_BINARY_NAME`), `manifests/` and `hack/`. */
+  readonly argocd: string;
+  readonly runner: string;
+  readonly gitea: string;
+}
+
+/** Builds what the cluster test needs and is not there yet. */
+export function buildCluster(say: (line: string) => void): ClusterBuilds {
+  needTools();
+  return {
+    kubernetes: build(KUBERNETES, say),
+    argocd: build(ARGOCD, say),
+    runner: build(RUNNER, say),
+    gitea: build(GITEA['1.27.3'], say),
+  };
+}
 
 /** Builds what is not there yet, one after the other, and tells `say` how long each took. */
 export function buildAll(say: (line: string) => void): Builds {
@@ -121,7 +171,8 @@ function build(recipe: Recipe, say: (line: string) => void): string {
     say(`${recipe.title}: building (minutes when Go's cache is empty)`);
     const started = Date.now();
     const out = join(work, 'out');
-    go('build', ...recipe.flags, '-o', join(out, recipe.binary), recipe.package);
+    for (const [binary, path] of Object.entries(recipe.binaries))
+      go('build', ...recipe.flags, '-o', join(out, binary), path);
     const source = go('list', '-m', '-f', '{{.Dir}}', recipe.module);
     for (const folder of recipe.assets) cpSync(join(source, folder), join(out, folder), { recursive: true });
     makeReadable(out);

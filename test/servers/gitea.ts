@@ -6,6 +6,13 @@ import { Account } from './account.ts';
 import type { GiteaVersion } from './build.ts';
 import { freePort, type Playground, type Running, waitUntil } from './process.ts';
 
+export interface GiteaOptions {
+  /** Address to listen on; default loopback. */
+  readonly address?: string;
+  /** More of app.ini. */
+  readonly config?: string;
+}
+
 export interface Gitea {
   readonly version: GiteaVersion;
   /** Base URL without a trailing slash. */
@@ -13,17 +20,26 @@ export interface Gitea {
   /** Site administrator whose token has all scopes. */
   readonly admin: Account;
   readonly running: Running;
+  /** Ends the server; its data stay. */
+  readonly stop: () => Promise<void>;
+  /** Starts it again after `stop`. */
+  readonly restart: () => Promise<void>;
 }
 
 const ADMIN = 'chief';
 
 /** Starts Gitea and waits until it answers. Its processes end with the playground. */
-export async function startGitea(version: GiteaVersion, build: string, playground: Playground): Promise<Gitea> {
+export async function startGitea(
+  version: GiteaVersion,
+  build: string,
+  playground: Playground,
+  { address = '127.0.0.1', config: more = '' }: GiteaOptions = {},
+): Promise<Gitea> {
   const home = playground.makeFolder('gitea');
   const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${address}:${port}`;
   const config = join(home, 'app.ini');
-  writeFileSync(config, appIni({ home, port, url, build }));
+  writeFileSync(config, appIni({ home, address, port, url, build }) + more);
   const command = join(build, 'gitea');
   const start = (name: string, ...args: string[]) => ({
     command,
@@ -39,9 +55,27 @@ export async function startGitea(version: GiteaVersion, build: string, playgroun
   const token = start('token', 'admin', 'user', 'generate-access-token', '-u', ADMIN, '--scopes', 'all', '--raw');
   await playground.run(token);
   const admin = new Account(url, ADMIN, readFileSync(token.logFile, 'utf8').trim().split('\n').at(-1) ?? '', password);
-  const running = playground.start(start('web', 'web'));
-  await waitUntil(`start Gitea ${version}`, () => answers(url), { timeoutMs: 60_000, running });
-  return { version, url, admin, running };
+  const serve = async (): Promise<Running> => {
+    const started = playground.start(start('web', 'web'));
+    await waitUntil(`start Gitea ${version}`, () => answers(url), { timeoutMs: 60_000, running: started });
+    return started;
+  };
+  let running = await serve();
+  return {
+    version,
+    url,
+    admin,
+    get running() {
+      return running;
+    },
+    stop: async () => {
+      running.signal('SIGTERM');
+      await running.exited;
+    },
+    restart: async () => {
+      running = await serve();
+    },
+  };
 }
 
 async function answers(url: string): Promise<boolean> {
@@ -52,7 +86,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function appIni(at: { home: string; port: number; url: string; build: string }): string {
+function appIni(at: { home: string; address: string; port: number; url: string; build: string }): string {
   return `RUN_MODE = prod
 WORK_PATH = ${at.home}
 [database]
@@ -62,7 +96,7 @@ SQLITE_JOURNAL_MODE = WAL
 [repository]
 ROOT = ${at.home}/repositories
 [server]
-HTTP_ADDR = 127.0.0.1
+HTTP_ADDR = ${at.address}
 HTTP_PORT = ${at.port}
 ROOT_URL = ${at.url}/
 STATIC_ROOT_PATH = ${at.build}

@@ -1,6 +1,6 @@
 /** Processes of the server tests: each in its own session and folder, with a log file, ended whatever happens to the test. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,11 +24,14 @@ export interface Start {
   readonly logFile: string;
   /** Put before PATH. */
   readonly binaries?: string;
+  /** Keep this process' user instead of becoming `nobody`. */
+  readonly asMyself?: boolean;
 }
 
 /**
  * A folder and the processes that live in it. As root, processes run as `nobody`: Gitea refuses root, and CI steps should not be
- * root either. `close` ends every process and every child of theirs; so does the end of this process by any cause (guard.mjs).
+ * root either. `close` ends every process and every child of theirs and removes the folder; so does the end of this process by
+ * any cause (guard.mjs). With the environment variable KEEP=1 the folder stays.
  */
 export class Playground {
   readonly folder: string;
@@ -49,6 +52,7 @@ export class Playground {
     // Vitest itself was interrupted or killed: this worker would go on alone.
     process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
     this.#guardEnded = new Promise((resolve) => this.#guard.once('exit', resolve));
+    if (process.env['KEEP'] !== '1') this.removeAtEnd(this.folder);
   }
 
   /** True from the moment `close` was called: nothing can be started any more. */
@@ -68,16 +72,17 @@ export class Playground {
   }
 
   /** Starts a process and returns at once. */
-  start({ command, args, cwd, env, logFile, binaries }: Start): Running {
+  start({ command, args, cwd, env, logFile, binaries, asMyself = false }: Start): Running {
     if (this.#closed) throw new Error(`${command} is to be started in a playground that is closed`);
     const log = openSync(logFile, 'a');
     const path = [binaries, process.env['PATH'] ?? '/usr/bin:/bin'].filter(Boolean).join(':');
+    const user = asMyself ? undefined : this.#user;
     const child = spawn(command, args, {
       cwd,
-      env: { ...env, PATH: path, USER: this.#user ? 'nobody' : (process.env['USER'] ?? 'nobody') },
+      env: { ...env, PATH: path, USER: user ? 'nobody' : (process.env['USER'] ?? 'nobody') },
       detached: true,
       stdio: ['ignore', log, log],
-      ...this.#user,
+      ...user,
     });
     closeSync(log);
     const pid = child.pid;
@@ -106,12 +111,27 @@ export class Playground {
     this.#tellGuard(`-${running.pid}`);
   }
 
+  /** Removes a folder at the end in any case, e.g. a large part of the own folder of which only the logs may stay. */
+  removeAtEnd(folder: string): void {
+    this.#tellGuard(`rm ${folder}`);
+  }
+
+  /** Ends what runs in a tree of control groups and removes it, at the end in any case. */
+  removeControlGroupsAtEnd(tree: string): void {
+    this.#tellGuard(`rmdir ${tree}`);
+  }
+
+  /** Removes a network card, `gr<number>`, at the end in any case. */
+  removeCardAtEnd(card: string): void {
+    this.#tellGuard(`card ${card}`);
+  }
+
   /** Ends everything. The folder stays when `keep`, so that its logs can be read. */
   async close(keep = false): Promise<void> {
+    if (keep) this.#tellGuard(`keep ${this.folder}`);
     this.#closed = true;
     this.#guard.stdin?.end();
     await this.#guardEnded;
-    if (!keep) rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   #tellGuard(word: string): void {

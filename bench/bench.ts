@@ -1,0 +1,204 @@
+/**
+ * `npm run bench`: what a start costs, as ratios to `node -e 0`, to the straightforward cdk8s program and to `helm template`.
+ *
+ *   npm run bench               prints the table
+ *   npm run bench -- --write    also bench/results.json, docs/img/cost.svg and the table in docs/performance.md
+ *   npm run bench -- --guard    compares with bench/results.json instead, and ends with 1 when a start has become slower
+ *
+ * ROUNDS=31 for more rounds; HELM=… names the helm to compare with (default: the one in PATH, else none).
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type Comparison, regressions } from './guard-rule.ts';
+import { BASE, type Case, type Measured, measure, median, peakMiB } from './measure.ts';
+import { drawCost } from './picture.ts';
+import { Scene } from './scene.ts';
+
+const RESULTS = 'bench/results.json';
+const PICTURE = 'docs/img/cost.svg';
+const MANUAL = 'docs/performance.md';
+const ROUNDS = Number(process.env['ROUNDS'] ?? 15);
+/** Rounds of programs that take seconds. */
+const FEW = 3;
+const SIZES = [1, 10, 50, 100, 1000, 10_000];
+
+const ours = (jobs: number) => `generate, ${jobs} jobs`;
+const plain = (jobs: number) => `plain cdk8s, ${jobs} jobs`;
+const helm = (jobs: number) => `helm template, ${jobs} jobs`;
+const MANY = 'generate, 100 groups of 5 scopes';
+const VALIDATE = 'validate, 100 files';
+const NEAR = 'generate, 50 jobs, near';
+const FAR = 'generate, 50 jobs, 20 ms away';
+
+/** One line of the table. `must`: what issue and design ask for. */
+interface Row {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly must?: number;
+}
+
+async function main(): Promise<void> {
+  const scene = new Scene();
+  try {
+    if (process.argv.includes('--guard')) return await guard(scene);
+    await bench(scene);
+  } finally {
+    scene.close();
+  }
+}
+
+async function bench(scene: Scene): Promise<void> {
+  const giteas = new Map(await Promise.all(SIZES.map(async (jobs) => [jobs, await scene.gitea(jobs)] as const)));
+  const many = await scene.gitea(10);
+  const cases: Case[] = [scene.generateMany(MANY, many), scene.validate(VALIDATE)];
+  cases.push(scene.generate(NEAR, await scene.gitea(50)), scene.generate(FAR, await scene.gitea(50, 20)));
+  for (const [jobs, gitea] of giteas) {
+    const rounds = jobs > 1000 ? FEW : ROUNDS;
+    cases.push(scene.generate(ours(jobs), gitea), scene.plain(plain(jobs), gitea, rounds));
+    const helmed = await scene.helm(helm(jobs), jobs, gitea, rounds);
+    if (helmed) cases.push(helmed);
+  }
+  const measured = await measure(cases, ROUNDS);
+  const peaks = new Map<number, number>();
+  for (const jobs of [50, 1000, 10_000]) {
+    const each = cases.find(({ name }) => name === ours(jobs));
+    if (each) peaks.set(jobs, await peakMiB(each, 5));
+  }
+  const requests = many.requests() / (ROUNDS + 1);
+  const rows = rowsOf(measured, peaks, requests);
+  const about = `Node ${process.version.slice(1)}, medians of ${ROUNDS} interleaved rounds; node -e 0 took ${of(measured, BASE.name).ms.toFixed(1)} ms and ${(await peakMiB(BASE, 5)).toFixed(0)} MiB`;
+  console.log(`${about}\n\n${tableOf(rows)}\n\n${costTable(measured)}`);
+  if (!process.argv.includes('--write')) return;
+  const ratios = Object.fromEntries([...measured].map(([name, { ms, ratio }]) => [name, round({ ms, ratio })]));
+  writeFileSync(
+    RESULTS,
+    `${JSON.stringify({ node: process.version, rounds: ROUNDS, rows: rows.map(round), ratios }, null, 2)}\n`,
+  );
+  writeFileSync(PICTURE, pictureOf(measured));
+  const text = readFileSync(MANUAL, 'utf8');
+  const block = `<!-- npm run bench -- --write -->\n${about}.\n\n${tableOf(rows)}\n\n${costTable(measured)}\n<!-- end -->`;
+  writeFileSync(
+    MANUAL,
+    text.replace(/<!-- npm run bench -- --write -->[\s\S]*?<!-- end -->/, () => block),
+  );
+}
+
+function rowsOf(
+  measured: ReadonlyMap<string, Measured>,
+  peaks: ReadonlyMap<number, number>,
+  requests: number,
+): readonly Row[] {
+  const ms = (name: string) => of(measured, name).ms;
+  const slope = (ms(ours(10_000)) - ms(ours(1000))) / 9;
+  const base = of(measured, BASE.name).ms;
+  return [
+    { what: '`generate`, 50 Jobs', value: of(measured, ours(50)).ratio, unit: '× node -e 0', must: 3.5 },
+    { what: 'each further 1000 Jobs', value: slope, unit: 'ms', must: 25 },
+    { what: 'the same', value: slope / base, unit: '× node -e 0' },
+    { what: 'peak memory, 50 Jobs', value: peaks.get(50) ?? Number.NaN, unit: 'MiB', must: 65 },
+    { what: 'peak memory, 1000 Jobs', value: peaks.get(1000) ?? Number.NaN, unit: 'MiB', must: 75 },
+    { what: 'peak memory, 10,000 Jobs', value: peaks.get(10_000) ?? Number.NaN, unit: 'MiB', must: 150 },
+    { what: '20 ms to Gitea, 50 Jobs: extra time', value: ms(FAR) - ms(NEAR), unit: 'ms', must: 25 },
+    { what: '100 groups of 5 scopes: requests per scope', value: requests / 5, unit: '' },
+    { what: '100 groups of 5 scopes', value: of(measured, MANY).ratio, unit: '× node -e 0' },
+    { what: '`validate`, 100 files', value: of(measured, VALIDATE).ratio, unit: '× node -e 0', must: 4 },
+  ];
+}
+
+function tableOf(rows: readonly Row[]): string {
+  const lines = rows.map(
+    ({ what, value, unit, must }) =>
+      `| ${what} | **${number(value)}** ${unit} | ${must === undefined ? '' : `≤ ${must}`} |`,
+  );
+  return ['| | measured | must |', '|---|---|---|', ...lines].join('\n');
+}
+
+/** Ratios to `node -e 0` by number of Jobs, and how many times quicker ours is. */
+function costTable(measured: ReadonlyMap<string, Measured>): string {
+  const cell = (name: string) => (measured.has(name) ? number(of(measured, name).ratio) : 'not run');
+  const times = (name: string, jobs: number) =>
+    measured.has(name) ? number(of(measured, name).ms / of(measured, ours(jobs)).ms) : 'not run';
+  const lines = SIZES.map(
+    (jobs) =>
+      `| ${jobs} | ${cell(ours(jobs))} | ${cell(plain(jobs))} | ${cell(helm(jobs))} | ${times(plain(jobs), jobs)} | ${times(helm(jobs), jobs)} |`,
+  );
+  return [
+    '| Jobs | `generate` | plain cdk8s | `helm template` | plain ÷ ours | helm ÷ ours |',
+    '|---|---|---|---|---|---|',
+    ...lines,
+  ].join('\n');
+}
+
+function pictureOf(measured: ReadonlyMap<string, Measured>): string {
+  const points = (nameOf: (jobs: number) => string) =>
+    SIZES.flatMap((jobs) => {
+      const ratio = measured.get(nameOf(jobs))?.ratio;
+      return ratio === undefined ? [] : [{ jobs, ratio }];
+    });
+  return drawCost(
+    [
+      { name: 'generate', colour: '#2f7d32', points: points(ours) },
+      { name: 'plain cdk8s program', colour: '#c0392b', points: points(plain) },
+      { name: 'helm template (asks nobody)', colour: '#2c5f9e', points: points(helm) },
+    ],
+    'Whole process, as a multiple of node -e 0',
+  );
+}
+
+/** Compares with what was committed; a second, longer look before anybody is told. */
+async function guard(scene: Scene): Promise<void> {
+  const { ratios: known } = JSON.parse(readFileSync(RESULTS, 'utf8')) as {
+    readonly ratios: Readonly<Record<string, { readonly ms: number; readonly ratio: number }>>;
+  };
+  const watched = [ours(50), ours(1000), VALIDATE];
+  const other = plain(50);
+  const [fifty, thousand] = [await scene.gitea(50), await scene.gitea(1000)];
+  const cases = [
+    scene.generate(ours(50), fifty),
+    scene.generate(ours(1000), thousand),
+    scene.validate(VALIDATE),
+    scene.plain(other, fifty),
+  ];
+  for (const rounds of [9, 21]) {
+    const measured = await measure(cases, rounds);
+    const otherRatios = of(measured, other).ratios;
+    // Against both: another processor or Node changes one of the two quotients, a regression changes both.
+    const found = watched.flatMap((name) => {
+      const { ratios } = of(measured, name);
+      const committed = known[name]?.ratio ?? 0;
+      const toBase: Comparison = { name: `${name} / ${BASE.name}`, ratios, committed };
+      const toOther: Comparison = {
+        name: `${name} / ${other}`,
+        ratios: ratios.map((ratio, at) => ratio / (otherRatios[at] ?? median(otherRatios))),
+        committed: committed / (known[other]?.ratio ?? 1),
+      };
+      const wrong = regressions([toBase, toOther]);
+      return wrong.length === 2 ? wrong : [];
+    });
+    for (const name of [...watched, other])
+      console.log(
+        `${name}: ${number(of(measured, name).ratio)} × node -e 0, committed ${number(known[name]?.ratio ?? Number.NaN)}`,
+      );
+    if (found.length === 0) return console.log('no start has become slower');
+    console.log(found.join('\n'));
+    process.exitCode = rounds === 21 ? 1 : 0;
+  }
+}
+
+function of(measured: ReadonlyMap<string, Measured>, name: string): Measured {
+  const found = measured.get(name);
+  if (!found) throw new Error(`${name} was not measured`);
+  return found;
+}
+
+function number(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(value >= 20 ? 1 : 2);
+}
+
+function round<T extends object>(values: T): T {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, typeof value === 'number' ? Number(value.toFixed(2)) : value]),
+  ) as T;
+}
+
+void main();

@@ -1,0 +1,234 @@
+/**
+ * How fast the whole product is on a real cluster: Gitea, Kubernetes, stock Argo CD and runners in pods, all on this machine.
+ *
+ *   calm     one CI job every 4 s, 20 of them
+ *   burst    12 runs with two jobs of 6 s at cap 5
+ *   quiet    what a minute without work costs
+ *   events   1000 webhook events in a second that change nothing
+ */
+import { createHmac } from 'node:crypto';
+import { CAP, Rig } from '../test/cluster/scenarios-rig.ts';
+import type { CiJob, World } from '../test/cluster/world.ts';
+import { buildCluster } from '../test/servers/build.ts';
+import { sleep } from '../test/servers/process.ts';
+
+const CALM_JOBS = 20;
+const CALM_GAP_MS = 4_000;
+const BURST_RUNS = 12;
+const QUIET_MS = 60_000;
+const EVENTS = 1_000;
+const EVENT_LANES = 20;
+/** How long after the last event a wake could still come. */
+const AFTER_EVENTS_MS = 15_000;
+
+interface Waits {
+  /** ms from queued to the Job made for it, of jobs that have one. */
+  readonly toJob: readonly number[];
+  /** ms from queued to the CI job at work. */
+  readonly toRunning: readonly number[];
+  /** ms from the Job to the CI job at work, where its own runner took it. */
+  readonly startUp: readonly number[];
+  /** ms at work. */
+  readonly work: readonly number[];
+}
+
+const rig = await Rig.open(buildCluster(say), say, {});
+let failed = true;
+try {
+  await bench(rig);
+  failed = false;
+} finally {
+  await rig.close(failed);
+}
+
+async function bench(rig: Rig): Promise<void> {
+  const calm = await measure(rig, CALM_JOBS, async () => {
+    for (let job = 0; job < CALM_JOBS; job += 1) {
+      await rig.dispatch('single.yml');
+      await sleep(CALM_GAP_MS);
+    }
+  });
+  row(`calm: ${CALM_JOBS} jobs, one every ${CALM_GAP_MS / 1000} s`, '', 'p50 / p95');
+  row('  queued -> Job exists', spread(calm.waits.toJob), 'sketch with a polling waker: 1.6 / 2.8 s');
+  row(
+    '  queued -> CI job running',
+    spread(calm.waits.toRunning),
+    'sketch: 2.2 / 3.6 s; seed operator: 1.7 / 10.0 s; aim: 1.5 / 2.5 s',
+  );
+
+  const burst = await measure(rig, 2 * BURST_RUNS, () => rig.dispatch('pair.yml', BURST_RUNS));
+  const rounds = Math.ceil((2 * BURST_RUNS) / CAP);
+  const idealMs = rounds * (percentile(burst.waits.work, 0.5) + percentile(calm.waits.startUp, 0.5));
+  row(
+    `burst: ${BURST_RUNS} runs of two 6 s jobs, cap ${CAP}`,
+    `${burst.succeeded} of ${2 * BURST_RUNS} done`,
+    'seed operator: 17 of 24 after 240 s',
+  );
+  row('  queued -> Job exists', spread(burst.waits.toJob), '');
+  row(
+    '  queued -> CI job running',
+    spread(burst.waits.toRunning),
+    'seed operator: 10.5 / 20.1 s; sketch: 9.9 / 15.2 s',
+  );
+  const ratio = (burst.ms / idealMs).toFixed(2);
+  row(
+    '  all done after',
+    seconds(burst.ms),
+    `${ratio} x the ideal schedule of ${seconds(idealMs)}: ${rounds} rounds of work and start-up; aim: 1.2`,
+  );
+
+  const quiet = await counted(rig, () => sleep(QUIET_MS));
+  row('quiet minute: looks at Gitea', String(quiet.looks), '');
+  row('  requests to Gitea per look', (quiet.giteaRequests / quiet.looks).toFixed(2), 'aim: 1');
+  row('  requests to Argo CD', String(quiet.argocdRequests), 'aim: 0');
+
+  const events = await counted(rig, async () => {
+    const beganMs = Date.now();
+    await sendEvents(rig);
+    say(`${EVENTS} events were taken in ${seconds(Date.now() - beganMs)}`);
+    await sleep(AFTER_EVENTS_MS);
+  });
+  row(`${EVENTS} webhook events: accepted`, String(events.accepted), '');
+  row('  wakes', String(events.wakes), 'aim: at most 3');
+  row('  looks at Gitea', String(events.looks), '');
+}
+
+/** Does something and waits until all its CI jobs are over and nothing is left. */
+async function measure(
+  rig: Rig,
+  jobs: number,
+  work: () => Promise<void>,
+): Promise<{ readonly waits: Waits; readonly ms: number; readonly succeeded: number }> {
+  rig.begin();
+  const before = new Set(rig.world.ciJobs.keys());
+  const beganMs = Date.now();
+  await work();
+  const ended = await rig.calm(jobs);
+  const own = [...rig.world.ciJobs.values()].filter(({ id }) => !before.has(id));
+  const ms = Math.max(...own.map(({ endedAtMs }) => endedAtMs ?? beganMs)) - beganMs;
+  const succeeded = ended.filter(({ conclusion }) => conclusion === 'success').length;
+  return { waits: waitsOf(own, rig.world), ms, succeeded };
+}
+
+function waitsOf(ciJobs: readonly CiJob[], world: World): Waits {
+  const createdMs = new Map([...world.jobs.values()].map(({ name, createdAtMs }) => [name, createdAtMs]));
+  const madeForMs = new Map<number, number>();
+  for (const [name, ms] of createdMs) {
+    const id = Number(/-(\d+)-\d+-[0-9a-f]{8}$/.exec(name)?.[1]);
+    madeForMs.set(id, Math.min(ms, madeForMs.get(id) ?? Infinity));
+  }
+  const differences = (pick: (job: CiJob) => readonly [number | undefined, number | undefined]): readonly number[] =>
+    ciJobs.flatMap((job) => {
+      const [from, to] = pick(job);
+      return from !== undefined && to !== undefined ? [to - from] : [];
+    });
+  return {
+    toJob: differences(({ id, queuedAtMs }) => [queuedAtMs, madeForMs.get(id)]),
+    toRunning: differences(({ queuedAtMs, startedAtMs }) => [queuedAtMs, startedAtMs]),
+    startUp: differences(({ runner = '', id, startedAtMs }) =>
+      createdMs.get(runner) === madeForMs.get(id) ? [createdMs.get(runner), startedAtMs] : [undefined, undefined],
+    ),
+    work: differences(({ startedAtMs, endedAtMs }) => [startedAtMs, endedAtMs]),
+  };
+}
+
+interface Counts {
+  readonly looks: number;
+  readonly giteaRequests: number;
+  readonly argocdRequests: number;
+  readonly wakes: number;
+  readonly accepted: number;
+}
+
+/** What all replicas of serve counted while something was done. */
+async function counted(rig: Rig, work: () => Promise<unknown>): Promise<Counts> {
+  const before = await counts(rig);
+  await work();
+  const after = await counts(rig);
+  return {
+    looks: after.looks - before.looks,
+    giteaRequests: after.giteaRequests - before.giteaRequests,
+    argocdRequests: after.argocdRequests - before.argocdRequests,
+    wakes: after.wakes - before.wakes,
+    accepted: after.accepted - before.accepted,
+  };
+}
+
+async function counts(rig: Rig): Promise<Counts> {
+  const pods = await rig.podsOf('app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners');
+  const paths = pods.map((pod) => `/api/v1/namespaces/argocd/pods/${pod.replace('pod/', '')}:9090/proxy/metrics`);
+  const texts = await Promise.all(paths.map((path) => rig.kubectl('get', '--raw', path)));
+  const sum = (name: string): number =>
+    [...texts.join('\n').matchAll(new RegExp(`^gitea_runners_${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))]
+      .map(([, value]) => Number(value))
+      .reduce((a, b) => a + b, 0);
+  return {
+    looks: sum('looks_total'),
+    giteaRequests: sum('gitea_requests_total'),
+    argocdRequests: sum('argocd_requests_total'),
+    wakes: sum('wakes_total'),
+    accepted: [...texts.join('\n').matchAll(/^gitea_runners_webhook_deliveries_total\{result="accepted"\} (\S+)$/gm)]
+      .map(([, value]) => Number(value))
+      .reduce((a, b) => a + b, 0),
+  };
+}
+
+/** Signed events of jobs that do not exist. */
+async function sendEvents(rig: Rig): Promise<void> {
+  const at = (path: string): readonly string[] => ['-o', `jsonpath={${path}}`];
+  const encoded = await rig.kubectl(
+    'get',
+    'secret',
+    '-n',
+    'argocd',
+    'gitea-runners-serve',
+    ...at('.data.webhook-secret'),
+  );
+  const secret = Buffer.from(encoded, 'base64').toString().trim();
+  const url = `http://${await rig.kubectl('get', 'service', '-n', 'argocd', 'gitea-runners', ...at('.spec.clusterIP'))}/webhook`;
+  const bodies = Array.from({ length: EVENTS }, (_, index) =>
+    JSON.stringify({
+      action: 'queued',
+      workflow_job: { id: 1_000_000 + index, run_id: 1_000_000 + index, run_attempt: 1, status: 'queued' },
+      repository: { full_name: 'acme/web' },
+    }),
+  );
+  const lane = async (own: readonly string[]): Promise<void> => {
+    for (const body of own) {
+      const signature = createHmac('sha256', secret).update(body).digest('hex');
+      const headers = {
+        'content-type': 'application/json',
+        'x-gitea-event': 'workflow_job',
+        'x-gitea-signature': signature,
+      };
+      const response = await fetch(url, { method: 'POST', headers, body });
+      if (response.status !== 202)
+        throw new Error(`an event was answered with ${response.status}: ${await response.text()}`);
+    }
+  };
+  await Promise.all(
+    Array.from({ length: EVENT_LANES }, (_, at) => lane(bodies.filter((_, index) => index % EVENT_LANES === at))),
+  );
+}
+
+function percentile(list: readonly number[], share: number): number {
+  const sorted = [...list].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function spread(list: readonly number[]): string {
+  const at = (share: number): string => (percentile(list, share) / 1000).toFixed(1);
+  return `${at(0.5)} / ${at(0.95)} s of ${list.length}`;
+}
+
+function row(what: string, value: string, beside: string): void {
+  console.log(`${what.padEnd(42)}${value.padEnd(22)}${beside}`);
+}
+
+function say(line: string): void {
+  console.error(line);
+}

@@ -1,0 +1,26 @@
+/** When a start has become slower: a rule that noise does not trip. Pure. */
+import { quantile } from './measure.ts';
+
+/** What is compared: quotients of pairs, measured now, and the median that was committed. */
+export interface Comparison {
+  /** As the report says it: `generate, 50 jobs / node -e 0`. */
+  readonly name: string;
+  readonly ratios: readonly number[];
+  readonly committed: number;
+}
+
+/** So many times the committed ratio is a regression. */
+export const LIMIT = 1.5;
+
+/**
+ * The comparisons that are over the limit. Of the pairs the lower quartile counts: noise adds time to some pairs, a regression
+ * adds it to all.
+ */
+export function regressions(comparisons: readonly Comparison[]): readonly string[] {
+  return comparisons.flatMap(({ name, ratios, committed }) => {
+    if (ratios.length === 0) return [`${name}: nothing was measured`];
+    const now = quantile(ratios, 0.25);
+    if (now <= committed * LIMIT) return [];
+    return [`${name}: ${now.toFixed(2)}, more than ${LIMIT} times the committed ${committed.toFixed(2)}`];
+  });
+}

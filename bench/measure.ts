@@ -1,0 +1,123 @@
+/**
+ * Whole processes, timed from outside. Machines are noisy, so cases are run in turn and each run is compared with the `node -e 0` of
+ * the same round: what slows the machine down slows both.
+ */
+import { spawn } from 'node:child_process';
+
+/** A program as it is started. */
+export interface Case {
+  readonly name: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Slow programs need fewer rounds to be told apart; default: every round. */
+  readonly rounds?: number;
+}
+
+/** Medians over the rounds. */
+export interface Measured {
+  readonly ms: number;
+  /** Of the quotients of pairs. */
+  readonly ratio: number;
+  readonly ratios: readonly number[];
+  /** Bytes on stdout. */
+  readonly bytes: number;
+}
+
+export const BASE: Case = { name: 'node -e 0', program: process.execPath, args: ['-e', '0'], env: {} };
+
+/** Runs all cases in turn, one round to warm up and then `rounds`. */
+export async function measure(cases: readonly Case[], rounds: number): Promise<ReadonlyMap<string, Measured>> {
+  const times = new Map<string, { ms: number[]; ratios: number[]; bytes: number }>();
+  for (const { name } of [BASE, ...cases]) times.set(name, { ms: [], ratios: [], bytes: 0 });
+  for (let round = 0; round <= rounds; round += 1) {
+    const base = await once(BASE);
+    note(times.get(BASE.name), base, base.ms, round);
+    for (const each of cases) {
+      if (round <= (each.rounds ?? rounds)) note(times.get(each.name), await once(each), base.ms, round);
+    }
+  }
+  return new Map(
+    [...times].map(([name, { ms, ratios, bytes }]) => [name, { ms: median(ms), ratio: median(ratios), ratios, bytes }]),
+  );
+}
+
+type Notes = { ms: number[]; ratios: number[]; bytes: number } | undefined;
+
+function note(notes: Notes, { ms, bytes }: Run, baseMs: number, round: number): void {
+  if (!notes) return;
+  notes.bytes = bytes;
+  if (round === 0) return;
+  notes.ms.push(ms);
+  notes.ratios.push(ms / baseMs);
+}
+
+interface Run {
+  readonly ms: number;
+  readonly bytes: number;
+  readonly stdout: string;
+}
+
+/** Runs a program once. Rejects when it fails: then there is nothing to be timed. */
+export function once({ name, program, args, env }: Case, keep = false): Promise<Run> {
+  return new Promise((resolve, reject) => {
+    const start = process.hrtime.bigint();
+    const child = spawn(program, args, {
+      // Node 20 reads NODE_EXTRA_CA_CERTS at every start, which would be timed too; it is not handed on.
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let bytes = 0;
+    let stdout = '';
+    let errors = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (keep) stdout += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      errors += chunk.toString();
+    });
+    child.on('error', reject);
+    child.on('close', (code) => {
+      const ms = Number(process.hrtime.bigint() - start) / 1e6;
+      if (code === 0) resolve({ ms, bytes, stdout });
+      else reject(new Error(`${name} ended with ${code}: ${errors.slice(0, 2000)}`));
+    });
+  });
+}
+
+/** Peak of memory, MiB, the median of some runs of a Node.js program. */
+export async function peakMiB({ args, env }: Case, runs: number): Promise<number> {
+  const peaks: number[] = [];
+  for (let run = 0; run < runs; run += 1) peaks.push(await peakOnce(args, env));
+  return median(peaks);
+}
+
+function peakOnce(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--require', './bench/peak.cjs', ...args], {
+      env: { PATH: process.env['PATH'], ...env, PEAK_FD: '3' },
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stdout?.resume();
+    child.stdio[3]?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    child.on('error', reject);
+    child.on('close', (code) => {
+      if (code === 0 && /^\d+$/.test(said)) resolve(Number(said) / 1024);
+      else reject(new Error(`${args.join(' ')} ended with ${code}`));
+    });
+  });
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** The value that this share of all is not above. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}

@@ -1,0 +1,23 @@
+/** A file of an image; `path` is absolute. */
+export type ImageEntry =
+  | { readonly path: string; readonly mode?: number; readonly content: string | Uint8Array }
+  | { readonly path: string; readonly mode?: number; readonly source: string }
+  | { readonly path: string; readonly link: string }
+  | { readonly path: string; readonly mode?: number; readonly directory: true };
+
+export interface ImageConfig {
+  readonly Entrypoint?: readonly string[];
+  readonly Cmd?: readonly string[];
+  readonly Env?: readonly string[];
+  readonly User?: string;
+  readonly WorkingDir?: string;
+}
+
+export function writeImage(image: {
+  readonly out: string;
+  readonly name: string;
+  readonly layers: readonly ({ readonly files: readonly ImageEntry[] } | { readonly folder: string })[];
+  readonly config: ImageConfig;
+}): Promise<void>;
+export function withLibraries(files: readonly string[]): readonly ImageEntry[];
+export function lddClosure(files: readonly string[]): readonly string[];

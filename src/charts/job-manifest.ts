@@ -1,0 +1,43 @@
+import type { Json } from './container-mode.ts';
+import type { Texts } from './labels.ts';
+
+/** The variable that holds the runner's name: the only thing in a pod's spec that differs within a group. */
+export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';
+
+/** One entry of a container's `env`. */
+export interface EnvEntry {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: Json;
+}
+
+/** A rendered Job as far as runners differ in it; the rest is carried along. */
+export interface JobManifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly annotations?: Texts;
+    readonly labels: Texts;
+    readonly name: string;
+    readonly namespace: string;
+  };
+  readonly spec: {
+    readonly template: {
+      readonly metadata: { readonly annotations: Texts; readonly labels: Texts };
+      readonly spec: { readonly containers: readonly { readonly name: string; readonly env: readonly EnvEntry[] }[] };
+    };
+  };
+}
+
+/** The same value with all keys in order and frozen: the parts are shared by many Jobs. */
+export function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return Object.freeze(value.map(sorted));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.freeze(Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)])));
+}
+
+/** Kubernetes expands `$(NAME)` in values: a label could ask for the registration token and show it to Gitea. */
+export function withoutExpansion(text: string): string {
+  return text.replaceAll('$', '$$$$');
+}

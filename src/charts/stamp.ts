@@ -1,0 +1,44 @@
+import type { RunnerDecision } from '../plan/decisions.ts';
+import { type EnvEntry, type JobManifest, NAME_VARIABLE } from './job-manifest.ts';
+import { jobAnnotations, present, runnerLabels, type Texts } from './labels.ts';
+
+/** A decision that puts a runner's Job into the output. */
+export type EmittedRunner = Extract<RunnerDecision, { readonly emit: true }>;
+
+/** What makes a group's template the Job of one runner. */
+export interface RunnerParts {
+  readonly name: string;
+  /** Besides those of the group. */
+  readonly labels: Texts;
+  readonly annotations: Texts;
+}
+
+/** The parts that follow from a decision. */
+export function partsOf({ runner, pinned, job }: EmittedRunner): RunnerParts {
+  return { name: runner, labels: runnerLabels(runner), annotations: present(jobAnnotations(pinned, job)) };
+}
+
+/** The Job of one runner. */
+export function stamp(template: JobManifest, { name, labels, annotations }: RunnerParts): JobManifest {
+  const pod = template.spec.template;
+  const containers = pod.spec.containers.map((container) => ({
+    ...container,
+    env: container.env.map((entry: EnvEntry) => (entry.name === NAME_VARIABLE ? { ...entry, value: name } : entry)),
+  }));
+  return {
+    ...template,
+    metadata: {
+      annotations,
+      labels: present(template.metadata.labels, labels),
+      name,
+      namespace: template.metadata.namespace,
+    },
+    spec: {
+      ...template.spec,
+      template: {
+        metadata: { ...pod.metadata, labels: present(pod.metadata.labels, labels) },
+        spec: { ...pod.spec, containers },
+      },
+    },
+  };
+}

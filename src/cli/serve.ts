@@ -1,0 +1,131 @@
+/** `gitea-runners serve`: flags and environment -> options; signals; how it ends. */
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { Failure } from '../failure.ts';
+import { clusterConfig } from '../kubernetes/config.ts';
+import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
+import { printable } from '../printable.ts';
+import { type ListenAddress, parseListenAddress } from '../serve/http-server.ts';
+import { openLog } from '../serve/log.ts';
+import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
+import type { ExitCode, Io } from './io.ts';
+import { fromEnv, isOn, isVerbose, type LookFlags, readCa, seconds, settingsFrom } from './settings.ts';
+
+/** As commander gives them. */
+export interface ServeFlags extends LookFlags {
+  readonly listen?: string;
+  readonly metricsListen?: string;
+  readonly webhookSecretFile?: string;
+  readonly argocdUrl?: string;
+  readonly argocdTokenFile?: string;
+  readonly argocdCaFile?: string;
+  readonly argocdNamespace?: string;
+  readonly kubeconfig?: string;
+  readonly namespaces?: string;
+  readonly lease?: string;
+  readonly poll?: string;
+  readonly sweep?: boolean;
+  readonly once?: boolean;
+}
+
+const TOKEN_FILE = '/var/run/secrets/argocd/token';
+const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+/** After a signal everything must have ended by then; Kubernetes would kill 25 s later. */
+const LAST_MS = 5_000;
+
+/** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
+export async function serveCommand(flags: ServeFlags, io: Io): Promise<ExitCode> {
+  const options = await optionsFrom(flags, io);
+  const ending = new AbortController();
+  const onSignal = (signal: NodeJS.Signals): void => {
+    options.log.info({ signal }, 'ending');
+    ending.abort();
+    setTimeout(() => process.exit(1), LAST_MS).unref();
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, onSignal);
+  process.once('unhandledRejection', (error) => {
+    // A mistake of ours. Its message may hold anything, so only its kind and place are told; Kubernetes starts us again.
+    const { name, stack = '' } = error instanceof Error ? error : new Error();
+    const at = stack.split('\n').filter((line) => /^\s+at /.test(line));
+    options.log.error({ code: 'GR-INTERNAL', error: name, at }, 'a mistake in gitea-runners: please report it');
+    process.exit(1);
+  });
+  if (flags.once ?? false) {
+    const troubles = await serveOnce(options, ending.signal);
+    for (const trouble of troubles) io.err(`error: ${printable(trouble)}\n`);
+    return troubles.length === 0 ? 0 : 1;
+  }
+  await serve(options, ending.signal);
+  return 0;
+}
+
+async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
+  const settings = await settingsFrom(flags, io);
+  const argocdUrl = flags.argocdUrl ?? fromEnv(io, 'ARGOCD_URL');
+  if (argocdUrl === undefined) {
+    throw new Failure(
+      'GR-FLAG-05',
+      2,
+      'read --argocd-url: it is missing. Give the base URL of the Argo CD API server.',
+    );
+  }
+  const argocdCaFile = flags.argocdCaFile ?? fromEnv(io, 'ARGOCD_CA_FILE');
+  const webhookSecretFile = flags.webhookSecretFile ?? fromEnv(io, 'WEBHOOK_SECRET_FILE');
+  const lease = await leaseFrom(flags.lease ?? fromEnv(io, 'LEASE'), flags);
+  const namespaces = flags.namespaces ?? fromEnv(io, 'NAMESPACES') ?? '';
+  return {
+    env: io.env,
+    secretsDir: settings.secretsDir,
+    instance: settings.instance,
+    timeoutMs: settings.timeoutMs,
+    ...(settings.ca !== undefined && { ca: settings.ca }),
+    cluster: await clusterFrom(flags, io),
+    namespaces: namespaces.split(',').filter((namespace) => namespace !== ''),
+    argocd: {
+      url: argocdUrl,
+      tokenFile: flags.argocdTokenFile ?? fromEnv(io, 'ARGOCD_TOKEN_FILE') ?? TOKEN_FILE,
+      namespace: flags.argocdNamespace ?? fromEnv(io, 'ARGOCD_NAMESPACE') ?? 'argocd',
+      ...(argocdCaFile !== undefined && { ca: await readCa(argocdCaFile, '--argocd-ca-file') }),
+    },
+    listen: address('--listen', flags.listen ?? fromEnv(io, 'LISTEN') ?? ':8080'),
+    metricsListen: address('--metrics-listen', flags.metricsListen ?? fromEnv(io, 'METRICS_LISTEN') ?? ':9090'),
+    ...(webhookSecretFile !== undefined && { webhookSecretFile }),
+    ...(lease && { lease }),
+    identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,
+    host: io.env['POD_IP'] || '127.0.0.1',
+    pollMs: seconds('--poll', flags.poll ?? fromEnv(io, 'POLL') ?? '5') * 1000,
+    now: io.now,
+    log: openLog(isVerbose(flags, io)),
+    sweep: flags.sweep ?? isOn(fromEnv(io, 'SWEEP'), 'GITEA_RUNNERS_SWEEP'),
+  };
+}
+
+async function clusterFrom(flags: ServeFlags, io: Io): Promise<ServeOptions['cluster']> {
+  const kubeconfig = flags.kubeconfig ?? fromEnv(io, 'KUBECONFIG_FILE');
+  if (kubeconfig !== undefined) return await readKubeconfig(kubeconfig);
+  const found = await clusterConfig('auto', io.env);
+  if (found) return found;
+  throw new Failure(
+    'GR-FLAG-06',
+    2,
+    'find the destination cluster: this process has no service account. Run it in the cluster, or give --kubeconfig.',
+  );
+}
+
+async function leaseFrom(text: string | undefined, flags: ServeFlags): Promise<ServeOptions['lease']> {
+  if (text === 'off' || flags.once) return undefined;
+  if (text === undefined) {
+    const namespace = await readFile(NAMESPACE_FILE, 'utf8').catch(() => '');
+    return namespace.trim() === '' ? undefined : { namespace: namespace.trim(), name: 'gitea-runners-serve' };
+  }
+  const { namespace, name } = /^(?<namespace>[a-z0-9-]+)\/(?<name>[a-z0-9.-]+)$/.exec(text)?.groups ?? {};
+  if (namespace !== undefined && name !== undefined) return { namespace, name };
+  throw new Failure('GR-FLAG-07', 2, 'read --lease: it must be NAMESPACE/NAME or off.');
+}
+
+function address(flag: string, text: string): ListenAddress {
+  const found = parseListenAddress(text);
+  if (found) return found;
+  throw new Failure('GR-FLAG-08', 2, `read ${flag}: it must be an address like :8080 or 127.0.0.1:8080.`);
+}

@@ -1,0 +1,191 @@
+/** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/sweep/choose.ts. */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { count } from '../count.ts';
+import { Failure } from '../failure.ts';
+import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
+import type { HttpClient } from '../http/client.ts';
+import { type ClusterConfig, clusterConfig } from '../kubernetes/config.ts';
+import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
+import { observeCluster } from '../kubernetes/observe.ts';
+import { findTargets, type Settings } from '../look-and-plan.ts';
+import { readRunnerGroups } from '../runnergroup/read.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
+import {
+  DEFAULT_BUDGET,
+  Sweeper,
+  type SweepGroup,
+  type SweepReport,
+  type SweepScene,
+  type SweptRegistration,
+} from '../sweep/sweep.ts';
+import type { ExitCode, Io } from './io.ts';
+import {
+  defaultNamespace,
+  fromEnv,
+  isOn,
+  type LookFlags,
+  type PathFlags,
+  pathsFrom,
+  settingsFrom,
+} from './settings.ts';
+import { sweepText } from './sweep-text.ts';
+
+/** As commander gives them. */
+export interface SweepFlags extends LookFlags, PathFlags {
+  readonly kubeconfig?: string;
+  readonly budget?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** Time as the command uses it; a test hands in its own. */
+export interface SweepClock {
+  /** Never jumps. */
+  readonly nowMs: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+const CLOCK: SweepClock = {
+  nowMs: () => performance.now(),
+  pause: async (ms) => {
+    await sleep(ms);
+  },
+};
+
+/** Deletions per minute at most. */
+const LARGEST_BUDGET = 600;
+/** Causes that are shown at once, as `observe` does. */
+const MOST_CAUSES = 5;
+
+/** What `sweep --json` prints, and all that the text is made from. */
+export interface SweepResult extends Omit<SweepReport, 'failures'> {
+  readonly dryRun: boolean;
+  /** Number of RunnerGroups. */
+  readonly groups: number;
+}
+
+/**
+ * Looks, waits, looks again and deletes. stdout is written at the end, and only when everything was done.
+ * @throws Failure exit 2 when the cluster is not seen and this is no dry run.
+ */
+export async function sweep(
+  args: readonly string[],
+  flags: SweepFlags,
+  io: Io,
+  clock: SweepClock = CLOCK,
+): Promise<ExitCode> {
+  const settings = await settingsFrom(flags, io);
+  const budget = budgetFrom(flags.budget ?? fromEnv(io, 'BUDGET') ?? String(DEFAULT_BUDGET));
+  const dryRun = flags.dryRun ?? isOn(fromEnv(io, 'DRY_RUN'), 'GITEA_RUNNERS_DRY_RUN');
+  const { groups } = await readRunnerGroups({
+    ...pathsFrom(args, flags, io),
+    cwd: io.cwd,
+    defaultNamespace: defaultNamespace(io),
+  });
+  const cluster = await clusterFrom(flags, settings, io);
+  if (!cluster && !dryRun) throw clusterUnseen();
+  const scene: SweepScene = {
+    groups: await sweepGroups(groups, settings),
+    liveJobs: async () => cluster && (await observeJobs(groups, cluster, settings)),
+  };
+
+  const { env, timeoutMs, ca, onRequest, instance } = settings;
+  const http: HttpClient = giteaClient({
+    env,
+    deadlineMs: timeoutMs,
+    ...(ca !== undefined && { ca }),
+    ...(onRequest && { onRequest }),
+  });
+  try {
+    const sweeper = new Sweeper({ instance, http, timeoutMs, budget, dryRun, ...clock });
+    const { failures, ...report } = await passes(sweeper, scene, io, clock);
+    if (failures.length > 0) throw joined(failures, report.registrations);
+    const result: SweepResult = { dryRun, groups: groups.length, ...report };
+    io.out(flags.json ? `${JSON.stringify(result, null, 2)}\n` : sweepText(result, io));
+    return 0;
+  } finally {
+    await http.close();
+  }
+}
+
+/** One pass, a second one when rows look dead, and more while the budget of a pass does not suffice. Each looks anew. */
+async function passes(sweeper: Sweeper, scene: SweepScene, io: Io, clock: SweepClock): Promise<SweepReport> {
+  const done: SweptRegistration[] = [];
+  for (let waited = false; ; ) {
+    const report = await sweeper.pass(scene);
+    done.push(...report.registrations.filter(({ outcome }) => outcome.is === 'deleted' || outcome.is === 'gone'));
+    const young = report.registrations.filter(
+      ({ outcome }) => outcome.is === 'kept' && outcome.because === 'seen-too-briefly',
+    ).length;
+    const postponed = report.registrations.some(({ outcome }) => outcome.is === 'postponed');
+    if (report.failures.length === 0 && young > 0 && !waited) {
+      const seconds = SIGHTINGS_APART_MS / 1000;
+      io.err(`${count(young, 'registration')} seem${young === 1 ? 's' : ''} dead; looking again in ${seconds} s\n`);
+      await clock.pause(SIGHTINGS_APART_MS);
+      waited = true;
+      continue;
+    }
+    if (report.failures.length === 0 && postponed) continue;
+    const rest = report.registrations.filter((row) => !done.includes(row));
+    return { ...report, registrations: [...done, ...rest] };
+  }
+}
+
+async function sweepGroups(groups: readonly RunnerGroup[], settings: Settings): Promise<readonly SweepGroup[]> {
+  const { targets, lookOf } = await findTargets(groups, settings);
+  const byKey = new Map<string, GiteaTarget>(targets.map((target) => [target.key, target]));
+  return groups.flatMap((group) => {
+    const target = byKey.get(lookOf(group));
+    return target ? [{ namespace: group.namespace, name: group.name, target }] : [];
+  });
+}
+
+async function observeJobs(
+  groups: readonly RunnerGroup[],
+  cluster: ClusterConfig,
+  { timeoutMs, onRequest }: Settings,
+): ReturnType<typeof observeCluster> {
+  const namespaces = groups.map(({ namespace }) => namespace);
+  return await observeCluster(namespaces, cluster, { deadlineMs: timeoutMs, ...(onRequest && { onRequest }) });
+}
+
+async function clusterFrom(flags: SweepFlags, settings: Settings, io: Io): Promise<ClusterConfig | undefined> {
+  if (settings.cluster === 'off') return undefined;
+  const kubeconfig = flags.kubeconfig ?? fromEnv(io, 'KUBECONFIG_FILE');
+  if (kubeconfig !== undefined) return await readKubeconfig(kubeconfig);
+  return await clusterConfig(settings.cluster, settings.env);
+}
+
+function clusterUnseen(): Failure {
+  return new Failure(
+    'GR-SWEEP-01',
+    2,
+    'sweep: Kubernetes cannot be looked at, and without it a runner that starts or has lost its network looks like a dead one. ' +
+      'Nothing was deleted. Run it in the cluster of the runners with a service account that lists Jobs and Pods, give --kubeconfig, or look with --dry-run.',
+  );
+}
+
+function budgetFrom(text: string): number {
+  const value = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0;
+  if (value > 0 && value <= LARGEST_BUDGET) return value;
+  throw new Failure(
+    'GR-SWEEP-02',
+    2,
+    `read --budget: it must be a whole number of deletions per minute from 1 to ${LARGEST_BUDGET}.`,
+  );
+}
+
+/** All causes as one Failure, with what was deleted before. */
+function joined(failures: readonly Failure[], registrations: readonly SweptRegistration[]): Failure {
+  const deleted = registrations.filter(({ outcome }) => outcome.is === 'deleted').length;
+  const causes = [...new Map(failures.map((failure) => [failure.message, failure])).values()];
+  const [first] = causes;
+  const lines = causes
+    .slice(0, MOST_CAUSES)
+    .map(({ code, message }, index) => (index === 0 ? message : `${code} ${message}`));
+  const more = causes.length > MOST_CAUSES ? [`… and ${causes.length - MOST_CAUSES} more`] : [];
+  const before = deleted > 0 ? [`${count(deleted, 'registration')} deleted before that; the others stay.`] : [];
+  return new Failure(first?.code ?? '', first?.exit ?? 1, [...lines, ...more, ...before].join('\n'));
+}

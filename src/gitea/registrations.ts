@@ -1,0 +1,92 @@
+/**
+ * Registrations of runners in Gitea: lists them, reads one again, deletes one. The only writing of this program to Gitea.
+ *
+ * `DELETE …/runners/{id}` has no check of its own (routers/api/v1/shared/runners.go `DeleteRunner`, 1.25 to 1.27): it also removes a runner
+ * at work, whose job is then lost. So whoever deletes must have read the row and the running jobs just before.
+ */
+import { Failure } from '../failure.ts';
+import type { HttpRequest } from '../http/client.ts';
+import type { Look, RegisteredRunner } from '../plan/evidence.ts';
+import type { Scope } from '../runnergroup/runner-group.ts';
+import { type GiteaAccess, GiteaApi } from './api.ts';
+import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel, unreachable } from './endpoints.ts';
+import { refusal } from './errors.ts';
+import { type JobsById, readRunners, readRunningJobs } from './lists.ts';
+import { readRunnerPage } from './shapes.ts';
+import { isTokenOf } from './user-repos.ts';
+
+/** Where the runners of a scope are listed; undefined for another user's: Gitea lists and deletes those for that user alone. */
+export async function registrationLevel(access: GiteaAccess, scope: Scope): Promise<Level | undefined> {
+  switch (scope.kind) {
+    case 'global':
+      return GLOBAL_LEVEL;
+    case 'org':
+      return orgLevel(scope.org);
+    case 'repo':
+      return repoLevel(scope.owner, scope.repo);
+    case 'user':
+      return (await isTokenOf(new GiteaApi(access), scope.user)) ? ownUserLevel(scope.user) : undefined;
+    default:
+      return unreachable(scope);
+  }
+}
+
+/**
+ * All runners of a level, and then all its running jobs: in this order a runner that takes a job in between is seen at work. Throws
+ * `Failure` when either list is incomplete.
+ */
+export async function readRegistrations(access: GiteaAccess, level: Level): Promise<Look> {
+  const api = new GiteaApi(access);
+  const runners = await readRunners(api, level);
+  return { runners, jobs: await readRunning(api, level) };
+}
+
+/** One row as it is now, with the running jobs read just before it; `row` is undefined when it is gone. */
+export async function readRegistration(
+  access: GiteaAccess,
+  level: Level,
+  id: number,
+): Promise<{ readonly row: RegisteredRunner | undefined; readonly jobs: Look['jobs'] }> {
+  const api = new GiteaApi(access);
+  // The row comes last: a runner that lives has shown itself in it, whatever it did since the jobs were read.
+  const jobs = await readRunning(api, level);
+  const question = {
+    what: `read runner ${id} of ${level.name}`,
+    path: `${level.runnersPath}/${id}`,
+    rights: level.runnersRights,
+    missing: level.missing,
+  };
+  try {
+    const [row] = await api.get(question, (json) => readRunnerPage({ runners: [json], total_count: 1 }).rows);
+    return { row, jobs };
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'GR-GITEA-03') return { row: undefined, jobs };
+    throw error;
+  }
+}
+
+/** Deletes one row; `gone` when it was not there any more. Throws `Failure`, for a 403 with the right that is missing. */
+export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {
+  const { http, token, deadline } = access;
+  const request: HttpRequest = {
+    what: `delete runner ${id} of ${level.name}`,
+    method: 'DELETE',
+    url: new URL(`${access.url.replace(/\/+$/, '')}/api/v1${level.runnersPath}/${id}`),
+    authorization: (to) => token.headerFor(to),
+  };
+  const answer = await http.send(request, deadline);
+  if (answer.status === 204) return 'deleted';
+  if (answer.status === 404) return 'gone';
+  throw refusal(request, answer, { rights: deleteRights(level), missing: level.missing });
+}
+
+/** Deleting needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */
+function deleteRights({ runnersRights }: Level): string {
+  return runnersRights.replace('scope read:', 'scope write:');
+}
+
+async function readRunning(api: GiteaApi, level: Level): Promise<Look['jobs']> {
+  const jobs: JobsById = new Map();
+  await readRunningJobs(api, level, jobs);
+  return [...jobs.values()];
+}

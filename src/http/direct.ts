@@ -1,0 +1,63 @@
+/**
+ * Connections to an origin without a proxy, over Node's own HTTP client: it is part of the program `node`, so it costs a start
+ * 15 ms less than any package (docs/adr/0012). Same errors as undici, by their codes (`transport-error.ts`).
+ */
+import type { Agent, IncomingMessage, RequestOptions, request as requestOverHttp } from 'node:http';
+import type { ConnectOptions, Exchange, Wire, WireAnswer, WireRequest } from './wire.ts';
+
+/** An idle connection is closed after this time, sooner when the server says so: most servers wait 5 s or longer. */
+const IDLE_MS = 4000;
+
+/** Connections are made when they are needed. */
+export async function directWire(origin: string, options: ConnectOptions): Promise<Wire> {
+  const { ca, clientCertificate, connections } = options;
+  const keeping = { keepAlive: true, maxSockets: connections, timeout: IDLE_MS };
+  // Of node:https comes all of TLS, which a plain request does not need.
+  if (!origin.startsWith('https:')) {
+    const http = await import('node:http');
+    return wireOf(new http.Agent(keeping), http.request);
+  }
+  const https = await import('node:https');
+  return wireOf(new https.Agent({ ...keeping, ...(ca !== undefined && { ca }), ...clientCertificate }), https.request);
+}
+
+function wireOf(agent: Agent, request: typeof requestOverHttp): Wire {
+  return {
+    send: (asked) => send(asked, agent, request),
+    close: async () => agent.destroy(),
+  };
+}
+
+function send({ url, method, headers, body }: WireRequest, agent: Agent, request: typeof requestOverHttp): Exchange {
+  const options: RequestOptions = { agent, method, headers };
+  const outgoing = request(url, options);
+  const answer = new Promise<WireAnswer>((resolve, reject) => {
+    outgoing.on('error', reject);
+    outgoing.on('response', (incoming) => {
+      resolve({
+        status: incoming.statusCode ?? 0,
+        headers: incoming.headers,
+        read: (limit) => readBody(incoming, limit),
+      });
+    });
+  });
+  // With the body in one piece Node announces its length instead of sending it in chunks.
+  outgoing.end(body);
+  return { answer, cancel: () => outgoing.destroy() };
+}
+
+function readBody(incoming: IncomingMessage, limit: number): Promise<Uint8Array | undefined> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    incoming.on('data', (chunk: Uint8Array) => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size <= limit) return;
+      resolve(undefined);
+      incoming.destroy();
+    });
+    incoming.on('error', reject);
+    incoming.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
+  });
+}

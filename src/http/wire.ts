@@ -1,0 +1,60 @@
+/** What `client.ts` wants of a transport: one request over one connection, nothing decided. */
+import { Failure } from '../failure.ts';
+
+/** Shows a TLS server who we are. PEM. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ConnectOptions {
+  /** Connections at most. */
+  readonly connections: number;
+  /** PEM certificates that are trusted instead of the built-in ones. */
+  readonly ca?: string;
+  /** PEM of a client certificate and its key. */
+  readonly clientCertificate?: ClientCertificate;
+  /** Ends every connection at once, also one that is still being made. */
+  readonly signal: AbortSignal;
+}
+
+/** A request as it goes out. */
+export interface WireRequest {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** The head of an answer; its body must be read or the connection is lost. */
+export interface WireAnswer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The whole body; `undefined` when it is longer than `limit` bytes. Rejects when the connection breaks before its end. */
+  readonly read: (limit: number) => Promise<Uint8Array | undefined>;
+}
+
+/** A request under way. Rejections carry the transport's own error. */
+export interface Exchange {
+  readonly answer: Promise<WireAnswer>;
+  /** Drops the request, or what is still to come of its answer. Not an AbortSignal: listening to one costs a start 3 ms. */
+  readonly cancel: () => void;
+}
+
+/** Connections to one origin. */
+export interface Wire {
+  readonly send: (request: WireRequest) => Exchange;
+  /** Drops all connections, also those with a request under way. */
+  readonly close: () => Promise<void>;
+}
+
+/** Throws `Failure` (exit 2) when `ca` is no PEM: Node would take it silently and trust nobody. */
+export function refuseBadCa(ca: string | undefined): void {
+  if (ca === undefined || ca.includes('-----BEGIN CERTIFICATE-----')) return;
+  throw new Failure(
+    'GR-HTTP-14',
+    2,
+    'the CA file holds no PEM certificate (no line "-----BEGIN CERTIFICATE-----"): give another --ca-file.',
+  );
+}

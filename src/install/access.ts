@@ -1,0 +1,88 @@
+/**
+ * Who may do what in Kubernetes. Two cluster roles, bound namespace by namespace where runners run (runners.ts): neither
+ * part sees Jobs, pods or RunnerGroups anywhere else. Nobody here may create or delete anything but serve's own Lease.
+ */
+import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { Construct } from 'constructs';
+import {
+  ARGOCD_NAMESPACE,
+  LABELS,
+  NAME,
+  REPO_SERVER_ACCOUNT,
+  SERVE_LABELS,
+  SERVE_ROLE,
+  SIDECAR_ROLE,
+} from './names.ts';
+
+/** Lists Jobs and pods. */
+export class SidecarRole extends k8s.KubeClusterRole {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { name: SIDECAR_ROLE, labels: LABELS },
+      rules: [
+        { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list'] },
+        { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+      ],
+    });
+  }
+}
+
+/** Watches RunnerGroups, Jobs and pods; writes the status of RunnerGroups. */
+export class ServeRole extends k8s.KubeClusterRole {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { name: SERVE_ROLE, labels: SERVE_LABELS },
+      rules: [
+        { apiGroups: ['gitea.bpg.pw'], resources: ['runnergroups'], verbs: ['list', 'watch'] },
+        { apiGroups: ['gitea.bpg.pw'], resources: ['runnergroups/status'], verbs: ['patch'] },
+        { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'watch'] },
+        { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
+      ],
+    });
+  }
+}
+
+/** The Lease that says which replica works. `create` cannot be limited to a name. */
+export class LeaseRole extends k8s.KubeRole {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { name: SERVE_ROLE, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
+      rules: [
+        {
+          apiGroups: ['coordination.k8s.io'],
+          resources: ['leases'],
+          resourceNames: ['gitea-runners-serve'],
+          verbs: ['get', 'update'],
+        },
+        { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+      ],
+    });
+  }
+}
+
+/** Gives serve its Lease. */
+export class LeaseBinding extends k8s.KubeRoleBinding {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { name: SERVE_ROLE, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SERVE_ROLE },
+      subjects: [account(NAME)],
+    });
+  }
+}
+
+/** Gives a cluster role in one namespace to a service account beside Argo CD. */
+export class NamespaceBinding extends k8s.KubeRoleBinding {
+  constructor(scope: Construct, id: string, props: { readonly namespace: string; readonly to: 'sidecar' | 'serve' }) {
+    const role = props.to === 'sidecar' ? SIDECAR_ROLE : SERVE_ROLE;
+    super(scope, id, {
+      metadata: { name: role, namespace: props.namespace, labels: LABELS },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [account(props.to === 'sidecar' ? REPO_SERVER_ACCOUNT : NAME)],
+    });
+  }
+}
+
+function account(name: string): k8s.Subject {
+  return { kind: 'ServiceAccount', name, namespace: ARGOCD_NAMESPACE };
+}

@@ -1,0 +1,148 @@
+/**
+ * Everything in `install/` but the CRD, as texts by file name.
+ *
+ *   gitea-runners.yaml   our own objects beside Argo CD          ┐
+ *   runners.yaml         a namespace for runners                 ├─ install.yaml, with the CRD: for a stock Argo CD
+ *   argocd-*.yaml        what is added to Argo CD's own objects  ┘
+ *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
+ *   helm-values.yaml     the same additions as values of the chart argo-cd
+ *   remove-from-argocd.yaml  takes the additions back
+ *   plugin.yaml          goes into the image
+ *   examples/            what everybody writes for themselves
+ */
+import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { crdText } from '../runnergroup/crd.ts';
+import { LeaseBinding, LeaseRole, NamespaceBinding, ServeRole, SidecarRole } from './access.ts';
+import { ArgoCdCmPatch, ArgoCdRbacPatch, RepoServerPatch } from './argocd-patches.ts';
+import { exampleFiles } from './examples.ts';
+import { helmValues } from './helm.ts';
+import { comment, HEADER, ManifestFile, yaml } from './manifest-file.ts';
+import { RUNNERS_NAMESPACE } from './names.ts';
+import { RunnerNetworkPolicy, ServeNetworkPolicy } from './network.ts';
+import { plugin } from './plugin.ts';
+import { Removal } from './removal.ts';
+import { MetricsService, ServeAccount, ServeBudget, ServeDefaults, ServeDeployment, WebhookService } from './serve.ts';
+
+/** File name below `install/` -> text. */
+export function installFiles(): Readonly<Record<string, string>> {
+  const own = ownObjects();
+  const runners = runnersNamespace();
+  const patches = argoCdPatches();
+  const all = [crdText().replace(/^#.*\n/, ''), own, runners, ...Object.values(patches)];
+  return {
+    'install.yaml': `${HEADER}${comment(HOW_TO_APPLY)}---\n${all.join('---\n')}`,
+    'gitea-runners.yaml': `${HEADER}---\n${own}`,
+    'runners.yaml': `${HEADER}---\n${runners}`,
+    ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
+    'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yaml(kustomization(PATCHES))}`,
+    'helm-values.yaml': `${HEADER}${comment(HELM)}${yaml(helmValues())}`,
+    'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yaml(plugin)}`,
+    'remove-from-argocd.yaml': `${HEADER}${comment(REMOVAL)}---\n${removal()}`,
+    ...exampleFiles(),
+  };
+}
+
+/** Argo CD's own objects that we add to, by file. */
+const PATCHES = {
+  'argocd-repo-server.yaml': { kind: 'Deployment', name: 'argocd-repo-server' },
+  'argocd-cm.yaml': { kind: 'ConfigMap', name: 'argocd-cm' },
+  'argocd-rbac-cm.yaml': { kind: 'ConfigMap', name: 'argocd-rbac-cm' },
+} as const;
+
+const HOW_TO_APPLY = `Everything for a stock Argo CD in the namespace argocd: see docs/install.md.
+
+Some objects here are parts of Argo CD's own (Deployment argocd-repo-server, ConfigMaps argocd-cm and argocd-rbac-cm). Apply
+with a field manager of its own, which adds to them; without one, kubectl would take away what Argo CD's manifests put there:
+
+  kubectl apply --server-side --field-manager=gitea-runners -f install.yaml`;
+
+const COMPONENT =
+  'For those who install Argo CD with kustomize: name this folder under "components" (docs/install.md).';
+const HELM = `Values of the chart argo-cd: the same additions as argocd-*.yaml. The rest is in crd.yaml, gitea-runners.yaml and
+runners.yaml (docs/install.md).`;
+const PLUGIN_NOTE =
+  'In the image as /home/argocd/cmp-server/config/plugin.yaml. A file for cmp-server, no object of the cluster.';
+
+const REMOVAL = `Takes out of Argo CD what install.yaml added:
+
+  kubectl apply --server-side --field-manager=gitea-runners -f remove-from-argocd.yaml`;
+
+function removal(): string {
+  const file = new ManifestFile('removal');
+  for (const { kind, name } of Object.values(PATCHES)) new Removal(file, name, { kind, name });
+  return file.text();
+}
+
+function ownObjects(): string {
+  const file = new ManifestFile('gitea-runners');
+  file.note(new SidecarRole(file, 'sidecar-role'), 'The sidecar looks at Jobs and pods, nothing else.');
+  file.note(
+    new ServeRole(file, 'serve-role'),
+    'serve looks, and writes the status of RunnerGroups. It creates and deletes nothing.',
+  );
+  new LeaseRole(file, 'lease-role');
+  new LeaseBinding(file, 'lease-binding');
+  new ServeAccount(file, 'account');
+  file.note(
+    new ServeDefaults(file, 'defaults'),
+    'Do not change these: write a ConfigMap gitea-runners-settings, which wins over them.',
+  );
+  new ServeDeployment(file, 'deployment');
+  file.note(new WebhookService(file, 'webhook'), "For Gitea's webhooks: http://gitea-runners.argocd.svc/webhook");
+  new MetricsService(file, 'metrics');
+  new ServeBudget(file, 'budget');
+  file.note(new ServeNetworkPolicy(file, 'network'), 'Is Gitea on a port that is not listed? Add it under egress.');
+  return file.text();
+}
+
+function runnersNamespace(): string {
+  const namespace = RUNNERS_NAMESPACE;
+  const file = new ManifestFile('runners');
+  file.note(
+    new k8s.KubeNamespace(file, 'namespace', {
+      metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } },
+    }),
+    'Docker in a pod needs "privileged". When all RunnerGroups have containerMode: host, "restricted" is enough.',
+  );
+  new NamespaceBinding(file, 'sidecar', { namespace, to: 'sidecar' });
+  new NamespaceBinding(file, 'serve', { namespace, to: 'serve' });
+  file.note(
+    new RunnerNetworkPolicy(file, 'network', { namespace }),
+    "CI jobs: nobody calls them, and they do not reach the cloud's metadata service.",
+  );
+  return file.text();
+}
+
+function argoCdPatches(): Readonly<Record<keyof typeof PATCHES, string>> {
+  const repoServer = new ManifestFile('repo-server');
+  repoServer.note(new RepoServerPatch(repoServer, 'patch'), 'Part of an object: the sidecar of the repo-server.');
+  const settings = new ManifestFile('settings');
+  settings.note(
+    new ArgoCdCmPatch(settings, 'patch'),
+    "Part of an object: serve's account, and how Argo CD shows a RunnerGroup.",
+  );
+  const rbac = new ManifestFile('rbac');
+  rbac.note(
+    new ArgoCdRbacPatch(rbac, 'patch'),
+    'Part of an object: the account may refresh and sync the Applications of one project.',
+  );
+  return {
+    'argocd-repo-server.yaml': repoServer.text(),
+    'argocd-cm.yaml': settings.text(),
+    'argocd-rbac-cm.yaml': rbac.text(),
+  };
+}
+
+function kustomization(patches: typeof PATCHES): unknown {
+  return {
+    apiVersion: 'kustomize.config.k8s.io/v1alpha1',
+    kind: 'Component',
+    resources: ['crd.yaml', 'gitea-runners.yaml'],
+    // By name and kind: whether Argo CD's own objects have a namespace yet depends on who names this component.
+    patches: Object.entries(patches).map(([path, { kind, name }]) => ({ path, target: { kind, name } })),
+  };
+}
+
+function mapValues<A, B>(values: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
+}

@@ -1,0 +1,43 @@
+import { ApiObject, App, Chart } from 'cdk8s';
+import type { Construct } from 'constructs';
+import { stringify } from 'yaml';
+
+/** Written above every generated file. */
+export const HEADER = '# Made from src/install by "npm run generated".\n';
+
+/** One YAML file: a chart whose objects keep their order and carry a comment for those who read the file. */
+export class ManifestFile extends Chart {
+  readonly #notes = new Map<ApiObject, string>();
+
+  constructor(id: string) {
+    super(new App(), id, { disableResourceNameHashes: true });
+  }
+
+  /** Says above an object why it is there. */
+  note(construct: Construct, text: string): void {
+    this.#notes.set(ApiObject.of(construct), text);
+  }
+
+  /** The objects as YAML documents, in the order in which they were made. */
+  text(): string {
+    return this.apiObjects.map((object) => `${this.#comment(object)}${yaml(object.toJson())}`).join('---\n');
+  }
+
+  #comment(object: ApiObject): string {
+    const note = this.#notes.get(object);
+    return note === undefined ? '' : comment(note);
+  }
+}
+
+/** `# ` before each line. */
+export function comment(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `# ${line}`.trimEnd().concat('\n'))
+    .join('');
+}
+
+/** YAML without line folding or anchors: every tool reads it the same way. */
+export function yaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+}

@@ -1,0 +1,57 @@
+/** Names that several manifests, the image and docs/install.md share. */
+import packageJson from '../../package.json' with { type: 'json' };
+
+/** The name in all manifests; whoever installs puts the name of their own copy in its place. */
+export const IMAGE = `argocd-gitea-runners:${packageJson.version}`;
+
+/** Argo CD's namespace in its stock manifests. */
+export const ARGOCD_NAMESPACE = 'argocd';
+/** Where the runners' Jobs run. */
+export const RUNNERS_NAMESPACE = 'runners';
+
+/** Also the field manager of the server-side apply in docs/install.md. */
+export const NAME = 'gitea-runners';
+/** Name of Argo CD's plugin, its account and the Argo CD project. */
+export const PLUGIN = NAME;
+export const ACCOUNT = NAME;
+export const PROJECT = 'runners';
+
+/** The service account of Argo CD's repo-server in stock manifests; the token in the sidecar is its token. */
+export const REPO_SERVER_ACCOUNT = 'argocd-repo-server';
+/** Names of the two cluster roles. */
+export const SIDECAR_ROLE = 'gitea-runners-sidecar';
+export const SERVE_ROLE = 'gitea-runners-serve';
+
+/** Secrets that a person creates. Their values stand in no file here. */
+export const API_SECRET = 'gitea-api';
+export const SERVE_SECRET = 'gitea-runners-serve';
+/** ConfigMaps: environment for sidecar and serve; PEM of a private CA as `ca.crt`. Both optional. */
+export const SETTINGS = 'gitea-runners-settings';
+export const DEFAULTS = 'gitea-runners-defaults';
+export const CA_BUNDLE = 'gitea-runners-ca';
+
+/** Folders in our containers. */
+export const API_SECRETS_DIR = '/var/run/secrets/gitea-runners';
+export const SERVE_SECRET_DIR = '/var/run/secrets/gitea-runners-serve';
+export const CA_DIR = '/etc/gitea-runners/ca';
+export const ARGOCD_TLS_DIR = '/etc/gitea-runners/argocd';
+export const CACHE_DIR = '/var/cache/gitea-runners';
+
+/** Places in the image: Dockerfile, scripts/image.mjs. */
+export const TINI = '/usr/bin/tini';
+export const NODE = '/usr/local/bin/node';
+export const BUNDLE = '/opt/gitea-runners/gitea-runners.cjs';
+
+/** User `argocd` of Argo CD's own image. Plugin sidecars must be that user: they share a socket's folder. */
+export const USER_ID = 999;
+
+export const WEBHOOK_PORT = 8080;
+export const METRICS_PORT = 9090;
+
+/** Labels of what belongs to `serve`. */
+export const SERVE_LABELS = {
+  'app.kubernetes.io/name': NAME,
+  'app.kubernetes.io/component': 'serve',
+} as const;
+/** Labels of every object of ours. */
+export const LABELS = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/part-of': 'argocd-gitea-runners' } as const;

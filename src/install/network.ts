@@ -1,0 +1,70 @@
+/**
+ * Network policies. They have an effect only where the cluster's network enforces them.
+ *
+ * The sidecar has none: a policy is for a pod, and the sidecar shares its pod with the repo-server, which must reach
+ * every git server.
+ */
+import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { Construct } from 'constructs';
+import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, SERVE_LABELS, WEBHOOK_PORT } from './names.ts';
+
+/** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
+const OUTSIDE_PORTS = [80, 443, 3000, 6443];
+const ARGOCD_SERVER_PORT = 8080;
+/** Hands out credentials of the machine on every large cloud. */
+const CLOUD_METADATA = '169.254.169.254/32';
+const CLOUD_METADATA_IPV6 = 'fd00:ec2::254/128';
+
+/** serve is asked by anybody (Gitea, an Ingress, Prometheus), and asks Gitea, Kubernetes, Argo CD and its other replica. */
+export class ServeNetworkPolicy extends k8s.KubeNetworkPolicy {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { name: NAME, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
+      spec: {
+        podSelector: { matchLabels: SERVE_LABELS },
+        policyTypes: ['Ingress', 'Egress'],
+        ingress: [{ ports: [tcp(WEBHOOK_PORT)] }, { from: [{ namespaceSelector: {} }], ports: [tcp(METRICS_PORT)] }],
+        egress: [
+          { ports: dns() },
+          { to: [pods({ 'app.kubernetes.io/name': 'argocd-server' })], ports: [tcp(ARGOCD_SERVER_PORT)] },
+          { to: [pods(SERVE_LABELS)], ports: [tcp(WEBHOOK_PORT)] },
+          { ports: OUTSIDE_PORTS.map(tcp) },
+        ],
+      },
+    });
+  }
+}
+
+/** Runners run the code of CI jobs: nobody may call them, and they may not ask the cloud who they are. */
+export class RunnerNetworkPolicy extends k8s.KubeNetworkPolicy {
+  constructor(scope: Construct, id: string, props: { readonly namespace: string }) {
+    super(scope, id, {
+      metadata: { name: 'gitea-runner', namespace: props.namespace },
+      spec: {
+        podSelector: { matchLabels: { 'app.kubernetes.io/name': 'gitea-runner' } },
+        policyTypes: ['Ingress', 'Egress'],
+        ingress: [],
+        egress: [
+          {
+            to: [
+              { ipBlock: { cidr: '0.0.0.0/0', except: [CLOUD_METADATA] } },
+              { ipBlock: { cidr: '::/0', except: [CLOUD_METADATA_IPV6] } },
+            ],
+          },
+        ],
+      },
+    });
+  }
+}
+
+function tcp(port: number): k8s.NetworkPolicyPort {
+  return { protocol: 'TCP', port: k8s.IntOrString.fromNumber(port) };
+}
+
+function dns(): k8s.NetworkPolicyPort[] {
+  return ['UDP', 'TCP'].map((protocol) => ({ protocol, port: k8s.IntOrString.fromNumber(53) }));
+}
+
+function pods(matchLabels: Readonly<Record<string, string>>): k8s.NetworkPolicyPeer {
+  return { podSelector: { matchLabels } };
+}

@@ -1,0 +1,152 @@
+/** One Kubernetes API server: requests with a fresh token, pages of lists, and the lines of a watch. Knows no resource. */
+import type * as z from 'zod';
+import { Failure } from '../failure.ts';
+import { failure, type HttpAnswer, HttpClient, type HttpRequest, type RequestLine } from '../http/client.ts';
+import type { Deadline } from '../http/deadline.ts';
+import { describeTransportError } from '../http/transport-error.ts';
+import type { ClusterConfig } from './config.ts';
+import { splitLines } from './lines.ts';
+
+/** One question to the API server. */
+export interface KubeQuestion {
+  /** Operation and object: `list jobs.batch of namespace ci`. */
+  readonly what: string;
+  readonly method?: HttpRequest['method'];
+  /** From the root, segments already encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Becomes JSON. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+}
+
+/** A page of 500 Jobs with managedFields is about 4 MiB. */
+const BODY_LIMIT = 64 * 1024 * 1024;
+
+export class KubeClient {
+  readonly #config: ClusterConfig;
+  readonly #http: HttpClient;
+
+  constructor(config: ClusterConfig, onRequest?: (line: RequestLine) => void) {
+    this.#config = config;
+    // No proxy: the API server is a neighbour, and its token must not travel further.
+    this.#http = new HttpClient({
+      env: {},
+      bodyLimit: BODY_LIMIT,
+      ...(config.ca !== undefined && { ca: config.ca }),
+      ...(config.clientCertificate && { clientCertificate: config.clientCertificate }),
+      ...(onRequest && { onRequest }),
+    });
+  }
+
+  /** The answer, whatever its status. @throws Failure when there is none. */
+  async send(question: KubeQuestion, deadline: Deadline): Promise<HttpAnswer> {
+    const { body, contentType } = question;
+    const authorization = await this.#authorization();
+    return await this.#http.send(
+      {
+        ...this.request(question),
+        ...(authorization !== undefined && { authorization: () => authorization }),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(contentType !== undefined && { contentType }),
+      },
+      deadline,
+    );
+  }
+
+  /**
+   * The lines of a streamed answer, until the server ends it or `signal` does. @throws Failure when it cannot be begun, breaks,
+   * or nothing comes for `idleMs`: a dead connection looks like a quiet one.
+   */
+  async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
+    const request = this.request(question);
+    const life = new AbortController();
+    const stop = (): void => life.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    const authorization = await this.#authorization();
+    const { ca, clientCertificate } = this.#config;
+    const { connectTo } = await import('../http/connect.ts');
+    const dispatcher = connectTo(request.url.origin, {
+      connections: 1,
+      signal: life.signal,
+      ...(ca !== undefined && { ca }),
+      ...(clientCertificate && { clientCertificate }),
+    });
+    let timer = setTimeout(stop, idleMs);
+    try {
+      const response = await dispatcher.request({
+        origin: request.url.origin,
+        path: request.url.pathname + request.url.search,
+        method: 'GET',
+        headers: { accept: 'application/json', ...(authorization !== undefined && { authorization }) },
+        signal: life.signal,
+      });
+      if (response.statusCode !== 200) {
+        throw failure(request, 'GR-CLUSTER-07', `status ${response.statusCode}`, 'Check the API server');
+      }
+      for await (const line of splitLines(response.body as AsyncIterable<Uint8Array>)) {
+        clearTimeout(timer);
+        yield line;
+        timer = setTimeout(stop, idleMs);
+      }
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      if (signal.aborted) return;
+      if (life.signal.aborted) {
+        throw failure(request, 'GR-CLUSTER-09', `nothing came for ${idleMs / 1000} s`, 'It is begun anew');
+      }
+      const { code, received, remedy } = describeTransportError(error, { host: request.url.host });
+      throw failure(request, code, received, remedy);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      stop();
+      await dispatcher.destroy();
+    }
+  }
+
+  /** The request behind a question, as errors need it. */
+  request({ what, method = 'GET', path, query = {} }: KubeQuestion): HttpRequest {
+    const url = new URL(path, this.#config.url);
+    url.search = new URLSearchParams(query).toString();
+    return { what, method, url };
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  async #authorization(): Promise<string | undefined> {
+    const { token } = this.#config;
+    return token && `Bearer ${await token()}`;
+  }
+}
+
+/** The JSON of an answer in the wanted shape. @throws Failure that names the place only: values come from outside. */
+export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: string, wanted = 'object'): T {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw unreadable(request, 'no JSON');
+  }
+  const parsed = shape.safeParse(body);
+  if (!parsed.success) throw unreadable(request, `no ${wanted}: ${firstPath(parsed.error)}`);
+  return parsed.data;
+}
+
+/** An answer that is no answer of Kubernetes. */
+export function unreadable(request: HttpRequest, received: string): Failure {
+  return failure(
+    request,
+    'GR-CLUSTER-08',
+    `the answer is ${received}`,
+    'Check that KUBERNETES_SERVICE_HOST is a Kubernetes API server, or use --cluster off',
+  );
+}
+
+/** Where a shape does not fit. */
+export function firstPath(error: z.ZodError): string {
+  return error.issues[0]?.path.join('.') || 'object';
+}

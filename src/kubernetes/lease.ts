@@ -1,0 +1,219 @@
+/**
+ * Leader election by a Lease, with client-go's rules and times (tools/leaderelection): the holder renews; whoever has seen no
+ * renewal for the lease's duration, by its own clock, takes over; an update carries the resourceVersion, so only one wins.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
+import { Failure } from '../failure.ts';
+import { failure } from '../http/client.ts';
+import { Deadline } from '../http/deadline.ts';
+import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
+
+export interface LeaseOptions {
+  readonly namespace: string;
+  readonly name: string;
+  /** Unique per process. */
+  readonly identity: string;
+  /** Where followers reach the holder; kept in an annotation. */
+  readonly address: string;
+  readonly onFailure: (failure: Failure) => void;
+  readonly times?: LeaseTimes;
+}
+
+/** In ms; durations are whole seconds in a Lease. */
+export interface LeaseTimes {
+  readonly leaseMs: number;
+  /** A holder that could not renew for this long gives up: before any other may take over. */
+  readonly renewDeadlineMs: number;
+  readonly retryMs: number;
+}
+
+const CLIENT_GO: LeaseTimes = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
+const ADDRESS = 'gitea.bpg.pw/address';
+
+const LeaseObject = z.object({
+  metadata: z.object({
+    resourceVersion: z.string(),
+    annotations: z.record(z.string(), z.string()).nullish(),
+  }),
+  spec: z
+    .object({
+      holderIdentity: z.string().nullish(),
+      leaseDurationSeconds: z.number().nullish(),
+      acquireTime: z.string().nullish(),
+      renewTime: z.string().nullish(),
+      leaseTransitions: z.number().nullish(),
+    })
+    .nullish(),
+});
+type LeaseObject = z.infer<typeof LeaseObject>;
+
+export class Lease {
+  readonly #client: KubeClient;
+  readonly #options: LeaseOptions;
+  readonly #times: LeaseTimes;
+  /** What was last read, and when we saw it change: clocks of other machines prove nothing. */
+  #seen: { readonly object: LeaseObject; readonly text: string; readonly atMs: number } | undefined;
+
+  constructor(client: KubeClient, options: LeaseOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#times = options.times ?? CLIENT_GO;
+  }
+
+  /** Address of the holder when that is another process; undefined when unknown. */
+  get otherHolder(): string | undefined {
+    const lease = this.#seen?.object;
+    const holder = lease?.spec?.holderIdentity;
+    return holder && holder !== this.#options.identity ? lease?.metadata.annotations?.[ADDRESS] : undefined;
+  }
+
+  /**
+   * Competes until `signal` is aborted. While this process leads, `lead` runs; its signal is aborted when leadership is lost or
+   * everything ends, and it is waited for before anybody else may lead by our doing (the Lease is given back).
+   */
+  async run(signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> {
+    while (!signal.aborted) {
+      if (await this.#tryToHold()) await this.#hold(signal, lead);
+      else await sleep(this.#times.retryMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #hold(signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> {
+    const leading = new AbortController();
+    const stop = (): void => leading.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    const work = lead(leading.signal).finally(stop);
+    // It is awaited below; until then its rejection must not count as unhandled.
+    work.catch(() => undefined);
+    try {
+      let renewedMs = performance.now();
+      while (!leading.signal.aborted) {
+        await sleep(this.#times.retryMs, undefined, { signal: leading.signal }).catch(() => undefined);
+        if (leading.signal.aborted) break;
+        if (await this.#tryToHold()) renewedMs = performance.now();
+        else if (this.otherHolder !== undefined || performance.now() - renewedMs > this.#times.renewDeadlineMs) stop();
+      }
+      await work;
+    } finally {
+      stop();
+      signal.removeEventListener('abort', stop);
+      await this.#giveBack();
+    }
+  }
+
+  /** True when this process holds the Lease now. Failures are reported, never thrown. */
+  async #tryToHold(): Promise<boolean> {
+    try {
+      return await this.#acquireOrRenew();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      this.#options.onFailure(error);
+      return false;
+    }
+  }
+
+  async #acquireOrRenew(): Promise<boolean> {
+    const found = await this.#read();
+    if (found === undefined) return await this.#write(undefined);
+    const text = JSON.stringify(found.spec ?? null);
+    if (this.#seen?.text !== text) this.#seen = { object: found, text, atMs: performance.now() };
+    else this.#seen = { ...this.#seen, object: found };
+    const holder = found.spec?.holderIdentity ?? '';
+    const lasts = (found.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#times.leaseMs;
+    const free = holder === '' || holder === this.#options.identity || performance.now() - this.#seen.atMs > lasts;
+    return free && (await this.#write(found));
+  }
+
+  async #read(): Promise<LeaseObject | undefined> {
+    const question = this.#question('read');
+    const answer = await this.#client.send(question, this.#deadline());
+    if (answer.status === 404) return undefined;
+    if (answer.status !== 200) throw this.#refused(question, answer.status);
+    return parseAnswer(this.#client.request(question), LeaseObject, answer.text, 'Lease');
+  }
+
+  /** Takes or renews; false when somebody else was faster. */
+  async #write(found: LeaseObject | undefined): Promise<boolean> {
+    const { identity, address } = this.#options;
+    const now = micro(new Date());
+    const mine = found?.spec?.holderIdentity === identity;
+    const spec = {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(this.#times.leaseMs / 1000),
+      acquireTime: mine ? (found?.spec?.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: (found?.spec?.leaseTransitions ?? 0) + (found === undefined || mine ? 0 : 1),
+    };
+    return await this.#put(found, spec, { [ADDRESS]: address });
+  }
+
+  async #giveBack(): Promise<void> {
+    const found = this.#seen?.object;
+    if (found === undefined || this.otherHolder !== undefined) return;
+    const spec = { ...found.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: micro(new Date()) };
+    try {
+      await this.#put(found, spec, {});
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      this.#options.onFailure(error);
+    }
+  }
+
+  async #put(
+    found: LeaseObject | undefined,
+    spec: Readonly<Record<string, unknown>>,
+    annotations: Readonly<Record<string, string>>,
+  ): Promise<boolean> {
+    const { namespace, name } = this.#options;
+    const question: KubeQuestion = {
+      ...this.#question(found ? 'update' : 'create'),
+      method: found ? 'PUT' : 'POST',
+      body: {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: {
+          namespace,
+          name,
+          annotations,
+          ...(found && { resourceVersion: found.metadata.resourceVersion }),
+        },
+        spec,
+      },
+    };
+    const answer = await this.#client.send(question, this.#deadline());
+    if (answer.status === 409) return false;
+    if (answer.status !== 200 && answer.status !== 201) throw this.#refused(question, answer.status);
+    const object = parseAnswer(this.#client.request(question), LeaseObject, answer.text, 'Lease');
+    this.#seen = { object, text: JSON.stringify(object.spec ?? null), atMs: performance.now() };
+    return true;
+  }
+
+  #question(verb: 'read' | 'create' | 'update'): KubeQuestion {
+    const { namespace, name } = this.#options;
+    const list = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+    return {
+      what: `${verb} Lease ${namespace}/${name}`,
+      path: verb === 'create' ? list : `${list}/${encodeURIComponent(name)}`,
+    };
+  }
+
+  #refused(question: KubeQuestion, status: number): Failure {
+    return failure(
+      this.#client.request(question),
+      'GR-CLUSTER-10',
+      `status ${status}`,
+      `Grant the service account "get", "create" and "update" on "leases.coordination.k8s.io" in namespace "${this.#options.namespace}"`,
+    );
+  }
+
+  #deadline(): Deadline {
+    return new Deadline(Math.max(1000, this.#times.renewDeadlineMs / 2));
+  }
+}
+
+/** Kubernetes' MicroTime has six digits. */
+function micro(time: Date): string {
+  return time.toISOString().replace('Z', '000Z');
+}

@@ -1,0 +1,121 @@
+/** Reads complete lists. Any answer that is not one is a `Failure`. */
+import type { Failure } from '../failure.ts';
+import { failure } from '../http/client.ts';
+import type { Deadline } from '../http/deadline.ts';
+import { firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
+import { listPath, type Resource } from './resources.ts';
+import { KubeList } from './shapes.ts';
+
+/** What kubectl asks for; the server keeps a snapshot for the pages that follow. */
+const PAGE_LIMIT = '500';
+/** Snapshots expire after 5 minutes, or sooner on a server under pressure. */
+const MAX_LISTINGS = 3;
+
+/** All items of a kind, as they were at one moment. */
+export interface Snapshot<T> {
+  readonly items: readonly T[];
+  /** A watch that begins here misses nothing. */
+  readonly resourceVersion: string;
+}
+
+/**
+ * Lists a kind. A snapshot that expires between two pages (410) is begun anew.
+ * @param namespace undefined: all namespaces.
+ */
+export async function listAll<T>(
+  client: KubeClient,
+  resource: Resource<T>,
+  namespace: string | undefined,
+  deadline: Deadline,
+): Promise<Snapshot<T>> {
+  for (let listing = 1; ; listing += 1) {
+    const snapshot = await listOnce(client, resource, namespace, deadline);
+    if (snapshot !== 'expired') return snapshot;
+    if (listing === MAX_LISTINGS) {
+      throw failure(
+        client.request(questionFor(resource, namespace, '')),
+        'GR-CLUSTER-04',
+        `the list expired ${MAX_LISTINGS} times while it was read`,
+        'Check the load of the API server',
+      );
+    }
+  }
+}
+
+async function listOnce<T>(
+  client: KubeClient,
+  resource: Resource<T>,
+  namespace: string | undefined,
+  deadline: Deadline,
+): Promise<Snapshot<T> | 'expired'> {
+  const items: T[] = [];
+  let token = '';
+  for (;;) {
+    const question = questionFor(resource, namespace, token);
+    const request = client.request(question);
+    const answer = await client.send(question, deadline);
+    if (answer.status === 410) return 'expired';
+    if (answer.status !== 200) throw refusal(client, question, answer.status, resource.name, namespace);
+    const page = parseAnswer(request, KubeList, answer.text, 'list');
+    for (const item of page.items) {
+      const parsed = resource.item.safeParse(item);
+      if (!parsed.success) throw unreadable(request, `an item without a usable ${firstPath(parsed.error)}`);
+      items.push(parsed.data);
+    }
+    token = page.metadata.continue ?? '';
+    if (token === '') return { items, resourceVersion: page.metadata.resourceVersion ?? '' };
+  }
+}
+
+function questionFor(resource: Resource<unknown>, namespace: string | undefined, token: string): KubeQuestion {
+  return {
+    what: `list ${resource.name} ${inNamespace(namespace)}`,
+    path: listPath(resource, namespace),
+    query: {
+      ...(resource.labelSelector !== undefined && { labelSelector: resource.labelSelector }),
+      limit: PAGE_LIMIT,
+      ...(token !== '' && { continue: token }),
+    },
+  };
+}
+
+/** `of namespace ci`, as errors say it. */
+export function inNamespace(namespace: string | undefined): string {
+  return namespace === undefined ? 'of all namespaces' : `of namespace ${namespace}`;
+}
+
+function refusal(
+  client: KubeClient,
+  question: KubeQuestion,
+  status: number,
+  resource: string,
+  namespace: string | undefined,
+): Failure {
+  const request = client.request(question);
+  const off = 'or use --cluster off';
+  switch (status) {
+    case 401:
+      return failure(
+        request,
+        'GR-CLUSTER-05',
+        'the cluster does not know the service account token (401)',
+        `Mount a valid token, ${off}`,
+      );
+    case 403: {
+      const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
+      return failure(
+        request,
+        'GR-CLUSTER-06',
+        'the cluster refused (403)',
+        `Grant the service account the verb "list" on "${resource}" ${where}, ${off}`,
+      );
+    }
+    default:
+      return failure(
+        request,
+        'GR-CLUSTER-07',
+        `status ${status} where a list was expected`,
+        `Check the API server, ${off}`,
+      );
+  }
+}

@@ -1,0 +1,27 @@
+/** A RunnerGroup that stands in a cluster -> the same normal form as from a file. */
+import { parseDocuments } from './documents.ts';
+import type { RunnerGroup } from './runner-group.ts';
+import { API_VERSION, KIND } from './schema.ts';
+import { toRunnerGroup } from './to-runner-group.ts';
+
+/** The parts of an object that a person wrote. */
+export interface WrittenObject {
+  readonly namespace: string;
+  readonly name: string;
+  readonly spec: unknown;
+}
+
+/** The group, or everything that is wrong with it in one text: the CRD admits more than we do. */
+export function runnerGroupFromObject({
+  namespace,
+  name,
+  spec,
+}: WrittenObject): { readonly group: RunnerGroup } | { readonly problem: string } {
+  const text = JSON.stringify({ apiVersion: API_VERSION, kind: KIND, metadata: { name, namespace }, spec });
+  const { documents, problems } = parseDocuments({ name: `${namespace}/${name}`, text });
+  const [document] = documents;
+  if (!document || problems.length > 0) return { problem: problems.map(({ message }) => message).join('; ') };
+  const result = toRunnerGroup({ document, base: [], value: document.value }, namespace);
+  if ('group' in result) return result;
+  return { problem: result.problems.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') };
+}

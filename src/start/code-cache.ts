@@ -1,0 +1,69 @@
+/**
+ * V8's code cache for one of our files: what its compiler made of the source, kept beside it as `FILE.cache` by
+ * `scripts/code-cache.mjs` after a run, so that it also holds the functions that only run later. It halves a start.
+ *
+ *   FILE.cache = maker (Node's version, processor, system) | the whole source | the data | the data again
+ *
+ * Never wrong, because everything is compared: another source, another Node, a cut or changed file does not fit, and the source is
+ * compiled as ever. (V8 itself looks at the length of the source and at its flags only, and takes damaged data; comparing costs less
+ * than a checksum, for which node:crypto would be loaded.) Nothing is ever written here: the folder may be read-only.
+ */
+import { readFileSync } from 'node:fs';
+import { Script } from 'node:vm';
+
+/** A part of the program. */
+export interface Part {
+  readonly main: (line: unknown) => void;
+}
+
+/** Compiles and runs a file of ours, with its code cache when that fits. */
+export function load(file: string): Part {
+  const source = readFileSync(file);
+  const cachedData = openCache(source, file);
+  const script = compile(source, file, cachedData);
+  return run(script);
+}
+
+/** @param source ASCII, as esbuild writes it: one byte per character is all V8 needs to keep. */
+export function compile(source: Buffer, file: string, cachedData?: Buffer): Script {
+  const text = `(function (exports, require, module) {${source.toString('latin1')}\n})`;
+  return new Script(text, { filename: file, ...(cachedData && { cachedData }) });
+}
+
+/** Runs a compiled file as Node runs a CommonJS module, but `require` finds Node's own modules only: all others are bundled. */
+export function run(script: Script): Part {
+  const module: { exports: unknown } = { exports: {} };
+  script.runInThisContext()(module.exports, require, module);
+  return module.exports as Part;
+}
+
+/** What makes a cache, as far as V8 does not look at it itself. */
+type Maker = Pick<NodeJS.Process, 'version' | 'arch' | 'platform'>;
+
+/** The bytes of `FILE.cache`. */
+export function sealed(source: Buffer, data: Buffer, maker: Maker = process): Buffer {
+  return Buffer.concat([keyOf(maker), source, data, data]);
+}
+
+/** The data in a cache, when it is whole and was made of this source by this Node. */
+export function unsealed(cache: Buffer, source: Buffer): Buffer | undefined {
+  const key = keyOf(process);
+  const start = key.length + source.length;
+  const end = start + (cache.length - start) / 2;
+  if (!Number.isInteger(end) || end <= start) return undefined;
+  const fits = cache.subarray(0, key.length).equals(key) && cache.subarray(key.length, start).equals(source);
+  const data = cache.subarray(start, end);
+  return fits && data.equals(cache.subarray(end)) ? data : undefined;
+}
+
+function keyOf({ version, arch, platform }: Maker): Buffer {
+  return Buffer.from(`${version} ${arch} ${platform}\0`);
+}
+
+function openCache(source: Buffer, file: string): Buffer | undefined {
+  try {
+    return unsealed(readFileSync(`${file}.cache`), source);
+  } catch {
+    return undefined;
+  }
+}

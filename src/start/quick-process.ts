@@ -1,0 +1,105 @@
+/**
+ * The process for a command that prints once and ends. Node's own `process.stdout` loads a stream, and a process that ends by
+ * itself takes itself apart first: together 5 ms of a start (docs/performance.md).
+ */
+import { writeSync } from 'node:fs';
+import type { ExitCode, Io } from '../cli/io.ts';
+
+/** Descriptors that take no more at the moment, because their reader is slow and they do not block. */
+const slow = new Set<1 | 2>();
+
+/** As `mainIo`, but what is printed has left the process when `out` and `err` return, unless the reader is slow. */
+export function quickIo(): Io {
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    get terminal() {
+      return process.stdout.isTTY === true;
+    },
+    get columns() {
+      return process.stdout.columns ?? 80;
+    },
+    now: Date.now,
+    out: (text) => print(1, text),
+    outPieces: printPieces,
+    err: (text) => print(2, text),
+  };
+}
+
+/** Ends the process at once; when a reader is slow, as soon as it has taken everything. */
+export function quickEnd(code: ExitCode): void {
+  process.exitCode = code;
+  if (slow.size === 0) process.exit();
+}
+
+function print(descriptor: 1 | 2, text: string): void {
+  write(descriptor, Buffer.from(text));
+}
+
+/** What is collected before it is written. */
+const BUFFER_BYTES = 262_144;
+/** So long a text is encoded once, however often it comes. */
+const LONG = 256;
+
+/** 10,000 Jobs are 32 MB of text, but their common parts take no memory and are only copied here, once. */
+function printPieces(texts: readonly string[]): void {
+  const known = new Map<string, Uint8Array>();
+  const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  let used = 0;
+  const flush = () => {
+    write(1, buffer.subarray(0, used));
+    used = 0;
+  };
+  for (const text of texts) {
+    // No character of a string takes more than three bytes in UTF-8.
+    if (text.length < LONG) {
+      if (used + text.length * 3 > BUFFER_BYTES) flush();
+      used += buffer.write(text, used);
+      continue;
+    }
+    const bytes = known.get(text) ?? Buffer.from(text);
+    known.set(text, bytes);
+    if (used + bytes.length > BUFFER_BYTES) flush();
+    if (bytes.length > BUFFER_BYTES) {
+      write(1, bytes);
+    } else {
+      buffer.set(bytes, used);
+      used += bytes.length;
+    }
+  }
+  flush();
+}
+
+function write(descriptor: 1 | 2, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) {
+    if (slow.has(descriptor)) {
+      leaveToNode(descriptor, bytes.subarray(done));
+      return;
+    }
+    try {
+      done += writeSync(descriptor, bytes, done);
+    } catch (error) {
+      onRefusal(descriptor, error);
+    }
+  }
+}
+
+function onRefusal(descriptor: 1 | 2, error: unknown): void {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  // Nobody reads any more (`gitea-runners generate | head`): end quietly, instead of with a stack trace.
+  if (code === 'EPIPE') process.exit(1);
+  if (code !== 'EAGAIN') throw error;
+  slow.add(descriptor);
+}
+
+function leaveToNode(descriptor: 1 | 2, bytes: Uint8Array): void {
+  const stream = descriptor === 1 ? process.stdout : process.stderr;
+  if (stream.listenerCount('error') === 0) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(1);
+    });
+  }
+  // A copy: the room is used again before the stream has written it.
+  stream.write(Uint8Array.from(bytes));
+}

@@ -1,0 +1,232 @@
+/**
+ * Deletes dead registrations, one pass after the other.
+ *
+ *     runner lists and running jobs ─► Jobs in Kubernetes ─► choose.ts ─► dead ones, one by one:
+ *       wait for the budget ─► running jobs again ─► the row again ─► DELETE
+ *
+ * The first pass deletes nothing: a row must have been seen twice. What was seen is kept in the `Sweeper`, nowhere else; a restart
+ * begins anew.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure } from '../failure.ts';
+import type { GiteaAccess, VersionCache } from '../gitea/api.ts';
+import { describeScope, type Level } from '../gitea/endpoints.ts';
+import type { GiteaTarget } from '../gitea/observe.ts';
+import { deleteRegistration, readRegistration, readRegistrations, registrationLevel } from '../gitea/registrations.ts';
+import type { HttpClient } from '../http/client.ts';
+import { Deadline } from '../http/deadline.ts';
+import type { LiveJob, Look } from '../plan/evidence.ts';
+import {
+  type ChosenGroup,
+  deadRegistrations,
+  type JudgedRegistration,
+  type KeptBecause,
+  type Sightings,
+} from './choose.ts';
+
+/** Deletions per minute unless told otherwise. */
+export const DEFAULT_BUDGET = 60;
+
+/** A group whose registrations are swept; it may have been removed already. */
+export interface SweepGroup {
+  readonly namespace: string;
+  readonly name: string;
+  readonly target: GiteaTarget;
+}
+
+export interface SweeperOptions {
+  /** `GITEA_RUNNERS_INSTANCE`. */
+  readonly instance: string;
+  readonly http: HttpClient;
+  readonly versions?: VersionCache;
+  /** For the look at one scope, and for each deletion with its checks, ms. */
+  readonly timeoutMs: number;
+  /** Deletions per minute, default 60; also the most that one pass deletes, so that no pass acts on an old look. */
+  readonly budget?: number;
+  /** Only says what would be deleted. */
+  readonly dryRun?: boolean;
+  /** A clock that never jumps, ms; `performance.now`. */
+  readonly nowMs: () => number;
+  /** Default: a timer. */
+  readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+export interface SweepScene {
+  readonly groups: readonly SweepGroup[];
+  /**
+   * All Jobs of ours in the groups' namespaces, asked for after Gitea's lists were read; undefined when nobody can look: then nothing is
+   * deleted. May throw `Failure`, which ends the pass.
+   */
+  readonly liveJobs: () => Promise<readonly LiveJob[] | undefined>;
+}
+
+export type Outcome =
+  | { readonly is: 'deleted' }
+  /** Somebody else, or Gitea, was faster. */
+  | { readonly is: 'gone' }
+  | { readonly is: 'would-delete' }
+  /** Dead, but the budget of this pass is used up, or a deletion in this scope failed. */
+  | { readonly is: 'postponed' }
+  | { readonly is: 'failed'; readonly code: string }
+  | { readonly is: 'kept'; readonly because: KeptBecause | 'changed'; readonly witness?: string };
+
+/** A row of ours and what became of it. */
+export interface SweptRegistration {
+  readonly namespace: string;
+  readonly group: string;
+  readonly gitea: string;
+  readonly id: number;
+  readonly name: string;
+  readonly outcome: Outcome;
+}
+
+export interface SweepReport {
+  /** By Gitea and id. */
+  readonly registrations: readonly SweptRegistration[];
+  /** Rows of other runners, which are never touched. */
+  readonly foreign: number;
+  /** Scopes whose runners Gitea shows to their user alone. */
+  readonly unlisted: readonly string[];
+  /** What could not be read or deleted; the other scopes were swept all the same. */
+  readonly failures: readonly Failure[];
+}
+
+interface Place {
+  readonly target: GiteaTarget;
+  readonly level: Level;
+  readonly look: Look;
+}
+
+/** Sweeps again and again; `pass` must not be called before the one before has ended. */
+export class Sweeper {
+  readonly #options: SweeperOptions;
+  readonly #versions: VersionCache;
+  readonly #budget: number;
+  #sightings: Sightings = new Map();
+  #nextDeletionMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+    this.#versions = options.versions ?? new Map();
+    this.#budget = options.budget ?? DEFAULT_BUDGET;
+  }
+
+  /** Looks and deletes. When `signal` is aborted it stops before the next deletion. */
+  async pass({ groups, liveJobs }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
+    const failures: Failure[] = [];
+    const unlisted: string[] = [];
+    const places = await this.#lookAt(groups, failures, unlisted);
+    const choice = deadRegistrations(
+      {
+        instance: this.#options.instance,
+        groups: groups.map(toChosen),
+        looks: new Map([...places].map(([key, { look }]) => [key, look])),
+        liveJobs: await liveJobs(),
+        nowMs: this.#options.nowMs(),
+      },
+      this.#sightings,
+    );
+    this.#sightings = choice.sightings;
+
+    const registrations: SweptRegistration[] = [];
+    const stopped = new Set<string>();
+    let deletions = 0;
+    for (const judged of choice.registrations) {
+      const place = places.get(judged.group.look);
+      const mayDelete = !stopped.has(judged.group.look) && deletions < this.#budget;
+      const outcome = await this.#actOn(judged, mayDelete ? place : undefined, failures, signal);
+      if (outcome.is === 'deleted') deletions += 1;
+      // What a token may not do once it may not do for the next row either, and a server in trouble is left alone.
+      if (outcome.is === 'failed') stopped.add(judged.group.look);
+      registrations.push(toSwept(judged, outcome));
+    }
+    return { registrations, foreign: choice.foreign, unlisted, failures };
+  }
+
+  /** Every target once, all at the same time. One scope's trouble is no other's. */
+  async #lookAt(
+    groups: readonly SweepGroup[],
+    failures: Failure[],
+    unlisted: string[],
+  ): Promise<ReadonlyMap<string, Place>> {
+    const targets = new Map(groups.map(({ target }) => [target.key, target]));
+    const places = new Map<string, Place>();
+    await Promise.all(
+      [...targets].map(async ([key, target]) => {
+        try {
+          const access = this.#accessTo(target);
+          const level = await registrationLevel(access, target.scope);
+          if (level) places.set(key, { target, level, look: await readRegistrations(access, level) });
+          else unlisted.push(describeScope(target.scope));
+        } catch (error) {
+          if (!(error instanceof Failure)) throw error;
+          failures.push(error);
+        }
+      }),
+    );
+    return places;
+  }
+
+  async #actOn(
+    judged: JudgedRegistration,
+    place: Place | undefined,
+    failures: Failure[],
+    signal: AbortSignal | undefined,
+  ): Promise<Outcome> {
+    const { verdict } = judged;
+    if (!verdict.dead) {
+      const { because, witness } = verdict;
+      return { is: 'kept', because, ...(witness !== undefined && { witness }) };
+    }
+    if (this.#options.dryRun) return { is: 'would-delete' };
+    if (!place) return { is: 'postponed' };
+    try {
+      await this.#waitForBudget(signal);
+      if (signal?.aborted) return { is: 'postponed' };
+      return await this.#delete(judged, place);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failures.push(error);
+      return { is: 'failed', code: error.code };
+    }
+  }
+
+  async #waitForBudget(signal: AbortSignal | undefined): Promise<void> {
+    const waitMs = this.#nextDeletionMs - this.#options.nowMs();
+    if (waitMs <= 0) return;
+    const pause = this.#options.pause ?? pauseFor;
+    await pause(waitMs, signal);
+  }
+
+  async #delete({ id, name }: JudgedRegistration, { target, level }: Place): Promise<Outcome> {
+    const access = this.#accessTo(target);
+    const { row, jobs } = await readRegistration(access, level, id);
+    if (!row) return { is: 'gone' };
+    if (row.id !== id || row.name !== name || !row.ephemeral) return { is: 'kept', because: 'changed' };
+    if (row.online || row.busy) return { is: 'kept', because: 'online' };
+    if (jobs.some(({ runner }) => runner === name)) return { is: 'kept', because: 'job-in-progress' };
+    this.#nextDeletionMs = this.#options.nowMs() + 60_000 / this.#budget;
+    return { is: await deleteRegistration(access, level, id) };
+  }
+
+  #accessTo({ url, token }: GiteaTarget): GiteaAccess {
+    const { http, timeoutMs } = this.#options;
+    return { http, url, token, deadline: new Deadline(timeoutMs), versions: this.#versions };
+  }
+}
+
+async function pauseFor(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { ...(signal && { signal }) });
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  }
+}
+
+function toChosen({ namespace, name, target }: SweepGroup): ChosenGroup {
+  return { namespace, name, giteaUrl: target.url, look: target.key };
+}
+
+function toSwept({ group, id, name }: JudgedRegistration, outcome: Outcome): SweptRegistration {
+  return { namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome };
+}

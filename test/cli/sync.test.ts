@@ -1,0 +1,52 @@
+/** What a sync by Argo CD asks of Gitea. */
+import { describe, expect, it } from 'vitest';
+import { fakeGitea, jobRow } from '../gitea/fake-gitea.ts';
+import { folderWith, groupYaml, runCli } from './run-cli.ts';
+
+const SYNC = { ARGOCD_APP_NAME: 'ci' };
+
+describe('a sync', () => {
+  it('asks for everything at once, because something woke it', async () => {
+    const gitea = await fakeGitea();
+
+    const outcome = await runCli(
+      ['generate'],
+      { ...SYNC, GITEA_URL: gitea.url, GITEA_TOKEN: 'token' },
+      folderWith({ 'ci.yaml': groupYaml(gitea.url) }),
+    );
+
+    expect(outcome).toMatchObject({ code: 0, stdout: '' });
+    expect(
+      gitea
+        .lines()
+        .filter((line) => line.endsWith('page=1'))
+        .toSorted(),
+    ).toEqual([
+      '/api/v1/orgs/acme/actions/jobs?status=completed&sort=id&order=desc&page=1',
+      '/api/v1/orgs/acme/actions/jobs?status=queued&status=in_progress&page=1',
+      '/api/v1/orgs/acme/actions/runners?page=1',
+    ]);
+  });
+
+  it('of 100 groups in five scopes asks four questions per scope, further pages aside', async () => {
+    const scopes = ['a', 'b', 'c', 'd', 'e'];
+    const gitea = await fakeGitea({ jobs: [jobRow(1, 'queued', { labels: ['linux'] })] });
+    const files = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [
+        `${index}.yaml`,
+        groupYaml(gitea.url, '', `g${index}`).replace('org: acme', `org: ${scopes[index % scopes.length]}`),
+      ]),
+    );
+
+    const outcome = await runCli(
+      ['generate'],
+      { ...SYNC, GITEA_URL: gitea.url, GITEA_TOKEN: 'token' },
+      folderWith(files),
+    );
+
+    expect(outcome.code, outcome.stderr).toBe(0);
+    const further = gitea.lines().filter((line) => !line.endsWith('page=1'));
+    expect(gitea.seen.length - further.length).toBe(1 + 3 * scopes.length);
+    expect(further.length).toBe(2 * scopes.length);
+  });
+});

@@ -1,0 +1,164 @@
+/** What `serve` needs of Kubernetes, on a real API server: copies of objects that survive its restart, and one leader at a time. */
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Failure } from '../../src/failure.ts';
+import { KubeClient } from '../../src/kubernetes/client.ts';
+import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
+import { Lease, type LeaseTimes } from '../../src/kubernetes/lease.ts';
+import { RUNNER_GROUPS } from '../../src/kubernetes/resources.ts';
+import { Watch } from '../../src/kubernetes/watch.ts';
+import { Playground, waitUntil } from '../servers/process.ts';
+import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
+import { Machine, needPackages } from './stack/machine.ts';
+
+let playground: Playground;
+let machine: Machine;
+let kubernetes: Kubernetes;
+let client: KubeClient;
+
+beforeAll(async () => {
+  needPackages();
+  playground = new Playground('control-plane');
+  machine = await Machine.start(playground);
+  kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
+  client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig));
+  await kubernetes.kubectl(['apply', '-f', resolve('install/crd.yaml')]);
+  await kubernetes.kubectl(['wait', '--for=condition=Established', 'crd/runnergroups.gitea.bpg.pw']);
+});
+afterAll(async () => {
+  await client?.close();
+  await machine?.close();
+  await playground?.close();
+});
+
+function runnerGroup(name: string, cap: number): string {
+  return JSON.stringify({
+    apiVersion: 'gitea.bpg.pw/v1alpha1',
+    kind: 'RunnerGroup',
+    metadata: { name, namespace: 'default' },
+    spec: {
+      scope: 'org',
+      org: 'acme',
+      gitea: { url: 'https://gitea.example.com' },
+      maxActiveRunners: cap,
+      registrationToken: { secretRef: { name: 'r', key: 'k' } },
+      authToken: { secretRef: { name: 'a', key: 'k' } },
+    },
+  });
+}
+
+const within = { timeoutMs: 60_000 };
+
+describe('a copy of a kind', () => {
+  it('follows the API server, and finds after its restart what happened meanwhile', async () => {
+    const failures: Failure[] = [];
+    const life = new AbortController();
+    const watch = new Watch(client, RUNNER_GROUPS, 'default', {
+      onChange: () => undefined,
+      onFailure: (failure) => failures.push(failure),
+    });
+    const running = watch.run(life.signal);
+    const names = (): string => [...watch.objects.keys()].sort().join();
+    const capOf = (name: string): unknown =>
+      (watch.objects.get(`default/${name}`)?.spec as { maxActiveRunners?: number } | undefined)?.maxActiveRunners;
+    try {
+      await waitUntil('list', async () => watch.fresh, within);
+      await kubernetes.kubectl(['apply', '-f', '-'], runnerGroup('one', 1));
+      await waitUntil('see a new group', async () => names() === 'default/one', within);
+      await kubernetes.kubectl(['apply', '-f', '-'], runnerGroup('one', 2));
+      await waitUntil('see the change', async () => capOf('one') === 2, within);
+
+      await machine.stop('kube-apiserver', 'KILL');
+      await waitUntil('notice the end', async () => !watch.fresh, within);
+      expect(names()).toBe('default/one');
+      expect(failures.length).toBeGreaterThan(0);
+      await kubernetes.restartApiServer();
+      await kubernetes.kubectl(['apply', '-f', '-'], runnerGroup('two', 1));
+      await kubernetes.kubectl(['delete', 'runnergroup', 'one']);
+      await waitUntil('catch up', async () => watch.fresh && names() === 'default/two', within);
+    } finally {
+      life.abort();
+      await running;
+    }
+  });
+});
+
+describe('a Lease', () => {
+  const times: LeaseTimes = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 };
+  let number = 0;
+
+  /** A replica that notes when it begins and ends to lead. */
+  function replica(name: string, log: string[]) {
+    const life = new AbortController();
+    const failures: Failure[] = [];
+    const options = { namespace: 'default', name: `lease-${number}`, identity: name, address: `http://${name}`, times };
+    const lease = new Lease(client, { ...options, onFailure: (failure) => failures.push(failure) });
+    const running = lease.run(life.signal, async (leading) => {
+      log.push(`+${name}`);
+      await new Promise<void>((done) => leading.addEventListener('abort', () => done(), { once: true }));
+      log.push(`-${name}`);
+    });
+    const end = async (): Promise<void> => {
+      life.abort();
+      await running;
+    };
+    return { lease, end, failures };
+  }
+
+  it('is held by one of several, and goes to another one when it is given back', async () => {
+    number += 1;
+    const log: string[] = [];
+    const one = replica('one', log);
+    await waitUntil('lead', async () => log.length === 1, within);
+    const two = replica('two', log);
+    await waitUntil('know the leader', async () => two.lease.otherHolder === 'http://one', within);
+    await sleep(2 * times.leaseMs);
+    expect(log).toEqual(['+one']);
+
+    await one.end();
+    await waitUntil('take over', async () => log.includes('+two'), within);
+    expect(log).toEqual(['+one', '-one', '+two']);
+    await two.end();
+    expect([...one.failures, ...two.failures]).toEqual([]);
+  });
+
+  it('goes to another one when its holder is gone without a word', async () => {
+    number += 1;
+    const log: string[] = [];
+    const dead = JSON.stringify({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: {
+        name: `lease-${number}`,
+        namespace: 'default',
+        annotations: { 'gitea.bpg.pw/address': 'http://dead' },
+      },
+      spec: { holderIdentity: 'dead', leaseDurationSeconds: 3, renewTime: '2026-11-21T10:00:00.000000Z' },
+    });
+    await kubernetes.kubectl(['create', '-f', '-'], dead);
+    const heir = replica('heir', log);
+    await waitUntil('know the dead leader', async () => heir.lease.otherHolder === 'http://dead', within);
+    expect(log).toEqual([]);
+    await waitUntil('take over', async () => log.length === 1, within);
+    await heir.end();
+
+    expect(log).toEqual(['+heir', '-heir']);
+  });
+
+  it('ends the lead of a holder that cannot renew it, before anybody else may lead', async () => {
+    number += 1;
+    const log: string[] = [];
+    const holder = replica('holder', log);
+    await waitUntil('lead', async () => log.length === 1, within);
+    await machine.stop('kube-apiserver', 'KILL');
+    await waitUntil('give up', async () => log.length === 2, within);
+    await kubernetes.restartApiServer();
+    await waitUntil('lead again', async () => log.length === 3, within);
+    await holder.end();
+
+    expect(log).toEqual(['+holder', '-holder', '+holder', '-holder']);
+    expect(holder.failures.every((failure) => failure instanceof Failure)).toBe(true);
+    expect(holder.failures.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,132 @@
+/** The image that scripts/image.mjs makes: what is in it, that it is always the same, and that it starts. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+
+let folder = '';
+let root = '';
+let config: z.output<typeof Config>;
+let files: readonly string[];
+
+const Manifest = z.tuple([
+  z.object({ Config: z.string(), Layers: z.array(z.string()), RepoTags: z.array(z.string()) }),
+]);
+const Config = z.object({
+  config: z.object({ User: z.string(), Entrypoint: z.array(z.string()), Cmd: z.array(z.string()) }),
+});
+
+function build(name: string): string {
+  const out = join(folder, name);
+  execFileSync(process.execPath, ['scripts/image.mjs', '--out', out, '--tag', 'argocd-gitea-runners:test']);
+  return out;
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'image-'));
+  root = join(folder, 'root');
+  const unpacked = join(folder, 'unpacked');
+  for (const made of [root, unpacked]) mkdirSync(made);
+  execFileSync('tar', ['-xf', build('first.tar'), '-C', unpacked]);
+  const read = (file: string): unknown => JSON.parse(readFileSync(join(unpacked, file), 'utf8'));
+  const [manifest] = Manifest.parse(read('manifest.json'));
+  config = Config.parse(read(manifest.Config));
+  files = manifest.Layers.flatMap((layer) => {
+    execFileSync('tar', ['-xf', join(unpacked, layer), '-C', root]);
+    return execFileSync('tar', ['-tvf', join(unpacked, layer)], { encoding: 'utf8' })
+      .trim()
+      .split('\n');
+  });
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Starts a program in the image's files, as its user. */
+function inImage(...command: readonly string[]): string {
+  return execFileSync('chroot', [`--userspec=${config.config.User}`, root, ...command], {
+    encoding: 'utf8',
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+  });
+}
+
+describe('the image', () => {
+  it('is the same when it is made again, but for the code caches, which have a layer of their own', () => {
+    const again = join(folder, 'again');
+    mkdirSync(again);
+    execFileSync('tar', ['-xf', build('second.tar'), '-C', again]);
+    const layersOf = (unpacked: string): readonly string[] =>
+      Manifest.parse(JSON.parse(readFileSync(join(unpacked, 'manifest.json'), 'utf8')))[0].Layers;
+    // A layer is named by the hash of its content.
+    const [first, second] = [layersOf(join(folder, 'unpacked')), layersOf(again)];
+
+    expect(first).toHaveLength(3);
+    expect(second.slice(0, 2)).toEqual(first.slice(0, 2));
+    const caches = execFileSync('tar', ['-tf', join(again, second[2] ?? '')], { encoding: 'utf8' });
+    expect(caches.split('\n').filter((name) => name !== '' && !name.endsWith('/') && !name.endsWith('.cache'))).toEqual(
+      [],
+    );
+  });
+
+  it('holds code caches that its own Node takes', () => {
+    // Without them everything works too, so only the seal can tell (src/start/code-cache.ts).
+    const check = `
+      const { createHash } = require('node:crypto');
+      const { readFileSync } = require('node:fs');
+      for (const part of ['generate', 'validate', 'cli']) {
+        const file = '/opt/gitea-runners/' + part + '.cjs';
+        const source = readFileSync(file);
+        const cache = readFileSync(file + '.cache');
+        const maker = process.version + ' ' + process.arch + ' ' + process.platform + '\\0' + source.length + '\\0';
+        const seal = createHash('sha256').update(maker).update(source).update(cache.subarray(32)).digest();
+        console.log(part, seal.equals(cache.subarray(0, 32)));
+      }`;
+
+    expect(inImage('/usr/local/bin/node', '-e', check).trim().split('\n')).toEqual([
+      'generate true',
+      'validate true',
+      'cli true',
+    ]);
+  });
+
+  it('runs as user 999, under an init, and shows its help when nothing else is said', () => {
+    expect(config.config).toEqual({
+      User: '999:999',
+      Entrypoint: ['/usr/bin/tini', '--', '/usr/local/bin/gitea-runners'],
+      Cmd: ['--help'],
+    });
+  });
+
+  it('starts in nothing but its own files', () => {
+    expect(inImage('/usr/bin/tini', '-s', '--', '/usr/local/bin/gitea-runners', '--version').trim()).toBe(
+      packageJson.version,
+    );
+  });
+
+  it('has the command of plugin.yaml, and the plugin.yaml of install/', () => {
+    const plugin = readFileSync(join(root, 'home/argocd/cmp-server/config/plugin.yaml'), 'utf8');
+
+    expect(plugin).toBe(readFileSync('install/plugin.yaml', 'utf8'));
+    expect(inImage('/usr/local/bin/node', '/opt/gitea-runners/gitea-runners.cjs', 'generate', '--help')).toContain(
+      'generate',
+    );
+  });
+
+  it('knows its user by name, and public certificates', () => {
+    expect(inImage('/usr/local/bin/node', '-p', 'os.userInfo().username').trim()).toBe('argocd');
+    expect(readFileSync(join(root, 'etc/ssl/certs/ca-certificates.crt'), 'utf8')).toContain(
+      '-----BEGIN CERTIFICATE-----',
+    );
+  });
+
+  it('has no shell, no package manager, nothing with a set-user or set-group bit, and only /tmp to write to', () => {
+    const names = files.map((line) => line.split(' ').at(-1) ?? '');
+
+    expect(names.filter((name) => /\/(?:sh|bash|dash|busybox|npm|npx|apt|dpkg|apk)$/.test(name))).toEqual([]);
+    expect(files.filter((line) => /^-..s|^-.....s/i.test(line))).toEqual([]);
+    expect(files.filter((line) => /^.{8}w/.test(line)).map((line) => line.split(' ').at(-1))).toEqual(['tmp/']);
+    expect(files.filter((line) => !/ 0\/0 /.test(line))).toEqual([]);
+  });
+});

@@ -1,0 +1,255 @@
+/** docs/install.md on a real, stock Argo CD: every command that is marked to be run, in the order of the manual. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import { docBlocks } from '../install/doc-blocks.ts';
+import { waitUntil } from '../servers/process.ts';
+import { workflow } from '../servers/workflows.ts';
+import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { RUNNER_IMAGE } from './stack/images.ts';
+import { type Stack, startStack } from './stack/stack.ts';
+
+let stack: Stack;
+let installation: Installation;
+let passed = true;
+
+/** Objects that are sent to the API server; the other files are for kustomize, Helm and cmp-server. */
+const NO_OBJECTS = ['helm-values.yaml', 'kustomization.yaml', 'plugin.yaml'];
+const manual = readFileSync('docs/install.md', 'utf8');
+
+function kubectl(...args: readonly string[]): Promise<string> {
+  return stack.kubernetes.kubectl(args);
+}
+
+async function until(what: string, check: () => Promise<boolean>): Promise<void> {
+  await waitUntil(what, check, { timeoutMs: 120_000 });
+}
+
+async function commit(file: string, text: string): Promise<void> {
+  const content = Buffer.from(text).toString('base64');
+  const body = { content, message: `Add ${file}`, branch: 'main' };
+  await stack.gitea.admin.call('POST', `/repos/${GROUPS_REPOSITORY}/contents/${file}`, body);
+}
+
+/** The example of the manual for this machine: an image that is here, no docker. */
+function exampleGroup(): string {
+  const group = parse(readFileSync('install/examples/runnergroup.yaml', 'utf8'));
+  Object.assign(group.spec, { containerMode: 'host', labels: ['linux:host'], image: RUNNER_IMAGE });
+  group.spec.gitea.url = stack.gitea.url;
+  group.spec.ttlSecondsAfterFinished = 5;
+  return stringify(group);
+}
+
+/** One CI job, from its start by a person to its success. */
+async function oneJobSucceeds(): Promise<void> {
+  const { admin } = stack.gitea;
+  const before = (await admin.jobs(`/orgs/${ORG}`, 'completed')).length;
+  await admin.dispatch(`${ORG}/web`, 'build.yml');
+  await until('the CI job ends', async () => (await admin.jobs(`/orgs/${ORG}`, 'completed')).length > before);
+  expect((await admin.jobs(`/orgs/${ORG}`, 'completed')).at(-1)).toMatchObject({ conclusion: 'success' });
+}
+
+async function jsonPath(path: string, ...what: readonly string[]): Promise<string> {
+  return await kubectl('get', ...what, '-o', `jsonpath=${path}`);
+}
+
+async function sidecarImage(): Promise<string> {
+  const path = '{.spec.template.spec.containers[?(@.name=="gitea-runners")].image}';
+  return await jsonPath(path, '-n', 'argocd', 'deployment', 'argocd-repo-server');
+}
+
+/** What a person would ask for first. */
+async function describeCluster(): Promise<string> {
+  const questions = [
+    ['get', 'pods', '-A'],
+    ['get', 'applications,runnergroups', '-A'],
+    ['get', 'events', '-n', 'argocd', '--sort-by=.lastTimestamp', '--field-selector=type!=Normal'],
+    ['logs', '-n', 'argocd', '-l', 'app.kubernetes.io/component=serve', '--tail=5'],
+  ];
+  const answers = await Promise.all(questions.map((question) => kubectl(...question).catch(String)));
+  return answers.map((text) => text.split('\n').slice(-30).join('\n')).join('\n');
+}
+
+describe('docs/install.md', () => {
+  beforeAll(async () => {
+    const say = (line: string): void => void process.stdout.write(`install: ${line}\n`);
+    stack = await startStack(inject('clusterBuilds'), say);
+    installation = await Installation.prepare(stack, inject('clusterBuilds'));
+    await stack.gitea.admin.createRepo('web', ORG);
+    const text = workflow({ build: { runsOn: 'linux', seconds: 1 } });
+    await stack.gitea.admin.addWorkflow(`${ORG}/web`, 'build.yml', text);
+  });
+
+  afterEach(async ({ task }) => {
+    if (task.result?.state !== 'fail') return;
+    passed = false;
+    process.stdout.write(`install: FAILED: ${task.name}\n${await describeCluster()}`);
+  });
+
+  afterAll(async () => {
+    await stack?.close(!passed);
+  });
+
+  it('leads in three steps from nothing to the first runner', async () => {
+    await installation.block('install');
+    await stack.kubernetes.refreshDns();
+    await installation.block('secrets');
+    await installation.block('application');
+    await commit('ci.yaml', exampleGroup());
+    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+    await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s');
+    await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s');
+
+    await oneJobSucceeds();
+  });
+
+  it('shows a line per RunnerGroup and Application that says how it is', async () => {
+    const printed = await installation.block('look');
+
+    expect(printed).toMatch(/^NAME +SCOPE +CAP +ACTIVE +QUEUED +HELD +READY +AGE *$/m);
+    expect(printed).toMatch(/^\S*ci +org +10 +\d+ +\d+ +0 +True +\S+$/m);
+    expect(printed).toMatch(/^\S*runners +(?:Synced|OutOfSync) +Healthy$/m);
+  });
+
+  it.each(readdirSync('install', { recursive: true, encoding: 'utf8' }).filter(isManifest))(
+    'has a manifest %s that the API server takes as it is',
+    async (file) => {
+      const args = [
+        '--server-side',
+        '--field-manager=gitea-runners',
+        '--dry-run=server',
+        '--validate=strict',
+        '--force-conflicts',
+      ];
+
+      const printed = await kubectl('apply', ...args, '-f', join(process.cwd(), 'install', file));
+
+      expect(printed).toMatch(/serverside-applied \(server dry run\)/);
+    },
+  );
+
+  it('makes a webhook whose events serve accepts', async () => {
+    await installation.webhook();
+    await oneJobSucceeds();
+
+    const metrics = '/api/v1/namespaces/argocd/services/gitea-runners-metrics:metrics/proxy/metrics';
+    const accepted = /^gitea_runners_webhook_deliveries_total\{result="(?:accepted|forwarded)"\} [1-9]/m;
+    await until('a delivery is accepted', async () => accepted.test(await kubectl('get', '--raw', metrics)));
+  });
+
+  it('shows in Argo CD that Gitea cannot be reached, and why', async () => {
+    const health = (field: string): Promise<string> =>
+      jsonPath(`{.status.health.${field}}`, '-n', 'argocd', 'application', 'runners');
+    await stack.gitea.stop();
+
+    await until('the Application is Degraded', async () => (await health('status')) === 'Degraded');
+    const tree = await stack.argocd.cli('app', 'get', 'runners', '-o', 'tree=detailed');
+    await stack.gitea.restart();
+
+    expect(tree).toMatch(/RunnerGroup\/ci .*Degraded.*GiteaFailed: GR-HTTP-\d+ /);
+    await until('the Application is Healthy', async () => (await health('status')) === 'Healthy');
+  });
+
+  it.each([
+    ['server-side', ['--server-side']],
+    ['client-side', ['--server-side=false']],
+  ])('keeps its part when stock Argo CD is applied again, %s', async (_, how) => {
+    const before = await sidecarImage();
+    const stock = readFileSync(join(stack.machine.folder, 'argocd-install.yaml'), 'utf8');
+    // Client-side, the long CRDs cannot be applied by anyone.
+    const small = parseAllDocuments(stock).filter((document) => document.get('kind') !== 'CustomResourceDefinition');
+    const file = stack.machine.write('argocd-again.yaml', small.map(String).join('---\n'));
+
+    await kubectl('apply', '-n', 'argocd', ...how, '-f', file);
+    await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/argocd-repo-server', '--timeout=120s');
+
+    expect(before).not.toBe('');
+    expect(await sidecarImage()).toBe(before);
+    expect(await jsonPath('{.data.accounts\\.gitea-runners}', '-n', 'argocd', 'configmap', 'argocd-cm')).toBe('apiKey');
+    await oneJobSucceeds();
+  });
+
+  it('takes settings', async () => {
+    await installation.block('settings');
+
+    const names = await kubectl('get', 'configmap', '-n', 'argocd', 'gitea-runners-settings', '-o', 'name');
+    expect(names.trim()).toBe('configmap/gitea-runners-settings');
+    await oneJobSucceeds();
+  });
+
+  it('takes the token of a second Gitea', async () => {
+    const [patch] = [...manual.matchAll(/With this as `patch\.yaml`:\n\n```yaml\n([\s\S]*?)```/g)].map(
+      ([, text]) => text,
+    );
+    writeFileSync(join(installation.folder, 'patch.yaml'), patch ?? '');
+    const literals = ['--from-literal=token=x', '--from-literal=url=https://second.example.com'];
+    await kubectl('create', 'secret', 'generic', '-n', 'argocd', 'gitea-second', ...literals);
+
+    await installation.block('second-gitea');
+
+    for (const name of ['argocd-repo-server', 'gitea-runners']) {
+      await kubectl('rollout', 'status', '-n', 'argocd', `deployment/${name}`, '--timeout=120s');
+      const volumes = await jsonPath('{.spec.template.spec.volumes[*].name}', '-n', 'argocd', 'deployment', name);
+      expect(volumes.split(' ')).toContain('gitea-second');
+    }
+    await oneJobSucceeds();
+  });
+
+  it('is uninstalled without a trace', async () => {
+    const file = `/repos/${GROUPS_REPOSITORY}/contents/ci.yaml`;
+    const { sha } = (await stack.gitea.admin.call('GET', file)) as { sha: string };
+    await stack.gitea.admin.call('DELETE', file, { sha, message: 'Remove the group', branch: 'main' });
+    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+    await until('no Job is left', async () => (await kubectl('get', 'jobs', '-n', 'runners', '-o', 'name')) === '');
+
+    await installation.block('uninstall');
+
+    expect(await sidecarImage()).toBe('');
+    const kinds = 'deployments,services,configmaps,serviceaccounts,roles,rolebindings,networkpolicies';
+    const left = await kubectl('get', kinds, '-n', 'argocd', '-o', 'name');
+    expect(left.split('\n').filter((name) => /gitea/.test(name))).toEqual([]);
+    expect(await jsonPath('{.data}', '-n', 'argocd', 'configmap', 'argocd-cm')).not.toContain('gitea');
+    const wide = await kubectl(
+      'get',
+      'customresourcedefinitions,clusterroles,clusterrolebindings,namespaces',
+      '-o',
+      'name',
+    );
+    expect(wide.split('\n').filter((name) => /gitea|\/runners$/.test(name))).toEqual([]);
+  });
+
+  it('can be part of an Argo CD that is installed with kustomize', async () => {
+    const folder = join(installation.folder, 'kustomize');
+    mkdirSync(folder);
+    cpSync('install', join(folder, 'install'), { recursive: true });
+    cpSync(join(stack.machine.folder, 'argocd-install.yaml'), join(folder, 'argocd.yaml'));
+    const [text] = [...manual.matchAll(/```yaml\n(# kustomization\.yaml\n[\s\S]*?)```/g)].map(([, yaml]) => yaml);
+    const kustomization = parse(text ?? '');
+    kustomization.resources = ['argocd.yaml'];
+    const [name, tag] = installation.image.split(/:(?=[^:/]*$)/);
+    Object.assign(kustomization.images[0], { newName: name, newTag: tag });
+    writeFileSync(join(folder, 'kustomization.yaml'), stringify(kustomization));
+    installation.set('KUSTOMIZATION', folder);
+
+    await installation.block('kustomize');
+    await stack.kubernetes.refreshDns();
+    await installation.block('secrets');
+    await installation.block('application');
+    await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/argocd-repo-server', '--timeout=120s');
+    await commit('ci.yaml', exampleGroup());
+    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+
+    await oneJobSucceeds();
+  });
+
+  it('has no command that was not run here', () => {
+    const marked = docBlocks(manual).flatMap(({ name, notRun }) => (notRun === undefined ? [name] : []));
+
+    expect([...new Set(installation.done)].sort()).toEqual([...marked].sort());
+  });
+});
+
+function isManifest(file: string): boolean {
+  return file.endsWith('.yaml') && !NO_OBJECTS.includes(file);
+}

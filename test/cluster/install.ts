@@ -1,0 +1,122 @@
+/** Installs the product into a stack with the commands of docs/install.md, as the reader runs them. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { docScript } from '../install/doc-blocks.ts';
+import type { ClusterBuilds } from '../servers/build.ts';
+import type { Stack } from './stack/stack.ts';
+
+const ROOT = resolve(import.meta.dirname, '..', '..');
+const IMAGE = 'registry.example.com/argocd-gitea-runners:test';
+/** Organisation whose jobs get runners, and the repository with the RunnerGroups. */
+export const ORG = 'acme';
+export const GROUPS_REPOSITORY = 'ops/runners';
+
+export interface InstallOptions {
+  /** Environment of ConfigMap gitea-runners-settings; none: the ConfigMap does not exist. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Scopes of the API token. Default: what the manual asks for. */
+  readonly tokenScopes?: readonly string[];
+}
+
+/** A shell as the reader has it: kubectl and argocd as administrators, the variables of the manual, in the repository's folder. */
+export class Installation {
+  readonly #stack: Stack;
+  readonly #options: InstallOptions;
+  readonly #variables = new Map<string, string>();
+  readonly #done: string[] = [];
+  readonly #tools: string;
+  /** The reader's folder: the repository is in it, and files that the reader writes. */
+  readonly folder: string;
+  readonly image = IMAGE;
+
+  private constructor(stack: Stack, options: InstallOptions) {
+    this.#stack = stack;
+    this.#options = options;
+    this.#tools = join(stack.machine.folder, 'tools');
+    this.folder = join(stack.machine.folder, 'reader');
+  }
+
+  /** The image, Gitea's side and the reader's shell; nothing is in the cluster yet. */
+  static async prepare(stack: Stack, builds: ClusterBuilds, options: InstallOptions = {}): Promise<Installation> {
+    const made = new Installation(stack, options);
+    const { gitea, kubernetes, machine } = stack;
+    mkdirSync(made.#tools);
+    mkdirSync(made.folder);
+    for (const name of ['install', 'scripts']) symlinkSync(join(ROOT, name), join(made.folder, name));
+    const cli = `${machine.folder}/argocd-cli`;
+    made.#tool('kubectl', `exec ${builds.kubernetes}/kubectl --kubeconfig ${kubernetes.kubeconfig} "$@"`);
+    made.#tool('argocd', `exec ${builds.argocd}/argocd "$@" --config ${cli}`);
+    const tar = join(machine.folder, 'product.tar');
+    execFileSync(process.execPath, ['scripts/image.mjs', '--out', tar, '--tag', IMAGE], { cwd: ROOT, stdio: 'pipe' });
+    await kubernetes.importImage(tar);
+    await gitea.admin.createOrg(ORG);
+    await gitea.admin.createOrg('ops');
+    const repository = { name: 'runners', auto_init: true, default_branch: 'main', private: false };
+    await gitea.admin.call('POST', '/orgs/ops/repos', repository);
+    made.set('IMAGE', IMAGE);
+    made.set('GITEA_URL', gitea.url);
+    made.set('GITEA_ORG', ORG);
+    made.set('GITEA_API_TOKEN', await gitea.admin.createToken(options.tokenScopes ?? ['read:organization']));
+    made.set('GITEA_OWNER_TOKEN', await gitea.admin.createToken(['write:organization']));
+    made.set('REPO_URL', `${gitea.url}/${GROUPS_REPOSITORY}.git`);
+    return made;
+  }
+
+  /** Names of the blocks that were run, in order. */
+  get done(): readonly string[] {
+    return this.#done;
+  }
+
+  /** Sets a variable of the shell. */
+  set(name: string, value: string): void {
+    this.#variables.set(name, value);
+  }
+
+  /** All that the manual does for a new reader, webhooks included. */
+  async install(): Promise<void> {
+    const { settings } = this.#options;
+    if (settings && Object.keys(settings).length > 0) {
+      const literals = Object.entries(settings).map(([name, value]) => `--from-literal=${name}=${value}`);
+      await this.#stack.kubernetes.kubectl([
+        'create',
+        'configmap',
+        'gitea-runners-settings',
+        '-n',
+        'argocd',
+        ...literals,
+      ]);
+    }
+    await this.block('install');
+    await this.#stack.kubernetes.refreshDns();
+    await this.block('secrets');
+    await this.block('application');
+    await this.webhook();
+  }
+
+  /** The webhook, to the address under which Gitea, outside the cluster, reaches `serve`. */
+  async webhook(): Promise<void> {
+    const service = ['get', 'service', 'gitea-runners', '-n', 'argocd', '-o', 'jsonpath={.spec.clusterIP}'];
+    this.set('WEBHOOK_URL', `http://${await this.#stack.kubernetes.kubectl(service)}/webhook`);
+    await this.block('webhook');
+  }
+
+  /** Runs one marked block of the manual and answers what it prints. @throws with its stderr. */
+  async block(name: string): Promise<string> {
+    const printed = await this.shell(name, docScript(readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8'), name));
+    this.#done.push(name);
+    return printed;
+  }
+
+  /** Runs a script in the reader's shell. @throws with its stderr. */
+  async shell(name: string, script: string): Promise<string> {
+    const { machine } = this.#stack;
+    const variables = [...this.#variables].map(([variable, value]) => `export ${variable}='${value}'\n`);
+    const text = `cd '${this.folder}'\nexport PATH='${this.#tools}':"$PATH"\n${variables.join('')}${script}`;
+    return await machine.run('bash', ['-euo', 'pipefail', machine.write(`install-${name}.sh`, text)]);
+  }
+
+  #tool(name: string, script: string): void {
+    chmodSync(this.#stack.machine.write(`tools/${name}`, `#!/bin/sh\n${script}\n`), 0o755);
+  }
+}

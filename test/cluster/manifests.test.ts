@@ -1,0 +1,281 @@
+/**
+ * install/ against a real API server with stock Argo CD's objects in it (no node, so no pods): what is accepted, what it
+ * adds, what it allows, and that it comes out again. That it works in pods is install.test.ts.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import * as z from 'zod';
+import { Deployment, installText, objects, podOf } from '../install/manifests.ts';
+import { Playground } from '../servers/process.ts';
+import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
+import { Machine, needPackages } from './stack/machine.ts';
+
+const run = promisify(execFile);
+const builds = inject('clusterBuilds');
+const STOCK = join(builds.argocd, 'manifests', 'install.yaml');
+const OURS = ['--server-side', '--field-manager=gitea-runners', '--validate=strict'];
+
+let playground: Playground;
+let machine: Machine;
+let kubectl: Kubernetes['kubectl'];
+/** Argo CD's command line, as an administrator of the cluster. */
+let argocd: (...args: readonly string[]) => Promise<string>;
+let stock: unknown;
+
+beforeAll(async () => {
+  needPackages();
+  playground = new Playground('manifests');
+  machine = await Machine.start(playground);
+  const kubernetes = await startKubernetes(machine, builds.kubernetes);
+  kubectl = kubernetes.kubectl;
+  const env = { ...process.env, KUBECONFIG: kubernetes.kubeconfig, ARGOCD_BINARY_NAME: 'argocd' };
+  argocd = async (...args) => (await run(join(builds.argocd, 'argocd'), args, { env })).stdout;
+  await kubectl(['create', 'namespace', 'argocd']);
+  await applyStock();
+  stock = await patched();
+  await kubectl(['apply', ...OURS, '-f', '-'], installText('install.yaml'));
+});
+
+afterAll(async () => {
+  await machine?.close();
+  await playground?.close();
+});
+
+/** As Argo CD's manual has it. */
+async function applyStock(...flags: readonly string[]): Promise<void> {
+  await kubectl(['apply', '-n', 'argocd', '--server-side', '--force-conflicts', ...flags, '-f', STOCK]);
+}
+
+/** What a person sees of the three objects that we add to. */
+async function patched(): Promise<unknown> {
+  const names = ['deployment/argocd-repo-server', 'configmap/argocd-cm', 'configmap/argocd-rbac-cm'];
+  const list = z
+    .object({ items: z.array(z.looseObject({ metadata: z.looseObject({ labels: z.unknown() }) })) })
+    .parse(JSON.parse(await kubectl(['get', '-n', 'argocd', ...names, '-o', 'json'])));
+  return list.items.map(({ metadata, spec, data }) => ({ labels: metadata.labels, spec, data }));
+}
+
+/** How often the specs of the Deployments were changed. */
+async function generations(): Promise<string> {
+  return await kubectl(['get', 'deployments', '-n', 'argocd', '-o', 'jsonpath={.items[*].metadata.generation}']);
+}
+
+describe('install.yaml beside stock Argo CD', () => {
+  it('changes nothing when it is applied once more: an upgrade restarts only what is new', async () => {
+    const before = await generations();
+
+    await kubectl(['apply', ...OURS, '-f', '-'], installText('install.yaml'));
+
+    expect(await generations()).toEqual(before);
+  });
+
+  it('stays when Argo CD’s own manifests are applied again', async () => {
+    const before = await patched();
+
+    await applyStock();
+
+    expect(await patched()).toEqual(before);
+    expect(JSON.stringify(before)).toContain('"name":"gitea-runners-kube"');
+  });
+
+  it.each(['project', 'application', 'applicationset', 'runnergroup'])(
+    'has an example %s that the API server takes without a remark',
+    async (name) => {
+      const file = installText(`examples/${name}.yaml`);
+
+      const answer = await kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], file);
+
+      expect(answer).toContain('created (server dry run)');
+    },
+  );
+
+  it.each(['argocd-repo-server', 'gitea-runners'])(
+    'has containers in %s that the Pod Security Standard "restricted" lets in',
+    async (deployment) => {
+      const { containers, volumes } = podOf(deployment);
+      const own = [...volumes, { name: 'var-files', emptyDir: {} }, { name: 'plugins', emptyDir: {} }];
+      const pod = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'x' },
+        spec: { serviceAccountName: 'somebody', containers, volumes: own },
+      };
+      await kubectl(['apply', '-f', '-'], NARROW);
+
+      const answer = await kubectl(['create', '-n', 'narrow', '--dry-run=server', '-f', '-'], JSON.stringify(pod));
+
+      expect(answer).toContain('pod/x created (server dry run)');
+    },
+  );
+});
+
+// An account of its own: the controller manager makes “default” at a time of its own.
+const NARROW = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: narrow, labels: {pod-security.kubernetes.io/enforce: restricted}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: somebody, namespace: narrow}
+`;
+
+describe('rights, as the API server sees them', () => {
+  const RIGHTS = [
+    ['argocd-repo-server', 'list', 'jobs.batch', 'runners', true],
+    ['argocd-repo-server', 'list', 'pods', 'runners', true],
+    ['argocd-repo-server', 'list', 'pods', 'argocd', false],
+    ['argocd-repo-server', 'list', 'jobs.batch', 'default', false],
+    ['argocd-repo-server', 'delete', 'jobs.batch', 'runners', false],
+    ['argocd-repo-server', 'get', 'secrets', 'runners', false],
+    ['argocd-repo-server', 'get', 'secrets', 'argocd', false],
+    ['gitea-runners', 'watch', 'runnergroups.gitea.bpg.pw', 'runners', true],
+    ['gitea-runners', 'patch', 'runnergroups.gitea.bpg.pw/status', 'runners', true],
+    ['gitea-runners', 'patch', 'runnergroups.gitea.bpg.pw', 'runners', false],
+    ['gitea-runners', 'watch', 'jobs.batch', 'runners', true],
+    ['gitea-runners', 'create', 'jobs.batch', 'runners', false],
+    ['gitea-runners', 'delete', 'pods', 'runners', false],
+    ['gitea-runners', 'get', 'secrets', 'argocd', false],
+    ['gitea-runners', 'get', 'secrets', 'runners', false],
+    ['gitea-runners', 'patch', 'applications.argoproj.io', 'argocd', false],
+    ['gitea-runners', 'create', 'leases.coordination.k8s.io', 'argocd', true],
+    ['gitea-runners', 'update', 'leases.coordination.k8s.io/gitea-runners-serve', 'argocd', true],
+    ['gitea-runners', 'update', 'leases.coordination.k8s.io/another', 'argocd', false],
+  ] as const;
+
+  it.each(RIGHTS)('%s: %s %s in %s: %s', async (account, verb, what, namespace, allowed) => {
+    const [, resource = '', name = ''] = /^([^/]+)(?:\/(.+))?$/.exec(what) ?? [];
+    const [plural = '', ...group] = resource.split('.');
+    const question = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: {
+        user: `system:serviceaccount:argocd:${account}`,
+        resourceAttributes: {
+          namespace,
+          verb,
+          group: group.join('.'),
+          resource: plural,
+          ...(name === 'status' ? { subresource: name } : { name }),
+        },
+      },
+    };
+
+    const answer = JSON.parse(await kubectl(['create', '-o', 'json', '-f', '-'], JSON.stringify(question)));
+
+    expect(answer.status.allowed).toBe(allowed);
+  });
+});
+
+describe('rights, as Argo CD sees them', () => {
+  const RIGHTS = [
+    ['get', 'applications', 'runners/ci', 'Yes'],
+    ['sync', 'applications', 'runners/ci', 'Yes'],
+    // An Application outside Argo CD's namespace.
+    ['sync', 'applications', 'runners/team-a/ci', 'Yes'],
+    ['sync', 'applications', 'default/ci', 'No'],
+    ['update', 'applications', 'runners/ci', 'No'],
+    ['delete', 'applications', 'runners/ci', 'No'],
+    ['override', 'applications', 'runners/ci', 'No'],
+    ['get', 'clusters', '*', 'No'],
+  ] as const;
+
+  it.each(RIGHTS)('the account: %s %s %s: %s', async (action, resource, object, expected) => {
+    // Exit code 1 is its way to say No.
+    const answer = await argocd(
+      'admin',
+      'settings',
+      'rbac',
+      'can',
+      '-n',
+      'argocd',
+      'gitea-runners',
+      action,
+      resource,
+      object,
+    ).catch((error: unknown) => z.object({ code: z.literal(1), stdout: z.string() }).parse(error).stdout);
+
+    expect(answer.trim()).toBe(expected);
+  });
+});
+
+describe('the health of a RunnerGroup in Argo CD', () => {
+  const ready = (status: string): unknown => ({
+    conditions: [
+      { type: 'GiteaReachable', status: 'False', reason: 'Other', message: 'not this one' },
+      { type: 'Ready', status, reason: 'GiteaFailed', message: 'list jobs: 401' },
+    ],
+  });
+  const CASES = [
+    ['Progressing', 'Waiting for gitea-runners serve', {}],
+    ['Progressing', 'Waiting for gitea-runners serve', { spec: { suspend: false }, status: { activeRunners: 1 } }],
+    ['Progressing', 'list jobs: 401', { status: ready('Unknown') }],
+    ['Degraded', 'GiteaFailed: list jobs: 401', { status: ready('False') }],
+    ['Degraded', 'GiteaFailed: list jobs: 401', { spec: { suspend: true }, status: ready('False') }],
+    ['Suspended', 'No new runners: spec.suspend is true', { spec: { suspend: true }, status: ready('True') }],
+    ['Healthy', 'list jobs: 401', { status: ready('True') }],
+  ] as const;
+
+  it.each(CASES)('is %s, "%s"', async (status, message, parts) => {
+    const group = { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: { name: 'ci' }, ...parts };
+    const file = join(playground.folder, 'group.json');
+    writeFileSync(file, JSON.stringify(group));
+
+    const answer = await argocd(
+      ...['admin', 'settings', 'resource-overrides', 'health', file],
+      ...['--argocd-cm-path', join('install', 'argocd-cm.yaml')],
+    );
+
+    expect(answer.trim().split('\n')).toEqual([`STATUS: ${status}`, `MESSAGE: ${message}`]);
+  });
+});
+
+describe('the kustomize component', () => {
+  it('makes the same of Argo CD as install.yaml, with the image that was asked for', async () => {
+    const folder = join(playground.folder, 'kustomize');
+    mkdirSync(folder);
+    cpSync('install', join(folder, 'install'), { recursive: true });
+    cpSync(STOCK, join(folder, 'argocd.yaml'));
+    const manual = readFileSync(join('docs', 'install.md'), 'utf8');
+    const [, written = ''] = /```yaml\n# kustomization\.yaml\n([\s\S]*?)```/.exec(manual) ?? [];
+    writeFileSync(join(folder, 'kustomization.yaml'), written.replace(/https:\S+install\.yaml/, 'argocd.yaml'));
+
+    const rendered = await kubectl(['kustomize', folder]);
+
+    const found = parseAllDocuments(rendered.replaceAll('registry.example.com/', '')).map((document): unknown =>
+      document.toJS(),
+    );
+    const repoServer = found.flatMap((object) => Deployment.safeParse(object).data ?? []).filter(isRepoServer);
+    expect(rendered.split('image: registry.example.com/argocd-gitea-runners:0.1.0\n').length - 1).toBe(2);
+    expect(found).toEqual(expect.arrayContaining([...objects('gitea-runners.yaml')]));
+    expect(repoServer.map(({ spec }) => spec.template.spec)).toEqual([
+      expect.objectContaining({
+        containers: [
+          ...podOf('argocd-repo-server').containers,
+          expect.objectContaining({ name: 'argocd-repo-server' }),
+        ],
+        volumes: expect.arrayContaining([...podOf('argocd-repo-server').volumes]),
+      }),
+    ]);
+    await kubectl(
+      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict', '-f', '-'],
+      rendered,
+    );
+  });
+});
+
+function isRepoServer({ metadata }: { readonly metadata: { readonly name: string } }): boolean {
+  return metadata.name === 'argocd-repo-server';
+}
+
+describe('remove-from-argocd.yaml', () => {
+  it('leaves Argo CD as its own manifests made it', async () => {
+    await kubectl(['apply', ...OURS, '-f', '-'], installText('remove-from-argocd.yaml'));
+
+    expect(await patched()).toEqual(stock);
+  });
+});

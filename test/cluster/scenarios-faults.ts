@@ -1,0 +1,175 @@
+/** Scenarios of bad days: parts of the machinery stop, and come back. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { sleep } from '../servers/process.ts';
+import { GROUPS_REPOSITORY, ORG } from './install.ts';
+import { conclusions, expectAllDone } from './scenarios-load.ts';
+import { APPLICATION, GROUP, type Rig } from './scenarios-rig.ts';
+
+const SERVE = 'app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners';
+const REPO_SERVER = 'app.kubernetes.io/name=argocd-repo-server';
+const CONTROLLER = 'app.kubernetes.io/name=argocd-application-controller';
+
+export function faultScenarios(theRig: () => Rig, say: (line: string) => void, short: boolean): void {
+  it('loses nothing when both replicas of serve are killed while jobs are queued', async () => {
+    const rig = theRig();
+    await rig.dispatch('busy.yml', 8);
+    await rig.until('jobs are queued', () => rig.world.inState('queued').length > 0);
+
+    await killPods(rig, SERVE);
+
+    await expectAllDone(rig, 8);
+  });
+
+  if (short) return;
+
+  it('goes on with another replica when the process that leads crashes', async () => {
+    const rig = theRig();
+    await rig.until('both replicas are ready', async () => (await readyPods(rig, SERVE)) === 2);
+    await rig.until('one leads', async () => (await leader(rig)) !== '');
+    const before = await leader(rig);
+
+    await crash(rig, before.split('_', 1).join(''));
+    const crashedMs = Date.now();
+    await rig.dispatch('single.yml', 3);
+    await rig.until('another one leads', async () => !['', before].includes(await leader(rig)));
+    say(`another replica leads after ${((Date.now() - crashedMs) / 1000).toFixed(1)} s`);
+
+    await expectAllDone(rig, 3);
+  });
+
+  it('loses nothing when the repo-server is killed', async () => {
+    const rig = theRig();
+    await rig.dispatch('busy.yml', 8);
+    await rig.until('jobs run', () => rig.world.inState('in_progress').length > 0);
+
+    await killPods(rig, REPO_SERVER);
+
+    await expectAllDone(rig, 8);
+  });
+
+  it('loses nothing when the application controller is killed', async () => {
+    const rig = theRig();
+    await rig.dispatch('busy.yml', 8);
+    await rig.until('jobs run', () => rig.world.inState('in_progress').length > 0);
+
+    await killPods(rig, CONTROLLER);
+
+    await expectAllDone(rig, 8);
+  });
+
+  it('loses the CI job of a runner whose pod is killed, and no other', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    await changeGitea(rig, QUICK_ZOMBIES);
+    try {
+      await rig.dispatch('busy.yml', 8);
+      await rig.until('jobs run', () => world.inState('in_progress').length > 2);
+      const [victim] = world.inState('in_progress');
+      if (!victim?.runner_name) throw new Error('no job runs');
+
+      const pods = ['-n', 'runners', '-l', `job-name=${victim.runner_name}`];
+      await rig.kubectl('delete', 'pod', ...pods, '--grace-period=0', '--force');
+      const jobs = await rig.calm(8);
+
+      expect(jobs.filter(({ id, conclusion }) => id !== victim.id && conclusion !== 'success')).toEqual([]);
+      expect(jobs.length).toBe(8);
+    } finally {
+      await changeGitea(rig, '');
+    }
+  });
+
+  it('says so while Gitea is down, removes nothing, and goes on afterwards', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    const { gitea } = rig.stack;
+    await rig.dispatch('long.yml');
+    await rig.until('a job runs', () => world.inState('in_progress').length === 1);
+    await rig.until('its Job is protected', () => world.runners().every(({ markedAtMs }) => markedAtMs !== undefined));
+    await rig.dispatch('busy.yml', 2);
+
+    await gitea.stop();
+    const beganMs = Date.now();
+    await rig.until('the group says so', () => world.condition(GROUP, 'GiteaReachable')?.status === 'False');
+    // Argo CD asks again by itself, too: it must not take a failure for an empty output.
+    await rig.stack.argocd.cli('app', 'get', APPLICATION, '--hard-refresh').catch(() => undefined);
+    await sleep(Math.max(0, 60_000 - (Date.now() - beganMs)));
+    const kept = { group: world.groups.has(GROUP), runners: world.unfinished().length };
+    await gitea.restart();
+
+    expect(kept.group).toBe(true);
+    expect(kept.runners).toBeGreaterThan(0);
+    await rig.until('the group is well', () => world.condition(GROUP, 'Ready')?.status === 'True');
+    await rig.dispatch('single.yml');
+    expect(conclusions(await rig.calm(4))).toEqual(['busy success', 'busy success', 'long success', 'single success']);
+  });
+
+  it('serves by polling alone when there is no webhook', async () => {
+    const rig = theRig();
+    const hooks = (await rig.admin.call('GET', `/orgs/${ORG}/hooks`)) as { id: number }[];
+    for (const { id } of hooks) await rig.admin.call('DELETE', `/orgs/${ORG}/hooks/${id}`);
+
+    for (let run = 0; run < 3; run += 1) {
+      await rig.dispatch('single.yml');
+      await sleep(4_000);
+    }
+
+    await expectAllDone(rig, 3);
+    await rig.installation.webhook();
+  });
+
+  it('leaves no registration behind', async () => {
+    const rig = theRig();
+
+    await rig.until(
+      'Gitea has no runner',
+      async () => (await rig.admin.runnerNames(`/orgs/${ORG}`)).length === 0,
+      300_000,
+    );
+    expect(await rig.admin.ask('GET', `/repos/${GROUPS_REPOSITORY}/contents/ci.yaml`)).toMatchObject({ status: 200 });
+    expect(rig.world.leftJobs()).toEqual([]);
+  });
+}
+
+/** A task without a sign of life is failed after 30 s instead of 10 minutes. */
+const QUICK_ZOMBIES = `[actions]
+ZOMBIE_TASK_TIMEOUT = 30s
+[cron.stop_zombie_tasks]
+SCHEDULE = @every 5s
+`;
+
+/** Restarts Gitea with more in its app.ini. */
+async function changeGitea({ stack }: Rig, more: string): Promise<void> {
+  const file = join(stack.machine.folder, 'gitea', 'app.ini');
+  const mark = '; added by a scenario\n';
+  const [original = ''] = readFileSync(file, 'utf8').split(mark);
+  writeFileSync(file, `${original}${mark}${more}`);
+  await stack.gitea.stop();
+  await stack.gitea.restart();
+}
+
+async function killPods(rig: Rig, selector: string): Promise<void> {
+  await rig.kubectl('delete', 'pod', '-n', 'argocd', '-l', selector, '--grace-period=0', '--force');
+}
+
+async function readyPods(rig: Rig, selector: string): Promise<number> {
+  const ready = '{range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{" "}{end}';
+  const text = await rig.kubectl('get', 'pods', '-n', 'argocd', '-l', selector, '-o', `jsonpath=${ready}`);
+  return text.split(' ').filter((status) => status === 'True').length;
+}
+
+/** Ends the process of a pod of serve as a crash would: nothing is given back. */
+async function crash({ stack: { kubernetes, machine } }: Rig, pod: string): Promise<void> {
+  const path = 'jsonpath={.status.containerStatuses[?(@.name=="serve")].containerID}';
+  const id = (await kubernetes.kubectl(['get', 'pod', '-n', 'argocd', pod, '-o', path])).replace('containerd://', '');
+  const socket = join(machine.folder, 'kubernetes', 'containerd.sock');
+  const kill = ['task', 'kill', '--all', '--signal', 'SIGKILL', id];
+  await machine.run('ctr', ['--address', socket, '--namespace', 'k8s.io', ...kill]);
+}
+
+/** Who leads, as `<pod>_<something of its start>`; empty when nobody does. */
+async function leader(rig: Rig): Promise<string> {
+  const holder = ['-o', 'jsonpath={.spec.holderIdentity}'];
+  return await rig.kubectl('get', 'lease', '-n', 'argocd', 'gitea-runners-serve', ...holder);
+}

@@ -1,0 +1,189 @@
+/** Scenarios of ordinary days: load, and people who change their mind. */
+import { expect, it } from 'vitest';
+import type { ApiJob } from '../servers/account.ts';
+import { sleep } from '../servers/process.ts';
+import { CAP, type Rig } from './scenarios-rig.ts';
+import { RUNNER_IMAGE } from './stack/images.ts';
+import type { Seen, World } from './world.ts';
+
+/** `success` of each, so that a failure shows which job it was. */
+export function conclusions(jobs: readonly ApiJob[]): readonly string[] {
+  return jobs.map(({ name, conclusion }) => `${name} ${conclusion}`).sort();
+}
+
+/** All jobs of the scenario succeed. */
+export async function expectAllDone(rig: Rig, count: number): Promise<readonly ApiJob[]> {
+  const jobs = await rig.calm(count);
+  expect(jobs.filter(({ conclusion }) => conclusion !== 'success')).toEqual([]);
+  expect(jobs.length).toBe(count);
+  return jobs;
+}
+
+export function loadScenarios(theRig: () => Rig, say: (line: string) => void, short: boolean): void {
+  it('serves single runs, one every 4 s', async () => {
+    const rig = theRig();
+
+    for (let run = 0; run < 6; run += 1) {
+      await rig.dispatch('single.yml');
+      await sleep(4_000);
+    }
+
+    await expectAllDone(rig, 6);
+  });
+
+  it('serves a burst of 12 runs with two jobs each and keeps to the cap', async () => {
+    const rig = theRig();
+    const beganMs = Date.now();
+
+    await rig.dispatch('pair.yml', 12);
+    await rig.until('24 jobs end', async () => (await rig.ended()).length === 24);
+    const { mostJobs } = rig.world;
+    const seconds = ((Date.now() - beganMs) / 1000).toFixed(1);
+    say(
+      `24 CI jobs of 6 s, cap ${CAP}: all done after ${seconds} s; unfinished Jobs at one time, ending ones too: ${mostJobs}`,
+    );
+
+    await expectAllDone(rig, 24);
+    expect(rig.world.mostAtWork).toBe(CAP);
+    expect(rig.world.mostRunners).toBeLessThanOrEqual(CAP);
+  });
+
+  if (short) return;
+
+  it('serves a matrix of 30 and keeps to the cap', async () => {
+    const rig = theRig();
+
+    await rig.dispatch('matrix.yml');
+
+    await expectAllDone(rig, 30);
+    expect(rig.world.mostAtWork).toBeLessThanOrEqual(CAP);
+    expect(rig.world.mostRunners).toBeLessThanOrEqual(CAP);
+  });
+
+  it('takes back the runner of a job that is cancelled before any runner registers', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    // Pods wait as long as no node takes them.
+    await rig.kubectl('cordon', 'node1');
+    try {
+      await rig.dispatch('single.yml');
+      await rig.until('the job has a Job', () => world.runners().length === 1);
+      const [job] = world.inState('queued');
+      if (!job) throw new Error('the job is not queued');
+
+      await rig.cancel(job);
+      await rig.until('its Job is gone', () => world.leftJobs().length === 0);
+    } finally {
+      await rig.kubectl('uncordon', 'node1');
+    }
+
+    expect(conclusions(await rig.calm(1))).toEqual(['single cancelled']);
+  });
+
+  it('takes back the runner of a job that is cancelled while the runner registers', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    await rig.kubectl('cordon', 'node1');
+    try {
+      await rig.dispatch('single.yml');
+      await rig.until('the job has a Job', () => world.runners().length === 1);
+    } finally {
+      await rig.kubectl('uncordon', 'node1');
+    }
+    const [job] = world.inState('queued');
+    if (!job) throw new Error('the job is not queued');
+
+    await rig.cancel(job);
+
+    expect(conclusions(await rig.calm(1))).toEqual(['single cancelled']);
+  });
+
+  it('lets a newer run cancel one that runs, and serves the newer one', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    await rig.dispatch('replace.yml');
+    await rig.until('it runs', () => world.inState('in_progress').length === 1);
+
+    await rig.dispatch('replace.yml');
+
+    expect(conclusions(await rig.calm(2))).toEqual(['replace cancelled', 'replace success']);
+  });
+
+  it('serves a rerun', async () => {
+    const rig = theRig();
+    await rig.dispatch('single.yml');
+    const [first] = await expectAllDone(rig, 1);
+    if (!first) throw new Error('no job ended');
+
+    await rig.rerun(first);
+
+    await expectAllDone(rig, 2);
+  });
+
+  it('kills nothing when the cap is lowered, and starts no more than the new cap', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    await rig.dispatch('busy.yml', 9);
+    await rig.until('the cap is reached', () => world.inState('in_progress').length === CAP);
+
+    await rig.commitGroup({ cap: 2 });
+    const begun = new Set([...world.jobs.keys()]);
+    await expectAllDone(rig, 9);
+
+    expect(mostNewAtOnce(world, begun)).toBe(2);
+  });
+
+  it('lets busy runners finish when the RunnerGroup is removed from git, and starts no others until it is back', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    await rig.dispatch('busy.yml', CAP + 2);
+    await rig.until('the cap is reached', () => world.inState('in_progress').length === CAP);
+
+    await rig.removeGroup();
+    const begun = new Set([...world.jobs.keys()]);
+    await rig.until('the busy ones end', async () => (await rig.ended()).length === CAP);
+    const without = [...world.jobs.keys()].filter((uid) => !begun.has(uid));
+    await rig.commitGroup({});
+
+    await expectAllDone(rig, CAP + 2);
+    expect(without).toEqual([]);
+  });
+
+  it('lets busy runners finish when the group is suspended, and starts no others until it is resumed', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    await rig.dispatch('busy.yml', CAP + 2);
+    await rig.until('the cap is reached', () => world.inState('in_progress').length === CAP);
+
+    await rig.commitGroup({ suspend: true });
+    const begun = new Set([...world.jobs.keys()]);
+    await rig.until('the busy ones end', async () => (await rig.ended()).length === CAP);
+    const without = [...world.jobs.keys()].filter((uid) => !begun.has(uid));
+    await rig.commitGroup({ suspend: false });
+
+    await expectAllDone(rig, CAP + 2);
+    expect(without).toEqual([]);
+  });
+
+  it('starts the runners anew when a wrong image is corrected', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    await rig.commitGroup({ image: 'local/no-such-image:1' });
+    await rig.dispatch('single.yml', 2);
+    await rig.until('both have a Job', () => world.runners().length === 2);
+
+    await rig.commitGroup({ image: RUNNER_IMAGE });
+
+    await expectAllDone(rig, 2);
+  });
+}
+
+/** The most runners at one time that wait or work, among the Jobs that were made later. */
+function mostNewAtOnce({ ciJobs, jobs }: World, before: ReadonlySet<string>): number {
+  const doneMs = new Map([...ciJobs.values()].map(({ runner = '', endedAtMs }) => [runner, endedAtMs]));
+  const later = [...jobs].flatMap(([uid, job]) => (before.has(uid) ? [] : [job]));
+  const endOf = ({ name, endedAtMs, deletedAtMs }: Seen): number =>
+    Math.min(...[endedAtMs, deletedAtMs, doneMs.get(name)].map((ms) => ms ?? Infinity));
+  const at = (ms: number): number => later.filter((job) => job.createdAtMs <= ms && ms < endOf(job)).length;
+  return Math.max(0, ...later.map(({ createdAtMs }) => at(createdAtMs)));
+}

@@ -1,0 +1,289 @@
+/** What the scenarios and the bench share: one stack, the product in it, one RunnerGroup in git, workflows, a witness. */
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { stringify } from 'yaml';
+import type { Account, ApiJob } from '../servers/account.ts';
+import type { ClusterBuilds } from '../servers/build.ts';
+import { sleep } from '../servers/process.ts';
+import { workflow } from '../servers/workflows.ts';
+import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { RUNNER_IMAGE } from './stack/images.ts';
+import { type Stack, startStack } from './stack/stack.ts';
+import { World } from './world.ts';
+
+/** What scenarios change in the RunnerGroup. */
+export interface GroupChange {
+  readonly cap?: number;
+  readonly suspend?: boolean;
+  readonly image?: string;
+}
+
+export const GROUP = 'ci';
+export const APPLICATION = 'runners';
+export const CAP = 5;
+const REPOSITORY = `${ORG}/web`;
+const GROUP_FILE = 'ci.yaml';
+/** Upper bound of any wait; nothing is measured by it. */
+const PATIENCE_MS = 150_000;
+
+const WORKFLOWS: Readonly<Record<string, string>> = {
+  'single.yml': workflow({ single: { runsOn: 'linux', seconds: 2 } }),
+  'pair.yml': workflow({
+    build: { runsOn: 'linux', seconds: 6 },
+    after: { runsOn: 'linux', seconds: 6, needs: 'build' },
+  }),
+  'matrix.yml': workflow({ leg: { runsOn: 'linux', seconds: 2, matrix: 30 } }),
+  'busy.yml': workflow({ busy: { runsOn: 'linux', seconds: 8 } }),
+  'long.yml': workflow({ long: { runsOn: 'linux', seconds: 65 } }),
+  'replace.yml': workflow({ replace: { runsOn: 'linux', seconds: 10, lastSeconds: 2 } }, 'replace'),
+};
+
+export class Rig {
+  readonly stack: Stack;
+  readonly installation: Installation;
+  readonly world: World;
+  readonly #web: WebSession;
+  #spec: Readonly<Record<string, unknown>>;
+  #isInGit = false;
+  /** The newest CI job of the scenario before. */
+  #lastId = 0;
+
+  private constructor(stack: Stack, installation: Installation, world: World, web: WebSession) {
+    this.stack = stack;
+    this.installation = installation;
+    this.world = world;
+    this.#web = web;
+    this.#spec = groupSpec(stack.gitea.url);
+  }
+
+  /** @param settings environment of serve and the sidecar. */
+  static async open(
+    builds: ClusterBuilds,
+    say: (line: string) => void,
+    settings: Readonly<Record<string, string>>,
+  ): Promise<Rig> {
+    const stack = await startStack(builds, say);
+    let world: World | undefined;
+    try {
+      const tokenScopes = ['write:organization'];
+      const installation = await Installation.prepare(stack, builds, { settings, tokenScopes });
+      const { admin } = stack.gitea;
+      await admin.createRepo('web', ORG);
+      for (const [file, text] of Object.entries(WORKFLOWS)) await admin.addWorkflow(REPOSITORY, file, text);
+      const web = await WebSession.open(admin, `canceller`);
+      await admin.call('PUT', `/repos/${REPOSITORY}/collaborators/canceller`, { permission: 'admin' });
+      await installation.install();
+      say(`the product is installed (${stack.machine.folder})`);
+      world = new World(stack.kubernetes, admin, ORG);
+      const rig = new Rig(stack, installation, world, web);
+      await rig.commitGroup({});
+      await rig.until('the group is ready', () => rig.world.condition(GROUP, 'Ready')?.status === 'True');
+      say('the first RunnerGroup is ready');
+      return rig;
+    } catch (error) {
+      await world?.stop();
+      await stack.close(true);
+      throw new Error(`logs: ${stack.machine.folder}`, { cause: error });
+    }
+  }
+
+  async close(keep: boolean): Promise<void> {
+    await this.world.stop();
+    if (keep) await this.#saveLogs();
+    await this.stack.close(keep);
+  }
+
+  get admin(): Account {
+    return this.stack.gitea.admin;
+  }
+
+  kubectl(...args: readonly string[]): Promise<string> {
+    return this.stack.kubernetes.kubectl(args);
+  }
+
+  /** Starts a workflow so many times at once. */
+  async dispatch(file: string, times = 1): Promise<void> {
+    await Promise.all(Array.from({ length: times }, () => this.admin.dispatch(REPOSITORY, file)));
+  }
+
+  async rerun(job: ApiJob): Promise<void> {
+    await this.admin.rerun(REPOSITORY, job);
+  }
+
+  /** Presses "Cancel" on the run's page: the API has no such call. */
+  async cancel(job: ApiJob): Promise<void> {
+    await this.#web.post(`/${REPOSITORY}/actions/runs/${job.run_id}/cancel`);
+  }
+
+  /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
+  async commitGroup({ cap, suspend, image }: GroupChange): Promise<void> {
+    this.#spec = {
+      ...this.#spec,
+      ...(cap !== undefined && { maxActiveRunners: cap }),
+      ...(suspend !== undefined && { suspend }),
+      ...(image !== undefined && { image }),
+    };
+    const manifest = {
+      apiVersion: 'gitea.bpg.pw/v1alpha1',
+      kind: 'RunnerGroup',
+      metadata: { name: GROUP, namespace: 'runners' },
+      spec: this.#spec,
+    };
+    await this.#commit(stringify(manifest));
+    const wanted = this.#spec;
+    await this.until('the cluster has the new RunnerGroup', () => {
+      const spec = this.world.groups.get(GROUP)?.spec;
+      return spec !== undefined && Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(spec[key], value));
+    });
+  }
+
+  /** Makes the group what it was at the beginning. */
+  async restoreGroup(): Promise<void> {
+    const original = groupSpec(this.stack.gitea.url);
+    if (this.#isInGit && isDeepStrictEqual(this.#spec, original)) return;
+    this.#spec = original;
+    await this.commitGroup({});
+  }
+
+  /** Removes the RunnerGroup from git and waits until the cluster has none. */
+  async removeGroup(): Promise<void> {
+    await this.#commit(undefined);
+    await this.until('the RunnerGroup is gone', () => !this.world.groups.has(GROUP));
+  }
+
+  /** Waits until `check` is true. @throws after `timeoutMs` with the state of everything. */
+  async until(what: string, check: () => boolean | Promise<boolean>, timeoutMs = PATIENCE_MS): Promise<void> {
+    const until = Date.now() + timeoutMs;
+    while (!(await check())) {
+      if (Date.now() > until) throw new Error(`${what}: not after ${timeoutMs / 1000} s\n${this.world.describe()}`);
+      await sleep(50);
+    }
+  }
+
+  /** A scenario begins: the jobs and records of the one before do not count any more. */
+  begin(): void {
+    this.#lastId = Math.max(0, ...this.world.ciJobs.keys());
+    this.world.mark();
+  }
+
+  /** CI jobs of this scenario that are over, oldest first. */
+  async ended(): Promise<readonly ApiJob[]> {
+    return (await this.admin.jobs(`/orgs/${ORG}`, 'completed')).filter(({ id }) => id > this.#lastId);
+  }
+
+  /** Waits until so many CI jobs of this scenario are over, no Job is left, and the Application is well. Answers the CI jobs. */
+  async calm(expectedJobs: number): Promise<readonly ApiJob[]> {
+    const { world } = this;
+    await this.until('all CI jobs end', async () => {
+      if (world.active.length > 0) return false;
+      try {
+        return (await this.ended()).length >= expectedJobs;
+      } catch {
+        return false;
+      }
+    });
+    await this.until('no Job is left', () => world.leftJobs().length === 0);
+    await this.until('the Application is Synced and Healthy', () => {
+      const status = world.applications.get(APPLICATION)?.status;
+      const errors = (status?.conditions ?? []).filter(({ type }) => type.endsWith('Error'));
+      return status?.sync?.status === 'Synced' && status.health?.status === 'Healthy' && errors.length === 0;
+    });
+    return await this.ended();
+  }
+
+  /** Pods of the product or of Argo CD that are up, by label. */
+  async podsOf(selector: string): Promise<readonly string[]> {
+    const names = await this.kubectl('get', 'pods', '-n', 'argocd', '-l', selector, '-o', 'name');
+    return names.split('\n').filter(Boolean);
+  }
+
+  async #commit(text: string | undefined): Promise<void> {
+    this.#isInGit = text !== undefined;
+    const path = `/repos/${GROUPS_REPOSITORY}/contents/${GROUP_FILE}`;
+    const found = await this.admin.ask('GET', path);
+    const sha = (found.body as { sha?: string }).sha;
+    const change = { message: 'Change the group', branch: 'main', ...(found.status === 200 && { sha }) };
+    if (text === undefined) await this.admin.call('DELETE', path, change);
+    else {
+      const content = Buffer.from(text).toString('base64');
+      await this.admin.call(found.status === 200 ? 'PUT' : 'POST', path, { ...change, content });
+    }
+    // By itself Argo CD would notice within three minutes.
+    await this.stack.argocd.cli('app', 'get', APPLICATION, '--refresh');
+  }
+
+  /** What a person would look at first. */
+  async #saveLogs(): Promise<void> {
+    const { machine } = this.stack;
+    const selectors = { serve: 'app.kubernetes.io/component=serve', repo: 'app.kubernetes.io/name=argocd-repo-server' };
+    for (const [name, selector] of Object.entries(selectors)) {
+      const text = await this.kubectl(
+        'logs',
+        '-n',
+        'argocd',
+        '-l',
+        selector,
+        '--all-containers',
+        '--tail=-1',
+        '--prefix',
+      ).catch(String);
+      machine.write(`log/pods-${name}.log`, text);
+    }
+    machine.write('log/world.txt', `${this.world.describe()}\n${this.world.history()}`);
+  }
+}
+
+/** A person in a browser. */
+class WebSession {
+  readonly #url: string;
+  readonly #cookies: string;
+
+  private constructor(url: string, cookies: string) {
+    this.#url = url;
+    this.#cookies = cookies;
+  }
+
+  static async open(admin: Account, username: string): Promise<WebSession> {
+    const password = randomBytes(12).toString('hex');
+    const email = `${username}@example.com`;
+    await admin.call('POST', '/admin/users', { username, email, password, must_change_password: false });
+    const response = await fetch(`${admin.url}/user/login`, {
+      method: 'POST',
+      body: new URLSearchParams({ user_name: username, password }),
+      redirect: 'manual',
+    });
+    if (response.status !== 303 && response.status !== 302) throw new Error(`log in: HTTP ${response.status}`);
+    // Gitea sends a cookie twice, when it gives a new session to who has logged in.
+    const cookies = new Map(
+      response.headers.getSetCookie().map((cookie) => {
+        const [pair = ''] = cookie.split(';');
+        return [pair.split('=', 1).join(''), pair];
+      }),
+    );
+    return new WebSession(admin.url, [...cookies.values()].join('; '));
+  }
+
+  async post(path: string): Promise<void> {
+    const response = await fetch(`${this.#url}${path}`, { method: 'POST', headers: { cookie: this.#cookies } });
+    if (!response.ok) throw new Error(`POST ${path}: HTTP ${response.status}`);
+  }
+}
+
+function groupSpec(url: string): Readonly<Record<string, unknown>> {
+  return {
+    scope: 'org',
+    org: ORG,
+    gitea: { url },
+    labels: ['linux:host'],
+    defaultLabels: false,
+    containerMode: 'host',
+    image: RUNNER_IMAGE,
+    maxActiveRunners: CAP,
+    suspend: false,
+    activeDeadlineSeconds: 600,
+    gracefulStopSeconds: 30,
+    ttlSecondsAfterFinished: 20,
+    registrationToken: { secretRef: { name: 'gitea-runner', key: 'registration-token' } },
+    authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * The whole product on real servers, one scenario after the other. Each leaves the group empty again. All of them take a quarter of
+ * an hour; with CLUSTER_SCENARIOS=short, as in .ci/run, there are the three that touch every part.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from 'vitest';
+import { faultScenarios } from './scenarios-faults.ts';
+import { loadScenarios } from './scenarios-load.ts';
+import { Rig } from './scenarios-rig.ts';
+
+let rig: Rig | undefined;
+let passed = true;
+const startedMs = Date.now();
+
+function say(line: string): void {
+  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
+}
+
+function theRig(): Rig {
+  if (!rig) throw new Error('the stack did not start');
+  return rig;
+}
+
+describe('a cluster with the product in it', () => {
+  beforeAll(async () => {
+    rig = await Rig.open(inject('clusterBuilds'), say, { GITEA_RUNNERS_SWEEP: 'true' });
+  });
+
+  beforeEach(({ task }) => {
+    say(task.name);
+    theRig().begin();
+  });
+
+  afterEach(async ({ task }) => {
+    passed &&= task.result?.state !== 'fail';
+    // Now, not at the end: the stack can still be looked at.
+    for (const { message } of task.result?.errors ?? []) say(`FAILED: ${task.name}: ${message}`);
+    // A failure must not be the next one's.
+    await theRig().restoreGroup();
+  });
+
+  afterAll(async () => {
+    const keep = !passed || process.env['KEEP'] === '1';
+    if (keep) say(`logs: ${rig?.stack.machine.folder}`);
+    await rig?.close(keep);
+  });
+
+  const short = process.env['CLUSTER_SCENARIOS'] === 'short';
+  loadScenarios(theRig, say, short);
+  faultScenarios(theRig, say, short);
+});

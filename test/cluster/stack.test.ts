@@ -1,0 +1,275 @@
+/** The stack itself, without the product: its parts work together, and nothing of it is left, however it ends. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import * as z from 'zod';
+import { Playground, waitUntil } from '../servers/process.ts';
+import { workflow } from '../servers/workflows.ts';
+import { RUNNER_IMAGE } from './stack/images.ts';
+import { choose } from './stack/network.ts';
+import { PACKAGES } from './stack/packages.ts';
+import { type Stack, startStack } from './stack/stack.ts';
+import { type Mark, NOTHING, tracesOf } from './stack/traces.ts';
+
+const builds = inject('clusterBuilds');
+const MINUTE = { timeoutMs: 60_000 };
+
+/** A process, and the kernel with a network card, need a moment to end. */
+async function leavesNothing(mark: Mark): Promise<void> {
+  await waitUntil('clean up', async () => Object.values(tracesOf(mark)).flat().length === 0, MINUTE).catch(() => {});
+  expect(tracesOf(mark)).toEqual(NOTHING);
+}
+
+/** The test of the test: a look that finds nothing while all is there would always be content. */
+function hasTraces(mark: Mark): void {
+  const { processes, controlGroups, cards, folders } = tracesOf(mark);
+  // One that the test started, one that containerd started, one in a pod.
+  for (const program of [/kube-apiserver/, /containerd-shim/, /^\/usr\/local\/bin\/argocd-application-controller/])
+    expect(processes).toContainEqual(expect.stringMatching(program));
+  expect(controlGroups.length).toBeGreaterThan(0);
+  expect([cards.length, folders.length]).toEqual([1, 1]);
+}
+
+describe('a stack', () => {
+  let stack: Stack;
+  let passed = true;
+
+  beforeAll(async () => {
+    stack = await startStack(builds, (line) => process.stdout.write(`stack: ${line}\n`));
+    await stack.gitea.admin.createOrg('acme');
+  });
+
+  afterEach(async ({ task }) => {
+    if (task.result?.state !== 'fail') return;
+    passed = false;
+    if (!stack.playground.closed) process.stdout.write(`${await stack.collectLogs()}\nlogs: ${stack.machine.folder}\n`);
+  });
+
+  afterAll(async () => {
+    await stack?.close(!passed);
+  });
+
+  it('runs a CI job in a pod whose runner registers itself, does one job and is gone', async () => {
+    const { kubernetes, gitea, podLogs } = stack;
+    await gitea.admin.createRepo('web', 'acme');
+    await gitea.admin.addWorkflow('acme/web', 'one.yml', workflow({ one: { runsOn: 'linux', seconds: 1 } }));
+    await gitea.admin.dispatch('acme/web', 'one.yml');
+    const token = await gitea.admin.registrationToken('/orgs/acme');
+
+    await kubernetes.kubectl(['apply', '-f', '-'], runnerJob(gitea.url, token));
+    await kubernetes.kubectl(['wait', '-n', 'runners', '--for=condition=complete', '--timeout=60s', 'job/one']);
+
+    const jobs = await gitea.admin.jobs('/orgs/acme', 'completed');
+    expect(jobs).toEqual([expect.objectContaining({ name: 'one', conclusion: 'success', runner_name: 'one' })]);
+    expect(await gitea.admin.runnerNames('/orgs/acme')).toEqual([]);
+    expect(await podLogs('runners', 'job-name=one')).toMatch(/^\[pod\/one-\w+\/runner\] .*Runner registered/m);
+  });
+
+  it('has an Argo CD that applies, changes and prunes what is committed to Gitea', async () => {
+    const { kubernetes, argocd, gitea } = stack;
+    const admin = gitea.admin;
+    const repository = { name: 'deploy', auto_init: true, default_branch: 'main', private: false };
+    await admin.call('POST', '/orgs/acme/repos', repository);
+    const [one, two] = [1, 2].map((number) => `apps/${number}.yaml`) as [string, string];
+    await admin.putFile('acme/deploy', one, configMap('one', 'first'));
+    await admin.putFile('acme/deploy', two, configMap('two', 'first'));
+    const source = ['--repo', `${gitea.url}/acme/deploy.git`, '--path', 'apps'];
+    const destination = ['--dest-server', 'https://kubernetes.default.svc', '--dest-namespace', 'default'];
+    await argocd.cli('app', 'create', 'plain', ...source, ...destination);
+    const sync = async (): Promise<string> => {
+      await argocd.cli('app', 'get', 'plain', '--hard-refresh');
+      await argocd.cli('app', 'sync', 'plain', '--prune', '--timeout', '60');
+      const fields = '{range .items[*]}{.metadata.name}={.data.text} {end}';
+      const own = ['-l', 'app=stack-test', '-o', `jsonpath=${fields}`];
+      return await kubernetes.kubectl(['get', 'configmaps', '-n', 'default', ...own]);
+    };
+
+    expect(await sync()).toBe('one=first two=first ');
+    await admin.putFile('acme/deploy', one, configMap('one', 'second'));
+    await admin.deleteFile('acme/deploy', two);
+    expect(await sync()).toBe('one=second ');
+  });
+
+  it('tells pods the name of a Service that was made a moment ago, until it is deleted', async () => {
+    const { kubectl } = stack.kubernetes;
+    const hosts = join(stack.machine.folder, 'kubernetes', 'hosts');
+    const script = 'while sleep 0.2; do if bash -c "</dev/tcp/another.argocd.svc/443"; then exit 0; fi; done';
+    const service = ['create', 'service', 'clusterip', 'another', '-n', 'argocd', '--tcp=443:8080'];
+
+    const text = await kubectl([...service, '-o', 'yaml', '--dry-run=client']);
+    await kubectl(['apply', '-f', '-'], text.replaceAll('app: another', 'app.kubernetes.io/name: argocd-server'));
+    const pod = ['run', 'client', '-n', 'default', '--restart=Never', `--image=${RUNNER_IMAGE}`];
+    await kubectl([...pod, '--command', '--', 'sh', '-c', script]);
+    const done = ['wait', '-n', 'default', '--timeout=60s', 'pod/client', '--for=jsonpath={.status.phase}=Succeeded'];
+
+    expect(await kubectl(done)).toContain('condition met');
+    await kubectl(['delete', 'service', '-n', 'argocd', 'another']);
+    const forgotten = async (): Promise<boolean> => !readdirSync(hosts).includes('argocd.another');
+    await waitUntil('forget the Service', forgotten, MINUTE);
+  });
+
+  it('replaces the pods of a Deployment when it is told to', async () => {
+    const { kubernetes, restartDeployment } = stack;
+    const label = 'app.kubernetes.io/name=argocd-redis';
+    const names = (): Promise<string> => kubernetes.kubectl(['get', 'pods', '-n', 'argocd', '-l', label, '-o', 'name']);
+    const before = await names();
+
+    await restartDeployment('argocd', 'argocd-redis');
+
+    expect((await names()).split('\n')).not.toContain(before.trim());
+  });
+
+  it('leaves no process, mount, control group, network card or folder when it is closed', async () => {
+    const mark = { folder: stack.machine.folder, outside: stack.machine.outside };
+    hasTraces(mark);
+
+    await stack.close();
+
+    await leavesNothing(mark);
+  });
+});
+
+describe('a stack whose test was killed', () => {
+  let playground: Playground;
+  let child: ChildProcess | undefined;
+
+  beforeAll(() => {
+    playground = new Playground('killed');
+  });
+
+  afterAll(async () => {
+    child?.kill('SIGKILL');
+    await playground.close();
+  });
+
+  it('leaves nothing either', async () => {
+    const program = join(playground.folder, 'hold.cjs');
+    await build({
+      entryPoints: [join(import.meta.dirname, 'stack', 'hold.ts')],
+      outfile: program,
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      // It finds guard.mjs beside itself.
+      define: { 'import.meta.dirname': JSON.stringify(join(import.meta.dirname, '..', 'servers')) },
+    });
+    child = spawn(process.execPath, [program, JSON.stringify(builds)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = new Promise((resolve) => child?.once('exit', resolve));
+    const line = await new Promise<string>((resolve, reject) => {
+      child?.stdout?.setEncoding('utf8').once('data', resolve);
+      void ended.then((code) => reject(new Error(`hold.ts ended with ${code}`)));
+    });
+    const mark = z.object({ folder: z.string(), outside: z.string() }).parse(JSON.parse(line));
+    hasTraces(mark);
+
+    child.kill('SIGKILL');
+    await ended;
+
+    await leavesNothing(mark);
+  });
+});
+
+describe('a stack that cannot start', () => {
+  let playground: Playground;
+  const temporary = process.env['TMPDIR'];
+
+  beforeAll(() => {
+    playground = new Playground('broken');
+    // All that is made for the stack lies in here.
+    process.env['TMPDIR'] = playground.makeFolder('tmp');
+  });
+
+  afterAll(async () => {
+    if (temporary === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = temporary;
+    await playground.close();
+  });
+
+  it('says which part did not, with the end of its log, and leaves nothing', async () => {
+    const kubernetes = playground.makeFolder('kubernetes');
+    for (const name of readdirSync(builds.kubernetes))
+      symlinkSync(join(builds.kubernetes, name), join(kubernetes, name));
+    rmSync(join(kubernetes, 'kubelet'));
+    writeFileSync(join(kubernetes, 'kubelet'), '#!/bin/sh\necho a broken kubelet\nexit 3\n', { mode: 0o755 });
+
+    const start = startStack({ ...builds, kubernetes }, () => {});
+
+    await expect(start).rejects.toThrow(/did not start .*start kubelet: the process has ended:\na broken kubelet/);
+    expect(readdirSync(join(playground.folder, 'tmp'))).toEqual([]);
+  });
+});
+
+describe('a playground that is to be kept', () => {
+  it('keeps its logs but not its large parts', async () => {
+    const playground = new Playground('kept');
+    writeFileSync(join(playground.folder, 'log.txt'), '');
+    playground.removeAtEnd(playground.makeFolder('large', 'deep'));
+
+    await playground.close(true);
+
+    expect(readdirSync(playground.folder)).toEqual(['large', 'log.txt']);
+    expect(readdirSync(join(playground.folder, 'large'))).toEqual([]);
+    rmSync(playground.folder, { recursive: true });
+  });
+});
+
+describe('the addresses of a stack', () => {
+  it('have nothing in common with those that are in use', () => {
+    const used = Array.from({ length: 250 }, (_, index) => `10.214.${index + 1}.7/32`).filter(
+      (_, index) => index !== 41,
+    );
+
+    expect(choose(['127.0.0.1/8', ...used])).toEqual({ link: '10.213.42', pods: '10.214.42', services: '10.215.42' });
+  });
+
+  it('lie in another range on a computer with a route to all of 10', () => {
+    expect(choose(['10.0.0.0/8', '172.28.0.0/17']).link).toMatch(/^172\.28\.(?:12[89]|1[3-9]\d|2\d\d)$/);
+  });
+
+  it('are refused, with what is in use, where nothing is free', () => {
+    expect(() => choose(['10.0.0.0/8', '172.16.0.0/12'])).toThrow(
+      /no free private network in 10\.213, .*172\.16\.0\.0\/12/,
+    );
+  });
+});
+
+describe('.ci/run', () => {
+  it.each(PACKAGES)('installs %s', (name) => {
+    const [, needed = ''] = /^needed=\(\n(.*?)^\)/ms.exec(readFileSync('.ci/run', 'utf8')) ?? [];
+
+    expect(
+      needed
+        .trim()
+        .split(/\s+/)
+        .map((pair) => pair.split(':')[1]),
+    ).toContain(name);
+  });
+});
+
+function runnerJob(url: string, token: string): string {
+  const env = {
+    GITEA_INSTANCE_URL: url,
+    GITEA_RUNNER_REGISTRATION_TOKEN: token,
+    GITEA_RUNNER_EPHEMERAL: 'true',
+    GITEA_RUNNER_NAME: 'one',
+    GITEA_RUNNER_LABELS: 'linux:host',
+  };
+  const container = {
+    name: 'runner',
+    image: RUNNER_IMAGE,
+    env: Object.entries(env).map(([name, value]) => ({ name, value })),
+    securityContext: { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true, allowPrivilegeEscalation: false },
+  };
+  const spec = { restartPolicy: 'Never', automountServiceAccountToken: false, containers: [container] };
+  const job = { apiVersion: 'batch/v1', kind: 'Job', spec: { backoffLimit: 0, template: { spec } } };
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'runners' } };
+  const items = [namespace, { ...job, metadata: { name: 'one', namespace: 'runners' } }];
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+}
+
+function configMap(name: string, text: string): string {
+  const metadata = { name, labels: { app: 'stack-test' } };
+  return `${JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { text } })}\n`;
+}

@@ -1,0 +1,78 @@
+/** Argo CD from its stock manifests (`manifests/install.yaml`), in pods of the machine's cluster. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { argoCdImage, imagesIn, redisImage } from './images.ts';
+import type { Kubernetes } from './kubernetes.ts';
+import type { Machine } from './machine.ts';
+
+export interface ArgoCd {
+  /** `https://argocd-server.argocd.svc`, as pods reach it; its certificate is self-signed, as stock. */
+  readonly url: string;
+  /** Runs Argo CD's own command line as the administrator. */
+  readonly cli: (...args: readonly string[]) => Promise<string>;
+}
+
+/** Not needed: logins by other providers, and notifications. */
+const LEFT_OUT = /^argocd-(?:dex-server|notifications-controller)$/;
+
+/** Installs it and waits until it is there. */
+export async function startArgoCd(machine: Machine, kubernetes: Kubernetes, build: string): Promise<ArgoCd> {
+  const { kubectl, importImage } = kubernetes;
+  const stock = join(build, 'manifests', 'install.yaml');
+  for (const name of imagesIn(stock)) {
+    const tar = join(machine.folder, 'images', `${name.replaceAll(/[/:]/g, '-')}.tar`);
+    if (/\/argocd:/.test(name)) await argoCdImage(tar, build, name);
+    else if (/\/redis:/.test(name)) await redisImage(tar, name);
+    else continue;
+    await importImage(tar);
+  }
+  await kubectl(['create', 'namespace', 'argocd']);
+  // Server-side, as Argo CD's manual says: the CRDs are too long for the annotation of the other way.
+  const file = machine.write('argocd-install.yaml', install(readFileSync(stock, 'utf8')));
+  await kubectl(['apply', '--namespace', 'argocd', '--server-side', '--filename', file]);
+  await kubernetes.refreshDns();
+  const rollouts = [
+    'deployment/argocd-redis',
+    'deployment/argocd-repo-server',
+    'deployment/argocd-server',
+    'statefulset/argocd-application-controller',
+  ];
+  for (const what of rollouts) await kubectl(['rollout', 'status', '-n', 'argocd', '--timeout=120s', what]);
+  return { url: 'https://argocd-server.argocd.svc', cli: await login(machine, kubernetes, build) };
+}
+
+/** Stock, but for what this machine lacks: a registry. */
+function install(stock: string): string {
+  return parseAllDocuments(stock)
+    .filter((document) => {
+      const { kind, metadata } = document.toJS() as { kind: string; metadata: { name: string } };
+      return kind !== 'Deployment' || !LEFT_OUT.test(metadata.name);
+    })
+    .map(String)
+    .join('---\n')
+    .replaceAll('imagePullPolicy: Always', 'imagePullPolicy: IfNotPresent');
+}
+
+async function login(machine: Machine, { kubectl }: Kubernetes, build: string): Promise<ArgoCd['cli']> {
+  const field = ['-o', 'jsonpath={.data.password}'];
+  await machine.until('argocd-server', () =>
+    kubectl(['get', 'secret', '-n', 'argocd', 'argocd-initial-admin-secret']).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const password = await kubectl(['get', 'secret', '-n', 'argocd', 'argocd-initial-admin-secret', ...field]);
+  const ip = await kubectl(['get', 'service', '-n', 'argocd', 'argocd-server', '-o', 'jsonpath={.spec.clusterIP}']);
+  const cli = (...args: readonly string[]): Promise<string> =>
+    machine.run(join(build, 'argocd'), [...args, '--config', join(machine.folder, 'argocd-cli')]);
+  const plain = Buffer.from(password, 'base64').toString();
+  // The pod is ready a moment before kube-proxy leads its Service there.
+  await machine.until('argocd-server', () =>
+    cli('login', ip, '--username', 'admin', '--password', plain, '--insecure', '--grpc-web').then(
+      () => true,
+      () => false,
+    ),
+  );
+  return cli;
+}

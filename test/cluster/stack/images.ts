@@ -1,0 +1,187 @@
+/** Images for the machine's containerd, made of programs that are here: no registry is asked. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ImageEntry, withLibraries, writeImage } from '../../../scripts/oci-image.mjs';
+
+export const PAUSE_IMAGE = 'local/pause:1';
+export const RUNNER_IMAGE = 'local/runner:1.0.8';
+
+/** `/etc/passwd` and what else programs ask for. */
+const USERS: readonly ImageEntry[] = [
+  {
+    path: '/etc/passwd',
+    content: 'root:x:0:0::/root:/bin/sh\nargocd:x:999:999::/home/argocd:/bin/sh\nrunner:x:1000:1000::/data:/bin/sh\n',
+  },
+  { path: '/etc/group', content: 'root:x:0:\nargocd:x:999:\nrunner:x:1000:\n' },
+  { path: '/etc/nsswitch.conf', content: 'hosts: files dns\n' },
+  { path: '/tmp', mode: 0o1777, directory: true },
+];
+const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** The container that holds a pod's network; stock Kubernetes has one of its own. */
+export async function pauseImage(out: string): Promise<void> {
+  await writeImage({
+    out,
+    name: PAUSE_IMAGE,
+    layers: [{ files: [{ path: '/pause', source: '/usr/bin/tini-static', mode: 0o755 }, ...busybox('sleep')] }],
+    config: { Entrypoint: ['/pause', '--', '/bin/sleep', '2147483647'] },
+  });
+}
+
+/** The runner as its project starts it: `run.sh` reads the environment, registers and runs. */
+export async function runnerImage(out: string, build: string): Promise<void> {
+  const tools = [
+    'sh',
+    'cat',
+    'sleep',
+    'seq',
+    'mkdir',
+    'rm',
+    'ls',
+    'echo',
+    'env',
+    'id',
+    'date',
+    'grep',
+    'sed',
+    'test',
+    'true',
+    'false',
+    'cp',
+    'mv',
+    'touch',
+    'chmod',
+    'dirname',
+    'basename',
+    'tail',
+    'head',
+    'kill',
+    'cut',
+    'tr',
+    'wc',
+    'sort',
+    'printf',
+    'tee',
+    'hostname',
+    'uname',
+    'xargs',
+  ];
+  await writeImage({
+    out,
+    name: RUNNER_IMAGE,
+    layers: [
+      {
+        files: [
+          ...USERS,
+          ...busybox(...tools),
+          { path: '/bin/bash', source: '/bin/bash-static', mode: 0o755 },
+          { path: '/usr/bin/env', link: '/bin/busybox' },
+          { path: '/sbin/tini', source: '/usr/bin/tini-static', mode: 0o755 },
+          { path: '/usr/local/bin/gitea-runner', source: join(build, 'gitea-runner'), mode: 0o755 },
+          { path: '/usr/local/bin/run.sh', source: join(build, 'scripts', 'run.sh'), mode: 0o755 },
+          { path: '/data', mode: 0o777, directory: true },
+        ],
+      },
+    ],
+    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
+  });
+}
+
+/** Argo CD under the name that its stock manifests ask for. */
+export async function argoCdImage(out: string, build: string, name: string): Promise<void> {
+  const git = '/usr/lib/git-core';
+  const gitPrograms = readdirSync(git).filter((file) =>
+    /^git(?:-remote-https?|-upload-pack|-receive-pack)?$/.test(file),
+  );
+  const hack = join(build, 'hack');
+  const roles = [
+    'server',
+    'repo-server',
+    'cmp-server',
+    'application-controller',
+    'applicationset-controller',
+    'dex',
+    'notifications',
+    'k8s-auth',
+    'commit-server',
+  ];
+  await writeImage({
+    out,
+    name,
+    layers: [
+      {
+        files: [
+          ...USERS,
+          ...withLibraries([
+            '/bin/sh',
+            '/bin/cp',
+            '/bin/ln',
+            '/bin/cat',
+            '/bin/ls',
+            '/usr/bin/env',
+            '/usr/bin/gpg',
+            '/usr/bin/gpg-agent',
+            '/usr/bin/git',
+            '/usr/bin/tini',
+            ...gitPrograms.map((file) => join(git, file)),
+          ]),
+          { path: '/etc/ssl/certs/ca-certificates.crt', source: '/etc/ssl/certs/ca-certificates.crt' },
+          { path: '/home/argocd', mode: 0o777, directory: true },
+          { path: '/app/config', mode: 0o777, directory: true },
+          ...['git-verify-wrapper.sh', 'gpg-wrapper.sh'].map((file) => ({
+            path: `/usr/local/bin/${file}`,
+            source: join(hack, file),
+            mode: 0o755,
+          })),
+        ],
+      },
+      {
+        files: [
+          { path: '/usr/local/bin/argocd', source: join(build, 'argocd'), mode: 0o755 },
+          ...roles.map((role) => ({ path: `/usr/local/bin/argocd-${role}`, link: '/usr/local/bin/argocd' })),
+        ],
+      },
+    ],
+    config: {
+      Entrypoint: ['/usr/bin/tini', '--'],
+      Env: [PATH, 'HOME=/home/argocd', 'USER=argocd'],
+      User: '999',
+      WorkingDir: '/home/argocd',
+    },
+  });
+}
+
+/** Redis under the name that Argo CD's stock manifests ask for; their entry point is the official image's. */
+export async function redisImage(out: string, name: string): Promise<void> {
+  const entry = '#!/bin/sh\nexec redis-server "$@"\n';
+  await writeImage({
+    out,
+    name,
+    layers: [
+      {
+        files: [
+          ...USERS,
+          ...busybox('sh'),
+          ...withLibraries(['/usr/bin/redis-server']),
+          { path: '/usr/local/bin/docker-entrypoint.sh', content: entry, mode: 0o755 },
+        ],
+      },
+    ],
+    config: { Entrypoint: ['docker-entrypoint.sh'], Cmd: ['redis-server'], Env: [PATH], WorkingDir: '/tmp' },
+  });
+}
+
+function busybox(...tools: readonly string[]): readonly ImageEntry[] {
+  return [
+    { path: '/bin/busybox', source: '/bin/busybox', mode: 0o755 },
+    ...tools.map((tool) => ({ path: `/bin/${tool}`, link: '/bin/busybox' })),
+  ];
+}
+
+/** Image names in manifests, each once. */
+export function imagesIn(manifest: string): readonly string[] {
+  if (!existsSync(manifest)) throw new Error(`${manifest} is missing`);
+  return [
+    ...new Set([...readFileSync(manifest, 'utf8').matchAll(/^\s*image: (\S+)$/gm)].map(([, image]) => image ?? '')),
+  ];
+}

@@ -1,0 +1,257 @@
+/**
+ * What really happens, seen from outside: CI jobs through Gitea's API, Jobs, pods, the RunnerGroup and the Application through
+ * watches. None of the product's code is in here, and none of its answers are believed.
+ */
+import * as z from 'zod';
+import type { Account, ApiJob } from '../servers/account.ts';
+import { sleep } from '../servers/process.ts';
+import type { Kubernetes } from './stack/kubernetes.ts';
+import { followObjects } from './world-watch.ts';
+
+/** A CI job while it is active; times in ms, half a look's distance exact. */
+export interface CiJob {
+  readonly id: number;
+  readonly name: string;
+  readonly seenAtMs: number;
+  queuedAtMs?: number;
+  startedAtMs?: number;
+  runner?: string;
+  endedAtMs?: number;
+}
+
+/** A Kubernetes Job in the runners' namespace, or a pod there. */
+export interface Seen {
+  readonly name: string;
+  readonly createdAtMs: number;
+  /** Complete or Failed; for a pod its phase Succeeded or Failed. */
+  endedAtMs?: number;
+  /** Deletion was asked for, or it is gone. */
+  deletedAtMs?: number;
+  /** A Job that nothing prunes; a pod whose containers run. */
+  markedAtMs?: number;
+  gone: boolean;
+}
+
+const Meta = z.object({
+  name: z.string(),
+  uid: z.string(),
+  deletionTimestamp: z.string().optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+});
+const Condition = z.object({
+  type: z.string(),
+  status: z.string().optional(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+const Job = z.object({ metadata: Meta, status: z.object({ conditions: z.array(Condition).optional() }).optional() });
+const Pod = z.object({ metadata: Meta, status: z.object({ phase: z.string().optional() }).optional() });
+const Group = z.object({
+  metadata: z.object({ name: z.string(), generation: z.number() }),
+  spec: z.record(z.string(), z.unknown()),
+  status: z.object({ observedGeneration: z.number().optional(), conditions: z.array(Condition).optional() }).optional(),
+});
+export type LiveGroup = z.infer<typeof Group>;
+const Application = z.object({
+  metadata: z.object({ name: z.string() }),
+  status: z
+    .object({
+      sync: z.object({ status: z.string().optional() }).optional(),
+      health: z.object({ status: z.string().optional() }).optional(),
+      conditions: z.array(Condition).nullish(),
+      operationState: z.object({ phase: z.string().optional() }).optional(),
+    })
+    .optional(),
+});
+export type LiveApplication = z.infer<typeof Application>;
+
+const EVERY_MS = 150;
+const ACTIVE = ['queued', 'in_progress', 'waiting'];
+
+export class World {
+  /** By id, all that were ever active. */
+  readonly ciJobs = new Map<number, CiJob>();
+  /** By uid, all that ever were. */
+  readonly jobs = new Map<string, Seen>();
+  readonly pods = new Map<string, Seen>();
+  readonly groups = new Map<string, LiveGroup>();
+  readonly applications = new Map<string, LiveApplication>();
+  /** The active CI jobs of the last look that Gitea answered. */
+  active: readonly ApiJob[] = [];
+  /** The most since `mark`: CI jobs at work, runners that wait or work, and unfinished Jobs, each at one time. */
+  mostAtWork = 0;
+  mostRunners = 0;
+  mostJobs = 0;
+  readonly #admin: Account;
+  readonly #org: string;
+  readonly #ending = new AbortController();
+  readonly #running: Promise<unknown>;
+
+  constructor(kubernetes: Kubernetes, admin: Account, org: string) {
+    this.#admin = admin;
+    this.#org = org;
+    const follow = (path: string, note: (object: unknown, gone: boolean) => void): Promise<void> =>
+      followObjects(kubernetes.kubeconfig, path, this.#ending.signal, ({ object, gone }) => note(object, gone));
+    this.#running = Promise.all([
+      follow('/apis/batch/v1/namespaces/runners/jobs', (object, gone) => this.#noteJob(object, gone)),
+      follow('/api/v1/namespaces/runners/pods', (object, gone) => this.#notePod(object, gone)),
+      follow('/apis/gitea.bpg.pw/v1alpha1/namespaces/runners/runnergroups', (object, gone) => {
+        const group = Group.parse(object);
+        if (gone) this.groups.delete(group.metadata.name);
+        else this.groups.set(group.metadata.name, group);
+      }),
+      follow('/apis/argoproj.io/v1alpha1/namespaces/argocd/applications', (object, gone) => {
+        const application = Application.parse(object);
+        if (gone) this.applications.delete(application.metadata.name);
+        else this.applications.set(application.metadata.name, application);
+      }),
+      this.#watchGitea(),
+    ]);
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort();
+    await this.#running;
+  }
+
+  /** Forgets the records that were broken so far. */
+  mark(): void {
+    this.mostAtWork = 0;
+    this.mostRunners = 0;
+    this.mostJobs = 0;
+  }
+
+  /** Jobs that exist and have not ended. */
+  unfinished(): readonly Seen[] {
+    return [...this.jobs.values()].filter((job) => isAlive(job));
+  }
+
+  /** Those whose runner has not done its one CI job: one that has needs a second to end. */
+  runners(): readonly Seen[] {
+    const done = new Set([...this.ciJobs.values()].flatMap(({ runner, endedAtMs }) => (endedAtMs && runner) || []));
+    return this.unfinished().filter(({ name }) => !done.has(name));
+  }
+
+  /** Jobs that exist, ended ones too. */
+  leftJobs(): readonly string[] {
+    return [...this.jobs.values()].filter(({ gone }) => !gone).map(({ name }) => name);
+  }
+
+  inState(...states: readonly string[]): readonly ApiJob[] {
+    return this.active.filter(({ status }) => states.includes(status));
+  }
+
+  condition(group: string, type: string): z.infer<typeof Condition> | undefined {
+    return this.groups.get(group)?.status?.conditions?.find((condition) => condition.type === type);
+  }
+
+  /** Everything on a few lines, for the error of a wait that was in vain. */
+  describe(): string {
+    const ci = this.active.map(({ id, name, status, runner_name }) => `${id} ${name} ${status} ${runner_name ?? ''}`);
+    const jobs = [...this.jobs.values()].filter(({ gone }) => !gone);
+    const apps = [...this.applications.values()].map(({ metadata, status }) => {
+      const told = (status?.conditions ?? []).map(({ type, message }) => `${type}: ${message?.slice(0, 300)}`);
+      return `${metadata.name} ${status?.sync?.status} ${status?.health?.status} ${status?.operationState?.phase} ${told}`;
+    });
+    const groups = [...this.groups.values()].map(({ metadata, spec, status }) => {
+      const told = status?.conditions?.map(
+        ({ type, status: is, reason, message }) => `${type}=${is} ${reason} ${message}`,
+      );
+      return `${metadata.name} cap ${spec['maxActiveRunners']}: ${told?.join('; ')}`;
+    });
+    const lines = (what: string, list: readonly string[]): string =>
+      `${what}:\n${list.map((line) => `  ${line}\n`).join('')}`;
+    const pods = [...this.pods.values()].filter(({ gone }) => !gone);
+    return [
+      lines('active CI jobs', ci),
+      lines('Jobs', jobs.map(stateText)),
+      lines('pods', pods.map(stateText)),
+      lines('Applications', apps),
+      lines('RunnerGroups', groups),
+    ].join('');
+  }
+
+  /** All that was ever seen, for a look after a failure. */
+  history(): string {
+    const ci = [...this.ciJobs.values()].map(({ id, name, queuedAtMs, startedAtMs, endedAtMs, runner }) => {
+      return `${id} ${name} queued ${timeText(queuedAtMs)} started ${timeText(startedAtMs)} ended ${timeText(endedAtMs)} ${runner ?? ''}`;
+    });
+    const of = (all: ReadonlyMap<string, Seen>): readonly string[] => [...all.values()].map(stateText);
+    return ['CI jobs:', ...ci, 'Jobs:', ...of(this.jobs), 'pods:', ...of(this.pods), ''].join('\n');
+  }
+
+  async #watchGitea(): Promise<void> {
+    let lastMs = Date.now();
+    while (!this.#ending.signal.aborted) {
+      try {
+        const active = await this.#admin.jobs(`/orgs/${this.#org}`, ...ACTIVE);
+        const nowMs = Date.now();
+        // What changed did so between the two looks: neither early nor late on the average.
+        this.#noteActive(active, (lastMs + nowMs) / 2);
+        lastMs = nowMs;
+      } catch {
+        // Gitea is down in some scenarios; what it did meanwhile shows when it is back.
+      }
+      await sleep(EVERY_MS);
+    }
+  }
+
+  #noteActive(active: readonly ApiJob[], nowMs: number): void {
+    this.active = active;
+    for (const { id, name, status, runner_name } of active) {
+      const job = this.ciJobs.get(id) ?? { id, name, seenAtMs: nowMs };
+      this.ciJobs.set(id, job);
+      if (status !== 'waiting') job.queuedAtMs ??= nowMs;
+      if (status !== 'in_progress') continue;
+      job.startedAtMs ??= nowMs;
+      if (runner_name !== undefined) job.runner = runner_name;
+    }
+    const seen = new Set(active.map(({ id }) => id));
+    for (const [id, job] of this.ciJobs) if (!seen.has(id)) job.endedAtMs ??= nowMs;
+    this.mostAtWork = Math.max(this.mostAtWork, this.inState('in_progress').length);
+  }
+
+  #noteJob(object: unknown, gone: boolean): void {
+    const { metadata, status } = Job.parse(object);
+    const ended = (status?.conditions ?? []).some(
+      ({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True',
+    );
+    const pinned = metadata.annotations?.['argocd.argoproj.io/sync-options'] === 'Prune=false';
+    note(this.jobs, metadata, { gone, ended, marked: pinned });
+    this.mostRunners = Math.max(this.mostRunners, this.runners().length);
+    this.mostJobs = Math.max(this.mostJobs, this.unfinished().length);
+  }
+
+  #notePod(object: unknown, gone: boolean): void {
+    const { metadata, status } = Pod.parse(object);
+    const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+    note(this.pods, metadata, { gone, ended, marked: status?.phase === 'Running' });
+  }
+}
+
+function note(
+  all: Map<string, Seen>,
+  { name, uid, deletionTimestamp }: z.infer<typeof Meta>,
+  { gone, ended, marked }: { readonly gone: boolean; readonly ended: boolean; readonly marked: boolean },
+): void {
+  const nowMs = Date.now();
+  const seen = all.get(uid) ?? { name, createdAtMs: nowMs, gone: false };
+  all.set(uid, seen);
+  if (marked) seen.markedAtMs ??= nowMs;
+  if (ended) seen.endedAtMs ??= nowMs;
+  if (gone || deletionTimestamp !== undefined) seen.deletedAtMs ??= nowMs;
+  seen.gone = gone;
+}
+
+function isAlive({ endedAtMs, deletedAtMs }: Seen): boolean {
+  return endedAtMs === undefined && deletedAtMs === undefined;
+}
+
+function stateText({ name, createdAtMs, markedAtMs, endedAtMs, deletedAtMs }: Seen): string {
+  const [created, marked, ended, deleted] = [createdAtMs, markedAtMs, endedAtMs, deletedAtMs].map(timeText);
+  return `${name} created ${created} pinned/running ${marked} ended ${ended} deleted ${deleted}`;
+}
+
+function timeText(ms: number | undefined): string {
+  return ms === undefined ? '-' : new Date(ms).toISOString().slice(11, 23);
+}

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { installed, objects } from './manifests.ts';
+
+const Rules = z.object({
+  rules: z.array(
+    z.object({
+      apiGroups: z.array(z.string()),
+      resources: z.array(z.string()),
+      resourceNames: z.array(z.string()).optional(),
+      verbs: z.array(z.string()),
+    }),
+  ),
+});
+
+/** `verb resource.group` of a role, with the names it is limited to. */
+function rights(kind: string, name: string): readonly string[] {
+  const { rules } = Rules.parse(installed(kind, name));
+  return rules
+    .flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
+      verbs.map((verb) => `${verb} ${resources.join()}.${apiGroups.join()}${resourceNames ? ` ${resourceNames}` : ''}`),
+    )
+    .sort();
+}
+
+describe('rights in Kubernetes', () => {
+  it('let the sidecar list Jobs and pods', () => {
+    expect(rights('ClusterRole', 'gitea-runners-sidecar')).toEqual(['list jobs.batch', 'list pods.']);
+  });
+
+  it('let serve look, and write the status of RunnerGroups', () => {
+    expect(rights('ClusterRole', 'gitea-runners-serve')).toEqual([
+      'list jobs.batch',
+      'list pods.',
+      'list runnergroups.gitea.bpg.pw',
+      'patch runnergroups/status.gitea.bpg.pw',
+      'watch jobs.batch',
+      'watch pods.',
+      'watch runnergroups.gitea.bpg.pw',
+    ]);
+  });
+
+  it('let serve hold its own Lease', () => {
+    expect(rights('Role', 'gitea-runners-serve')).toEqual([
+      'create leases.coordination.k8s.io',
+      'get leases.coordination.k8s.io gitea-runners-serve',
+      'update leases.coordination.k8s.io gitea-runners-serve',
+    ]);
+  });
+
+  it('hold in the namespace of the runners only: no role is bound to the whole cluster', () => {
+    const bindings = objects('install.yaml').filter(({ kind }) => kind.endsWith('Binding'));
+
+    expect(
+      bindings.map(({ kind, metadata, roleRef, subjects }) => [
+        kind,
+        metadata.namespace,
+        z.object({ kind: z.string(), name: z.string() }).parse(roleRef),
+        z.array(z.object({ kind: z.string(), name: z.string(), namespace: z.string() })).parse(subjects),
+      ]),
+    ).toEqual([
+      [
+        'RoleBinding',
+        'argocd',
+        { kind: 'Role', name: 'gitea-runners-serve' },
+        [{ kind: 'ServiceAccount', name: 'gitea-runners', namespace: 'argocd' }],
+      ],
+      [
+        'RoleBinding',
+        'runners',
+        { kind: 'ClusterRole', name: 'gitea-runners-sidecar' },
+        [{ kind: 'ServiceAccount', name: 'argocd-repo-server', namespace: 'argocd' }],
+      ],
+      [
+        'RoleBinding',
+        'runners',
+        { kind: 'ClusterRole', name: 'gitea-runners-serve' },
+        [{ kind: 'ServiceAccount', name: 'gitea-runners', namespace: 'argocd' }],
+      ],
+    ]);
+  });
+});
+
+describe('rights in Argo CD', () => {
+  it('are get and sync of Applications in one project', () => {
+    expect(installed('ConfigMap', 'argocd-rbac-cm')['data']).toEqual({
+      'policy.gitea-runners.csv':
+        'p, gitea-runners, applications, get, runners/*, allow\np, gitea-runners, applications, sync, runners/*, allow\n',
+    });
+  });
+
+  it('belong to an account that can have tokens, but cannot log in', () => {
+    expect(installed('ConfigMap', 'argocd-cm')['data']).toMatchObject({ 'accounts.gitea-runners': 'apiKey' });
+  });
+
+  it('let Applications make Jobs and RunnerGroups in one namespace, and nothing for the whole cluster', () => {
+    const [project] = objects('examples/project.yaml');
+
+    expect(project?.['spec']).toMatchObject({
+      clusterResourceWhitelist: [],
+      destinations: [{ namespace: 'runners', server: 'https://kubernetes.default.svc' }],
+      namespaceResourceWhitelist: [
+        { group: 'batch', kind: 'Job' },
+        { group: 'gitea.bpg.pw', kind: 'RunnerGroup' },
+      ],
+    });
+  });
+});
+
+describe('the network policies', () => {
+  it('let nobody call a runner, and let no runner call the cloud’s metadata service', () => {
+    const policy = JSON.stringify(installed('NetworkPolicy', 'gitea-runner'));
+
+    expect(policy).toContain('"ingress":[]');
+    expect(policy).toContain('"except":["169.254.169.254/32"]');
+    expect(policy).toContain('"policyTypes":["Ingress","Egress"]');
+  });
+});
+
+describe('no file', () => {
+  it('holds a Secret: people create them', () => {
+    expect(objects('install.yaml').filter(({ kind }) => kind === 'Secret')).toEqual([]);
+  });
+});

@@ -1,0 +1,97 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { docBlocks, docScript } from './doc-blocks.ts';
+import { installText } from './manifests.ts';
+
+const manual = readFileSync('docs/install.md', 'utf8');
+const blocks = docBlocks(manual);
+
+describe('docs/install.md', () => {
+  it('marks every block of commands as run by a test, or says why it is not', () => {
+    expect(blocks.filter(({ notRun }) => notRun === undefined).map(({ name }) => name)).toEqual([
+      'install',
+      'secrets',
+      'application',
+      'look',
+      'webhook',
+      'kustomize',
+      'settings',
+      'second-gitea',
+      'uninstall',
+    ]);
+    expect(blocks.length).toBe(manual.split('```sh\n').length - 1);
+  });
+
+  it.each(blocks.map(({ name, script }) => ({ name, script })))(
+    'has a block "$name" that a shell can read',
+    ({ script }) => {
+      expect(() => execFileSync('sh', ['-n'], { input: script, stdio: 'pipe' })).not.toThrow();
+    },
+  );
+
+  it('introduces every variable that its commands use', () => {
+    const used = new Set(
+      blocks.flatMap(({ script }) => [...script.matchAll(/\$\{?([A-Z_]{3,})/g)].map(([, name]) => name)),
+    );
+    const set = new Set(
+      [...manual.matchAll(/(?:^|export )([A-Z_]{3,})=|^`([A-Z_]{3,})` is /gm)].flatMap(([, a, b]) => a ?? b),
+    );
+
+    expect([...used].filter((name) => !set.has(name))).toEqual([]);
+  });
+
+  it('names files that exist', () => {
+    const files = blocks.flatMap(({ script }) =>
+      [...script.matchAll(/\b(?:install|scripts)\/[\w./-]+/g)].map(([file]) => file),
+    );
+    const links = [...manual.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link]) => `docs/${link}`);
+
+    expect(files.length).toBeGreaterThan(5);
+    expect([...files, ...links].filter((file) => !existsSync(file))).toEqual([]);
+  });
+
+  it('puts the reader’s image in the place of the one in the manifests', () => {
+    const image = `argocd-gitea-runners:${packageJson.version}`;
+
+    expect(docScript(manual, 'install')).toContain(`s|${image}|$IMAGE|`);
+    expect(installText('install.yaml').split(`image: ${image}\n`).length - 1).toBe(2);
+    expect(installText('install.yaml').split(`${image}`).length - 1).toBe(2);
+  });
+
+  it('applies with a field manager of its own wherever it applies parts of Argo CD’s objects', () => {
+    const applying = blocks
+      .flatMap(({ script }) => script.replaceAll('\\\n', ' ').replaceAll('|\n', '| ').split('\n'))
+      .filter((line) => /install\.yaml|remove-from-argocd/.test(line));
+
+    expect(applying.length).toBe(2);
+    for (const line of applying) expect(line).toContain('--server-side --field-manager=gitea-runners');
+  });
+
+  it('shows no secret on a command line but a random one made there', () => {
+    const literals = blocks.flatMap(({ script }) => script.match(/--from-literal=\S+/g) ?? []);
+
+    expect(literals).toEqual([
+      '--from-literal=url="$GITEA_URL"',
+      '--from-literal=webhook-secret="$(openssl',
+      '--from-literal=GITEA_RUNNERS_INSTANCE=production',
+    ]);
+  });
+});
+
+describe('docBlocks', () => {
+  it('throws on a block without a mark: nobody would run it', () => {
+    expect(() => docBlocks('text\n```sh\ntrue\n```\n')).toThrow('without "<!-- run: NAME -->"');
+  });
+
+  it('throws on a block that is not run without a reason', () => {
+    expect(() => docBlocks('<!-- not run: helm -->\n```sh\ntrue\n```\n')).toThrow('needs a reason');
+  });
+
+  it('throws on two blocks of one name', () => {
+    const block = '<!-- run: a -->\n```sh\ntrue\n```\n';
+
+    expect(() => docBlocks(block + block)).toThrow('two blocks are called a');
+  });
+});

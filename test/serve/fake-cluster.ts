@@ -1,0 +1,119 @@
+/** A Kubernetes API small enough for a test: RunnerGroups, Jobs, pods and Leases that can be listed, watched and written. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ClusterConfig } from '../../src/kubernetes/config.ts';
+import { serve } from '../http/server.ts';
+
+export interface KubeObject {
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly resourceVersion?: string;
+    readonly [more: string]: unknown;
+  };
+  readonly [more: string]: unknown;
+}
+
+type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases';
+
+export interface FakeCluster {
+  readonly config: ClusterConfig;
+  /** Every write that came in: method and path. */
+  readonly writes: readonly string[];
+  /** All objects of a kind. */
+  readonly all: (kind: Kind) => readonly KubeObject[];
+  /** Makes or changes an object. */
+  readonly put: (kind: Kind, object: KubeObject) => void;
+  readonly remove: (kind: Kind, key: string) => void;
+}
+
+/** Status and body. */
+type Answer = readonly [number, unknown];
+
+const PATH = /^\/api(?:s\/[^/]+)?\/v1(?:alpha1)?(?:\/namespaces\/([^/]+))?\/(\w+)(?:\/([^/]+))?(?:\/(status))?$/;
+
+export async function startFakeCluster(): Promise<FakeCluster> {
+  const store: Record<Kind, Map<string, KubeObject>> = {
+    runnergroups: new Map(),
+    jobs: new Map(),
+    pods: new Map(),
+    leases: new Map(),
+  };
+  const watchers = new Set<{ readonly kind: Kind; readonly response: ServerResponse }>();
+  const writes: string[] = [];
+  let version = 0;
+
+  const tell = (kind: Kind, type: string, object: KubeObject): void => {
+    for (const { response, kind: wanted } of watchers) {
+      if (wanted === kind) response.write(`${JSON.stringify({ type, object })}\n`);
+    }
+  };
+  const put = (kind: Kind, object: KubeObject): KubeObject => {
+    version += 1;
+    const key = `${object.metadata.namespace}/${object.metadata.name}`;
+    const known = store[kind].get(key);
+    const uid = known?.metadata['uid'] ?? `uid-${version}`;
+    const creationTimestamp = known?.metadata['creationTimestamp'] ?? new Date().toISOString();
+    const metadata = { generation: 1, ...object.metadata, uid, creationTimestamp, resourceVersion: String(version) };
+    const made = { ...object, metadata };
+    store[kind].set(key, made);
+    tell(kind, known ? 'MODIFIED' : 'ADDED', made);
+    return made;
+  };
+
+  const listening = await serve((request, response) => {
+    void handle(request, response);
+  });
+
+  const list = (kind: Kind, namespace: string | undefined): object => {
+    const items = [...store[kind].values()].filter((item) => !namespace || item.metadata.namespace === namespace);
+    return { kind: 'TheList', metadata: { resourceVersion: String(version) }, items };
+  };
+  const watch = (kind: Kind, response: ServerResponse): void => {
+    response.flushHeaders();
+    const watcher = { kind, response };
+    watchers.add(watcher);
+    response.on('close', () => watchers.delete(watcher));
+  };
+  const write = (kind: Kind, method: string, known: KubeObject | undefined, body: KubeObject): Answer => {
+    if (method === 'PATCH') return known ? [200, put(kind, { ...known, status: body['status'] })] : [404, {}];
+    const stale = known && known.metadata.resourceVersion !== body.metadata.resourceVersion;
+    if (stale || (method === 'POST' && known)) return [409, {}];
+    return [method === 'POST' ? 201 : 200, put(kind, body)];
+  };
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET', url: target = '/' } = request;
+    const url = new URL(target, 'http://cluster');
+    const [, namespace, plural = '', name] = PATH.exec(url.pathname) ?? [];
+    const kind = plural as Kind;
+    if (!(kind in store)) return answer(response, [404, {}]);
+    if (url.searchParams.get('watch') === 'true') return watch(kind, response);
+    const known = store[kind].get(`${namespace}/${name}`);
+    if (method === 'GET' && name === undefined) return answer(response, [200, list(kind, namespace)]);
+    if (method === 'GET') return answer(response, known ? [200, known] : [404, {}]);
+    writes.push(`${method} ${url.pathname}`);
+    answer(response, write(kind, method, known, JSON.parse(await bodyOf(request)) as KubeObject));
+  }
+
+  return {
+    config: { url: listening.origin, token: async () => 'cluster-token' },
+    writes,
+    all: (kind) => [...store[kind].values()],
+    put: (kind, object) => void put(kind, object),
+    remove: (kind, key) => {
+      const known = store[kind].get(key);
+      store[kind].delete(key);
+      if (known) tell(kind, 'DELETED', known);
+    },
+  };
+}
+
+function answer(response: ServerResponse, [status, body]: Answer): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/failure.ts';
+import { countsOf, planApplication, type SightedGroup } from '../../src/serve/planning.ts';
+import { WaitingTimes } from '../../src/serve/waiting-times.ts';
+import { job, live, NOW, ORIGIN, running } from '../plan/scenario.ts';
+import { runnerGroup } from '../runner-group.ts';
+
+const group = runnerGroup({ maxActiveRunners: 1 });
+const sighted = (change: Partial<SightedGroup> = {}): SightedGroup => ({
+  group,
+  templateHash: 't',
+  lookKey: 'acme',
+  look: { jobs: [job(1), job(2), job(3, { labels: ['other'] })], runners: [] },
+  ...change,
+});
+const input = (...groups: readonly SightedGroup[]) => ({ groups, runners: [], instance: '', nowMs: NOW });
+
+describe('the plan of an Application', () => {
+  it('counts what waits for a group and what holds it back', () => {
+    const planning = planApplication(input(sighted()));
+
+    expect(planning.is).toBe('planned');
+    if (planning.is !== 'planned') return;
+    expect(countsOf(planning.plan, group)).toMatchObject({ queued: 2, held: { cap: 1, suspended: 0 } });
+    expect(countsOf(planning.plan, runnerGroup({ name: 'other' }))).toMatchObject({ queued: 0 });
+  });
+
+  it('waits until every scope was looked at', () => {
+    const { look: _, ...unseen } = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other' });
+
+    expect(planApplication(input(sighted(), unseen))).toEqual({ is: 'waiting' });
+  });
+
+  it('fails as a whole when one look failed, as generate does', () => {
+    const failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    const other = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other', look: failure });
+
+    expect(planApplication(input(sighted(), other))).toEqual({ is: 'failed', failure });
+  });
+
+  it('takes no notice of Jobs in namespaces that are not its own', () => {
+    const none = planApplication(input(sighted()));
+    const name = none.is === 'planned' ? (none.plan.runners[0]?.runner ?? '') : '';
+    const starting = { job: live(name, 'starting'), annotations: {} };
+    const elsewhere = { job: live(name, 'starting', { namespace: 'other' }), annotations: {} };
+    const by = (runner: typeof starting) => {
+      const planning = planApplication({ ...input(sighted()), runners: [runner] });
+      return planning.is === 'planned' ? planning.plan.runners.map(({ because }) => because) : [];
+    };
+
+    expect(by(starting)).toEqual(['own-runner']);
+    expect(by(elsewhere)).toEqual(['new-runner']);
+  });
+});
+
+describe('waiting times', () => {
+  const key = { namespace: 'runners', name: 'ci' };
+  const queued = { job: job(1), origin: ORIGIN, verdict: 'served', by: 'new-runner', group: key, runner: 'r' } as const;
+  const runs = { job: running(1, 'r'), origin: ORIGIN, verdict: 'running', group: key } as const;
+
+  it('go from the first sight in the queue to the first on a runner', () => {
+    const times = new WaitingTimes();
+
+    expect(times.take([queued], 1_000)).toEqual([]);
+    expect(times.take([queued], 2_000)).toEqual([]);
+    expect(times.take([runs], 4_500)).toEqual([{ namespace: 'runners', group: 'ci', seconds: 3.5 }]);
+    expect(times.take([runs], 9_000)).toEqual([]);
+  });
+
+  it('are not known of jobs that were never seen queued, nor of other runners', () => {
+    const times = new WaitingTimes();
+
+    expect(times.take([runs], 1_000)).toEqual([]);
+    times.take([queued], 2_000);
+    expect(times.take([{ job: runs.job, origin: ORIGIN, verdict: 'running' }], 3_000)).toEqual([]);
+  });
+
+  it('begin anew with each stay in the queue', () => {
+    const times = new WaitingTimes();
+    times.take([queued], 1_000);
+    times.take([runs], 2_000);
+    times.take([{ ...queued, job: job(1, { attempt: 2 }) }], 10_000);
+
+    expect(times.take([{ ...runs, job: running(1, 'r', { attempt: 2 }) }], 11_000)).toEqual([
+      { namespace: 'runners', group: 'ci', seconds: 1 },
+    ]);
+  });
+});

@@ -1,0 +1,192 @@
+/** `serve` between a simulated Gitea, a small cluster and a small Argo CD, all real HTTP; a sync runs the real `generate`. */
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { openMetrics } from '../../src/serve/metrics.ts';
+import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import {
+  application,
+  BUSY,
+  type FakeArgoCd,
+  fakeArgoCd,
+  gatewayError,
+  json,
+  status,
+  TOKEN,
+} from '../argocd/fake-argocd.ts';
+import { folderWith, groupYaml, runCli } from '../cli/run-cli.ts';
+import { startAcme } from '../cli/start-acme.ts';
+import { SECRET } from './deliveries.ts';
+import { type FakeCluster, type KubeObject, startFakeCluster } from './fake-cluster.ts';
+
+export interface Rig {
+  readonly simulator: Simulator;
+  readonly cluster: FakeCluster;
+  readonly argocd: FakeArgoCd;
+  /** How often a sync was asked for. */
+  readonly syncs: () => number;
+  /** Starts a replica and answers how to talk to it; it ends with the test. */
+  readonly start: (over?: Partial<ServeOptions>) => Promise<Replica>;
+  readonly once: (over?: Partial<ServeOptions>) => Promise<readonly string[]>;
+  /** Conditions of the group: type -> `status reason`. */
+  readonly conditions: () => Readonly<Record<string, string>>;
+}
+
+export interface Replica {
+  /** Ports of webhooks and of metrics. */
+  readonly webhooks: number;
+  readonly metrics: number;
+  /** Log lines so far. */
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  readonly end: () => Promise<void>;
+  /** Value of a metric, summed over its labels. */
+  readonly metric: (name: string) => Promise<number>;
+}
+
+/** @param spec more of the RunnerGroup, e.g. `  suspend: true`. */
+export async function startRig(spec = ''): Promise<Rig> {
+  const { simulator, env } = await startAcme();
+  const cluster = await startFakeCluster();
+  const yaml = groupYaml(simulator.url, spec);
+  const folder = folderWith({ 'ci.yaml': yaml });
+  const written = parse(yaml) as KubeObject;
+  const tracked = { 'argocd.argoproj.io/tracking-id': 'runners:gitea.bpg.pw/RunnerGroup:runners/ci' };
+  cluster.put('runnergroups', { ...written, metadata: { ...written.metadata, annotations: tracked } });
+
+  let wanted: readonly KubeObject[] = [];
+  let failing = '';
+  let working = 0;
+  const argocd = await fakeArgoCd(({ line }, response) => {
+    const shown = () => {
+      const conditions = failing === '' ? [] : [{ type: 'ComparisonError', message: failing }];
+      return application(
+        status(failing ? 'Unknown' : inSync(cluster, wanted) ? 'Synced' : 'OutOfSync', { conditions }),
+      );
+    };
+    if (line.includes('refresh=hard')) {
+      void generate(folder, env).then((made) => {
+        if (typeof made === 'string') failing = made;
+        else [wanted, failing] = [made, ''];
+        json(response, shown());
+      });
+      return true;
+    }
+    if (line.startsWith('GET')) return json(response, shown());
+    if (working > 0) return gatewayError(response, 400, 9, BUSY);
+    working += 1;
+    setTimeout(() => {
+      working -= 1;
+      apply(cluster, wanted);
+    }, 20);
+    return json(response, shown());
+  });
+
+  const tokenFile = join(folderWith({ token: TOKEN }), 'token');
+  const secretFile = join(folderWith({ secret: SECRET }), 'secret');
+  const options = (over: Partial<ServeOptions>, log: Record<string, unknown>[]): ServeOptions => ({
+    env: { ...env },
+    secretsDir: '/nowhere',
+    instance: '',
+    timeoutMs: 5_000,
+    cluster: cluster.config,
+    namespaces: [],
+    argocd: { url: argocd.origin, tokenFile, namespace: 'argocd' },
+    listen: { host: '127.0.0.1', port: 0 },
+    metricsListen: { host: '127.0.0.1', port: 0 },
+    webhookSecretFile: secretFile,
+    identity: 'one',
+    host: '127.0.0.1',
+    pollMs: 100,
+    sweep: false,
+    now: Date.now,
+    log: logInto(log),
+    ...over,
+  });
+
+  return {
+    simulator,
+    cluster,
+    argocd,
+    syncs: () => argocd.lines().filter((line) => line.startsWith('POST')).length,
+    start: async (over = {}) => {
+      const log: Record<string, unknown>[] = [];
+      const ending = new AbortController();
+      const running = serve(options(over, log), ending.signal);
+      const end = async (): Promise<void> => {
+        ending.abort();
+        await running;
+      };
+      onTestFinished(end);
+      await until('serve listens', () => log.some(({ message }) => message === 'serving'));
+      const { webhooks, metrics } = log.find(({ message }) => message === 'serving') as {
+        webhooks: number;
+        metrics: number;
+      };
+      return { webhooks, metrics, log, end, metric: (name) => readMetric(metrics, name) };
+    },
+    once: (over = {}) => serveOnce(options(over, []), new AbortController().signal),
+    conditions: () => {
+      const [group] = cluster.all('runnergroups');
+      const { conditions = [] } = (group?.['status'] ?? {}) as {
+        conditions?: { type: string; status: string; reason: string }[];
+      };
+      return Object.fromEntries(conditions.map(({ type, status: is, reason }) => [type, `${is} ${reason}`]));
+    },
+  };
+}
+
+/** Waits until it is true. @throws after 20 s. */
+export async function until(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!(await check())) {
+    if (Date.now() > end) throw new Error(`not within 20 s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function generate(
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Promise<readonly KubeObject[] | string> {
+  const { code, stdout, stderr } = await runCli(['generate', folder], env);
+  if (code !== 0) return stderr;
+  return parseAllDocuments(stdout).flatMap((document) => (document.contents ? [document.toJS() as KubeObject] : []));
+}
+
+/** What a sync does: makes what is missing, prunes what is not wanted and not pinned. */
+function apply(cluster: FakeCluster, wanted: readonly KubeObject[]): void {
+  const names = new Set(wanted.map(({ metadata }) => metadata.name));
+  for (const job of wanted) {
+    const annotations = {
+      ...(job.metadata['annotations'] as object),
+      'argocd.argoproj.io/tracking-id': `runners:batch/Job:runners/${job.metadata.name}`,
+    };
+    cluster.put('jobs', { ...job, metadata: { ...job.metadata, annotations } });
+  }
+  for (const { metadata } of cluster.all('jobs')) {
+    const pinned = JSON.stringify(metadata['annotations']).includes('Prune=false');
+    if (!names.has(metadata.name) && !pinned) cluster.remove('jobs', `${metadata.namespace}/${metadata.name}`);
+  }
+}
+
+function inSync(cluster: FakeCluster, wanted: readonly KubeObject[]): boolean {
+  const key = (job: KubeObject): string =>
+    `${job.metadata.name} ${JSON.stringify(job.metadata['annotations']).includes('Prune=false')}`;
+  return JSON.stringify(wanted.map(key).sort()) === JSON.stringify(cluster.all('jobs').map(key).sort());
+}
+
+function logInto(log: Record<string, unknown>[]): ServeOptions['log'] {
+  const write = (fields: unknown, message?: unknown): void => {
+    log.push(typeof fields === 'string' ? { message: fields } : { ...(fields as object), message });
+  };
+  return { debug: write, info: write, warn: write, error: write };
+}
+
+async function readMetric(port: number, name: string): Promise<number> {
+  const known = openMetrics().registry.getSingleMetric(name);
+  if (!known) throw new Error(`there is no metric ${name}`);
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];
+  return values.reduce((sum, [, value]) => sum + Number(value), 0);
+}

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { freePort } from '../servers/process.ts';
+import { delivery, payload } from './deliveries.ts';
+import { startRig, until } from './rig.ts';
+
+const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
+
+/** Sends a signed webhook about a queued job and answers the status. */
+async function send(port: number, jobId: number): Promise<number> {
+  const { headers, body } = delivery(payload({ id: jobId }));
+  return (await fetch(`http://127.0.0.1:${port}/webhook`, { method: 'POST', headers, body })).status;
+}
+
+describe('serve', () => {
+  it('makes a runner for a queued job, and is content', async () => {
+    const rig = await startRig();
+    const replica = await rig.start();
+    rig.simulator.gitea.push('acme/web', linux);
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    await until('content', () => rig.conditions()['Ready'] === 'True Serving');
+
+    expect(rig.syncs()).toBe(1);
+    await until('figures', async () => (await replica.metric('gitea_runners_queued_jobs')) === 1);
+    expect(await replica.metric('gitea_runners_runners')).toBe(1);
+  });
+
+  it('asks Gitea for one list per look and Argo CD for nothing while nothing is queued', async () => {
+    const rig = await startRig();
+    const replica = await rig.start({ pollMs: 20 });
+    await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= 10);
+    const looks = await replica.metric('gitea_runners_looks_total');
+    const lists = rig.simulator.requests.filter(({ target }) => target.includes('/jobs?')).length;
+    const versions = rig.simulator.requests.filter(({ target }) => target.endsWith('/version')).length;
+
+    expect(versions).toBe(1);
+    expect(lists + versions).toBe(rig.simulator.requests.length);
+    expect(lists).toBeGreaterThanOrEqual(looks);
+    expect(lists).toBeLessThanOrEqual(looks + 2);
+    expect(rig.argocd.lines()).toEqual([expect.stringMatching(/^GET (?!.*refresh)/)]);
+  });
+
+  it('finds at its start what was queued before', async () => {
+    const rig = await startRig();
+    rig.simulator.gitea.push('acme/web', linux);
+    await rig.start({ pollMs: 60_000 });
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+
+    expect(rig.syncs()).toBe(1);
+  });
+
+  it('hears of a job by webhook', async () => {
+    const rig = await startRig();
+    const replica = await rig.start({ pollMs: 60_000 });
+    await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
+    const { jobs } = rig.simulator.gitea.push('acme/web', linux);
+    const [job] = jobs;
+
+    expect(await send(replica.webhooks, job?.id ?? 0)).toBe(202);
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  });
+
+  it('makes few looks and no wake of 1000 events that change nothing, and at most three of 1000 that come with jobs', async () => {
+    const rig = await startRig();
+    const replica = await rig.start({ pollMs: 60_000 });
+    await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
+    // A hundred at a time, ten times.
+    const flood = async (first: number): Promise<readonly number[]> => {
+      const answers: number[] = [];
+      for (let at = first; at < first + 1000; at += 100) {
+        const some = Array.from({ length: 100 }, (_, more) => send(replica.webhooks, at + more));
+        answers.push(...(await Promise.all(some)));
+      }
+      return answers;
+    };
+    const answers = await flood(10_000);
+    expect(new Set(answers)).toEqual(new Set([202]));
+    expect(await replica.metric('gitea_runners_webhook_deliveries_total')).toBe(1000);
+    expect(rig.argocd.lines().filter((line) => line.includes('refresh'))).toEqual([]);
+
+    for (let at = 0; at < 5; at += 1) rig.simulator.gitea.push('acme/web', linux);
+    await flood(20_000);
+    await until('all Jobs', () => rig.cluster.all('jobs').length === 5);
+    expect(rig.argocd.lines().filter((line) => line.includes('refresh')).length).toBeLessThanOrEqual(3);
+  });
+
+  it('does nothing about a webhook with a wrong signature', async () => {
+    const rig = await startRig();
+    const replica = await rig.start({ pollMs: 60_000 });
+    await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
+    rig.simulator.gitea.push('acme/web', linux);
+    const { headers, body } = delivery();
+    const forged = { ...headers, 'x-gitea-signature': '0'.repeat(64) };
+    const answer = await fetch(`http://127.0.0.1:${replica.webhooks}/webhook`, {
+      method: 'POST',
+      headers: forged,
+      body,
+    });
+
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.status).toBeLessThan(500);
+    expect(await replica.metric('gitea_runners_looks_total')).toBe(1);
+    expect(await replica.metric('gitea_runners_webhook_deliveries_total')).toBe(1);
+    expect(rig.cluster.all('jobs')).toEqual([]);
+  });
+
+  it('says in the status that Gitea cannot be reached, touches nothing meanwhile, and goes on after it', async () => {
+    const rig = await startRig();
+    await rig.start();
+    rig.simulator.gitea.push('acme/web', linux);
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    rig.simulator.intercept((_, response) => {
+      response.writeHead(500).end();
+      return true;
+    });
+    await until('bad news', () => rig.conditions()['GiteaReachable'] === 'False BadAnswer');
+    expect(rig.conditions()['Ready']).toBe('False GiteaFailed');
+    expect(rig.cluster.all('jobs')).toHaveLength(1);
+
+    rig.simulator.intercept();
+    rig.simulator.gitea.push('acme/web', linux);
+    await until('the next Job', () => rig.cluster.all('jobs').length === 2);
+    await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+  });
+
+  it('says that an object is not valid, and wakes nobody for it', async () => {
+    const rig = await startRig('  repo: web\n');
+    await rig.start();
+    await until('bad news', () => rig.conditions()['Ready'] === 'False InvalidSpec');
+
+    expect(rig.syncs()).toBe(0);
+  });
+
+  it('writes nothing but status', async () => {
+    const rig = await startRig();
+    await rig.start();
+    rig.simulator.gitea.push('acme/web', linux);
+    await until('content', () => rig.cluster.all('jobs').length === 1 && rig.conditions()['Ready'] === 'True Serving');
+
+    expect(new Set(rig.cluster.writes)).toEqual(
+      new Set(['PATCH /apis/gitea.bpg.pw/v1alpha1/namespaces/runners/runnergroups/ci/status']),
+    );
+  });
+
+  it('does not write the same status again and again', async () => {
+    const rig = await startRig();
+    const replica = await rig.start({ pollMs: 20 });
+    await until('a status', () => rig.conditions()['Ready'] === 'True Serving');
+    const before = rig.cluster.writes.length;
+    const looks = await replica.metric('gitea_runners_looks_total');
+    await until('20 more looks', async () => (await replica.metric('gitea_runners_looks_total')) >= looks + 20);
+
+    expect(rig.cluster.writes.length - before).toBeLessThanOrEqual(1);
+  });
+
+  it('of two replicas lets one lead; the other one sends webhooks on and takes over', async () => {
+    const rig = await startRig();
+    const lease = { namespace: 'argocd', name: 'gitea-runners-serve' };
+    const ports = await Promise.all([freePort(), freePort()]);
+    const listen = ports.map((port) => ({ host: '127.0.0.1', port }));
+    const one = await rig.start({ lease, identity: 'one', pollMs: 60_000, listen: listen[0] ?? { port: 0 } });
+    await until('a leader', async () => (await one.metric('gitea_runners_leader')) === 1);
+    const two = await rig.start({ lease, identity: 'two', pollMs: 60_000, listen: listen[1] ?? { port: 0 } });
+    await until('the first look', async () => (await one.metric('gitea_runners_looks_total')) === 1);
+    rig.simulator.gitea.push('acme/web', linux);
+    await until('sent on', async () => (await send(two.webhooks, 1)) !== 503);
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    expect(await two.metric('gitea_runners_leader')).toBe(0);
+    expect(await two.metric('gitea_runners_looks_total')).toBe(0);
+
+    await one.end();
+    await until('another leader', async () => (await two.metric('gitea_runners_leader')) === 1);
+    rig.simulator.gitea.push('acme/web', linux);
+    await until('the next Job', () => rig.cluster.all('jobs').length === 2);
+  });
+
+  it('with --once does what is to be done and ends', async () => {
+    const rig = await startRig();
+    rig.simulator.gitea.push('acme/web', linux);
+
+    expect(await rig.once()).toEqual([]);
+    expect(rig.cluster.all('jobs')).toHaveLength(1);
+  });
+
+  it('with --once says what went wrong', async () => {
+    const rig = await startRig();
+    rig.simulator.intercept((_, response) => {
+      response.writeHead(404).end();
+      return true;
+    });
+
+    expect((await rig.once()).join()).toContain('GR-GITEA');
+  });
+
+  it('never shows a token in its log', async () => {
+    const rig = await startRig();
+    const replica = await rig.start();
+    rig.simulator.gitea.push('acme/web', linux);
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    const log = JSON.stringify(replica.log);
+
+    expect(log.length).toBeGreaterThan(100);
+    for (const secret of ['api-token-of-this-test', 'argocd-token-0123456789', 'cluster-token', 'a webhook secret']) {
+      expect(log).not.toContain(secret);
+    }
+  });
+});

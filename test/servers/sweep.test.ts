@@ -1,0 +1,176 @@
+/**
+ * `sweep` on a real Gitea with real runners, most of them killed: only the row goes that is ours, dead and without a job. Takes 135 s
+ * per version: Gitea shows a killed runner as online for 60 s, and the two looks are 75 s apart.
+ */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import * as z from 'zod';
+import { giteaClient } from '../../src/gitea/observe.ts';
+import { deleteRegistration, readRegistration, registrationLevel } from '../../src/gitea/registrations.ts';
+import { Deadline } from '../../src/http/deadline.ts';
+import { runnerName } from '../../src/plan/names.ts';
+import { Token } from '../../src/policy/token.ts';
+import { type Kubernetes, startKubernetes } from '../sweep/kubernetes.ts';
+import { GITEA_VERSIONS } from './build.ts';
+import { generate, type TestGroup, writeGroups } from './generate.ts';
+import { type Gitea, startGitea } from './gitea.ts';
+import { type RunnerJob, readManifests } from './manifest.ts';
+import { type Pod, startPod } from './pod.ts';
+import { Playground, waitUntil } from './process.ts';
+import { workflow } from './workflows.ts';
+
+const GROUP: TestGroup = {
+  name: 'ci',
+  scope: { scope: 'org', org: 'acme' },
+  labels: ['any:host'],
+  cap: 9,
+  secret: 'runner',
+};
+const RUNNERS = '/orgs/acme/actions/runners';
+
+const RunnerRow = z.object({
+  id: z.number(),
+  name: z.string(),
+  status: z.string(),
+  busy: z.boolean(),
+  ephemeral: z.boolean(),
+});
+
+describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
+  let playground: Playground;
+  let gitea: Gitea;
+  let kubernetes: Kubernetes;
+  let folder: string;
+  let passed = false;
+
+  beforeAll(async () => {
+    playground = new Playground(`sweep-${version}`);
+    gitea = await startGitea(version, inject('builds').gitea[version], playground);
+    kubernetes = await startKubernetes(playground.makeFolder('kubernetes'));
+    folder = playground.makeFolder('groups');
+    writeGroups(folder, gitea.url, [GROUP]);
+    await gitea.admin.createOrg('acme');
+    await gitea.admin.createRepo('web', 'acme');
+    await gitea.admin.addWorkflow('acme/web', 'long.yml', workflow({ long: { runsOn: 'any', seconds: 900 } }));
+  });
+
+  afterAll(async () => {
+    await kubernetes?.close();
+    await playground.close(!passed);
+    if (!passed) process.stdout.write(`logs: ${playground.folder}\n`);
+  });
+
+  async function rows(): Promise<readonly z.infer<typeof RunnerRow>[]> {
+    const body = await gitea.admin.call('GET', `${RUNNERS}?limit=50`);
+    return z.object({ runners: z.array(RunnerRow) }).parse(body).runners;
+  }
+
+  function nameOf(id: number, instance = ''): string {
+    const group = { namespace: 'runners', name: 'ci', origin: gitea.url, templateHash: 'of the test' };
+    return runnerName(instance, group, { id, attempt: 1 }, 0);
+  }
+
+  function runSweep(...flags: readonly string[]): Promise<{ exit: number; stdout: string; stderr: string }> {
+    const program = join(import.meta.dirname, '..', '..', 'lib', 'gitea-runners.cjs');
+    const env = { PATH: process.env['PATH'] ?? '', GITEA_URL: gitea.url, GITEA_TOKEN: gitea.admin.token };
+    const args = [program, 'sweep', '--kubeconfig', kubernetes.kubeconfig, ...flags, folder];
+    return new Promise((resolve) => {
+      execFile(process.execPath, args, { env, timeout: 180_000 }, (error, stdout, stderr) => {
+        resolve({ exit: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr });
+      });
+    });
+  }
+
+  it('deletes the killed runner’s row, and leaves the busy, starting, living and foreign ones alone', async () => {
+    const { admin } = gitea;
+    const secrets = new Map([['runner/token', await admin.registrationToken('/orgs/acme')]]);
+    const world = { playground, runner: inject('builds').runner, secrets };
+    await admin.dispatch('acme/web', 'long.yml');
+    const { stdout: manifests, stderr } = await generate(folder, gitea.url, admin.token);
+    const [model] = readManifests(manifests);
+    if (!model) throw new Error(`generate printed no Job: ${stderr}`);
+    const busy = model.metadata.name;
+    const dead = nameOf(1);
+    const living = nameOf(2);
+    const lost = nameOf(3);
+    const south = nameOf(1, 'south');
+    const foreign = 'act-runner-1';
+    const pods = new Map<string, Pod>([[busy, startPod(model, world)]]);
+    const works = async (): Promise<boolean> =>
+      (await admin.jobs('/orgs/acme', 'in_progress')).some(({ runner_name }) => runner_name === busy);
+    await waitUntil('the first runner takes the job', works, { timeoutMs: 60_000 });
+    for (const name of [dead, living, lost, south, foreign]) pods.set(name, startPod(renamed(model, name), world));
+    const online = async (): Promise<boolean> =>
+      (await rows()).filter(({ status }) => status === 'online').length === 6;
+    await waitUntil('all runners are online', online, { timeoutMs: 60_000 });
+
+    for (const [name, { running }] of pods) if (name !== living) playground.endSession(running);
+    const offline = async (): Promise<boolean> =>
+      (await rows()).filter(({ status }) => status === 'offline').length === 5;
+    await waitUntil('Gitea shows the killed ones as offline', offline, { timeoutMs: 120_000 });
+    kubernetes.jobs.set(living, 'active').set(lost, 'active').set(dead, 'Complete');
+    const before = await rows();
+    const { exit, stdout, stderr: talk } = await runSweep('--json');
+
+    expect(before.every(({ ephemeral }) => ephemeral)).toBe(true);
+    expect(exit, talk).toBe(0);
+    const result = JSON.parse(stdout) as { registrations: { name: string; outcome: object }[]; foreign: number };
+    expect(Object.fromEntries(result.registrations.map(({ name, outcome }) => [name, outcome]))).toEqual({
+      [busy]: { is: 'kept', because: 'job-in-progress' },
+      [dead]: { is: 'deleted' },
+      [living]: { is: 'kept', because: 'online' },
+      [lost]: { is: 'kept', because: 'job-alive' },
+    });
+    expect(result.foreign).toBe(2);
+    expect((await rows()).map(({ name }) => name).sort()).toEqual([busy, living, lost, south, foreign].sort());
+    expect(await works()).toBe(true);
+  });
+
+  it('is told by Gitea what a token may not do, and that a row is gone', async () => {
+    const scope = { kind: 'org', org: 'acme' } as const;
+    const http = giteaClient({ deadlineMs: 20_000, env: {} });
+    const accessWith = (secret: string) => ({
+      http,
+      url: gitea.url,
+      token: new Token(secret, gitea.url),
+      deadline: new Deadline(20_000),
+      versions: new Map(),
+    });
+    const reader = accessWith(await gitea.admin.createToken(['read:organization']));
+    const writer = accessWith(await gitea.admin.createToken(['write:organization']));
+    const id = (await rows()).find(({ name }) => name === 'act-runner-1')?.id ?? 0;
+    try {
+      const level = await registrationLevel(writer, scope);
+      if (!level) throw new Error('an org has a level');
+
+      await expect(deleteRegistration(reader, level, id)).rejects.toMatchObject({
+        code: 'GR-GITEA-02',
+        message: expect.stringContaining('The token needs scope write:organization'),
+      });
+      expect((await readRegistration(reader, level, id)).row).toMatchObject({
+        id,
+        name: 'act-runner-1',
+        online: false,
+      });
+      expect(await deleteRegistration(writer, level, id)).toBe('deleted');
+      expect(await deleteRegistration(writer, level, id)).toBe('gone');
+      expect((await readRegistration(writer, level, id)).row).toBeUndefined();
+    } finally {
+      await http.close();
+    }
+    passed = true;
+  });
+});
+
+/** The same Job for a runner of another name. */
+function renamed(job: RunnerJob, name: string): RunnerJob {
+  const [container] = job.spec.template.spec.containers;
+  const env = container.env.map((each) => (each.name === 'GITEA_RUNNER_NAME' ? { ...each, value: name } : each));
+  const spec = { ...job.spec.template.spec, containers: [{ ...container, env }] as [typeof container] };
+  return {
+    ...job,
+    metadata: { ...job.metadata, name },
+    spec: { ...job.spec, template: { ...job.spec.template, spec } },
+  };
+}

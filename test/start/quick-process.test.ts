@@ -1,0 +1,96 @@
+/** What a quick start prints arrives whole, whoever reads it and however slowly. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runNode } from '../cli/run-cli.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quick-process-'));
+const program = join(folder, 'prints.cjs');
+
+/** Prints pieces as `generate` does, short and long, ASCII and not, some too long for any buffer; then a line on stderr. */
+const PRINTS = `
+  import { quickEnd, quickIo } from './src/start/quick-process.ts';
+  const io = quickIo();
+  const pieces = Array.from({ length: Number(process.argv[2]) }, (_, i) => [
+    'short ' + i + ' \\u00e4\\u{1f600}\\n', 'long '.repeat(200), '\\u4e2d'.repeat(300), i % 50 === 0 ? 'x'.repeat(300_000) : '',
+  ]).flat();
+  io.outPieces(pieces);
+  io.err('done\\n');
+  quickEnd(Number(process.argv[3]));
+`;
+
+function expected(count: number): string {
+  return Array.from({ length: count }, (_, i) =>
+    [`short ${i} ä😀\n`, 'long '.repeat(200), '中'.repeat(300), i % 50 === 0 ? 'x'.repeat(300_000) : ''].join(''),
+  ).join('');
+}
+
+const hash = (text: string | Uint8Array) => createHash('sha256').update(text).digest('hex');
+
+beforeAll(() => {
+  buildSync({
+    stdin: { contents: PRINTS, resolveDir: process.cwd(), loader: 'ts' },
+    outfile: program,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+  });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the output', () => {
+  test('is whole through a pipe', async () => {
+    const { code, stdout, stderr } = await runNode([program, '400', '0'], {});
+
+    expect([code, stderr, stdout.length]).toEqual([0, 'done\n', expected(400).length]);
+    expect(hash(stdout)).toBe(hash(expected(400)));
+  });
+
+  test('is nothing for no pieces, and the exit code is the one asked for', async () => {
+    expect(await runNode([program, '0', '3'], {})).toEqual({ code: 3, stdout: '', stderr: 'done\n' });
+  });
+
+  test('is whole through a connection that does not block and is read late', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+    const ours = connect(address.port, '127.0.0.1');
+    await new Promise((resolve) => ours.once('connect', resolve));
+    const reader = await accepted;
+    // Node makes sockets non-blocking, and the child gets this very one as its stdout.
+    const child = spawn(process.execPath, [program, '400', '0'], { stdio: ['ignore', ours, 'pipe'] });
+    ours.destroy();
+    const said = new Promise<void>((resolve) => child.stderr?.once('data', () => resolve()));
+    const closed = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+
+    await said;
+    const chunks: Buffer[] = [];
+    reader.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const code = await closed;
+    await new Promise((resolve) => (reader.readableEnded ? resolve(undefined) : reader.once('end', resolve)));
+    server.close();
+
+    expect(code).toBe(0);
+    expect(hash(Buffer.concat(chunks))).toBe(hash(expected(400)));
+  });
+
+  test('that nobody reads any more ends the program quietly with exit code 1', async () => {
+    const script = join(folder, 'head.cjs');
+    writeFileSync(
+      script,
+      `const child = require('node:child_process').spawn(process.execPath, [${JSON.stringify(program)}, '400', '0'],
+         { stdio: ['ignore', 'pipe', 'inherit'] });
+       child.stdout.once('data', () => child.stdout.destroy());
+       child.on('close', (code) => { process.stdout.write(String(code)); });`,
+    );
+
+    expect(await runNode([script], {})).toEqual({ code: 0, stdout: '1', stderr: '' });
+  });
+});
