@@ -1,7 +1,14 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
 import { count } from '../count.ts';
-import type { DroppedBecause, GroupKey, JobDecision, RunnerDecision, ServedBy } from '../plan/decisions.ts';
+import type {
+  DroppedBecause,
+  GroupKey,
+  JobDecision,
+  KeptBecause,
+  RunnerDecision,
+  ServedBy,
+} from '../plan/decisions.ts';
 import { printable } from '../printable.ts';
 import type { ExplainedGroup, Explanation } from './explanation.ts';
 import { table } from './table.ts';
@@ -94,34 +101,11 @@ function heldText(decision: JobDecision & { readonly verdict: 'held' }, nowMs: n
 /** Runners that are seen but not wanted, so that nobody wonders where a Job went. */
 function leftoverTable(runners: readonly RunnerDecision[], options: { readonly terminal: boolean }): readonly string[] {
   const rows = runners.flatMap((decision) => {
-    if (decision.emit && decision.because === 'finishing') {
-      return [
-        [
-          decision.runner,
-          keyText(decision.group),
-          'stays: busy in Gitea without a listed job (a cancelled job cleans up)',
-        ],
-      ];
+    if (decision.emit) {
+      const text = KEPT[decision.because];
+      return text === undefined ? [] : [[decision.runner, keyText(decision.group), text]];
     }
-    if (decision.emit && decision.because === 'lost') {
-      return [
-        [
-          decision.runner,
-          keyText(decision.group),
-          'stays as a record: its Job ended while Gitea still shows a CI job on it, it holds no slot',
-        ],
-      ];
-    }
-    if (decision.emit && decision.because === 'back-off-record') {
-      return [
-        [
-          decision.runner,
-          keyText(decision.group),
-          'stays as a record: its Job ended without a CI job, it holds no slot',
-        ],
-      ];
-    }
-    if (decision.emit || decision.because === 'used-up') return [];
+    if (decision.because === 'used-up') return [];
     return [[decision.runner, keyText(decision.group), DROPPED[decision.because]]];
   });
   const usedUp = runners.filter(({ because }) => because === 'used-up').length;
@@ -130,6 +114,14 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
     ...(usedUp === 0 ? [] : [`Runners that have done their job: ${usedUp}.\n`]),
   ];
 }
+
+/** Runners that stay although no job in the table names them. */
+const KEPT: Readonly<Partial<Record<KeptBecause, string>>> = {
+  finishing: 'stays: busy in Gitea without a listed job (a cancelled job cleans up)',
+  lost: 'stays as a record: its Job ended while Gitea still shows a CI job on it, it holds no slot',
+  unpinning: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
+  'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
+};
 
 const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   failed: 'goes: its Job ended without a CI job',

@@ -26,7 +26,20 @@ type Judgement = { readonly state: LiveState; readonly finishedAtMs?: number | n
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, creationTimestamp } = job.metadata;
   const { state, finishedAtMs } = judge(job, pods);
-  return { namespace, name, state, createdAtMs: creationTimestamp, ...(finishedAtMs != null && { finishedAtMs }) };
+  return {
+    namespace,
+    name,
+    state,
+    createdAtMs: creationTimestamp,
+    ...(finishedAtMs != null && { finishedAtMs }),
+    ...(isPinned(job) && { pinned: true }),
+  };
+}
+
+/** Argo CD reads its sync options from this annotation, separated by commas. */
+function isPinned({ metadata }: KubeJob): boolean {
+  const options = metadata.annotations?.['argocd.argoproj.io/sync-options'];
+  return options?.split(',').some((option) => option.trim() === 'Prune=false') ?? false;
 }
 
 function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {

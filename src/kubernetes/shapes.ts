@@ -22,7 +22,7 @@ const metadata = z.object({
 
 /** A Kubernetes Job. Times are ms since 1970. */
 export const KubeJob = z.object({
-  metadata,
+  metadata: metadata.extend({ annotations: z.record(z.string(), z.string()).nullish() }),
   status: z
     .object({
       conditions: z.array(condition).nullish(),

@@ -58,22 +58,25 @@ export function decideRunners(ledger: Ledger): readonly RunnerDecision[] {
 }
 
 /** What becomes of a runner that no ready job was given to. */
-function decideUnassigned({ name: runner, state, job }: Runner, ledger: Ledger, group: GroupKey): RunnerDecision {
+function decideUnassigned({ name: runner, state, job, live }: Runner, ledger: Ledger, group: GroupKey): RunnerDecision {
   switch (state) {
     case 'busy':
       return { emit: true, runner, group, because: 'busy', pinned: true, ...(job && { job }) };
     case 'finishing':
       return { emit: true, runner, group, because: 'finishing', pinned: true };
     case 'free':
+    case 'never-came':
+    case 'replaced':
+    case 'disabled':
+      // Pinned when Gitea believed it busy: a claim that was lost, or a Job made anew in place of a lost one.
+      if (live?.pinned) return { emit: true, runner, group, because: 'unpinning', pinned: false };
+      if (state !== 'free') return { emit: false, runner, group, because: state };
       return { emit: false, runner, group, because: ledger.group.suspend ? 'suspended' : 'surplus' };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
       return { emit: true, runner, group, because: 'lost', pinned: false };
     case 'used-up':
     case 'failed':
-    case 'never-came':
-    case 'replaced':
-    case 'disabled':
     case 'deleting':
     case 'gone':
     case 'offline':

@@ -70,6 +70,8 @@ export type KeptBecause =
   | ServedBy
   /** Its Job ended while Gitea still shows its CI job in progress; the object stays as a record, without a slot. */
   | 'lost'
+  /** Nobody needs it, but its Job is still pinned: printed once more without the pin, so that the sync after this one prunes it. */
+  | 'unpinning'
   /** Its Job failed; the object stays as a record, without a slot, until the back-off has passed (docs/adr/0002). */
   | 'back-off-record';
 
@@ -97,7 +99,7 @@ export type RunnerDecision =
       readonly because: KeptBecause;
       /** Pinned: from the next sync on nothing prunes it. */
       readonly pinned: boolean;
-      /** The job it runs or is wanted for; absent for a runner that is finishing and for a record. */
+      /** The job it runs or is wanted for; absent for a runner that is finishing or unpinned and for a record. */
       readonly job?: Job;
     }
   | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };
@@ -107,7 +109,7 @@ export interface GroupSummary {
   readonly group: GroupKey;
   readonly cap: number;
   readonly busy: number;
-  /** Runners in the output that are not busy, records not counted. */
+  /** Runners in the output that are not busy and wanted for a job. */
   readonly waiting: number;
   /** Ready jobs that wait for this group (its cap, suspension or back-off). */
   readonly held: number;

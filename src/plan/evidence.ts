@@ -77,6 +77,8 @@ export interface LiveJob {
   readonly createdAtMs: number;
   /** When it became complete or failed. */
   readonly finishedAtMs?: number;
+  /** True when Argo CD must not prune it: it was printed pinned at the last sync. */
+  readonly pinned?: boolean;
 }
 
 /** How wide a scope is: a job goes to the narrowest one first. */

@@ -24,7 +24,6 @@ export interface Difference {
   readonly untidy: readonly string[];
 }
 
-const SYNC_OPTIONS = 'argocd.argoproj.io/sync-options';
 /** The annotations that we write, all of them. */
 const OUR_ANNOTATIONS = Object.keys(jobAnnotations(true, undefined));
 
@@ -50,7 +49,7 @@ export function differenceOf(
     const found = liveByKey.get(key);
     if (!found) missing.push(key);
     else if (!hasEnded(found.job) && !sameAnnotations(decision, found)) {
-      if (decision.pinned && !isPinned(found)) unpinned.push(key);
+      if (decision.pinned && !found.job.pinned) unpinned.push(key);
       else untidy.add(key);
     }
   }
@@ -87,16 +86,12 @@ function sameAnnotations(decision: RunnerDecision & { readonly emit: true }, { a
 
 /** A pinned Job is never pruned, whoever asks; one that is being deleted needs nobody. */
 function isSurplus(runner: LiveRunner): boolean {
-  return !isPinned(runner) && !hasEnded(runner.job) && runner.job.state !== 'deleting';
+  return !runner.job.pinned && !hasEnded(runner.job) && runner.job.state !== 'deleting';
 }
 
 /** It has ended, and a prune would take it away. */
 function isLeft(runner: LiveRunner): boolean {
-  return !isPinned(runner) && hasEnded(runner.job);
-}
-
-function isPinned({ annotations }: LiveRunner): boolean {
-  return annotations[SYNC_OPTIONS]?.split(',').some((option) => option.trim() === 'Prune=false') ?? false;
+  return !runner.job.pinned && hasEnded(runner.job);
 }
 
 function hasEnded({ state }: LiveJob): boolean {

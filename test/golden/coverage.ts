@@ -16,7 +16,14 @@ const HELD: Kinds<HeldBecause> = {
   cap: true,
   'backing-off': true,
 };
-const KEPT: Kinds<KeptBecause> = { ...SERVED, busy: true, finishing: true, lost: true, 'back-off-record': true };
+const KEPT: Kinds<KeptBecause> = {
+  ...SERVED,
+  busy: true,
+  finishing: true,
+  lost: true,
+  unpinning: true,
+  'back-off-record': true,
+};
 const DROPPED: Kinds<DroppedBecause> = {
   'used-up': true,
   failed: true,

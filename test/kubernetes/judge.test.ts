@@ -14,6 +14,7 @@ interface Case {
   readonly pods?: readonly Part[];
   readonly state: string;
   readonly finishedAt?: string;
+  readonly pinned?: boolean;
 }
 
 const text = readFileSync(new URL('fixtures/judge.yaml', import.meta.url), 'utf8');
@@ -32,7 +33,7 @@ function complete(part: Part, uid: string): object {
   return { ...part, metadata };
 }
 
-test.each(cases.map((each) => [each.case, each] as const))('%s', (_, { job, pods = [], state, finishedAt }) => {
+test.each(cases.map((each) => [each.case, each] as const))('%s', (_, { job, pods = [], state, finishedAt, pinned }) => {
   const judged = judgeJob(
     KubeJob.parse(complete(job, 'job')),
     pods.map((pod, index) => KubePod.parse(complete(pod, `pod-${index}`))),
@@ -44,6 +45,7 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, { job, pods
     state,
     createdAtMs: Date.UTC(2026, 10, 20, 10),
     ...(finishedAt !== undefined && { finishedAtMs: Date.parse(finishedAt) }),
+    ...(pinned && { pinned }),
   });
 });
 

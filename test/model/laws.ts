@@ -1,6 +1,7 @@
 /** What every plan must keep to, judged by what Gitea and Kubernetes really are, not by what the planner was shown. */
 import type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
+import { emitted } from '../plan/scenario.ts';
 import type { World } from './world.ts';
 
 type Emitted = RunnerDecision & { readonly emit: true };
@@ -22,9 +23,6 @@ export function busyNow(world: World): readonly string[] {
   return names.filter((name) => world.kubeJobs.has(name));
 }
 
-/** Emitted runners; records of failed Jobs are none. */
-const runnersIn = (plan: Plan): readonly Emitted[] =>
-  plan.runners.filter((of): of is Emitted => of.emit && of.because !== 'back-off-record' && of.because !== 'lost');
 const isWorking = ({ because }: Emitted): boolean => because === 'busy' || because === 'finishing';
 
 /** P1: busy runners, `busy` being those that were so before and after the look, are emitted and pinned. */
@@ -42,12 +40,12 @@ export function checkBusy(world: World, plan: Plan, busy: readonly string[]): vo
 
 /** P2 and P3: one runner for one job, and no more than the cap. */
 export function checkCounts(world: World, plan: Plan): void {
-  const emitted = runnersIn(plan);
+  const runners = emitted(plan);
   const served = plan.jobs.filter(({ verdict }) => verdict === 'served');
-  const wanted = emitted.filter((of) => !isWorking(of));
+  const wanted = runners.filter((of) => !isWorking(of));
   if (wanted.length !== served.length) throw broken('P2', `${wanted.length} runners for ${served.length} jobs`);
   for (const { name, maxActiveRunners, suspend } of world.groups) {
-    const ofGroup = emitted.filter(({ group }) => group.name === name);
+    const ofGroup = runners.filter(({ group }) => group.name === name);
     const working = ofGroup.filter(isWorking).length;
     const most = Math.max(working, suspend ? 0 : maxActiveRunners);
     if (ofGroup.length > most)
@@ -68,7 +66,7 @@ export function checkUsedUp(world: World, plan: Plan): void {
       if (state === 'complete' || state === 'failed') usedUp.set(name, `its Job is ${state}`);
     }
   }
-  for (const { runner, because } of runnersIn(plan)) {
+  for (const { runner, because } of emitted(plan)) {
     const why = usedUp.get(runner);
     if (why === undefined || because === 'busy') continue;
     // A row means life again, unless Kubernetes shows the end.
@@ -94,17 +92,17 @@ export function checkReady(world: World, plan: Plan): void {
 
 /** What is not true in a decision about a ready job. */
 function falseIn(world: World, plan: Plan, job: GiteaJob, decision: JobDecision): string | undefined {
-  const emitted = runnersIn(plan);
+  const runners = emitted(plan);
   const covering = groupsFor(world, job);
   if (decision.verdict === 'served') {
     const { runner, group } = decision;
     if (!covering.some(({ name }) => name === group.name)) return `is served by ${group.name}, which does not cover it`;
-    return emitted.some((of) => of.runner === runner) ? undefined : `has runner ${runner}, which is not emitted`;
+    return runners.some((of) => of.runner === runner) ? undefined : `has runner ${runner}, which is not emitted`;
   }
   if (decision.verdict !== 'held') return `is ${decision.verdict}`;
   const working = covering.filter(({ suspend }) => !suspend);
   const withRoom = working.filter(
-    ({ name, maxActiveRunners }) => emitted.filter(({ group }) => group.name === name).length < maxActiveRunners,
+    ({ name, maxActiveRunners }) => runners.filter(({ group }) => group.name === name).length < maxActiveRunners,
   );
   const failed = world.liveJobs().some(({ state }) => state === 'failed' || state === 'complete');
   const reasons: Readonly<Partial<Record<HeldBecause, boolean>>> = {
@@ -130,10 +128,10 @@ export function checkCancelling(world: World, plan: Plan): void {
   // Only lists that are read can tell: with no job in a scope, its runners are not asked for (src/gitea/observe.ts).
   const active = gitea.jobs().some(({ status }) => status === 'running' || status === 'waiting');
   if (!active || world.setting.twoGroups) return;
-  const emitted = new Set(runnersIn(plan).map(({ runner }) => runner));
+  const kept = new Set(emitted(plan).map(({ runner }) => runner));
   for (const job of world.kubeJobs.values()) {
     if (world.jobRunBy(job)?.status !== 'cancelling') continue;
     const row = gitea.runners().find(({ id }) => id === job.runnerId);
-    if (row && gitea.isBusy(row) && !emitted.has(job.name)) throw broken('P10', `${job.name} cleans up and is dropped`);
+    if (row && gitea.isBusy(row) && !kept.has(job.name)) throw broken('P10', `${job.name} cleans up and is dropped`);
   }
 }

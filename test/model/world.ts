@@ -132,13 +132,14 @@ export class World {
   /** What Kubernetes shows the planner. */
   liveJobs(): readonly LiveJob[] {
     if (!this.setting.seesCluster) return [];
-    return [...this.kubeJobs.values()].map(({ name, state, createdAtMs, finishedAtMs }) => {
+    return [...this.kubeJobs.values()].map(({ name, state, createdAtMs, finishedAtMs, pinned }) => {
       return {
         namespace: 'runners',
         name,
         state,
         createdAtMs,
         ...(finishedAtMs !== undefined && { finishedAtMs }),
+        pinned,
       };
     });
   }
@@ -148,7 +149,7 @@ export class World {
     const wanted = new Map(this.lastPlan?.runners.flatMap((of) => (of.emit ? [[of.runner, of] as const] : [])));
     for (const job of [...this.kubeJobs.values()]) {
       const decision = wanted.get(job.name);
-      if (decision?.pinned) job.pinned = true;
+      if (decision) job.pinned = decision.pinned;
       if (decision || job.pinned) continue;
       if (this.jobRunBy(job)) job.state = 'deleting';
       else this.kubeJobs.delete(job.name);

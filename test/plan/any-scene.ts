@@ -48,6 +48,7 @@ const anyLive = fc.record({
   runner: anyRunner,
   state: fc.constantFrom('starting', 'running', 'complete', 'failed', 'deleting', 'unknown'),
   ageSeconds: fc.nat(700),
+  pinned: fc.boolean(),
 });
 const anyLook = fc.record({
   jobs: fc.uniqueArray(anyJob, { selector: ({ id }) => id }),
@@ -110,7 +111,7 @@ function buildScene(raw: {
     ),
   });
   const liveJobs = new Map<string, LiveJob>();
-  for (const { runner, state, ageSeconds } of raw.live) {
+  for (const { runner, state, ageSeconds, pinned } of raw.live) {
     const createdAtMs = NOW - ageSeconds * 1_000;
     liveJobs.set(nameOf(runner), {
       namespace: 'runners',
@@ -118,6 +119,7 @@ function buildScene(raw: {
       state,
       createdAtMs,
       finishedAtMs: createdAtMs,
+      pinned,
     });
   }
   const looks = new Map([

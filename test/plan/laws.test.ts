@@ -36,6 +36,38 @@ describe('P1 a busy runner stays, pinned', () => {
     expect(emitted(planned)).toMatchObject([{ runner: named(ci, 1), pinned: true }]);
   });
 
+  it('until it is idle again: then nothing protects it any more, and one sync later it goes', () => {
+    const idle = { runners: [row(named(ci, 1))] };
+    const before = planScene({ ...idle, liveJobs: [live(named(ci, 1), 'running', { pinned: true })] });
+    const after = planScene({ ...idle, liveJobs: [live(named(ci, 1), 'running')] });
+
+    expect(before.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
+    expect(after.runners).toMatchObject([{ emit: false, because: 'surplus' }]);
+  });
+
+  it.each<[string, Partial<Group>, boolean]>([
+    ['whose group is suspended', { suspend: true }, false],
+    ['that Gitea shows disabled', {}, true],
+  ])('until it is idle again, also one %s', (_, change, disabled) => {
+    const planned = planScene({
+      groups: [group(change)],
+      runners: [row(named(ci, 1), { disabled })],
+      liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
+    });
+
+    expect(planned.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
+  });
+
+  it('and takes the next job without a pin when it is idle again', () => {
+    const planned = planScene({
+      jobs: [job(2)],
+      runners: [row(named(ci, 1))],
+      liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
+    });
+
+    expect(emitted(planned)).toMatchObject([{ runner: named(ci, 1), pinned: false, because: 'free-runner' }]);
+  });
+
   it('unless Kubernetes shows that its pod is lost: then its slot is free at once', () => {
     const one = group({ maxActiveRunners: 1 });
     const planned = planScene({

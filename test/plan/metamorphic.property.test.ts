@@ -156,16 +156,17 @@ test(
 function applied(planned: Plan, { groups, evidence }: Scene): Scene {
   const known = new Map(evidence.liveJobs.map((of) => [of.name, of]));
   const decisions = new Map(planned.runners.map((decision) => [decision.runner, decision]));
-  const kept = evidence.liveJobs.filter(({ name }) => {
-    const decision = decisions.get(name);
+  const kept = evidence.liveJobs.flatMap((live) => {
+    const decision = decisions.get(live.name);
+    if (decision?.emit) return [{ ...live, pinned: decision.pinned }];
     // Used-up runners were busy, so their Jobs are pinned: Kubernetes' TTL removes them, not the plan.
-    return !decision || decision.emit || decision.because === 'used-up';
+    return !decision || decision.because === 'used-up' ? [live] : [];
   });
   const started = emitted(planned)
     .filter(({ runner }) => !known.has(runner))
-    .map(({ runner, because }): LiveJob => {
+    .map(({ runner, because, pinned }): LiveJob => {
       const state = because === 'busy' || because === 'finishing' ? 'running' : 'starting';
-      return { namespace: 'runners', name: runner, state, createdAtMs: evidence.nowMs };
+      return { namespace: 'runners', name: runner, state, createdAtMs: evidence.nowMs, pinned };
     });
   const after: Evidence = { ...evidence, liveJobs: [...kept, ...started] };
   return changeLooks({ groups, evidence: after }, (look) => ({
@@ -174,8 +175,16 @@ function applied(planned: Plan, { groups, evidence }: Scene): Scene {
   }));
 }
 
-test('an applied plan is a fixed point: nothing new starts and nothing is dropped', [anyScene], (scene) => {
-  const planned = planOf(scene);
+test(
+  'an applied plan is a fixed point: nothing new starts, and only what was unpinned is dropped',
+  [anyScene],
+  (scene) => {
+    const planned = planOf(scene);
+    const unpinned = namesOf(planned, ({ because }) => because === 'unpinning');
 
-  expect(outputOf(planOf(applied(planned, scene)))).toEqual(outputOf(planned));
-});
+    const next = planOf(applied(planned, scene));
+
+    expect(outputOf(next)).toEqual(outputOf(planned).filter((name) => !unpinned.includes(name)));
+    expect(next.runners.map(({ because }) => because)).not.toContain('unpinning');
+  },
+);

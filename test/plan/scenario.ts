@@ -1,5 +1,5 @@
 /** Short words for planner tests: a group, jobs, rows and Jobs with defaults that say nothing. */
-import type { Plan, RunnerDecision } from '../../src/plan/decisions.ts';
+import type { KeptBecause, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/plan/evidence.ts';
 import { runnerName } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
@@ -78,11 +78,13 @@ export function planScene(scene: Scene): Plan {
   return plan(groups, evidence);
 }
 
-/** Runners in the output, records of failed ones not counted. */
+/** Why a Job is in the output although its runner is not wanted. */
+const NOT_WANTED: readonly string[] = ['back-off-record', 'lost', 'unpinning'] satisfies KeptBecause[];
+
+/** Runners in the output that are wanted there. */
 export function emitted(planned: Plan): readonly (RunnerDecision & { emit: true })[] {
   return planned.runners.filter(
-    (decision): decision is RunnerDecision & { emit: true } =>
-      decision.emit && decision.because !== 'back-off-record' && decision.because !== 'lost',
+    (decision): decision is RunnerDecision & { emit: true } => decision.emit && !NOT_WANTED.includes(decision.because),
   );
 }
 

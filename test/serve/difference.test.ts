@@ -10,7 +10,7 @@ const NOTHING = { missing: [], unpinned: [], surplus: [], untidy: [] };
 
 function live(state: LiveState, pinned = false, more: Readonly<Record<string, string>> = {}): LiveRunner {
   return {
-    job: { namespace: 'runners', name: NAME, state, createdAtMs: 0 },
+    job: { namespace: 'runners', name: NAME, state, createdAtMs: 0, pinned },
     annotations: { ...present(jobAnnotations(pinned, runner().job)), 'argocd.argoproj.io/tracking-id': 'x', ...more },
   };
 }
@@ -50,10 +50,8 @@ describe('the difference between a plan and the cluster', () => {
     expect(differenceOf([], [live('deleting')])).toEqual(NOTHING);
   });
 
-  it('finds the pin among other sync options', () => {
-    const both = live('running', false, { 'argocd.argoproj.io/sync-options': 'Validate=false, Prune=false' });
-
-    expect(differenceOf([], [both])).toEqual(NOTHING);
+  it('names a Job that is still pinned and shall not be', () => {
+    expect(differenceOf([runner()], [live('running', true)])).toEqual({ ...NOTHING, untidy: [KEY] });
   });
 
   it('names a Job whose annotations tell of another CI job', () => {

@@ -183,13 +183,14 @@ export function seeJob(stage: Stage, row: GiteaJob): Job {
 }
 
 function judge(job: KubeJob): LiveJob {
-  const { name, createdMs: createdAtMs, finishedMs: finishedAtMs } = job;
+  const { name, createdMs: createdAtMs, finishedMs: finishedAtMs, pinned } = job;
   return {
     namespace: 'runners',
     name,
     state: liveState(job),
     createdAtMs,
     ...(finishedAtMs !== undefined && { finishedAtMs }),
+    pinned,
   };
 }
 
