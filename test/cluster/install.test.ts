@@ -54,6 +54,11 @@ async function jsonPath(path: string, ...what: readonly string[]): Promise<strin
   return await kubectl('get', ...what, '-o', `jsonpath=${path}`);
 }
 
+/** A field of the Application's health: `status` or `message`. */
+async function health(field: string): Promise<string> {
+  return await jsonPath(`{.status.health.${field}}`, '-n', 'argocd', 'application', 'runners');
+}
+
 async function sidecarImage(): Promise<string> {
   const path = '{.spec.template.spec.containers[?(@.name=="gitea-runners")].image}';
   return await jsonPath(path, '-n', 'argocd', 'deployment', 'argocd-repo-server');
@@ -105,6 +110,8 @@ describe('docs/install.md', () => {
   });
 
   it('shows a line per RunnerGroup and Application that says how it is', async () => {
+    await until('the Application is Healthy', async () => (await health('status')) === 'Healthy');
+
     const printed = await installation.block('look');
 
     expect(printed).toMatch(/^NAME +SCOPE +CAP +ACTIVE +QUEUED +HELD +READY +AGE *$/m);
@@ -139,8 +146,6 @@ describe('docs/install.md', () => {
   });
 
   it('shows in Argo CD that Gitea cannot be reached, and why', async () => {
-    const health = (field: string): Promise<string> =>
-      jsonPath(`{.status.health.${field}}`, '-n', 'argocd', 'application', 'runners');
     await stack.gitea.stop();
 
     await until('the Application is Degraded', async () => (await health('status')) === 'Degraded');
