@@ -21,7 +21,7 @@ try {
   const options = { bundle: true, platform: 'node', format: 'esm', target: 'node20.18', logLevel: 'warning' };
   const banner = { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" };
   await build({ ...options, banner, entryPoints: ['bench/cluster.ts'], outfile, plugins: [places] });
-  const child = spawn(process.execPath, [outfile], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [outfile, ...process.argv.slice(2)], { stdio: 'inherit' });
   // Ctrl-C reaches the child too: it has servers to end.
   process.on('SIGINT', () => undefined);
   process.exitCode = await new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));

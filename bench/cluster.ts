@@ -5,9 +5,11 @@
  *   burst    12 runs with two jobs of 6 s at cap 5
  *   quiet    what a minute without work costs
  *   events   1000 webhook events in a second that change nothing
+ *
+ * `npm run bench:cluster -- ways` compares ways of syncing instead: the calm case under other options of the Application.
  */
 import { createHmac } from 'node:crypto';
-import { CAP, Rig } from '../test/cluster/scenarios-rig.ts';
+import { APPLICATION, CAP, Rig } from '../test/cluster/scenarios-rig.ts';
 import type { CiJob, World } from '../test/cluster/world.ts';
 import { buildCluster } from '../test/servers/build.ts';
 import { sleep } from '../test/servers/process.ts';
@@ -35,21 +37,71 @@ interface Waits {
 const rig = await Rig.open(buildCluster(say), say, {});
 let failed = true;
 try {
-  await bench(rig);
+  await (process.argv.includes('ways') ? compareWays(rig) : bench(rig));
   failed = false;
 } finally {
   await rig.close(failed);
 }
 
-async function bench(rig: Rig): Promise<void> {
-  const calm = await measure(rig, CALM_JOBS, async () => {
-    for (let job = 0; job < CALM_JOBS; job += 1) {
-      await rig.dispatch('single.yml');
-      await sleep(CALM_GAP_MS);
-    }
+async function calmly(rig: Rig): Promise<Counted & { readonly waits: Waits }> {
+  let waits: Waits | undefined;
+  const result = await counted(rig, async () => {
+    ({ waits } = await measure(rig, CALM_JOBS, async () => {
+      for (let job = 0; job < CALM_JOBS; job += 1) {
+        await rig.dispatch('single.yml');
+        await sleep(CALM_GAP_MS);
+      }
+    }));
   });
+  if (!waits) throw new Error('nothing was measured');
+  return { ...result, waits };
+}
+
+/** JSON merge patches of the Application's `spec.syncPolicy`; `installed` is the one of install/examples. */
+function ways(installed: SyncPolicy): readonly (readonly [string, SyncPolicy])[] {
+  const without = (option: string): SyncPolicy => ({
+    ...installed,
+    syncOptions: installed.syncOptions.filter((each) => each !== option),
+  });
+  return [
+    ['as installed', installed],
+    ['client-side apply', without('ServerSideApply=true')],
+    ['every object is applied', without('ApplyOutOfSyncOnly=true')],
+    ['Argo CD may heal by itself', { ...installed, automated: { ...installed.automated, selfHeal: true } }],
+    ['as installed, again', installed],
+  ];
+}
+
+interface SyncPolicy {
+  readonly automated: Readonly<Record<string, boolean>>;
+  readonly syncOptions: readonly string[];
+}
+
+async function compareWays(rig: Rig): Promise<void> {
+  const object = ['application', '-n', 'argocd', APPLICATION];
+  const installed = JSON.parse(await rig.kubectl('get', ...object, '-o', 'jsonpath={.spec.syncPolicy}')) as SyncPolicy;
+  for (const [name, syncPolicy] of ways(installed)) {
+    await rig.kubectl('patch', ...object, '--type=merge', '-p', JSON.stringify({ spec: { syncPolicy } }));
+    const { waits, wakes, wakeSeconds, shownSeconds } = await calmly(rig);
+    row(
+      name,
+      `${wakes} wakes`,
+      `${wakeSeconds.toFixed(2)} s each, ${shownSeconds.toFixed(2)} s until the cluster shows it`,
+    );
+    row('  queued -> Job exists', spread(waits.toJob), '');
+    row('  queued -> CI job running', spread(waits.toRunning), '');
+  }
+}
+
+async function bench(rig: Rig): Promise<void> {
+  const calm = await calmly(rig);
   row(`calm: ${CALM_JOBS} jobs, one every ${CALM_GAP_MS / 1000} s`, '', 'p50 / p95');
   row('  queued -> Job exists', spread(calm.waits.toJob), 'sketch with a polling waker: 1.6 / 2.8 s');
+  row(
+    '  wake: Argo CD answers / the cluster shows it',
+    `${calm.wakeSeconds.toFixed(2)} / ${calm.shownSeconds.toFixed(2)} s`,
+    `means of ${calm.wakes} wakes`,
+  );
   row(
     '  queued -> CI job running',
     spread(calm.waits.toRunning),
@@ -132,45 +184,45 @@ function waitsOf(ciJobs: readonly CiJob[], world: World): Waits {
   };
 }
 
-interface Counts {
-  readonly looks: number;
-  readonly giteaRequests: number;
-  readonly argocdRequests: number;
-  readonly wakes: number;
-  readonly accepted: number;
+const COUNTED = {
+  looks: /^gitea_runners_looks_total\{/,
+  giteaRequests: /^gitea_runners_gitea_requests_total\{/,
+  argocdRequests: /^gitea_runners_argocd_requests_total\{/,
+  wakes: /^gitea_runners_wakes_total\{/,
+  accepted: /^gitea_runners_webhook_deliveries_total\{result="accepted"\}/,
+  wakeSum: /^gitea_runners_wake_duration_seconds_sum\{/,
+  wakeCount: /^gitea_runners_wake_duration_seconds_count\{/,
+  shownSum: /^gitea_runners_wake_shown_seconds_sum\{/,
+  shownCount: /^gitea_runners_wake_shown_seconds_count\{/,
+} as const;
+
+type Counts = Readonly<Record<keyof typeof COUNTED, number>>;
+
+interface Counted extends Counts {
+  /** Means, s. */
+  readonly wakeSeconds: number;
+  readonly shownSeconds: number;
 }
 
 /** What all replicas of serve counted while something was done. */
-async function counted(rig: Rig, work: () => Promise<unknown>): Promise<Counts> {
+async function counted(rig: Rig, work: () => Promise<unknown>): Promise<Counted> {
   const before = await counts(rig);
   await work();
   const after = await counts(rig);
-  return {
-    looks: after.looks - before.looks,
-    giteaRequests: after.giteaRequests - before.giteaRequests,
-    argocdRequests: after.argocdRequests - before.argocdRequests,
-    wakes: after.wakes - before.wakes,
-    accepted: after.accepted - before.accepted,
-  };
+  const names = Object.keys(COUNTED) as (keyof Counts)[];
+  const grown = Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as Counts;
+  const { wakeSum, wakeCount, shownSum, shownCount } = grown;
+  return { ...grown, wakeSeconds: wakeSum / wakeCount, shownSeconds: shownSum / shownCount };
 }
 
 async function counts(rig: Rig): Promise<Counts> {
   const pods = await rig.podsOf('app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners');
   const paths = pods.map((pod) => `/api/v1/namespaces/argocd/pods/${pod.replace('pod/', '')}:9090/proxy/metrics`);
   const texts = await Promise.all(paths.map((path) => rig.kubectl('get', '--raw', path)));
-  const sum = (name: string): number =>
-    [...texts.join('\n').matchAll(new RegExp(`^gitea_runners_${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))]
-      .map(([, value]) => Number(value))
-      .reduce((a, b) => a + b, 0);
-  return {
-    looks: sum('looks_total'),
-    giteaRequests: sum('gitea_requests_total'),
-    argocdRequests: sum('argocd_requests_total'),
-    wakes: sum('wakes_total'),
-    accepted: [...texts.join('\n').matchAll(/^gitea_runners_webhook_deliveries_total\{result="accepted"\} (\S+)$/gm)]
-      .map(([, value]) => Number(value))
-      .reduce((a, b) => a + b, 0),
-  };
+  const lines = texts.join('\n').split('\n');
+  const sum = (pattern: RegExp): number =>
+    lines.filter((line) => pattern.test(line)).reduce((all, line) => all + Number(line.split(' ').at(-1)), 0);
+  return Object.fromEntries(Object.entries(COUNTED).map(([name, pattern]) => [name, sum(pattern)])) as Counts;
 }
 
 /** Signed events of jobs that do not exist. */

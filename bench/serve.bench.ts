@@ -1,5 +1,6 @@
 /**
- * What `serve` takes while nothing happens: 100 groups of one org each, 1000 live Jobs, on a real API server. `npm run bench:serve`.
+ * What `serve` takes while nothing happens: 100 groups of five organisations, 1000 live Jobs, on a real API server. `npm run bench:serve`;
+ * `SCOPES=100` for an organisation per group.
  * Peak of `VmHWM` and CPU time from /proc, so Linux only. Prints; asserts nothing.
  */
 
@@ -15,6 +16,7 @@ import { Machine } from '../test/cluster/stack/machine.ts';
 import { freePort, Playground, waitUntil } from '../test/servers/process.ts';
 
 const GROUPS = Number(process.env['GROUPS'] ?? 100);
+const SCOPES = Number(process.env['SCOPES'] ?? 5);
 const JOBS = Number(process.env['JOBS'] ?? 1000);
 const QUIET_SECONDS = Number(process.env['SECONDS'] ?? 60);
 
@@ -30,10 +32,10 @@ it('serve while nothing happens', async () => {
     simulator.gitea.addUser('anna', { admin: true });
     simulator.gitea.addToken('anna', ['all'], 'secret');
     const groups = Array.from({ length: GROUPS }, (_, at) => `group-${at}`);
-    for (const name of groups) simulator.gitea.addOrg(name, { owners: ['anna'] });
+    for (let at = 0; at < SCOPES; at += 1) simulator.gitea.addOrg(`org-${at}`, { owners: ['anna'] });
     await create(
       kubernetes.kubectl,
-      groups.map((name) => group(name, simulator.url)),
+      groups.map((name, at) => group(name, `org-${at % SCOPES}`, simulator.url)),
     );
     for (let first = 0; first < JOBS; first += 250) {
       const some = Array.from({ length: Math.min(250, JOBS - first) }, (_, at) => job(first + at));
@@ -70,8 +72,8 @@ it('serve while nothing happens', async () => {
     const requests = simulator.requests.length;
     await sleep(QUIET_SECONDS * 1000);
     const after = usage(serve.pid);
-    const looks = (simulator.requests.length - requests) / GROUPS / QUIET_SECONDS;
-    const line = `serve, ${GROUPS} groups, ${JOBS} Jobs: peak ${after.peakMb} MB, now ${after.nowMb} MB, CPU ${(((after.cpuMs - before.cpuMs) / QUIET_SECONDS / 1000) * 100).toFixed(2)} % of a core, ${looks.toFixed(2)} looks per group and second`;
+    const looks = (simulator.requests.length - requests) / SCOPES / QUIET_SECONDS;
+    const line = `serve, ${GROUPS} groups of ${SCOPES} scopes, ${JOBS} Jobs: peak ${after.peakMb} MB, now ${after.nowMb} MB, CPU ${(((after.cpuMs - before.cpuMs) / QUIET_SECONDS / 1000) * 100).toFixed(2)} % of a core, ${looks.toFixed(2)} looks per scope and second`;
     process.stdout.write(`${line}\n`);
     serve.signal('SIGTERM');
     await serve.exited;
@@ -105,7 +107,7 @@ async function create(kubectl: Kubectl, items: readonly object[]): Promise<void>
   await kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 }
 
-function group(name: string, url: string): object {
+function group(name: string, org: string, url: string): object {
   const tracking = `${name}:gitea.bpg.pw/RunnerGroup:default/${name}`;
   return {
     apiVersion: 'gitea.bpg.pw/v1alpha1',
@@ -113,7 +115,7 @@ function group(name: string, url: string): object {
     metadata: { name, namespace: 'default', annotations: { 'argocd.argoproj.io/tracking-id': tracking } },
     spec: {
       scope: 'org',
-      org: name,
+      org,
       gitea: { url },
       maxActiveRunners: 20,
       registrationToken: { secretRef: { name: 'r', key: 'k' } },
