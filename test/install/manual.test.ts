@@ -80,6 +80,15 @@ describe('docs/install.md', () => {
   });
 });
 
+describe('README.md', () => {
+  it.each(['install', 'secrets', 'application'])(
+    'shows step "%s" as the manual has it, where a test runs it',
+    (name) => {
+      expect(readFileSync('README.md', 'utf8')).toContain(docScript(manual, name));
+    },
+  );
+});
+
 describe('docBlocks', () => {
   it('throws on a block without a mark: nobody would run it', () => {
     expect(() => docBlocks('text\n```sh\ntrue\n```\n')).toThrow('without "<!-- run: NAME -->"');
