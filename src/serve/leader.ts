@@ -7,30 +7,28 @@
  *
  * It changes nothing in the cluster but `status`; Jobs are made and pruned by Argo CD only.
  */
-import { type ApplicationRef, applicationKey, applicationOf, type ObjectRef } from '../argocd/application.ts';
-import { type WakeTarget, wake } from '../argocd/wake.ts';
+import type { WakeTarget } from '../argocd/wake.ts';
 import { Failure } from '../failure.ts';
 import type { GiteaTarget } from '../gitea/observe.ts';
-import { Deadline } from '../http/deadline.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
-import type { Plan } from '../plan/decisions.ts';
 import type { TokenSources } from '../policy/api-token.ts';
-import type { RunnerGroup, Scope } from '../runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
-import type { LiveCluster, LiveGroup, LiveRunnerOfApp } from './cluster.ts';
-import { differenceOf, NO_DIFFERENCE, printedKeys } from './difference.ts';
+import type { LiveCluster, LiveGroup } from './cluster.ts';
 import type { GroupFacts } from './group-status.ts';
 import type { Log } from './log.ts';
 import { Lookout, type LookoutOptions } from './lookout.ts';
+import { ManagedApp } from './managed-app.ts';
+import { measureApplication, measureGroup, resetMeasures } from './measures.ts';
 import type { Metrics } from './metrics.ts';
+import { applicationOfGroup, byApplication, keyOfJob, refOf } from './ownership.ts';
 import { countsOf, type Planning, planApplication, type SightedGroup } from './planning.ts';
 import { RunnerIndex } from './runner-index.ts';
 import { StatusWriter } from './status-writer.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
 import { TargetBook, type TargetOf } from './targets.ts';
 import { WaitingTimes } from './waiting-times.ts';
-import { type WakeOutcome, Waker } from './waker.ts';
-import type { WebhookEvent } from './webhook.ts';
+import { concerns, type WebhookEvent } from './webhook.ts';
 
 export interface LeaderOptions extends TokenSources {
   readonly cluster: LiveCluster;
@@ -45,8 +43,6 @@ export interface LeaderOptions extends TokenSources {
   readonly metrics: Metrics;
 }
 
-/** Longest time for one wake: a hard refresh waits for Argo CD's queues, git and the generator. */
-const WAKE_MS = 120_000;
 /** Rounds are at least this far apart: watches tell of bursts. */
 const ROUND_GAP_MS = 20;
 /** Times in the plan (spawn timeout, back-off) pass without an event. */
@@ -55,18 +51,6 @@ const TICK_MS = 5_000;
 const QUIET_MS = 30_000;
 /** Secrets are read anew this often. */
 const TOKENS_MS = 30_000;
-
-interface App {
-  readonly ref: ApplicationRef;
-  readonly waker: Waker;
-  /** Who names this Application as theirs. */
-  groups: readonly ObjectRef[];
-  /** Keys of the Jobs that the plan holds, and those that it held at the last wake: these are in Argo CD's copy of the output. */
-  wanted: ReadonlySet<string>;
-  printed: ReadonlySet<string>;
-  /** The last look or plan failed: Argo CD may have met the same trouble and kept its error. */
-  failing: boolean;
-}
 
 /** What a round found out about one Application. It holds while its inputs are the same, but not for ever: time changes plans. */
 interface View {
@@ -83,7 +67,7 @@ export class Leader {
   readonly #book: TargetBook;
   readonly #statuses: StatusWriter;
   readonly #waits = new WaitingTimes();
-  readonly #apps = new Map<string, App>();
+  readonly #apps = new Map<string, ManagedApp>();
   readonly #hashes = new WeakMap<RunnerGroup, string>();
   #index = new RunnerIndex([], () => undefined);
   /** When the end of a runner was last noticed, by group. */
@@ -136,14 +120,14 @@ export class Leader {
   /** True once everything was looked at and each Application either shows its plan or was woken in vain. */
   get done(): boolean {
     const planned = this.#planned === this.#news && !this.#running;
-    return this.settled && planned && [...this.#apps.values()].every(({ waker }) => waker.done);
+    return this.settled && planned && [...this.#apps.values()].every(({ done }) => done);
   }
 
   /** What stands against "all is well", one line each. */
   get troubles(): readonly string[] {
     const looks = this.#book.targets.flatMap(({ key }) => this.#lookout.sightOf(key)?.failure ?? []);
     const tokens = [...this.#targetOf.values()].filter((target) => target instanceof Failure);
-    const wakes = [...this.#apps].flatMap(([key, { waker }]) => (waker.trouble ? `${key}: ${waker.trouble}` : []));
+    const wakes = [...this.#apps].flatMap(([key, { trouble }]) => (trouble ? `${key}: ${trouble}` : []));
     return [...[...looks, ...tokens].map(({ code, message }) => `${code} ${message}`), ...wakes];
   }
 
@@ -161,7 +145,7 @@ export class Leader {
       clearInterval(tick);
       clearTimeout(this.#timer);
       this.#closed = true;
-      for (const { waker } of this.#apps.values()) waker.close();
+      for (const app of this.#apps.values()) app.close();
       this.#statuses.close();
       await Promise.all([this.#lookout.close(), sweeping]);
     }
@@ -179,8 +163,7 @@ export class Leader {
 
   /** Writes what the last round found out into the gauges: done when they are read, so that rounds are cheap. */
   measure(): void {
-    const { heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs } = this.#options.metrics;
-    for (const gauge of [heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs]) gauge.reset();
+    resetMeasures(this.#options.metrics);
     for (const { measures } of this.#views.values()) for (const measure of measures) measure();
   }
 
@@ -199,7 +182,7 @@ export class Leader {
 
   /** A webhook told of a job. */
   announced(event: WebhookEvent): void {
-    this.#lookout.nudge((target) => covers(target.scope, event), event);
+    this.#lookout.nudge((target) => concerns(event, target.scope), event);
   }
 
   async #round(): Promise<void> {
@@ -223,7 +206,7 @@ export class Leader {
     await this.#resolveTargets(groups.flatMap(({ group }) => group ?? []));
     if (this.#closed) return;
     this.#indexRunners(groups);
-    const byApp = this.#byApplication(groups);
+    const byApp = byApplication(groups, this.#options.controlPlaneNamespace);
     this.#forgetApps(new Set(byApp.keys()));
     const views = new Map<string, View>();
     for (const [key, members] of byApp) {
@@ -255,7 +238,7 @@ export class Leader {
     const now = this.#options.now();
     const app = key === '' ? undefined : this.#appFor(key, members);
     const inputs = [
-      app?.waker.last,
+      app?.last,
       app?.printed,
       this.#index,
       ...members.flatMap((member) => {
@@ -269,7 +252,7 @@ export class Leader {
     const planning = await this.#plan(members);
     if (app && !this.#closed) this.#compare(app, key, members, planning);
     const measures = members.map((member) => this.#tell(member, planning, app));
-    if (planning?.is === 'planned') measures.push(() => this.#measureUncovered(key, planning.plan));
+    if (planning?.is === 'planned') measures.push(() => measureApplication(this.#options.metrics, key, planning.plan));
     const quiet = planning?.is === 'planned' && planning.plan.jobs.length + planning.plan.runners.length === 0;
     return { inputs, atMs: now, lifeMs: quiet ? QUIET_MS : TICK_MS, planning, measures };
   }
@@ -279,7 +262,7 @@ export class Leader {
     const runners = this.#options.cluster.runners();
     if (this.#index.all === runners) return;
     const before = this.#index.ended;
-    this.#index = new RunnerIndex(runners, (runner) => this.#appKeyOfJob(runner));
+    this.#index = new RunnerIndex(runners, (runner) => keyOfJob(runner, this.#options.controlPlaneNamespace));
     const concerned = new Set<string>();
     for (const [job, group] of this.#index.ended) if (!before.has(job)) concerned.add(group);
     if (concerned.size === 0) return;
@@ -325,27 +308,20 @@ export class Leader {
     return made;
   }
 
-  #compare(app: App, key: string, members: readonly LiveGroup[], planning: Planning | undefined): void {
+  #compare(app: ManagedApp, key: string, members: readonly LiveGroup[], planning: Planning | undefined): void {
     if (planning?.is !== 'planned') {
-      app.failing ||= planning?.is === 'failed';
-      app.waker.want(NO_DIFFERENCE, true);
+      app.unplanned(planning?.is === 'failed');
       return;
     }
-    if (app.failing) {
-      app.failing = false;
-      void this.#ask(key, app);
-    }
-    const { plan } = planning;
     const settled = members.every(({ key: group, group: read }) => {
       const target = read && this.#targetOf.get(read);
       const beganMs = target && !(target instanceof Failure) ? (this.#lookout.sightOf(target.key)?.beganMs ?? 0) : 0;
       return beganMs >= (this.#lastEndMs.get(group) ?? 0);
     });
-    app.wanted = printedKeys(plan.runners);
-    app.waker.want(differenceOf(plan.runners, this.#index.ofApp(key), app.printed), settled);
+    app.planned(planning.plan, this.#index.ofApp(key), settled);
   }
 
-  #tell(live: LiveGroup, planning: Planning | undefined, app: App | undefined): () => void {
+  #tell(live: LiveGroup, planning: Planning | undefined, app: ManagedApp | undefined): () => void {
     const { group, problem, object } = live;
     const target = group && this.#targetOf.get(group);
     const sight = target && !(target instanceof Failure) ? this.#lookout.sightOf(target.key) : undefined;
@@ -357,7 +333,7 @@ export class Leader {
       suspended: group?.suspend ?? false,
       activeRunners: own.filter(({ job }) => job.state !== 'complete' && job.state !== 'failed').length,
       argocd: app
-        ? { is: 'managed', differsForMs: app.waker.differsForMs(), ...(app.waker.last && { last: app.waker.last }) }
+        ? { is: 'managed', differsForMs: app.differsForMs, ...(app.last && { last: app.last }) }
         : { is: 'unmanaged' },
       ...(problem !== undefined && { problem }),
       ...(counts && { counts }),
@@ -367,55 +343,10 @@ export class Leader {
     };
     const status = this.#statuses.put(object, facts);
     const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
-    return () => this.#measure(live, own, counts, ready);
+    return () => measureGroup(this.#options.metrics, { live, runners: own, counts, ready });
   }
 
-  #measure(
-    { object, group }: LiveGroup,
-    own: readonly LiveRunnerOfApp[],
-    counts: ReturnType<typeof countsOf> | undefined,
-    ready: boolean,
-  ): void {
-    const { metrics } = this.#options;
-    const labels = { namespace: object.metadata.namespace, group: object.metadata.name };
-    metrics.ready.set(labels, ready ? 1 : 0);
-    if (group) metrics.maxActiveRunners.set(labels, group.maxActiveRunners);
-    for (const state of ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const) {
-      metrics.runners.set({ ...labels, state }, own.filter(({ job }) => job.state === state).length);
-    }
-    if (!counts) return;
-    metrics.queuedJobs.set(labels, counts.queued);
-    for (const [reason, jobs] of Object.entries(counts.held)) metrics.heldJobs.set({ ...labels, reason }, jobs);
-  }
-
-  #measureUncovered(application: string, { jobs }: Plan): void {
-    const uncovered = jobs.filter((job) => job.verdict === 'held' && job.because === 'labels-not-covered').length;
-    this.#options.metrics.uncoveredJobs.set({ application }, uncovered);
-  }
-
-  /** Groups by their Application's key; empty: of none. */
-  #byApplication(groups: readonly LiveGroup[]): ReadonlyMap<string, readonly LiveGroup[]> {
-    const found = new Map<string, LiveGroup[]>();
-    for (const group of groups) {
-      const key = this.#appKeyOf(group) ?? '';
-      const members = found.get(key);
-      if (members) members.push(group);
-      else found.set(key, [group]);
-    }
-    return found;
-  }
-
-  #appKeyOf({ trackingId, object }: LiveGroup): string | undefined {
-    const app = applicationOf(trackingId, refOf(object.metadata));
-    return app && applicationKey(app, this.#options.controlPlaneNamespace);
-  }
-
-  #appKeyOfJob({ trackingId, job }: LiveRunnerOfApp): string | undefined {
-    const app = applicationOf(trackingId, { group: 'batch', kind: 'Job', namespace: job.namespace, name: job.name });
-    return app && applicationKey(app, this.#options.controlPlaneNamespace);
-  }
-
-  #appFor(key: string, members: readonly LiveGroup[]): App {
+  #appFor(key: string, members: readonly LiveGroup[]): ManagedApp {
     const groups = members.map(({ object }) => refOf(object.metadata));
     const known = this.#apps.get(key);
     if (known) {
@@ -423,63 +354,17 @@ export class Leader {
       return known;
     }
     const [first] = members;
-    const ref = first && applicationOf(first.trackingId, refOf(first.object.metadata));
+    const ref = first && applicationOfGroup(first);
     if (!ref) throw new Error(`no Application behind ${key}`);
-    const none: ReadonlySet<string> = new Set();
-    const made: App = {
-      ref,
-      groups,
-      failing: false,
-      wanted: none,
-      printed: none,
-      waker: this.#wakerFor(key, () => made),
-    };
+    const made = new ManagedApp(key, ref, groups, { ...this.#options, onNews: () => this.changed() });
     this.#apps.set(key, made);
-    void this.#ask(key, made);
     return made;
   }
 
-  #wakerFor(application: string, app: () => App): Waker {
-    const { argocd, log, metrics, now } = this.#options;
-    return new Waker({
-      now,
-      wake: async () => {
-        const { groups, ref, wanted } = app();
-        const result = await wake(argocd, ref, groups, new Deadline(WAKE_MS));
-        if (result.is === 'synced' || result.is === 'in-sync') app().printed = wanted;
-        return result;
-      },
-      onWake: (outcome, ms) => {
-        metrics.wakes.inc({ application, outcome: outcome.is });
-        metrics.wakeSeconds.observe({ application }, ms / 1000);
-        const level = outcome.is === 'synced' || outcome.is === 'in-sync' || outcome.is === 'busy' ? 'info' : 'warn';
-        log[level]({ application, outcome: outcome.is, ms: Math.round(ms), ...textOf(outcome) }, 'woke Argo CD');
-        this.changed();
-      },
-      onShown: (ms) => metrics.shownSeconds.observe({ application }, ms / 1000),
-    });
-  }
-
-  /** At start and after each outage: an error that Argo CD kept meanwhile must be woken away, and so must an old output. */
-  async #ask(application: string, { ref, waker }: App): Promise<void> {
-    const { argocd, log } = this.#options;
-    try {
-      const state = await argocd.read(ref, new Deadline(WAKE_MS));
-      const [first] = state.errors.filter(({ stops }) => stops);
-      if (first) waker.owe({ is: 'error', message: first.message });
-      else if (state.sync !== 'Synced') waker.owe();
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      log.warn({ application, code: error.code, error: error.message }, 'cannot ask Argo CD');
-      waker.owe({ is: 'failed', message: `${error.code} ${error.message}` });
-    }
-    this.changed();
-  }
-
   #forgetApps(keys: ReadonlySet<string>): void {
-    for (const [key, { waker }] of this.#apps) {
+    for (const [key, app] of this.#apps) {
       if (keys.has(key)) continue;
-      waker.close();
+      app.close();
       this.#apps.delete(key);
     }
   }
@@ -488,31 +373,6 @@ export class Leader {
     const { log, metrics } = this.#options;
     metrics.clusterErrors.inc({ code: failure.code });
     log.warn({ code: failure.code, error: failure.message }, 'request to the cluster failed');
-  }
-}
-
-function refOf({ namespace, name }: { readonly namespace: string; readonly name: string }): ObjectRef {
-  return { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace, name };
-}
-
-function textOf(outcome: WakeOutcome): { readonly error?: string } {
-  return 'message' in outcome && outcome.message !== undefined ? { error: outcome.message } : {};
-}
-
-/** True when a job of this repository may belong to the scope. Gitea's names are not case-sensitive. */
-function covers(scope: Scope, { owner, repo }: { readonly owner: string; readonly repo: string }): boolean {
-  const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
-  switch (scope.kind) {
-    case 'global':
-      return true;
-    case 'org':
-      return same(scope.org, owner);
-    case 'user':
-      return same(scope.user, owner);
-    case 'repo':
-      return same(scope.owner, owner) && same(scope.repo, repo);
-    default:
-      return scope satisfies never;
   }
 }
 
