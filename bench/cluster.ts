@@ -15,6 +15,8 @@ import { buildCluster } from '../test/servers/build.ts';
 import { sleep } from '../test/servers/process.ts';
 
 const CALM_JOBS = 20;
+/** For each of the compared ways. */
+const WAY_JOBS = 10;
 const CALM_GAP_MS = 4_000;
 const BURST_RUNS = 12;
 const QUIET_MS = 60_000;
@@ -43,11 +45,11 @@ try {
   await rig.close(failed);
 }
 
-async function calmly(rig: Rig): Promise<Counted & { readonly waits: Waits }> {
+async function calmly(rig: Rig, jobs: number): Promise<Counted & { readonly waits: Waits }> {
   let waits: Waits | undefined;
   const result = await counted(rig, async () => {
-    ({ waits } = await measure(rig, CALM_JOBS, async () => {
-      for (let job = 0; job < CALM_JOBS; job += 1) {
+    ({ waits } = await measure(rig, jobs, async () => {
+      for (let job = 0; job < jobs; job += 1) {
         await rig.dispatch('single.yml');
         await sleep(CALM_GAP_MS);
       }
@@ -82,7 +84,7 @@ async function compareWays(rig: Rig): Promise<void> {
   const installed = JSON.parse(await rig.kubectl('get', ...object, '-o', 'jsonpath={.spec.syncPolicy}')) as SyncPolicy;
   for (const [name, syncPolicy] of ways(installed)) {
     await rig.kubectl('patch', ...object, '--type=merge', '-p', JSON.stringify({ spec: { syncPolicy } }));
-    const { waits, wakes, wakeSeconds, shownSeconds } = await calmly(rig);
+    const { waits, wakes, wakeSeconds, shownSeconds } = await calmly(rig, WAY_JOBS);
     row(
       name,
       `${wakes} wakes`,
@@ -94,7 +96,7 @@ async function compareWays(rig: Rig): Promise<void> {
 }
 
 async function bench(rig: Rig): Promise<void> {
-  const calm = await calmly(rig);
+  const calm = await calmly(rig, CALM_JOBS);
   row(`calm: ${CALM_JOBS} jobs, one every ${CALM_GAP_MS / 1000} s`, '', 'p50 / p95');
   row('  queued -> Job exists', spread(calm.waits.toJob), 'sketch with a polling waker: 1.6 / 2.8 s');
   row(

@@ -73,15 +73,15 @@ describe('the image', () => {
   it('holds code caches that its own Node takes', () => {
     // Without them everything works too, so only the seal can tell (src/start/code-cache.ts).
     const check = `
-      const { createHash } = require('node:crypto');
       const { readFileSync } = require('node:fs');
+      const key = Buffer.from(process.version + ' ' + process.arch + ' ' + process.platform + '\\0');
       for (const part of ['generate', 'validate', 'cli']) {
         const file = '/opt/gitea-runners/' + part + '.cjs';
-        const source = readFileSync(file);
         const cache = readFileSync(file + '.cache');
-        const maker = process.version + ' ' + process.arch + ' ' + process.platform + '\\0' + source.length + '\\0';
-        const seal = createHash('sha256').update(maker).update(source).update(cache.subarray(32)).digest();
-        console.log(part, seal.equals(cache.subarray(0, 32)));
+        const head = Buffer.concat([key, readFileSync(file)]);
+        const data = cache.subarray(head.length);
+        const [one, other] = [data.subarray(0, data.length / 2), data.subarray(data.length / 2)];
+        console.log(part, cache.subarray(0, head.length).equals(head) && one.length > 0 && one.equals(other));
       }`;
 
     expect(inImage('/usr/local/bin/node', '-e', check).trim().split('\n')).toEqual([

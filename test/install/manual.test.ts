@@ -75,6 +75,8 @@ describe('docs/install.md', () => {
     expect(literals).toEqual([
       '--from-literal=url="$GITEA_URL"',
       '--from-literal=webhook-secret="$(openssl',
+      '--from-literal=url="$GITEA_URL"',
+      '--from-literal=url="$GITEA_URL"',
       '--from-literal=GITEA_RUNNERS_INSTANCE=production',
     ]);
   });
