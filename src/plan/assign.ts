@@ -3,11 +3,12 @@
  * kept and nothing is started twice:
  *
  *  1. a job keeps its own living runner;
- *  2. chain: job A was taken by the runner made for job B, so A's runner is without work and serves B;
+ *  2. chain: job A was taken by the runner made for job B, so A's runner is without work and serves B (chain.ts);
  *  3. free living runners that are left go to the youngest jobs (Gitea gives them the oldest, and those jobs' starting
  *     runners then follow by the chain);
  *  4. the rest get new names.
  */
+import type { Candidate } from './chain.ts';
 import type { ServedBy } from './decisions.ts';
 import type { Group } from './evidence.ts';
 import { ORDINALS_SEARCHED, type RunnerNamer } from './names.ts';
@@ -41,7 +42,7 @@ export function ownRunner(state: GroupState, seen: SeenJob): Runner | undefined 
 }
 
 /** True when this runner can be expected to take the job, now or when it has started. */
-function canServe(state: GroupState, runner: Runner, seen: SeenJob): boolean {
+export function canServe(state: GroupState, runner: Runner, seen: SeenJob): boolean {
   return runner.state === 'free' && covers(runner, seen.job) && !isAsleep(state, runner, seen);
 }
 
@@ -77,12 +78,12 @@ export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined
 }
 
 /**
- * One runner for each of `selected` (jobs of this group, longest ready first, at most `room`), and free runners that are left for
+ * One runner for each of the candidates (jobs of this group, longest ready first, at most `room`), and free runners that are left for
  * `backingOff` (jobs that may not have a new one now) as far as there is room.
  */
 export function assignRunners(
   state: GroupState,
-  selected: readonly SeenJob[],
+  candidates: readonly Candidate[],
   backingOff: readonly SeenJob[],
 ): readonly Assignment[] {
   const taken = new Set<string>();
@@ -92,14 +93,15 @@ export function assignRunners(
     assigned.set(seen, { seen, runner, by });
   };
 
+  const selected = candidates.map(({ seen }) => seen);
   for (const seen of selected) {
     const own = ownRunner(state, seen);
     if (own) assign(seen, own.name, 'own-runner');
   }
-  selected.forEach((seen, rank) => {
-    if (assigned.has(seen)) return;
-    const next = followChain(state, seen, rank);
-    if (next !== undefined) assign(seen, next, 'chain');
+  candidates.forEach((candidate, rank) => {
+    if (assigned.has(candidate.seen)) return;
+    const next = endOfChain(state, candidate, rank);
+    if (next !== undefined) assign(candidate.seen, next, 'chain');
   });
 
   const free = freeRunners(state.roster, taken);
@@ -125,27 +127,13 @@ function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
 }
 
 /**
- * Whose runner is without work because a runner made for this job took that one's job? Goes from runner to the job it ran to
- * the runners made for that job, until one is alive. Two ready jobs never meet on their ways: a job has been run by one runner
- * only, and nobody has run them. Without Kubernetes as a witness a runner that nothing was seen of is
- * taken for starting: at worst it is started now, under another job's name.
+ * The runner at the end of a job's chain. Without Kubernetes as a witness a runner that nothing was seen of is taken for starting: at
+ * worst it is started now, under another job's name.
  */
-function followChain(state: GroupState, seen: SeenJob, rank: number): string | undefined {
-  const mayBeStarting = !state.roster.sighted && missed(state, seen, rank) === 0;
-  const ways = state.roster.madeFor(seen.job).flatMap(({ job }) => job ?? []);
-  const visited = new Set([seen.job.id]);
-  for (let job = ways.shift(); job; job = ways.shift()) {
-    if (visited.has(job.id)) continue;
-    visited.add(job.id);
-    const made = state.roster.madeFor(job);
-    const alive = made.find((runner) => canServe(state, runner, seen));
-    if (alive) return alive.name;
-    if (mayBeStarting && made.every((runner) => runner.state === 'offline')) {
-      return state.nameOf(job, 0);
-    }
-    ways.push(...made.flatMap((runner) => runner.job ?? []));
-  }
-  return undefined;
+function endOfChain(state: GroupState, { seen, living, standIn }: Candidate, rank: number): string | undefined {
+  if (living) return living.ledger === state ? living.runner : undefined;
+  if (!standIn || state.roster.sighted || missed(state, seen, rank) > 0) return undefined;
+  return state.nameOf(standIn.job, 0);
 }
 
 /** The lowest ordinal whose name nothing speaks against, and one more for each runner that should have come and has not. */

@@ -9,6 +9,7 @@
  * has one runner; nothing else is started; doubt keeps.
  */
 import { type Assignment, assignRunners, type BackOff, backOffOf, type GroupState, ownRunner } from './assign.ts';
+import { type Candidate, chainFollower } from './chain.ts';
 import { decideJob, decideRunners, summarise } from './decide.ts';
 import type { Plan } from './decisions.ts';
 import type { Evidence, Group } from './evidence.ts';
@@ -21,7 +22,7 @@ import { compareText, type SeenJob, seeJobs } from './world.ts';
 /** What has been given to one group so far. */
 export interface Ledger extends GroupState {
   /** Jobs that get a runner of this group, longest ready first. */
-  readonly selected: readonly SeenJob[];
+  readonly selected: readonly Candidate[];
   /** Jobs for which this group may not start a runner yet, longest ready first. */
   readonly backingOff: ReadonlyMap<SeenJob, BackOff>;
   /** Who serves the selected jobs, and those that back off when there are free runners. */
@@ -29,7 +30,7 @@ export interface Ledger extends GroupState {
 }
 
 type OpenLedger = Ledger & {
-  readonly selected: SeenJob[];
+  readonly selected: Candidate[];
   readonly backingOff: Map<SeenJob, BackOff>;
   readonly assignments: Assignment[];
 };
@@ -50,13 +51,15 @@ export interface Outcome {
 export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const inOrder = [...groups].sort(byKey);
   const jobs = seeJobs(inOrder, evidence);
-  const readySinceMs = readySinceFinder(jobs);
   const rosters = takeRosters(inOrder, evidence, jobs);
-  const ledgers = openLedgers(rosters, readySinceMs, evidence);
   const owners = ownersFinder(inOrder);
+  const readySinceMs = readySinceFinder(jobs);
+  const ledgers = openLedgers(rosters, readySinceMs, evidence);
 
   const select = selector(ledgers);
-  for (const seen of inQueueOrder(jobs, readySinceMs)) select(seen, owners(seen));
+  for (const candidate of inQueueOrder(jobs, readySinceMs, followChains(jobs, ledgers))) {
+    select(candidate, owners);
+  }
 
   const served = new Map<SeenJob, Assignment & { readonly group: Group }>();
   const backingOff = new Map<SeenJob, BackOff & { readonly group: Group }>();
@@ -87,13 +90,33 @@ function byKey(a: Group, b: Group): number {
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
-/** The ready jobs, longest ready first; of equal ones the oldest first, as `jobs` is sorted. */
-function inQueueOrder(jobs: readonly SeenJob[], readySinceMs: (seen: SeenJob) => number): readonly SeenJob[] {
+/**
+ * The ready jobs, longest ready first; of equal ones the oldest first, as `jobs` is sorted. A job that waits for another one's runner
+ * stands in that one's place: there the runner was asked for.
+ */
+function inQueueOrder(
+  jobs: readonly SeenJob[],
+  readySinceMs: (seen: SeenJob) => number,
+  follow: (seen: SeenJob) => Candidate<OpenLedger>,
+): readonly Candidate<OpenLedger>[] {
+  const places = new Map(jobs.map((seen, place) => [seen, place]));
   return jobs
     .filter(({ job }) => job.status === 'queued')
-    .map((seen) => ({ seen, sinceMs: readySinceMs(seen) }))
-    .sort((a, b) => a.sinceMs - b.sinceMs)
-    .map(({ seen }) => seen);
+    .map((seen) => {
+      const candidate = follow(seen);
+      const stands = candidate.standIn ?? seen;
+      return { candidate, sinceMs: readySinceMs(stands), place: places.get(stands) ?? 0 };
+    })
+    .sort((a, b) => a.sinceMs - b.sinceMs || a.place - b.place)
+    .map(({ candidate }) => candidate);
+}
+
+function followChains(
+  jobs: readonly SeenJob[],
+  ledgers: ReadonlyMap<Group, OpenLedger>,
+): (seen: SeenJob) => Candidate<OpenLedger> {
+  const byId = new Map(jobs.map((seen) => [`${seen.origin} ${seen.job.id}`, seen]));
+  return chainFollower([...ledgers.values()], (origin, id) => byId.get(`${origin} ${id}`));
 }
 
 function openLedgers(
@@ -104,8 +127,10 @@ function openLedgers(
   const ledgers = new Map<Group, OpenLedger>();
   for (const [group, roster] of rosters) {
     const runners = [...roster.runners.values()];
-    const working = runners.filter(({ state }) => state === 'busy' || state === 'finishing').length;
-    const room = group.suspend ? 0 : Math.max(0, group.maxActiveRunners - working);
+    const taken = runners
+      .filter(({ state }) => state === 'busy' || state === 'finishing')
+      .reduce((sum, { slots }) => sum + slots, 0);
+    const room = group.suspend ? 0 : Math.max(0, group.maxActiveRunners - taken);
     const endsMs = runners.flatMap(({ job }) => job?.completedAtMs ?? []).sort((a, b) => b - a);
     ledgers.set(group, {
       group,
@@ -127,24 +152,38 @@ function openLedgers(
  * A function that gives a job to the first of its owners with room, but before all others to the one that already has a living
  * runner for it. Full ledgers stay full, so the list of those with room is kept from job to job (200 groups, 10,000 jobs).
  */
-function selector(ledgers: ReadonlyMap<Group, OpenLedger>): (seen: SeenJob, owners: Owners) => void {
+function selector(
+  ledgers: ReadonlyMap<Group, OpenLedger>,
+): (candidate: Candidate<OpenLedger>, ownersOf: (seen: SeenJob) => Owners) => void {
   const openOf = new Map<Owners, readonly OpenLedger[]>();
   const keepersOf = indexKeepers(ledgers.values());
-  return (seen, owners) => {
-    if (!owners.covered) return;
+  const openOwners = (owners: Owners): readonly OpenLedger[] => {
+    if (!owners.covered) return [];
     const known = openOf.get(owners) ?? owners.groups.flatMap((group) => ledgers.get(group) ?? []);
     const open = known.some(isFull) ? known.filter((ledger) => !isFull(ledger)) : known;
     openOf.set(owners, open);
+    return open;
+  };
+  return (candidate, ownersOf) => {
+    const { seen, living, standIn } = candidate;
+    const open = openOwners(ownersOf(seen));
     const keepers = keepersOf.get(stayText(seen.job.id, seen.job.attempt));
     const keeper = keepers && open.find((ledger) => keepers.has(ledger) && ownRunner(ledger, seen));
-    const owner = keeper ?? firstWithRoom(open, seen);
+    const chained = living && open.includes(living.ledger) ? living.ledger : undefined;
+    const owner = keeper ?? chained ?? ofStandIn(standIn) ?? firstWithRoom(open, seen);
     if (owner) {
-      owner.selected.push(seen);
+      owner.selected.push(candidate);
       return;
     }
     const [first] = open;
     const backOff = first && backOffOf(first, seen);
     if (backOff) first.backingOff.set(seen, backOff);
+
+    /** The group in which the other job's runner was asked for, when it serves this one, too. */
+    function ofStandIn(other: SeenJob | undefined): OpenLedger | undefined {
+      const ledger = other && firstWithRoom(openOwners(ownersOf(other)), other);
+      return ledger && open.includes(ledger) && !ledger.roster.sighted && !backOffOf(ledger, seen) ? ledger : undefined;
+    }
   };
 }
 

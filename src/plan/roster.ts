@@ -1,19 +1,20 @@
 /**
  * Every runner of ours that any evidence names, and what is true of it. One runner, one state, decided in this order:
  *
- *     runs a job in Gitea ............... busy        (unless its Job is seen ended: then lost)
+ *     runs a job in Gitea ............... busy        (unless its Job is seen ended, and was made before: then lost)
  *     its Job has ended ................. used-up     (failed when no CI job is known that it ran)
  *     online and busy, no job listed .... finishing   (a job being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
  *     online, Jobs are seen, not its own  gone        (it was pruned idle; Gitea believes in it for a minute)
  *     online ............................ free        (disabled ones: disabled)
- *     has finished a job ................ used-up
+ *     has finished a job ................ used-up     (but for a Job that was made after that job had begun)
  *     Job starts or runs, young ......... free        (older than the spawn timeout: never-came;
  *                                                      of an older pod template: replaced)
  *     only an offline row ............... offline
  *
- * An online row comes before "has finished a job": Gitea deletes the row of an ephemeral runner with its job, so a row means
- * that a new runner lives under the old name (a Job that was made anew while Gitea still believed the lost one busy).
+ * A new runner may live under an old name: a Job that was made anew while Gitea still believed the lost one busy. So an online row
+ * comes before "has finished a job" (Gitea deletes the row of an ephemeral runner with its job), and so does a Job that is younger
+ * than the begin of that job.
  */
 import type { Evidence, Group, Job, LiveJob, RegisteredRunner } from './evidence.ts';
 import {
@@ -48,6 +49,8 @@ export interface Runner {
   readonly name: string;
   readonly madeFor: RunnerName;
   readonly state: RunnerState;
+  /** Places under the cap that it takes while it works: more than 1 when its Job was made anew, since another runner has its name, too. */
+  readonly slots: number;
   /** Online in Gitea's list: it can take a job this second. */
   readonly registered: boolean;
   /** The job it runs or, when it runs none, has run. */
@@ -77,6 +80,8 @@ interface Context {
 interface Traces {
   readonly madeFor: RunnerName;
   running?: Job;
+  /** Jobs in progress under its name. */
+  runs: number;
   completed?: Job;
   row?: RegisteredRunner;
   live?: LiveJob;
@@ -97,7 +102,7 @@ export function takeRosters(
     const group = madeFor && ownerOf.get(`${madeFor.prefix} ${madeFor.groupHash}`);
     const ofGroup = group && isPlace(group) ? traces.get(group) : undefined;
     if (!madeFor || !ofGroup) return undefined;
-    const known = ofGroup.get(name) ?? { madeFor };
+    const known = ofGroup.get(name) ?? { madeFor, runs: 0 };
     ofGroup.set(name, known);
     return known;
   };
@@ -105,9 +110,7 @@ export function takeRosters(
   for (const { job, origin } of jobs) {
     if (job.runner === undefined) continue;
     const trace = traceOf(job.runner, (group) => group.origin === origin);
-    if (trace && job.status === 'in_progress') trace.running ??= job;
-    // Jobs come oldest first: of several jobs under one name the last one counts.
-    if (trace && job.status === 'completed') trace.completed = job;
+    if (trace) noteJob(trace, job);
   }
   const read = new Set<string>();
   for (const group of groups) {
@@ -124,6 +127,14 @@ export function takeRosters(
   }
 
   return new Map(groups.map((group) => [group, rosterOf(group, traces.get(group) ?? new Map(), evidence)]));
+}
+
+/** Of several jobs under one name the one that began last counts; jobs come oldest first. */
+function noteJob(trace: Traces, job: Job): void {
+  if (job.status === 'completed' && isNotBefore(job, trace.completed)) trace.completed = job;
+  if (job.status !== 'in_progress') return;
+  trace.runs += 1;
+  if (isNotBefore(job, trace.running)) trace.running = job;
 }
 
 function rosterOf(
@@ -183,6 +194,7 @@ function judge(name: string, trace: Traces, context: Context): Runner {
     name,
     madeFor: trace.madeFor,
     state: stateOf(name, trace, context),
+    slots: Math.max(1, trace.runs) + (isMadeAnew(trace, context) ? 1 : 0),
     registered: trace.row?.online ?? false,
     job: trace.running ?? trace.completed,
     live: trace.live,
@@ -191,19 +203,45 @@ function judge(name: string, trace: Traces, context: Context): Runner {
 }
 
 function stateOf(name: string, { madeFor, running, completed, row, live }: Traces, context: Context): RunnerState {
-  const finished = live?.state === 'complete' || live?.state === 'failed';
+  const finished = hasEnded(live);
   // Gitea believes a lost runner busy for 10-15 minutes; its finished Job is the newer truth and frees the slot.
-  if (running) return finished ? 'lost' : 'busy';
+  if (running) return finished && !isYounger(live, running) ? 'lost' : 'busy';
   // Complete counts too: the dind images end with 0 whatever happened (runner repository, Dockerfile, s6).
   if (finished) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
   if (row?.online && !live && context.sighted) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
-  if (completed) return 'used-up';
+  if (completed && !isYounger(live, completed)) return 'used-up';
   if (!live) return 'offline';
   if (context.nowMs - live.createdAtMs >= context.group.spawnTimeoutMs) return 'never-came';
   return isOfThisTemplate(name, madeFor, context.nameOf) ? 'free' : 'replaced';
+}
+
+function hasEnded(live: LiveJob | undefined): boolean {
+  return live?.state === 'complete' || live?.state === 'failed';
+}
+
+function isNotBefore(job: Job, other: Job | undefined): boolean {
+  return (job.startedAtMs ?? 0) >= (other?.startedAtMs ?? 0);
+}
+
+/** Two clocks are compared, Kubernetes' and Gitea's, and both show whole seconds. */
+const CLOCKS_APART_MS = 5_000;
+
+/** True when a Job was made after a CI job had begun: then its pod is not the one that ran that. */
+function isYounger(live: LiveJob | undefined, { startedAtMs }: Job): boolean {
+  return live !== undefined && startedAtMs !== undefined && live.createdAtMs > startedAtMs + CLOCKS_APART_MS;
+}
+
+/**
+ * True when a runner works whose Job was made anew since, or is about to be, because law P1 asks for it: it was pruned in the moment
+ * of its claim, or it was lost and Kubernetes has removed its Job. The new Job's runner is a second one, as long as it may come.
+ */
+function isMadeAnew({ running, live }: Traces, { group, nowMs, sighted }: Context): boolean {
+  if (running?.startedAtMs === undefined) return false;
+  if (!live) return sighted;
+  return !hasEnded(live) && isYounger(live, running) && nowMs - live.createdAtMs < group.spawnTimeoutMs;
 }
 
 /** False when the name was made from another pod template: then nobody knows what that runner can do. */

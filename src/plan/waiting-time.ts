@@ -1,37 +1,36 @@
 /** Time, for a planner without memory: since when a job has been ready, and when a failed runner may be tried again. */
 import type { SeenJob } from './world.ts';
 
-/** Newest end of a job of one run, and the newest one of a job with another base name, ms. */
-interface RunEnds {
-  readonly base: string;
-  readonly endMs: number;
-  readonly otherEndMs: number;
+/** What is known of one run: ends of its jobs, newest first, and when the first job of each base name began, ms. */
+interface RunTimes {
+  readonly ends: { readonly base: string; readonly endMs: number }[];
+  readonly beginMs: Map<string, number>;
 }
 
 /**
  * A function that says since when a job has been ready, ms. Gitea does not say: a job that `needs` others shows the creation of
  * its run. So it is the newest end in its run, if that is later; but not the end of a leg of its own matrix (`test (18)`,
- * `test (20)`), which it cannot have needed. Gitea's own queue runs by `updated`, which the API hides; this is near to it,
- * and ordering by it keeps the runners that are starting (docs/adr/0004).
+ * `test (20)`), which it cannot have needed, and no end after the begin of such a leg, which became ready with it. Gitea's own queue
+ * runs by `updated`, which the API hides; this is near to it, and ordering by it keeps the runners that are starting (docs/adr/0004).
  */
 export function readySinceFinder(jobs: readonly SeenJob[]): (seen: SeenJob) => number {
-  const runs = new Map<string, RunEnds>();
+  const runs = new Map<string, RunTimes>();
   for (const seen of jobs) {
-    const { completedAtMs: endMs } = seen.job;
-    if (endMs === undefined) continue;
+    const { startedAtMs: beginMs, completedAtMs: endMs } = seen.job;
+    const times = runs.get(runKey(seen)) ?? { ends: [], beginMs: new Map<string, number>() };
+    runs.set(runKey(seen), times);
     const base = baseName(seen);
-    const known = runs.get(runKey(seen));
-    if (!known || endMs >= known.endMs) {
-      const otherEndMs = known?.base === base ? known.otherEndMs : (known?.endMs ?? 0);
-      runs.set(runKey(seen), { base, endMs, otherEndMs });
-    } else if (base !== known.base && endMs > known.otherEndMs) {
-      runs.set(runKey(seen), { ...known, otherEndMs: endMs });
-    }
+    if (endMs !== undefined) times.ends.push({ base, endMs });
+    if (beginMs !== undefined) times.beginMs.set(base, Math.min(beginMs, times.beginMs.get(base) ?? beginMs));
   }
+  for (const { ends } of runs.values()) ends.sort((a, b) => b.endMs - a.endMs);
   return (seen) => {
-    const ends = runs.get(runKey(seen));
-    if (!ends) return seen.job.createdAtMs;
-    return Math.max(seen.job.createdAtMs, ends.base === baseName(seen) ? ends.otherEndMs : ends.endMs);
+    const { createdAtMs } = seen.job;
+    const times = runs.get(runKey(seen));
+    const base = baseName(seen);
+    const begunMs = times?.beginMs.get(base) ?? Number.POSITIVE_INFINITY;
+    const needed = times?.ends.find((end) => end.base !== base && end.endMs <= begunMs);
+    return Math.max(createdAtMs, needed?.endMs ?? 0);
   };
 }
 

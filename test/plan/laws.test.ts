@@ -1,6 +1,6 @@
 /** The laws P1-P10 (docs/spec.md), each by the scenes that made it necessary. Their properties: laws.property.test.ts. */
 import { describe, expect, it } from 'vitest';
-import type { Group } from '../../src/plan/evidence.ts';
+import type { Group, LiveJob } from '../../src/plan/evidence.ts';
 import {
   done,
   emitted,
@@ -80,6 +80,71 @@ describe('P1 a busy runner stays, pinned', () => {
   });
 });
 
+describe('P1 a busy runner whose Job was made anew', () => {
+  const two = group({ maxActiveRunners: 2 });
+  const busy = running(1, named(two, 1), { startedAtMs: NOW - 60_000 });
+  const anew = (state: LiveJob['state'], over: Partial<LiveJob> = {}) =>
+    live(named(two, 1), state, { createdAtMs: NOW - 10_000, pinned: true, ...over });
+
+  it('stays busy when only the Job that was made anew has ended: the first pod may still be at work', () => {
+    const planned = planScene({ groups: [two], jobs: [busy], liveJobs: [anew('complete')] });
+
+    expect(emitted(planned)).toMatchObject([{ runner: named(two, 1), because: 'busy', pinned: true }]);
+  });
+
+  it('takes two places under the cap while the second runner may come, and when its Job is about to be made anew', () => {
+    const jobs = [busy, job(2)];
+    const room = (...liveJobs: LiveJob[]) => verdicts(planScene({ groups: [two], jobs, liveJobs }))[2];
+
+    expect(room(anew('starting'))).toBe('cap');
+    expect(room(live(named(two, 9), 'complete'))).toBe('cap');
+    expect(room(anew('complete'))).toBe(`new-runner ${named(two, 2)}`);
+    expect(room(anew('starting', { createdAtMs: NOW - 70_000 }))).toBe(`new-runner ${named(two, 2)}`);
+    expect(room()).toBe(`new-runner ${named(two, 2)}`);
+  });
+
+  it('is not one whose Job only seems some seconds younger than its job: clocks differ', () => {
+    const seconds = (ms: number) => live(named(two, 1), 'running', { createdAtMs: NOW - 60_000 + ms });
+    const room = (liveJob: LiveJob) =>
+      verdicts(planScene({ groups: [two], jobs: [busy, job(2)], liveJobs: [liveJob] }))[2];
+
+    expect(room(seconds(5_000))).toBe(`new-runner ${named(two, 2)}`);
+    expect(room(seconds(5_001))).toBe('cap');
+  });
+
+  it('takes them no longer than a spawn timeout when the second one never comes', () => {
+    const old = running(1, named(two, 1), { startedAtMs: NOW - 400_000 });
+    const planned = planScene({
+      groups: [two],
+      jobs: [old, job(2)],
+      liveJobs: [anew('starting', { createdAtMs: NOW - 300_000 })],
+    });
+
+    expect(verdicts(planned)[2]).toBe(`new-runner ${named(two, 2)}`);
+  });
+
+  it('takes a place for each job that runs under its name', () => {
+    const planned = planScene({ groups: [two], jobs: [busy, running(2, named(two, 1)), job(3)] });
+
+    expect(verdicts(planned)[3]).toBe('cap');
+  });
+
+  it('is free when Gitea has given up the job that began before the Job was made', () => {
+    const jobs = [done(1, named(ci, 1), { startedAtMs: NOW - 60_000 }), job(2)];
+
+    expect(verdicts(planScene({ jobs, liveJobs: [live(named(ci, 1), 'starting')] }))[2]).toBe(
+      `free-runner ${named(ci, 1)}`,
+    );
+  });
+
+  it('loses its pin then, when nobody needs it', () => {
+    const jobs = [done(1, named(ci, 1), { startedAtMs: NOW - 60_000 })];
+    const planned = planScene({ jobs, liveJobs: [live(named(ci, 1), 'starting', { pinned: true })] });
+
+    expect(planned.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
+  });
+});
+
 describe('P2 nothing is started twice', () => {
   it('gives each ready job one runner under its own name', () => {
     const planned = planScene({ jobs: [job(1), job(2)] });
@@ -103,6 +168,60 @@ describe('P2 nothing is started twice', () => {
     const jobs = [done(1, named(ci, 2)), running(2, named(ci, 3)), job(3)];
 
     expect(verdicts(planScene({ jobs }))[3]).toBe(`chain ${named(ci, 1)}`);
+  });
+
+  it('follows the chain to a runner of another group, where it was planned', () => {
+    const narrow = group({ name: 'narrow', scope: 'repo', maxActiveRunners: 1 });
+    const wide = group({ name: 'wide', scope: 'global', maxActiveRunners: 1 });
+    const groups = [narrow, ci, wide];
+    const jobs = [running(1, named(ci, 2)), job(2), job(3)];
+
+    // At first job 1 went to the narrow group, job 2 to ci, and job 3 found no room but in the wide one.
+    const one = [narrow, group({ maxActiveRunners: 1 }), wide];
+    expect(emittedNames(planScene({ groups: one, jobs: [job(1), job(2), job(3)] }))).toEqual([
+      named(ci, 2),
+      named(narrow, 1),
+      named(wide, 3),
+    ]);
+    expect(verdicts(planScene({ groups: one, jobs }))).toEqual({
+      1: 'running',
+      2: `chain ${named(narrow, 1)}`,
+      3: `new-runner ${named(wide, 3)}`,
+    });
+    // A living runner is found in whatever group it is.
+    expect(
+      verdicts(
+        planScene({ groups, jobs: [jobs[0], jobs[1]].flatMap((of) => of ?? []), runners: [row(named(wide, 1))] }),
+      ),
+    ).toEqual({
+      1: 'running',
+      2: `chain ${named(wide, 1)}`,
+    });
+  });
+
+  it('follows the chain into the group in which the other job had room first, and takes its place in the queue', () => {
+    const narrow = group({ name: 'narrow', scope: 'repo', maxActiveRunners: 1 });
+    const wide = group({ name: 'wide', scope: 'global' });
+    const groups = [narrow, wide];
+    const full = done(9, named(narrow, 9), { createdAtMs: NOW - 90_000, completedAtMs: NOW - 10_000 });
+    const old = running(1, named(wide, 2), { createdAtMs: NOW - 60_000 });
+
+    expect(verdicts(planScene({ groups, jobs: [full, old, job(2, { createdAtMs: NOW - 5_000 })] }))[2]).toBe(
+      `chain ${named(wide, 1)}`,
+    );
+    expect(verdicts(planScene({ groups, jobs: [running(1, named(wide, 3)), job(2), job(3)] }))).toEqual({
+      1: 'running',
+      2: `new-runner ${named(wide, 2)}`,
+      3: `chain ${named(narrow, 1)}`,
+    });
+  });
+
+  it('does not follow a chain to a runner that lacks a label of the job', () => {
+    const small = group({ name: 'a-small' });
+    const big = group({ name: 'b-big', labels: ['linux', 'gpu'] });
+    const jobs = [running(1, named(big, 2)), job(2, { labels: ['gpu'] })];
+
+    expect(verdicts(planScene({ groups: [small, big], jobs }))[2]).toContain('b-big-');
   });
 
   it('does not follow a chain to a runner that Kubernetes does not show, when it shows others', () => {
@@ -176,10 +295,35 @@ describe('P3 the cap holds', () => {
     expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 2), named(two, 3)]);
   });
 
+  it('nor when that leg was cancelled before it began', () => {
+    const cancelled = job(1, { runId: 7, name: 'test (1)', status: 'completed', completedAtMs: NOW - 1_000 });
+    const jobs = [cancelled, job(2, { runId: 7, name: 'test (2)' }), job(3), job(4)];
+
+    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 2), named(two, 3)]);
+  });
+
+  it('does not take an end after the begin of a leg of its own matrix for the end of a needed job', () => {
+    const begun = { runId: 7, name: 'test (1)', startedAtMs: NOW - 9_000 };
+    const jobs = [
+      running(1, 'elsewhere', begun),
+      done(2, 'elsewhere', { runId: 7, name: 'lint', completedAtMs: NOW - 1_000 }),
+      job(3, { runId: 7, name: 'test (3)' }),
+      job(4),
+      job(5),
+    ];
+
+    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 3), named(two, 4)]);
+  });
+
   it('takes the newest end of any other job of the run, also when a leg ended after it', () => {
     const jobs = [
       done(1, 'elsewhere', { runId: 7, name: 'build', completedAtMs: NOW - 5_000 }),
-      done(2, 'elsewhere', { runId: 7, name: 'test (2)', completedAtMs: NOW - 1_000 }),
+      done(2, 'elsewhere', {
+        runId: 7,
+        name: 'test (2)',
+        startedAtMs: NOW - 4_000,
+        completedAtMs: NOW - 1_000,
+      }),
       done(3, 'elsewhere', { runId: 7, name: 'lint', completedAtMs: NOW - 15_000 }),
       job(4, { runId: 7, name: 'test (4)' }),
       job(5, { createdAtMs: NOW - 6_000 }),

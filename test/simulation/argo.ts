@@ -17,8 +17,8 @@ export class ArgoCd {
   readonly #cluster: Cluster;
   readonly #generator: Generator;
   readonly #onSynced: (lookedAtMs: number) => void;
-  /** What the last successful refresh printed. */
-  #cached: readonly Wanted[] | undefined;
+  /** What the last successful refresh printed, and when its look began. */
+  #cached: { readonly wanted: readonly Wanted[]; readonly askedAtMs: number } | undefined;
   /** Syncs under way. */
   #syncing = 0;
   /** The world in which a sync had nothing to do. */
@@ -52,7 +52,7 @@ export class ArgoCd {
     if (wake.fault === 'lost' || resting) return;
     takeLook(this.#stage, this.#cluster, wake.lookS * 1000, (sight) => {
       if (wake.fault === 'refresh-fails') return;
-      this.#cached = this.#generator.decide(this.#stage, this.#cluster, sight);
+      this.#cached = { wanted: this.#generator.decide(this.#stage, this.#cluster, sight), askedAtMs: nowMs };
       if (wake.fault === 'no-sync') return;
       this.#stage.timeline.after(wake.syncAfterS * 1000, () => this.#sync(wake, sight.version, nowMs));
     });
@@ -61,7 +61,7 @@ export class ArgoCd {
   #sync(wake: Wake, version: number, lookedAtMs: number): void {
     if (!this.#cached || wake.fault === 'sync-fails' || (this.#syncing > 0 && !this.#stage.history.syncsOverlap))
       return;
-    const wanted = this.#cached;
+    const { wanted, askedAtMs } = this.#cached;
     const names = new Set(wanted.map(({ name }) => name));
     const live = [...this.#cluster.jobs.values()];
     const prunes = live.filter(({ name, pinned }) => !names.has(name) && !pinned);
@@ -76,16 +76,16 @@ export class ArgoCd {
     this.#stage.timeline.after(stepMs, () => {
       // By name, as Argo CD: a Job made anew under the name meanwhile is pruned as well.
       for (const { name } of prunes) this.#cluster.delete(name);
-      this.#stage.timeline.after(stepMs, () => this.#create(wake, wanted, lookedAtMs));
+      this.#stage.timeline.after(stepMs, () => this.#create(wake, wanted, askedAtMs, lookedAtMs));
     });
   }
 
-  #create(wake: Wake, wanted: readonly Wanted[], lookedAtMs: number): void {
+  #create(wake: Wake, wanted: readonly Wanted[], askedAtMs: number, lookedAtMs: number): void {
     this.#syncing -= 1;
     if (wake.fault === 'prunes-only') return;
     for (const { name, group, pinned, madeFor } of wanted) {
       if (wake.fault === 'partial' && this.#stage.luck('partial') < 0.5) continue;
-      this.#cluster.create(name, group, madeFor);
+      this.#cluster.create(name, group, madeFor, askedAtMs);
       const job = this.#cluster.jobs.get(name);
       if (job) this.#cluster.pin(job, pinned);
     }

@@ -47,6 +47,7 @@ export interface Pod {
   registeredMs: number | undefined;
   claimedMs: number | undefined;
   pinnedMs: number | undefined;
+  unpinnedMs: number | undefined;
   endedMs: number | undefined;
   end: PodEnd | undefined;
 }
@@ -56,6 +57,8 @@ export interface KubeJob {
   readonly name: string;
   readonly group: GroupSpec;
   readonly createdMs: number;
+  /** When the look began after which it was asked for. */
+  readonly askedAtMs: number;
   readonly pod: Pod;
   pinned: boolean;
   finished: 'complete' | 'failed' | undefined;
@@ -88,7 +91,7 @@ export class Cluster {
   }
 
   /** Makes a Job; one of that name that is there already stays as it is. */
-  create(name: string, group: GroupSpec, madeFor: MadeFor | undefined): void {
+  create(name: string, group: GroupSpec, madeFor: MadeFor | undefined, askedAtMs = this.#stage.nowMs): void {
     if (this.jobs.has(name)) return;
     const { timeline, history, nowMs } = this.#stage;
     const fate = history.pods[this.pods.length] ?? ORDINARY_POD;
@@ -109,6 +112,7 @@ export class Cluster {
       registeredMs: undefined,
       claimedMs: undefined,
       pinnedMs: undefined,
+      unpinnedMs: undefined,
       endedMs: undefined,
       end: undefined,
     };
@@ -116,6 +120,7 @@ export class Cluster {
       name,
       group,
       createdMs: nowMs,
+      askedAtMs,
       pod,
       pinned: false,
       finished: undefined,
@@ -136,6 +141,7 @@ export class Cluster {
     job.pinned = pinned;
     this.#stage.version += 1;
     if (pinned) job.pod.pinnedMs ??= this.#stage.nowMs;
+    else job.pod.unpinnedMs = this.#stage.nowMs;
   }
 
   /** Deletes a Job in the background, as Argo CD prunes. */
@@ -179,7 +185,9 @@ export class Cluster {
       (trouble) => trouble.kind === 'quota' && this.#stage.nowS >= trouble.atS && this.#stage.nowS < trouble.untilS,
     );
     if (quota?.kind === 'quota') {
-      this.#stage.timeline.after((quota.untilS - this.#stage.nowS) * 1000, () => this.#schedule(pod));
+      // At least 1 ms: a rest that is smaller than the clock's digits would come at this very moment, for ever.
+      const restMs = Math.max(1, (quota.untilS - this.#stage.nowS) * 1000);
+      this.#stage.timeline.after(restMs, () => this.#schedule(pod));
       return;
     }
     if (pod.phase !== 'waiting') return;

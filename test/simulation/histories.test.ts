@@ -46,6 +46,10 @@ describe.each(OURS)('%s', (policy) => {
     expect(run(named.CLEAN_UP_IN_THE_MIDDLE).waitsMs).toHaveLength(6);
   });
 
+  it('starts one runner per job when runners of several groups take each other’s jobs', () => {
+    expect(ends(named.CHAIN_ACROSS_GROUPS)).toEqual(['done', 'done', 'done']);
+  });
+
   it('waits with the runners that a quota holds back', () => {
     expect(ends(named.QUOTA)).toEqual(['done', 'done']);
   });

@@ -88,7 +88,7 @@ class Watcher {
     this.#cluster = cluster;
     cluster.onGrowth = (made, pod) => {
       this.#noteExcess(pod.group);
-      if (made) this.#noteTwin(pod);
+      if (made && !isMadeAnew(cluster, pod)) this.#noteTwin(pod, made.askedAtMs);
     };
     cluster.onKill = (pod) => this.#note('busy-kill', `${pod.name} is killed with job "${pod.job?.name}"`);
   }
@@ -98,6 +98,10 @@ class Watcher {
     for (const [group, sinceMs] of this.#overSinceMs) {
       const excess = overCap(this.#cluster, group);
       if (excess && sinceMs >= lookedAtMs) continue;
+      if (excess && hasLostPins(this.#cluster, group, lookedAtMs)) {
+        this.#overSinceMs.set(group, this.#stage.nowMs);
+        continue;
+      }
       if (excess) this.#note('cap', `${group.name}: ${excess}, since ${((sinceMs - START_MS) / 1000).toFixed(1)} s`);
       this.#overSinceMs.delete(group);
     }
@@ -116,8 +120,15 @@ class Watcher {
     }
   }
 
-  #noteTwin(pod: Pod): void {
-    const twin = this.#cluster.pods.find((other) => other !== pod && isTwin(this.#stage, other, pod));
+  /** Only for what was there when the look began that this runner was asked for after. */
+  #noteTwin(pod: Pod, askedAtMs: number): void {
+    const twin = this.#cluster.pods.find(
+      (other) =>
+        other !== pod &&
+        other.createdMs < askedAtMs &&
+        isTwin(this.#stage, other, pod) &&
+        !isMadeAnew(this.#cluster, other),
+    );
     if (twin)
       this.#note('double-spawn', `${pod.name} is made while ${twin.name}, made for the same job, is ${twin.phase}`);
   }
@@ -125,21 +136,41 @@ class Watcher {
 
 /**
  * More alive than the cap allows; more only while more are busy. A runner whose CI job is over does not count: it is about to end. A
- * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003).
+ * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003), and so does the one that comes because the Job
+ * of a busy runner was made anew: law P1 asks for that Job, whatever the cap.
  */
 function overCap(cluster: Cluster, group: GroupSpec): string | undefined {
   let busy = 0;
   let lost = 0;
+  let anew = 0;
   let free = 0;
   for (const pod of cluster.pods) {
     if (pod.group !== group) continue;
     const works = pod.job?.status === 'running' || pod.job?.status === 'cancelling';
     if (works && pod.phase === 'busy') busy += 1;
     else if (works && pod.phase === 'ended') lost += 1;
-    else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) free += 1;
+    else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) {
+      free += 1;
+      if (isMadeAnew(cluster, pod)) anew += 1;
+    }
   }
-  if (free === 0 || busy + free <= Math.max(group.cap, busy + lost)) return undefined;
+  if (free === 0 || busy + free <= Math.max(group.cap, busy + Math.max(lost, anew))) return undefined;
   return `${busy} busy and ${free} free runners under a cap of ${group.cap}`;
+}
+
+/** True when this very sync has taken a pin off: it is the next one that can prune (law P1: first the pin, then the Job). */
+function hasLostPins(cluster: Cluster, group: GroupSpec, sinceMs: number): boolean {
+  return cluster.pods.some(
+    (pod) => pod.group === group && !pod.job && pod.phase !== 'ended' && (pod.unpinnedMs ?? 0) >= sinceMs,
+  );
+}
+
+/** True when another pod of that name is at work, pruned in the moment of its claim or lost: it is no runner for a ready job. */
+function isMadeAnew(cluster: Cluster, pod: Pod): boolean {
+  return cluster.pods.some(
+    ({ nth, name, job }) =>
+      nth < pod.nth && name === pod.name && (job?.status === 'running' || job?.status === 'cancelling'),
+  );
 }
 
 /** Made for the same stay of the same job, free, young enough to come still, and not on its way out. */

@@ -34,8 +34,8 @@ function run(policy: PolicyName, seed: number): Outcome {
 
 /** Laws that the simulation has found broken and that wait for a better planner; `npm run soak` shows and counts them. */
 const OPEN: Readonly<Record<string, readonly Breach['law'][]>> = {
-  'ours, Gitea alone': ['busy-kill', 'cap', 'double-spawn'],
-  'ours, live Jobs': ['cap', 'double-spawn'],
+  // A pinned Job that nobody needs cannot be seen with Gitea alone, so nothing unpins it.
+  'ours, Gitea alone': ['cap'],
 };
 
 const LAWS: readonly (readonly [Breach['law'], string])[] = [

@@ -54,7 +54,7 @@ export function addTallies(sum: Tallies, more: Tallies): void {
 }
 
 const HEAD =
-  '| policy | CI jobs | busy runners killed | saved by the grace period | cap exceeded | for a moment only | double spawns | never served | wait p50 | wait p99 | p99 to exact | needless runners |';
+  '| policy | CI jobs | busy runners killed | saved by the grace period | cap exceeded | for a moment only | double spawns | never served | wait p50 | wait p99 | p99 to exact | needless runners | beyond exact |';
 
 /** The table of docs/planner.md. */
 export function formatTable(tallies: Tallies, histories: number): string {
@@ -74,13 +74,18 @@ export function formatTable(tallies: Tallies, histories: number): string {
       `${quantileS(waitsMs, 0.5).toFixed(0)} s`,
       `${p99.toFixed(0)} s`,
       (p99 / exact).toFixed(3),
-      `${((100 * needless) / Math.max(1, waitsMs.length)).toFixed(1)} %`,
+      `${percent(needless, waitsMs.length)} %`,
+      `${percent(needless - tallies.exact.needless, waitsMs.length)} %`,
     ];
     return `| ${cells.join(' | ')} |`;
   });
-  return [`${histories} histories, seeds 1 to ${histories}.`, '', HEAD, `|---|${'---:|'.repeat(11)}`, ...rows].join(
+  return [`${histories} histories, seeds 1 to ${histories}.`, '', HEAD, `|---|${'---:|'.repeat(12)}`, ...rows].join(
     '\n',
   );
+}
+
+function percent(part: number, whole: number): string {
+  return ((100 * part) / Math.max(1, whole)).toFixed(1);
 }
 
 /** A quantile in seconds. */

@@ -100,3 +100,38 @@ export const UNLABELLED_JOB_TAKES_A_RUNNER: History = quietHistory({
   groups: [groupSpec({ cap: 2 })],
   pushes: [push(1, [60], { key: 'unlabelled', runsOn: [] }), push(2, [60], job('linux'))],
 });
+
+/**
+ * Found by the simulation (seed 19): a runner is lost at work and Kubernetes removes its Job before Gitea gives the CI job up, so the Job
+ * is made anew, pinned. Its pod starts slowly: when Gitea has given up, it is a runner like any other, and counts.
+ */
+export const LOST_AND_MADE_ANEW: History = quietHistory({
+  groups: [groupSpec({ cap: 2, ttlS: 60 })],
+  pushes: [
+    push(1, [900], job('lost')),
+    push(700, [60], { ...job('matrix'), matrix: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] }),
+  ],
+  pods: [{ startS: 8, evictedAfterS: 30 }, { startS: 180 }],
+});
+
+/**
+ * Found by the simulation (seed 78): the pod template is changed and a runner of the old one takes a CI job in the moment in which it is
+ * pruned. Its Job is made anew, as law P1 asks, and the runner of that one is a second one under the cap.
+ */
+export const PRUNED_WHILE_IT_REGISTERS: History = quietHistory({
+  groups: [groupSpec({ cap: 2 })],
+  pushes: [push(1, [60], { ...job('matrix'), matrix: ['a', 'b', 'c', 'd'] })],
+  acts: [{ atS: 9, kind: 'new-template' }],
+  pods: [8.3, 30, 20, 20, 20].map((startS) => ({ startS })),
+});
+
+/** Found by the simulation (seed 4): runners of several groups take each other's jobs; nothing is started twice for it. */
+export const CHAIN_ACROSS_GROUPS: History = quietHistory({
+  groups: [
+    groupSpec({ cap: 1, name: 'web', scope: { kind: 'repo', repo: 'acme/web' } }),
+    groupSpec({ cap: 1 }),
+    groupSpec({ cap: 1, name: 'all', scope: { kind: 'global' } }),
+  ],
+  pushes: [push(1, [60], job('one'), job('two'), job('three'))],
+  pods: [40, 8, 60].map((startS) => ({ startS })),
+});
