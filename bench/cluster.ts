@@ -25,6 +25,18 @@ const EVENT_LANES = 20;
 /** How long after the last event a wake could still come. */
 const AFTER_EVENTS_MS = 15_000;
 
+const COUNTED = {
+  looks: /^gitea_runners_looks_total\{/,
+  giteaRequests: /^gitea_runners_gitea_requests_total\{/,
+  argocdRequests: /^gitea_runners_argocd_requests_total\{/,
+  wakes: /^gitea_runners_wakes_total\{/,
+  accepted: /^gitea_runners_webhook_deliveries_total\{result="accepted"\}/,
+  wakeSum: /^gitea_runners_wake_duration_seconds_sum\{/,
+  wakeCount: /^gitea_runners_wake_duration_seconds_count\{/,
+  shownSum: /^gitea_runners_wake_shown_seconds_sum\{/,
+  shownCount: /^gitea_runners_wake_shown_seconds_count\{/,
+} as const;
+
 interface Waits {
   /** ms from queued to the Job made for it, of jobs that have one. */
   readonly toJob: readonly number[];
@@ -185,18 +197,6 @@ function waitsOf(ciJobs: readonly CiJob[], world: World): Waits {
     work: differences(({ startedAtMs, endedAtMs }) => [startedAtMs, endedAtMs]),
   };
 }
-
-const COUNTED = {
-  looks: /^gitea_runners_looks_total\{/,
-  giteaRequests: /^gitea_runners_gitea_requests_total\{/,
-  argocdRequests: /^gitea_runners_argocd_requests_total\{/,
-  wakes: /^gitea_runners_wakes_total\{/,
-  accepted: /^gitea_runners_webhook_deliveries_total\{result="accepted"\}/,
-  wakeSum: /^gitea_runners_wake_duration_seconds_sum\{/,
-  wakeCount: /^gitea_runners_wake_duration_seconds_count\{/,
-  shownSum: /^gitea_runners_wake_shown_seconds_sum\{/,
-  shownCount: /^gitea_runners_wake_shown_seconds_count\{/,
-} as const;
 
 type Counts = Readonly<Record<keyof typeof COUNTED, number>>;
 
