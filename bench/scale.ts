@@ -54,7 +54,7 @@ async function bench({ gitea, kubernetes, argocd }: Stack): Promise<void> {
     const text = await kubernetes.kubectl(['get', 'runnergroups', '-n', 'runners', '-o', `jsonpath=${ready}`]);
     return text.split(' ').filter((status) => status === 'True').length === APPS;
   });
-  await kubernetes.kubectl(['cordon', '--all']);
+  await kubernetes.kubectl(['cordon', 'node1']);
   const ending = new AbortController();
   const following = followObjects(
     kubernetes.kubeconfig,
