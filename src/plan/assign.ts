@@ -37,7 +37,7 @@ export interface GroupState {
 }
 
 /** The living runner made for this job that can run it, when there is one: the registered one first. */
-export function ownRunner(state: GroupState, seen: SeenJob): Runner | undefined {
+function ownRunner(state: GroupState, seen: SeenJob): Runner | undefined {
   return state.roster.madeFor(seen.job).find((runner) => canServe(state, runner, seen));
 }
 

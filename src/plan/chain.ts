@@ -15,6 +15,8 @@ import type { SeenJob } from './world.ts';
 /** A ready job, and the runner that it waits for. */
 export interface Candidate<Ledger extends GroupState = GroupState> {
   readonly seen: SeenJob;
+  /** Groups that have a living runner made for this job; then there is no chain. */
+  readonly keepers: readonly Ledger[];
   /** The living runner at the end of the chain, and its group. */
   readonly living?: { readonly ledger: Ledger; readonly runner: string };
   /** The job at the end of the chain, whose runner may be starting unseen. */
@@ -32,7 +34,8 @@ export function chainFollower<Ledger extends GroupState>(
   return (seen) => {
     const { origin } = seen;
     const own = made(origin, seen.job);
-    if (own.some(({ ledger, runner }) => canServe(ledger, runner, seen))) return { seen };
+    const keepers = own.flatMap(({ ledger, runner }) => (canServe(ledger, runner, seen) ? ledger : []));
+    if (keepers.length > 0) return { seen, keepers };
     const ways = own.flatMap(({ runner }) => runner.job ?? []);
     const visited = new Set([seen.job.id]);
     for (let job = ways.shift(); job; job = ways.shift()) {
@@ -40,12 +43,12 @@ export function chainFollower<Ledger extends GroupState>(
       visited.add(job.id);
       const next = made(origin, job);
       const living = next.find(({ ledger, runner }) => canServe(ledger, runner, seen));
-      if (living) return { seen, living: { ledger: living.ledger, runner: living.runner.name } };
+      if (living) return { seen, keepers, living: { ledger: living.ledger, runner: living.runner.name } };
       const standIn = seenJob(origin, job.id);
-      if (standIn && next.every(({ runner }) => runner.state === 'offline')) return { seen, standIn };
+      if (standIn && next.every(({ runner }) => runner.state === 'offline')) return { seen, keepers, standIn };
       ways.push(...next.flatMap(({ runner }) => runner.job ?? []));
     }
-    return { seen };
+    return { seen, keepers };
   };
 }
 

@@ -8,12 +8,12 @@
  * The laws P1-P10 (docs/spec.md) are kept here: every busy runner is in the output, pinned; every ready job within the caps
  * has one runner; nothing else is started; doubt keeps.
  */
-import { type Assignment, assignRunners, type BackOff, backOffOf, type GroupState, ownRunner } from './assign.ts';
+import { type Assignment, assignRunners, type BackOff, backOffOf, type GroupState } from './assign.ts';
 import { type Candidate, chainFollower } from './chain.ts';
 import { decideJob, decideRunners, summarise } from './decide.ts';
 import type { Plan } from './decisions.ts';
 import type { Evidence, Group } from './evidence.ts';
-import { runnerNamer, stayText } from './names.ts';
+import { runnerNamer } from './names.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { type Roster, takeRosters } from './roster.ts';
 import { readySinceFinder, withinCapSinceMs } from './waiting-time.ts';
@@ -156,7 +156,6 @@ function selector(
   ledgers: ReadonlyMap<Group, OpenLedger>,
 ): (candidate: Candidate<OpenLedger>, ownersOf: (seen: SeenJob) => Owners) => void {
   const openOf = new Map<Owners, readonly OpenLedger[]>();
-  const keepersOf = indexKeepers(ledgers.values());
   const openOwners = (owners: Owners): readonly OpenLedger[] => {
     if (!owners.covered) return [];
     const known = openOf.get(owners) ?? owners.groups.flatMap((group) => ledgers.get(group) ?? []);
@@ -165,10 +164,9 @@ function selector(
     return open;
   };
   return (candidate, ownersOf) => {
-    const { seen, living, standIn } = candidate;
+    const { seen, keepers, living, standIn } = candidate;
     const open = openOwners(ownersOf(seen));
-    const keepers = keepersOf.get(stayText(seen.job.id, seen.job.attempt));
-    const keeper = keepers && open.find((ledger) => keepers.has(ledger) && ownRunner(ledger, seen));
+    const keeper = open.find((ledger) => keepers.includes(ledger));
     const chained = living && open.includes(living.ledger) ? living.ledger : undefined;
     const owner = keeper ?? chained ?? ofStandIn(standIn) ?? firstWithRoom(open, seen);
     if (owner) {
@@ -204,19 +202,6 @@ function firstWithRoom(owners: readonly OpenLedger[], seen: SeenJob): OpenLedger
     if (!first || sinceMs < first.sinceMs) first = { ledger, sinceMs };
   }
   return first?.ledger;
-}
-
-/** The ledgers that have a living runner made for a stay in the queue. */
-function indexKeepers(ledgers: Iterable<OpenLedger>): ReadonlyMap<string, ReadonlySet<OpenLedger>> {
-  const keepers = new Map<string, Set<OpenLedger>>();
-  for (const ledger of ledgers) {
-    for (const { state, madeFor } of ledger.roster.runners.values()) {
-      if (state !== 'free') continue;
-      const key = stayText(madeFor.jobId, madeFor.attempt);
-      keepers.set(key, (keepers.get(key) ?? new Set()).add(ledger));
-    }
-  }
-  return keepers;
 }
 
 function isFull({ selected, room }: Ledger): boolean {
