@@ -29,7 +29,7 @@ COPY install/plugin.yaml install/
 RUN mkdir -p /out/opt/gitea-runners /out/usr/local/bin /out/usr/bin /out/home/argocd/cmp-server/config \
       /out/home/argocd/cmp-server/plugins /out/etc \
  # The program and its parts; their code caches are made by the Node that will load them.
- && (cd lib && install -m 0644 gitea-runners.cjs generate.cjs validate.cjs cli.cjs proxied.cjs *.cache /out/opt/gitea-runners/) \
+ && (cd lib && install -m 0644 gitea-runners.cjs generate.cjs validate.cjs cli.cjs documents.cjs proxied.cjs *.cache /out/opt/gitea-runners/) \
  && printf '%s\n' '#!/usr/local/bin/node' "require('/opt/gitea-runners/gitea-runners.cjs');" > /out/usr/local/bin/gitea-runners \
  && chmod 0755 /out/usr/local/bin/gitea-runners \
  && install -m 0755 /usr/local/bin/node /out/usr/local/bin/node \

@@ -38,6 +38,7 @@ function groupsOf(looks: number): readonly Group[] {
       maxActiveRunners: 25,
       suspend: false,
       acceptUnlabelledJobs: false,
+      fairness: 'oldest',
       spawnTimeoutMs: 300_000,
       templateHash: 'template',
     };

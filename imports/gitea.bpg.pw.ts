@@ -189,6 +189,13 @@ export interface RunnerGroupSpec {
   readonly acceptUnlabelledJobs?: boolean;
 
   /**
+   * Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for. Default: oldest.
+   *
+   * @schema RunnerGroupSpec#fairness
+   */
+  readonly fairness?: RunnerGroupSpecFairness;
+
+  /**
    * Image of the runner container. One of your own must keep the entry point and user of the default one.
    *
    * @schema RunnerGroupSpec#image
@@ -258,6 +265,7 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'authToken': toJson_RunnerGroupSpecAuthToken(obj.authToken),
     'suspend': obj.suspend,
     'acceptUnlabelledJobs': obj.acceptUnlabelledJobs,
+    'fairness': obj.fairness,
     'image': obj.image,
     'containerMode': obj.containerMode,
     'resources': toJson_RunnerGroupSpecResources(obj.resources),
@@ -402,6 +410,18 @@ export function toJson_RunnerGroupSpecAuthToken(obj: RunnerGroupSpecAuthToken | 
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
 }
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for. Default: oldest.
+ *
+ * @schema RunnerGroupSpecFairness
+ */
+export enum RunnerGroupSpecFairness {
+  /** oldest */
+  OLDEST = "oldest",
+  /** per-repository */
+  PER_HYPHEN_REPOSITORY = "per-repository",
+}
 
 /**
  * Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `host`: no docker, CI steps run in the runner container. Default: dind-rootless.

@@ -28,13 +28,14 @@ const built = await Promise.all([
   build({
     ...options,
     entryPoints: { generate: 'src/start/generate.ts', validate: 'src/start/validate.ts' },
-    plugins: [apart(/\/connect\.ts$/, './proxied.cjs')],
+    plugins: [apart(/\/connect\.ts$/, './proxied.cjs'), apart(/\/documents\.ts$/, './documents.cjs')],
   }),
   build({
     ...options,
     entryPoints: {
       'gitea-runners': 'src/start/launcher.ts',
       proxied: 'src/http/connect.ts',
+      documents: 'src/runnergroup/documents.ts',
       cli: 'src/cli.ts',
       main: 'src/main.ts',
       generated: 'src/generated.ts',

@@ -16,7 +16,7 @@ import { build } from 'esbuild';
 
 const TRAIN = fileURLToPath(new URL('../src/start/train.ts', import.meta.url));
 
-/** Writes `PART.cjs.cache` into `out` (default: `lib`) for each part, made by the program `node`. */
+/** Writes `PART.cjs.cache` into `out` (default: `lib`) for each part that is not rare, made by the program `node`. */
 export async function makeCodeCache({ lib, node, out = lib }) {
   const folder = mkdtempSync(join(tmpdir(), 'code-cache-'));
   const gitea = await standIn();
@@ -31,16 +31,17 @@ export async function makeCodeCache({ lib, node, out = lib }) {
       target: 'node20.18',
       logLevel: 'warning',
     });
-    const group = join(folder, 'group.yaml');
-    writeFileSync(group, runnerGroup(gitea.url));
+    const [group, second] = [join(folder, 'group.yaml'), join(folder, 'second.yaml')];
+    writeFileSync(group, runnerGroup(gitea.url, 'ci'));
+    // Not plain (src/runnergroup/plain-yaml.ts), so that the other reader is run too.
+    writeFileSync(second, `%YAML 1.1\n---\n${runnerGroup(gitea.url, 'second')}`);
     const env = { PATH: '/usr/bin:/bin', GITEA_URL: gitea.url, GITEA_TOKEN: 'stand-in' };
     for (const [part, args] of [
-      ['generate', ['generate', group]],
+      ['generate', ['generate', group, second]],
       ['validate', ['validate', group]],
       ['cli', ['explain', group]],
     ]) {
-      const file = `${part}.cjs`;
-      await run(node, [train, join(resolve(out), `${file}.cache`), join(resolve(lib), file), ...args], env);
+      await run(node, [train, resolve(out), join(resolve(lib), `${part}.cjs`), ...args], env);
     }
   } finally {
     gitea.close();
@@ -48,7 +49,7 @@ export async function makeCodeCache({ lib, node, out = lib }) {
   }
 }
 
-function runnerGroup(url) {
+function runnerGroup(url, name) {
   const spec = {
     scope: 'org',
     org: 'acme',
@@ -58,7 +59,7 @@ function runnerGroup(url) {
     registrationToken: { secretRef: { name: 'gitea-runner', key: 'token' } },
     authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
   };
-  const metadata = { name: 'ci', namespace: 'runners' };
+  const metadata = { name, namespace: 'runners' };
   // As people write it: the block style has functions of its own in the reader.
   const lines = Object.entries(spec).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`);
   return [

@@ -18,7 +18,7 @@ import { lddClosure, writeImage } from './oci-image.mjs';
 
 const LIB = 'lib';
 /** The launcher, and what it loads (src/start/launcher.ts). */
-const PROGRAMS = ['gitea-runners', 'generate', 'validate', 'cli', 'proxied'].map((name) => `${name}.cjs`);
+const PROGRAMS = ['gitea-runners', 'generate', 'validate', 'cli', 'documents', 'proxied'].map((name) => `${name}.cjs`);
 const PLUGIN = join('install', 'plugin.yaml');
 const TINI = '/usr/bin/tini';
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';

@@ -3,21 +3,17 @@
  *
  *     groups ──► tokens ──► looks at Gitea (one per origin, scope and token) ─┐
  *        │                  look at Kubernetes (optional) ────────────────────┼──► plan
- *        └────► pod templates (made while the answers are on their way) ─────────┘
+ *        └────► planner and pod templates (while the answers are on their way) ──┘
  */
-import { templateHash } from './charts/pod-template.ts';
-import { Failure } from './failure.ts';
 import { describeScope } from './gitea/endpoints.ts';
 import { type GiteaTarget, observe } from './gitea/observe.ts';
 import { prepareToRead } from './gitea/shapes.ts';
 import type { RequestLine } from './http/client.ts';
 import { type ClusterMode, clusterConfig } from './kubernetes/config.ts';
 import type { Plan } from './plan/decisions.ts';
-import type { Evidence, Group, LiveJob, ScopeWidth } from './plan/evidence.ts';
-import { plan } from './plan/plan.ts';
-import { GroupsCollide } from './plan/roster.ts';
+import type { LiveJob } from './plan/evidence.ts';
 import { findToken, type TokenSources } from './policy/api-token.ts';
-import type { RunnerGroup, Scope } from './runnergroup/runner-group.ts';
+import type { RunnerGroup } from './runnergroup/runner-group.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
 export interface Settings {
@@ -51,7 +47,11 @@ export async function lookAndPlan(
   settings: Settings,
   { includeBlocked, ahead = false }: LookOptions,
 ): Promise<Plan> {
-  if (groups.length === 0) return plan([], { instance: settings.instance, looks: new Map(), liveJobs: [], nowMs: 0 });
+  const { instance } = settings;
+  if (groups.length === 0) {
+    const { planOrRefuse } = await import('./plan-groups.ts');
+    return planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 });
+  }
   const { targets, lookOf } = await findTargets(groups, settings);
   const beganMs = performance.now();
   const looking = Promise.all([
@@ -68,14 +68,16 @@ export async function lookAndPlan(
   ]);
   // A rejection while the templates are made must wait for its await below instead of ending the process.
   looking.catch(() => undefined);
-  // What can be done while the answers are on their way, once the questions have left.
+  // What can be done while the answers are on their way, once the questions have left; these modules are loaded so late for that.
   await new Promise(setImmediate);
   prepareToRead();
+  const { planOrRefuse, toPlanned } = await import('./plan-groups.ts');
+  const { templateHash } = await import('./charts/pod-template.ts');
   const planned = groups.map((group) => toPlanned(group, lookOf(group), templateHash(group)));
   const [looks, listed] = await looking;
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const liveJobs = performance.now() - beganMs > FRESH_MS ? await lookAtCluster(groups, settings) : listed;
-  return planOrRefuse(planned, { instance: settings.instance, looks, liveJobs, nowMs: settings.now() });
+  return planOrRefuse(planned, { instance, looks, liveJobs, nowMs: settings.now() });
 }
 
 async function lookAtCluster(groups: readonly RunnerGroup[], settings: Settings): Promise<readonly LiveJob[]> {
@@ -110,38 +112,4 @@ export async function findTargets(groups: readonly RunnerGroup[], settings: Toke
     keys.set(group, key);
   }
   return { targets, lookOf: (group) => keys.get(group) ?? '' };
-}
-
-const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
-  global: 'global',
-  org: 'owner',
-  user: 'owner',
-  repo: 'repo',
-};
-
-/** The part of a RunnerGroup that decides. `look`: key of its target. */
-export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
-  return {
-    namespace: group.namespace,
-    name: group.name,
-    origin: group.giteaUrl,
-    look,
-    scope: WIDTH[group.scope.kind],
-    labels: group.labels.map(({ name }) => name),
-    maxActiveRunners: group.maxActiveRunners,
-    suspend: group.suspend,
-    acceptUnlabelledJobs: group.acceptUnlabelledJobs,
-    spawnTimeoutMs: group.spawnTimeoutSeconds * 1000,
-    templateHash,
-  };
-}
-
-/** As `plan`; colliding groups are a `Failure` (exit 2). */
-export function planOrRefuse(groups: readonly Group[], evidence: Evidence): Plan {
-  try {
-    return plan(groups, evidence);
-  } catch (error) {
-    if (error instanceof GroupsCollide) throw new Failure('GR-INPUT-90', 2, `plan: ${error.message}.`);
-    throw error;
-  }
 }

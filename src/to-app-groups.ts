@@ -9,11 +9,9 @@ export interface AppGroup {
 
 /** Joins each RunnerGroup with its part of the plan. */
 export function toAppGroups(groups: readonly RunnerGroup[], plan: Plan): readonly AppGroup[] {
-  return groups.map((group) => ({
-    group,
-    runners: plan.runners.filter(
-      (decision): decision is RunnerDecision & { emit: true } =>
-        decision.emit && decision.group.namespace === group.namespace && decision.group.name === group.name,
-    ),
-  }));
+  const runners = new Map<string, (RunnerDecision & { readonly emit: true })[]>();
+  const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }) => `${namespace}/${name}`;
+  for (const group of groups) runners.set(keyOf(group), []);
+  for (const decision of plan.runners) if (decision.emit) runners.get(keyOf(decision.group))?.push(decision);
+  return groups.map((group) => ({ group, runners: runners.get(keyOf(group)) ?? [] }));
 }

@@ -14,6 +14,7 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     authToken: { name: 'gitea-api', key: 'token' },
     suspend: false,
     acceptUnlabelledJobs: false,
+    fairness: 'oldest',
     image: 'gitea/runner:1.0.8',
     containerMode: 'host',
     resources: { requests: {}, limits: {} },

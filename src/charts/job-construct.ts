@@ -48,6 +48,7 @@ const RECOGNISABLE: Omit<RunnerGroup, 'containerMode'> = {
   authToken: { name: 'never-in-a-job', key: 'never-in-a-job' },
   suspend: false,
   acceptUnlabelledJobs: false,
+  fairness: 'oldest',
   image: 'the-image',
   resources: { requests: { cpu: 'the-request' }, limits: { cpu: 'the-limit' } },
   spawnTimeoutSeconds: 0,

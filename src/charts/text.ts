@@ -59,11 +59,12 @@ class JobWriter {
 
   write(decision: EmittedRunner): void {
     const { runner, pinned, job } = decision;
-    const labels = Object.entries(runnerLabels(runner));
-    if (!this.#forms.has(labels.length)) this.#forms.set(labels.length, formOf(this.#template, labels));
-    const form = this.#forms.get(labels.length);
+    const labels = runnerLabels(runner);
+    const values = Object.values(labels);
+    if (!this.#forms.has(values.length)) this.#forms.set(values.length, formOf(this.#template, Object.keys(labels)));
+    const form = this.#forms.get(values.length);
     if (form && PLAIN_NAME.test(runner)) {
-      fill(form, [runner, ...labels.map(([, value]) => value), annotationLines(pinned, job)], this.#pieces);
+      fill(form, [runner, ...values, annotationLines(pinned, job)], this.#pieces);
     } else {
       this.#pieces.push(`---\n${document(stamp(this.#template, partsOf(decision)))}`);
     }
@@ -83,14 +84,14 @@ const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 const EMPTY = ': ""';
 
 /** Undefined when no mark is free to cut it with. */
-function formOf(template: JobManifest, labels: readonly (readonly [string, string])[]): JobForm | undefined {
+function formOf(template: JobManifest, labels: readonly string[]): JobForm | undefined {
   const rendered = JSON.stringify(template);
   const mark = MARKS.find((candidate) => !rendered.includes(candidate));
   if (mark === undefined) return undefined;
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
     name: `${mark}0`,
-    labels: Object.fromEntries(labels.map(([label], index) => [label, `${mark}${index + 1}`])),
+    labels: Object.fromEntries(labels.map((label, index) => [label, `${mark}${index + 1}`])),
     annotations: { [`${mark}${ofAnnotations}`]: '' },
   });
   const [head = '', ...pieces] = document(marked).split(mark);
@@ -120,10 +121,14 @@ function fill({ head, pieces }: JobForm, values: readonly string[], into: string
   if (text !== '') into.push(text);
 }
 
+const ANNOTATIONS = Object.keys(jobAnnotations(false, undefined));
+
 /** Lines of annotations behind the indent of the first one. Their keys are plain words in order (`labels.ts`). */
 function annotationLines(pinned: boolean, job: Job | undefined): string {
   let text = '';
-  for (const [key, value] of Object.entries(jobAnnotations(pinned, job))) {
+  const annotations = jobAnnotations(pinned, job);
+  for (const key of ANNOTATIONS) {
+    const value = annotations[key] ?? '';
     if (value !== '') text += `${text === '' ? '' : '\n    '}${key}: ${quote(value)}`;
   }
   return text;

@@ -90,9 +90,11 @@ function heldText(decision: JobDecision & { readonly verdict: 'held' }, nowMs: n
     case 'suspended':
       return `held back: group ${of} is suspended`;
     case 'cap':
-      return `held back by the cap of group ${of}`;
+      return `held back by the cap of group ${of}${decision.next === undefined ? '' : `; the next slot is for ${decision.next}`}`;
     case 'backing-off':
       return `held back: the Job of its last runner ended without a CI job; group ${of} tries again in ${duration((decision.untilMs ?? nowMs) - nowMs)}`;
+    case 'served-elsewhere':
+      return `${decision.runner ?? ''} is there for it (not a runner of these groups)`;
     default:
       return decision.because satisfies never;
   }

@@ -1,5 +1,4 @@
 import { knowsRunnerGroups } from '../charts/group-manifest.ts';
-import { manifestPieces } from '../charts/text.ts';
 import { count } from '../count.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
 import { toAppGroups } from '../to-app-groups.ts';
@@ -13,6 +12,7 @@ import type { LookFlags, PathFlags } from './settings.ts';
  */
 export async function generate(args: readonly string[], flags: LookFlags & PathFlags, io: Io): Promise<ExitCode> {
   const { read, plan } = await readAndPlan(args, flags, io, { includeBlocked: false, ahead: isSync(io) });
+  const { manifestPieces } = await import('../charts/text.ts');
   const pieces = manifestPieces(toAppGroups(read.groups, plan), {
     emitGroups: knowsRunnerGroups(io.env),
     passThrough: read.others.map((other) => other.text),
@@ -48,6 +48,7 @@ const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {
   cap: 'held back by the cap',
   suspended: 'held back by the suspension',
   'backing-off': 'held back by the back-off',
+  'served-elsewhere': 'left to runners of others',
   'labels-not-covered': 'with labels that no group covers',
   'no-labels': 'without labels',
 };

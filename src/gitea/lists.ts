@@ -16,6 +16,7 @@ export type JobsById = Map<number, Job>;
 const PASSES = 4;
 /** Pages of completed jobs: 150 names of used-up runners, more than end between two looks. */
 const COMPLETED_PAGES = 3;
+const FURTHER_PAGES = Array.from({ length: COMPLETED_PAGES - 1 }, (_, index) => index + 2);
 
 const WORDS: Readonly<Record<StatusFilter, string>> = {
   queued: 'queued',
@@ -103,18 +104,25 @@ export async function readCompletedJobs(
 }
 
 /**
- * The same without waiting for anything: the first pages are asked for at once, in the order of 1.27. Older versions ignore the order
- * (run on 1.26.0), so there the last pages follow when the version is known.
+ * The same without waiting for anything: the first page, or all with `further`, is asked for at once, in the order of 1.27. Older
+ * versions ignore the order (run on 1.26.0), so there the last pages follow when the version is known.
  */
-export async function readCompletedJobsAhead(api: GiteaApi, level: Level, jobs: JobsById): Promise<void> {
+export async function readCompletedJobsAhead(
+  api: GiteaApi,
+  level: Level,
+  jobs: JobsById,
+  further: boolean,
+): Promise<void> {
   const question = jobsQuestion(level, ['completed'], true);
-  const numbers = Array.from({ length: COMPLETED_PAGES }, (_, index) => index + 1);
-  const early = await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
-  const [first] = early;
+  const firstAsked = readCompletedPage(api, question, 1);
+  const early = further ? FURTHER_PAGES.map((page) => readCompletedPage(api, question, page)) : [];
+  // What is not wanted may fail.
+  for (const page of early) page.catch(() => undefined);
+  const first = await firstAsked;
   const { sortsJobs } = await api.version();
-  const last = sortsJobs || !first ? [] : lastPages(first, COMPLETED_PAGES);
-  const known = early.filter((_, index) => sortsJobs || index === 0 || last.includes(index + 1));
-  await readMoreCompleted(api, question, known, last.slice(known.length - 1), jobs);
+  const wanted = sortsJobs ? pagesAfter(first).slice(0, COMPLETED_PAGES - 1) : lastPages(first, COMPLETED_PAGES);
+  const asked = wanted.map((page) => early[FURTHER_PAGES.indexOf(page)] ?? readCompletedPage(api, question, page));
+  for (const { rows } of [first, ...(await Promise.all(asked))]) keep(jobs, rows);
 }
 
 async function readMoreCompleted(

@@ -56,6 +56,7 @@ export interface ObserveOptions {
   /**
    * Ask for runners and completed jobs at the same time as for the others, before it is known whether there are any: one wait
    * for the network instead of two, and needless questions when nothing is there (docs/adr/0011). Default false.
+   * Pages that may not be there are asked for too where a Gitea has one target only: with more, requests wait for each other.
    */
   readonly ahead?: boolean;
   /** PEM certificates that are trusted instead of the built-in ones. */
@@ -99,7 +100,9 @@ export async function observeEach(
         const { key, url, token, scope } = target;
         try {
           refuseForeignToken(target);
-          return [key, await lookAt(new GiteaApi({ http, url, token, deadline, versions }), scope, options)];
+          const furtherPages = targets.every((other) => other === target || other.token.origin !== token.origin);
+          const api = new GiteaApi({ http, url, token, deadline, versions });
+          return [key, await lookAt(api, scope, { ...options, furtherPages })];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
           throw error;
@@ -146,7 +149,13 @@ function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string
   throw new Failure(first.code, first.exit, [...lines, ...more].join('\n'));
 }
 
-async function lookAt(api: GiteaApi, scope: Scope, options: ObserveOptions): Promise<Look> {
+/** How one target is looked at. */
+interface LookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'alwaysList' | 'ahead'> {
+  /** With `ahead`: also pages that may not be there. */
+  readonly furtherPages: boolean;
+}
+
+async function lookAt(api: GiteaApi, scope: Scope, options: LookOptions): Promise<Look> {
   switch (scope.kind) {
     case 'global':
       return await lookAtLevel(api, GLOBAL_LEVEL, options);
@@ -161,16 +170,16 @@ async function lookAt(api: GiteaApi, scope: Scope, options: ObserveOptions): Pro
   }
 }
 
-async function lookAtUser(api: GiteaApi, user: string, options: ObserveOptions): Promise<Look> {
+async function lookAtUser(api: GiteaApi, user: string, options: LookOptions): Promise<Look> {
   if (await isTokenOf(api, user)) return await lookAtLevel(api, ownUserLevel(user), options);
   const jobs: JobsById = new Map();
   await readJobsByRepo(api, user, options, jobs);
   return { jobs: [...jobs.values()], runners: [] };
 }
 
-async function lookAtLevel(api: GiteaApi, level: Level, options: ObserveOptions): Promise<Look> {
+async function lookAtLevel(api: GiteaApi, level: Level, options: LookOptions): Promise<Look> {
   const jobs: JobsById = new Map();
-  const early = options.ahead ? lookAhead(api, level) : undefined;
+  const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
   // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
   // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster.
@@ -192,9 +201,13 @@ async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById):
  * Asks at once, and answers a function that waits for the answers. Which of the lists is older is not known then, so a job that is in
  * two of them counts as active: its runner stays, which costs nothing; the next look knows more.
  */
-function lookAhead(api: GiteaApi, level: Level): (jobs: JobsById) => Promise<readonly RegisteredRunner[]> {
+function lookAhead(
+  api: GiteaApi,
+  level: Level,
+  furtherPages: boolean,
+): (jobs: JobsById) => Promise<readonly RegisteredRunner[]> {
   const completed: JobsById = new Map();
-  const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, completed)]);
+  const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, completed, furtherPages)]);
   // Perhaps nobody wants to know; and the failure of the first question is told first.
   asked.catch(() => undefined);
   return async (jobs) => {

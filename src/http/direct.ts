@@ -3,6 +3,7 @@
  * 15 ms less than any package (docs/adr/0012). Same errors as undici, by their codes (`transport-error.ts`).
  */
 import type { Agent, IncomingMessage, RequestOptions, request as requestOverHttp } from 'node:http';
+import { urlToHttpOptions } from 'node:url';
 import type { ConnectOptions, Exchange, Wire, WireAnswer, WireRequest } from './wire.ts';
 
 /** An idle connection is closed after this time, sooner when the server says so: most servers wait 5 s or longer. */
@@ -15,22 +16,29 @@ export async function directWire(origin: string, options: ConnectOptions): Promi
   // Of node:https comes all of TLS, which a plain request does not need.
   if (!origin.startsWith('https:')) {
     const http = await import('node:http');
-    return wireOf(new http.Agent(keeping), http.request);
+    return wireOf(origin, new http.Agent(keeping), http.request);
   }
   const https = await import('node:https');
-  return wireOf(new https.Agent({ ...keeping, ...(ca !== undefined && { ca }), ...clientCertificate }), https.request);
+  const agent = new https.Agent({ ...keeping, ...(ca !== undefined && { ca }), ...clientCertificate });
+  return wireOf(origin, agent, https.request);
 }
 
-function wireOf(agent: Agent, request: typeof requestOverHttp): Wire {
+function wireOf(origin: string, agent: Agent, request: typeof requestOverHttp): Wire {
+  const { protocol, hostname, port } = urlToHttpOptions(new URL(origin));
+  const server = { agent, protocol, hostname, port };
   return {
-    send: (asked) => send(asked, agent, request),
+    send: (asked) => send(asked, server, request),
     close: async () => agent.destroy(),
   };
 }
 
-function send({ url, method, headers, body }: WireRequest, agent: Agent, request: typeof requestOverHttp): Exchange {
-  const options: RequestOptions = { agent, method, headers };
-  const outgoing = request(url, options);
+/** @param server what all requests of the wire have in common: Node takes an URL apart anew for each. */
+function send(
+  { url, method, headers, body }: WireRequest,
+  server: RequestOptions,
+  request: typeof requestOverHttp,
+): Exchange {
+  const outgoing = request({ ...server, path: url.pathname + url.search, method, headers });
   const answer = new Promise<WireAnswer>((resolve, reject) => {
     outgoing.on('error', reject);
     outgoing.on('response', (incoming) => {

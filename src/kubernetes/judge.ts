@@ -20,11 +20,15 @@
 import type { LiveJob, LiveState } from '../plan/evidence.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
 
+/** As `src/charts/labels.ts` writes it. */
+const JOB_URL = 'gitea.bpg.pw/job-url';
+
 type Judgement = { readonly state: LiveState; readonly finishedAtMs?: number | null | undefined };
 
 /** @param pods pods of this Job; others must not be among them. */
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
-  const { namespace, name, creationTimestamp } = job.metadata;
+  const { namespace, name, creationTimestamp, annotations } = job.metadata;
+  const jobUrl = annotations?.[JOB_URL];
   const { state, finishedAtMs } = judge(job, pods);
   return {
     namespace,
@@ -33,6 +37,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     createdAtMs: creationTimestamp,
     ...(finishedAtMs != null && { finishedAtMs }),
     ...(isPinned(job) && { pinned: true }),
+    ...(jobUrl && { jobUrl }),
   };
 }
 

@@ -12,7 +12,7 @@ import type { Candidate } from './chain.ts';
 import type { ServedBy } from './decisions.ts';
 import type { Group } from './evidence.ts';
 import { ORDINALS_SEARCHED, type RunnerNamer } from './names.ts';
-import { byReadiness, covers, type Roster, type Runner } from './roster.ts';
+import { byReadiness, covers, madeFor, type Roster, type Runner } from './roster.ts';
 import { backOffMs, missedRunners, withinCapSinceMs } from './waiting-time.ts';
 import type { SeenJob } from './world.ts';
 
@@ -34,11 +34,6 @@ export interface GroupState {
   /** Cap less busy and finishing runners, never below 0; 0 when suspended. */
   readonly room: number;
   readonly nowMs: number;
-}
-
-/** The living runner made for this job that can run it, when there is one: the registered one first. */
-function ownRunner(state: GroupState, seen: SeenJob): Runner | undefined {
-  return state.roster.madeFor(seen.job).find((runner) => canServe(state, runner, seen));
 }
 
 /** True when this runner can be expected to take the job, now or when it has started. */
@@ -64,7 +59,7 @@ export interface BackOff {
 
 /** The back-off that is in force for a new runner of this job, if any. */
 export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined {
-  const failed = state.roster.madeFor(seen.job).filter(({ state: now }) => now === 'failed');
+  const failed = madeFor(state.roster, seen.job).filter(({ state: now }) => now === 'failed');
   if (failed.length === 0) return undefined;
   const byName = new Map(failed.map((runner) => [runner.name, runner]));
   for (let ordinal = ORDINALS_SEARCHED - 1; ordinal >= 0; ordinal -= 1) {
@@ -94,9 +89,10 @@ export function assignRunners(
   };
 
   const selected = candidates.map(({ seen }) => seen);
-  for (const seen of selected) {
-    const own = ownRunner(state, seen);
-    if (own) assign(seen, own.name, 'own-runner');
+  for (const { seen, own } of candidates) {
+    // The registered one comes first.
+    const mine = own.find(({ ledger }) => ledger === state);
+    if (mine) assign(seen, mine.runner.name, 'own-runner');
   }
   candidates.forEach((candidate, rank) => {
     if (assigned.has(candidate.seen)) return;
@@ -131,7 +127,7 @@ function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
  * worst it is started now, under another job's name.
  */
 function endOfChain(state: GroupState, { seen, living, standIn }: Candidate, rank: number): string | undefined {
-  if (living) return living.ledger === state ? living.runner : undefined;
+  if (living) return living.ledger === state ? living.runner.name : undefined;
   if (!standIn || state.roster.sighted || missed(state, seen, rank) > 0) return undefined;
   return state.nameOf(standIn.job, 0);
 }

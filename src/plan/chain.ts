@@ -7,67 +7,67 @@
  * Two ready jobs never meet on their ways: a job has been run by one runner only, and nobody has run them.
  */
 import { canServe, type GroupState } from './assign.ts';
+import { ByGitea } from './by-gitea.ts';
 import type { Job } from './evidence.ts';
-import { stayText } from './names.ts';
-import { byReadiness, type Runner } from './roster.ts';
-import type { SeenJob } from './world.ts';
+import type { Runner } from './roster.ts';
+import type { SeenJob, World } from './world.ts';
+
+/** A runner, and the group that it is of. */
+export interface Made<Ledger extends GroupState = GroupState> {
+  readonly ledger: Ledger;
+  readonly runner: Runner;
+}
 
 /** A ready job, and the runner that it waits for. */
 export interface Candidate<Ledger extends GroupState = GroupState> {
   readonly seen: SeenJob;
-  /** Groups that have a living runner made for this job; then there is no chain. */
-  readonly keepers: readonly Ledger[];
-  /** The living runner at the end of the chain, and its group. */
-  readonly living?: { readonly ledger: Ledger; readonly runner: string };
+  /** Living runners made for this job, of one group or several; when there are any, there is no chain. */
+  readonly own: readonly Made<Ledger>[];
+  /** The living runner at the end of the chain. */
+  readonly living?: Made<Ledger>;
   /** The job at the end of the chain, whose runner may be starting unseen. */
   readonly standIn?: SeenJob;
 }
 
-/** A function that follows the chain of a ready job. `ledgers` are all of them, `seenJob` finds a job that any look lists. */
+/** A function that follows the chain of a ready job. `ledgers` are all of them, `find` finds a job that any look lists. */
 export function chainFollower<Ledger extends GroupState>(
   ledgers: readonly Ledger[],
-  seenJob: (origin: string, id: number) => SeenJob | undefined,
+  find: World['find'],
 ): (seen: SeenJob) => Candidate<Ledger> {
   const index = indexRunners(ledgers);
   const made = (origin: string, { id, attempt }: Job): readonly Made<Ledger>[] =>
-    index.get(`${origin} ${stayText(id, attempt)}`) ?? [];
+    index.get(origin, id)?.filter(({ runner }) => runner.madeFor.attempt === attempt) ?? [];
   return (seen) => {
     const { origin } = seen;
-    const own = made(origin, seen.job);
-    const keepers = own.flatMap(({ ledger, runner }) => (canServe(ledger, runner, seen) ? ledger : []));
-    if (keepers.length > 0) return { seen, keepers };
-    const ways = own.flatMap(({ runner }) => runner.job ?? []);
+    const all = made(origin, seen.job);
+    if (all.length === 0) return { seen, own: all };
+    const own = all.filter(({ ledger, runner }) => canServe(ledger, runner, seen));
+    if (own.length > 0) return { seen, own };
+    const ways = all.flatMap(({ runner }) => runner.job ?? []);
     const visited = new Set([seen.job.id]);
     for (let job = ways.shift(); job; job = ways.shift()) {
       if (visited.has(job.id)) continue;
       visited.add(job.id);
       const next = made(origin, job);
       const living = next.find(({ ledger, runner }) => canServe(ledger, runner, seen));
-      if (living) return { seen, keepers, living: { ledger: living.ledger, runner: living.runner.name } };
-      const standIn = seenJob(origin, job.id);
-      if (standIn && next.every(({ runner }) => runner.state === 'offline')) return { seen, keepers, standIn };
+      if (living) return { seen, own, living };
+      const standIn = find(origin, job.id);
+      if (standIn && next.every(({ runner }) => runner.state === 'offline')) return { seen, own, standIn };
       ways.push(...next.flatMap(({ runner }) => runner.job ?? []));
     }
-    return { seen, keepers };
+    return { seen, own };
   };
 }
 
-interface Made<Ledger> {
-  readonly ledger: Ledger;
-  readonly runner: Runner;
-}
-
-/** All runners by the Gitea and the stay in the queue that they were made for; of one group the registered ones first. */
-function indexRunners<Ledger extends GroupState>(
-  ledgers: readonly Ledger[],
-): ReadonlyMap<string, readonly Made<Ledger>[]> {
-  const index = new Map<string, Made<Ledger>[]>();
+/** All runners by the job that they were made for; of one group the registered ones first. */
+function indexRunners<Ledger extends GroupState>(ledgers: readonly Ledger[]): ByGitea<readonly Made<Ledger>[]> {
+  const index = new ByGitea<Made<Ledger>[]>();
   for (const ledger of ledgers) {
-    for (const runner of [...ledger.roster.runners.values()].sort(byReadiness)) {
-      const key = `${ledger.group.origin} ${stayText(runner.madeFor.jobId, runner.madeFor.attempt)}`;
-      const known = index.get(key);
-      if (known) known.push({ ledger, runner });
-      else index.set(key, [{ ledger, runner }]);
+    const ofGitea = index.ofGitea(ledger.group.origin);
+    for (const [jobId, runners] of ledger.roster.byJobId) {
+      const made = ofGitea.get(jobId) ?? [];
+      ofGitea.set(jobId, made);
+      for (const runner of runners) made.push({ ledger, runner });
     }
   }
   return index;

@@ -1,7 +1,8 @@
 /** Turns the outcome of the planning into decisions: every job and every runner seen, one reason each. */
 import type { GroupKey, GroupSummary, JobDecision, RunnerDecision } from './decisions.ts';
 import type { Group } from './evidence.ts';
-import type { Ledger, Outcome } from './plan.ts';
+import type { Ledger } from './ledger.ts';
+import type { Outcome } from './plan.ts';
 import type { Runner } from './roster.ts';
 import { compareText, type SeenJob } from './world.ts';
 
@@ -27,8 +28,10 @@ export function decideJob(seen: SeenJob, outcome: Outcome): JobDecision {
   }
 }
 
-function holdJob(seen: SeenJob, { backingOff, owners }: Outcome): JobDecision {
+function holdJob(seen: SeenJob, { backingOff, elsewhere, owners, nextIn }: Outcome): JobDecision {
   const held = { job: seen.job, origin: seen.origin, verdict: 'held' } as const;
+  const runner = elsewhere.get(seen);
+  if (runner !== undefined) return { ...held, because: 'served-elsewhere', runner };
   const found = owners(seen);
   if (!found.covered) {
     const { covered: _, ...reason } = found;
@@ -38,7 +41,9 @@ function holdJob(seen: SeenJob, { backingOff, owners }: Outcome): JobDecision {
   const backOff = backingOff.get(seen);
   if (backOff) return { ...held, because: 'backing-off', group: keyOf(backOff.group), untilMs: backOff.untilMs };
   const working = found.groups.find((group) => !group.suspend);
-  return { ...held, because: working ? 'cap' : 'suspended', group: keyOf(working ?? first) };
+  if (!working) return { ...held, because: 'suspended', group: keyOf(first) };
+  const next = nextIn.get(working);
+  return { ...held, because: 'cap', group: keyOf(working), ...(next !== undefined && { next }) };
 }
 
 /** The decisions about all runners of one group, by name. */

@@ -29,7 +29,9 @@ export type HeldBecause =
   | 'suspended'
   | 'cap'
   /** Its last runner failed; the next one is tried later. */
-  | 'backing-off';
+  | 'backing-off'
+  /** A runner of another Application is there for it. */
+  | 'served-elsewhere';
 
 export type JobDecision =
   | { readonly job: Job; readonly origin: string; readonly verdict: 'done' }
@@ -58,6 +60,10 @@ export type JobDecision =
       /** For `labels-not-covered`: the labels that the nearest group lacks, and that group. */
       readonly missing?: readonly string[];
       readonly nearest?: GroupKey;
+      /** For `cap` with fairness `per-repository`: the repository whose job gets the next slot of the group. */
+      readonly next?: string;
+      /** For `served-elsewhere`: that runner. */
+      readonly runner?: string;
       /** For `backing-off`: when the next runner may be tried. */
       readonly untilMs?: number;
     };

@@ -79,10 +79,19 @@ export interface LiveJob {
   readonly finishedAtMs?: number;
   /** True when Argo CD must not prune it: it was printed pinned at the last sync. */
   readonly pinned?: boolean;
+  /** Page of the CI job that it runs or was last wanted for (`html_url`), as it was printed. */
+  readonly jobUrl?: string;
 }
 
 /** How wide a scope is: a job goes to the narrowest one first. */
 export type ScopeWidth = 'repo' | 'owner' | 'global';
+
+/**
+ * Which ready jobs get the slots when the cap holds some back.
+ * - `oldest`: those that have been ready longest, as Gitea hands them out.
+ * - `per-repository`: round robin, the repository with the fewest runners at work first.
+ */
+export type Fairness = 'oldest' | 'per-repository';
 
 /** The part of a RunnerGroup that decides. */
 export interface Group {
@@ -98,6 +107,7 @@ export interface Group {
   readonly maxActiveRunners: number;
   readonly suspend: boolean;
   readonly acceptUnlabelledJobs: boolean;
+  readonly fairness: Fairness;
   readonly spawnTimeoutMs: number;
   /** Hash of the rendered pod template: another template makes other names for runners that have not registered yet. */
   readonly templateHash: string;

@@ -54,11 +54,6 @@ export type Stay = Pick<Job, 'id' | 'attempt'>;
 /** Ordinals tried when that of a given name is looked for; by then every back-off has long been at its longest. */
 export const ORDINALS_SEARCHED = 33;
 
-/** A stay as the key of a Map. */
-export function stayText(id: number, attempt: number): string {
-  return `${id} ${attempt}`;
-}
-
 /**
  * Names the runners of one group.
  * @param ordinal 0 for the first runner of this stay in the queue; the next one when a name is used up or never came.

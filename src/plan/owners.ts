@@ -20,14 +20,17 @@ export type Owners =
 export function ownersFinder(groups: readonly Group[]): (seen: SeenJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
   const labelSets = new Map(groups.map((group) => [group, new Set(group.labels)]));
-  const known = new Map<string, Owners>();
+  const known = new Map<ReadonlySet<string>, Map<string, Owners>>();
   return ({ job, looks }) => {
-    const key = JSON.stringify([[...looks].sort(compareText), [...job.labels].sort(compareText)]);
-    let owners = known.get(key);
+    const ofLooks = known.get(looks) ?? new Map<string, Owners>();
+    known.set(looks, ofLooks);
+    // One label, as most jobs have, needs no JSON, which begins with a bracket.
+    const key = job.labels.length === 1 ? `=${job.labels[0]}` : JSON.stringify(job.labels);
+    let owners = ofLooks.get(key);
     if (!owners) {
       const candidates = inOrder.filter((group) => looks.has(group.look));
       owners = findOwners(job, candidates, labelSets);
-      known.set(key, owners);
+      ofLooks.set(key, owners);
     }
     return owners;
   };

@@ -26,7 +26,6 @@ import {
   type RunnerNamer,
   runnerNamer,
   type Stay,
-  stayText,
 } from './names.ts';
 import { compareText, lookOf, type SeenJob } from './world.ts';
 
@@ -63,8 +62,8 @@ export interface Runner {
 /** The runners of one group. */
 export interface Roster {
   readonly runners: ReadonlyMap<string, Runner>;
-  /** Runners made for one stay of a job in the queue, registered ones first, then by name. */
-  readonly madeFor: (stay: Stay) => readonly Runner[];
+  /** Runners by the id of the job that they were made for, registered ones first, then by name. */
+  readonly byJobId: ReadonlyMap<number, readonly Runner[]>;
   /** True when Kubernetes shows at least one Job of this group: then what it does not show is not starting either. */
   readonly sighted: boolean;
 }
@@ -144,16 +143,24 @@ function rosterOf(
 ): Roster {
   const nameOf = runnerNamer(instance, group);
   const runners = new Map<string, Runner>();
-  const byJob = new Map<string, Runner[]>();
+  const byJobId = new Map<number, Runner[]>();
   const sighted = [...traces.values()].some(({ live }) => live !== undefined);
   for (const [name, trace] of traces) {
     const runner = judge(name, trace, { group, nameOf, nowMs, sighted });
     runners.set(name, runner);
-    const key = stayText(runner.madeFor.jobId, runner.madeFor.attempt);
-    byJob.set(key, [...(byJob.get(key) ?? []), runner]);
+    const ofJob = byJobId.get(runner.madeFor.jobId);
+    if (ofJob) ofJob.push(runner);
+    else byJobId.set(runner.madeFor.jobId, [runner]);
   }
-  for (const ofJob of byJob.values()) ofJob.sort(byReadiness);
-  return { runners, sighted, madeFor: ({ id, attempt }) => byJob.get(stayText(id, attempt)) ?? [] };
+  for (const ofJob of byJobId.values()) ofJob.sort(byReadiness);
+  return { runners, sighted, byJobId };
+}
+
+const NONE: readonly Runner[] = [];
+
+/** Runners made for one stay of a job in the queue, registered ones first, then by name. */
+export function madeFor({ byJobId }: Roster, { id, attempt }: Stay): readonly Runner[] {
+  return byJobId.get(id)?.filter((runner) => runner.madeFor.attempt === attempt) ?? NONE;
 }
 
 /** Registered runners first (they need no start), then by name. */

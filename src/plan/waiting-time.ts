@@ -1,4 +1,5 @@
 /** Time, for a planner without memory: since when a job has been ready, and when a failed runner may be tried again. */
+import { ByGitea } from './by-gitea.ts';
 import type { SeenJob } from './world.ts';
 
 /** What is known of one run: ends of its jobs, newest first, and when the first job of each base name began, ms. */
@@ -14,28 +15,27 @@ interface RunTimes {
  * runs by `updated`, which the API hides; this is near to it, and ordering by it keeps the runners that are starting (docs/adr/0004).
  */
 export function readySinceFinder(jobs: readonly SeenJob[]): (seen: SeenJob) => number {
-  const runs = new Map<string, RunTimes>();
+  const runs = new ByGitea<RunTimes>();
   for (const seen of jobs) {
-    const { startedAtMs: beginMs, completedAtMs: endMs } = seen.job;
-    const times = runs.get(runKey(seen)) ?? { ends: [], beginMs: new Map<string, number>() };
-    runs.set(runKey(seen), times);
+    const { runId, startedAtMs: beginMs, completedAtMs: endMs } = seen.job;
+    if (beginMs === undefined && endMs === undefined) continue;
+    const known = runs.get(seen.origin, runId);
+    const times = known ?? { ends: [], beginMs: new Map<string, number>() };
+    if (!known) runs.set(seen.origin, runId, times);
     const base = baseName(seen);
     if (endMs !== undefined) times.ends.push({ base, endMs });
     if (beginMs !== undefined) times.beginMs.set(base, Math.min(beginMs, times.beginMs.get(base) ?? beginMs));
   }
   for (const { ends } of runs.values()) ends.sort((a, b) => b.endMs - a.endMs);
   return (seen) => {
-    const { createdAtMs } = seen.job;
-    const times = runs.get(runKey(seen));
+    const { createdAtMs, runId } = seen.job;
+    const times = runs.get(seen.origin, runId);
+    if (!times) return createdAtMs;
     const base = baseName(seen);
-    const begunMs = times?.beginMs.get(base) ?? Number.POSITIVE_INFINITY;
-    const needed = times?.ends.find((end) => end.base !== base && end.endMs <= begunMs);
+    const begunMs = times.beginMs.get(base) ?? Number.POSITIVE_INFINITY;
+    const needed = times.ends.find((end) => end.base !== base && end.endMs <= begunMs);
     return Math.max(createdAtMs, needed?.endMs ?? 0);
   };
-}
-
-function runKey({ job, origin }: SeenJob): string {
-  return `${origin} ${job.runId}`;
 }
 
 /** The name without matrix values, which Gitea appends as ` (a, b)` (`modules/actions/jobparser`). */

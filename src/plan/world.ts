@@ -1,4 +1,5 @@
 /** Joins the looks into one view per Gitea: every job once, in age order, and who sees it. */
+import { ByGitea } from './by-gitea.ts';
 import type { Evidence, Group, Job, JobStatus, Look } from './evidence.ts';
 
 /** A job together with its Gitea and the looks that list it. */
@@ -18,28 +19,50 @@ export function lookOf(group: Group, evidence: Evidence): Look {
   return look;
 }
 
+/** All jobs that any look lists. */
+export interface World {
+  /** Oldest first: `createdAtMs`, then id, then Gitea. */
+  readonly jobs: readonly SeenJob[];
+  readonly find: (origin: string, id: number) => SeenJob | undefined;
+}
+
 /**
- * Every job of every look once, oldest first (`createdAtMs`, then id, then Gitea). When looks disagree the higher attempt wins,
- * then the busier state: a job that any look shows in progress stays in progress, because dropping its runner kills it.
+ * Every job of every look once. When looks disagree the higher attempt wins, then the busier state: a job that any look shows in
+ * progress stays in progress, because dropping its runner kills it.
  */
-export function seeJobs(groups: readonly Group[], evidence: Evidence): readonly SeenJob[] {
-  const seen = new Map<string, { job: Job; origin: string; looks: Set<string> }>();
+export function seeJobs(groups: readonly Group[], evidence: Evidence): World {
+  const seen = new ByGitea<{ job: Job; readonly origin: string; looks: ReadonlySet<string> }>();
   const read = new Set<string>();
+  const joined = setJoiner();
   for (const group of groups) {
     if (read.has(group.look)) continue;
     read.add(group.look);
+    const { origin } = group;
+    const ofGitea = seen.ofGitea(origin);
+    const here: ReadonlySet<string> = new Set([group.look]);
     for (const job of lookOf(group, evidence).jobs) {
-      const key = `${group.origin} ${job.id}`;
-      const known = seen.get(key);
+      const known = ofGitea.get(job.id);
       if (!known) {
-        seen.set(key, { job, origin: group.origin, looks: new Set([group.look]) });
+        ofGitea.set(job.id, { job, origin, looks: here });
         continue;
       }
-      known.looks.add(group.look);
+      known.looks = joined(known.looks, group.look);
       if (isNewer(job, known.job)) known.job = job;
     }
   }
-  return [...seen.values()].sort(byAge);
+  return { jobs: [...seen.values()].sort(byAge), find: (origin, id) => seen.get(origin, id) };
+}
+
+/** A function that adds to a set without changing it. Equal sets of looks are the same object, so owners are found once for each. */
+function setJoiner(): (set: ReadonlySet<string>, more: string) => ReadonlySet<string> {
+  const known = new Map<ReadonlySet<string>, Map<string, ReadonlySet<string>>>();
+  return (set, more) => {
+    const bigger = known.get(set) ?? new Map<string, ReadonlySet<string>>();
+    known.set(set, bigger);
+    const joined = bigger.get(more) ?? new Set([...set, more]);
+    bigger.set(more, joined);
+    return joined;
+  };
 }
 
 function isNewer(a: Job, b: Job): boolean {

@@ -1,13 +1,17 @@
 /**
  * From PATHs to RunnerGroups and everything else that was in the same files.
  *
- *     files.ts ─► documents.ts ─► what is it? ─┬─ RunnerGroup ─► schema.ts, rules.ts ─► groups
+ *     files.ts ─► plain-yaml.ts ─► RunnerGroups, all good? ─ yes ─► groups
+ *                                      │ no, or not plain
+ *                                      ▼
+ *                 documents.ts ─► what is it? ─┬─ RunnerGroup ─► schema.ts, rules.ts ─► groups
  *                                              ├─ other kind  ─► passes through
  *                                              └─ neither     ─► problem
  */
-import { parseDocuments, type SourceDocument } from './documents.ts';
-import { readFiles } from './files.ts';
+import type { SourceDocument } from './documents.ts';
+import { readFiles, type SourceFile } from './files.ts';
 import { nearestName } from './nearest.ts';
+import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
 import type { Place, RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
@@ -53,6 +57,13 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
   const groups: RunnerGroup[] = [];
   const others: PassThrough[] = [];
   for (const file of files) {
+    const quick = readQuickly(file, options.defaultNamespace);
+    if (quick) {
+      groups.push(...quick);
+      continue;
+    }
+    // Loaded when a file needs it: the package `yaml` takes as long as all the rest of reading.
+    const { parseDocuments } = await import('./documents.ts');
     const { documents, problems: faults } = parseDocuments(file);
     report(faults);
     for (const document of documents) {
@@ -65,6 +76,21 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
   report(findTwins(groups));
   if (problems.length > 0) throw new InputProblems(problems);
   return { groups, others, files: files.length };
+}
+
+/** The groups of a file that holds nothing else and has no fault; undefined: it must be read with places, to say what is wrong where. */
+function readQuickly(file: SourceFile, defaultNamespace: string): readonly RunnerGroup[] | undefined {
+  const documents = readPlainYaml(file);
+  if (!documents) return undefined;
+  const groups: RunnerGroup[] = [];
+  for (const { place, value } of documents) {
+    if (!isMapping(value) || value['apiVersion'] !== API_VERSION || value['kind'] !== KIND) return undefined;
+    const document = { placeOf: () => place, writtenAt: () => undefined };
+    const result = toRunnerGroup({ document, base: [], value }, defaultNamespace);
+    if ('problems' in result) return undefined;
+    groups.push(result.group);
+  }
+  return groups;
 }
 
 /** Adds the good ones to `groups` and answers what is wrong with the others. */

@@ -46,6 +46,7 @@ export interface RunnerGroup {
   readonly authToken: SecretKey;
   readonly suspend: boolean;
   readonly acceptUnlabelledJobs: boolean;
+  readonly fairness: 'oldest' | 'per-repository';
   readonly image: string;
   readonly containerMode: ContainerMode;
   readonly resources: { readonly requests: Quantities; readonly limits: Quantities };

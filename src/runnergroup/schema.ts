@@ -178,6 +178,10 @@ export const Spec = z.strictObject({
     description:
       'True: jobs with an empty `runs-on` are served too. Gitea gives them to any runner; since 1.27 such a row can also be a reusable-workflow caller, which no runner ever gets. Not with containerMode `host`.',
   }),
+  fairness: z.enum(['oldest', 'per-repository']).default('oldest').meta({
+    description:
+      'Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for.',
+  }),
   image: z
     .string()
     .min(1)

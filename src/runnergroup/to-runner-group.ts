@@ -9,7 +9,7 @@ import { Metadata, RunnerGroupDocument, Spec } from './schema.ts';
 
 /** Where an object stands in its file, and what it was read from. */
 export interface SourceObject {
-  readonly document: SourceDocument;
+  readonly document: Pick<SourceDocument, 'placeOf' | 'writtenAt'>;
   /** From the document's root: empty, or `items[n]` in a List. */
   readonly base: Path;
   readonly value: unknown;
@@ -57,6 +57,7 @@ export function toRunnerGroup(
       name: metadata.name,
       maxActiveRunners: spec.maxActiveRunners,
       suspend: spec.suspend,
+      fairness: spec.fairness,
       containerMode: spec.containerMode,
       spawnTimeoutSeconds: spec.spawnTimeoutSeconds,
       ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished,

@@ -1,4 +1,5 @@
 /** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods, kept up to date by watches. Reads only. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Failure } from '../failure.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
 import { judgeJob } from '../kubernetes/judge.ts';
@@ -9,6 +10,7 @@ import { keyOf, Watch } from '../kubernetes/watch.ts';
 import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { LiveRunner } from './difference.ts';
+import { isSame } from './runner-index.ts';
 
 /** A RunnerGroup in the cluster. */
 export interface LiveGroup {
@@ -45,6 +47,10 @@ export class LiveCluster {
   #groupList: readonly LiveGroup[] | undefined;
   #runnerList: readonly LiveRunnerOfApp[] | undefined;
   #read = new Map<string, { readonly uid: string; readonly generation: number; readonly live: LiveGroup }>();
+  /** What the last lists were made of: what is the same stays the same object. */
+  #groupsBefore: readonly LiveGroup[] = [];
+  #judged = new Map<TrackedJob, { readonly pods: readonly KubePod[]; readonly live: LiveRunnerOfApp }>();
+  #runnersBefore: readonly LiveRunnerOfApp[] = [];
 
   /** @param namespaces empty: all. */
   constructor(client: KubeClient, namespaces: readonly string[], listeners: ClusterListeners) {
@@ -77,15 +83,17 @@ export class LiveCluster {
     await Promise.all([...this.#groups, ...this.#jobs, ...this.#pods].map((watch) => watch.run(signal)));
   }
 
-  /** By namespace and name; the same list until something changes. A group is read anew only when its generation has changed. */
+  /** By namespace and name; the same list until something of it changes. A group is read anew only when its generation has changed. */
   groups(): readonly LiveGroup[] {
-    this.#groupList ??= this.#readGroups();
+    this.#groupList ??= sameOr(this.#groupsBefore, this.#readGroups());
+    this.#groupsBefore = this.#groupList;
     return this.#groupList;
   }
 
-  /** The same list until something changes. */
+  /** The same list until something of it changes, and of another list the same objects for what has not. */
   runners(): readonly LiveRunnerOfApp[] {
-    this.#runnerList ??= this.#judgeRunners();
+    this.#runnerList ??= sameOr(this.#runnersBefore, this.#judgeRunners());
+    this.#runnersBefore = this.#runnerList;
     return this.#runnerList;
   }
 
@@ -117,20 +125,45 @@ export class LiveCluster {
 
   #judgeRunners(): readonly LiveRunnerOfApp[] {
     const podsOf = podsByJob(this.#pods.flatMap(({ objects }) => [...objects.values()]));
-    return this.#jobs
-      .flatMap(({ objects }) => [...objects.values()])
-      .map((job) => {
-        const annotations = job.metadata.annotations ?? {};
-        const trackingId = annotations[TRACKING];
-        const groupName = job.metadata.labels?.[GROUP_NAME];
-        return {
-          job: judgeJob(job, podsOf.get(job.metadata.uid) ?? []),
-          annotations,
-          ...(trackingId !== undefined && { trackingId }),
-          ...(groupName !== undefined && { groupName }),
-        };
-      });
+    const before = new Map(this.#runnersBefore.map((live) => [keyOfRunner(live), live]));
+    const judged = new Map<TrackedJob, { readonly pods: readonly KubePod[]; readonly live: LiveRunnerOfApp }>();
+    for (const job of this.#jobs.flatMap(({ objects }) => [...objects.values()])) {
+      const pods = podsOf.get(job.metadata.uid) ?? NO_PODS;
+      const known = this.#judged.get(job);
+      if (known && isSame(known.pods, pods)) {
+        judged.set(job, known);
+        continue;
+      }
+      const live = judgeRunner(job, pods);
+      const old = before.get(keyOfRunner(live));
+      // Most events are about fields that we do not read.
+      judged.set(job, { pods, live: old && isDeepStrictEqual(old, live) ? old : live });
+    }
+    this.#judged = judged;
+    return [...judged.values()].map(({ live }) => live);
   }
+}
+
+const NO_PODS: readonly KubePod[] = [];
+
+function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunnerOfApp {
+  const annotations = job.metadata.annotations ?? {};
+  const trackingId = annotations[TRACKING];
+  const groupName = job.metadata.labels?.[GROUP_NAME];
+  return {
+    job: judgeJob(job, pods),
+    annotations,
+    ...(trackingId !== undefined && { trackingId }),
+    ...(groupName !== undefined && { groupName }),
+  };
+}
+
+function keyOfRunner({ job }: LiveRunnerOfApp): string {
+  return `${job.namespace}/${job.name}`;
+}
+
+function sameOr<T>(before: readonly T[], now: readonly T[]): readonly T[] {
+  return isSame(before, now) ? before : now;
 }
 
 type Judged = Pick<LiveGroup, 'group' | 'problem'>;

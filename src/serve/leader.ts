@@ -14,7 +14,7 @@ import type { KubeClient } from '../kubernetes/client.ts';
 import type { TokenSources } from '../policy/api-token.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
-import type { LiveCluster, LiveGroup } from './cluster.ts';
+import type { LiveCluster, LiveGroup, LiveRunnerOfApp } from './cluster.ts';
 import type { GroupFacts } from './group-status.ts';
 import type { Log } from './log.ts';
 import { Lookout, type LookoutOptions } from './lookout.ts';
@@ -23,7 +23,7 @@ import { measureApplication, measureGroup, resetMeasures } from './measures.ts';
 import type { Metrics } from './metrics.ts';
 import { applicationOfGroup, byApplication, keyOfJob, refOf } from './ownership.ts';
 import { countsOf, type Planning, planApplication, type SightedGroup } from './planning.ts';
-import { RunnerIndex } from './runner-index.ts';
+import { isSame, RunnerIndex } from './runner-index.ts';
 import { StatusWriter } from './status-writer.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
 import { TargetBook, type TargetOf } from './targets.ts';
@@ -74,6 +74,10 @@ export class Leader {
   readonly #lastEndMs = new Map<string, number>();
   /** What the last round found out, by Application. */
   #views: ReadonlyMap<string, View> = new Map();
+  /** Kept while the groups are the same list. */
+  #sorted:
+    | { readonly groups: readonly LiveGroup[]; readonly byApp: ReadonlyMap<string, readonly LiveGroup[]> }
+    | undefined;
   #targetOf: TargetOf = new Map();
   #resolvedMs = 0;
   #resolved: readonly RunnerGroup[] = [];
@@ -206,7 +210,7 @@ export class Leader {
     await this.#resolveTargets(groups.flatMap(({ group }) => group ?? []));
     if (this.#closed) return;
     this.#indexRunners(groups);
-    const byApp = byApplication(groups, this.#options.controlPlaneNamespace);
+    const byApp = this.#sort(groups);
     this.#forgetApps(new Set(byApp.keys()));
     const views = new Map<string, View>();
     for (const [key, members] of byApp) {
@@ -222,6 +226,13 @@ export class Leader {
     }
     this.#rounds += 1;
     this.#planned = news;
+  }
+
+  #sort(groups: readonly LiveGroup[]): ReadonlyMap<string, readonly LiveGroup[]> {
+    if (this.#sorted?.groups === groups) return this.#sorted.byApp;
+    const byApp = byApplication(groups, this.#options.controlPlaneNamespace);
+    this.#sorted = { groups, byApp };
+    return byApp;
   }
 
   async #resolveTargets(groups: readonly RunnerGroup[]): Promise<void> {
@@ -240,12 +251,13 @@ export class Leader {
     const inputs = [
       app?.last,
       app?.printed,
-      this.#index,
+      this.#index.ofApp(key),
       ...members.flatMap((member) => {
         const target = member.group && this.#targetOf.get(member.group);
         const sight = target && !(target instanceof Failure) ? this.#lookout.sightOf(target.key) : undefined;
-        return [member, target, sight?.look, sight?.failure];
+        return [member, target, sight?.look, sight?.failure, this.#index.ofGroup(member.key)];
       }),
+      ...this.#printedElsewhere(members),
     ];
     const known = this.#views.get(key);
     if (known && now - known.atMs < known.lifeMs && isSame(known.inputs, inputs)) return known;
@@ -262,7 +274,8 @@ export class Leader {
     const runners = this.#options.cluster.runners();
     if (this.#index.all === runners) return;
     const before = this.#index.ended;
-    this.#index = new RunnerIndex(runners, (runner) => keyOfJob(runner, this.#options.controlPlaneNamespace));
+    const appOf = (runner: LiveRunnerOfApp) => keyOfJob(runner, this.#options.controlPlaneNamespace);
+    this.#index = new RunnerIndex(runners, appOf, this.#index);
     const concerned = new Set<string>();
     for (const [job, group] of this.#index.ended) if (!before.has(job)) concerned.add(group);
     if (concerned.size === 0) return;
@@ -286,12 +299,30 @@ export class Leader {
       const look = target instanceof Failure ? target : this.#newest(target);
       sighted.push({ group, templateHash: await this.#hashOf(group), lookKey, ...(look && { look }) });
     }
-    // Jobs of other groups are none of its names; `generate`, which runs for this Application alone, may as well read past them.
-    const runners = members.flatMap(({ key }) => this.#index.ofGroup(key));
+    // Of other Jobs the planner reads only those that were printed for a job of these looks.
+    const own = members.flatMap(({ key }) => this.#index.ofGroup(key));
+    const runners = [...own, ...this.#printedElsewhere(members)];
     const done = metrics.planSeconds.startTimer();
     const planning = planApplication({ groups: sighted, runners, instance, nowMs: now() });
     done();
     return planning;
+  }
+
+  /** Jobs of other groups that were printed for a queued job that these groups see. */
+  #printedElsewhere(members: readonly LiveGroup[]): readonly LiveRunnerOfApp[] {
+    const groups = new Set(members.map(({ key }) => key));
+    const found = new Set<LiveRunnerOfApp>();
+    for (const { group } of members) {
+      const target = group && this.#targetOf.get(group);
+      const look = target && !(target instanceof Failure) ? this.#lookout.sightOf(target.key)?.look : undefined;
+      for (const { status, url } of look?.jobs ?? []) {
+        if (status !== 'queued') continue;
+        for (const runner of this.#index.printedFor(url)) {
+          if (!groups.has(`${runner.job.namespace}/${runner.groupName ?? ''}`)) found.add(runner);
+        }
+      }
+    }
+    return [...found];
   }
 
   #newest({ key }: GiteaTarget): SightedGroup['look'] {
@@ -374,8 +405,4 @@ export class Leader {
     metrics.clusterErrors.inc({ code: failure.code });
     log.warn({ code: failure.code, error: failure.message }, 'request to the cluster failed');
   }
-}
-
-function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((each, at) => each === b[at]);
 }

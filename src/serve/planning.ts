@@ -1,8 +1,8 @@
 /** Plans one Application the way its own `generate` does: all its RunnerGroups together, and the Jobs in their namespaces. Pure. */
 import { Failure } from '../failure.ts';
-import { planOrRefuse, toPlanned } from '../look-and-plan.ts';
 import type { GroupSummary, JobDecision, Plan } from '../plan/decisions.ts';
 import type { Look } from '../plan/evidence.ts';
+import { planOrRefuse, toPlanned } from '../plan-groups.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { LiveRunner } from './difference.ts';
 

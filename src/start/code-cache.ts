@@ -9,19 +9,20 @@
  * than a checksum, for which node:crypto would be loaded.) Nothing is ever written here: the folder may be read-only.
  */
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 
-/** A part of the program. */
+/** A part of the program that is a command. */
 export interface Part {
   readonly main: (line: unknown) => void;
 }
 
-/** Compiles and runs a file of ours, with its code cache when that fits. */
-export function load(file: string): Part {
+/** Compiles and runs a file of ours, with its code cache when that fits. Answers what it exports. */
+export function load(file: string): unknown {
   const source = readFileSync(file);
   const cachedData = openCache(source, file);
   const script = compile(source, file, cachedData);
-  return run(script);
+  return run(script, (part) => load(join(dirname(file), part)));
 }
 
 /** @param source ASCII, as esbuild writes it: one byte per character is all V8 needs to keep. */
@@ -30,11 +31,15 @@ export function compile(source: Buffer, file: string, cachedData?: Buffer): Scri
   return new Script(text, { filename: file, ...(cachedData && { cachedData }) });
 }
 
-/** Runs a compiled file as Node runs a CommonJS module, but `require` finds Node's own modules only: all others are bundled. */
-export function run(script: Script): Part {
+/**
+ * Runs a compiled file as Node runs a CommonJS module, but `require` finds Node's own modules and other parts only: all else is bundled.
+ * @param loadPart loads the part beside this one that is called `./NAME.cjs`.
+ */
+export function run(script: Script, loadPart: (name: string) => unknown): unknown {
   const module: { exports: unknown } = { exports: {} };
-  script.runInThisContext()(module.exports, require, module);
-  return module.exports as Part;
+  const requireFrom = (name: string) => (name.startsWith('./') ? loadPart(name) : require(name));
+  script.runInThisContext()(module.exports, requireFrom, module);
+  return module.exports;
 }
 
 /** What makes a cache, as far as V8 does not look at it itself. */

@@ -38,12 +38,11 @@ function print(descriptor: 1 | 2, text: string): void {
 
 /** What is collected before it is written. */
 const BUFFER_BYTES = 262_144;
-/** So long a text is encoded once, however often it comes. */
-const LONG = 256;
+/** No character of a string takes more bytes in UTF-8. */
+const BYTES_PER_CHARACTER = 3;
 
-/** 10,000 Jobs are 32 MB of text, but their common parts take no memory and are only copied here, once. */
+/** 10,000 Jobs are 32 MB of text, of which no more than the buffer is ever copied together. */
 function printPieces(texts: readonly string[]): void {
-  const known = new Map<string, Uint8Array>();
   const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   let used = 0;
   const flush = () => {
@@ -51,21 +50,10 @@ function printPieces(texts: readonly string[]): void {
     used = 0;
   };
   for (const text of texts) {
-    // No character of a string takes more than three bytes in UTF-8.
-    if (text.length < LONG) {
-      if (used + text.length * 3 > BUFFER_BYTES) flush();
-      used += buffer.write(text, used);
-      continue;
-    }
-    const bytes = known.get(text) ?? Buffer.from(text);
-    known.set(text, bytes);
-    if (used + bytes.length > BUFFER_BYTES) flush();
-    if (bytes.length > BUFFER_BYTES) {
-      write(1, bytes);
-    } else {
-      buffer.set(bytes, used);
-      used += bytes.length;
-    }
+    const most = text.length * BYTES_PER_CHARACTER;
+    if (used + most > BUFFER_BYTES) flush();
+    if (most > BUFFER_BYTES) write(1, Buffer.from(text));
+    else used += buffer.write(text, used);
   }
   flush();
 }

@@ -1,22 +1,34 @@
 /**
- * Makes the code cache of one part after a run of it. Not part of lib/: `scripts/code-cache.mjs` starts it, with the very Node that
- * the cache is for. `node train.cjs CACHE PART ARGUMENTS`: PART is run with ARGUMENTS as the launcher would.
+ * Makes the code cache of one part after a run of it, and those of the parts that it loads. Not part of lib/: `scripts/code-cache.mjs`
+ * starts it, with the very Node that the caches are for. `node train.cjs FOLDER PART ARGUMENTS`: PART is run with ARGUMENTS as the
+ * launcher would; each cache goes into FOLDER.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import type { Script } from 'node:vm';
 import { plainLine } from '../cli/plain-line.ts';
-import { compile, run, sealed } from './code-cache.ts';
+import { compile, type Part, run, sealed } from './code-cache.ts';
 
-const [cache = '', part = '', ...args] = process.argv.slice(2);
-const source = readFileSync(part);
-const script = compile(source, part);
+const [folder = '', part = '', ...args] = process.argv.slice(2);
+const loaded: { readonly file: string; readonly source: Buffer; readonly script: Script }[] = [];
+
+function load(file: string): unknown {
+  const source = readFileSync(file);
+  const script = compile(source, file);
+  loaded.push({ file, source, script });
+  return run(script, (other) => load(join(dirname(file), other)));
+}
+
 process.argv = [process.execPath, part, ...args];
 process.on('exit', () => {
   // V8 writes its flags into the data, and a start compares them with its own, before `validate` has switched one off.
   setFlagsFromString('--opt');
-  // After the run, so that the functions that it called are in it.
-  const data = script.createCachedData();
-  writeFileSync(`${cache}.new`, sealed(source, data));
-  renameSync(`${cache}.new`, cache);
+  for (const { file, source, script } of loaded) {
+    const cache = join(folder, `${basename(file)}.cache`);
+    // After the run, so that the functions that it called are in it.
+    writeFileSync(`${cache}.new`, sealed(source, script.createCachedData()));
+    renameSync(`${cache}.new`, cache);
+  }
 });
-run(script).main(plainLine(args));
+(load(part) as Part).main(plainLine(args));

@@ -138,17 +138,24 @@ describe('asking ahead', () => {
 describe('the number of requests', () => {
   const SCOPES = ['a', 'b', 'c', 'd', 'e'];
 
-  test.each([{ ahead: false }, AHEAD])(
-    'of five scopes at work is four each and the further pages (%o)',
-    async (options) => {
-      const gitea = await fakeGitea({ jobs: [jobRow(1), jobRow(2, 'completed')] });
+  test.each([
+    { ahead: false, completed: 1, further: 0 },
+    { ahead: true, completed: 1, further: 0 },
+    { ahead: false, completed: 120, further: 2 },
+    { ahead: true, completed: 120, further: 2 },
+    { ahead: true, completed: 60, further: 1 },
+  ])(
+    'of five scopes at work is three each, and the pages that are there (%o)',
+    async ({ ahead, completed, further }) => {
+      const gitea = await fakeGitea({ jobs: [jobRow(1000), ...jobRows(1, completed, 'completed')] });
       const targets = SCOPES.map((org) => targetOf(gitea.url, { kind: 'org', org }, org));
 
-      await observe(targets, { ...OPTIONS, ...options });
+      const looks = await observe(targets, { ...OPTIONS, ahead });
 
       const first = gitea.seen.filter(({ query }) => (query.get('page') ?? '1') === '1');
       expect(first.length).toBe(1 + 3 * SCOPES.length);
-      expect(gitea.seen.length).toBe(first.length + (options.ahead ? 2 * SCOPES.length : 0));
+      expect(gitea.seen.length).toBe(first.length + further * SCOPES.length);
+      expect([...looks.values()].map(({ jobs }) => jobs.length)).toEqual(SCOPES.map(() => completed + 1));
     },
   );
 });

@@ -15,6 +15,7 @@ const HELD: Kinds<HeldBecause> = {
   suspended: true,
   cap: true,
   'backing-off': true,
+  'served-elsewhere': true,
 };
 const KEPT: Kinds<KeptBecause> = {
   ...SERVED,

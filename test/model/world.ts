@@ -62,12 +62,13 @@ export class World {
     this.setting = setting;
     this.simulator = simulator;
     this.clock = clock;
-    const common = {
+    const common: Omit<PlannedGroup, 'name' | 'look' | 'scope' | 'labels'> = {
       namespace: 'runners',
       origin: simulator.url,
       maxActiveRunners: 3,
       suspend: false,
       acceptUnlabelledJobs: false,
+      fairness: 'oldest',
       spawnTimeoutMs: 300_000,
       templateHash: 't1',
     };

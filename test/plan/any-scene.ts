@@ -15,6 +15,7 @@ const anyGroup = fc.record({
   maxActiveRunners: fc.nat(4),
   suspend: fc.boolean(),
   acceptUnlabelledJobs: fc.boolean(),
+  fairness: fc.constantFrom('oldest', 'per-repository'),
   templateHash: fc.constantFrom('t1', 't2'),
   look: fc.constantFrom('one', 'two'),
 });
@@ -34,6 +35,8 @@ const anyJob = fc.record({
   labels: fc.subarray(LABELS),
   status: fc.constantFrom('queued', 'queued', 'queued', 'blocked', 'in_progress', 'completed'),
   ageSeconds: fc.nat(1_000),
+  /** From its creation; only claimed and completed jobs have begun. */
+  begunAfterSeconds: fc.nat(100),
   runner: fc.option(anyRunner, { nil: undefined }),
 });
 
@@ -49,6 +52,7 @@ const anyLive = fc.record({
   state: fc.constantFrom('starting', 'running', 'complete', 'failed', 'deleting', 'unknown'),
   ageSeconds: fc.nat(700),
   pinned: fc.boolean(),
+  printedFor: fc.option(IDS, { nil: undefined }),
 });
 const anyLook = fc.record({
   jobs: fc.uniqueArray(anyJob, { selector: ({ id }) => id }),
@@ -91,19 +95,22 @@ function buildScene(raw: {
   const lookOf = (look: Of<typeof anyLook>): Look => ({
     jobs: look.jobs.map((raw): Job => {
       const createdAtMs = NOW - raw.ageSeconds * 1_000;
+      const hasBegun = raw.status === 'in_progress' || raw.status === 'completed';
+      // Not in the last seconds: a Job made anew in them is not told from the first one (two clocks are compared).
+      const startedAtMs = Math.min(createdAtMs + raw.begunAfterSeconds * 1_000, NOW - 10_000);
       return {
         id: raw.id,
         attempt: raw.attempt,
         runId: raw.id % 3,
-        repository: 'acme/web',
+        repository: raw.id % 2 === 0 ? 'acme/web' : 'acme/api',
         name: `job ${raw.id}`,
-        url: '',
+        url: urlOf(raw.id),
         labels: raw.labels,
         status: raw.status,
         createdAtMs,
-        ...(raw.status === 'completed' && { completedAtMs: createdAtMs + 1_000 }),
-        ...(raw.runner &&
-          (raw.status === 'in_progress' || raw.status === 'completed') && { runner: nameOf(raw.runner) }),
+        ...(hasBegun && { startedAtMs }),
+        ...(raw.status === 'completed' && { completedAtMs: startedAtMs + 1_000 }),
+        ...(raw.runner && hasBegun && { runner: nameOf(raw.runner) }),
       };
     }),
     runners: look.rows.map(
@@ -111,7 +118,7 @@ function buildScene(raw: {
     ),
   });
   const liveJobs = new Map<string, LiveJob>();
-  for (const { runner, state, ageSeconds, pinned } of raw.live) {
+  for (const { runner, state, ageSeconds, pinned, printedFor } of raw.live) {
     const createdAtMs = NOW - ageSeconds * 1_000;
     liveJobs.set(nameOf(runner), {
       namespace: 'runners',
@@ -120,6 +127,7 @@ function buildScene(raw: {
       createdAtMs,
       finishedAtMs: createdAtMs,
       pinned,
+      ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
     });
   }
   const looks = new Map([
@@ -127,6 +135,10 @@ function buildScene(raw: {
     ['two', lookOf(raw.looks.two)],
   ]);
   return { groups, evidence: { instance: INSTANCE, looks, liveJobs: [...liveJobs.values()], nowMs: NOW } };
+}
+
+function urlOf(id: number): string {
+  return `${ORIGIN}/acme/web/actions/runs/1/jobs/${id}`;
 }
 
 export const planOf = ({ groups, evidence }: Scene): Plan => plan(groups, evidence);

@@ -4,12 +4,31 @@ import type { Plan } from '../../src/plan/decisions.ts';
 import type { Group } from '../../src/plan/evidence.ts';
 import { parseRunnerName } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
-import { anyScene, looksOf, planOf } from './any-scene.ts';
+import { anyScene, looksOf, planOf, type Scene } from './any-scene.ts';
 import { fc, test } from './property.ts';
 import { emitted } from './scenario.ts';
 
 const ofGroup = (planned: Plan, group: Group) =>
   emitted(planned).filter((decision) => decision.group.name === group.name);
+
+/**
+ * Places under the cap: one for each runner; more for a busy one under whose name several jobs run, or whose Job was made anew (or is
+ * about to be) while the first runner works (ADR 3).
+ */
+function placesTaken({ evidence }: Scene, planned: Plan, group: Group): number {
+  const live = new Map(evidence.liveJobs.map((each) => [each.name, each]));
+  const sighted = evidence.liveJobs.some(({ name }) => name.startsWith(`${group.name}-`));
+  const places = ofGroup(planned, group).map(({ runner, because, job }) => {
+    if (because !== 'busy' || !job) return 1;
+    const runs = planned.jobs.filter((each) => each.verdict === 'running' && each.job.runner === runner).length;
+    const made = live.get(runner);
+    const ageMs = evidence.nowMs - (made?.createdAtMs ?? evidence.nowMs);
+    const ended = made?.state === 'complete' || made?.state === 'failed';
+    const anew = made ? !ended && made.createdAtMs > (job.startedAtMs ?? 0) && ageMs < group.spawnTimeoutMs : sighted;
+    return runs + Number(anew);
+  });
+  return places.reduce((sum, each) => sum + each, 0);
+}
 
 describe('for any groups and any evidence', () => {
   test(
@@ -108,7 +127,7 @@ describe('for any groups and any evidence', () => {
           const backsOff = planned.runners.some(
             ({ group: of, because }) => of.name === group.name && because === 'failed',
           );
-          const full = ofGroup(planned, group).length >= group.maxActiveRunners;
+          const full = placesTaken(scene, planned, group) >= group.maxActiveRunners;
           const sighted = scene.evidence.liveJobs.some(({ name }) => name.startsWith(`${group.name}-`));
           const roomMadeAtMs = planned.jobs.flatMap(({ job }) =>
             job.runner?.startsWith(`${group.name}-`) ? (job.completedAtMs ?? []) : [],
@@ -148,7 +167,7 @@ describe('for any groups and any evidence', () => {
       expect(decision.verdict).toBe('held');
       if (decision.verdict !== 'held' || decision.because !== 'cap') continue;
       const group = scene.groups.find(({ name }) => name === decision.group?.name);
-      expect(group && ofGroup(planned, group).length).toBeGreaterThanOrEqual(group?.maxActiveRunners ?? 1);
+      expect(group && placesTaken(scene, planned, group)).toBeGreaterThanOrEqual(group?.maxActiveRunners ?? 1);
     }
   });
 
@@ -169,6 +188,65 @@ describe('for any groups and any evidence', () => {
       }
     },
   );
+
+  test('P11 what other Applications have drops no runner of ours', [anyScene], (scene) => {
+    const living = (planned: Plan) =>
+      planned.runners.filter(
+        ({ because }) => because === 'own-runner' || because === 'chain' || because === 'free-runner',
+      );
+    const liveJobs = scene.evidence.liveJobs.map((live) => ({ ...live, jobUrl: '' }));
+    const unseen = plan(scene.groups, { ...scene.evidence, liveJobs });
+
+    expect(living(planOf(scene)).length).toBeGreaterThanOrEqual(living(unseen).length);
+  });
+
+  test(
+    'P11 a job is left to a runner of somebody else only when its Job is seen and may be free',
+    [anyScene],
+    (scene) => {
+      const planned = planOf(scene);
+      const claimed = new Set(planned.jobs.map(({ job }) => job.runner));
+      const names = new Set(planned.runners.map(({ runner }) => runner));
+
+      for (const decision of planned.jobs) {
+        if (decision.verdict !== 'held' || decision.because !== 'served-elsewhere') continue;
+        const printed = scene.evidence.liveJobs.find(({ name }) => name === decision.runner);
+        expect(names).not.toContain(decision.runner);
+        expect(claimed).not.toContain(decision.runner);
+        expect(printed?.jobUrl).toBe(decision.job.url);
+        expect(['starting', 'running', 'unknown']).toContain(printed?.state);
+      }
+    },
+  );
+
+  test('P12 by turns, no repository gets a second slot before another one gets its first', [anyScene], (scene) => {
+    const [group] = scene.groups;
+    if (!group) return;
+    const fair: Group = { ...group, fairness: 'per-repository', suspend: false };
+    const planned = plan([fair], scene.evidence);
+    const worked = new Map<string, number>();
+    for (const { because, job } of emitted(planned)) {
+      if (because !== 'busy' || !job) continue;
+      worked.set(job.repository, (worked.get(job.repository) ?? 0) + 1);
+    }
+    const slots = new Map<string, number>();
+    for (const decision of planned.jobs) {
+      const elsewhere = decision.verdict === 'held' && decision.because === 'served-elsewhere';
+      if (decision.verdict !== 'served' && !elsewhere) continue;
+      const { repository } = decision.job;
+      slots.set(repository, (slots.get(repository) ?? worked.get(repository) ?? 0) + 1);
+    }
+    const heldBack = planned.jobs.flatMap((decision) =>
+      decision.verdict === 'held' && decision.because === 'cap' ? decision : [],
+    );
+
+    for (const { job, next } of heldBack) {
+      const had = slots.get(job.repository) ?? worked.get(job.repository) ?? 0;
+      const most = Math.max(0, ...[...slots].filter(([other]) => other !== job.repository).map(([, count]) => count));
+      expect(most).toBeLessThanOrEqual(had + 1);
+      expect(heldBack.map((each) => each.job.repository)).toContain(next);
+    }
+  });
 
   test('every job and every runner of ours gets exactly one decision', [anyScene], (scene) => {
     const planned = planOf(scene);

@@ -19,6 +19,7 @@ export function group(over: Partial<Group> = {}): Group {
     maxActiveRunners: 10,
     suspend: false,
     acceptUnlabelledJobs: false,
+    fairness: 'oldest',
     spawnTimeoutMs: 300_000,
     templateHash: 't1',
     ...over,

@@ -94,6 +94,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   ],
   suspend: [['yes', 'must be true or false, not the text "yes"']],
   acceptUnlabelledJobs: [[1, 'must be true or false, not the number 1']],
+  fairness: [['fair', 'must be one of oldest, per-repository, not the text "fair"']],
   image: [
     ['a b', 'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless; got the text "a b"'],
     ['', 'must not be empty'],
@@ -155,6 +156,7 @@ test.each([
   ['authToken', { name: 'a', key: 'K_1' }, { authToken: { name: 'a', key: 'K_1' } }],
   ['suspend', true, { suspend: true }],
   ['acceptUnlabelledJobs', true, { acceptUnlabelledJobs: true }],
+  ['fairness', 'per-repository', { fairness: 'per-repository' }],
   ['image', 'reg.example.com:5000/a/b:1@sha256:00', { image: 'reg.example.com:5000/a/b:1@sha256:00' }],
   ['containerMode', 'dind', { containerMode: 'dind', image: 'gitea/runner:1.0.8' }],
   [
@@ -262,7 +264,6 @@ test.each([
   'caBundle',
   'pendingDeadlineSeconds',
   'maxEvictionRetries',
-  'fairness',
 ])('%s, which nothing obeys yet, is unknown', async (field) => {
   const [complaint, ...more] = await complaintsOf({ [field]: 1 });
 

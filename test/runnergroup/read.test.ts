@@ -37,6 +37,7 @@ test('a group has its own values, one spelling and all defaults', async () => {
       authToken: { name: 'gitea-api', key: 'token' },
       suspend: false,
       acceptUnlabelledJobs: false,
+      fairness: 'oldest',
       image: 'gitea/runner:1.0.8-dind-rootless',
       containerMode: 'dind-rootless',
       resources: { requests: {}, limits: {} },

@@ -53,6 +53,21 @@ describe('the plan of an Application', () => {
   });
 });
 
+describe('a job for which another Application has a runner', () => {
+  it('waits for no group', () => {
+    const theirs = live('team-b-1-1-0000cafe', 'starting', { jobUrl: job(1).url });
+    const planning = planApplication({ ...input(sighted()), runners: [{ job: theirs, annotations: {} }] });
+
+    expect(planning.is === 'planned' && planning.plan.jobs).toMatchObject([
+      { because: 'served-elsewhere', runner: theirs.name },
+      { verdict: 'served' },
+      { because: 'labels-not-covered' },
+    ]);
+    if (planning.is === 'planned')
+      expect(countsOf(planning.plan, group)).toMatchObject({ queued: 1, held: { cap: 0 } });
+  });
+});
+
 describe('waiting times', () => {
   const key = { namespace: 'runners', name: 'ci' };
   const queued = { job: job(1), origin: ORIGIN, verdict: 'served', by: 'new-runner', group: key, runner: 'r' } as const;

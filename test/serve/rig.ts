@@ -164,7 +164,7 @@ function apply(cluster: FakeCluster, wanted: readonly KubeObject[]): void {
     };
     cluster.put('jobs', { ...job, metadata: { ...job.metadata, annotations } });
   }
-  for (const { metadata } of cluster.all('jobs')) {
+  for (const { metadata } of managed(cluster)) {
     const pinned = JSON.stringify(metadata['annotations']).includes('Prune=false');
     if (!names.has(metadata.name) && !pinned) cluster.remove('jobs', `${metadata.namespace}/${metadata.name}`);
   }
@@ -173,7 +173,12 @@ function apply(cluster: FakeCluster, wanted: readonly KubeObject[]): void {
 function inSync(cluster: FakeCluster, wanted: readonly KubeObject[]): boolean {
   const key = (job: KubeObject): string =>
     `${job.metadata.name} ${JSON.stringify(job.metadata['annotations']).includes('Prune=false')}`;
-  return JSON.stringify(wanted.map(key).sort()) === JSON.stringify(cluster.all('jobs').map(key).sort());
+  return JSON.stringify(wanted.map(key).sort()) === JSON.stringify(managed(cluster).map(key).sort());
+}
+
+/** Jobs that the Application has made. */
+function managed(cluster: FakeCluster): readonly KubeObject[] {
+  return cluster.all('jobs').filter(({ metadata }) => JSON.stringify(metadata['annotations']).includes('"runners:'));
 }
 
 function logInto(log: Record<string, unknown>[]): ServeOptions['log'] {

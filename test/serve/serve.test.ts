@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { TOKEN } from '../cli/start-acme.ts';
 import { freePort } from '../servers/process.ts';
 import { delivery, payload } from './deliveries.ts';
 import { startRig, until } from './rig.ts';
@@ -46,6 +47,35 @@ describe('serve', () => {
     await until('a Job', () => rig.cluster.all('jobs').length === 1);
 
     expect(rig.syncs()).toBe(1);
+  });
+
+  it('starts nothing while another Application has a runner for the job, and one of its own when that is gone', async () => {
+    const rig = await startRig();
+    const { id } = rig.simulator.gitea.push('acme/web', linux).jobs[0] ?? { id: 0 };
+    const listed = await fetch(`${rig.simulator.url}/api/v1/orgs/acme/actions/jobs`, {
+      headers: { authorization: `token ${TOKEN}` },
+    });
+    const { jobs } = (await listed.json()) as { readonly jobs: readonly { readonly html_url: string }[] };
+    const theirs = 'team-b-1-1-0000cafe';
+    rig.cluster.put('jobs', {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: {
+        name: theirs,
+        namespace: 'runners',
+        labels: { 'gitea.bpg.pw/managed-by': 'argocd-gitea-runners', 'gitea.bpg.pw/runnergroup-name': 'team-b' },
+        annotations: { 'gitea.bpg.pw/job-url': jobs[0]?.html_url ?? '' },
+      },
+    });
+    const replica = await rig.start({ pollMs: 20 });
+    await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= 10);
+
+    expect(rig.cluster.all('jobs').map(({ metadata }) => metadata.name)).toEqual([theirs]);
+    expect(rig.syncs()).toBe(0);
+
+    rig.cluster.remove('jobs', `runners/${theirs}`);
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    expect(rig.cluster.all('jobs')[0]?.metadata.name).toMatch(new RegExp(`^ci-${id}-`));
   });
 
   it('hears of a job by webhook', async () => {

@@ -1,10 +1,10 @@
 /**
- * Argo CD with one Application. Refresh and sync are two steps at two times, and between them the manifests are cached. A sync
+ * One Application of Argo CD. Refresh and sync are two steps at two times, and between them the manifests are cached. A sync
  * compares with the live objects once, at its begin; then it prunes, then it creates and sets annotations. It prunes nothing that
  * was pinned when it compared.
  */
-import type { Cluster } from './cluster.ts';
-import { ordinaryWake, type Wake } from './history.ts';
+import type { Cluster, KubeJob } from './cluster.ts';
+import { type GroupSpec, ordinaryWake, type Wake } from './history.ts';
 import { takeLook } from './look.ts';
 import type { Generator, Wanted } from './policies/policy.ts';
 import type { Stage } from './stage.ts';
@@ -16,6 +16,7 @@ export class ArgoCd {
   readonly #stage: Stage;
   readonly #cluster: Cluster;
   readonly #generator: Generator;
+  readonly #groups: readonly GroupSpec[];
   readonly #onSynced: (lookedAtMs: number) => void;
   /** What the last successful refresh printed, and when its look began. */
   #cached: { readonly wanted: readonly Wanted[]; readonly askedAtMs: number } | undefined;
@@ -24,15 +25,27 @@ export class ArgoCd {
   /** The world in which a sync had nothing to do. */
   #still = { version: -1, atMs: 0 };
 
-  /** @param onSynced told when a sync has brought about all that a look begun at that time asked for. */
-  constructor(stage: Stage, cluster: Cluster, generator: Generator, onSynced: (lookedAtMs: number) => void) {
+  /**
+   * @param groups those of the Application
+   * @param delayMs how much later than the others it is woken
+   * @param onSynced told when a sync has brought about all that a look begun at that time asked for
+   */
+  constructor(
+    stage: Stage,
+    cluster: Cluster,
+    generator: Generator,
+    groups: readonly GroupSpec[],
+    delayMs: number,
+    onSynced: (lookedAtMs: number) => void,
+  ) {
     this.#onSynced = onSynced;
+    this.#groups = groups;
     this.#stage = stage;
     this.#cluster = cluster;
     this.#generator = generator;
-    for (const wake of stage.history.wakes) stage.timeline.after(wake.atS * 1000, () => this.#wake(wake));
+    for (const wake of stage.history.wakes) stage.timeline.after(wake.atS * 1000 + delayMs, () => this.#wake(wake));
     const lastS = stage.history.wakes.at(-1)?.atS ?? 0;
-    stage.timeline.after(lastS * 1000, () => this.#wakeForEver());
+    stage.timeline.after(lastS * 1000 + delayMs, () => this.#wakeForEver());
   }
 
   #wakeForEver(): void {
@@ -50,7 +63,7 @@ export class ArgoCd {
     }
     const resting = version === this.#still.version && nowMs - this.#still.atMs < LONGEST_REST_MS;
     if (wake.fault === 'lost' || resting) return;
-    takeLook(this.#stage, this.#cluster, wake.lookS * 1000, (sight) => {
+    takeLook(this.#stage, this.#cluster, this.#groups, wake.lookS * 1000, (sight) => {
       if (wake.fault === 'refresh-fails') return;
       this.#cached = { wanted: this.#generator.decide(this.#stage, this.#cluster, sight), askedAtMs: nowMs };
       if (wake.fault === 'no-sync') return;
@@ -63,9 +76,9 @@ export class ArgoCd {
       return;
     const { wanted, askedAtMs } = this.#cached;
     const names = new Set(wanted.map(({ name }) => name));
-    const live = [...this.#cluster.jobs.values()];
+    const live = [...this.#cluster.jobs.values()].filter(({ group }) => this.#groups.includes(group));
     const prunes = live.filter(({ name, pinned }) => !names.has(name) && !pinned);
-    const news = wanted.filter(({ name, pinned }) => this.#cluster.jobs.get(name)?.pinned !== pinned);
+    const news = wanted.filter((each) => !isAsWanted(this.#cluster.jobs.get(each.name), each));
     if (prunes.length === 0 && news.length === 0) {
       this.#still = { version, atMs: this.#stage.nowMs };
       this.#onSynced(lookedAtMs);
@@ -83,12 +96,16 @@ export class ArgoCd {
   #create(wake: Wake, wanted: readonly Wanted[], askedAtMs: number, lookedAtMs: number): void {
     this.#syncing -= 1;
     if (wake.fault === 'prunes-only') return;
-    for (const { name, group, pinned, madeFor } of wanted) {
+    for (const { name, group, pinned, madeFor, printedFor } of wanted) {
       if (wake.fault === 'partial' && this.#stage.luck('partial') < 0.5) continue;
       this.#cluster.create(name, group, madeFor, askedAtMs);
       const job = this.#cluster.jobs.get(name);
-      if (job) this.#cluster.pin(job, pinned);
+      if (job) this.#cluster.annotate(job, pinned, printedFor);
     }
     if (wake.fault !== 'partial') this.#onSynced(lookedAtMs);
   }
+}
+
+function isAsWanted(job: KubeJob | undefined, { pinned, printedFor }: Wanted): boolean {
+  return job !== undefined && job.pinned === pinned && job.prints[0]?.jobId === printedFor;
 }

@@ -61,6 +61,8 @@ export interface KubeJob {
   readonly askedAtMs: number;
   readonly pod: Pod;
   pinned: boolean;
+  /** Id of the CI job in its annotation, now and before, newest first. */
+  readonly prints: { readonly jobId: number | undefined; readonly sinceMs: number }[];
   finished: 'complete' | 'failed' | undefined;
   finishedMs: number | undefined;
 }
@@ -123,6 +125,7 @@ export class Cluster {
       askedAtMs,
       pod,
       pinned: false,
+      prints: [],
       finished: undefined,
       finishedMs: undefined,
     };
@@ -135,8 +138,12 @@ export class Cluster {
     this.#schedule(pod);
   }
 
-  /** Sets or removes the annotations that keep Argo CD from pruning it. */
-  pin(job: KubeJob, pinned: boolean): void {
+  /** Sets the annotations: those that keep Argo CD from pruning it, and the CI job that it is for. */
+  annotate(job: KubeJob, pinned: boolean, printedFor: number | undefined): void {
+    if (job.prints[0]?.jobId !== printedFor) {
+      job.prints.unshift({ jobId: printedFor, sinceMs: this.#stage.nowMs });
+      this.#stage.version += 1;
+    }
     if (job.pinned === pinned) return;
     job.pinned = pinned;
     this.#stage.version += 1;

@@ -10,6 +10,7 @@ const ALL: readonly (readonly [string, History])[] = [...Object.entries(named), 
 
 describe.each(OURS)('%s', (policy) => {
   const run = (history: History): Outcome => runHistory(history, POLICIES[policy]);
+  const storyOf = (history: History): readonly string[] => runHistory(history, POLICIES[policy], true).story;
   const ends = (history: History): readonly unknown[] => run(history).pods.map(({ end }) => end);
 
   it.each(ALL)('breaks no law in %s', (_, history) => {
@@ -50,6 +51,27 @@ describe.each(OURS)('%s', (policy) => {
     expect(ends(named.CHAIN_ACROSS_GROUPS)).toEqual(['done', 'done', 'done']);
   });
 
+  it('drops the runner whose job a static runner took with the next sync', () => {
+    const { pods, takenByStatics } = run(named.STATIC_RUNNER_IS_FIRST);
+
+    expect(takenByStatics).toBe(1);
+    expect(pods.map(({ end, createdMs, endedMs = 0 }) => [end, endedMs - createdMs < 5000])).toEqual([
+      ['dropped', true],
+    ]);
+  });
+
+  it('waits for no static runner: one that is idle and takes nothing changes nothing', () => {
+    // Gitea lists the runners of all repositories for a global scope, and does not say whose they are.
+    const alone = {
+      ...AFTERNOON,
+      groups: AFTERNOON.groups.map((group) => ({ ...group, scope: { kind: 'global' as const } })),
+    };
+    const scope = { kind: 'repo' as const, repo: 'acme/old' };
+    const beside = { ...alone, statics: [{ scope, labels: ['linux'], pollEveryS: 5 }] };
+
+    expect(storyOf(beside)).toEqual(storyOf(alone));
+  });
+
   it('waits with the runners that a quota holds back', () => {
     expect(ends(named.QUOTA)).toEqual(['done', 'done']);
   });
@@ -60,6 +82,13 @@ describe('with sight of Kubernetes', () => {
 
   it('gives the slot of a runner that was lost at work to the next job within seconds', () => {
     expect(Math.max(...run(named.LOST_AT_WORK).waitsMs)).toBeLessThan(30_000);
+  });
+
+  it('keeps the runner whose job a static runner took for the next job', () => {
+    const { pods, takenByStatics } = run(named.STATIC_RUNNER_IS_FIRST_OF_TWO);
+
+    expect(takenByStatics).toBe(1);
+    expect(pods.map(({ end }) => end)).toEqual(['done']);
   });
 
   it('tries again at once after the first crash and later after the third', () => {

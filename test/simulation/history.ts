@@ -15,6 +15,7 @@ export interface History {
   /** In which order a Gitea up to 1.26 lists completed jobs. */
   readonly database: 'by-id' | 'shuffled';
   readonly groups: readonly GroupSpec[];
+  readonly statics: readonly StaticRunner[];
   readonly pushes: readonly Push[];
   readonly acts: readonly Act[];
   /** What becomes of the pods, in the order of their creation; those behind the list start in 8 s. */
@@ -42,6 +43,8 @@ export interface GroupSpec {
   readonly gracefulStopS: number;
   readonly ttlS: number;
   readonly activeDeadlineS: number;
+  /** The Application that it belongs to: each has an Argo CD and a generator of its own, which know nothing of the others. */
+  readonly application: string;
 }
 
 /** Somebody pushes: a run starts. */
@@ -63,6 +66,14 @@ export type Act =
   | { readonly atS: number; readonly kind: 'clean-up' }
   /** A commit changes the pod template: runners that are not registered get other names. */
   | { readonly atS: number; readonly kind: 'new-template' };
+
+/** A runner of others that is always there. */
+export interface StaticRunner {
+  readonly scope: RunnerScope;
+  readonly labels: readonly string[];
+  /** How often it asks for work while it has none. The real one: after 2 s, 4 s and then every 5 s. */
+  readonly pollEveryS: number;
+}
 
 export interface PodFate {
   /** From creation until the runner registers. */
@@ -116,6 +127,7 @@ export function groupSpec(over: Partial<GroupSpec> = {}): GroupSpec {
     gracefulStopS: 540,
     ttlS: 600,
     activeDeadlineS: 21_600,
+    application: 'runners',
     ...over,
   };
 }
@@ -128,6 +140,7 @@ export function quietHistory(over: Partial<History> = {}): History {
     pageSize: 50,
     database: 'by-id',
     groups: [groupSpec()],
+    statics: [],
     pushes: [],
     acts: [],
     pods: [],

@@ -9,6 +9,7 @@ import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { shownStatus } from '../../src/simulator/json.ts';
 import type { RunnerScope } from '../../src/simulator/model.ts';
 import type { Cluster, KubeJob } from './cluster.ts';
+import type { GroupSpec } from './history.ts';
 import { draw } from './random.ts';
 import type { Stage } from './stage.ts';
 
@@ -17,6 +18,8 @@ const COMPLETED_PAGES = 3;
 
 /** What one look found. */
 export interface Sight {
+  /** The groups that it was for. */
+  readonly groups: readonly GroupSpec[];
   readonly looks: ReadonlyMap<string, Look>;
   readonly liveJobs: readonly LiveJob[];
   /** `Stage.version` when it began. */
@@ -27,10 +30,16 @@ export function lookKey(scope: RunnerScope): string {
   return JSON.stringify(scope);
 }
 
-/** Looks at every scope of the history's groups and at the Jobs, and hands over what it found after `lookMs`. */
-export function takeLook(stage: Stage, cluster: Cluster, lookMs: number, done: (sight: Sight) => void): void {
+/** Looks at every scope of the groups and at all Jobs, and hands over what it found after `lookMs`. */
+export function takeLook(
+  stage: Stage,
+  cluster: Cluster,
+  groups: readonly GroupSpec[],
+  lookMs: number,
+  done: (sight: Sight) => void,
+): void {
   const { timeline, version } = stage;
-  const scopes = new Map(stage.history.groups.map(({ scope }) => [lookKey(scope), scope]));
+  const scopes = new Map(groups.map(({ scope }) => [lookKey(scope), scope]));
   const looks = new Map<string, Look>();
   let liveJobs: readonly LiveJob[] = [];
   timeline.after((lookMs / 4) * stage.luck('list-lag'), () => {
@@ -39,7 +48,7 @@ export function takeLook(stage: Stage, cluster: Cluster, lookMs: number, done: (
   for (const [key, scope] of scopes) {
     new ScopeLook(stage, cluster, scope, lookMs).start((look) => {
       looks.set(key, look);
-      if (looks.size === scopes.size) timeline.after(lookMs / 4, () => done({ looks, liveJobs, version }));
+      if (looks.size === scopes.size) timeline.after(lookMs / 4, () => done({ groups, looks, liveJobs, version }));
     });
   }
 }
@@ -172,7 +181,7 @@ export function seeJob(stage: Stage, row: GiteaJob): Job {
     runId: row.runId,
     repository: stage.repoOf(row),
     name: row.name,
-    url: '',
+    url: urlOf(row.id),
     labels: row.labels ?? [],
     status,
     createdAtMs: row.created * 1000,
@@ -182,8 +191,14 @@ export function seeJob(stage: Stage, row: GiteaJob): Job {
   };
 }
 
+/** Page of a job. */
+export function urlOf(jobId: number): string {
+  return `https://gitea.example.com/jobs/${jobId}`;
+}
+
 function judge(job: KubeJob): LiveJob {
-  const { name, createdMs: createdAtMs, finishedMs: finishedAtMs, pinned } = job;
+  const { name, createdMs: createdAtMs, finishedMs: finishedAtMs, pinned, prints } = job;
+  const printedFor = prints[0]?.jobId;
   return {
     namespace: 'runners',
     name,
@@ -191,6 +206,7 @@ function judge(job: KubeJob): LiveJob {
     createdAtMs,
     ...(finishedAtMs !== undefined && { finishedAtMs }),
     pinned,
+    ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
   };
 }
 

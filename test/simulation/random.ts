@@ -8,6 +8,7 @@ export type Stream =
   | 'history'
   | 'signal-lag'
   | 'poll-phase'
+  | 'static-phase'
   | 'condition-lag'
   | 'cancel-notice'
   | 'claim-lost'

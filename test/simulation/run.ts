@@ -1,10 +1,11 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
 import { ArgoCd } from './argo.ts';
-import { Cluster, type Pod } from './cluster.ts';
+import { Cluster, type KubeJob, type Pod } from './cluster.ts';
 import type { GroupSpec, History } from './history.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
 import { START_MS, Stage } from './stage.ts';
+import { Statics } from './statics.ts';
 
 /** Something that must not happen, and when. */
 export interface Breach {
@@ -17,6 +18,8 @@ export interface Outcome {
   readonly breaches: readonly Breach[];
   /** Waits of all jobs that were claimed, ms. */
   readonly waitsMs: readonly number[];
+  /** How many of these static runners took. */
+  readonly takenByStatics: number;
   readonly pods: readonly Pod[];
   /** Pods that ended without a CI job, and not by bad luck from outside. */
   readonly needless: number;
@@ -36,6 +39,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
   // Cancels reach the cluster, and CI times come from the people: each needs the other.
   const cluster: Cluster = new Cluster(stage, (job) => people.ciTimeMs(job));
   const people: People = new People(stage, () => cluster.notice());
+  const statics = new Statics(stage, (job) => people.ciTimeMs(job));
   const watcher = new Watcher(stage, cluster);
   const { breaches } = watcher;
   startPolicy(stage, cluster, policy, watcher);
@@ -49,6 +53,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
   return {
     breaches,
     waitsMs: stage.claims.map(({ waitMs }) => waitMs),
+    takenByStatics: statics.taken,
     pods: cluster.pods,
     capRaces: watcher.capRaces,
     needless: cluster.pods.filter(isNeedless).length,
@@ -58,15 +63,26 @@ export function runHistory(history: History, policy: Policy, withStory = false):
   };
 }
 
+/** The second Application is woken so much later than the first: about when the Jobs of that one are made. */
+const APPLICATIONS_APART_MS = 500;
+
+function applicationsOf({ groups }: History): readonly (readonly GroupSpec[])[] {
+  const names = new Set(groups.map(({ application }) => application));
+  return [...names].map((name) => groups.filter(({ application }) => application === name));
+}
+
 function startPolicy(stage: Stage, cluster: Cluster, policy: Policy, watcher: Watcher): void {
   if (policy.kind === 'generator') {
-    new ArgoCd(stage, cluster, policy, (lookedAtMs) => watcher.checkCaps(lookedAtMs));
+    for (const [nth, groups] of applicationsOf(stage.history).entries()) {
+      const onSynced = (lookedAtMs: number): void => watcher.checkCaps(lookedAtMs, groups);
+      new ArgoCd(stage, cluster, policy, groups, nth * APPLICATIONS_APART_MS, onSynced);
+    }
     return;
   }
   const pass = policy.start(stage, cluster);
   const again = (): void => {
     pass();
-    watcher.checkCaps(stage.nowMs);
+    watcher.checkCaps(stage.nowMs, stage.history.groups);
     stage.timeline.after(policy.everyMs, again);
   };
   stage.timeline.after(0, again);
@@ -88,14 +104,17 @@ class Watcher {
     this.#cluster = cluster;
     cluster.onGrowth = (made, pod) => {
       this.#noteExcess(pod.group);
-      if (made && !isMadeAnew(cluster, pod)) this.#noteTwin(pod, made.askedAtMs);
+      if (!made || isMadeAnew(cluster, pod)) return;
+      this.#noteTwin(pod, made.askedAtMs);
+      stage.timeline.after(0, () => this.#noteRival(made));
     };
     cluster.onKill = (pod) => this.#note('busy-kill', `${pod.name} is killed with job "${pod.job?.name}"`);
   }
 
   /** After a sync of what a look begun at `lookedAtMs` had asked for. */
-  checkCaps(lookedAtMs: number): void {
+  checkCaps(lookedAtMs: number, groups: readonly GroupSpec[]): void {
     for (const [group, sinceMs] of this.#overSinceMs) {
+      if (!groups.includes(group)) continue;
       const excess = overCap(this.#cluster, group);
       if (excess && sinceMs >= lookedAtMs) continue;
       if (excess && hasLostPins(this.#cluster, group, lookedAtMs)) {
@@ -120,6 +139,18 @@ class Watcher {
     }
   }
 
+  /**
+   * A runner for a job for which another Application has one (law P11). The annotation is set in the moment after the Job is made. One that
+   * was there at the look, and was pruned meanwhile, comes again: that is no start.
+   */
+  #noteRival(made: KubeJob): void {
+    if (this.#cluster.pods.some(({ name, createdMs }) => name === made.name && createdMs < made.askedAtMs)) return;
+    const rival = [...this.#cluster.jobs.values()].find((other) => isRival(this.#stage, other, made));
+    if (!rival) return;
+    const { application } = rival.group;
+    this.#note('double-spawn', `${made.name} is made while ${rival.name} of ${application} is ${rival.pod.phase}`);
+  }
+
   /** Only for what was there when the look began that this runner was asked for after. */
   #noteTwin(pod: Pod, askedAtMs: number): void {
     const twin = this.#cluster.pods.find(
@@ -132,6 +163,17 @@ class Watcher {
     if (twin)
       this.#note('double-spawn', `${pod.name} is made while ${twin.name}, made for the same job, is ${twin.phase}`);
   }
+}
+
+/** Of another Application, printed for the CI job of `made` before that was asked for, free, unpinned and young enough to come. */
+function isRival({ nowMs }: Stage, other: KubeJob, made: KubeJob): boolean {
+  if (other.group.application === made.group.application) return false;
+  const jobId = made.prints[0]?.jobId;
+  const then = other.prints.find(({ sinceMs }) => sinceMs < made.askedAtMs);
+  if (jobId === undefined || then?.jobId !== jobId || other.pinned) return false;
+  const { phase } = other.pod;
+  const free = phase === 'waiting' || phase === 'starting' || phase === 'idle';
+  return free && nowMs - other.createdMs < made.group.spawnTimeoutS * 1000;
 }
 
 /**

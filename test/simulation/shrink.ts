@@ -38,6 +38,7 @@ const STEPS: readonly Step[] = [
     history.groups.length > 1
       ? history.groups.map((_, left) => ({ ...history, groups: without(history.groups, left) }))
       : [],
+  (history) => history.statics.map((_, left) => ({ ...history, statics: without(history.statics, left) })),
   (history) => (history.silence > 0 ? [{ ...history, silence: 0 }] : []),
   (history) => (history.claimLoss > 0 ? [{ ...history, claimLoss: 0 }] : []),
   (history) => (history.syncsOverlap ? [{ ...history, syncsOverlap: false }] : []),

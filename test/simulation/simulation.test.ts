@@ -3,6 +3,7 @@
  * ten thousand and makes the table of docs/planner.md.
  */
 import { describe, expect, it } from 'vitest';
+import { groupSpec } from './history.ts';
 import { makeHistory } from './make-history.ts';
 import { OURS, POLICIES, type PolicyName } from './policies/index.ts';
 import { describeBreach } from './report.ts';
@@ -50,6 +51,30 @@ describe.each(OURS)('in every history, %s', (policy) => {
 
   it.each(held)('%s: %s', (law) => {
     expect(firstBreach(policy, law)).toBeUndefined();
+  });
+});
+
+describe('beside two static runners', () => {
+  const beside = Array.from({ length: 25 }, (_, i) => {
+    const history = makeHistory(i + 1);
+    const [{ scope } = groupSpec()] = history.groups;
+    const runner = { scope, labels: ['linux'], pollEveryS: 5 };
+    return { ...history, statics: [runner, runner] };
+  });
+  const outcomes = beside.map((history) => ({ history, ...runHistory(history, POLICIES['ours, live Jobs']) }));
+
+  it('keeps every law', () => {
+    const [broken] = outcomes.filter(({ breaches }) => breaches.length > 0);
+    const [breach] = broken?.breaches ?? [];
+
+    expect(broken && breach && describeBreach(broken.history, 'ours, live Jobs', breach)).toBeUndefined();
+  });
+
+  it('leaves jobs to them, and starts fewer than 20 needless runners per 100 jobs', () => {
+    const sum = (count: (outcome: Outcome) => number) => outcomes.reduce((total, outcome) => total + count(outcome), 0);
+
+    expect(sum(({ takenByStatics }) => takenByStatics)).toBeGreaterThan(0);
+    expect(sum(({ needless }) => needless)).toBeLessThan(0.2 * sum(({ waitsMs }) => waitsMs.length));
   });
 });
 

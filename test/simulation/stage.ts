@@ -39,7 +39,7 @@ export class Stage {
     this.gitea.addUser('anna');
     this.gitea.addOrg('acme', { owners: ['anna'] });
     for (const repo of new Set(history.pushes.map((push) => push.repo))) this.gitea.addRepo(repo);
-    for (const { scope } of history.groups) {
+    for (const { scope } of [...history.groups, ...history.statics]) {
       if (scope.kind === 'repo' && !this.gitea.state.repos.has(scope.repo)) this.gitea.addRepo(scope.repo);
     }
     this.#expireForEver();

@@ -125,6 +125,20 @@ export const PRUNED_WHILE_IT_REGISTERS: History = quietHistory({
   pods: [8.3, 30, 20, 20, 20].map((startS) => ({ startS })),
 });
 
+/** docs/adr/0015: a static runner takes the job (at 9.8 s) while ours starts. */
+export const STATIC_RUNNER_IS_FIRST: History = quietHistory({
+  statics: [{ scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], pollEveryS: 5 }],
+  pushes: [push(6.1, [60], job('one'))],
+  pods: [{ startS: 30 }],
+  wakeEveryS: 0.5,
+});
+
+/** The same, and another job comes before a look can show that nobody needs our runner. */
+export const STATIC_RUNNER_IS_FIRST_OF_TWO: History = {
+  ...STATIC_RUNNER_IS_FIRST,
+  pushes: [...STATIC_RUNNER_IS_FIRST.pushes, push(9.9, [60], job('two'))],
+};
+
 /** Found by the simulation (seed 4): runners of several groups take each other's jobs; nothing is started twice for it. */
 export const CHAIN_ACROSS_GROUPS: History = quietHistory({
   groups: [

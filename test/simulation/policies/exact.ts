@@ -5,6 +5,7 @@
 import type { GiteaJob } from '../../../src/simulator/gitea.ts';
 import type { Cluster, KubeJob } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
+import type { Sight } from '../look.ts';
 import type { Stage } from '../stage.ts';
 import type { Generator, Wanted } from './policy.ts';
 
@@ -12,8 +13,8 @@ const WIDTH = { repo: 0, owner: 1, global: 2 } as const;
 
 export const EXACT: Generator = { kind: 'generator', decide };
 
-function decide(stage: Stage, cluster: Cluster): readonly Wanted[] {
-  const groups = [...stage.history.groups].sort(
+function decide(stage: Stage, cluster: Cluster, sight: Sight): readonly Wanted[] {
+  const groups = [...sight.groups].sort(
     (a, b) =>
       WIDTH[a.scope.kind] - WIDTH[b.scope.kind] || a.labels.length - b.labels.length || (a.name < b.name ? -1 : 1),
   );

@@ -2,19 +2,18 @@
 import type { Job, JobStatus } from '../../../src/plan/evidence.ts';
 import type { GroupSpec } from '../history.ts';
 import { lookKey, type Sight } from '../look.ts';
-import type { Stage } from '../stage.ts';
 import type { Generator, Wanted } from './policy.ts';
 
 /** A Job for each queued CI job: it is pruned as soon as any runner takes that CI job. */
-export const QUEUED_ONLY: Generator = { kind: 'generator', decide: (stage, _, sight) => decide(stage, sight, []) };
+export const QUEUED_ONLY: Generator = { kind: 'generator', decide: (_stage, _cluster, sight) => decide(sight, []) };
 /** A Job for each queued or running CI job: a queued one may name a Job that is long used up by another. */
 export const QUEUED_AND_RUNNING: Generator = {
   kind: 'generator',
-  decide: (stage, _, sight) => decide(stage, sight, ['in_progress']),
+  decide: (_stage, _cluster, sight) => decide(sight, ['in_progress']),
 };
 
-function decide(stage: Stage, { looks }: Sight, kept: readonly JobStatus[]): readonly Wanted[] {
-  return stage.history.groups.flatMap((group) => {
+function decide({ groups, looks }: Sight, kept: readonly JobStatus[]): readonly Wanted[] {
+  return groups.flatMap((group) => {
     const jobs = (looks.get(lookKey(group.scope))?.jobs ?? [])
       .filter((job) => job.labels.length > 0 && job.labels.every((label) => group.labels.includes(label)))
       .sort((a, b) => a.createdAtMs - b.createdAtMs || a.id - b.id);

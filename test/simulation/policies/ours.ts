@@ -20,9 +20,9 @@ export const OURS_LIVE: Generator = ours(true);
 function ours(seesJobs: boolean): Generator {
   return {
     kind: 'generator',
-    decide: (stage, _cluster, { looks, liveJobs }) => {
-      const specs = new Map(stage.history.groups.map((spec) => [spec.name, spec]));
-      const groups = stage.history.groups.map((spec) => toPlanned(spec, stage));
+    decide: (stage, _cluster, { groups: specsOfApp, looks, liveJobs }) => {
+      const specs = new Map(specsOfApp.map((spec) => [spec.name, spec]));
+      const groups = specsOfApp.map((spec) => toPlanned(spec, stage));
       const evidence = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], nowMs: stage.nowMs };
       const planned = plan(groups, evidence);
       stage.tell(() => describePlan(planned));
@@ -31,7 +31,7 @@ function ours(seesJobs: boolean): Generator {
         if (!decision.emit || !group) return [];
         const name = parseRunnerName(decision.runner);
         const madeFor = name && { jobId: name.jobId, attempt: name.attempt };
-        return [{ name: decision.runner, group, pinned: decision.pinned, madeFor }];
+        return [{ name: decision.runner, group, pinned: decision.pinned, madeFor, printedFor: decision.job?.id }];
       });
     },
   };
@@ -49,6 +49,7 @@ export function toPlanned(spec: GroupSpec, stage: Stage): Group {
     maxActiveRunners: spec.cap,
     suspend: false,
     acceptUnlabelledJobs: false,
+    fairness: 'oldest',
     spawnTimeoutMs: spec.spawnTimeoutS * 1000,
     templateHash: stage.template,
   };

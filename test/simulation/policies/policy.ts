@@ -10,6 +10,8 @@ export interface Wanted {
   readonly group: GroupSpec;
   readonly pinned: boolean;
   readonly madeFor: MadeFor | undefined;
+  /** Id of the CI job that it works on or is wanted for, as its annotation tells. */
+  readonly printedFor?: number | undefined;
 }
 
 /** One that prints the whole set of Jobs, which Argo CD then brings about. */

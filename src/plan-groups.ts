@@ -1,0 +1,42 @@
+/** RunnerGroups as the planner knows them, and its refusal as an error of ours. */
+import { Failure } from './failure.ts';
+import type { Plan } from './plan/decisions.ts';
+import type { Evidence, Group, ScopeWidth } from './plan/evidence.ts';
+import { plan } from './plan/plan.ts';
+import { GroupsCollide } from './plan/roster.ts';
+import type { RunnerGroup, Scope } from './runnergroup/runner-group.ts';
+
+const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
+  global: 'global',
+  org: 'owner',
+  user: 'owner',
+  repo: 'repo',
+};
+
+/** The part of a RunnerGroup that decides. `look`: key of its target. */
+export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
+  return {
+    namespace: group.namespace,
+    name: group.name,
+    origin: group.giteaUrl,
+    look,
+    scope: WIDTH[group.scope.kind],
+    labels: group.labels.map(({ name }) => name),
+    maxActiveRunners: group.maxActiveRunners,
+    suspend: group.suspend,
+    acceptUnlabelledJobs: group.acceptUnlabelledJobs,
+    fairness: group.fairness,
+    spawnTimeoutMs: group.spawnTimeoutSeconds * 1000,
+    templateHash,
+  };
+}
+
+/** As `plan`; colliding groups are a `Failure` (exit 2). */
+export function planOrRefuse(groups: readonly Group[], evidence: Evidence): Plan {
+  try {
+    return plan(groups, evidence);
+  } catch (error) {
+    if (error instanceof GroupsCollide) throw new Failure('GR-INPUT-90', 2, `plan: ${error.message}.`);
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+/** What one group has, and what has been given to it so far. */
+import type { Assignment, BackOff, GroupState } from './assign.ts';
+import type { Candidate } from './chain.ts';
+import type { Evidence, Group } from './evidence.ts';
+import { runnerNamer } from './names.ts';
+import type { Roster } from './roster.ts';
+import type { SeenJob } from './world.ts';
+
+export interface Ledger extends GroupState {
+  /** Jobs that get a runner of this group, first come first. */
+  readonly selected: readonly Candidate[];
+  /** Jobs for which this group may not start a runner yet. */
+  readonly backingOff: ReadonlyMap<SeenJob, BackOff>;
+  /** Who serves the selected jobs, and those that back off when there are free runners. */
+  readonly assignments: readonly Assignment[];
+}
+
+/** While the plan is made. */
+export type OpenLedger = Ledger & {
+  readonly selected: Candidate[];
+  readonly backingOff: Map<SeenJob, BackOff>;
+  readonly assignments: Assignment[];
+};
+
+/** An empty ledger for each group. */
+export function openLedgers(
+  rosters: ReadonlyMap<Group, Roster>,
+  readySinceMs: (seen: SeenJob) => number,
+  { instance, nowMs }: Evidence,
+): ReadonlyMap<Group, OpenLedger> {
+  const ledgers = new Map<Group, OpenLedger>();
+  for (const [group, roster] of rosters) {
+    const runners = [...roster.runners.values()];
+    const taken = runners
+      .filter(({ state }) => state === 'busy' || state === 'finishing')
+      .reduce((sum, { slots }) => sum + slots, 0);
+    const room = group.suspend ? 0 : Math.max(0, group.maxActiveRunners - taken);
+    const endsMs = runners.flatMap(({ job }) => job?.completedAtMs ?? []).sort((a, b) => b - a);
+    ledgers.set(group, {
+      group,
+      nameOf: runnerNamer(instance, group),
+      roster,
+      readySinceMs,
+      endsMs,
+      room,
+      nowMs,
+      selected: [],
+      backingOff: new Map(),
+      assignments: [],
+    });
+  }
+  return ledgers;
+}
+
+/** True when it can take no more jobs; it stays so. */
+export function isFull({ selected, room }: Ledger): boolean {
+  return selected.length >= room;
+}

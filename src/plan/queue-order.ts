@@ -1,0 +1,86 @@
+/** In which order ready jobs are given slots. */
+import type { Candidate } from './chain.ts';
+import type { Group } from './evidence.ts';
+import type { Ledger } from './ledger.ts';
+import type { Owners } from './owners.ts';
+import type { SeenJob } from './world.ts';
+
+/**
+ * The ready jobs, longest ready first; of equal ones the oldest first, as `jobs` is sorted. A job that waits for another one's runner
+ * stands in that one's place: there the runner was asked for.
+ */
+export function inQueueOrder<L extends Ledger>(
+  jobs: readonly SeenJob[],
+  readySinceMs: (seen: SeenJob) => number,
+  follow: (seen: SeenJob) => Candidate<L>,
+): readonly Candidate<L>[] {
+  const places = new Map(jobs.map((seen, place) => [seen, place]));
+  return jobs
+    .filter(({ job }) => job.status === 'queued')
+    .map((seen) => {
+      const candidate = follow(seen);
+      const stands = candidate.standIn ?? seen;
+      return { candidate, sinceMs: readySinceMs(stands), place: places.get(stands) ?? 0 };
+    })
+    .sort((a, b) => a.sinceMs - b.sinceMs || a.place - b.place)
+    .map(({ candidate }) => candidate);
+}
+
+/**
+ * The same jobs, those of groups with fairness `per-repository` by turns: a job's turn is the number of runners of its first owner
+ * that work for its repository, and of the repository's jobs there that have been ready longer. A claim changes no turn, so the
+ * runners that are starting stay wanted; the end of a job brings the others of its repository one turn forward. Jobs of other
+ * groups have the first turn.
+ */
+export function byTurns<L extends Ledger>(
+  order: readonly Candidate<L>[],
+  ledgers: ReadonlyMap<Group, L>,
+  ownersOf: (seen: SeenJob) => Owners,
+): readonly Candidate<L>[] {
+  const turns = new Map<L, Map<string, number>>();
+  for (const ledger of ledgers.values()) {
+    if (ledger.group.fairness === 'per-repository') turns.set(ledger, workByRepository(ledger));
+  }
+  if (turns.size === 0) return order;
+  return order
+    .map((candidate) => {
+      const first = firstOwner(ownersOf(candidate.seen));
+      const ledger = first && ledgers.get(first);
+      const ofGroup = ledger && turns.get(ledger);
+      if (!ofGroup) return { candidate, turn: 0 };
+      const { repository } = candidate.seen.job;
+      const turn = ofGroup.get(repository) ?? 0;
+      ofGroup.set(repository, turn + 1);
+      return { candidate, turn };
+    })
+    .sort((a, b) => a.turn - b.turn)
+    .map(({ candidate }) => candidate);
+}
+
+/** Whose job gets the next slot: of each group with fairness `per-repository` the repository of the first job that it holds back. */
+export function nextByGroup(
+  order: readonly Candidate[],
+  isDecided: (seen: SeenJob) => boolean,
+  ownersOf: (seen: SeenJob) => Owners,
+): ReadonlyMap<Group, string> {
+  const next = new Map<Group, string>();
+  for (const { seen } of order) {
+    if (isDecided(seen)) continue;
+    const group = firstOwner(ownersOf(seen));
+    if (group?.fairness === 'per-repository' && !next.has(group)) next.set(group, seen.job.repository);
+  }
+  return next;
+}
+
+/** The first owner that takes jobs. */
+function firstOwner(owners: Owners): Group | undefined {
+  return owners.covered ? owners.groups.find(({ suspend }) => !suspend) : undefined;
+}
+
+function workByRepository({ roster }: Ledger): Map<string, number> {
+  const work = new Map<string, number>();
+  for (const { state, job } of roster.runners.values()) {
+    if (state === 'busy' && job) work.set(job.repository, (work.get(job.repository) ?? 0) + 1);
+  }
+  return work;
+}

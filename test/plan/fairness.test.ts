@@ -1,0 +1,94 @@
+/** P12: `fairness: per-repository` shares the slots by repository when the cap holds jobs back (src/plan/queue-order.ts). */
+import { describe, expect, it } from 'vitest';
+import type { Job } from '../../src/plan/evidence.ts';
+import { emittedNames, group, job, named, planScene, row, running } from './scenario.ts';
+
+const fair = group({ fairness: 'per-repository', maxActiveRunners: 3 });
+/** Five jobs of the repository web came first, then two of api and one of docs. */
+const flood: readonly Job[] = [
+  ...[1, 2, 3, 4, 5].map((id) => job(id, { repository: 'acme/web' })),
+  ...[6, 7].map((id) => job(id, { repository: 'acme/api' })),
+  job(8, { repository: 'acme/docs' }),
+];
+const inOrder = (...ids: readonly number[]) => ids.map((id) => named(fair, id)).sort();
+
+describe('P12 by turns', () => {
+  it('each repository gets its first slot before one gets its second', () => {
+    expect(emittedNames(planScene({ groups: [fair], jobs: flood }))).toEqual(inOrder(1, 6, 8));
+  });
+
+  it('within a turn the job that has been ready longest comes first', () => {
+    const five = { ...fair, maxActiveRunners: 5 };
+
+    expect(emittedNames(planScene({ groups: [five], jobs: flood }))).toEqual(inOrder(1, 2, 6, 7, 8));
+  });
+
+  it('runners at work count for their repository', () => {
+    const busy = [running(20, named(fair, 20), { repository: 'acme/web' })];
+
+    expect(emittedNames(planScene({ groups: [fair], jobs: [...flood, ...busy] }))).toEqual(
+      [named(fair, 20), ...inOrder(6, 8)].sort(),
+    );
+  });
+
+  it('a claim changes no turn: the starting runners stay wanted', () => {
+    const before = emittedNames(planScene({ groups: [fair], jobs: flood }));
+    const claimed = flood.map((each) => (each.id === 1 ? running(1, named(fair, 1)) : each));
+
+    expect(emittedNames(planScene({ groups: [fair], jobs: claimed }))).toEqual(before);
+  });
+
+  it('says whose job gets the next slot', () => {
+    const held = planScene({ groups: [fair], jobs: flood }).jobs.flatMap((decision) =>
+      decision.verdict === 'held' ? decision : [],
+    );
+
+    expect(held.map(({ job: { id }, next }) => [id, next])).toEqual([2, 3, 4, 5, 7].map((id) => [id, 'acme/web']));
+  });
+
+  it('nobody is starved: with jobs of web coming for ever, the one of docs is served when a slot is freed', () => {
+    const two = { ...fair, maxActiveRunners: 2 };
+    const docs = job(8, { repository: 'acme/docs' });
+    const busyWeb = running(20, named(two, 20), { repository: 'acme/web' });
+    const web = [1, 2, 3].map((id) => job(id, { repository: 'acme/web' }));
+
+    expect(emittedNames(planScene({ groups: [two], jobs: [busyWeb, ...web, docs] }))).toEqual(
+      [named(two, 20), named(two, 8)].sort(),
+    );
+  });
+
+  it('a living runner is kept, whoever it was started for', () => {
+    const planned = planScene({
+      groups: [{ ...fair, maxActiveRunners: 1 }],
+      jobs: flood,
+      runners: [row(named(fair, 5))],
+    });
+
+    expect(emittedNames(planned)).toEqual([named(fair, 5)]);
+  });
+});
+
+describe('without it', () => {
+  it('the jobs that have been ready longest get the slots, and nothing is said of turns', () => {
+    const oldest = group({ maxActiveRunners: 3 });
+    const planned = planScene({ groups: [oldest], jobs: flood });
+
+    expect(emittedNames(planned)).toEqual(inOrder(1, 2, 3));
+    for (const decision of planned.jobs) expect(decision).not.toHaveProperty('next');
+  });
+
+  it('another group keeps its own order', () => {
+    const other = group({ name: 'other', look: 'other', maxActiveRunners: 2 });
+    const planned = planScene({
+      groups: [fair, other],
+      looks: {
+        acme: { jobs: flood, runners: [] },
+        other: { jobs: flood.map((each) => ({ ...each, id: each.id + 100 })), runners: [] },
+      },
+    });
+
+    expect(emittedNames(planned).filter((name) => name.startsWith('other-'))).toEqual(
+      [named(other, 101), named(other, 102)].sort(),
+    );
+  });
+});
