@@ -14,11 +14,16 @@ export interface Case {
   readonly rounds?: number;
 }
 
+/** Runs a program once and says what it cost. */
+export type Clock = (each: Case) => Promise<{ readonly ms: number; readonly bytes: number }>;
+
 /** Medians over the rounds. */
 export interface Measured {
   readonly ms: number;
   /** Of the quotients of pairs. */
   readonly ratio: number;
+  /** By round. */
+  readonly times: readonly number[];
   readonly ratios: readonly number[];
   /** Bytes on stdout. */
   readonly bytes: number;
@@ -27,24 +32,31 @@ export interface Measured {
 export const BASE: Case = { name: 'node -e 0', program: process.execPath, args: ['-e', '0'], env: {} };
 
 /** Runs all cases in turn, one round to warm up and then `rounds`. */
-export async function measure(cases: readonly Case[], rounds: number): Promise<ReadonlyMap<string, Measured>> {
+export async function measure(
+  cases: readonly Case[],
+  rounds: number,
+  clock: Clock = once,
+): Promise<ReadonlyMap<string, Measured>> {
   const times = new Map<string, { ms: number[]; ratios: number[]; bytes: number }>();
   for (const { name } of [BASE, ...cases]) times.set(name, { ms: [], ratios: [], bytes: 0 });
   for (let round = 0; round <= rounds; round += 1) {
-    const base = await once(BASE);
+    const base = await clock(BASE);
     note(times.get(BASE.name), base, base.ms, round);
     for (const each of cases) {
-      if (round <= (each.rounds ?? rounds)) note(times.get(each.name), await once(each), base.ms, round);
+      if (round <= (each.rounds ?? rounds)) note(times.get(each.name), await clock(each), base.ms, round);
     }
   }
   return new Map(
-    [...times].map(([name, { ms, ratios, bytes }]) => [name, { ms: median(ms), ratio: median(ratios), ratios, bytes }]),
+    [...times].map(([name, { ms, ratios, bytes }]) => [
+      name,
+      { ms: median(ms), ratio: median(ratios), times: ms, ratios, bytes },
+    ]),
   );
 }
 
 type Notes = { ms: number[]; ratios: number[]; bytes: number } | undefined;
 
-function note(notes: Notes, { ms, bytes }: Run, baseMs: number, round: number): void {
+function note(notes: Notes, { ms, bytes }: Awaited<ReturnType<Clock>>, baseMs: number, round: number): void {
   if (!notes) return;
   notes.bytes = bytes;
   if (round === 0) return;
@@ -87,16 +99,19 @@ export function once({ name, program, args, env }: Case, keep = false): Promise<
 }
 
 /** Peak of memory, MiB, the median of some runs of a Node.js program. */
-export async function peakMiB({ args, env }: Case, runs: number): Promise<number> {
+export async function peakMiB(each: Case, runs: number): Promise<number> {
   const peaks: number[] = [];
-  for (let run = 0; run < runs; run += 1) peaks.push(await peakOnce(args, env));
+  for (let run = 0; run < runs; run += 1) peaks.push((await usageOf(each)).peakMiB);
   return median(peaks);
 }
 
-function peakOnce(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {
+/** CPU time of a Node.js program, of all its threads: unlike its wall time nearly the same while others use the machine. */
+export const cpuTime: Clock = async (each) => ({ ms: (await usageOf(each)).cpuMs, bytes: 0 });
+
+function usageOf({ args, env, name }: Case): Promise<{ readonly peakMiB: number; readonly cpuMs: number }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--require', './bench/peak.cjs', ...args], {
-      env: { PATH: process.env['PATH'], ...env, PEAK_FD: '3' },
+    const child = spawn(process.execPath, ['--require', './bench/usage.cjs', ...args], {
+      env: { PATH: process.env['PATH'], ...env, USAGE_FD: '3' },
       stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
     });
     let said = '';
@@ -106,8 +121,9 @@ function peakOnce(args: readonly string[], env: Readonly<Record<string, string>>
     });
     child.on('error', reject);
     child.on('close', (code) => {
-      if (code === 0 && /^\d+$/.test(said)) resolve(Number(said) / 1024);
-      else reject(new Error(`${args.join(' ')} ended with ${code}`));
+      const [, kib, us] = /^(\d+) (\d+)$/.exec(said) ?? [];
+      if (code === 0 && us !== undefined) resolve({ peakMiB: Number(kib) / 1024, cpuMs: Number(us) / 1000 });
+      else reject(new Error(`${name} ended with ${code}`));
     });
   });
 }

@@ -76,7 +76,7 @@ export class Scene {
 
   #folderOfGroups(name: string, url: string): string {
     const folder = join(this.#folder, name.replaceAll(/[^\w.-]/g, '-'));
-    mkdirSync(folder);
+    mkdirSync(folder, { recursive: true });
     for (let group = 0; group < 100; group += 1) {
       writeFileSync(join(folder, `${group}.yaml`), runnerGroup(url, `group-${group}`, `org-${group % 5}`));
     }

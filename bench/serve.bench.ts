@@ -41,6 +41,8 @@ it('serve while nothing happens', async () => {
       const some = Array.from({ length: Math.min(250, JOBS - first) }, (_, at) => job(first + at));
       await create(kubernetes.kubectl, some);
     }
+    // The Job controller writes into each of them, some 20 a second: only then it is quiet.
+    await kubernetes.kubectl(['wait', '--for=condition=Suspended', 'jobs', '--all', '--timeout=600s']);
     const secrets = join(playground.folder, 'secrets', 'api');
     mkdirSync(secrets, { recursive: true });
     writeFileSync(join(secrets, 'token'), 'secret');

@@ -1,29 +1,40 @@
-/** A Gitea 1.27 for benches: one org with so many queued jobs, and nothing else. Answers are made before they are asked for. */
+/** A Gitea 1.27 for benches: one org with so many queued jobs, and nothing else. An answer is made once a minute. */
 import { createServer } from 'node:http';
 
 const PAGE = 50;
+/** So old are jobs when a sync comes; for older ones the planner looks for runners that have not come. */
+const RECENT_MS = 60_000;
 
 export interface StandIn {
   readonly url: string;
-  /** Requests so far. */
-  readonly requests: () => number;
+  /** Requests so far: of first pages and of what has none, and of further pages. */
+  readonly requests: () => { readonly first: number; readonly further: number };
   readonly close: () => void;
 }
 
 /** @param delayMs what each answer waits, as on a network with this round trip (connections are made at once). */
 export async function standIn(count: number, delayMs = 0): Promise<StandIn> {
-  // A few seconds old, as jobs are when a sync comes; older ones make the planner look for runners that have not come.
-  const createdAt = `${new Date().toISOString().slice(0, 19)}Z`;
-  const pages = new Map<string, string>();
-  let requests = 0;
+  const pages = new Map<string, { readonly body: string; readonly madeMs: number }>();
+  let first = 0;
+  let further = 0;
+  const recentBody = (key: string) => {
+    const known = pages.get(key);
+    return known && Date.now() - known.madeMs < RECENT_MS ? known.body : undefined;
+  };
+  const makeBody = (key: string, path: string, total: number, page: number) => {
+    const madeMs = Date.now();
+    const body = JSON.stringify(answer(path, total, page, `${new Date(madeMs).toISOString().slice(0, 19)}Z`));
+    pages.set(key, { body, madeMs });
+    return body;
+  };
   const server = createServer((request, response) => {
-    requests += 1;
     const url = new URL(request.url ?? '/', 'http://localhost');
     const queued = url.searchParams.getAll('status').includes('queued');
     const page = Number(url.searchParams.get('page') ?? 1);
+    if (page === 1) first += 1;
+    else further += 1;
     const key = `${url.pathname.split('/').at(-1)} ${queued} ${page}`;
-    const body = pages.get(key) ?? JSON.stringify(answer(url.pathname, queued ? count : 0, page, createdAt));
-    pages.set(key, body);
+    const body = recentBody(key) ?? makeBody(key, url.pathname, queued ? count : 0, page);
     response.setHeader('Content-Type', 'application/json');
     if (delayMs === 0) response.end(body);
     else setTimeout(() => response.end(body), delayMs);
@@ -31,7 +42,7 @@ export async function standIn(count: number, delayMs = 0): Promise<StandIn> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  return { url: `http://127.0.0.1:${address.port}`, requests: () => requests, close: () => server.close() };
+  return { url: `http://127.0.0.1:${address.port}`, requests: () => ({ first, further }), close: () => server.close() };
 }
 
 function answer(path: string, total: number, page: number, createdAt: string): unknown {
