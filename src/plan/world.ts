@@ -68,8 +68,25 @@ function setJoiner(): (set: ReadonlySet<string>, more: string) => ReadonlySet<st
 function isNewer(a: Job, b: Job): boolean {
   if (a.attempt !== b.attempt) return a.attempt > b.attempt;
   if (a.status !== b.status) return PROGRESS[a.status] > PROGRESS[b.status];
+  if (isSame(a, b)) return false;
   // Same state, read twice: any fixed choice will do, so that the order of the looks does not matter.
   return JSON.stringify(a) > JSON.stringify(b);
+}
+
+/** What several looks see is nearly always this: one text for each would cost more than the rest of the planning. */
+function isSame(a: Job, b: Job): boolean {
+  return (
+    a.runner === b.runner &&
+    a.startedAtMs === b.startedAtMs &&
+    a.completedAtMs === b.completedAtMs &&
+    a.createdAtMs === b.createdAtMs &&
+    a.runId === b.runId &&
+    a.repository === b.repository &&
+    a.name === b.name &&
+    a.url === b.url &&
+    a.labels.length === b.labels.length &&
+    a.labels.every((label, at) => label === b.labels[at])
+  );
 }
 
 function byAge(a: SeenJob, b: SeenJob): number {

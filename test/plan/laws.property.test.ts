@@ -109,14 +109,14 @@ describe('for any groups and any evidence', () => {
   });
 
   test(
-    'P7 a job goes past a group that covers it only when that group is full, suspended, backs off or, unseen, had room later',
+    'P7 a job without a runner of its own goes past a group that covers it only when that group is full, suspended, backs off or, unseen, had room later',
     [anyScene],
     (scene) => {
       const planned = planOf(scene);
       const width = { repo: 0, owner: 1, global: 2 };
 
       for (const decision of planned.jobs) {
-        if (decision.verdict !== 'served' || decision.by === 'own-runner') continue;
+        if (decision.verdict !== 'served' || decision.by === 'own-runner' || decision.by === 'chain') continue;
         const owner = scene.groups.find(({ name }) => name === decision.group.name);
         if (!owner) throw new Error('served by nobody');
         for (const group of scene.groups) {
@@ -190,10 +190,13 @@ describe('for any groups and any evidence', () => {
   );
 
   test('P11 what other Applications have drops no runner of ours', [anyScene], (scene) => {
+    const seen = new Set([
+      ...scene.evidence.liveJobs.map(({ name }) => name),
+      ...looksOf(scene).flatMap(({ runners }) => runners.map(({ name }) => name)),
+    ]);
+    const served: readonly string[] = ['own-runner', 'chain', 'free-runner'];
     const living = (planned: Plan) =>
-      planned.runners.filter(
-        ({ because }) => because === 'own-runner' || because === 'chain' || because === 'free-runner',
-      );
+      planned.runners.filter(({ because, runner }) => served.includes(because) && seen.has(runner));
     const liveJobs = scene.evidence.liveJobs.map((live) => ({ ...live, jobUrl: '' }));
     const unseen = plan(scene.groups, { ...scene.evidence, liveJobs });
 
