@@ -41,6 +41,21 @@ export function makeHistory(seed: number): History {
   });
 }
 
+/** The same afternoon with one group, and nobody and nothing that disturbs: what is left are needs, matrices, slow pods and late looks. */
+export function makeCalmHistory(seed: number): History {
+  const history = makeHistory(seed);
+  return {
+    ...history,
+    groups: history.groups.slice(0, 1),
+    acts: history.acts.filter(({ kind }) => kind === 'approve'),
+    pods: history.pods.map(({ startS }) => ({ startS })),
+    troubles: [],
+    wakes: history.wakes.map(({ fault: _, ...wake }) => wake),
+    syncsOverlap: false,
+    claimLoss: 0,
+  };
+}
+
 function makeGroups(random: Random): readonly GroupSpec[] {
   const limits = { ttlS: random.pick([60, 600, 600]), activeDeadlineS: random.pick([3600, 21_600]) };
   const org = groupSpec({ ...limits, cap: random.whole(2, 8) });
