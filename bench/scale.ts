@@ -1,8 +1,13 @@
 /**
- * Where the whole product bends: many Jobs in one Application, and the same in several (`npm run bench:scale`, `-- apps 20`).
- * Real Gitea, API server and stock Argo CD. The node is cordoned before the first Job, so each Job has its pod, and no pod runs.
+ * Where the whole product bends: many Jobs in one Application, and the same in several. Real Gitea, API server and stock Argo CD. No node
+ * has the processors that the Jobs ask for, so each Job has its pod, and no pod runs.
  *
- *   SIZES=100,300,600 npm run bench:scale        Jobs in all Applications together
+ *   npm run bench:scale                 one Application
+ *   npm run bench:scale -- apps 20      20 Applications of an ApplicationSet
+ *   npm run bench:scale -- ways         one Application of the first size, under other settings of Argo CD
+ *
+ * SIZES=100,300 sets the numbers of Jobs in all Applications together; `--write` as first word keeps the results and writes the tables
+ * of docs/scale.md.
  */
 import { readFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
@@ -13,18 +18,38 @@ import { followObjects } from '../test/cluster/world-watch.ts';
 import { buildCluster } from '../test/servers/build.ts';
 import { sleep } from '../test/servers/process.ts';
 import { workflow } from '../test/servers/workflows.ts';
-import { median } from './measure.ts';
+import { BASE, median, once } from './measure.ts';
+import { keep, type Part, type Row } from './scale-table.ts';
+import { WAYS, type Way } from './scale-ways.ts';
 
-const APPS = process.argv.includes('apps') ? Number(process.argv.at(-1)) : 1;
+const PART: Part = process.argv.includes('apps') ? 'apps' : process.argv.includes('ways') ? 'ways' : 'one';
+const APPS = PART === 'apps' ? Number(process.argv.at(-1)) : 1;
 const SIZES = (process.env['SIZES'] ?? '100,300,600,1000,2000').split(',').map(Number);
-/** Jobs of one run: Gitea allows no larger matrix. */
-const LEGS = 100;
-/** Single CI jobs that are timed at each size. */
-const PROBES = 5;
+/** Jobs of one run that fills; Gitea allows no larger matrix. */
+const LEGS = Math.min(100, Math.ceil((SIZES[0] ?? 100) / APPS));
+/** Jobs that are made at once to compare ways. */
+const BURST = 25;
+/** Single CI jobs that are timed for each row. */
+const PROBES = PART === 'ways' ? 2 : 3;
 const PATIENCE_MS = 1_800_000;
+const LONGEST_SETTLE_MS = 120_000;
+/** Of control groups of version 1 and 2. */
+const CPU_FILES = ['/sys/fs/cgroup/cpuacct/cpuacct.usage', '/sys/fs/cgroup/cpu.stat'];
+/** Time of a container on a processor, without the process that asks. */
+const CPU_SCRIPT = `
+  const fs = require('node:fs');
+  const [version1, version2] = ${JSON.stringify(CPU_FILES)};
+  function cpuMs() {
+    const { user, system } = process.cpuUsage();
+    const all = fs.existsSync(version1)
+      ? Number(fs.readFileSync(version1, 'utf8')) / 1e6
+      : Number(/usage_usec (\\d+)/.exec(fs.readFileSync(version2, 'utf8'))[1]) / 1e3;
+    return all - (user + system) / 1e3;
+  }`;
 
-/** Names of Jobs in the cluster, by their group. */
-const jobs = new Map<string, string>();
+/** Names of the Jobs in the cluster. */
+const jobs = new Set<string>();
+let fills = 0;
 const stack = await startStack(buildCluster(say), say);
 let failed = true;
 try {
@@ -34,14 +59,16 @@ try {
   await stack.close(failed);
 }
 
-async function bench({ gitea, kubernetes, argocd }: Stack): Promise<void> {
+async function bench({ gitea, kubernetes }: Stack): Promise<void> {
   const installation = await Installation.prepare(stack, buildCluster(say), {});
   await gitea.admin.createRepo('web', ORG);
   for (let app = 0; app < APPS; app += 1) {
-    const fill = workflow({ fill: { runsOn: `app-${app}`, seconds: 1, matrix: Math.min(LEGS, SIZES[0] ?? LEGS) } });
+    const fill = workflow({ fill: { runsOn: `app-${app}`, seconds: 1, matrix: LEGS } });
     const single = workflow({ single: { runsOn: `app-${app}`, seconds: 1 } });
     await gitea.admin.addWorkflow(`${ORG}/web`, `fill-${app}.yml`, fill);
     await gitea.admin.addWorkflow(`${ORG}/web`, `single-${app}.yml`, single);
+    const burst = workflow({ burst: { runsOn: `app-${app}`, seconds: 1, matrix: BURST } });
+    if (PART === 'ways') await gitea.admin.addWorkflow(`${ORG}/web`, 'burst.yml', burst);
     await commit(stack, `groups/app-${app}/group.yaml`, group(`app-${app}`, gitea.url));
   }
   await installation.block('install');
@@ -54,7 +81,6 @@ async function bench({ gitea, kubernetes, argocd }: Stack): Promise<void> {
     const text = await kubernetes.kubectl(['get', 'runnergroups', '-n', 'runners', '-o', `jsonpath=${ready}`]);
     return text.split(' ').filter((status) => status === 'True').length === APPS;
   });
-  await kubernetes.kubectl(['cordon', 'node1']);
   const ending = new AbortController();
   const following = followObjects(
     kubernetes.kubeconfig,
@@ -63,73 +89,221 @@ async function bench({ gitea, kubernetes, argocd }: Stack): Promise<void> {
     ({ object, gone }) => {
       const { name } = (object as { metadata: { name: string } }).metadata;
       if (gone) jobs.delete(name);
-      else jobs.set(name, name.replace(/-\d+-\d+-[0-9a-f]+$/, ''));
+      else jobs.add(name);
     },
   );
-  for (const size of SIZES) await measureAt(size);
+  await (PART === 'ways' ? compareWays(SIZES[0] ?? 600) : grow());
   ending.abort();
   await following;
-  await argocd.cli('app', 'list').then(say);
 }
 
-async function measureAt(size: number): Promise<void> {
-  const { gitea, kubernetes } = stack;
-  const perRun = Math.min(LEGS, SIZES[0] ?? LEGS);
+async function grow(): Promise<void> {
+  for (const size of SIZES) {
+    const msPerJob = await fill(size);
+    await note('', msPerJob);
+  }
+}
+
+async function compareWays(size: number): Promise<void> {
+  await fill(size);
+  for (const way of WAYS) {
+    await use(way);
+    await probe();
+    await settle();
+    const msPerJob = await dispatch('burst.yml', 1, BURST);
+    await note(way.name, msPerJob);
+  }
+}
+
+/** Sets what the way changes; the next one sets everything anew. */
+async function use({ env, settings, spec }: Way): Promise<void> {
+  const { kubectl } = stack.kubernetes;
+  await kubectl(['patch', 'application', '-n', 'argocd', appName(0), '--type=merge', '-p', JSON.stringify({ spec })]);
+  await kubectl([
+    'patch',
+    'configmap',
+    '-n',
+    'argocd',
+    'argocd-cm',
+    '--type=merge',
+    '-p',
+    JSON.stringify({ data: settings }),
+  ]);
+  const controller = 'statefulset/argocd-application-controller';
+  const variables = Object.entries(env).map(([name, value]) => (value === null ? `${name}-` : `${name}=${value}`));
+  await kubectl(['set', 'env', '-n', 'argocd', controller, ...variables]);
+  await kubectl(['rollout', 'restart', '-n', 'argocd', controller]);
+  await kubectl(['rollout', 'status', '-n', 'argocd', '--timeout=120s', controller]);
+  await sleep(10_000);
+}
+
+/** As many runs as make this many Jobs. @returns ms for each */
+async function fill(size: number): Promise<number> {
+  return await dispatch('fill', Math.ceil((size - jobs.size) / LEGS), LEGS);
+}
+
+/** @returns ms from the first dispatch to the last Job, for each Job. */
+async function dispatch(name: string, runs: number, legs: number): Promise<number> {
+  const target = jobs.size + runs * legs;
   const beganMs = Date.now();
+  for (let run = 0; run < runs; run += 1, fills += 1) {
+    const file = name === 'fill' ? `fill-${fills % APPS}.yml` : name;
+    await stack.gitea.admin.dispatch(`${ORG}/web`, file);
+  }
+  await until(`${target} Jobs exist`, () => jobs.size >= target);
+  return (Date.now() - beganMs) / (runs * legs);
+}
+
+/** @returns ms from the dispatch of one CI job to its Job. */
+async function probe(app = 0): Promise<number> {
   const had = jobs.size;
-  for (let more = Math.ceil((size - had) / perRun), run = 0; run < more; run += 1) {
-    await gitea.admin.dispatch(`${ORG}/web`, `fill-${run % APPS}.yml`);
+  const beganMs = Date.now();
+  await stack.gitea.admin.dispatch(`${ORG}/web`, `single-${app}.yml`);
+  await until('the Job exists', () => jobs.size > had);
+  return Date.now() - beganMs;
+}
+
+/** Until Argo CD has had nothing to do three times in a row: a wake may follow another, and a comparison a sync. */
+async function settle(): Promise<void> {
+  const { kubectl } = stack.kubernetes;
+  const refresh = '{.metadata.annotations.argocd\\.argoproj\\.io/refresh}';
+  const look = `jsonpath={range .items[*]}{.status.sync.status}${refresh}{.status.operationState.phase} {end}`;
+  const untilMs = Date.now() + LONGEST_SETTLE_MS;
+  for (let quiet = 0; quiet < 3 && Date.now() < untilMs; ) {
+    await sleep(3_000);
+    const states = (await kubectl(['get', 'applications', '-n', 'argocd', '-o', look])).split(' ').filter(Boolean);
+    quiet = states.every((state) => state === 'SyncedSucceeded') ? quiet + 1 : 0;
   }
-  await until(`${size} Jobs exist`, () => jobs.size >= size - (had % perRun));
-  const filled = jobs.size - had;
-  const fillMs = Date.now() - beganMs;
-  await sleep(15_000);
-  const before = await wakes();
+}
+
+/** Times single CI jobs and keeps the row. */
+async function note(way: string, msPerJob: number): Promise<void> {
+  const { gitea, kubernetes } = stack;
+  await settle();
+  const since = new Date();
+  const before = { ...(await counts()), cpu: await cpu() };
   const waits: number[] = [];
-  for (let probe = 0; probe < PROBES; probe += 1) {
-    const known = new Set(jobs.keys());
-    const fromMs = Date.now();
-    await gitea.admin.dispatch(`${ORG}/web`, `single-${probe % APPS}.yml`);
-    await until('the Job exists', () => [...jobs.keys()].some((name) => !known.has(name)));
-    waits.push(Date.now() - fromMs);
-    await sleep(5_000);
+  for (let at = 0; at < PROBES; at += 1) {
+    waits.push(await probe(at % APPS));
+    await settle();
   }
-  const after = await wakes();
+  const after = { ...(await counts()), cpu: await cpu() };
+  const mean = (name: 'wake' | 'shown') =>
+    ((after[name].sum - before[name].sum) / (after[name].count - before[name].count)) * 1000;
+  const wakes = after.wake.count - before.wake.count;
   const application = await kubernetes.kubectl(['get', 'application', '-n', 'argocd', appName(0), '-o', 'json']);
-  const ours = await generateMs();
-  const wakeMs = ((after.seconds - before.seconds) / (after.count - before.count)) * 1000;
-  const row = {
+  const row: Row = {
+    way,
     applications: APPS,
     jobs: jobs.size,
-    createMsPerJob: Math.round(fillMs / filled),
-    queuedToJobMs: Math.round(median(waits)),
-    wakeMs: Math.round(wakeMs),
-    generateMs: Math.round(ours),
-    applicationKiB: Math.round(JSON.stringify(JSON.parse(application)).length / 1024),
+    msPerJob,
+    queuedToJobMs: median(waits),
+    slowestMs: Math.max(...waits),
+    wakes,
+    wakeMs: mean('wake'),
+    shownMs: mean('shown'),
+    ...(await parts(since)),
+    ...(await generateAlone(gitea.url)),
+    sidecarCpuMs: (after.cpu.sidecar - before.cpu.sidecar) / wakes,
+    argocdCpuMs: (after.cpu.argocd - before.cpu.argocd) / wakes,
+    applicationKiB: JSON.stringify(JSON.parse(application)).length / 1024,
+    controllerMiB: await controllerMiB(),
+    nodeMs: (await once(BASE)).ms,
   };
   console.log(JSON.stringify(row));
+  if (process.argv.includes('--write')) keep(PART, row);
 }
 
-/** What `generate` of the first Application takes in the sidecar itself, ms, the median of five. */
-async function generateMs(): Promise<number> {
+/** What Argo CD itself says of the wakes since then, from the logs of its controller and of the sidecar; medians. */
+async function parts(since: Date): Promise<Pick<Row, 'pluginMs' | 'refreshMs' | 'manifestsMs' | 'diffMs' | 'storeMs'>> {
+  const log = async (...of: readonly string[]): Promise<readonly Line[]> => {
+    const args = ['logs', '-n', 'argocd', `--since-time=${since.toISOString()}`, ...of];
+    const text = await stack.kubernetes.kubectl(args);
+    return text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []));
+  };
+  const refreshes: Line[] = [];
+  const asked = new Set<unknown>();
+  for (const line of await log('argocd-application-controller-0')) {
+    const { application, msg = '' } = line;
+    if (msg.startsWith('Refreshing app status (hard')) asked.add(application);
+    else if (msg === 'Reconciliation completed' && asked.delete(application)) refreshes.push(line);
+  }
+  const plugin = (await log('deployment/argocd-repo-server', '-c', 'gitea-runners')).filter(
+    (line) => line['grpc.method'] === 'GenerateManifest' && line.msg === 'finished call',
+  );
+  const of = (lines: readonly Line[], ...fields: readonly string[]): number =>
+    median(lines.map((line) => fields.reduce((sum, field) => sum + Number(line[field] ?? Number.NaN), 0)));
+  return {
+    pluginMs: of(plugin, 'grpc.time_ms'),
+    refreshMs: of(refreshes, 'time_ms'),
+    manifestsMs: of(refreshes, 'git_ms'),
+    diffMs: of(refreshes, 'diff_ms'),
+    storeMs: of(refreshes, 'set_app_managed_resources_ms', 'persist_app_status_ms'),
+  };
+}
+
+interface Line {
+  readonly msg?: string;
+  readonly [field: string]: unknown;
+}
+
+/** Time on a processor until now, ms. */
+interface Cpu {
+  /** With every `generate`. */
+  readonly sidecar: number;
+  /** Controller, repo-server and API server. */
+  readonly argocd: number;
+}
+
+async function cpu(): Promise<Cpu> {
+  const inArgoCd = async (of: string): Promise<number> => {
+    const command = ['--', 'sh', '-c', `cat ${CPU_FILES.join(' ')} 2>/dev/null || true`];
+    const container = of.replace(/^.*\/|-0$/g, '');
+    const text = await stack.kubernetes.kubectl(['exec', '-n', 'argocd', of, '-c', container, ...command]);
+    const version2 = /usage_usec (\d+)/.exec(text);
+    return version2 ? Number(version2[1]) / 1e3 : Number.parseInt(text, 10) / 1e6;
+  };
+  const [sidecar, ...others] = await Promise.all([
+    inSidecar(`${CPU_SCRIPT} console.log(cpuMs());`).then(Number),
+    inArgoCd('argocd-application-controller-0'),
+    inArgoCd('deployment/argocd-repo-server'),
+    inArgoCd('deployment/argocd-server'),
+  ]);
+  return { sidecar, argocd: others.reduce((sum, each) => sum + each) };
+}
+
+async function controllerMiB(): Promise<number> {
+  const command = ['--', 'sh', '-c', 'cat /proc/[0-9]*/status'];
+  const text = await stack.kubernetes.kubectl(['exec', '-n', 'argocd', 'argocd-application-controller-0', ...command]);
+  return Math.max(...[...text.matchAll(/^VmRSS:\s+(\d+) kB$/gm)].map(([, value]) => Number(value))) / 1024;
+}
+
+/** What `generate` of the first Application takes in the sidecar when nothing else goes on there: clock and processor, each of five. */
+async function generateAlone(gitea: string): Promise<Pick<Row, 'generateMs' | 'generateCpuMs'>> {
   const script = `
     const { spawnSync } = require('node:child_process');
     require('node:fs').writeFileSync('/tmp/bench.yaml', process.argv[1]);
-    const times = [];
+    const from = [performance.now(), cpuMs()];
     for (let run = 0; run < 5; run += 1) {
-      const from = performance.now();
       const { status, stderr } = spawnSync('gitea-runners', ['generate', '/tmp/bench.yaml'], { maxBuffer: 1e9 });
       if (status !== 0) throw new Error(String(stderr));
-      times.push(performance.now() - from);
     }
-    console.log(times.sort((a, b) => a - b)[2]);`;
-  const container = ['-n', 'argocd', 'deployment/argocd-repo-server', '-c', 'gitea-runners'];
-  const run = ['/usr/local/bin/node', '-e', script, group('app-0', stack.gitea.url)];
-  return Number(await stack.kubernetes.kubectl(['exec', ...container, '--', ...run]));
+    console.log(JSON.stringify({ generateMs: (performance.now() - from[0]) / 5, generateCpuMs: (cpuMs() - from[1]) / 5 }));`;
+  return JSON.parse(await inSidecar(CPU_SCRIPT + script, group('app-0', gitea)));
 }
 
-/** Wakes so far, and what they took together. */
-async function wakes(): Promise<{ readonly count: number; readonly seconds: number }> {
+function inSidecar(script: string, ...args: readonly string[]): Promise<string> {
+  const container = ['-n', 'argocd', 'deployment/argocd-repo-server', '-c', 'gitea-runners'];
+  return stack.kubernetes.kubectl(['exec', ...container, '--', '/usr/local/bin/node', '-e', script, ...args]);
+}
+
+interface Count {
+  readonly count: number;
+  readonly sum: number;
+}
+
+/** Wakes so far: until Argo CD has answered, and until the cluster shows the plan; seconds. */
+async function counts(): Promise<{ readonly wake: Count; readonly shown: Count }> {
   const { kubectl } = stack.kubernetes;
   const selector = 'app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners';
   const pods = (await kubectl(['get', 'pods', '-n', 'argocd', '-l', selector, '-o', 'name']))
@@ -137,11 +311,12 @@ async function wakes(): Promise<{ readonly count: number; readonly seconds: numb
     .filter(Boolean);
   const paths = pods.map((pod) => `/api/v1/namespaces/argocd/pods/${pod.replace('pod/', '')}:9090/proxy/metrics`);
   const text = (await Promise.all(paths.map((path) => kubectl(['get', '--raw', path])))).join('\n');
-  const sum = (field: string) =>
-    [...text.matchAll(new RegExp(`^gitea_runners_wake_duration_seconds_${field}\\{.*\\} (\\S+)$`, 'gm'))]
+  const total = (name: string) =>
+    [...text.matchAll(new RegExp(`^gitea_runners_${name}\\{.*\\} (\\S+)$`, 'gm'))]
       .map(([, value]) => Number(value))
       .reduce((a, b) => a + b, 0);
-  return { count: sum('count'), seconds: sum('sum') };
+  const count = (name: string): Count => ({ count: total(`${name}_count`), sum: total(`${name}_sum`) });
+  return { wake: count('wake_duration_seconds'), shown: count('wake_shown_seconds') };
 }
 
 /** One Application of everything, or one per folder. */
@@ -166,6 +341,7 @@ function group(name: string, url: string): string {
     image: RUNNER_IMAGE,
     maxActiveRunners: 10_000,
     spawnTimeoutSeconds: 86_400,
+    resources: { requests: { cpu: '1000' } },
   });
   manifest.spec.gitea.url = url;
   return stringify(manifest);

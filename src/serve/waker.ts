@@ -170,15 +170,22 @@ export class Waker {
     const now = this.#options.now();
     this.#last = outcome;
     this.#owes = outcome.is === 'error' || outcome.is === 'failed';
-    this.#retryAtMs = now + Math.min(FIRST_PAUSE_MS[outcome.is] * 2 ** Math.min(this.#fruitless, 10), LONGEST_PAUSE_MS);
+    const tookMs = now - this.#beganMs;
+    this.#retryAtMs = now + this.#pauseMs(outcome, tookMs);
     this.#fruitless += 1;
-    this.#options.onWake(outcome, now - this.#beganMs);
+    this.#options.onWake(outcome, tookMs);
     if (patienceMs(this.#difference) === undefined && !this.#owes) {
       if (outcome.is === 'synced') this.#shown(now);
       this.#fruitless = 0;
       return;
     }
     this.#schedule(0);
+  }
+
+  /** How long to wait for a wake to show. What took Argo CD long to compare takes it long to apply: asking again would slow it down. */
+  #pauseMs({ is }: WakeOutcome, tookMs: number): number {
+    const first = is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, tookMs) : FIRST_PAUSE_MS[is];
+    return Math.min(first * 2 ** Math.min(this.#fruitless, 10), LONGEST_PAUSE_MS);
   }
 
   async #outcome(): Promise<WakeOutcome> {

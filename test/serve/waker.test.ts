@@ -17,6 +17,11 @@ const app: AppState = {
 
 /** A waker whose wakes last 500 ms and end as `results` say, the last of them for ever. */
 function start(...results: readonly ((() => never) | WakeResult)[]) {
+  return startSlow(500, ...results);
+}
+
+/** One whose wakes last so long. */
+function startSlow(wakeMs: number, ...results: readonly ((() => never) | WakeResult)[]) {
   const woken: number[] = [];
   const shown: number[] = [];
   const began = Date.now();
@@ -25,7 +30,7 @@ function start(...results: readonly ((() => never) | WakeResult)[]) {
     wake: async () => {
       const result = results[Math.min(woken.length, results.length - 1)];
       woken.push(Date.now() - began);
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await new Promise((resolve) => setTimeout(resolve, wakeMs));
       if (typeof result === 'function') return result();
       return result ?? { is: 'synced', app };
     },
@@ -96,6 +101,16 @@ describe('a waker', () => {
     expect(woken.length).toBeGreaterThan(5);
     expect(gaps).toEqual([...gaps].sort((a, b) => a - b));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(60_500);
+  });
+
+  it('gives an Argo CD that needs long to compare as long to apply', async () => {
+    const { waker, woken } = startSlow(9_000, { is: 'synced', app });
+    waker.want(missing('a'), true);
+    await vi.advanceTimersByTimeAsync(17_900);
+    expect(woken).toHaveLength(1);
+
+    await vi.advanceTimersByTimeAsync(200);
+    expect(woken).toHaveLength(2);
   });
 
   it('waits for companions before it tidies up, but not with a waiting CI job among them', async () => {

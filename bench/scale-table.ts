@@ -1,0 +1,107 @@
+/** What `npm run bench:scale -- --write` keeps (bench/scale-results.json), and the tables that it writes into docs/scale.md from it. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+
+const RESULTS = 'bench/scale-results.json';
+const MANUAL = 'docs/scale.md';
+
+export type Part = 'one' | 'apps' | 'ways';
+
+/** Times in ms: medians of the timed CI jobs, but for the means `wakeMs` and `shownMs`. */
+export interface Row {
+  /** What was changed in Argo CD; empty where nothing is compared. */
+  readonly way: string;
+  readonly applications: number;
+  readonly jobs: number;
+  /** For each of many Jobs that are wanted at once, from the dispatch of their workflows. */
+  readonly msPerJob: number;
+  readonly queuedToJobMs: number;
+  readonly slowestMs: number;
+  readonly wakes: number;
+  /** One wake until Argo CD has answered; until the cluster shows the plan. */
+  readonly wakeMs: number;
+  readonly shownMs: number;
+  /** The sidecar's part of a refresh, in which `generate` runs. */
+  readonly pluginMs: number;
+  /** Argo CD's hard refresh, and of it: manifests (the sidecar's part in it), comparing, storing the result. */
+  readonly refreshMs: number;
+  readonly manifestsMs: number;
+  readonly diffMs: number;
+  readonly storeMs: number;
+  /** `generate` alone, started in the sidecar when nothing else goes on: by the clock, and on a processor. */
+  readonly generateMs: number;
+  readonly generateCpuMs: number;
+  /** Time on a processor for each wake: the sidecar with `generate`; Argo CD's controller, repo-server and API server. */
+  readonly sidecarCpuMs: number;
+  readonly argocdCpuMs: number;
+  readonly applicationKiB: number;
+  readonly controllerMiB: number;
+  /** `node -e 0` at that moment. */
+  readonly nodeMs: number;
+}
+
+type Results = Readonly<Partial<Record<Part, readonly Row[]>>>;
+
+let first = true;
+
+/** Adds a row to a part; the first one of a process begins it anew. */
+export function keep(part: Part, row: Row): void {
+  const results = read();
+  const rows = [...(first ? [] : (results[part] ?? [])), row];
+  first = false;
+  writeFileSync(RESULTS, `${JSON.stringify({ ...results, [part]: rows }, null, 2)}\n`);
+  writeTables();
+}
+
+/** Between the marks of each part that was measured. */
+export function writeTables(): void {
+  if (!existsSync(MANUAL)) return;
+  const results = read();
+  let text = readFileSync(MANUAL, 'utf8');
+  for (const [part, rows = []] of Object.entries(results) as [Part, readonly Row[]][]) {
+    const marks = new RegExp(`(<!-- table: ${part} -->\n)[\\s\\S]*?(<!-- end -->)`);
+    text = text.replace(marks, (_, begin: string, end: string) => `${begin}${tableOf(part, rows)}\n${end}`);
+  }
+  writeFileSync(MANUAL, text);
+}
+
+function tableOf(part: Part, rows: readonly Row[]): string {
+  const columns = part === 'ways' ? [COMPARED, ...COLUMNS.slice(0, LAST_COMPARED)] : COLUMNS;
+  const lines = [
+    columns.map(([name]) => name),
+    columns.map(() => '---'),
+    ...rows.map((row) => columns.map(([, of]) => of(row))),
+  ];
+  const node = rows.map(({ nodeMs }) => Math.round(nodeMs));
+  const table = lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return `${table}\n\n\`node -e 0\` took ${Math.min(...node)} to ${Math.max(...node)} ms meanwhile.`;
+}
+
+type Column = readonly [name: string, of: (row: Row) => string];
+
+const COMPARED: Column = ['way', ({ way }) => way];
+const COLUMNS: readonly Column[] = [
+  ['Jobs', ({ jobs }) => String(jobs)],
+  ['one more: queued → Job', ({ queuedToJobMs }) => seconds(queuedToJobMs)],
+  ['refresh', ({ refreshMs }) => seconds(refreshMs)],
+  ['… comparing', ({ diffMs }) => seconds(diffMs)],
+  ['… sidecar', ({ pluginMs }) => seconds(pluginMs)],
+  ['many at once: each', ({ msPerJob }) => seconds(msPerJob)],
+  ['processor: Argo CD', ({ argocdCpuMs }) => seconds(argocdCpuMs)],
+  ['… sidecar', ({ sidecarCpuMs }) => seconds(sidecarCpuMs)],
+  ['… `generate`', ({ generateCpuMs }) => seconds(generateCpuMs)],
+  ['Application', ({ applicationKiB }) => `${applicationKiB.toFixed(0)} KiB`],
+  ['controller', ({ controllerMiB }) => `${controllerMiB.toFixed(0)} MiB`],
+];
+/** Columns that are worth comparing. */
+const LAST_COMPARED = 8;
+
+function seconds(ms: number | null): string {
+  if (ms === null || Number.isNaN(ms)) return '–';
+  return ms < 1000 ? `${(ms / 1000).toFixed(2)} s` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+function read(): Results {
+  return existsSync(RESULTS) ? (JSON.parse(readFileSync(RESULTS, 'utf8')) as Results) : {};
+}
+
+if (process.argv.includes('--tables')) writeTables();
