@@ -157,7 +157,7 @@ export const MUTANTS = [
     'P4',
     'roster',
     'A runner that has finished a job is taken for offline.',
-    `  if (completed && !isYounger(live, completed)) return 'used-up';\n`,
+    `  if (completed && !isYounger(live, completed)) return outlives(live, completed, context) ? 'never-came' : 'used-up';\n`,
     ``,
   ),
   mutant(
@@ -521,8 +521,22 @@ export const MUTANTS = [
     'P4',
     'roster',
     'A runner that lives under the name of one that has ended is taken for that one.',
-    `  if (completed && !isYounger(live, completed)) return 'used-up';`,
-    `  if (completed) return 'used-up';`,
+    `  if (completed && !isYounger(live, completed)) return`,
+    `  if (completed) return`,
+  ),
+  mutant(
+    'P3',
+    'roster',
+    'A Job made anew in the seconds of a claim, whose pod never starts, stays pinned for ever.',
+    `outlives(live, completed, context) ? 'never-came' : 'used-up'`,
+    `'used-up'`,
+  ),
+  mutant(
+    'P1',
+    'roster',
+    'A runner that cleans up after its job loses its pin.',
+    `nowMs - completedAtMs >= group.spawnTimeoutMs`,
+    `nowMs >= completedAtMs`,
   ),
   mutant('P7', 'select', 'A chain does not lead into other groups.', `?? ofStandIn(standIn) ??`, `??`),
   mutant(

@@ -7,7 +7,8 @@
  *     its Job is being deleted .......... deleting
  *     online, Jobs are seen, not its own  gone        (it was pruned idle; Gitea believes in it for a minute)
  *     online ............................ free        (disabled ones: disabled)
- *     has finished a job ................ used-up     (but for a Job that was made after that job had begun)
+ *     has finished a job ................ used-up     (but for a Job that was made after that job had begun;
+ *                                                      never-came when its Job lives on for a spawn timeout)
  *     Job starts or runs, young ......... free        (older than the spawn timeout: never-came;
  *                                                      of an older pod template: replaced)
  *     only an offline row ............... offline
@@ -219,7 +220,7 @@ function stateOf(name: string, { madeFor, running, completed, row, live }: Trace
   if (live?.state === 'deleting') return 'deleting';
   if (row?.online && !live && context.sighted) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
-  if (completed && !isYounger(live, completed)) return 'used-up';
+  if (completed && !isYounger(live, completed)) return outlives(live, completed, context) ? 'never-came' : 'used-up';
   if (!live) return 'offline';
   if (context.nowMs - live.createdAtMs >= context.group.spawnTimeoutMs) return 'never-came';
   return isOfThisTemplate(name, madeFor, context.nameOf) ? 'free' : 'replaced';
@@ -239,6 +240,14 @@ const CLOCKS_APART_MS = 5_000;
 /** True when a Job was made after a CI job had begun: then its pod is not the one that ran that. */
 function isYounger(live: LiveJob | undefined, { startedAtMs }: Job): boolean {
   return live !== undefined && startedAtMs !== undefined && live.createdAtMs > startedAtMs + CLOCKS_APART_MS;
+}
+
+/**
+ * True when a Job lives on long after the CI job of its runner: it was made anew within seconds of that one's begin, which `isYounger`
+ * cannot tell, and its own runner never came. Nothing else would ever take its pin off.
+ */
+function outlives(live: LiveJob | undefined, { completedAtMs }: Job, { group, nowMs }: Context): boolean {
+  return live !== undefined && completedAtMs !== undefined && nowMs - completedAtMs >= group.spawnTimeoutMs;
 }
 
 /**
