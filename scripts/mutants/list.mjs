@@ -157,7 +157,7 @@ export const MUTANTS = [
     'P4',
     'roster',
     'A runner that has finished a job is taken for offline.',
-    `  if (completed && !isYounger(live, completed)) return outlives(live, completed, context) ? 'never-came' : 'used-up';\n`,
+    `  if (completed && !isYounger(live, completed)) return afterJob(live, completed, context);\n`,
     ``,
   ),
   mutant(
@@ -528,15 +528,15 @@ export const MUTANTS = [
     'P3',
     'roster',
     'A Job made anew in the seconds of a claim, whose pod never starts, stays pinned for ever.',
-    `outlives(live, completed, context) ? 'never-came' : 'used-up'`,
+    `nowMs - completedAtMs >= group.spawnTimeoutMs ? 'never-came' : 'used-up'`,
     `'used-up'`,
   ),
   mutant(
     'P1',
     'roster',
     'A runner that cleans up after its job loses its pin.',
-    `nowMs - completedAtMs >= group.spawnTimeoutMs`,
-    `nowMs >= completedAtMs`,
+    `completedAtMs >= group.spawnTimeoutMs ?`,
+    `completedAtMs >= 0 ?`,
   ),
   mutant('P7', 'select', 'A chain does not lead into other groups.', `?? ofStandIn(standIn) ??`, `??`),
   mutant(

@@ -220,7 +220,7 @@ function stateOf(name: string, { madeFor, running, completed, row, live }: Trace
   if (live?.state === 'deleting') return 'deleting';
   if (row?.online && !live && context.sighted) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
-  if (completed && !isYounger(live, completed)) return outlives(live, completed, context) ? 'never-came' : 'used-up';
+  if (completed && !isYounger(live, completed)) return afterJob(live, completed, context);
   if (!live) return 'offline';
   if (context.nowMs - live.createdAtMs >= context.group.spawnTimeoutMs) return 'never-came';
   return isOfThisTemplate(name, madeFor, context.nameOf) ? 'free' : 'replaced';
@@ -243,11 +243,12 @@ function isYounger(live: LiveJob | undefined, { startedAtMs }: Job): boolean {
 }
 
 /**
- * True when a Job lives on long after the CI job of its runner: it was made anew within seconds of that one's begin, which `isYounger`
- * cannot tell, and its own runner never came. Nothing else would ever take its pin off.
+ * What a runner is whose CI job is done. A Job that lives on long after it was made anew within seconds of its begin, which `isYounger`
+ * cannot tell, and its own runner never came: nothing else would ever take its pin off.
  */
-function outlives(live: LiveJob | undefined, { completedAtMs }: Job, { group, nowMs }: Context): boolean {
-  return live !== undefined && completedAtMs !== undefined && nowMs - completedAtMs >= group.spawnTimeoutMs;
+function afterJob(live: LiveJob | undefined, { completedAtMs }: Job, { group, nowMs }: Context): RunnerState {
+  if (!live || completedAtMs === undefined) return 'used-up';
+  return nowMs - completedAtMs >= group.spawnTimeoutMs ? 'never-came' : 'used-up';
 }
 
 /**

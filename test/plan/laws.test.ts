@@ -138,15 +138,15 @@ describe('P1 a busy runner whose Job was made anew', () => {
   });
 
   it('loses its pin when that Job lives on for a spawn timeout after the CI job, although it seems to be the first one', () => {
-    const after = (endedMs: number) => {
+    const sinceItsEnd = (endedMs: number) => {
       const begunMs = NOW - endedMs - 60_000;
       const jobs = [done(1, named(ci, 1), { startedAtMs: begunMs, completedAtMs: NOW - endedMs })];
       const liveJobs = [live(named(ci, 1), 'starting', { pinned: true, createdAtMs: begunMs + 2_000 })];
       return planScene({ jobs, liveJobs }).runners;
     };
 
-    expect(after(299_000)).toMatchObject([{ emit: false, because: 'used-up' }]);
-    expect(after(300_000)).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
+    expect(sinceItsEnd(299_000)).toMatchObject([{ emit: false, because: 'used-up' }]);
+    expect(sinceItsEnd(300_000)).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
   });
 
   it('loses its pin then, when nobody needs it', () => {
