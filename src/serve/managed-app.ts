@@ -33,6 +33,7 @@ export class ManagedApp {
   #printed: ReadonlySet<string> = new Set();
   /** The last look or plan failed: Argo CD may have met the same trouble and kept its error. */
   #failing = false;
+  #closed = false;
 
   constructor(key: string, ref: ApplicationRef, groups: readonly ObjectRef[], options: ManagedAppOptions) {
     this.#key = key;
@@ -87,6 +88,7 @@ export class ManagedApp {
   }
 
   close(): void {
+    this.#closed = true;
     this.#waker.close();
   }
 
@@ -121,6 +123,8 @@ export class ManagedApp {
       if (first) this.#waker.owe({ is: 'error', message: first.message });
       else if (state.sync !== 'Synced') this.#waker.owe();
     } catch (error) {
+      // Whoever closed this has ended the question, too.
+      if (this.#closed) return;
       if (!(error instanceof Failure)) throw error;
       log.warn({ application: this.#key, code: error.code, error: error.message }, 'cannot ask Argo CD');
       this.#waker.owe({ is: 'failed', message: `${error.code} ${error.message}` });
