@@ -2,6 +2,7 @@
 import type { GroupKey, GroupSummary, JobDecision, RunnerDecision } from './decisions.ts';
 import type { Group } from './evidence.ts';
 import type { Ledger } from './ledger.ts';
+import { firstWorking } from './owners.ts';
 import type { Outcome } from './plan.ts';
 import type { Runner } from './roster.ts';
 import { compareText, type SeenJob } from './world.ts';
@@ -40,7 +41,7 @@ function holdJob(seen: SeenJob, { backingOff, elsewhere, owners, nextIn }: Outco
   const [first] = found.groups;
   const backOff = backingOff.get(seen);
   if (backOff) return { ...held, because: 'backing-off', group: keyOf(backOff.group), untilMs: backOff.untilMs };
-  const working = found.groups.find((group) => !group.suspend);
+  const working = firstWorking(found);
   if (!working) return { ...held, because: 'suspended', group: keyOf(first) };
   const next = nextIn.get(working);
   return { ...held, because: 'cap', group: keyOf(working), ...(next !== undefined && { next }) };

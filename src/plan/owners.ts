@@ -65,3 +65,8 @@ function findOwners(
   const missing = [...new Set(nearest.missing)].sort(compareText);
   return { covered: false, because: 'labels-not-covered', missing, nearest: { namespace, name } };
 }
+
+/** The first owner that is not suspended. */
+export function firstWorking(owners: Owners): Group | undefined {
+  return owners.covered ? owners.groups.find(({ suspend }) => !suspend) : undefined;
+}

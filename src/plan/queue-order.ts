@@ -2,7 +2,7 @@
 import type { Candidate } from './chain.ts';
 import type { Group } from './evidence.ts';
 import type { Ledger } from './ledger.ts';
-import type { Owners } from './owners.ts';
+import { firstWorking, type Owners } from './owners.ts';
 import type { SeenJob } from './world.ts';
 
 /**
@@ -44,7 +44,7 @@ export function byTurns<L extends Ledger>(
   if (turns.size === 0) return order;
   return order
     .map((candidate) => {
-      const first = firstOwner(ownersOf(candidate.seen));
+      const first = firstWorking(ownersOf(candidate.seen));
       const ledger = first && ledgers.get(first);
       const ofGroup = ledger && turns.get(ledger);
       if (!ofGroup) return { candidate, turn: 0 };
@@ -66,15 +66,10 @@ export function nextByGroup(
   const next = new Map<Group, string>();
   for (const { seen } of order) {
     if (isDecided(seen)) continue;
-    const group = firstOwner(ownersOf(seen));
+    const group = firstWorking(ownersOf(seen));
     if (group?.fairness === 'per-repository' && !next.has(group)) next.set(group, seen.job.repository);
   }
   return next;
-}
-
-/** The first owner that takes jobs. */
-function firstOwner(owners: Owners): Group | undefined {
-  return owners.covered ? owners.groups.find(({ suspend }) => !suspend) : undefined;
 }
 
 function workByRepository({ roster }: Ledger): Map<string, number> {

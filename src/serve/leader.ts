@@ -17,7 +17,7 @@ import type { SweepGroup } from '../sweep/sweep.ts';
 import type { LiveCluster, LiveGroup, LiveRunnerOfApp } from './cluster.ts';
 import type { GroupFacts } from './group-status.ts';
 import type { Log } from './log.ts';
-import { Lookout, type LookoutOptions } from './lookout.ts';
+import { Lookout, type LookoutOptions, type Sight } from './lookout.ts';
 import { ManagedApp } from './managed-app.ts';
 import { measureApplication, measureGroup, resetMeasures } from './measures.ts';
 import type { Metrics } from './metrics.ts';
@@ -248,20 +248,21 @@ export class Leader {
   async #viewOf(key: string, members: readonly LiveGroup[]): Promise<View> {
     const now = this.#options.now();
     const app = key === '' ? undefined : this.#appFor(key, members);
+    const others = this.#printedElsewhere(members);
     const inputs = [
       app?.last,
       app?.printed,
       this.#index.ofApp(key),
       ...members.flatMap((member) => {
         const target = member.group && this.#targetOf.get(member.group);
-        const sight = target && !(target instanceof Failure) ? this.#lookout.sightOf(target.key) : undefined;
+        const sight = this.#sightOf(member.group);
         return [member, target, sight?.look, sight?.failure, this.#index.ofGroup(member.key)];
       }),
-      ...this.#printedElsewhere(members),
+      ...others,
     ];
     const known = this.#views.get(key);
     if (known && now - known.atMs < known.lifeMs && isSame(known.inputs, inputs)) return known;
-    const planning = await this.#plan(members);
+    const planning = await this.#plan(members, others);
     if (app && !this.#closed) this.#compare(app, key, members, planning);
     const measures = members.map((member) => this.#tell(member, planning, app));
     if (planning?.is === 'planned') measures.push(() => measureApplication(this.#options.metrics, key, planning.plan));
@@ -286,7 +287,7 @@ export class Leader {
     this.#lookout.nudge((target) => targets.includes(target));
   }
 
-  async #plan(members: readonly LiveGroup[]): Promise<Planning | undefined> {
+  async #plan(members: readonly LiveGroup[], others: readonly LiveRunnerOfApp[]): Promise<Planning | undefined> {
     const { instance, metrics, now } = this.#options;
     const sighted: SightedGroup[] = [];
     for (const { group, problem, key } of members) {
@@ -300,8 +301,7 @@ export class Leader {
       sighted.push({ group, templateHash: await this.#hashOf(group), lookKey, ...(look && { look }) });
     }
     // Of other Jobs the planner reads only those that were printed for a job of these looks.
-    const own = members.flatMap(({ key }) => this.#index.ofGroup(key));
-    const runners = [...own, ...this.#printedElsewhere(members)];
+    const runners = [...members.flatMap(({ key }) => this.#index.ofGroup(key)), ...others];
     const done = metrics.planSeconds.startTimer();
     const planning = planApplication({ groups: sighted, runners, instance, nowMs: now() });
     done();
@@ -310,19 +310,21 @@ export class Leader {
 
   /** Jobs of other groups that were printed for a queued job that these groups see. */
   #printedElsewhere(members: readonly LiveGroup[]): readonly LiveRunnerOfApp[] {
-    const groups = new Set(members.map(({ key }) => key));
+    const own = new Set(members.flatMap(({ key }) => this.#index.ofGroup(key)));
     const found = new Set<LiveRunnerOfApp>();
     for (const { group } of members) {
-      const target = group && this.#targetOf.get(group);
-      const look = target && !(target instanceof Failure) ? this.#lookout.sightOf(target.key)?.look : undefined;
-      for (const { status, url } of look?.jobs ?? []) {
+      for (const { status, url } of this.#sightOf(group)?.look?.jobs ?? []) {
         if (status !== 'queued') continue;
-        for (const runner of this.#index.printedFor(url)) {
-          if (!groups.has(`${runner.job.namespace}/${runner.groupName ?? ''}`)) found.add(runner);
-        }
+        for (const runner of this.#index.printedFor(url)) if (!own.has(runner)) found.add(runner);
       }
     }
     return [...found];
+  }
+
+  /** The last look for a group; undefined when it has no target, or that was not looked at yet. */
+  #sightOf(group: RunnerGroup | undefined): Sight | undefined {
+    const target = group && this.#targetOf.get(group);
+    return target && !(target instanceof Failure) ? this.#lookout.sightOf(target.key) : undefined;
   }
 
   #newest({ key }: GiteaTarget): SightedGroup['look'] {
@@ -345,9 +347,7 @@ export class Leader {
       return;
     }
     const settled = members.every(({ key: group, group: read }) => {
-      const target = read && this.#targetOf.get(read);
-      const beganMs = target && !(target instanceof Failure) ? (this.#lookout.sightOf(target.key)?.beganMs ?? 0) : 0;
-      return beganMs >= (this.#lastEndMs.get(group) ?? 0);
+      return (this.#sightOf(read)?.beganMs ?? 0) >= (this.#lastEndMs.get(group) ?? 0);
     });
     app.planned(planning.plan, this.#index.ofApp(key), settled);
   }
@@ -355,7 +355,7 @@ export class Leader {
   #tell(live: LiveGroup, planning: Planning | undefined, app: ManagedApp | undefined): () => void {
     const { group, problem, object } = live;
     const target = group && this.#targetOf.get(group);
-    const sight = target && !(target instanceof Failure) ? this.#lookout.sightOf(target.key) : undefined;
+    const sight = this.#sightOf(group);
     const giteaFailure = target instanceof Failure ? target : sight?.failure;
     const counts = planning?.is === 'planned' && group ? countsOf(planning.plan, group) : undefined;
     const own = this.#index.ofGroup(live.key);
