@@ -84,6 +84,8 @@ interface Traces {
   runs: number;
   completed?: Job;
   row?: RegisteredRunner;
+  /** Two runners of its name are online. */
+  hasNamesake: boolean;
   live?: LiveJob;
 }
 
@@ -102,7 +104,7 @@ export function takeRosters(
     const group = madeFor && ownerOf.get(`${madeFor.prefix} ${madeFor.groupHash}`);
     const ofGroup = group && isPlace(group) ? traces.get(group) : undefined;
     if (!madeFor || !ofGroup) return undefined;
-    const known = ofGroup.get(name) ?? { madeFor, runs: 0 };
+    const known = ofGroup.get(name) ?? { madeFor, runs: 0, hasNamesake: false };
     ofGroup.set(name, known);
     return known;
   };
@@ -118,7 +120,10 @@ export function takeRosters(
     read.add(group.look);
     for (const row of lookOf(group, evidence).runners) {
       const trace = traceOf(row.name, (owner) => owner.origin === group.origin);
-      if (trace) trace.row = strongerRow(trace.row, row);
+      if (!trace) continue;
+      // Wider looks list the rows of narrower ones again.
+      if (trace.row?.online && row.online && trace.row.id !== row.id) trace.hasNamesake = true;
+      trace.row = strongerRow(trace.row, row);
     }
   }
   for (const live of evidence.liveJobs) {
@@ -210,17 +215,18 @@ function judge(name: string, trace: Traces, context: Context): Runner {
   };
 }
 
-function stateOf(name: string, { madeFor, running, completed, row, live }: Traces, context: Context): RunnerState {
+function stateOf(name: string, trace: Traces, context: Context): RunnerState {
+  const { madeFor, running, completed, row, live } = trace;
   const finished = hasEnded(live);
   // Gitea believes a lost runner busy for 10-15 minutes; its finished Job is the newer truth and frees the slot.
-  if (running) return finished && !isYounger(live, running) ? 'lost' : 'busy';
+  if (running) return finished && !isYounger(trace, running) && !hasEndedAnother(trace) ? 'lost' : 'busy';
   // Complete counts too: the dind images end with 0 whatever happened (runner repository, Dockerfile, s6).
   if (finished) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
   if (row?.online && !live && context.sighted) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
-  if (completed && !isYounger(live, completed)) return afterJob(live, completed, context);
+  if (completed && !isYounger(trace, completed)) return afterJob(live, completed, context);
   if (!live) return 'offline';
   if (context.nowMs - live.createdAtMs >= context.group.spawnTimeoutMs) return 'never-came';
   return isOfThisTemplate(name, madeFor, context.nameOf) ? 'free' : 'replaced';
@@ -237,9 +243,19 @@ function isNotBefore(job: Job, other: Job | undefined): boolean {
 /** Two clocks are compared, Kubernetes' and Gitea's, and both show whole seconds. */
 const CLOCKS_APART_MS = 5_000;
 
-/** True when a Job was made after a CI job had begun: then its pod is not the one that ran that. */
-function isYounger(live: LiveJob | undefined, { startedAtMs }: Job): boolean {
-  return live !== undefined && startedAtMs !== undefined && live.createdAtMs > startedAtMs + CLOCKS_APART_MS;
+/**
+ * True when a Job was made after a CI job had begun: then its pod is not the one that ran that. Within the seconds by which clocks may
+ * differ a second witness is needed: its pod has not started yet, or two runners of its name are online.
+ */
+function isYounger({ live, hasNamesake }: Traces, { startedAtMs }: Job): boolean {
+  if (!live || startedAtMs === undefined) return false;
+  const ageMs = live.createdAtMs - startedAtMs;
+  return ageMs > CLOCKS_APART_MS || (ageMs > 0 && (live.state === 'starting' || hasNamesake));
+}
+
+/** True when its Job's end is that of another runner of its name, which began a CI job later and has finished it. */
+function hasEndedAnother({ running, completed }: Traces): boolean {
+  return (completed?.startedAtMs ?? 0) > (running?.startedAtMs ?? 0);
 }
 
 /**
@@ -255,10 +271,11 @@ function afterJob(live: LiveJob | undefined, { completedAtMs }: Job, { group, no
  * True when a runner works whose Job was made anew since, or is about to be, because law P1 asks for it: it was pruned in the moment
  * of its claim, or it was lost and Kubernetes has removed its Job. The new Job's runner is a second one, as long as it may come.
  */
-function isMadeAnew({ running, live }: Traces, { group, nowMs, sighted }: Context): boolean {
+function isMadeAnew(trace: Traces, { group, nowMs, sighted }: Context): boolean {
+  const { running, live } = trace;
   if (running?.startedAtMs === undefined) return false;
   if (!live) return sighted;
-  return !hasEnded(live) && isYounger(live, running) && nowMs - live.createdAtMs < group.spawnTimeoutMs;
+  return !hasEnded(live) && isYounger(trace, running) && nowMs - live.createdAtMs < group.spawnTimeoutMs;
 }
 
 /** False when the name was made from another pod template: then nobody knows what that runner can do. */

@@ -1,6 +1,6 @@
 /** The laws P1-P10 (docs/spec.md), each by the scenes that made it necessary. Their properties: laws.property.test.ts. */
 import { describe, expect, it } from 'vitest';
-import type { Group, LiveJob } from '../../src/plan/evidence.ts';
+import type { Group, LiveJob, RegisteredRunner } from '../../src/plan/evidence.ts';
 import {
   done,
   emitted,
@@ -112,6 +112,38 @@ describe('P1 a busy runner whose Job was made anew', () => {
     expect(room(seconds(5_001))).toBe('cap');
   });
 
+  it('is one in those seconds, too, when its pod has not started, or two runners of its name are online', () => {
+    const room = (createdAfterMs: number, state: LiveJob['state'], ...runners: RegisteredRunner[]) => {
+      const createdAtMs = NOW - 60_000 + createdAfterMs;
+      const liveJobs = [live(named(two, 1), state, { createdAtMs })];
+      return verdicts(planScene({ groups: [two], jobs: [busy, job(2)], liveJobs, runners }))[2];
+    };
+    const both = [row(named(two, 1), { id: 1, busy: true }), row(named(two, 1), { id: 2 })];
+    const lostOne = row(named(two, 1), { id: 2, online: false });
+
+    expect(room(1, 'starting')).toBe('cap');
+    expect(room(1, 'running', ...both)).toBe('cap');
+    expect(room(1, 'running', row(named(two, 1), { busy: true }), lostOne)).toBe(`new-runner ${named(two, 2)}`);
+    expect(room(0, 'starting')).toBe(`new-runner ${named(two, 2)}`);
+    expect(room(0, 'running', ...both)).toBe(`new-runner ${named(two, 2)}`);
+  });
+
+  it('but not when two looks list the same runner', () => {
+    const wide = group({ name: 'wide', look: 'all', scope: 'global' });
+    const look = { jobs: [busy, job(2)], runners: [row(named(two, 1), { busy: true })] };
+    const liveJobs = [live(named(two, 1), 'running', { createdAtMs: NOW - 59_000 })];
+    const planned = planScene({ groups: [two, wide], looks: { acme: look, all: look }, liveJobs });
+
+    expect(verdicts(planned)[2]).toBe(`new-runner ${named(two, 2)}`);
+  });
+
+  it('is not ended by a Job that was made anew in those seconds and has run another job', () => {
+    const second = done(2, named(two, 1), { startedAtMs: NOW - 30_000 });
+    const liveJobs = [live(named(two, 1), 'complete', { createdAtMs: NOW - 58_000 })];
+
+    expect(planScene({ groups: [two], jobs: [busy, second], liveJobs }).runners).toMatchObject([{ because: 'busy' }]);
+  });
+
   it('takes them no longer than a spawn timeout when the second one never comes', () => {
     const old = running(1, named(two, 1), { startedAtMs: NOW - 400_000 });
     const planned = planScene({
@@ -141,7 +173,7 @@ describe('P1 a busy runner whose Job was made anew', () => {
     const sinceItsEnd = (endedMs: number) => {
       const begunMs = NOW - endedMs - 60_000;
       const jobs = [done(1, named(ci, 1), { startedAtMs: begunMs, completedAtMs: NOW - endedMs })];
-      const liveJobs = [live(named(ci, 1), 'starting', { pinned: true, createdAtMs: begunMs + 2_000 })];
+      const liveJobs = [live(named(ci, 1), 'running', { pinned: true, createdAtMs: begunMs + 2_000 })];
       return planScene({ jobs, liveJobs }).runners;
     };
 
