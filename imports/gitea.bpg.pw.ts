@@ -238,7 +238,7 @@ export interface RunnerGroupSpec {
   readonly ttlSecondsAfterFinished?: number;
 
   /**
-   * How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more) and the runner's `shutdown_timeout`. The default keeps the sum within the 10 minutes that the cluster autoscaler waits. An idle runner stops at once. Default: 540.
+   * How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more) and the runner's `shutdown_timeout`. The default is as long as Gitea lets a CI job run. An idle runner stops at once.
    *
    * @schema RunnerGroupSpec#gracefulStopSeconds
    */

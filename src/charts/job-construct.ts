@@ -69,7 +69,10 @@ function render(group: RunnerGroup): JobManifest {
   };
   const job = new kplus.Job(chart, 'job', {
     metadata: { name: 'runner', namespace: group.namespace, labels: groupLabels(group.name) },
-    podMetadata: { labels: groupLabels(group.name), annotations: { [CONFIG_ANNOTATION]: runnerConfig(group) } },
+    podMetadata: {
+      labels: groupLabels(group.name),
+      annotations: { ...STAY, [CONFIG_ANNOTATION]: runnerConfig(group) },
+    },
     activeDeadline: Duration.seconds(group.activeDeadlineSeconds),
     backoffLimit: 0,
     ttlAfterFinished: Duration.seconds(group.ttlSecondsAfterFinished),
@@ -91,6 +94,15 @@ function render(group: RunnerGroup): JobManifest {
   const corrections = [...jobCorrections(), ...runnerCorrections(group), ...sidecarCorrections(parts.sidecar)];
   return sorted(JsonPatch.apply(ApiObject.of(job).toJson(), ...corrections)) as JobManifest;
 }
+
+/**
+ * A node is not emptied while a runner is on it, just to save the node: the cluster autoscaler kills after 10 minutes, whatever the grace
+ * period (its FAQ, "safe-to-evict", "max-graceful-termination-sec"), and Karpenter at its own time (docs, "karpenter.sh/do-not-disrupt").
+ */
+const STAY: Texts = {
+  'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+  'karpenter.sh/do-not-disrupt': 'true',
+};
 
 function literal(text: string): kplus.EnvValue {
   return kplus.EnvValue.fromValue(withoutExpansion(text));

@@ -26,5 +26,5 @@ export const SPAWN_TIMEOUT_SECONDS = 300;
 export const ACTIVE_DEADLINE_SECONDS = 21_600;
 /** 10 minutes, as the operator. */
 export const TTL_SECONDS = 600;
-/** With the 30 s that the pod gets on top this stays within the 10 minutes that the cluster autoscaler waits by default. */
-export const GRACEFUL_STOP_SECONDS = 540;
+/** 3 hours, after which Gitea ends a CI job on its own (`ENDLESS_TASK_TIMEOUT`): no stop cuts one short (docs/adr/0018). */
+export const GRACEFUL_STOP_SECONDS = 10_800;

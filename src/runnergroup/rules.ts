@@ -2,7 +2,7 @@
  * What several fields mean together, and the normal form that follows. Each rule works on what the schema has let through:
  * a field with a problem of its own is `unclear` and gives rise to no second one.
  */
-import { DEFAULT_IMAGES, DEFAULT_LABELS, RUNNER_RELEASE } from './defaults.ts';
+import { DEFAULT_IMAGES, DEFAULT_LABELS, GRACEFUL_STOP_SECONDS, RUNNER_RELEASE } from './defaults.ts';
 import type { Path } from './documents.ts';
 import type { Complaint } from './explain-issue.ts';
 import { type ParsedLabel, parseLabel } from './label.ts';
@@ -186,11 +186,18 @@ export function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
   return ok(spec.acceptUnlabelledJobs ?? false);
 }
 
+/** How long a runner lives, and how long it may take to stop, in seconds. */
+export interface Times {
+  readonly activeDeadlineSeconds: number;
+  readonly gracefulStopSeconds: number;
+}
+
 /** The deadline must leave time for work beside the stop. */
-export function ruleDeadline({ spec }: Draft): Ruled<number> {
-  const { activeDeadlineSeconds: deadline, gracefulStopSeconds: stop } = spec;
-  if (deadline === undefined || stop === undefined) return UNCLEAR;
-  if (deadline > stop) return ok(deadline);
+export function ruleTimes({ spec, unclear }: Draft): Ruled<Times> {
+  const { activeDeadlineSeconds: deadline } = spec;
+  if (deadline === undefined || unclear('gracefulStopSeconds')) return UNCLEAR;
+  const stop = spec.gracefulStopSeconds ?? Math.min(GRACEFUL_STOP_SECONDS, deadline - 1);
+  if (deadline > stop) return ok({ activeDeadlineSeconds: deadline, gracefulStopSeconds: stop });
   return refuse(
     ['activeDeadlineSeconds'],
     `is ${deadline}, but must be greater than gracefulStopSeconds, which is ${stop}`,

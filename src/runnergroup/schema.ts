@@ -220,10 +220,13 @@ export const Spec = z.strictObject({
   ttlSecondsAfterFinished: seconds(0, THIRTY_DAYS).default(defaults.TTL_SECONDS).meta({
     description: 'How long a finished Job and its pod stay for a look at them.',
   }),
-  gracefulStopSeconds: seconds(0, ONE_DAY).default(defaults.GRACEFUL_STOP_SECONDS).meta({
-    description:
-      "How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more) and the runner's `shutdown_timeout`. The default keeps the sum within the 10 minutes that the cluster autoscaler waits. An idle runner stops at once.",
-  }),
+  gracefulStopSeconds: seconds(0, ONE_DAY)
+    .optional()
+    .meta({
+      description:
+        "How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more) and the runner's `shutdown_timeout`. The default is as long as Gitea lets a CI job run. An idle runner stops at once.",
+      [DEFAULT_NOTE]: `\`${defaults.GRACEFUL_STOP_SECONDS}\` (3 hours); 1 less than \`activeDeadlineSeconds\` where that is not longer`,
+    }),
 });
 
 /** The whole document. `status` is ignored: `kubectl get -o yaml` prints it. */

@@ -61,7 +61,6 @@ export function toRunnerGroup(
       containerMode: spec.containerMode,
       spawnTimeoutSeconds: spec.spawnTimeoutSeconds,
       ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished,
-      gracefulStopSeconds: spec.gracefulStopSeconds,
       ...rule.values,
       manifest: manifestOf(value),
     },
@@ -98,6 +97,7 @@ type RuledFields = Pick<
   | 'image'
   | 'acceptUnlabelledJobs'
   | 'activeDeadlineSeconds'
+  | 'gracefulStopSeconds'
   | 'resources'
 >;
 
@@ -115,7 +115,7 @@ function applyRules(draft: rules.Draft): { readonly complaints: readonly Complai
   const authToken = take(rules.ruleSecret('authToken', draft));
   const image = take(rules.ruleImage(draft));
   const acceptUnlabelledJobs = take(rules.ruleUnlabelled(draft));
-  const activeDeadlineSeconds = take(rules.ruleDeadline(draft));
+  const times = take(rules.ruleTimes(draft));
   const resources = take(rules.ruleResources(draft));
   if (
     !scope ||
@@ -125,7 +125,7 @@ function applyRules(draft: rules.Draft): { readonly complaints: readonly Complai
     !authToken ||
     image === undefined ||
     acceptUnlabelledJobs === undefined ||
-    activeDeadlineSeconds === undefined ||
+    !times ||
     !resources
   ) {
     return { complaints };
@@ -140,7 +140,7 @@ function applyRules(draft: rules.Draft): { readonly complaints: readonly Complai
       authToken,
       image,
       acceptUnlabelledJobs,
-      activeDeadlineSeconds,
+      ...times,
       resources,
     },
   };

@@ -125,12 +125,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [{ claims: [] }, 'spec.resources.claims: unknown field; known here: requests, limits [GR-INPUT-04]'],
   ],
   spawnTimeoutSeconds: [[0, 'must be at least 1, not the number 0']],
-  activeDeadlineSeconds: [
-    [
-      540,
-      'spec.activeDeadlineSeconds: is 540, but must be greater than gracefulStopSeconds, which is 540 [GR-INPUT-06]',
-    ],
-  ],
+  activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
   ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
   gracefulStopSeconds: [['5m', 'must be a whole number, not the text "5m"']],
 };
@@ -170,7 +165,8 @@ test.each([
     },
   ],
   ['spawnTimeoutSeconds', 60, { spawnTimeoutSeconds: 60 }],
-  ['activeDeadlineSeconds', 541, { activeDeadlineSeconds: 541 }],
+  ['activeDeadlineSeconds', 10_801, { activeDeadlineSeconds: 10_801, gracefulStopSeconds: 10_800 }],
+  ['activeDeadlineSeconds', 10_800, { activeDeadlineSeconds: 10_800, gracefulStopSeconds: 10_799 }],
   ['ttlSecondsAfterFinished', 0, { ttlSecondsAfterFinished: 0 }],
   ['gracefulStopSeconds', 0, { gracefulStopSeconds: 0 }],
 ])('%s accepts %j', async (field, value, expected) => {
@@ -178,6 +174,10 @@ test.each([
 });
 
 test.each([
+  [
+    { activeDeadlineSeconds: 540, gracefulStopSeconds: 540 },
+    ['spec.activeDeadlineSeconds: is 540, but must be greater than gracefulStopSeconds, which is 540 [GR-INPUT-06]'],
+  ],
   [{ scope: 'org', org: undefined }, ['spec: scope org needs org: add "org: …" [GR-INPUT-06]']],
   [{ scope: 'user', org: undefined }, ['spec: scope user needs user: add "user: …" [GR-INPUT-06]']],
   [{ scope: 'repo' }, ['spec: scope repo needs repo: add "repo: …" [GR-INPUT-06]']],

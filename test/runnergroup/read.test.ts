@@ -44,7 +44,7 @@ test('a group has its own values, one spelling and all defaults', async () => {
       spawnTimeoutSeconds: 300,
       activeDeadlineSeconds: 21_600,
       ttlSecondsAfterFinished: 600,
-      gracefulStopSeconds: 540,
+      gracefulStopSeconds: 10_800,
       manifest: parse(EXAMPLE),
     },
   ]);

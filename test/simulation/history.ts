@@ -2,6 +2,7 @@
  * A history: everything that people, Gitea, Kubernetes and Argo CD do by themselves, written down before the run. Plain data, so
  * that it can be made from a seed, written by hand, and shrunk. Times are seconds since the start.
  */
+import { GRACEFUL_STOP_SECONDS } from '../../src/runnergroup/defaults.ts';
 import type { RunnerScope } from '../../src/simulator/model.ts';
 import type { RunSpec } from '../../src/simulator/queue.ts';
 import type { GiteaVersion } from '../../src/simulator/versions.ts';
@@ -124,7 +125,7 @@ export function groupSpec(over: Partial<GroupSpec> = {}): GroupSpec {
     labels: ['linux'],
     cap: 4,
     spawnTimeoutS: 300,
-    gracefulStopS: 540,
+    gracefulStopS: GRACEFUL_STOP_SECONDS,
     ttlS: 600,
     activeDeadlineS: 21_600,
     application: 'runners',

@@ -14,10 +14,7 @@ const WIDTH = { repo: 0, owner: 1, global: 2 } as const;
 export const EXACT: Generator = { kind: 'generator', decide };
 
 function decide(stage: Stage, cluster: Cluster, sight: Sight): readonly Wanted[] {
-  const groups = [...sight.groups].sort(
-    (a, b) =>
-      WIDTH[a.scope.kind] - WIDTH[b.scope.kind] || a.labels.length - b.labels.length || (a.name < b.name ? -1 : 1),
-  );
+  const groups = [...sight.groups].sort(byOwnership);
   const wanted: Wanted[] = [];
   const room = new Map<GroupSpec, number>();
   for (const group of groups) {
@@ -38,6 +35,11 @@ function decide(stage: Stage, cluster: Cluster, sight: Sight): readonly Wanted[]
   }
   for (const [group, share] of shares) wanted.push(...fill(stage, cluster, group, share));
   return wanted;
+}
+
+/** Narrowest scope, then fewest labels, then name (law P7). */
+export function byOwnership(a: GroupSpec, b: GroupSpec): number {
+  return WIDTH[a.scope.kind] - WIDTH[b.scope.kind] || a.labels.length - b.labels.length || (a.name < b.name ? -1 : 1);
 }
 
 /** Keeps as many free runners as there are jobs, registered ones first, and makes what is missing. */

@@ -2,6 +2,7 @@ import { EXACT } from './exact.ts';
 import { QUEUED_AND_RUNNING, QUEUED_ONLY } from './naive.ts';
 import { OURS_ALONE, OURS_LIVE } from './ours.ts';
 import type { Policy } from './policy.ts';
+import { REMEMBERING } from './remembering.ts';
 import { SEED_OPERATOR } from './seed-operator.ts';
 
 /** All policies, by their name in the table. */
@@ -9,6 +10,7 @@ export const POLICIES = {
   'ours, Gitea alone': OURS_ALONE,
   'ours, live Jobs': OURS_LIVE,
   exact: EXACT,
+  'Gitea alone, with a memory': REMEMBERING,
   'seed operator': SEED_OPERATOR,
   'naive: queued': QUEUED_ONLY,
   'naive: queued and running': QUEUED_AND_RUNNING,

@@ -1,4 +1,4 @@
-/** Who decides which runners there are. Six of them are compared over the same histories. */
+/** Who decides which runners there are. Seven of them are compared over the same histories. */
 import type { Cluster, MadeFor } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import type { Sight } from '../look.ts';
