@@ -7,7 +7,7 @@ import { toAttempt, toJobStatus } from '../../src/gitea/status.ts';
 import type { Job, LiveJob, LiveState, Look } from '../../src/plan/evidence.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { shownStatus } from '../../src/simulator/json.ts';
-import type { RunnerScope } from '../../src/simulator/model.ts';
+import { isDone, type RunnerScope, type Status } from '../../src/simulator/model.ts';
 import { scopeKey } from '../../src/simulator/runners.ts';
 import type { Cluster, KubeJob } from './cluster.ts';
 import type { GroupSpec } from './history.ts';
@@ -16,6 +16,9 @@ import type { Stage } from './stage.ts';
 
 /** Pages of completed jobs, as `lists.ts`. */
 const COMPLETED_PAGES = 3;
+/** What the filters of Gitea's lists find, in Gitea's own words; no filter finds jobs that are being cancelled. */
+const QUEUED: Status = 'waiting';
+const IN_PROGRESS: Status = 'running';
 
 /** What one look found. */
 export interface Sight {
@@ -91,7 +94,7 @@ class ScopeLook {
   }
 
   #readActive(next: () => void): void {
-    const active = this.#active('queued', 'in_progress');
+    const active = this.#active(QUEUED, IN_PROGRESS);
     if (active.length <= this.#stage.history.pageSize) {
       this.#keep(active);
       next();
@@ -99,9 +102,9 @@ class ScopeLook {
     }
     this.#keep(active.slice(0, this.#stage.history.pageSize));
     this.#later(() => {
-      this.#keep(this.#active('queued'));
+      this.#keep(this.#active(QUEUED));
       this.#later(() => {
-        this.#keep(this.#active('in_progress'));
+        this.#keep(this.#active(IN_PROGRESS));
         next();
       });
     });
@@ -123,7 +126,7 @@ class ScopeLook {
         return;
       }
       this.#later(() => {
-        this.#keep(this.#active('in_progress'));
+        this.#keep(this.#active(IN_PROGRESS));
         finish();
       });
     };
@@ -164,25 +167,22 @@ class ScopeLook {
       }));
   }
 
-  /** Jobs that are not completed and show one of these states, by id. */
-  #active(...wanted: readonly string[]): readonly Job[] {
+  /** Jobs that are queued or in progress, by id. */
+  #active(...wanted: readonly Status[]): readonly Job[] {
     return [...this.#stage.gitea.state.openJobs.values()]
-      .filter((job) => this.#isListed(job, wanted))
+      .filter((job) => wanted.includes(job.status) && this.#stage.isSeenBy(this.#scope, job))
       .sort((a, b) => a.id - b.id)
       .map(this.#readJob);
-  }
-
-  /** No filter finds jobs that are being cancelled. */
-  #isListed(job: GiteaJob, wanted: readonly string[]): boolean {
-    if (job.status === 'cancelling' || !wanted.includes(shownStatus(job.status).status)) return false;
-    return this.#stage.isSeenBy(this.#scope, job);
   }
 
   /** The newest ones; up to 1.26 the last pages of an order that the database makes up. */
   #completed(): readonly Job[] {
     const { seed, pageSize, database, gitea } = this.#stage.history;
     const most = COMPLETED_PAGES * pageSize;
-    const all = this.#stage.gitea.jobs().filter((job) => this.#isListed(job, ['completed']));
+    const all = this.#stage.gitea
+      .jobs()
+      .filter(({ status }) => isDone(status))
+      .filter((job) => this.#stage.isSeenBy(this.#scope, job));
     if (all.length > most && gitea !== '1.27.3' && database === 'shuffled') {
       all.sort((a, b) => draw(seed, 'list-lag', a.id) - draw(seed, 'list-lag', b.id));
     }
