@@ -145,6 +145,10 @@ export interface State {
   readonly jobs: Map<number, JobRow>;
   readonly tasks: Map<number, TaskRow>;
   readonly runners: Map<number, RunnerRow>;
+  /** Index of `jobs`: those that are not done, in no order. Most rows of a Gitea are done, and nearly every question is about the rest. */
+  readonly openJobs: Map<number, JobRow>;
+  /** Index of `tasks`: those that are running or being cancelled, by id. */
+  readonly openTasks: Map<number, TaskRow>;
   /** Version of the queue by scope (models/actions/tasks_version.go). */
   readonly tasksVersions: Map<string, number>;
   readonly lastIds: Map<string, number>;
@@ -164,6 +168,8 @@ export function emptyState(version: GiteaVersion, now: () => number): State {
     jobs: new Map(),
     tasks: new Map(),
     runners: new Map(),
+    openJobs: new Map(),
+    openTasks: new Map(),
     tasksVersions: new Map(),
     lastIds: new Map(),
   };
@@ -191,6 +197,12 @@ export function mustGet<K, V>(table: ReadonlyMap<K, V>, key: K, what: string): V
 /** Done for good (models/actions/status.go, IsDone). */
 export function isDone(status: Status): boolean {
   return status === 'success' || status === 'failure' || status === 'cancelled' || status === 'skipped';
+}
+
+/** To be called for a new row and after every change of its status. */
+export function indexJob(state: State, job: JobRow): void {
+  if (isDone(job.status)) state.openJobs.delete(job.id);
+  else state.openJobs.set(job.id, job);
 }
 
 /** The repository of a row. */

@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import {
+  indexJob,
   isDone,
   type JobRow,
   jobsOfAttempt,
@@ -57,6 +58,7 @@ export function wakeRunners(state: State, repoId: number): void {
 /** Changes the status and the `updated` column, by which the queue is ordered. */
 export function setStatus(state: State, job: JobRow, status: Status): void {
   job.status = status;
+  indexJob(state, job);
   job.updated = seconds(state);
   if (isDone(status) && job.stopped === 0) job.stopped = seconds(state);
   if (status === 'waiting' && !job.caller) wakeRunners(state, job.repoId);
@@ -95,6 +97,7 @@ function insertJob(state: State, run: RunRow, spec: JobSpec, name: string, at: P
   };
   at.positions.next += 1;
   state.jobs.set(job.id, job);
+  indexJob(state, job);
   return job;
 }
 
@@ -189,6 +192,7 @@ function callerStatus(jobs: readonly JobRow[], caller: JobRow): Status {
 export function endTask(state: State, job: JobRow, status: Status): void {
   const task = mustGet(state.tasks, job.taskId, 'task');
   task.status = status;
+  state.openTasks.delete(task.id);
   setStatus(state, job, status);
   const runner = state.runners.get(task.runnerId);
   if (runner?.ephemeral) runner.deleted = true;

@@ -1,5 +1,15 @@
 /** Reruns: up to 1.26 the rows are reset and keep their ids, 1.27 makes new rows for the whole run (services/actions/rerun.go). */
-import { isDone, type JobRow, jobsOfAttempt, mustGet, nextId, type RunRow, type State, seconds } from './model.ts';
+import {
+  indexJob,
+  isDone,
+  type JobRow,
+  jobsOfAttempt,
+  mustGet,
+  nextId,
+  type RunRow,
+  type State,
+  seconds,
+} from './model.ts';
 import { setStatus, settle, wakeRunners } from './queue.ts';
 
 /** Why Gitea refuses a rerun with HTTP 400. */
@@ -73,6 +83,7 @@ function copyRows(state: State, run: RunRow, jobs: readonly JobRow[], chosen: Re
     };
     newIds.set(job.id, copy.id);
     state.jobs.set(copy.id, copy);
+    indexJob(state, copy);
     return copy;
   });
   settle(state, run);

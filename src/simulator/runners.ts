@@ -12,6 +12,7 @@ import {
   repoOf,
   type State,
   seconds,
+  type TaskRow,
 } from './model.ts';
 import { endTask, setStatus } from './queue.ts';
 
@@ -57,16 +58,32 @@ function contact(state: State, runnerId: number, kind: 'poll' | 'report'): Runne
   return runner;
 }
 
+/** The scope as a text, the same for equal scopes. */
+export function scopeKey(scope: RunnerScope): string {
+  switch (scope.kind) {
+    case 'global':
+      return 'global';
+    case 'owner':
+      return `owner:${scope.owner}`;
+    case 'repo':
+      return `repo:${scope.repo}`;
+    default: {
+      const unknown: never = scope;
+      throw new Error(`no such scope: ${String(unknown)}`);
+    }
+  }
+}
+
 function tasksVersion(state: State, scope: RunnerScope): number {
-  const key =
-    scope.kind === 'global' ? 'global' : scope.kind === 'owner' ? `owner:${scope.owner}` : `repo:${scope.repo}`;
+  const key = scopeKey(scope);
   const known = state.tasksVersions.get(key);
   if (known !== undefined) return known;
   state.tasksVersions.set(key, 1);
   return 1;
 }
 
-function sees(scope: RunnerScope, repo: RepoRow): boolean {
+/** True when runners of this scope get jobs of the repository. */
+export function sees(scope: RunnerScope, repo: RepoRow): boolean {
   switch (scope.kind) {
     case 'global':
       return true;
@@ -83,9 +100,8 @@ function sees(scope: RunnerScope, repo: RepoRow): boolean {
 
 /** The job that the runner is working on. */
 export function jobOfRunner(state: State, runnerId: number): JobRow | undefined {
-  for (const task of state.tasks.values()) {
-    if (task.runnerId !== runnerId || (task.status !== 'running' && task.status !== 'cancelling')) continue;
-    return mustGet(state.jobs, task.jobId, 'job');
+  for (const task of state.openTasks.values()) {
+    if (task.runnerId === runnerId) return mustGet(state.jobs, task.jobId, 'job');
   }
   return undefined;
 }
@@ -93,7 +109,7 @@ export function jobOfRunner(state: State, runnerId: number): JobRow | undefined 
 /** Ready jobs that this runner may take, in the order in which Gitea hands them out: `updated`, then id. */
 export function readyFor(state: State, runner: RunnerRow): JobRow[] {
   const labels = new Set(runner.labels);
-  return [...state.jobs.values()]
+  return [...state.openJobs.values()]
     .filter((job) => job.status === 'waiting' && job.taskId === 0 && !job.caller)
     .filter((job) => (job.labels ?? []).every((label) => labels.has(label)))
     .filter((job) => sees(runner.scope, repoOf(state, job)))
@@ -102,13 +118,15 @@ export function readyFor(state: State, runner: RunnerRow): JobRow[] {
 
 function claim(state: State, runner: RunnerRow, job: JobRow): JobRow {
   const taskId = nextId(state, 'task');
-  state.tasks.set(taskId, {
+  const task: TaskRow = {
     id: taskId,
     jobId: job.id,
     runnerId: runner.id,
     status: 'running',
     updated: seconds(state),
-  });
+  };
+  state.tasks.set(taskId, task);
+  state.openTasks.set(taskId, task);
   job.taskId = taskId;
   job.started = seconds(state);
   if (state.traits.attemptGrowsAt === 'claim') job.attempt += 1;
@@ -176,6 +194,7 @@ export function releaseClaim(state: State, jobId: number): void {
   const job = mustGet(state.jobs, jobId, 'job');
   if (job.status !== 'running') throw new Error(`job ${jobId} is ${job.status}, there is no claim to release`);
   state.tasks.delete(job.taskId);
+  state.openTasks.delete(job.taskId);
   job.taskId = 0;
   job.started = 0;
   setStatus(state, job, 'waiting');

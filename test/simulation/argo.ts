@@ -5,7 +5,7 @@
  */
 import type { Cluster, KubeJob } from './cluster.ts';
 import { type GroupSpec, ordinaryWake, type Wake } from './history.ts';
-import { takeLook } from './look.ts';
+import { Lookout } from './look.ts';
 import type { Generator, Wanted } from './policies/policy.ts';
 import type { Stage } from './stage.ts';
 
@@ -17,6 +17,7 @@ export class ArgoCd {
   readonly #cluster: Cluster;
   readonly #generator: Generator;
   readonly #groups: readonly GroupSpec[];
+  readonly #lookout: Lookout;
   readonly #onSynced: (lookedAtMs: number) => void;
   /** What the last successful refresh printed, and when its look began. */
   #cached: { readonly wanted: readonly Wanted[]; readonly askedAtMs: number } | undefined;
@@ -40,6 +41,7 @@ export class ArgoCd {
   ) {
     this.#onSynced = onSynced;
     this.#groups = groups;
+    this.#lookout = new Lookout(stage, cluster, groups);
     this.#stage = stage;
     this.#cluster = cluster;
     this.#generator = generator;
@@ -63,7 +65,7 @@ export class ArgoCd {
     }
     const resting = version === this.#still.version && nowMs - this.#still.atMs < LONGEST_REST_MS;
     if (wake.fault === 'lost' || resting) return;
-    takeLook(this.#stage, this.#cluster, this.#groups, wake.lookS * 1000, (sight) => {
+    this.#lookout.look(wake.lookS * 1000, (sight) => {
       if (wake.fault === 'refresh-fails') return;
       this.#cached = { wanted: this.#generator.decide(this.#stage, this.#cluster, sight), askedAtMs: nowMs };
       if (wake.fault === 'no-sync') return;

@@ -7,7 +7,8 @@ import { toAttempt, toJobStatus } from '../../src/gitea/status.ts';
 import type { Job, LiveJob, LiveState, Look } from '../../src/plan/evidence.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { shownStatus } from '../../src/simulator/json.ts';
-import type { RunnerScope } from '../../src/simulator/model.ts';
+import { isDone, type RunnerScope, type Status } from '../../src/simulator/model.ts';
+import { scopeKey } from '../../src/simulator/runners.ts';
 import type { Cluster, KubeJob } from './cluster.ts';
 import type { GroupSpec } from './history.ts';
 import { draw } from './random.ts';
@@ -15,6 +16,9 @@ import type { Stage } from './stage.ts';
 
 /** Pages of completed jobs, as `lists.ts`. */
 const COMPLETED_PAGES = 3;
+/** What the filters of Gitea's lists find, in Gitea's own words; no filter finds jobs that are being cancelled. */
+const QUEUED: Status = 'waiting';
+const IN_PROGRESS: Status = 'running';
 
 /** What one look found. */
 export interface Sight {
@@ -27,29 +31,41 @@ export interface Sight {
 }
 
 export function lookKey(scope: RunnerScope): string {
-  return JSON.stringify(scope);
+  return scopeKey(scope);
 }
 
-/** Looks at every scope of the groups and at all Jobs, and hands over what it found after `lookMs`. */
-export function takeLook(
-  stage: Stage,
-  cluster: Cluster,
-  groups: readonly GroupSpec[],
-  lookMs: number,
-  done: (sight: Sight) => void,
-): void {
-  const { timeline, version } = stage;
-  const scopes = new Map(groups.map(({ scope }) => [lookKey(scope), scope]));
-  const looks = new Map<string, Look>();
-  let liveJobs: readonly LiveJob[] = [];
-  timeline.after((lookMs / 4) * stage.luck('list-lag'), () => {
-    liveJobs = [...cluster.jobs.values()].map(judge);
-  });
-  for (const [key, scope] of scopes) {
-    new ScopeLook(stage, cluster, scope, lookMs).start((look) => {
-      looks.set(key, look);
-      if (looks.size === scopes.size) timeline.after(lookMs / 4, () => done({ groups, looks, liveJobs, version }));
+/** Looks at every scope of the groups of one Application, and at all Jobs. */
+export class Lookout {
+  readonly #stage: Stage;
+  readonly #cluster: Cluster;
+  readonly #groups: readonly GroupSpec[];
+  readonly #scopes: ReadonlyMap<string, RunnerScope>;
+  readonly #readJob: JobReader;
+
+  constructor(stage: Stage, cluster: Cluster, groups: readonly GroupSpec[]) {
+    this.#stage = stage;
+    this.#cluster = cluster;
+    this.#groups = groups;
+    this.#scopes = new Map(groups.map(({ scope }) => [lookKey(scope), scope]));
+    this.#readJob = jobReader(stage);
+  }
+
+  /** Hands over what it found after `lookMs`. */
+  look(lookMs: number, done: (sight: Sight) => void): void {
+    const { timeline, version } = this.#stage;
+    const groups = this.#groups;
+    const looks = new Map<string, Look>();
+    let liveJobs: readonly LiveJob[] = [];
+    timeline.after((lookMs / 4) * this.#stage.luck('list-lag'), () => {
+      liveJobs = [...this.#cluster.jobs.values()].map(judge);
     });
+    for (const [key, scope] of this.#scopes) {
+      new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob).start((look) => {
+        looks.set(key, look);
+        if (looks.size < this.#scopes.size) return;
+        timeline.after(lookMs / 4, () => done({ groups, looks, liveJobs, version }));
+      });
+    }
   }
 }
 
@@ -58,9 +74,11 @@ class ScopeLook {
   readonly #cluster: Cluster;
   readonly #scope: RunnerScope;
   readonly #lookMs: number;
+  readonly #readJob: JobReader;
   readonly #jobs = new Map<number, Job>();
 
-  constructor(stage: Stage, cluster: Cluster, scope: RunnerScope, lookMs: number) {
+  constructor(stage: Stage, cluster: Cluster, scope: RunnerScope, lookMs: number, readJob: JobReader) {
+    this.#readJob = readJob;
     this.#stage = stage;
     this.#cluster = cluster;
     this.#scope = scope;
@@ -76,7 +94,7 @@ class ScopeLook {
   }
 
   #readActive(next: () => void): void {
-    const active = this.#list('queued', 'in_progress');
+    const active = this.#active(QUEUED, IN_PROGRESS);
     if (active.length <= this.#stage.history.pageSize) {
       this.#keep(active);
       next();
@@ -84,9 +102,9 @@ class ScopeLook {
     }
     this.#keep(active.slice(0, this.#stage.history.pageSize));
     this.#later(() => {
-      this.#keep(this.#list('queued'));
+      this.#keep(this.#active(QUEUED));
       this.#later(() => {
-        this.#keep(this.#list('in_progress'));
+        this.#keep(this.#active(IN_PROGRESS));
         next();
       });
     });
@@ -102,16 +120,13 @@ class ScopeLook {
     const join = (): void => {
       left -= 1;
       if (left > 0) return;
-      const working = new Set(
-        [...this.#jobs.values()].flatMap(({ status, runner }) => (status === 'in_progress' && runner ? [runner] : [])),
-      );
       const finish = (): void => done({ jobs: [...this.#jobs.values()], runners });
-      if (!runners.some(({ online, busy, name }) => online && busy && !working.has(name))) {
+      if (!this.#worksUnseen(runners)) {
         finish();
         return;
       }
       this.#later(() => {
-        this.#keep(this.#list('in_progress'));
+        this.#keep(this.#active(IN_PROGRESS));
         finish();
       });
     };
@@ -126,11 +141,21 @@ class ScopeLook {
     });
   }
 
+  /** True when a runner is busy of which no job says that it runs it. */
+  #worksUnseen(runners: Look['runners']): boolean {
+    const busy = runners.filter((runner) => runner.online && runner.busy);
+    if (busy.length === 0) return false;
+    const working = new Set<string>();
+    for (const { status, runner } of this.#jobs.values()) if (status === 'in_progress' && runner) working.add(runner);
+    return !busy.every(({ name }) => working.has(name));
+  }
+
   #runners(): Look['runners'] {
     const { gitea } = this.#stage;
+    const key = lookKey(this.#scope);
     return gitea
       .runners()
-      .filter(({ scope }) => this.#scope.kind === 'global' || lookKey(scope) === lookKey(this.#scope))
+      .filter(({ scope }) => this.#scope.kind === 'global' || lookKey(scope) === key)
       .map((row) => ({
         id: row.id,
         name: row.name,
@@ -142,25 +167,26 @@ class ScopeLook {
       }));
   }
 
-  #list(...wanted: readonly string[]): Job[] {
-    const found: Job[] = [];
-    for (const job of this.#stage.gitea.state.jobs.values()) {
-      // No filter finds jobs that are being cancelled.
-      if (job.status === 'cancelling') continue;
-      const shown = shownStatus(job.status).status;
-      if (wanted.includes(shown) && this.#stage.isSeenBy(this.#scope, job)) found.push(seeJob(this.#stage, job));
-    }
-    return found;
+  /** Jobs that are queued or in progress, by id. */
+  #active(...wanted: readonly Status[]): readonly Job[] {
+    return [...this.#stage.gitea.state.openJobs.values()]
+      .filter((job) => wanted.includes(job.status) && this.#stage.isSeenBy(this.#scope, job))
+      .sort((a, b) => a.id - b.id)
+      .map(this.#readJob);
   }
 
   /** The newest ones; up to 1.26 the last pages of an order that the database makes up. */
   #completed(): readonly Job[] {
     const { seed, pageSize, database, gitea } = this.#stage.history;
-    const all = this.#list('completed');
-    if (gitea !== '1.27.3' && database === 'shuffled') {
+    const most = COMPLETED_PAGES * pageSize;
+    const all = this.#stage.gitea
+      .jobs()
+      .filter(({ status }) => isDone(status))
+      .filter((job) => this.#stage.isSeenBy(this.#scope, job));
+    if (all.length > most && gitea !== '1.27.3' && database === 'shuffled') {
       all.sort((a, b) => draw(seed, 'list-lag', a.id) - draw(seed, 'list-lag', b.id));
     }
-    return all.slice(-COMPLETED_PAGES * pageSize);
+    return all.slice(-most).map(this.#readJob);
   }
 
   #keep(jobs: readonly Job[]): void {
@@ -168,18 +194,45 @@ class ScopeLook {
   }
 }
 
-/** A job as `src/gitea/shapes.ts` reads it. */
-export function seeJob(stage: Stage, row: GiteaJob): Job {
-  const { gitea, history } = stage;
+type JobReader = (row: GiteaJob) => Job;
+
+/** A job as it was read last, and what of its row may change. */
+interface Reading {
+  readonly shown: GiteaJob['status'];
+  readonly attempt: number;
+  readonly started: number;
+  readonly stopped: number;
+  readonly runner: string | undefined;
+  readonly job: Job;
+}
+
+/** Reads jobs as `src/gitea/shapes.ts`. What says the same as at the last look is the same object: most jobs are long done. */
+function jobReader(stage: Stage): JobReader {
+  const { tasks, runners } = stage.gitea.state;
+  const readings = new Map<number, Reading>();
+  return (row) => {
+    const task = tasks.get(row.taskId || row.sourceTaskId);
+    const runner = task && runners.get(task.runnerId)?.name;
+    const { status: shown, attempt, started, stopped } = row;
+    const last = readings.get(row.id);
+    const same =
+      last?.shown === shown && last.attempt === attempt && last.started === started && last.stopped === stopped;
+    if (same && last.runner === runner) return last.job;
+    const job = seeJob(stage, row, runner);
+    readings.set(row.id, { shown, attempt, started, stopped, runner, job });
+    return job;
+  };
+}
+
+function seeJob(stage: Stage, row: GiteaJob, runner: string | undefined): Job {
   const status = toJobStatus(shownStatus(row.status).status);
-  const task = gitea.state.tasks.get(row.taskId || row.sourceTaskId);
-  const runner = task && gitea.state.runners.get(task.runnerId)?.name;
-  const version = { text: history.gitea, sortsJobs: true, attemptGrowsAtClaim: history.gitea !== '1.27.3' };
+  const { gitea } = stage.history;
+  const version = { text: gitea, sortsJobs: true, attemptGrowsAtClaim: gitea !== '1.27.3' };
   return {
     id: row.id,
     attempt: toAttempt(row.attempt, status, version),
     runId: row.runId,
-    repository: stage.repoOf(row),
+    repository: stage.repoOf(row).fullName,
     name: row.name,
     url: urlOf(row.id),
     labels: row.labels ?? [],

@@ -45,7 +45,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
   startPolicy(stage, cluster, policy, watcher);
 
   const endMs = START_MS + history.patienceS * 1000;
-  while (!(people.finished && stage.openJobs() === 0) && stage.timeline.step(endMs));
+  while ((!people.finished || stage.hasOpenJobs()) && stage.timeline.step(endMs));
   const restMs = stage.nowMs + AFTERMATH_MS;
   while (stage.timeline.step(Math.min(restMs, endMs)));
 

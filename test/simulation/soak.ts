@@ -3,9 +3,10 @@
  * the first history that shows it. `HISTORIES=500` chooses how many, `-- --calm` those in which nothing goes wrong. `npm run planner-table`
  * writes table and picture into docs/ too.
  */
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { AFTERNOON } from './histories/afternoon.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
 import { drawPicture } from './picture.ts';
@@ -42,18 +43,19 @@ async function soak(histories: number): Promise<Tallies> {
     blocks.push({ first, last: Math.min(first + BLOCK - 1, histories) });
   }
   const work = async (): Promise<void> => {
-    for (let block = blocks.shift(); block; block = blocks.shift()) addTallies(sum, await inWorker(block));
+    // One worker for all its blocks: a new one is slow until its code is compiled, and that takes as long as a dozen histories.
+    const worker = new Worker(process.argv[1] ?? '', { argv: CALM ? ['--calm'] : [] });
+    for (let block = blocks.shift(); block; block = blocks.shift()) addTallies(sum, await runIn(worker, block));
+    await worker.terminate();
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
   return sum;
 }
 
-function inWorker(block: Block): Promise<Tallies> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(process.argv[1] ?? '', { workerData: block, argv: CALM ? ['--calm'] : [] });
-    worker.once('message', resolve);
-    worker.once('error', reject);
-  });
+async function runIn(worker: Worker, block: Block): Promise<Tallies> {
+  worker.postMessage(block);
+  const [tallies] = (await once(worker, 'message')) as [Tallies];
+  return tallies;
 }
 
 /** The first history of each law that our planner breaks. */
@@ -97,4 +99,4 @@ async function main(): Promise<void> {
 }
 
 if (isMainThread) await main();
-else parentPort?.postMessage(runBlock(workerData));
+else parentPort?.on('message', (block: Block) => parentPort?.postMessage(runBlock(block)));

@@ -1,5 +1,7 @@
 /** What all parts of a run share: the clock, the Gitea, the history, and the book in which is written what happened. */
 import { Gitea, type GiteaJob } from '../../src/simulator/gitea.ts';
+import { mustGet, type RepoRow } from '../../src/simulator/model.ts';
+import { sees } from '../../src/simulator/runners.ts';
 import type { GroupSpec, History } from './history.ts';
 import { draw, type Stream } from './random.ts';
 import { Timeline } from './timeline.ts';
@@ -29,6 +31,7 @@ export class Stage {
   /** Called before Gitea's cron, so that live runners are not taken for silent. */
   reportAll: () => void = () => undefined;
   #lastPlan = '';
+  readonly #repos: ReadonlyMap<number, RepoRow>;
   readonly #readySinceMs = new Map<number, number>();
   readonly #counts = new Map<Stream, number>();
 
@@ -42,6 +45,7 @@ export class Stage {
     for (const { scope } of [...history.groups, ...history.statics]) {
       if (scope.kind === 'repo' && !this.gitea.state.repos.has(scope.repo)) this.gitea.addRepo(scope.repo);
     }
+    this.#repos = new Map([...this.gitea.state.repos.values()].map((repo) => [repo.id, repo]));
     this.#expireForEver();
   }
 
@@ -73,9 +77,12 @@ export class Stage {
   /** To be called after every change in Gitea: notes which jobs have become ready. */
   settle(): void {
     this.version += 1;
-    for (const job of this.gitea.state.jobs.values()) {
-      if (job.status !== 'waiting' || job.caller) this.#readySinceMs.delete(job.id);
-      else if (!this.#readySinceMs.has(job.id)) this.#readySinceMs.set(job.id, this.nowMs);
+    for (const id of this.#readySinceMs.keys()) {
+      if (this.gitea.job(id).status !== 'waiting') this.#readySinceMs.delete(id);
+    }
+    for (const job of this.gitea.state.openJobs.values()) {
+      const ready = job.status === 'waiting' && !job.caller;
+      if (ready && !this.#readySinceMs.has(job.id)) this.#readySinceMs.set(job.id, this.nowMs);
     }
   }
 
@@ -90,29 +97,17 @@ export class Stage {
 
   /** Ready jobs that a group's runners may take, in Gitea's order. */
   readyJobs(group: GroupSpec): readonly GiteaJob[] {
-    return this.gitea
-      .jobs()
+    return [...this.gitea.state.openJobs.values()]
       .filter((job) => job.status === 'waiting' && job.taskId === 0 && !job.caller && this.isFor(group, job))
       .sort((a, b) => a.updated - b.updated || a.id - b.id);
   }
 
   isSeenBy(scope: GroupSpec['scope'], job: GiteaJob): boolean {
-    const repo = this.repoOf(job);
-    switch (scope.kind) {
-      case 'global':
-        return true;
-      case 'owner':
-        return repo.startsWith(`${scope.owner}/`);
-      case 'repo':
-        return repo === scope.repo;
-      default:
-        return scope satisfies never;
-    }
+    return sees(scope, this.repoOf(job));
   }
 
-  repoOf(job: GiteaJob): string {
-    for (const repo of this.gitea.state.repos.values()) if (repo.id === job.repoId) return repo.fullName;
-    throw new Error(`no repository ${job.repoId}`);
+  repoOf(job: GiteaJob): RepoRow {
+    return mustGet(this.#repos, job.repoId, 'repository');
   }
 
   #expireForEver(): void {
@@ -128,11 +123,20 @@ export class Stage {
   /** Jobs that run, are being cancelled, or wait for runners of ours. */
   openJobs(): number {
     let open = 0;
-    for (const job of this.gitea.state.jobs.values()) {
-      const waits = job.status === 'waiting' && this.history.groups.some((group) => this.isFor(group, job));
-      if (!job.caller && (waits || job.status === 'running' || job.status === 'cancelling')) open += 1;
-    }
+    for (const job of this.gitea.state.openJobs.values()) if (this.#isOpen(job)) open += 1;
     return open;
+  }
+
+  /** True while there are such jobs. Asked after every event, so it does not count them. */
+  hasOpenJobs(): boolean {
+    for (const job of this.gitea.state.openJobs.values()) if (this.#isOpen(job)) return true;
+    return false;
+  }
+
+  #isOpen(job: GiteaJob): boolean {
+    if (job.caller) return false;
+    if (job.status === 'waiting') return this.history.groups.some((group) => this.isFor(group, job));
+    return job.status === 'running' || job.status === 'cancelling';
   }
 
   /** True when runners of this group may take the job, and should: unlabelled jobs are left to others. */

@@ -15,6 +15,7 @@ export const QUEUED_AND_RUNNING: Generator = {
 function decide({ groups, looks }: Sight, kept: readonly JobStatus[]): readonly Wanted[] {
   return groups.flatMap((group) => {
     const jobs = (looks.get(lookKey(group.scope))?.jobs ?? [])
+      .filter(({ status }) => status === 'queued' || kept.includes(status))
       .filter((job) => job.labels.length > 0 && job.labels.every((label) => group.labels.includes(label)))
       .sort((a, b) => a.createdAtMs - b.createdAtMs || a.id - b.id);
     const running = jobs.filter(({ status }) => kept.includes(status));

@@ -39,14 +39,13 @@ function active(cluster: Cluster, group: GroupSpec): number {
 }
 
 function candidates(stage: Stage, group: GroupSpec): readonly number[] {
-  const ids: number[] = [];
-  for (const status of ['queued', 'waiting']) {
-    for (const job of stage.gitea.state.jobs.values()) {
-      if (shownStatus(job.status).status !== status || !stage.isSeenBy(group.scope, job)) continue;
-      if ((job.labels ?? []).every((label) => group.labels.includes(label))) ids.push(job.id);
-    }
-  }
-  return ids;
+  const listed = [...stage.gitea.state.openJobs.values()]
+    .filter((job) => (job.labels ?? []).every((label) => group.labels.includes(label)))
+    .filter((job) => stage.isSeenBy(group.scope, job))
+    .sort((a, b) => a.id - b.id);
+  return ['queued', 'waiting'].flatMap((status) =>
+    listed.filter((job) => shownStatus(job.status).status === status).map(({ id }) => id),
+  );
 }
 
 function forget(spawnedMs: Map<number, number>, listed: ReadonlySet<number>): void {
