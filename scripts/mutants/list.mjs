@@ -465,8 +465,8 @@ export const MUTANTS = [
     'P6',
     'roster',
     'A runner is given jobs by the labels of its group, not by those that it registered with.',
-    `runner.labels?.has(label) ?? true`,
-    `runner.labels?.has(label) || true`,
+    `runner.labels?.includes(label) ?? true`,
+    `runner.labels?.includes(label) || true`,
   ),
   mutant(
     'P6',
@@ -565,7 +565,7 @@ export const MUTANTS = [
   mutant('P11', 'elsewhere', 'A Job whose runner works on another job counts as free.', ` && !claimed.has(name)`, ``),
   mutant('P11', 'elsewhere', 'A Job that has ended counts.', `(state === 'starting' || `, `(true || `),
   mutant('P11', 'elsewhere', 'A job waits for another Application for ever.', `) < spawnTimeoutMs ?`, `) >= 0 ?`),
-  mutant('P11', 'elsewhere', 'Our own Jobs count as somebody else’s.', ` || isOurs(live.name)`, ``),
+  mutant('P11', 'elsewhere', 'Our own Jobs count as somebody else’s.', ` && !isOurs(name)`, ``),
   mutant(
     'P12',
     'queue-order',

@@ -19,6 +19,7 @@ import type { SeenJob } from './world.ts';
 /** A job and its runner. */
 export interface Assignment {
   readonly seen: SeenJob;
+  readonly group: Group;
   readonly runner: string;
   readonly by: ServedBy;
 }
@@ -53,12 +54,14 @@ function isAsleep({ group, readySinceMs, nowMs }: GroupState, runner: Runner, se
 
 /** A job's last runner failed before it took any job; the next one waits until `untilMs`. */
 export interface BackOff {
+  readonly group: Group;
   readonly runner: string;
   readonly untilMs: number;
 }
 
 /** The back-off that is in force for a new runner of this job, if any. */
 export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined {
+  const { group } = state;
   const failed = madeFor(state.roster, seen.job).filter(({ state: now }) => now === 'failed');
   if (failed.length === 0) return undefined;
   const byName = new Map(failed.map((runner) => [runner.name, runner]));
@@ -66,8 +69,8 @@ export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined
     const runner = byName.get(state.nameOf(seen.job, ordinal));
     if (!runner) continue;
     const endMs = runner.live?.finishedAtMs ?? runner.live?.createdAtMs ?? 0;
-    const untilMs = endMs + backOffMs(ordinal, state.group.spawnTimeoutMs);
-    return untilMs > state.nowMs ? { runner: runner.name, untilMs } : undefined;
+    const untilMs = endMs + backOffMs(ordinal, group.spawnTimeoutMs);
+    return untilMs > state.nowMs ? { group, runner: runner.name, untilMs } : undefined;
   }
   return undefined;
 }
@@ -85,7 +88,7 @@ export function assignRunners(
   const assigned = new Map<SeenJob, Assignment>();
   const assign = (seen: SeenJob, runner: string, by: ServedBy): void => {
     taken.add(runner);
-    assigned.set(seen, { seen, runner, by });
+    assigned.set(seen, { seen, group: state.group, runner, by });
   };
 
   const selected = candidates.map(({ seen }) => seen);
@@ -112,7 +115,7 @@ export function assignRunners(
   selected.forEach((seen, rank) => {
     if (!assigned.has(seen)) assign(seen, newName(state, seen, rank), 'new-runner');
   });
-  return [...selected, ...mayShare].flatMap((seen) => assigned.get(seen) ?? []);
+  return [...assigned.values()];
 }
 
 /** Free runners that nobody has yet. */

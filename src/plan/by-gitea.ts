@@ -22,7 +22,7 @@ export class ByGitea<V> {
     return made;
   }
 
-  *values(): IterableIterator<V> {
-    for (const ofGitea of this.#byOrigin.values()) yield* ofGitea.values();
+  values(): readonly V[] {
+    return [...this.#byOrigin.values()].flatMap((ofGitea) => [...ofGitea.values()]);
   }
 }

@@ -24,10 +24,12 @@ export interface Candidate<Ledger extends GroupState = GroupState> {
   /** Living runners made for this job, of one group or several; when there are any, there is no chain. */
   readonly own: readonly Made<Ledger>[];
   /** The living runner at the end of the chain. */
-  readonly living?: Made<Ledger>;
+  readonly living: Made<Ledger> | undefined;
   /** The job at the end of the chain, whose runner may be starting unseen. */
-  readonly standIn?: SeenJob;
+  readonly standIn: SeenJob | undefined;
 }
+
+const NONE: readonly never[] = [];
 
 /** A function that follows the chain of a ready job. `ledgers` are all of them, `find` finds a job that any look lists. */
 export function chainFollower<Ledger extends GroupState>(
@@ -36,13 +38,13 @@ export function chainFollower<Ledger extends GroupState>(
 ): (seen: SeenJob) => Candidate<Ledger> {
   const index = indexRunners(ledgers);
   const made = (origin: string, { id, attempt }: Job): readonly Made<Ledger>[] =>
-    index.get(origin, id)?.filter(({ runner }) => runner.madeFor.attempt === attempt) ?? [];
+    index.get(origin, id)?.filter(({ runner }) => runner.madeFor.attempt === attempt) ?? NONE;
   return (seen) => {
     const { origin } = seen;
     const all = made(origin, seen.job);
-    if (all.length === 0) return { seen, own: all };
     const own = all.filter(({ ledger, runner }) => canServe(ledger, runner, seen));
-    if (own.length > 0) return { seen, own };
+    const waitsFor = { seen, own, living: undefined, standIn: undefined };
+    if (all.length === 0 || own.length > 0) return waitsFor;
     const ways = all.flatMap(({ runner }) => runner.job ?? []);
     const visited = new Set([seen.job.id]);
     for (let job = ways.shift(); job; job = ways.shift()) {
@@ -50,12 +52,12 @@ export function chainFollower<Ledger extends GroupState>(
       visited.add(job.id);
       const next = made(origin, job);
       const living = next.find(({ ledger, runner }) => canServe(ledger, runner, seen));
-      if (living) return { seen, own, living };
+      if (living) return { ...waitsFor, living };
       const standIn = find(origin, job.id);
-      if (standIn && next.every(({ runner }) => runner.state === 'offline')) return { seen, own, standIn };
+      if (standIn && next.every(({ runner }) => runner.state === 'offline')) return { ...waitsFor, standIn };
       ways.push(...next.flatMap(({ runner }) => runner.job ?? []));
     }
-    return { seen, own };
+    return waitsFor;
   };
 }
 
@@ -65,9 +67,10 @@ function indexRunners<Ledger extends GroupState>(ledgers: readonly Ledger[]): By
   for (const ledger of ledgers) {
     const ofGitea = index.ofGitea(ledger.group.origin);
     for (const [jobId, runners] of ledger.roster.byJobId) {
-      const made = ofGitea.get(jobId) ?? [];
-      ofGitea.set(jobId, made);
-      for (const runner of runners) made.push({ ledger, runner });
+      const made = runners.map((runner) => ({ ledger, runner }));
+      const others = ofGitea.get(jobId);
+      if (others) others.push(...made);
+      else ofGitea.set(jobId, made);
     }
   }
   return index;

@@ -10,14 +10,14 @@
  */
 import { type Assignment, assignRunners, type BackOff } from './assign.ts';
 import { type Candidate, chainFollower } from './chain.ts';
-import { decideJob, decideRunners, summarise } from './decide.ts';
-import type { Plan } from './decisions.ts';
+import { decideJob, decideRunners, keyFinder, summarise } from './decide.ts';
+import type { GroupKey, Plan } from './decisions.ts';
 import { type ElsewhereFinder, elsewhereFinder } from './elsewhere.ts';
 import type { Evidence, Group } from './evidence.ts';
 import { type OpenLedger, openLedgers } from './ledger.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { byTurns, inQueueOrder, nextByGroup } from './queue-order.ts';
-import { type Roster, takeRosters } from './roster.ts';
+import { takeRosters } from './roster.ts';
 import { selector } from './select.ts';
 import { readySinceFinder } from './waiting-time.ts';
 import { compareText, type SeenJob, seeJobs } from './world.ts';
@@ -30,15 +30,16 @@ interface Given extends Pick<Outcome, 'served' | 'backingOff'> {
 
 /** The outcome for all ready jobs: who serves them, and who could have. */
 export interface Outcome {
-  readonly served: ReadonlyMap<SeenJob, Assignment & { readonly group: Group }>;
-  readonly backingOff: ReadonlyMap<SeenJob, BackOff & { readonly group: Group }>;
+  readonly served: ReadonlyMap<SeenJob, Assignment>;
+  readonly backingOff: ReadonlyMap<SeenJob, BackOff>;
   /** Names of runners of somebody else that jobs wait for. */
   readonly elsewhere: ReadonlyMap<SeenJob, string>;
   readonly owners: (seen: SeenJob) => Owners;
   /** The repository whose job gets the next slot of a group with fairness `per-repository`. */
   readonly nextIn: ReadonlyMap<Group, string>;
-  /** The group of a runner of ours; one group at most, since no two share names. */
+  /** The group of a runner of ours. */
   readonly groupOf: (runner: string) => Group | undefined;
+  readonly keyOf: (group: Group) => GroupKey;
 }
 
 /**
@@ -48,10 +49,9 @@ export interface Outcome {
 export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const inOrder = [...groups].sort(byKey);
   const { jobs, find } = seeJobs(inOrder, evidence);
-  const rosters = takeRosters(inOrder, evidence, jobs);
+  const { byGroup: rosters, groupOf } = takeRosters(inOrder, evidence, jobs);
   const readySinceMs = readySinceFinder(jobs);
   const owners = ownersFinder(inOrder);
-  const groupOf = groupFinder(rosters);
   const others = elsewhereFinder(jobs, (runner) => groupOf(runner) !== undefined, readySinceMs, evidence);
   const elsewhere = new Map<SeenJob, string>();
 
@@ -73,24 +73,25 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const { order, ledgers, served, backingOff } = given;
   const isDecided = (seen: SeenJob): boolean => served.has(seen) || backingOff.has(seen) || elsewhere.has(seen);
   const nextIn = nextByGroup(order, isDecided, owners);
-  const outcome: Outcome = { served, backingOff, elsewhere, owners, nextIn, groupOf };
+  const keyOf = keyFinder();
+  const outcome: Outcome = { served, backingOff, elsewhere, owners, nextIn, groupOf, keyOf };
   const jobDecisions = jobs.map((seen) => decideJob(seen, outcome));
   return Object.freeze({
-    groups: Object.freeze(summarise(ledgers.values(), jobDecisions)),
+    groups: Object.freeze(summarise(ledgers.values(), jobDecisions, keyOf)),
     jobs: Object.freeze(jobDecisions),
-    runners: Object.freeze([...ledgers.values()].flatMap(decideRunners)),
+    runners: Object.freeze([...ledgers.values()].flatMap((ledger) => decideRunners(ledger, keyOf(ledger.group)))),
   });
 }
 
 /** Who serves the jobs of each ledger. */
 function assignAll(ledgers: ReadonlyMap<Group, OpenLedger>): Pick<Given, 'served' | 'backingOff'> {
-  const served = new Map<SeenJob, Assignment & { readonly group: Group }>();
-  const backingOff = new Map<SeenJob, BackOff & { readonly group: Group }>();
-  for (const [group, ledger] of ledgers) {
-    for (const [seen, backOff] of ledger.backingOff) backingOff.set(seen, { ...backOff, group });
+  const served = new Map<SeenJob, Assignment>();
+  const backingOff = new Map<SeenJob, BackOff>();
+  for (const ledger of ledgers.values()) {
+    for (const [seen, backOff] of ledger.backingOff) backingOff.set(seen, backOff);
     for (const assignment of assignRunners(ledger, ledger.selected, [...ledger.backingOff.keys()])) {
       ledger.assignments.push(assignment);
-      served.set(assignment.seen, { ...assignment, group });
+      served.set(assignment.seen, assignment);
     }
   }
   return { served, backingOff };
@@ -106,12 +107,6 @@ function leftToOthers({ ledgers }: Given, others: ElsewhereFinder): ReadonlyMap<
     }
   }
   return left;
-}
-
-function groupFinder(rosters: ReadonlyMap<Group, Roster>): (runner: string) => Group | undefined {
-  const groups = new Map<string, Group>();
-  for (const [group, { runners }] of rosters) for (const name of runners.keys()) groups.set(name, group);
-  return (runner) => groups.get(runner);
 }
 
 function byKey(a: Group, b: Group): number {

@@ -3,10 +3,10 @@ import type { Candidate } from './chain.ts';
 import type { Group } from './evidence.ts';
 import type { Ledger } from './ledger.ts';
 import { firstWorking, type Owners } from './owners.ts';
-import type { SeenJob } from './world.ts';
+import { byAge, type SeenJob } from './world.ts';
 
 /**
- * The ready jobs, longest ready first; of equal ones the oldest first, as `jobs` is sorted. A job that waits for another one's runner
+ * The ready jobs, longest ready first; of equal ones the oldest first. A job that waits for another one's runner
  * stands in that one's place: there the runner was asked for.
  */
 export function inQueueOrder<L extends Ledger>(
@@ -14,15 +14,14 @@ export function inQueueOrder<L extends Ledger>(
   readySinceMs: (seen: SeenJob) => number,
   follow: (seen: SeenJob) => Candidate<L>,
 ): readonly Candidate<L>[] {
-  const places = new Map(jobs.map((seen, place) => [seen, place]));
   return jobs
     .filter(({ job }) => job.status === 'queued')
     .map((seen) => {
       const candidate = follow(seen);
       const stands = candidate.standIn ?? seen;
-      return { candidate, sinceMs: readySinceMs(stands), place: places.get(stands) ?? 0 };
+      return { candidate, stands, sinceMs: readySinceMs(stands) };
     })
-    .sort((a, b) => a.sinceMs - b.sinceMs || a.place - b.place)
+    .sort((a, b) => a.sinceMs - b.sinceMs || byAge(a.stands, b.stands))
     .map(({ candidate }) => candidate);
 }
 

@@ -57,7 +57,7 @@ export interface Runner {
   readonly job: Job | undefined;
   readonly live: LiveJob | undefined;
   /** Labels it registered with; undefined while it has not: then they are its group's. */
-  readonly labels: ReadonlySet<string> | undefined;
+  readonly labels: readonly string[] | undefined;
 }
 
 /** The runners of one group. */
@@ -78,33 +78,52 @@ interface Context {
 }
 
 interface Traces {
+  readonly name: string;
+  readonly group: Group;
   readonly madeFor: RunnerName;
-  running?: Job;
+  running: Job | undefined;
   /** Jobs in progress under its name. */
   runs: number;
-  completed?: Job;
-  row?: RegisteredRunner;
-  live?: LiveJob;
+  completed: Job | undefined;
+  row: RegisteredRunner | undefined;
+  live: LiveJob | undefined;
 }
 
-/** The roster of every group, in the order of `groups`. Throws when two groups could take each other's runners for their own. */
-export function takeRosters(
-  groups: readonly Group[],
-  evidence: Evidence,
-  jobs: readonly SeenJob[],
-): ReadonlyMap<Group, Roster> {
+/** All runners of ours. */
+export interface Rosters {
+  /** In the order of the groups. */
+  readonly byGroup: ReadonlyMap<Group, Roster>;
+  /** The group of a runner of ours; one group at most, since no two share names. */
+  readonly groupOf: (runner: string) => Group | undefined;
+}
+
+/** The rosters of all groups. Throws when two groups could take each other's runners for their own. */
+export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: readonly SeenJob[]): Rosters {
   const ownerOf = indexGroups(groups, evidence.instance);
-  const traces = new Map<Group, Map<string, Traces>>(groups.map((group) => [group, new Map()]));
+  const byName = new Map<string, Traces>();
+  const byGroup = new Map<Group, Traces[]>(groups.map((group) => [group, []]));
 
   /** The traces of the runner of that name, when it is of one of our groups. */
   const traceOf = (name: string, isPlace: (group: Group) => boolean): Traces | undefined => {
+    // Most runners leave several traces; their names are read once.
+    const known = byName.get(name);
+    if (known) return isPlace(known.group) ? known : undefined;
     const madeFor = parseRunnerName(name);
     const group = madeFor && ownerOf.get(`${madeFor.prefix} ${madeFor.groupHash}`);
-    const ofGroup = group && isPlace(group) ? traces.get(group) : undefined;
-    if (!madeFor || !ofGroup) return undefined;
-    const known = ofGroup.get(name) ?? { madeFor, runs: 0 };
-    ofGroup.set(name, known);
-    return known;
+    if (!group || !isPlace(group)) return undefined;
+    const made = {
+      name,
+      group,
+      madeFor,
+      running: undefined,
+      runs: 0,
+      completed: undefined,
+      row: undefined,
+      live: undefined,
+    };
+    byName.set(name, made);
+    byGroup.get(group)?.push(made);
+    return made;
   };
 
   for (const { job, origin } of jobs) {
@@ -126,7 +145,10 @@ export function takeRosters(
     if (trace) trace.live = live;
   }
 
-  return new Map(groups.map((group) => [group, rosterOf(group, traces.get(group) ?? new Map(), evidence)]));
+  return {
+    byGroup: new Map([...byGroup].map(([group, traces]) => [group, rosterOf(group, traces, evidence)])),
+    groupOf: (runner) => byName.get(runner)?.group,
+  };
 }
 
 /** Of several jobs under one name the one that began last counts; jobs come oldest first. */
@@ -139,16 +161,17 @@ function noteJob(trace: Traces, job: Job): void {
 
 function rosterOf(
   group: Group,
-  traces: ReadonlyMap<string, Traces>,
+  traces: readonly Traces[],
   { instance, nowMs }: Pick<Evidence, 'instance' | 'nowMs'>,
 ): Roster {
   const nameOf = runnerNamer(instance, group);
   const runners = new Map<string, Runner>();
   const byJobId = new Map<number, Runner[]>();
-  const sighted = [...traces.values()].some(({ live }) => live !== undefined);
-  for (const [name, trace] of traces) {
-    const runner = judge(name, trace, { group, nameOf, nowMs, sighted });
-    runners.set(name, runner);
+  const sighted = traces.some(({ live }) => live !== undefined);
+  const context: Context = { group, nameOf, nowMs, sighted };
+  for (const trace of traces) {
+    const runner = judge(trace, context);
+    runners.set(trace.name, runner);
     const ofJob = byJobId.get(runner.madeFor.jobId);
     if (ofJob) ofJob.push(runner);
     else byJobId.set(runner.madeFor.jobId, [runner]);
@@ -197,16 +220,16 @@ function strongerRow(a: RegisteredRunner | undefined, b: RegisteredRunner): Regi
   return a && life(a) >= life(b) ? a : b;
 }
 
-function judge(name: string, trace: Traces, context: Context): Runner {
+function judge(trace: Traces, context: Context): Runner {
   return {
-    name,
+    name: trace.name,
     madeFor: trace.madeFor,
-    state: stateOf(name, trace, context),
+    state: stateOf(trace.name, trace, context),
     slots: Math.max(1, trace.runs) + (isMadeAnew(trace, context) ? 1 : 0),
     registered: trace.row?.online ?? false,
     job: trace.running ?? trace.completed,
     live: trace.live,
-    labels: trace.row?.online ? new Set(trace.row.labels) : undefined,
+    labels: trace.row?.online ? trace.row.labels : undefined,
   };
 }
 
@@ -271,5 +294,5 @@ function isOfThisTemplate(name: string, { jobId: id, attempt }: RunnerName, name
 
 /** True when a runner has all labels of the job: Gitea may give it to it. */
 export function covers(runner: Runner, job: Job): boolean {
-  return job.labels.every((label) => runner.labels?.has(label) ?? true);
+  return job.labels.every((label) => runner.labels?.includes(label) ?? true);
 }

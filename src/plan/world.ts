@@ -21,7 +21,7 @@ export function lookOf(group: Group, evidence: Evidence): Look {
 
 /** All jobs that any look lists. */
 export interface World {
-  /** Oldest first: `createdAtMs`, then id, then Gitea. */
+  /** Oldest first (`byAge`). */
   readonly jobs: readonly SeenJob[];
   readonly find: (origin: string, id: number) => SeenJob | undefined;
 }
@@ -89,7 +89,8 @@ function isSame(a: Job, b: Job): boolean {
   );
 }
 
-function byAge(a: SeenJob, b: SeenJob): number {
+/** Oldest first: `createdAtMs`, then id, then Gitea. No two jobs are equal. */
+export function byAge(a: SeenJob, b: SeenJob): number {
   return a.job.createdAtMs - b.job.createdAtMs || a.job.id - b.job.id || compareText(a.origin, b.origin);
 }
 
