@@ -22,7 +22,7 @@ export class ByGitea<V> {
     return made;
   }
 
-  values(): readonly V[] {
-    return [...this.#byOrigin.values()].flatMap((ofGitea) => [...ofGitea.values()]);
+  forEach(visit: (value: V) => void): void {
+    for (const ofGitea of this.#byOrigin.values()) for (const value of ofGitea.values()) visit(value);
   }
 }

@@ -14,7 +14,7 @@ export function decideJob(seen: SeenJob, outcome: Outcome): JobDecision {
     case 'completed':
       return { job, origin, verdict: 'done' };
     case 'in_progress': {
-      const group = job.runner === undefined ? undefined : outcome.groupOf(job.runner);
+      const group = job.runner === undefined ? undefined : outcome.findRunner(job.runner)?.group;
       if (group?.origin !== origin) return { job, origin, verdict: 'running' };
       return { job, origin, verdict: 'running', group: outcome.keyOf(group) };
     }
@@ -64,7 +64,7 @@ export function decideRunners(ledger: Ledger, group: GroupKey): readonly RunnerD
   for (const { seen, runner, by } of ledger.assignments) {
     decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: seen.job });
   }
-  for (const runner of ledger.roster.runners.values()) {
+  for (const runner of ledger.roster.runners) {
     if (!decisions.has(runner.name)) decisions.set(runner.name, decideUnassigned(runner, ledger, group));
   }
   return [...decisions.values()].sort((a, b) => compareText(a.runner, b.runner));
@@ -111,7 +111,7 @@ export function summarise(
     heldBy.set(decision.group, (heldBy.get(decision.group) ?? 0) + 1);
   }
   return [...ledgers].map(({ group, roster, assignments }) => {
-    const busy = [...roster.runners.values()].filter(({ state }) => state === 'busy' || state === 'finishing').length;
+    const busy = roster.runners.filter(({ state }) => state === 'busy' || state === 'finishing').length;
     const key = keyOf(group);
     const held = heldBy.get(key) ?? 0;
     return { group: key, cap: group.maxActiveRunners, busy, waiting: assignments.length, held };

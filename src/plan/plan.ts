@@ -17,14 +17,14 @@ import type { Evidence, Group } from './evidence.ts';
 import { type OpenLedger, openLedgers } from './ledger.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { byTurns, inQueueOrder, nextByGroup } from './queue-order.ts';
-import { takeRosters } from './roster.ts';
+import { type Rosters, takeRosters } from './roster.ts';
 import { selector } from './select.ts';
 import { readySinceFinder } from './waiting-time.ts';
-import { compareText, type SeenJob, seeJobs } from './world.ts';
+import { byKey, type SeenJob, seeJobs } from './world.ts';
 
 /** What all ready jobs were given. */
 interface Given extends Pick<Outcome, 'served' | 'backingOff'> {
-  readonly order: readonly Candidate<OpenLedger>[];
+  readonly order: readonly Candidate[];
   readonly ledgers: ReadonlyMap<Group, OpenLedger>;
 }
 
@@ -37,8 +37,7 @@ export interface Outcome {
   readonly owners: (seen: SeenJob) => Owners;
   /** The repository whose job gets the next slot of a group with fairness `per-repository`. */
   readonly nextIn: ReadonlyMap<Group, string>;
-  /** The group of a runner of ours. */
-  readonly groupOf: (runner: string) => Group | undefined;
+  readonly findRunner: Rosters['find'];
   readonly keyOf: (group: Group) => GroupKey;
 }
 
@@ -49,16 +48,17 @@ export interface Outcome {
 export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const inOrder = [...groups].sort(byKey);
   const { jobs, find } = seeJobs(inOrder, evidence);
-  const { byGroup: rosters, groupOf } = takeRosters(inOrder, evidence, jobs);
+  const rosters = takeRosters(inOrder, evidence, jobs);
   const readySinceMs = readySinceFinder(jobs);
   const owners = ownersFinder(inOrder);
-  const others = elsewhereFinder(jobs, (runner) => groupOf(runner) !== undefined, readySinceMs, evidence);
+  const others = elsewhereFinder(jobs, (runner) => rosters.find(runner) !== undefined, readySinceMs, evidence);
   const elsewhere = new Map<SeenJob, string>();
+  const follow = chainFollower(rosters, find, { readySinceMs, nowMs: evidence.nowMs });
+  const ready = inQueueOrder(jobs, readySinceMs, follow);
 
   const giveRunners = (): Given => {
     const ledgers = openLedgers(rosters, readySinceMs, evidence);
-    const follow = chainFollower([...ledgers.values()], find);
-    const order = byTurns(inQueueOrder(jobs, readySinceMs, follow), ledgers, owners);
+    const order = byTurns(ready, ledgers, owners);
     const select = selector(ledgers, owners);
     for (const candidate of order) if (!elsewhere.has(candidate.seen)) select(candidate);
     return { order, ledgers, ...assignAll(ledgers) };
@@ -74,7 +74,7 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const isDecided = (seen: SeenJob): boolean => served.has(seen) || backingOff.has(seen) || elsewhere.has(seen);
   const nextIn = nextByGroup(order, isDecided, owners);
   const keyOf = keyFinder();
-  const outcome: Outcome = { served, backingOff, elsewhere, owners, nextIn, groupOf, keyOf };
+  const outcome: Outcome = { served, backingOff, elsewhere, owners, nextIn, findRunner: rosters.find, keyOf };
   const jobDecisions = jobs.map((seen) => decideJob(seen, outcome));
   return Object.freeze({
     groups: Object.freeze(summarise(ledgers.values(), jobDecisions, keyOf)),
@@ -100,15 +100,11 @@ function assignAll(ledgers: ReadonlyMap<Group, OpenLedger>): Pick<Given, 'served
 /** Jobs for which a runner is asked that nobody has seen yet, although somebody else has one for them. */
 function leftToOthers({ ledgers }: Given, others: ElsewhereFinder): ReadonlyMap<SeenJob, string> {
   const left = new Map<SeenJob, string>();
-  for (const { assignments, group, roster } of ledgers.values()) {
+  for (const { assignments, group, rosters } of ledgers.values()) {
     for (const { seen, runner } of assignments) {
-      const other = roster.runners.get(runner)?.state === 'free' ? undefined : others(seen, group.spawnTimeoutMs);
+      const other = rosters.find(runner)?.state === 'free' ? undefined : others(seen, group.spawnTimeoutMs);
       if (other !== undefined) left.set(seen, other);
     }
   }
   return left;
-}
-
-function byKey(a: Group, b: Group): number {
-  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }

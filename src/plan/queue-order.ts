@@ -9,11 +9,11 @@ import { byAge, type SeenJob } from './world.ts';
  * The ready jobs, longest ready first; of equal ones the oldest first. A job that waits for another one's runner
  * stands in that one's place: there the runner was asked for.
  */
-export function inQueueOrder<L extends Ledger>(
+export function inQueueOrder(
   jobs: readonly SeenJob[],
   readySinceMs: (seen: SeenJob) => number,
-  follow: (seen: SeenJob) => Candidate<L>,
-): readonly Candidate<L>[] {
+  follow: (seen: SeenJob) => Candidate,
+): readonly Candidate[] {
   return jobs
     .filter(({ job }) => job.status === 'queued')
     .map((seen) => {
@@ -31,12 +31,12 @@ export function inQueueOrder<L extends Ledger>(
  * runners that are starting stay wanted; the end of a job brings the others of its repository one turn forward. Jobs of other
  * groups have the first turn.
  */
-export function byTurns<L extends Ledger>(
-  order: readonly Candidate<L>[],
-  ledgers: ReadonlyMap<Group, L>,
+export function byTurns(
+  order: readonly Candidate[],
+  ledgers: ReadonlyMap<Group, Ledger>,
   ownersOf: (seen: SeenJob) => Owners,
-): readonly Candidate<L>[] {
-  const turns = new Map<L, Map<string, number>>();
+): readonly Candidate[] {
+  const turns = new Map<Ledger, Map<string, number>>();
   for (const ledger of ledgers.values()) {
     if (ledger.group.fairness === 'per-repository') turns.set(ledger, workByRepository(ledger));
   }
@@ -73,7 +73,7 @@ export function nextByGroup(
 
 function workByRepository({ roster }: Ledger): Map<string, number> {
   const work = new Map<string, number>();
-  for (const { state, job } of roster.runners.values()) {
+  for (const { state, job } of roster.runners) {
     if (state === 'busy' && job) work.set(job.repository, (work.get(job.repository) ?? 0) + 1);
   }
   return work;

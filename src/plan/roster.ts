@@ -17,6 +17,7 @@
  * comes before "has finished a job" (Gitea deletes the row of an ephemeral runner with its job), and so does a Job that is younger
  * than the begin of that job.
  */
+import { ByGitea } from './by-gitea.ts';
 import type { Evidence, Group, Job, LiveJob, RegisteredRunner } from './evidence.ts';
 import {
   groupHash,
@@ -28,7 +29,7 @@ import {
   runnerNamer,
   type Stay,
 } from './names.ts';
-import { compareText, lookOf, type SeenJob } from './world.ts';
+import { byKey, compareText, lookOf, type SeenJob } from './world.ts';
 
 export type RunnerState =
   | 'busy'
@@ -47,6 +48,7 @@ export type RunnerState =
 /** One runner of one group. */
 export interface Runner {
   readonly name: string;
+  readonly group: Group;
   readonly madeFor: RunnerName;
   readonly state: RunnerState;
   /** Places under the cap that it takes while it works: more than 1 when its Job was made anew, since another runner has its name, too. */
@@ -62,9 +64,7 @@ export interface Runner {
 
 /** The runners of one group. */
 export interface Roster {
-  readonly runners: ReadonlyMap<string, Runner>;
-  /** Runners by the id of the job that they were made for, registered ones first, then by name. */
-  readonly byJobId: ReadonlyMap<number, readonly Runner[]>;
+  readonly runners: readonly Runner[];
   /** True when Kubernetes shows at least one Job of this group: then what it does not show is not starting either. */
   readonly sighted: boolean;
 }
@@ -87,21 +87,25 @@ interface Traces {
   completed: Job | undefined;
   row: RegisteredRunner | undefined;
   live: LiveJob | undefined;
+  /** What they say in the end. */
+  runner: Runner | undefined;
 }
 
 /** All runners of ours. */
 export interface Rosters {
   /** In the order of the groups. */
   readonly byGroup: ReadonlyMap<Group, Roster>;
-  /** The group of a runner of ours; one group at most, since no two share names. */
-  readonly groupOf: (runner: string) => Group | undefined;
+  /** The runner of that name; one at most, since no two groups share names. */
+  readonly find: (name: string) => Runner | undefined;
+  /** Runners made for one stay of a job in the queue: by group, of each the registered ones first, then by name. */
+  readonly madeFor: (origin: string, stay: Stay) => readonly Runner[];
 }
 
 /** The rosters of all groups. Throws when two groups could take each other's runners for their own. */
 export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: readonly SeenJob[]): Rosters {
   const ownerOf = indexGroups(groups, evidence.instance);
   const byName = new Map<string, Traces>();
-  const byGroup = new Map<Group, Traces[]>(groups.map((group) => [group, []]));
+  const tracesOf = new Map<Group, Traces[]>(groups.map((group) => [group, []]));
 
   /** The traces of the runner of that name, when it is of one of our groups. */
   const traceOf = (name: string, isPlace: (group: Group) => boolean): Traces | undefined => {
@@ -120,9 +124,10 @@ export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: 
       completed: undefined,
       row: undefined,
       live: undefined,
+      runner: undefined,
     };
     byName.set(name, made);
-    byGroup.get(group)?.push(made);
+    tracesOf.get(group)?.push(made);
     return made;
   };
 
@@ -145,9 +150,13 @@ export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: 
     if (trace) trace.live = live;
   }
 
+  const byGroup = new Map([...tracesOf].map(([group, traces]) => [group, rosterOf(group, traces, evidence)]));
+  const byJob = indexRunners(byGroup);
   return {
-    byGroup: new Map([...byGroup].map(([group, traces]) => [group, rosterOf(group, traces, evidence)])),
-    groupOf: (runner) => byName.get(runner)?.group,
+    byGroup,
+    find: (name) => byName.get(name)?.runner,
+    madeFor: (origin, { id, attempt }) =>
+      byJob.get(origin, id)?.filter((runner) => runner.madeFor.attempt === attempt) ?? NONE,
   };
 }
 
@@ -165,26 +174,32 @@ function rosterOf(
   { instance, nowMs }: Pick<Evidence, 'instance' | 'nowMs'>,
 ): Roster {
   const nameOf = runnerNamer(instance, group);
-  const runners = new Map<string, Runner>();
-  const byJobId = new Map<number, Runner[]>();
   const sighted = traces.some(({ live }) => live !== undefined);
   const context: Context = { group, nameOf, nowMs, sighted };
-  for (const trace of traces) {
-    const runner = judge(trace, context);
-    runners.set(trace.name, runner);
-    const ofJob = byJobId.get(runner.madeFor.jobId);
-    if (ofJob) ofJob.push(runner);
-    else byJobId.set(runner.madeFor.jobId, [runner]);
-  }
-  for (const ofJob of byJobId.values()) ofJob.sort(byReadiness);
-  return { runners, sighted, byJobId };
+  const runners = traces.map((trace) => {
+    trace.runner = judge(trace, context);
+    return trace.runner;
+  });
+  return { runners, sighted };
 }
 
 const NONE: readonly Runner[] = [];
 
-/** Runners made for one stay of a job in the queue, registered ones first, then by name. */
-export function madeFor({ byJobId }: Roster, { id, attempt }: Stay): readonly Runner[] {
-  return byJobId.get(id)?.filter((runner) => runner.madeFor.attempt === attempt) ?? NONE;
+/** All runners by the job that they were made for. */
+function indexRunners(rosters: ReadonlyMap<Group, Roster>): ByGitea<readonly Runner[]> {
+  const index = new ByGitea<Runner[]>();
+  for (const [{ origin }, { runners }] of rosters) {
+    const ofGitea = index.ofGitea(origin);
+    for (const runner of runners) {
+      const others = ofGitea.get(runner.madeFor.jobId);
+      if (others) others.push(runner);
+      else ofGitea.set(runner.madeFor.jobId, [runner]);
+    }
+  }
+  index.forEach((ofJob) => {
+    ofJob.sort((a, b) => byKey(a.group, b.group) || byReadiness(a, b));
+  });
+  return index;
 }
 
 /** Registered runners first (they need no start), then by name. */
@@ -223,6 +238,7 @@ function strongerRow(a: RegisteredRunner | undefined, b: RegisteredRunner): Regi
 function judge(trace: Traces, context: Context): Runner {
   return {
     name: trace.name,
+    group: trace.group,
     madeFor: trace.madeFor,
     state: stateOf(trace.name, trace, context),
     slots: Math.max(1, trace.runs) + (isMadeAnew(trace, context) ? 1 : 0),

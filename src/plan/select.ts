@@ -14,7 +14,7 @@ import type { SeenJob } from './world.ts';
 export function selector(
   ledgers: ReadonlyMap<Group, OpenLedger>,
   ownersOf: (seen: SeenJob) => Owners,
-): (candidate: Candidate<OpenLedger>) => void {
+): (candidate: Candidate) => void {
   const openOf = new Map<Owners, { readonly open: readonly OpenLedger[]; readonly full: number }>();
   let full = 0;
   const openOwners = (seen: SeenJob): readonly OpenLedger[] => {
@@ -30,8 +30,8 @@ export function selector(
   return (candidate) => {
     const { seen, own, living, standIn } = candidate;
     const open = openOwners(seen);
-    const keeper = own.length > 0 ? open.find((ledger) => own.some((made) => made.ledger === ledger)) : undefined;
-    const chained = living && open.includes(living.ledger) ? living.ledger : undefined;
+    const keeper = own.length > 0 ? open.find((ledger) => own.some(({ group }) => group === ledger.group)) : undefined;
+    const chained = living && open.find(({ group }) => group === living.group);
     const owner = keeper ?? chained ?? ofStandIn(standIn) ?? firstWithRoom(open, seen);
     if (owner) {
       owner.selected.push(candidate);

@@ -26,7 +26,9 @@ export function readySinceFinder(jobs: readonly SeenJob[]): (seen: SeenJob) => n
     if (endMs !== undefined) times.ends.push({ base, endMs });
     if (beginMs !== undefined) times.beginMs.set(base, Math.min(beginMs, times.beginMs.get(base) ?? beginMs));
   }
-  for (const { ends } of runs.values()) ends.sort((a, b) => b.endMs - a.endMs);
+  runs.forEach(({ ends }) => {
+    ends.sort((a, b) => b.endMs - a.endMs);
+  });
   return (seen) => {
     const { createdAtMs, runId } = seen.job;
     const times = runs.get(seen.origin, runId);
