@@ -231,7 +231,7 @@ export const MUTANTS = [
     'P6',
     'owners',
     'Jobs share owners whatever their labels.',
-    `isOne ? label : JSON.stringify(job.labels)`,
+    `isOne ? (job.labels[0] ?? '') : JSON.stringify(job.labels)`,
     `''`,
   ),
 
@@ -532,7 +532,7 @@ export const MUTANTS = [
     `completedAtMs >= group.spawnTimeoutMs ?`,
     `completedAtMs >= 0 ?`,
   ),
-  mutant('P7', 'select', 'A chain does not lead into other groups.', `?? ofStandIn(standIn) ??`, `??`),
+  mutant('P7', 'select', 'A chain does not lead into other groups.', `?? ofStandIn(standIn, open, seen) ??`, `??`),
   mutant(
     'P7',
     'queue-order',
@@ -552,8 +552,8 @@ export const MUTANTS = [
     'P11',
     'plan',
     'A living runner of ours is dropped for one of another Application.',
-    `rosters.find(runner)?.state === 'free' ? undefined : others(`,
-    `runner === '' ? undefined : others(`,
+    ` && rosters.find(runner)?.state !== 'free'`,
+    ``,
   ),
   mutant('P11', 'elsewhere', 'A Job that works counts as free.', ` && !pinned && `, ` && `),
   mutant('P11', 'elsewhere', 'A Job whose runner works on another job counts as free.', ` && !claimed.has(name)`, ``),

@@ -26,9 +26,10 @@ export function chainFollower({ madeFor }: Rosters, find: World['find'], times: 
   return (seen) => {
     const { origin } = seen;
     const all = madeFor(origin, seen.job);
+    if (all.length === 0) return { seen, own: all, living: undefined, standIn: undefined };
     const own = all.filter((runner) => canServe(times, runner, seen));
     const candidate = { seen, own, living: undefined, standIn: undefined };
-    if (all.length === 0 || own.length > 0) return candidate;
+    if (own.length > 0) return candidate;
     const ways = all.flatMap(({ job }) => job ?? []);
     const visited = new Set([seen.job.id]);
     for (let job = ways.shift(); job; job = ways.shift()) {

@@ -24,10 +24,9 @@ export function ownersFinder(groups: readonly Group[]): (seen: SeenJob) => Owner
   const ofLabels = new Map<ReadonlySet<string>, Map<string, Owners>>();
   return ({ job, looks }) => {
     // One label, as most jobs have, needs no text made of all.
-    const [label = ''] = job.labels;
     const isOne = job.labels.length === 1;
     const known = isOne ? ofOneLabel : ofLabels;
-    const key = isOne ? label : JSON.stringify(job.labels);
+    const key = isOne ? (job.labels[0] ?? '') : JSON.stringify(job.labels);
     let ofLooks = known.get(looks);
     if (!ofLooks) {
       ofLooks = new Map<string, Owners>();

@@ -72,7 +72,7 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
 
   const { order, ledgers, served, backingOff } = given;
   const isDecided = (seen: SeenJob): boolean => served.has(seen) || backingOff.has(seen) || elsewhere.has(seen);
-  const nextIn = nextByGroup(order, isDecided, owners);
+  const nextIn = nextByGroup(inOrder, order, isDecided, owners);
   const keyOf = keyFinder();
   const outcome: Outcome = { served, backingOff, elsewhere, owners, nextIn, findRunner: rosters.find, keyOf };
   const jobDecisions = jobs.map((seen) => decideJob(seen, outcome));
@@ -102,8 +102,8 @@ function leftToOthers({ ledgers }: Given, others: ElsewhereFinder): ReadonlyMap<
   const left = new Map<SeenJob, string>();
   for (const { assignments, group, rosters } of ledgers.values()) {
     for (const { seen, runner } of assignments) {
-      const other = rosters.find(runner)?.state === 'free' ? undefined : others(seen, group.spawnTimeoutMs);
-      if (other !== undefined) left.set(seen, other);
+      const other = others(seen, group.spawnTimeoutMs);
+      if (other !== undefined && rosters.find(runner)?.state !== 'free') left.set(seen, other);
     }
   }
   return left;

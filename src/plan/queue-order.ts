@@ -58,11 +58,13 @@ export function byTurns(
 
 /** Whose job gets the next slot: of each group with fairness `per-repository` the repository of the first job that it holds back. */
 export function nextByGroup(
+  groups: readonly Group[],
   order: readonly Candidate[],
   isDecided: (seen: SeenJob) => boolean,
   ownersOf: (seen: SeenJob) => Owners,
 ): ReadonlyMap<Group, string> {
   const next = new Map<Group, string>();
+  if (!groups.some(({ fairness }) => fairness === 'per-repository')) return next;
   for (const { seen } of order) {
     if (isDecided(seen)) continue;
     const group = firstWorking(ownersOf(seen));
