@@ -95,7 +95,16 @@ function scene(count: number, looks: number): Scene {
       state: starting ? 'starting' : 'running',
       createdAtMs: job.createdAtMs,
     });
-    const row = { id, name, online: true, busy: id % 5 === 3, disabled: false, ephemeral: true };
+    const { labels } = group;
+    const row: RegisteredRunner = {
+      id,
+      name,
+      online: true,
+      busy: id % 5 === 3,
+      disabled: false,
+      ephemeral: true,
+      labels,
+    };
     if (!starting) push(rows, group.look, row);
   }
   // With fewer jobs than live Jobs the rest are left over from jobs that are gone.

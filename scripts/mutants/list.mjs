@@ -63,13 +63,7 @@ export const MUTANTS = [
     `const next = endOfChain(state, candidate, rank);`,
     `const next = rank < 0 ? endOfChain(state, candidate, rank) : undefined;`,
   ),
-  mutant(
-    'P2',
-    'chain',
-    'A chain ends after one step.',
-    `ways.push(...next.flatMap(({ runner }) => runner.job ?? []));`,
-    ``,
-  ),
+  mutant('P2', 'chain', 'A chain ends after one step.', `ways.push(...next.flatMap(({ job: ran }) => ran ?? []));`, ``),
   mutant(
     'P2',
     'assign',
@@ -237,8 +231,8 @@ export const MUTANTS = [
     'P6',
     'owners',
     'Jobs share owners whatever their labels.',
-    `\`=\${job.labels[0]}\` : JSON.stringify(job.labels)`,
-    `'=' : ''`,
+    `isOne ? (job.labels[0] ?? '') : JSON.stringify(job.labels)`,
+    `''`,
   ),
 
   mutant(
@@ -287,7 +281,7 @@ export const MUTANTS = [
   ),
 
   mutant('P8', 'plan', 'The order of the groups matters.', `[...groups].sort(byKey)`, `[...groups]`),
-  mutant('P8', 'world', 'The order of the jobs matters.', `[...seen.values()].sort(byAge)`, `[...seen.values()]`),
+  mutant('P8', 'world', 'The order of the jobs matters.', `jobs.sort(byAge)`, `jobs`),
   mutant(
     'P8',
     'decide',
@@ -299,7 +293,7 @@ export const MUTANTS = [
     'P8',
     'assign',
     'Free runners come in the order in which they were seen.',
-    `!taken.has(runner.name))\n    .sort(byReadiness);`,
+    `!taken.has(runner.name)).sort(byReadiness);`,
     `!taken.has(runner.name));`,
   ),
   mutant(
@@ -458,15 +452,15 @@ export const MUTANTS = [
     'P8',
     'roster',
     'Of several runners of a job any one is kept.',
-    `  for (const ofJob of byJobId.values()) ofJob.sort(byReadiness);\n`,
-    ``,
+    `byKey(a.group, b.group) || byReadiness(a, b)`,
+    `byKey(a.group, b.group)`,
   ),
   mutant(
     'P6',
     'roster',
     'A runner is given jobs by the labels of its group, not by those that it registered with.',
-    `runner.labels?.has(label) ?? true`,
-    `runner.labels?.has(label) || true`,
+    `runner.labels?.includes(label) ?? true`,
+    `runner.labels?.includes(label) || true`,
   ),
   mutant(
     'P6',
@@ -486,8 +480,8 @@ export const MUTANTS = [
     'P2',
     'assign',
     'A runner that has been idle for long is not trusted with a job that has just become ready.',
-    `Math.max(runner.live.createdAtMs, readySinceMs(seen))`,
-    `runner.live.createdAtMs`,
+    `Math.max(live.createdAtMs, readySinceMs(seen))`,
+    `live.createdAtMs`,
   ),
   mutant(
     'P7',
@@ -561,7 +555,7 @@ export const MUTANTS = [
     ` && !hasEndedAnother(trace) ?`,
     ` ?`,
   ),
-  mutant('P7', 'select', 'A chain does not lead into other groups.', `?? ofStandIn(standIn) ??`, `??`),
+  mutant('P7', 'select', 'A chain does not lead into other groups.', `?? ofStandIn(standIn, open, seen) ??`, `??`),
   mutant(
     'P7',
     'queue-order',
@@ -581,14 +575,14 @@ export const MUTANTS = [
     'P11',
     'plan',
     'A living runner of ours is dropped for one of another Application.',
-    `roster.runners.get(runner)?.state === 'free' ? undefined : others(`,
-    `runner === '' ? undefined : others(`,
+    ` && rosters.find(runner)?.state !== 'free'`,
+    ``,
   ),
   mutant('P11', 'elsewhere', 'A Job that works counts as free.', ` && !pinned && `, ` && `),
   mutant('P11', 'elsewhere', 'A Job whose runner works on another job counts as free.', ` && !claimed.has(name)`, ``),
   mutant('P11', 'elsewhere', 'A Job that has ended counts.', `(state === 'starting' || `, `(true || `),
   mutant('P11', 'elsewhere', 'A job waits for another Application for ever.', `) < spawnTimeoutMs ?`, `) >= 0 ?`),
-  mutant('P11', 'elsewhere', 'Our own Jobs count as somebody else’s.', ` || isOurs(live.name)`, ``),
+  mutant('P11', 'elsewhere', 'Our own Jobs count as somebody else’s.', ` && !isOurs(name)`, ``),
   mutant(
     'P12',
     'queue-order',

@@ -12,13 +12,14 @@ import type { Candidate } from './chain.ts';
 import type { ServedBy } from './decisions.ts';
 import type { Group } from './evidence.ts';
 import { ORDINALS_SEARCHED, type RunnerNamer } from './names.ts';
-import { byReadiness, covers, madeFor, type Roster, type Runner } from './roster.ts';
+import { byReadiness, covers, type Roster, type Rosters, type Runner } from './roster.ts';
 import { backOffMs, missedRunners, withinCapSinceMs } from './waiting-time.ts';
 import type { SeenJob } from './world.ts';
 
 /** A job and its runner. */
 export interface Assignment {
   readonly seen: SeenJob;
+  readonly group: Group;
   readonly runner: string;
   readonly by: ServedBy;
 }
@@ -28,6 +29,8 @@ export interface GroupState {
   readonly group: Group;
   readonly nameOf: RunnerNamer;
   readonly roster: Roster;
+  /** Of all groups. */
+  readonly rosters: Rosters;
   readonly readySinceMs: (seen: SeenJob) => number;
   /** Ends of jobs that its runners ran, newest first, ms. */
   readonly endsMs: readonly number[];
@@ -36,38 +39,45 @@ export interface GroupState {
   readonly nowMs: number;
 }
 
+/** Whatever the group. */
+export type Times = Pick<GroupState, 'readySinceMs' | 'nowMs'>;
+
 /** True when this runner can be expected to take the job, now or when it has started. */
-export function canServe(state: GroupState, runner: Runner, seen: SeenJob): boolean {
-  return runner.state === 'free' && covers(runner, seen.job) && !isAsleep(state, runner, seen);
+export function canServe(times: Times, runner: Runner, seen: SeenJob): boolean {
+  return runner.state === 'free' && covers(runner, seen.job) && !isAsleep(times, runner, seen);
 }
 
 /**
  * True when a registered runner lets a job wait that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race
  * for a job sleeps until another one becomes ready (#38200); a new runner tries at once. Only Kubernetes tells its age.
  */
-function isAsleep({ group, readySinceMs, nowMs }: GroupState, runner: Runner, seen: SeenJob): boolean {
-  if (!runner.registered || !runner.live) return false;
-  const bothSinceMs = Math.max(runner.live.createdAtMs, readySinceMs(seen));
+function isAsleep({ readySinceMs, nowMs }: Times, { group, registered, live }: Runner, seen: SeenJob): boolean {
+  if (!registered || !live) return false;
+  const bothSinceMs = Math.max(live.createdAtMs, readySinceMs(seen));
   return nowMs - bothSinceMs >= group.spawnTimeoutMs;
 }
 
 /** A job's last runner failed before it took any job; the next one waits until `untilMs`. */
 export interface BackOff {
+  readonly group: Group;
   readonly runner: string;
   readonly untilMs: number;
 }
 
 /** The back-off that is in force for a new runner of this job, if any. */
 export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined {
-  const failed = madeFor(state.roster, seen.job).filter(({ state: now }) => now === 'failed');
+  const { group } = state;
+  const failed = state.rosters
+    .madeFor(group.origin, seen.job)
+    .filter((runner) => runner.state === 'failed' && runner.group === group);
   if (failed.length === 0) return undefined;
   const byName = new Map(failed.map((runner) => [runner.name, runner]));
   for (let ordinal = ORDINALS_SEARCHED - 1; ordinal >= 0; ordinal -= 1) {
     const runner = byName.get(state.nameOf(seen.job, ordinal));
     if (!runner) continue;
     const endMs = runner.live?.finishedAtMs ?? runner.live?.createdAtMs ?? 0;
-    const untilMs = endMs + backOffMs(ordinal, state.group.spawnTimeoutMs);
-    return untilMs > state.nowMs ? { runner: runner.name, untilMs } : undefined;
+    const untilMs = endMs + backOffMs(ordinal, group.spawnTimeoutMs);
+    return untilMs > state.nowMs ? { group, runner: runner.name, untilMs } : undefined;
   }
   return undefined;
 }
@@ -85,14 +95,14 @@ export function assignRunners(
   const assigned = new Map<SeenJob, Assignment>();
   const assign = (seen: SeenJob, runner: string, by: ServedBy): void => {
     taken.add(runner);
-    assigned.set(seen, { seen, runner, by });
+    assigned.set(seen, { seen, group: state.group, runner, by });
   };
 
   const selected = candidates.map(({ seen }) => seen);
   for (const { seen, own } of candidates) {
     // The registered one comes first.
-    const mine = own.find(({ ledger }) => ledger === state);
-    if (mine) assign(seen, mine.runner.name, 'own-runner');
+    const mine = own.find(({ group }) => group === state.group);
+    if (mine) assign(seen, mine.name, 'own-runner');
   }
   candidates.forEach((candidate, rank) => {
     if (assigned.has(candidate.seen)) return;
@@ -112,14 +122,12 @@ export function assignRunners(
   selected.forEach((seen, rank) => {
     if (!assigned.has(seen)) assign(seen, newName(state, seen, rank), 'new-runner');
   });
-  return [...selected, ...mayShare].flatMap((seen) => assigned.get(seen) ?? []);
+  return [...assigned.values()];
 }
 
 /** Free runners that nobody has yet. */
 function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
-  return [...roster.runners.values()]
-    .filter((runner) => runner.state === 'free' && !taken.has(runner.name))
-    .sort(byReadiness);
+  return roster.runners.filter((runner) => runner.state === 'free' && !taken.has(runner.name)).sort(byReadiness);
 }
 
 /**
@@ -127,7 +135,7 @@ function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
  * worst it is started now, under another job's name.
  */
 function endOfChain(state: GroupState, { seen, living, standIn }: Candidate, rank: number): string | undefined {
-  if (living) return living.ledger === state ? living.runner.name : undefined;
+  if (living) return living.group === state.group ? living.name : undefined;
   if (!standIn || state.roster.sighted || missed(state, seen, rank) > 0) return undefined;
   return state.nameOf(standIn.job, 0);
 }
@@ -138,7 +146,7 @@ function newName(state: GroupState, seen: SeenJob, rank: number): string {
   let toSkip = state.roster.sighted ? 0 : missed(state, seen, rank);
   for (let ordinal = 0; ; ordinal += 1) {
     const name = state.nameOf(seen.job, ordinal);
-    const known = state.roster.runners.get(name)?.state ?? 'offline';
+    const known = state.rosters.find(name)?.state ?? 'offline';
     if (known !== 'offline') continue;
     if (toSkip === 0) return name;
     toSkip -= 1;

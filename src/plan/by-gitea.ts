@@ -4,9 +4,11 @@
  */
 export class ByGitea<V> {
   readonly #byOrigin = new Map<string, Map<number, V>>();
+  /** The part that was asked for last: most often there is one Gitea only. */
+  #last: { readonly origin: string; readonly ofGitea: Map<number, V> } | undefined;
 
   get(origin: string, id: number): V | undefined {
-    return this.#byOrigin.get(origin)?.get(id);
+    return this.ofGitea(origin).get(id);
   }
 
   set(origin: string, id: number, value: V): void {
@@ -15,14 +17,14 @@ export class ByGitea<V> {
 
   /** The part of one Gitea, by id; made when it is not there. */
   ofGitea(origin: string): Map<number, V> {
-    const known = this.#byOrigin.get(origin);
-    if (known) return known;
-    const made = new Map<number, V>();
-    this.#byOrigin.set(origin, made);
-    return made;
+    if (this.#last?.origin === origin) return this.#last.ofGitea;
+    const ofGitea = this.#byOrigin.get(origin) ?? new Map<number, V>();
+    this.#byOrigin.set(origin, ofGitea);
+    this.#last = { origin, ofGitea };
+    return ofGitea;
   }
 
-  *values(): IterableIterator<V> {
-    for (const ofGitea of this.#byOrigin.values()) yield* ofGitea.values();
+  forEach(visit: (value: V) => void): void {
+    for (const ofGitea of this.#byOrigin.values()) for (const value of ofGitea.values()) visit(value);
   }
 }

@@ -6,69 +6,42 @@
  * So runners and ready jobs stay paired while Gitea mixes them, and each pair keeps the group that it was planned for.
  * Two ready jobs never meet on their ways: a job has been run by one runner only, and nobody has run them.
  */
-import { canServe, type GroupState } from './assign.ts';
-import { ByGitea } from './by-gitea.ts';
-import type { Job } from './evidence.ts';
-import type { Runner } from './roster.ts';
+import { canServe, type Times } from './assign.ts';
+import type { Rosters, Runner } from './roster.ts';
 import type { SeenJob, World } from './world.ts';
 
-/** A runner, and the group that it is of. */
-export interface Made<Ledger extends GroupState = GroupState> {
-  readonly ledger: Ledger;
-  readonly runner: Runner;
-}
-
 /** A ready job, and the runner that it waits for. */
-export interface Candidate<Ledger extends GroupState = GroupState> {
+export interface Candidate {
   readonly seen: SeenJob;
   /** Living runners made for this job, of one group or several; when there are any, there is no chain. */
-  readonly own: readonly Made<Ledger>[];
+  readonly own: readonly Runner[];
   /** The living runner at the end of the chain. */
-  readonly living?: Made<Ledger>;
+  readonly living: Runner | undefined;
   /** The job at the end of the chain, whose runner may be starting unseen. */
-  readonly standIn?: SeenJob;
+  readonly standIn: SeenJob | undefined;
 }
 
-/** A function that follows the chain of a ready job. `ledgers` are all of them, `find` finds a job that any look lists. */
-export function chainFollower<Ledger extends GroupState>(
-  ledgers: readonly Ledger[],
-  find: World['find'],
-): (seen: SeenJob) => Candidate<Ledger> {
-  const index = indexRunners(ledgers);
-  const made = (origin: string, { id, attempt }: Job): readonly Made<Ledger>[] =>
-    index.get(origin, id)?.filter(({ runner }) => runner.madeFor.attempt === attempt) ?? [];
+/** A function that follows the chain of a ready job. `find` finds a job that any look lists. */
+export function chainFollower({ madeFor }: Rosters, find: World['find'], times: Times): (seen: SeenJob) => Candidate {
   return (seen) => {
     const { origin } = seen;
-    const all = made(origin, seen.job);
-    if (all.length === 0) return { seen, own: all };
-    const own = all.filter(({ ledger, runner }) => canServe(ledger, runner, seen));
-    if (own.length > 0) return { seen, own };
-    const ways = all.flatMap(({ runner }) => runner.job ?? []);
+    const all = madeFor(origin, seen.job);
+    if (all.length === 0) return { seen, own: all, living: undefined, standIn: undefined };
+    const own = all.filter((runner) => canServe(times, runner, seen));
+    const candidate = { seen, own, living: undefined, standIn: undefined };
+    if (own.length > 0) return candidate;
+    const ways = all.flatMap(({ job }) => job ?? []);
     const visited = new Set([seen.job.id]);
     for (let job = ways.shift(); job; job = ways.shift()) {
       if (visited.has(job.id)) continue;
       visited.add(job.id);
-      const next = made(origin, job);
-      const living = next.find(({ ledger, runner }) => canServe(ledger, runner, seen));
-      if (living) return { seen, own, living };
+      const next = madeFor(origin, job);
+      const living = next.find((runner) => canServe(times, runner, seen));
+      if (living) return { ...candidate, living };
       const standIn = find(origin, job.id);
-      if (standIn && next.every(({ runner }) => runner.state === 'offline')) return { seen, own, standIn };
-      ways.push(...next.flatMap(({ runner }) => runner.job ?? []));
+      if (standIn && next.every(({ state }) => state === 'offline')) return { ...candidate, standIn };
+      ways.push(...next.flatMap(({ job: ran }) => ran ?? []));
     }
-    return { seen, own };
+    return candidate;
   };
-}
-
-/** All runners by the job that they were made for; of one group the registered ones first. */
-function indexRunners<Ledger extends GroupState>(ledgers: readonly Ledger[]): ByGitea<readonly Made<Ledger>[]> {
-  const index = new ByGitea<Made<Ledger>[]>();
-  for (const ledger of ledgers) {
-    const ofGitea = index.ofGitea(ledger.group.origin);
-    for (const [jobId, runners] of ledger.roster.byJobId) {
-      const made = ofGitea.get(jobId) ?? [];
-      ofGitea.set(jobId, made);
-      for (const runner of runners) made.push({ ledger, runner });
-    }
-  }
-  return index;
 }

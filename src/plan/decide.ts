@@ -14,51 +14,58 @@ export function decideJob(seen: SeenJob, outcome: Outcome): JobDecision {
     case 'completed':
       return { job, origin, verdict: 'done' };
     case 'in_progress': {
-      const group = job.runner === undefined ? undefined : outcome.groupOf(job.runner);
-      return { job, origin, verdict: 'running', ...(group?.origin === origin && { group: keyOf(group) }) };
+      const group = job.runner === undefined ? undefined : outcome.findRunner(job.runner)?.group;
+      if (group?.origin !== origin) return { job, origin, verdict: 'running' };
+      return { job, origin, verdict: 'running', group: outcome.keyOf(group) };
     }
     case 'blocked':
       return { job, origin, verdict: 'held', because: 'blocked' };
     case 'queued': {
       const served = outcome.served.get(seen);
       if (!served) return holdJob(seen, outcome);
-      return { job, origin, verdict: 'served', by: served.by, group: keyOf(served.group), runner: served.runner };
+      const group = outcome.keyOf(served.group);
+      return { job, origin, verdict: 'served', by: served.by, group, runner: served.runner };
     }
     default:
       return job.status satisfies never;
   }
 }
 
-function holdJob(seen: SeenJob, { backingOff, elsewhere, owners, nextIn }: Outcome): JobDecision {
-  const held = { job: seen.job, origin: seen.origin, verdict: 'held' } as const;
+function holdJob(seen: SeenJob, { backingOff, elsewhere, owners, nextIn, keyOf }: Outcome): JobDecision {
+  const { job, origin } = seen;
+  const verdict = 'held';
   const runner = elsewhere.get(seen);
-  if (runner !== undefined) return { ...held, because: 'served-elsewhere', runner };
+  if (runner !== undefined) return { job, origin, verdict, because: 'served-elsewhere', runner };
   const found = owners(seen);
   if (!found.covered) {
     const { covered: _, ...reason } = found;
-    return { ...held, ...reason };
+    return { job, origin, verdict, ...reason };
   }
   const [first] = found.groups;
   const backOff = backingOff.get(seen);
-  if (backOff) return { ...held, because: 'backing-off', group: keyOf(backOff.group), untilMs: backOff.untilMs };
+  if (backOff) {
+    const { group, untilMs } = backOff;
+    return { job, origin, verdict, because: 'backing-off', group: keyOf(group), untilMs };
+  }
   const working = firstWorking(found);
-  if (!working) return { ...held, because: 'suspended', group: keyOf(first) };
+  if (!working) return { job, origin, verdict, because: 'suspended', group: keyOf(first) };
+  const group = keyOf(working);
   const next = nextIn.get(working);
-  return { ...held, because: 'cap', group: keyOf(working), ...(next !== undefined && { next }) };
+  if (next === undefined) return { job, origin, verdict, because: 'cap', group };
+  return { job, origin, verdict, because: 'cap', group, next };
 }
 
 /** The decisions about all runners of one group, by name. */
-export function decideRunners(ledger: Ledger): readonly RunnerDecision[] {
-  const group = keyOf(ledger.group);
+export function decideRunners(ledger: Ledger, group: GroupKey): readonly RunnerDecision[] {
   const decisions = new Map<string, RunnerDecision>();
-  for (const runner of ledger.roster.runners.values()) {
-    decisions.set(runner.name, decideUnassigned(runner, ledger, group));
-  }
   for (const { runner } of ledger.backingOff.values()) {
     decisions.set(runner, { emit: true, runner, group, because: 'back-off-record', pinned: false });
   }
   for (const { seen, runner, by } of ledger.assignments) {
     decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: seen.job });
+  }
+  for (const runner of ledger.roster.runners) {
+    if (!decisions.has(runner.name)) decisions.set(runner.name, decideUnassigned(runner, ledger, group));
   }
   return [...decisions.values()].sort((a, b) => compareText(a.runner, b.runner));
 }
@@ -93,24 +100,32 @@ function decideUnassigned({ name: runner, state, job, live }: Runner, ledger: Le
 }
 
 /** The counts of all groups, in their order. */
-export function summarise(ledgers: Iterable<Ledger>, jobs: readonly JobDecision[]): readonly GroupSummary[] {
-  const heldBy = new Map<string, number>();
+export function summarise(
+  ledgers: Iterable<Ledger>,
+  jobs: readonly JobDecision[],
+  keyOf: (group: Group) => GroupKey,
+): readonly GroupSummary[] {
+  const heldBy = new Map<GroupKey, number>();
   for (const decision of jobs) {
     if (decision.verdict !== 'held' || !decision.group) continue;
-    const key = textOf(decision.group);
-    heldBy.set(key, (heldBy.get(key) ?? 0) + 1);
+    heldBy.set(decision.group, (heldBy.get(decision.group) ?? 0) + 1);
   }
   return [...ledgers].map(({ group, roster, assignments }) => {
-    const busy = [...roster.runners.values()].filter(({ state }) => state === 'busy' || state === 'finishing').length;
-    const held = heldBy.get(textOf(group)) ?? 0;
-    return { group: keyOf(group), cap: group.maxActiveRunners, busy, waiting: assignments.length, held };
+    const busy = roster.runners.filter(({ state }) => state === 'busy' || state === 'finishing').length;
+    const key = keyOf(group);
+    const held = heldBy.get(key) ?? 0;
+    return { group: key, cap: group.maxActiveRunners, busy, waiting: assignments.length, held };
   });
 }
 
-function textOf({ namespace, name }: GroupKey): string {
-  return `${namespace}/${name}`;
-}
-
-function keyOf({ namespace, name }: Group): GroupKey {
-  return { namespace, name };
+/** A function that answers the same key for the same group each time: thousands of decisions share it, and can be counted by it. */
+export function keyFinder(): (group: Group) => GroupKey {
+  const keys = new Map<Group, GroupKey>();
+  return (group) => {
+    const known = keys.get(group);
+    if (known) return known;
+    const key = { namespace: group.namespace, name: group.name };
+    keys.set(group, key);
+    return key;
+  };
 }

@@ -22,10 +22,13 @@ export function elsewhereFinder(
   readySinceMs: (seen: SeenJob) => number,
   { liveJobs, nowMs }: Evidence,
 ): ElsewhereFinder {
+  const ofOthers = liveJobs.filter(({ name, jobUrl }) => jobUrl && !isOurs(name));
+  // As in most clusters: then nobody needs to know which runners have jobs.
+  if (ofOthers.length === 0) return () => undefined;
   const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));
-  const printedFor = new Map<string, LiveJob>();
-  for (const live of liveJobs) {
-    if (!live.jobUrl || isOurs(live.name) || !mayBeFree(live, claimed)) continue;
+  const printedFor = new Map<string | undefined, LiveJob>();
+  for (const live of ofOthers) {
+    if (!mayBeFree(live, claimed)) continue;
     const other = printedFor.get(live.jobUrl);
     if (!other || youngestFirst(live, other) < 0) printedFor.set(live.jobUrl, live);
   }

@@ -3,7 +3,7 @@ import type { Assignment, BackOff, GroupState } from './assign.ts';
 import type { Candidate } from './chain.ts';
 import type { Evidence, Group } from './evidence.ts';
 import { runnerNamer } from './names.ts';
-import type { Roster } from './roster.ts';
+import type { Rosters } from './roster.ts';
 import type { SeenJob } from './world.ts';
 
 export interface Ledger extends GroupState {
@@ -24,22 +24,25 @@ export type OpenLedger = Ledger & {
 
 /** An empty ledger for each group. */
 export function openLedgers(
-  rosters: ReadonlyMap<Group, Roster>,
+  rosters: Rosters,
   readySinceMs: (seen: SeenJob) => number,
   { instance, nowMs }: Evidence,
 ): ReadonlyMap<Group, OpenLedger> {
   const ledgers = new Map<Group, OpenLedger>();
-  for (const [group, roster] of rosters) {
-    const runners = [...roster.runners.values()];
+  for (const [group, roster] of rosters.byGroup) {
+    const { runners } = roster;
     const taken = runners
       .filter(({ state }) => state === 'busy' || state === 'finishing')
       .reduce((sum, { slots }) => sum + slots, 0);
     const room = group.suspend ? 0 : Math.max(0, group.maxActiveRunners - taken);
-    const endsMs = runners.flatMap(({ job }) => job?.completedAtMs ?? []).sort((a, b) => b - a);
+    const endsMs: number[] = [];
+    for (const { job } of runners) if (job?.completedAtMs !== undefined) endsMs.push(job.completedAtMs);
+    endsMs.sort((a, b) => b - a);
     ledgers.set(group, {
       group,
       nameOf: runnerNamer(instance, group),
       roster,
+      rosters,
       readySinceMs,
       endsMs,
       room,

@@ -16,8 +16,8 @@ import type { Group, Job } from './evidence.ts';
 
 /** 63 less 16 digits of id, 5 of attempt, 8 of hash and 3 dashes. */
 const PREFIX_LIMIT = 31;
-const NAME =
-  /^(?<prefix>[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)-(?<id>0|[1-9][0-9]{0,15})-(?<attempt>0|[1-9][0-9]{0,4})-(?<group>[0-9a-f]{4})(?<runner>[0-9a-f]{4})$/;
+/** Prefix, id, attempt, group, runner. Groups without names, whose objects would take longer than the matching. */
+const NAME = /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)-(0|[1-9][0-9]{0,15})-(0|[1-9][0-9]{0,4})-([0-9a-f]{4})([0-9a-f]{4})$/;
 
 /** The parts of a runner name. */
 export interface RunnerName {
@@ -78,8 +78,8 @@ export function runnerName(instance: string, group: NamedGroup, stay: Stay, ordi
 /** Reads a name back; undefined when it has not our form. Does not say whose it is: compare prefix and group hash. */
 export function parseRunnerName(name: string): RunnerName | undefined {
   if (name.length > 63) return undefined;
-  const parts = NAME.exec(name)?.groups;
+  const parts = NAME.exec(name);
   if (!parts) return undefined;
-  const { prefix = '', id = '', attempt = '', group = '', runner = '' } = parts;
+  const [, prefix = '', id = '', attempt = '', group = '', runner = ''] = parts;
   return { prefix, jobId: Number(id), attempt: Number(attempt), groupHash: group, runnerHash: runner };
 }

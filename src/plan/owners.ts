@@ -20,12 +20,18 @@ export type Owners =
 export function ownersFinder(groups: readonly Group[]): (seen: SeenJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
   const labelSets = new Map(groups.map((group) => [group, new Set(group.labels)]));
-  const known = new Map<ReadonlySet<string>, Map<string, Owners>>();
+  const ofOneLabel = new Map<ReadonlySet<string>, Map<string, Owners>>();
+  const ofLabels = new Map<ReadonlySet<string>, Map<string, Owners>>();
   return ({ job, looks }) => {
-    const ofLooks = known.get(looks) ?? new Map<string, Owners>();
-    known.set(looks, ofLooks);
-    // One label, as most jobs have, needs no JSON, which begins with a bracket.
-    const key = job.labels.length === 1 ? `=${job.labels[0]}` : JSON.stringify(job.labels);
+    // One label, as most jobs have, needs no text made of all.
+    const isOne = job.labels.length === 1;
+    const known = isOne ? ofOneLabel : ofLabels;
+    const key = isOne ? (job.labels[0] ?? '') : JSON.stringify(job.labels);
+    let ofLooks = known.get(looks);
+    if (!ofLooks) {
+      ofLooks = new Map<string, Owners>();
+      known.set(looks, ofLooks);
+    }
     let owners = ofLooks.get(key);
     if (!owners) {
       const candidates = inOrder.filter((group) => looks.has(group.look));

@@ -10,35 +10,35 @@
  */
 import { type Assignment, assignRunners, type BackOff } from './assign.ts';
 import { type Candidate, chainFollower } from './chain.ts';
-import { decideJob, decideRunners, summarise } from './decide.ts';
-import type { Plan } from './decisions.ts';
+import { decideJob, decideRunners, keyFinder, summarise } from './decide.ts';
+import type { GroupKey, Plan } from './decisions.ts';
 import { type ElsewhereFinder, elsewhereFinder } from './elsewhere.ts';
 import type { Evidence, Group } from './evidence.ts';
 import { type OpenLedger, openLedgers } from './ledger.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { byTurns, inQueueOrder, nextByGroup } from './queue-order.ts';
-import { type Roster, takeRosters } from './roster.ts';
+import { type Rosters, takeRosters } from './roster.ts';
 import { selector } from './select.ts';
 import { readySinceFinder } from './waiting-time.ts';
-import { compareText, type SeenJob, seeJobs } from './world.ts';
+import { byKey, type SeenJob, seeJobs } from './world.ts';
 
 /** What all ready jobs were given. */
 interface Given extends Pick<Outcome, 'served' | 'backingOff'> {
-  readonly order: readonly Candidate<OpenLedger>[];
+  readonly order: readonly Candidate[];
   readonly ledgers: ReadonlyMap<Group, OpenLedger>;
 }
 
 /** The outcome for all ready jobs: who serves them, and who could have. */
 export interface Outcome {
-  readonly served: ReadonlyMap<SeenJob, Assignment & { readonly group: Group }>;
-  readonly backingOff: ReadonlyMap<SeenJob, BackOff & { readonly group: Group }>;
+  readonly served: ReadonlyMap<SeenJob, Assignment>;
+  readonly backingOff: ReadonlyMap<SeenJob, BackOff>;
   /** Names of runners of somebody else that jobs wait for. */
   readonly elsewhere: ReadonlyMap<SeenJob, string>;
   readonly owners: (seen: SeenJob) => Owners;
   /** The repository whose job gets the next slot of a group with fairness `per-repository`. */
   readonly nextIn: ReadonlyMap<Group, string>;
-  /** The group of a runner of ours; one group at most, since no two share names. */
-  readonly groupOf: (runner: string) => Group | undefined;
+  readonly findRunner: Rosters['find'];
+  readonly keyOf: (group: Group) => GroupKey;
 }
 
 /**
@@ -51,14 +51,14 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const rosters = takeRosters(inOrder, evidence, jobs);
   const readySinceMs = readySinceFinder(jobs);
   const owners = ownersFinder(inOrder);
-  const groupOf = groupFinder(rosters);
-  const others = elsewhereFinder(jobs, (runner) => groupOf(runner) !== undefined, readySinceMs, evidence);
+  const others = elsewhereFinder(jobs, (runner) => rosters.find(runner) !== undefined, readySinceMs, evidence);
   const elsewhere = new Map<SeenJob, string>();
+  const follow = chainFollower(rosters, find, { readySinceMs, nowMs: evidence.nowMs });
+  const ready = inQueueOrder(jobs, readySinceMs, follow);
 
   const giveRunners = (): Given => {
     const ledgers = openLedgers(rosters, readySinceMs, evidence);
-    const follow = chainFollower([...ledgers.values()], find);
-    const order = byTurns(inQueueOrder(jobs, readySinceMs, follow), ledgers, owners);
+    const order = byTurns(ready, ledgers, owners);
     const select = selector(ledgers, owners);
     for (const candidate of order) if (!elsewhere.has(candidate.seen)) select(candidate);
     return { order, ledgers, ...assignAll(ledgers) };
@@ -72,25 +72,26 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
 
   const { order, ledgers, served, backingOff } = given;
   const isDecided = (seen: SeenJob): boolean => served.has(seen) || backingOff.has(seen) || elsewhere.has(seen);
-  const nextIn = nextByGroup(order, isDecided, owners);
-  const outcome: Outcome = { served, backingOff, elsewhere, owners, nextIn, groupOf };
+  const nextIn = nextByGroup(inOrder, order, isDecided, owners);
+  const keyOf = keyFinder();
+  const outcome: Outcome = { served, backingOff, elsewhere, owners, nextIn, findRunner: rosters.find, keyOf };
   const jobDecisions = jobs.map((seen) => decideJob(seen, outcome));
   return Object.freeze({
-    groups: Object.freeze(summarise(ledgers.values(), jobDecisions)),
+    groups: Object.freeze(summarise(ledgers.values(), jobDecisions, keyOf)),
     jobs: Object.freeze(jobDecisions),
-    runners: Object.freeze([...ledgers.values()].flatMap(decideRunners)),
+    runners: Object.freeze([...ledgers.values()].flatMap((ledger) => decideRunners(ledger, keyOf(ledger.group)))),
   });
 }
 
 /** Who serves the jobs of each ledger. */
 function assignAll(ledgers: ReadonlyMap<Group, OpenLedger>): Pick<Given, 'served' | 'backingOff'> {
-  const served = new Map<SeenJob, Assignment & { readonly group: Group }>();
-  const backingOff = new Map<SeenJob, BackOff & { readonly group: Group }>();
-  for (const [group, ledger] of ledgers) {
-    for (const [seen, backOff] of ledger.backingOff) backingOff.set(seen, { ...backOff, group });
+  const served = new Map<SeenJob, Assignment>();
+  const backingOff = new Map<SeenJob, BackOff>();
+  for (const ledger of ledgers.values()) {
+    for (const [seen, backOff] of ledger.backingOff) backingOff.set(seen, backOff);
     for (const assignment of assignRunners(ledger, ledger.selected, [...ledger.backingOff.keys()])) {
       ledger.assignments.push(assignment);
-      served.set(assignment.seen, { ...assignment, group });
+      served.set(assignment.seen, assignment);
     }
   }
   return { served, backingOff };
@@ -99,21 +100,11 @@ function assignAll(ledgers: ReadonlyMap<Group, OpenLedger>): Pick<Given, 'served
 /** Jobs for which a runner is asked that nobody has seen yet, although somebody else has one for them. */
 function leftToOthers({ ledgers }: Given, others: ElsewhereFinder): ReadonlyMap<SeenJob, string> {
   const left = new Map<SeenJob, string>();
-  for (const { assignments, group, roster } of ledgers.values()) {
+  for (const { assignments, group, rosters } of ledgers.values()) {
     for (const { seen, runner } of assignments) {
-      const other = roster.runners.get(runner)?.state === 'free' ? undefined : others(seen, group.spawnTimeoutMs);
-      if (other !== undefined) left.set(seen, other);
+      const other = others(seen, group.spawnTimeoutMs);
+      if (other !== undefined && rosters.find(runner)?.state !== 'free') left.set(seen, other);
     }
   }
   return left;
-}
-
-function groupFinder(rosters: ReadonlyMap<Group, Roster>): (runner: string) => Group | undefined {
-  const groups = new Map<string, Group>();
-  for (const [group, { runners }] of rosters) for (const name of runners.keys()) groups.set(name, group);
-  return (runner) => groups.get(runner);
-}
-
-function byKey(a: Group, b: Group): number {
-  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }

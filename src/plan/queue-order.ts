@@ -3,26 +3,25 @@ import type { Candidate } from './chain.ts';
 import type { Group } from './evidence.ts';
 import type { Ledger } from './ledger.ts';
 import { firstWorking, type Owners } from './owners.ts';
-import type { SeenJob } from './world.ts';
+import { byAge, type SeenJob } from './world.ts';
 
 /**
- * The ready jobs, longest ready first; of equal ones the oldest first, as `jobs` is sorted. A job that waits for another one's runner
+ * The ready jobs, longest ready first; of equal ones the oldest first. A job that waits for another one's runner
  * stands in that one's place: there the runner was asked for.
  */
-export function inQueueOrder<L extends Ledger>(
+export function inQueueOrder(
   jobs: readonly SeenJob[],
   readySinceMs: (seen: SeenJob) => number,
-  follow: (seen: SeenJob) => Candidate<L>,
-): readonly Candidate<L>[] {
-  const places = new Map(jobs.map((seen, place) => [seen, place]));
+  follow: (seen: SeenJob) => Candidate,
+): readonly Candidate[] {
   return jobs
     .filter(({ job }) => job.status === 'queued')
     .map((seen) => {
       const candidate = follow(seen);
       const stands = candidate.standIn ?? seen;
-      return { candidate, sinceMs: readySinceMs(stands), place: places.get(stands) ?? 0 };
+      return { candidate, stands, sinceMs: readySinceMs(stands) };
     })
-    .sort((a, b) => a.sinceMs - b.sinceMs || a.place - b.place)
+    .sort((a, b) => a.sinceMs - b.sinceMs || byAge(a.stands, b.stands))
     .map(({ candidate }) => candidate);
 }
 
@@ -32,12 +31,12 @@ export function inQueueOrder<L extends Ledger>(
  * runners that are starting stay wanted; the end of a job brings the others of its repository one turn forward. Jobs of other
  * groups have the first turn.
  */
-export function byTurns<L extends Ledger>(
-  order: readonly Candidate<L>[],
-  ledgers: ReadonlyMap<Group, L>,
+export function byTurns(
+  order: readonly Candidate[],
+  ledgers: ReadonlyMap<Group, Ledger>,
   ownersOf: (seen: SeenJob) => Owners,
-): readonly Candidate<L>[] {
-  const turns = new Map<L, Map<string, number>>();
+): readonly Candidate[] {
+  const turns = new Map<Ledger, Map<string, number>>();
   for (const ledger of ledgers.values()) {
     if (ledger.group.fairness === 'per-repository') turns.set(ledger, workByRepository(ledger));
   }
@@ -59,11 +58,13 @@ export function byTurns<L extends Ledger>(
 
 /** Whose job gets the next slot: of each group with fairness `per-repository` the repository of the first job that it holds back. */
 export function nextByGroup(
+  groups: readonly Group[],
   order: readonly Candidate[],
   isDecided: (seen: SeenJob) => boolean,
   ownersOf: (seen: SeenJob) => Owners,
 ): ReadonlyMap<Group, string> {
   const next = new Map<Group, string>();
+  if (!groups.some(({ fairness }) => fairness === 'per-repository')) return next;
   for (const { seen } of order) {
     if (isDecided(seen)) continue;
     const group = firstWorking(ownersOf(seen));
@@ -74,7 +75,7 @@ export function nextByGroup(
 
 function workByRepository({ roster }: Ledger): Map<string, number> {
   const work = new Map<string, number>();
-  for (const { state, job } of roster.runners.values()) {
+  for (const { state, job } of roster.runners) {
     if (state === 'busy' && job) work.set(job.repository, (work.get(job.repository) ?? 0) + 1);
   }
   return work;

@@ -17,6 +17,7 @@
  * comes before "has finished a job" (Gitea deletes the row of an ephemeral runner with its job), and so does a Job that is younger
  * than the begin of that job.
  */
+import { ByGitea } from './by-gitea.ts';
 import type { Evidence, Group, Job, LiveJob, RegisteredRunner } from './evidence.ts';
 import {
   groupHash,
@@ -28,7 +29,7 @@ import {
   runnerNamer,
   type Stay,
 } from './names.ts';
-import { compareText, lookOf, type SeenJob } from './world.ts';
+import { byKey, compareText, lookOf, type SeenJob } from './world.ts';
 
 export type RunnerState =
   | 'busy'
@@ -47,6 +48,7 @@ export type RunnerState =
 /** One runner of one group. */
 export interface Runner {
   readonly name: string;
+  readonly group: Group;
   readonly madeFor: RunnerName;
   readonly state: RunnerState;
   /** Places under the cap that it takes while it works: more than 1 when its Job was made anew, since another runner has its name, too. */
@@ -57,14 +59,12 @@ export interface Runner {
   readonly job: Job | undefined;
   readonly live: LiveJob | undefined;
   /** Labels it registered with; undefined while it has not: then they are its group's. */
-  readonly labels: ReadonlySet<string> | undefined;
+  readonly labels: readonly string[] | undefined;
 }
 
 /** The runners of one group. */
 export interface Roster {
-  readonly runners: ReadonlyMap<string, Runner>;
-  /** Runners by the id of the job that they were made for, registered ones first, then by name. */
-  readonly byJobId: ReadonlyMap<number, readonly Runner[]>;
+  readonly runners: readonly Runner[];
   /** True when Kubernetes shows at least one Job of this group: then what it does not show is not starting either. */
   readonly sighted: boolean;
 }
@@ -78,35 +78,60 @@ interface Context {
 }
 
 interface Traces {
+  readonly name: string;
+  readonly group: Group;
   readonly madeFor: RunnerName;
-  running?: Job;
+  running: Job | undefined;
   /** Jobs in progress under its name. */
   runs: number;
-  completed?: Job;
-  row?: RegisteredRunner;
+  completed: Job | undefined;
+  row: RegisteredRunner | undefined;
   /** Two runners of its name are online. */
   hasNamesake: boolean;
-  live?: LiveJob;
+  live: LiveJob | undefined;
+  /** What they say in the end. */
+  runner: Runner | undefined;
 }
 
-/** The roster of every group, in the order of `groups`. Throws when two groups could take each other's runners for their own. */
-export function takeRosters(
-  groups: readonly Group[],
-  evidence: Evidence,
-  jobs: readonly SeenJob[],
-): ReadonlyMap<Group, Roster> {
+/** All runners of ours. */
+export interface Rosters {
+  /** In the order of the groups. */
+  readonly byGroup: ReadonlyMap<Group, Roster>;
+  /** The runner of that name; one at most, since no two groups share names. */
+  readonly find: (name: string) => Runner | undefined;
+  /** Runners made for one stay of a job in the queue: by group, of each the registered ones first, then by name. */
+  readonly madeFor: (origin: string, stay: Stay) => readonly Runner[];
+}
+
+/** The rosters of all groups. Throws when two groups could take each other's runners for their own. */
+export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: readonly SeenJob[]): Rosters {
   const ownerOf = indexGroups(groups, evidence.instance);
-  const traces = new Map<Group, Map<string, Traces>>(groups.map((group) => [group, new Map()]));
+  const byName = new Map<string, Traces>();
+  const tracesOf = new Map<Group, Traces[]>(groups.map((group) => [group, []]));
 
   /** The traces of the runner of that name, when it is of one of our groups. */
   const traceOf = (name: string, isPlace: (group: Group) => boolean): Traces | undefined => {
+    // Most runners leave several traces; their names are read once.
+    const known = byName.get(name);
+    if (known) return isPlace(known.group) ? known : undefined;
     const madeFor = parseRunnerName(name);
     const group = madeFor && ownerOf.get(`${madeFor.prefix} ${madeFor.groupHash}`);
-    const ofGroup = group && isPlace(group) ? traces.get(group) : undefined;
-    if (!madeFor || !ofGroup) return undefined;
-    const known = ofGroup.get(name) ?? { madeFor, runs: 0, hasNamesake: false };
-    ofGroup.set(name, known);
-    return known;
+    if (!group || !isPlace(group)) return undefined;
+    const made = {
+      name,
+      group,
+      madeFor,
+      running: undefined,
+      runs: 0,
+      completed: undefined,
+      row: undefined,
+      hasNamesake: false,
+      live: undefined,
+      runner: undefined,
+    };
+    byName.set(name, made);
+    tracesOf.get(group)?.push(made);
+    return made;
   };
 
   for (const { job, origin } of jobs) {
@@ -131,7 +156,14 @@ export function takeRosters(
     if (trace) trace.live = live;
   }
 
-  return new Map(groups.map((group) => [group, rosterOf(group, traces.get(group) ?? new Map(), evidence)]));
+  const byGroup = new Map([...tracesOf].map(([group, traces]) => [group, rosterOf(group, traces, evidence)]));
+  const byJob = indexRunners(byGroup);
+  return {
+    byGroup,
+    find: (name) => byName.get(name)?.runner,
+    madeFor: (origin, { id, attempt }) =>
+      byJob.get(origin, id)?.filter((runner) => runner.madeFor.attempt === attempt) ?? NONE,
+  };
 }
 
 /** Of several jobs under one name the one that began last counts; jobs come oldest first. */
@@ -144,29 +176,36 @@ function noteJob(trace: Traces, job: Job): void {
 
 function rosterOf(
   group: Group,
-  traces: ReadonlyMap<string, Traces>,
+  traces: readonly Traces[],
   { instance, nowMs }: Pick<Evidence, 'instance' | 'nowMs'>,
 ): Roster {
   const nameOf = runnerNamer(instance, group);
-  const runners = new Map<string, Runner>();
-  const byJobId = new Map<number, Runner[]>();
-  const sighted = [...traces.values()].some(({ live }) => live !== undefined);
-  for (const [name, trace] of traces) {
-    const runner = judge(name, trace, { group, nameOf, nowMs, sighted });
-    runners.set(name, runner);
-    const ofJob = byJobId.get(runner.madeFor.jobId);
-    if (ofJob) ofJob.push(runner);
-    else byJobId.set(runner.madeFor.jobId, [runner]);
-  }
-  for (const ofJob of byJobId.values()) ofJob.sort(byReadiness);
-  return { runners, sighted, byJobId };
+  const sighted = traces.some(({ live }) => live !== undefined);
+  const context: Context = { group, nameOf, nowMs, sighted };
+  const runners = traces.map((trace) => {
+    trace.runner = judge(trace, context);
+    return trace.runner;
+  });
+  return { runners, sighted };
 }
 
 const NONE: readonly Runner[] = [];
 
-/** Runners made for one stay of a job in the queue, registered ones first, then by name. */
-export function madeFor({ byJobId }: Roster, { id, attempt }: Stay): readonly Runner[] {
-  return byJobId.get(id)?.filter((runner) => runner.madeFor.attempt === attempt) ?? NONE;
+/** All runners by the job that they were made for. */
+function indexRunners(rosters: ReadonlyMap<Group, Roster>): ByGitea<readonly Runner[]> {
+  const index = new ByGitea<Runner[]>();
+  for (const [{ origin }, { runners }] of rosters) {
+    const ofGitea = index.ofGitea(origin);
+    for (const runner of runners) {
+      const others = ofGitea.get(runner.madeFor.jobId);
+      if (others) others.push(runner);
+      else ofGitea.set(runner.madeFor.jobId, [runner]);
+    }
+  }
+  index.forEach((ofJob) => {
+    ofJob.sort((a, b) => byKey(a.group, b.group) || byReadiness(a, b));
+  });
+  return index;
 }
 
 /** Registered runners first (they need no start), then by name. */
@@ -202,21 +241,22 @@ function strongerRow(a: RegisteredRunner | undefined, b: RegisteredRunner): Regi
   return a && life(a) >= life(b) ? a : b;
 }
 
-function judge(name: string, trace: Traces, context: Context): Runner {
+function judge(trace: Traces, context: Context): Runner {
   return {
-    name,
+    name: trace.name,
+    group: trace.group,
     madeFor: trace.madeFor,
-    state: stateOf(name, trace, context),
+    state: stateOf(trace, context),
     slots: Math.max(1, trace.runs) + (isMadeAnew(trace, context) ? 1 : 0),
     registered: trace.row?.online ?? false,
     job: trace.running ?? trace.completed,
     live: trace.live,
-    labels: trace.row?.online ? new Set(trace.row.labels) : undefined,
+    labels: trace.row?.online ? trace.row.labels : undefined,
   };
 }
 
-function stateOf(name: string, trace: Traces, context: Context): RunnerState {
-  const { madeFor, running, completed, row, live } = trace;
+function stateOf(trace: Traces, context: Context): RunnerState {
+  const { name, madeFor, running, completed, row, live } = trace;
   const finished = hasEnded(live);
   // Gitea believes a lost runner busy for 10-15 minutes; its finished Job is the newer truth and frees the slot.
   if (running) return finished && !isYounger(trace, running) && !hasEndedAnother(trace) ? 'lost' : 'busy';
@@ -288,5 +328,5 @@ function isOfThisTemplate(name: string, { jobId: id, attempt }: RunnerName, name
 
 /** True when a runner has all labels of the job: Gitea may give it to it. */
 export function covers(runner: Runner, job: Job): boolean {
-  return job.labels.every((label) => runner.labels?.has(label) ?? true);
+  return job.labels.every((label) => runner.labels?.includes(label) ?? true);
 }

@@ -14,7 +14,7 @@ import type { SeenJob } from './world.ts';
 export function selector(
   ledgers: ReadonlyMap<Group, OpenLedger>,
   ownersOf: (seen: SeenJob) => Owners,
-): (candidate: Candidate<OpenLedger>) => void {
+): (candidate: Candidate) => void {
   const openOf = new Map<Owners, { readonly open: readonly OpenLedger[]; readonly full: number }>();
   let full = 0;
   const openOwners = (seen: SeenJob): readonly OpenLedger[] => {
@@ -27,12 +27,22 @@ export function selector(
     openOf.set(owners, { open, full });
     return open;
   };
+  /** The group in which the runner of the job at the end of a chain was asked for, when it serves this one, too. */
+  const ofStandIn = (
+    other: SeenJob | undefined,
+    open: readonly OpenLedger[],
+    seen: SeenJob,
+  ): OpenLedger | undefined => {
+    const ledger = other && firstWithRoom(openOwners(other), other);
+    return ledger && open.includes(ledger) && !ledger.roster.sighted && !backOffOf(ledger, seen) ? ledger : undefined;
+  };
   return (candidate) => {
     const { seen, own, living, standIn } = candidate;
     const open = openOwners(seen);
-    const keeper = own.length > 0 ? open.find((ledger) => own.some((made) => made.ledger === ledger)) : undefined;
-    const chained = living && open.includes(living.ledger) ? living.ledger : undefined;
-    const owner = keeper ?? chained ?? ofStandIn(standIn) ?? firstWithRoom(open, seen);
+    if (open.length === 0) return;
+    const keeper = own.length > 0 ? open.find((ledger) => own.some(({ group }) => group === ledger.group)) : undefined;
+    const chained = living && open.find(({ group }) => group === living.group);
+    const owner = keeper ?? chained ?? ofStandIn(standIn, open, seen) ?? firstWithRoom(open, seen);
     if (owner) {
       owner.selected.push(candidate);
       if (isFull(owner)) full += 1;
@@ -41,12 +51,6 @@ export function selector(
     const [first] = open;
     const backOff = first && backOffOf(first, seen);
     if (backOff) first.backingOff.set(seen, backOff);
-
-    /** The group in which the other job's runner was asked for, when it serves this one, too. */
-    function ofStandIn(other: SeenJob | undefined): OpenLedger | undefined {
-      const ledger = other && firstWithRoom(openOwners(other), other);
-      return ledger && open.includes(ledger) && !ledger.roster.sighted && !backOffOf(ledger, seen) ? ledger : undefined;
-    }
   };
 }
 

@@ -26,11 +26,15 @@ export function readySinceFinder(jobs: readonly SeenJob[]): (seen: SeenJob) => n
     if (endMs !== undefined) times.ends.push({ base, endMs });
     if (beginMs !== undefined) times.beginMs.set(base, Math.min(beginMs, times.beginMs.get(base) ?? beginMs));
   }
-  for (const { ends } of runs.values()) ends.sort((a, b) => b.endMs - a.endMs);
+  runs.forEach(({ ends }) => {
+    ends.sort((a, b) => b.endMs - a.endMs);
+  });
   return (seen) => {
     const { createdAtMs, runId } = seen.job;
     const times = runs.get(seen.origin, runId);
-    if (!times) return createdAtMs;
+    // No end in its run is later, whatever it needed.
+    const newest = times?.ends[0];
+    if (!times || !newest || newest.endMs <= createdAtMs) return createdAtMs;
     const base = baseName(seen);
     const begunMs = times.beginMs.get(base) ?? Number.POSITIVE_INFINITY;
     const needed = times.ends.find((end) => end.base !== base && end.endMs <= begunMs);
@@ -40,8 +44,9 @@ export function readySinceFinder(jobs: readonly SeenJob[]): (seen: SeenJob) => n
 
 /** The name without matrix values, which Gitea appends as ` (a, b)` (`modules/actions/jobparser`). */
 function baseName({ job }: SeenJob): string {
+  if (!job.name.endsWith(')')) return job.name;
   const cut = job.name.lastIndexOf(' (');
-  return cut > 0 && job.name.endsWith(')') ? job.name.slice(0, cut) : job.name;
+  return cut > 0 ? job.name.slice(0, cut) : job.name;
 }
 
 /**

@@ -21,7 +21,7 @@ export function lookOf(group: Group, evidence: Evidence): Look {
 
 /** All jobs that any look lists. */
 export interface World {
-  /** Oldest first: `createdAtMs`, then id, then Gitea. */
+  /** Oldest first (`byAge`). */
   readonly jobs: readonly SeenJob[];
   readonly find: (origin: string, id: number) => SeenJob | undefined;
 }
@@ -31,7 +31,8 @@ export interface World {
  * progress stays in progress, because dropping its runner kills it.
  */
 export function seeJobs(groups: readonly Group[], evidence: Evidence): World {
-  const seen = new ByGitea<{ job: Job; readonly origin: string; looks: ReadonlySet<string> }>();
+  const seen = new ByGitea<OpenJob>();
+  const jobs: OpenJob[] = [];
   const read = new Set<string>();
   const joined = setJoiner();
   for (const group of groups) {
@@ -43,14 +44,23 @@ export function seeJobs(groups: readonly Group[], evidence: Evidence): World {
     for (const job of lookOf(group, evidence).jobs) {
       const known = ofGitea.get(job.id);
       if (!known) {
-        ofGitea.set(job.id, { job, origin, looks: here });
+        const first = { job, origin, looks: here };
+        ofGitea.set(job.id, first);
+        jobs.push(first);
         continue;
       }
       known.looks = joined(known.looks, group.look);
       if (isNewer(job, known.job)) known.job = job;
     }
   }
-  return { jobs: [...seen.values()].sort(byAge), find: (origin, id) => seen.get(origin, id) };
+  return { jobs: jobs.sort(byAge), find: (origin, id) => seen.get(origin, id) };
+}
+
+/** While the looks are joined. */
+interface OpenJob {
+  job: Job;
+  readonly origin: string;
+  looks: ReadonlySet<string>;
 }
 
 /** A function that adds to a set without changing it. Equal sets of looks are the same object, so owners are found once for each. */
@@ -89,8 +99,14 @@ function isSame(a: Job, b: Job): boolean {
   );
 }
 
-function byAge(a: SeenJob, b: SeenJob): number {
+/** Oldest first: `createdAtMs`, then id, then Gitea. No two jobs are equal. */
+export function byAge(a: SeenJob, b: SeenJob): number {
   return a.job.createdAtMs - b.job.createdAtMs || a.job.id - b.job.id || compareText(a.origin, b.origin);
+}
+
+/** By namespace and name, which no two groups share. */
+export function byKey(a: Group, b: Group): number {
+  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
 /** Order by UTF-16 code units: the same on every machine, unlike `localeCompare`. */
