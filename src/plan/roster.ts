@@ -115,7 +115,7 @@ export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: 
     const known = byName.get(name);
     if (known) return isPlace(known.group) ? known : undefined;
     const madeFor = parseRunnerName(name);
-    const group = madeFor && ownerOf.get(`${madeFor.prefix} ${madeFor.groupHash}`);
+    const group = madeFor && ownerOf.get(madeFor.groupHash)?.get(madeFor.prefix);
     if (!group || !isPlace(group)) return undefined;
     const made = {
       name,
@@ -213,13 +213,16 @@ export function byReadiness(a: Runner, b: Runner): number {
   return Number(b.registered) - Number(a.registered) || compareText(a.name, b.name);
 }
 
-function indexGroups(groups: readonly Group[], instance: string): ReadonlyMap<string, Group> {
-  const index = new Map<string, Group>();
+/** Groups by their hash, then by the prefix of their runners' names. */
+function indexGroups(groups: readonly Group[], instance: string): ReadonlyMap<string, ReadonlyMap<string, Group>> {
+  const index = new Map<string, Map<string, Group>>();
   for (const group of groups) {
-    const key = `${namePrefix(group.name)} ${groupHash(instance, group)}`;
-    const other = index.get(key);
+    const hash = groupHash(instance, group);
+    const ofHash = index.get(hash) ?? new Map<string, Group>();
+    const prefix = namePrefix(group.name);
+    const other = ofHash.get(prefix);
     if (other) throw new GroupsCollide(other, group);
-    index.set(key, group);
+    index.set(hash, ofHash.set(prefix, group));
   }
   return index;
 }

@@ -1,11 +1,16 @@
 /** Time, for a planner without memory: since when a job has been ready, and when a failed runner may be tried again. */
 import { ByGitea } from './by-gitea.ts';
+import type { Job } from './evidence.ts';
 import type { SeenJob } from './world.ts';
 
-/** What is known of one run: ends of its jobs, newest first, and when the first job of each base name began, ms. */
+/** What is known of one run. */
 interface RunTimes {
-  readonly ends: { readonly base: string; readonly endMs: number }[];
-  readonly beginMs: Map<string, number>;
+  /** Jobs that have ended, newest end first. */
+  readonly ended: Job[];
+  /** Jobs that have begun. */
+  readonly begun: Job[];
+  /** The end that jobs of a base name may have waited for, ms, by base name; 0 when there is none. Made when it is asked for. */
+  neededMs: Map<string, number> | undefined;
 }
 
 /**
@@ -16,37 +21,58 @@ interface RunTimes {
  */
 export function readySinceFinder(jobs: readonly SeenJob[]): (seen: SeenJob) => number {
   const runs = new ByGitea<RunTimes>();
-  for (const seen of jobs) {
-    const { runId, startedAtMs: beginMs, completedAtMs: endMs } = seen.job;
-    if (beginMs === undefined && endMs === undefined) continue;
-    const known = runs.get(seen.origin, runId);
-    const times = known ?? { ends: [], beginMs: new Map<string, number>() };
-    if (!known) runs.set(seen.origin, runId, times);
-    const base = baseName(seen);
-    if (endMs !== undefined) times.ends.push({ base, endMs });
-    if (beginMs !== undefined) times.beginMs.set(base, Math.min(beginMs, times.beginMs.get(base) ?? beginMs));
+  for (const { job, origin } of jobs) {
+    if (job.startedAtMs === undefined && job.completedAtMs === undefined) continue;
+    const ofGitea = runs.ofGitea(origin);
+    const known = ofGitea.get(job.runId);
+    const times = known ?? { ended: [], begun: [], neededMs: undefined };
+    if (!known) ofGitea.set(job.runId, times);
+    if (job.completedAtMs !== undefined) times.ended.push(job);
+    if (job.startedAtMs !== undefined) times.begun.push(job);
   }
-  runs.forEach(({ ends }) => {
-    ends.sort((a, b) => b.endMs - a.endMs);
+  runs.forEach(({ ended }) => {
+    if (ended.length > 1) ended.sort((a, b) => endOf(b) - endOf(a));
   });
-  return (seen) => {
-    const { createdAtMs, runId } = seen.job;
-    const times = runs.get(seen.origin, runId);
+  return ({ job, origin }) => {
+    const { createdAtMs, runId } = job;
+    const times = runs.get(origin, runId);
+    const newest = times?.ended[0];
     // No end in its run is later, whatever it needed.
-    const newest = times?.ends[0];
-    if (!times || !newest || newest.endMs <= createdAtMs) return createdAtMs;
-    const base = baseName(seen);
-    const begunMs = times.beginMs.get(base) ?? Number.POSITIVE_INFINITY;
-    const needed = times.ends.find((end) => end.base !== base && end.endMs <= begunMs);
-    return Math.max(createdAtMs, needed?.endMs ?? 0);
+    if (!times || !newest || endOf(newest) <= createdAtMs) return createdAtMs;
+    const base = baseName(job);
+    times.neededMs ??= new Map<string, number>();
+    const neededMs = times.neededMs.get(base) ?? neededEnd(times, base);
+    times.neededMs.set(base, neededMs);
+    return Math.max(createdAtMs, neededMs);
   };
 }
 
+/** The newest end of another job that is not after the begin of one of this base name; 0 when there is none. */
+function neededEnd({ ended, begun }: RunTimes, base: string): number {
+  const begunMs = firstBegin(begun, base);
+  const needed = ended.find((job) => endOf(job) <= begunMs && baseName(job) !== base);
+  return needed ? endOf(needed) : 0;
+}
+
+function endOf({ completedAtMs = 0 }: Job): number {
+  return completedAtMs;
+}
+
+/** When the first leg of a matrix, or the job itself, began, ms. */
+function firstBegin(begun: readonly Job[], base: string): number {
+  let firstMs = Number.POSITIVE_INFINITY;
+  for (const job of begun) {
+    const { startedAtMs = firstMs } = job;
+    if (startedAtMs < firstMs && baseName(job) === base) firstMs = startedAtMs;
+  }
+  return firstMs;
+}
+
 /** The name without matrix values, which Gitea appends as ` (a, b)` (`modules/actions/jobparser`). */
-function baseName({ job }: SeenJob): string {
-  if (!job.name.endsWith(')')) return job.name;
-  const cut = job.name.lastIndexOf(' (');
-  return cut > 0 ? job.name.slice(0, cut) : job.name;
+function baseName({ name }: Job): string {
+  if (!name.endsWith(')')) return name;
+  const cut = name.lastIndexOf(' (');
+  return cut > 0 ? name.slice(0, cut) : name;
 }
 
 /**
