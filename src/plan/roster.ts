@@ -288,12 +288,18 @@ const CLOCKS_APART_MS = 5_000;
 
 /**
  * True when a Job was made after a CI job had begun: then its pod is not the one that ran that. Within the seconds by which clocks may
- * differ a second witness is needed: its pod has not started yet, or two runners of its name are online.
+ * differ a second witness is needed.
  */
-function isYounger({ live, hasNamesake }: Traces, { startedAtMs }: Job): boolean {
+function isYounger(trace: Traces, { startedAtMs }: Job): boolean {
+  const { live } = trace;
   if (!live || startedAtMs === undefined) return false;
   const ageMs = live.createdAtMs - startedAtMs;
-  return ageMs > CLOCKS_APART_MS || (ageMs > 0 && (live.state === 'starting' || hasNamesake));
+  return ageMs > CLOCKS_APART_MS || (ageMs > 0 && seemsSecond(live, trace));
+}
+
+/** Its pod has not started, or has ended while a runner of its name is online, or two of them are. */
+function seemsSecond(live: LiveJob, { row, hasNamesake }: Traces): boolean {
+  return live.state === 'starting' || (hasEnded(live) && (row?.online ?? false)) || hasNamesake;
 }
 
 /** True when its Job's end is that of another runner of its name, which began a CI job later and has finished it. */

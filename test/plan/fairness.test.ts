@@ -39,11 +39,13 @@ describe('P12 by turns', () => {
   });
 
   it('says whose job gets the next slot', () => {
-    const held = planScene({ groups: [fair], jobs: flood }).jobs.flatMap((decision) =>
-      decision.verdict === 'held' ? decision : [],
-    );
+    const held = (maxActiveRunners: number) =>
+      planScene({ groups: [{ ...fair, maxActiveRunners }], jobs: flood }).jobs.flatMap((decision) =>
+        decision.verdict === 'held' ? [[decision.job.id, decision.next]] : [],
+      );
 
-    expect(held.map(({ job: { id }, next }) => [id, next])).toEqual([2, 3, 4, 5, 7].map((id) => [id, 'acme/web']));
+    expect(held(3)).toEqual([2, 3, 4, 5, 7].map((id) => [id, 'acme/web']));
+    expect(held(4)).toEqual([3, 4, 5, 7].map((id) => [id, 'acme/api']));
   });
 
   it('nobody is starved: with jobs of web coming for ever, the one of docs is served when a slot is freed', () => {

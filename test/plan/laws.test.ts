@@ -137,6 +137,17 @@ describe('P1 a busy runner whose Job was made anew', () => {
     expect(verdicts(planned)[2]).toBe(`new-runner ${named(two, 2)}`);
   });
 
+  it('is not ended by a Job that was made anew in those seconds and has failed, while its own runner is online', () => {
+    const liveJobs = [live(named(two, 1), 'failed', { createdAtMs: NOW - 58_000 })];
+    const because = (online: boolean) => {
+      const runners = [row(named(two, 1), { online })];
+      return planScene({ groups: [two], jobs: [busy], liveJobs, runners }).runners.map((decision) => decision.because);
+    };
+
+    expect(because(true)).toEqual(['busy']);
+    expect(because(false)).toEqual(['lost']);
+  });
+
   it('is not ended by a Job that was made anew in those seconds and has run another job', () => {
     const second = done(2, named(two, 1), { startedAtMs: NOW - 30_000 });
     const liveJobs = [live(named(two, 1), 'complete', { createdAtMs: NOW - 58_000 })];

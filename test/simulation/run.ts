@@ -117,7 +117,7 @@ class Watcher {
       if (!groups.includes(group)) continue;
       const excess = overCap(this.#cluster, group);
       if (excess && sinceMs >= lookedAtMs) continue;
-      if (excess && hasLostPins(this.#cluster, group, lookedAtMs)) {
+      if (excess && (hasLostPins(this.#cluster, group, lookedAtMs) || !overCap(this.#cluster, group, lookedAtMs))) {
         this.#overSinceMs.set(group, this.#stage.nowMs);
         continue;
       }
@@ -158,7 +158,7 @@ class Watcher {
         other !== pod &&
         other.createdMs < askedAtMs &&
         isTwin(this.#stage, other, pod) &&
-        !isMadeAnew(this.#cluster, other),
+        !hasUsedName(this.#cluster, other),
     );
     if (twin)
       this.#note('double-spawn', `${pod.name} is made while ${twin.name}, made for the same job, is ${twin.phase}`);
@@ -180,14 +180,15 @@ function isRival({ nowMs }: Stage, other: KubeJob, made: KubeJob): boolean {
  * More alive than the cap allows; more only while more are busy. A runner whose CI job is over does not count: it is about to end. A
  * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003), and so does the one that comes because the Job
  * of a busy runner was made anew: law P1 asks for that Job, whatever the cap.
+ * @param droppedSinceMs leaves out runners that were pruned since then, and took a job in that moment
  */
-function overCap(cluster: Cluster, group: GroupSpec): string | undefined {
+function overCap(cluster: Cluster, group: GroupSpec, droppedSinceMs = Number.POSITIVE_INFINITY): string | undefined {
   let busy = 0;
   let lost = 0;
   let anew = 0;
   let free = 0;
   for (const pod of cluster.pods) {
-    if (pod.group !== group) continue;
+    if (pod.group !== group || (pod.deletedMs ?? 0) >= droppedSinceMs) continue;
     const works = pod.job?.status === 'running' || pod.job?.status === 'cancelling';
     if (works && pod.phase === 'busy') busy += 1;
     else if (works && pod.phase === 'ended') lost += 1;
@@ -213,6 +214,11 @@ function isMadeAnew(cluster: Cluster, pod: Pod): boolean {
     ({ nth, name, job }) =>
       nth < pod.nth && name === pod.name && (job?.status === 'running' || job?.status === 'cancelling'),
   );
+}
+
+/** True when another pod of that name has taken a CI job before: this one was made anew, and is not for the job in its name. */
+function hasUsedName(cluster: Cluster, pod: Pod): boolean {
+  return cluster.pods.some(({ nth, name, job }) => nth < pod.nth && name === pod.name && job !== undefined);
 }
 
 /** Made for the same stay of the same job, free, young enough to come still, and not on its way out. */

@@ -45,11 +45,20 @@ async function soak(histories: number): Promise<Tallies> {
   const work = async (): Promise<void> => {
     // One worker for all its blocks: a new one is slow until its code is compiled, and that takes as long as a dozen histories.
     const worker = new Worker(process.argv[1] ?? '', { argv: CALM ? ['--calm'] : [] });
-    for (let block = blocks.shift(); block; block = blocks.shift()) addTallies(sum, await runIn(worker, block));
+    for (let block = blocks.shift(); block; block = blocks.shift()) {
+      addTallies(sum, await runIn(worker, block));
+      tell(`${block.last} of ${histories} histories`);
+    }
     await worker.terminate();
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
+  tell('');
   return sum;
+}
+
+/** Progress, in one line of a terminal. */
+function tell(words: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${words.padEnd(40)}\r`);
 }
 
 async function runIn(worker: Worker, block: Block): Promise<Tallies> {
