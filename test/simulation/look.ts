@@ -7,7 +7,7 @@ import { toAttempt, toJobStatus } from '../../src/gitea/status.ts';
 import type { Job, LiveJob, LiveState, Look } from '../../src/plan/evidence.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { shownStatus } from '../../src/simulator/json.ts';
-import { isDone, type RunnerScope, type Status } from '../../src/simulator/model.ts';
+import { isDone, type RunnerScope, repoOf, type Status } from '../../src/simulator/model.ts';
 import { scopeKey } from '../../src/simulator/runners.ts';
 import type { Cluster, KubeJob } from './cluster.ts';
 import type { GroupSpec } from './history.ts';
@@ -232,7 +232,7 @@ function seeJob(stage: Stage, row: GiteaJob, runner: string | undefined): Job {
     id: row.id,
     attempt: toAttempt(row.attempt, status, version),
     runId: row.runId,
-    repository: stage.repoOf(row).fullName,
+    repository: repoOf(stage.gitea.state, row).fullName,
     name: row.name,
     url: urlOf(row.id),
     labels: row.labels ?? [],

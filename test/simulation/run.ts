@@ -189,7 +189,7 @@ function overCap(cluster: Cluster, group: GroupSpec, droppedSinceMs = Number.POS
   let free = 0;
   for (const pod of cluster.pods) {
     if (pod.group !== group || (pod.deletedMs ?? 0) >= droppedSinceMs) continue;
-    const works = pod.job?.status === 'running' || pod.job?.status === 'cancelling';
+    const works = hasOpenJob(pod);
     if (works && pod.phase === 'busy') busy += 1;
     else if (works && pod.phase === 'ended') lost += 1;
     else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) {
@@ -210,15 +210,21 @@ function hasLostPins(cluster: Cluster, group: GroupSpec, sinceMs: number): boole
 
 /** True when another pod of that name is at work, pruned in the moment of its claim or lost: it is no runner for a ready job. */
 function isMadeAnew(cluster: Cluster, pod: Pod): boolean {
-  return cluster.pods.some(
-    ({ nth, name, job }) =>
-      nth < pod.nth && name === pod.name && (job?.status === 'running' || job?.status === 'cancelling'),
-  );
+  return cluster.pods.some((other) => isNamesakeBefore(other, pod) && hasOpenJob(other));
 }
 
 /** True when another pod of that name has taken a CI job before: this one was made anew, and is not for the job in its name. */
 function hasUsedName(cluster: Cluster, pod: Pod): boolean {
-  return cluster.pods.some(({ nth, name, job }) => nth < pod.nth && name === pod.name && job !== undefined);
+  return cluster.pods.some((other) => isNamesakeBefore(other, pod) && other.job !== undefined);
+}
+
+function isNamesakeBefore(other: Pod, { nth, name }: Pod): boolean {
+  return other.nth < nth && other.name === name;
+}
+
+/** True when Gitea shows its CI job in progress. */
+function hasOpenJob({ job }: Pod): boolean {
+  return job?.status === 'running' || job?.status === 'cancelling';
 }
 
 /** Made for the same stay of the same job, free, young enough to come still, and not on its way out. */

@@ -1,6 +1,6 @@
 /** What all parts of a run share: the clock, the Gitea, the history, and the book in which is written what happened. */
 import { Gitea, type GiteaJob } from '../../src/simulator/gitea.ts';
-import { mustGet, type RepoRow } from '../../src/simulator/model.ts';
+import { repoOf } from '../../src/simulator/model.ts';
 import { sees } from '../../src/simulator/runners.ts';
 import type { GroupSpec, History } from './history.ts';
 import { draw, type Stream } from './random.ts';
@@ -31,7 +31,6 @@ export class Stage {
   /** Called before Gitea's cron, so that live runners are not taken for silent. */
   reportAll: () => void = () => undefined;
   #lastPlan = '';
-  readonly #repos: ReadonlyMap<number, RepoRow>;
   readonly #readySinceMs = new Map<number, number>();
   readonly #counts = new Map<Stream, number>();
 
@@ -45,7 +44,6 @@ export class Stage {
     for (const { scope } of [...history.groups, ...history.statics]) {
       if (scope.kind === 'repo' && !this.gitea.state.repos.has(scope.repo)) this.gitea.addRepo(scope.repo);
     }
-    this.#repos = new Map([...this.gitea.state.repos.values()].map((repo) => [repo.id, repo]));
     this.#expireForEver();
   }
 
@@ -103,11 +101,7 @@ export class Stage {
   }
 
   isSeenBy(scope: GroupSpec['scope'], job: GiteaJob): boolean {
-    return sees(scope, this.repoOf(job));
-  }
-
-  repoOf(job: GiteaJob): RepoRow {
-    return mustGet(this.#repos, job.repoId, 'repository');
+    return sees(scope, repoOf(this.gitea.state, job));
   }
 
   #expireForEver(): void {
