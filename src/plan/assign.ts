@@ -12,8 +12,9 @@ import type { Candidate } from './chain.ts';
 import type { ServedBy } from './decisions.ts';
 import type { Group } from './evidence.ts';
 import { ORDINALS_SEARCHED, type RunnerNamer } from './names.ts';
+import type { Asked } from './replay.ts';
 import { byReadiness, covers, type Roster, type Rosters, type Runner } from './roster.ts';
-import { backOffMs, missedRunners, withinCapSinceMs } from './waiting-time.ts';
+import { backOffMs, missedRunners } from './waiting-time.ts';
 import type { SeenJob } from './world.ts';
 
 /** A job and its runner. */
@@ -32,8 +33,6 @@ export interface GroupState {
   /** Of all groups. */
   readonly rosters: Rosters;
   readonly readySinceMs: (seen: SeenJob) => number;
-  /** Ends of jobs that its runners ran, newest first, ms. */
-  readonly endsMs: readonly number[];
   /** Cap less busy and finishing runners, never below 0; 0 when suspended. */
   readonly room: number;
   readonly nowMs: number;
@@ -104,11 +103,11 @@ export function assignRunners(
     const mine = own.find(({ group }) => group === state.group);
     if (mine) assign(seen, mine.name, 'own-runner');
   }
-  candidates.forEach((candidate, rank) => {
-    if (assigned.has(candidate.seen)) return;
-    const next = endOfChain(state, candidate, rank);
+  for (const candidate of candidates) {
+    if (assigned.has(candidate.seen)) continue;
+    const next = livingFor(state, candidate, taken);
     if (next !== undefined) assign(candidate.seen, next, 'chain');
-  });
+  }
 
   const free = freeRunners(state.roster, taken);
   const withoutOne = selected.filter((seen) => !assigned.has(seen)).reverse();
@@ -119,9 +118,12 @@ export function assignRunners(
     if (runner) assign(seen, runner.name, 'free-runner');
   }
 
-  selected.forEach((seen, rank) => {
-    if (!assigned.has(seen)) assign(seen, newName(state, seen, rank), 'new-runner');
-  });
+  for (const candidate of candidates) {
+    const { seen } = candidate;
+    if (assigned.has(seen)) continue;
+    const { madeFor, missed } = askedIn(state, candidate) ?? { madeFor: seen, missed: missedSoFar(state, seen) };
+    assign(seen, newName(state, madeFor, missed, taken), madeFor === seen ? 'new-runner' : 'chain');
+  }
   return [...assigned.values()];
 }
 
@@ -130,29 +132,34 @@ function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
   return roster.runners.filter((runner) => runner.state === 'free' && !taken.has(runner.name)).sort(byReadiness);
 }
 
-/**
- * The runner at the end of a job's chain. Without Kubernetes as a witness a runner that nothing was seen of is taken for starting: at
- * worst it is started now, under another job's name.
- */
-function endOfChain(state: GroupState, { seen, living, standIn }: Candidate, rank: number): string | undefined {
-  if (living) return living.group === state.group ? living.name : undefined;
-  if (!standIn || state.roster.sighted || missed(state, seen, rank) > 0) return undefined;
-  return state.nameOf(standIn.job, 0);
+/** The runner that the job was given in the past, when that was one of this group. */
+function askedIn({ group }: GroupState, { asked }: Candidate): Asked | undefined {
+  return asked?.group === group ? asked : undefined;
+}
+
+/** The living runner that the job waits for, unless somebody else has it. */
+function livingFor(state: GroupState, candidate: Candidate, taken: ReadonlySet<string>): string | undefined {
+  const { seen, living } = candidate;
+  const asked = askedIn(state, candidate);
+  const made = asked ? state.rosters.madeFor(seen.origin, asked.madeFor.job) : [];
+  const isFree = (runner: Runner): boolean => runner.group === state.group && !taken.has(runner.name);
+  if (living && isFree(living)) return living.name;
+  return made.find((runner) => isFree(runner) && canServe(state, runner, seen))?.name;
 }
 
 /** The lowest ordinal whose name nothing speaks against, and one more for each runner that should have come and has not. */
-function newName(state: GroupState, seen: SeenJob, rank: number): string {
-  // Where Kubernetes shows this group's Jobs, it also shows those that did not come: nothing is to be counted.
-  let toSkip = state.roster.sighted ? 0 : missed(state, seen, rank);
+function newName(state: GroupState, seen: SeenJob, missed: number, taken: ReadonlySet<string>): string {
+  let toSkip = missed;
   for (let ordinal = 0; ; ordinal += 1) {
     const name = state.nameOf(seen.job, ordinal);
     const known = state.rosters.find(name)?.state ?? 'offline';
-    if (known !== 'offline') continue;
+    if (known !== 'offline' || taken.has(name)) continue;
     if (toSkip === 0) return name;
     toSkip -= 1;
   }
 }
 
-function missed({ group, readySinceMs, endsMs, room, nowMs }: GroupState, seen: SeenJob, rank: number): number {
-  return missedRunners(withinCapSinceMs(readySinceMs(seen), room - rank, endsMs), nowMs, group.spawnTimeoutMs);
+/** How many of its runners have not come. Where Kubernetes shows this group's Jobs, it also shows those: nothing is to be counted. */
+function missedSoFar({ group, readySinceMs, roster, nowMs }: GroupState, seen: SeenJob): number {
+  return roster.sighted ? 0 : missedRunners(readySinceMs(seen), nowMs, group.spawnTimeoutMs);
 }

@@ -35,16 +35,12 @@ export function openLedgers(
       .filter(({ state }) => state === 'busy' || state === 'finishing')
       .reduce((sum, { slots }) => sum + slots, 0);
     const room = group.suspend ? 0 : Math.max(0, group.maxActiveRunners - taken);
-    const endsMs: number[] = [];
-    for (const { job } of runners) if (job?.completedAtMs !== undefined) endsMs.push(job.completedAtMs);
-    endsMs.sort((a, b) => b - a);
     ledgers.set(group, {
       group,
       nameOf: runnerNamer(instance, group),
       roster,
       rosters,
       readySinceMs,
-      endsMs,
       room,
       nowMs,
       selected: [],

@@ -17,6 +17,7 @@ import type { Evidence, Group } from './evidence.ts';
 import { type OpenLedger, openLedgers } from './ledger.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { byTurns, inQueueOrder, nextByGroup } from './queue-order.ts';
+import { replay } from './replay.ts';
 import { type Rosters, takeRosters } from './roster.ts';
 import { selector } from './select.ts';
 import { readySinceFinder } from './waiting-time.ts';
@@ -49,12 +50,13 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const inOrder = [...groups].sort(byKey);
   const { jobs, find } = seeJobs(inOrder, evidence);
   const rosters = takeRosters(inOrder, evidence, jobs);
-  const readySinceMs = readySinceFinder(jobs);
+  const readySinceMs = readySinceFinder(jobs, rosters.madeFor);
   const owners = ownersFinder(inOrder);
   const others = elsewhereFinder(jobs, (runner) => rosters.find(runner) !== undefined, readySinceMs, evidence);
   const elsewhere = new Map<SeenJob, string>();
-  const follow = chainFollower(rosters, find, { readySinceMs, nowMs: evidence.nowMs });
-  const ready = inQueueOrder(jobs, readySinceMs, follow);
+  const follow = chainFollower(rosters, { readySinceMs, nowMs: evidence.nowMs });
+  const asked = replay({ jobs, find }, rosters, { owners, readySinceMs, nowMs: evidence.nowMs });
+  const ready = inQueueOrder(jobs, readySinceMs, follow, asked);
 
   const giveRunners = (): Given => {
     const ledgers = openLedgers(rosters, readySinceMs, evidence);

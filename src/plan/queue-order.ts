@@ -3,25 +3,24 @@ import type { Candidate } from './chain.ts';
 import type { Group } from './evidence.ts';
 import type { Ledger } from './ledger.ts';
 import { firstWorking, type Owners } from './owners.ts';
+import type { Asked } from './replay.ts';
 import { byAge, type SeenJob } from './world.ts';
 
-/**
- * The ready jobs, longest ready first; of equal ones the oldest first. A job that waits for another one's runner
- * stands in that one's place: there the runner was asked for.
- */
+/** The ready jobs: those for which a runner has been asked come first, then those that have been ready longest, then the oldest. */
 export function inQueueOrder(
   jobs: readonly SeenJob[],
   readySinceMs: (seen: SeenJob) => number,
   follow: (seen: SeenJob) => Candidate,
+  askedFor: ReadonlyMap<SeenJob, Asked>,
 ): readonly Candidate[] {
   return jobs
     .filter(({ job }) => job.status === 'queued')
     .map((seen) => {
-      const candidate = follow(seen);
-      const stands = candidate.standIn ?? seen;
-      return { candidate, stands, sinceMs: readySinceMs(stands) };
+      const asked = askedFor.get(seen);
+      const candidate = asked ? { ...follow(seen), asked } : follow(seen);
+      return { candidate, place: asked ? 0 : 1, sinceMs: readySinceMs(seen) };
     })
-    .sort((a, b) => a.sinceMs - b.sinceMs || byAge(a.stands, b.stands))
+    .sort((a, b) => a.place - b.place || a.sinceMs - b.sinceMs || byAge(a.candidate.seen, b.candidate.seen))
     .map(({ candidate }) => candidate);
 }
 

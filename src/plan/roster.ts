@@ -161,8 +161,11 @@ export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: 
   return {
     byGroup,
     find: (name) => byName.get(name)?.runner,
-    madeFor: (origin, { id, attempt }) =>
-      byJob.get(origin, id)?.filter((runner) => runner.madeFor.attempt === attempt) ?? NONE,
+    madeFor: (origin, { id, attempt }) => {
+      const made = byJob.get(origin, id) ?? NONE;
+      const isOfStay = ({ madeFor }: Runner): boolean => madeFor.attempt === attempt;
+      return made.every(isOfStay) ? made : made.filter(isOfStay);
+    },
   };
 }
 

@@ -4,7 +4,6 @@ import type { Candidate } from './chain.ts';
 import type { Group } from './evidence.ts';
 import { isFull, type OpenLedger } from './ledger.ts';
 import type { Owners } from './owners.ts';
-import { withinCapSinceMs } from './waiting-time.ts';
 import type { SeenJob } from './world.ts';
 
 /**
@@ -27,22 +26,14 @@ export function selector(
     openOf.set(owners, { open, full });
     return open;
   };
-  /** The group in which the runner of the job at the end of a chain was asked for, when it serves this one, too. */
-  const ofStandIn = (
-    other: SeenJob | undefined,
-    open: readonly OpenLedger[],
-    seen: SeenJob,
-  ): OpenLedger | undefined => {
-    const ledger = other && firstWithRoom(openOwners(other), other);
-    return ledger && open.includes(ledger) && !ledger.roster.sighted && !backOffOf(ledger, seen) ? ledger : undefined;
-  };
   return (candidate) => {
-    const { seen, own, living, standIn } = candidate;
+    const { seen, own, living, asked } = candidate;
     const open = openOwners(seen);
     if (open.length === 0) return;
     const keeper = own.length > 0 ? open.find((ledger) => own.some(({ group }) => group === ledger.group)) : undefined;
     const chained = living && open.find(({ group }) => group === living.group);
-    const owner = keeper ?? chained ?? ofStandIn(standIn, open, seen) ?? firstWithRoom(open, seen);
+    const before = asked && open.find(({ group }) => group === asked.group);
+    const owner = keeper ?? chained ?? before ?? open.find((ledger) => !backOffOf(ledger, seen));
     if (owner) {
       owner.selected.push(candidate);
       if (isFull(owner)) full += 1;
@@ -52,23 +43,4 @@ export function selector(
     const backOff = first && backOffOf(first, seen);
     if (backOff) first.backingOff.set(seen, backOff);
   };
-}
-
-/**
- * Of the owners that may start a runner for the job the one that had room for it first. Later ones only seem better: the job
- * may have a starting runner there by now, which nobody sees, and moving it would drop that. Where Kubernetes shows runners, a
- * runner that starts is seen, and the first owner is right.
- */
-function firstWithRoom(owners: readonly OpenLedger[], seen: SeenJob): OpenLedger | undefined {
-  let first: { readonly ledger: OpenLedger; readonly sinceMs: number } | undefined;
-  for (const ledger of owners) {
-    if (backOffOf(ledger, seen)) continue;
-    const readyMs = ledger.readySinceMs(seen);
-    const slotsLeft = ledger.room - ledger.selected.length;
-    const sinceMs = ledger.roster.sighted ? readyMs : withinCapSinceMs(readyMs, slotsLeft, ledger.endsMs);
-    // Nobody had room before the job was ready.
-    if (sinceMs <= readyMs) return ledger;
-    if (!first || sinceMs < first.sinceMs) first = { ledger, sinceMs };
-  }
-  return first?.ledger;
 }

@@ -1,6 +1,7 @@
 /** Time, for a planner without memory: since when a job has been ready, and when a failed runner may be tried again. */
 import { ByGitea } from './by-gitea.ts';
 import type { Job } from './evidence.ts';
+import type { Rosters } from './roster.ts';
 import type { SeenJob } from './world.ts';
 
 /** What is known of one run. */
@@ -9,23 +10,31 @@ interface RunTimes {
   readonly ended: Job[];
   /** Jobs that have begun. */
   readonly begun: Job[];
-  /** The end that jobs of a base name may have waited for, ms, by base name; 0 when there is none. Made when it is asked for. */
-  neededMs: Map<string, number> | undefined;
+  /** What jobs of a base name may have waited for, by base name. Made when it is asked for. */
+  needed: Map<string, Needed> | undefined;
+}
+
+interface Needed {
+  /** When the first job of that base name began, ms. */
+  readonly begunMs: number;
+  /** The newest end before, ms; 0 when there is none. */
+  readonly endMs: number;
 }
 
 /**
  * A function that says since when a job has been ready, ms. Gitea does not say: a job that `needs` others shows the creation of
  * its run. So it is the newest end in its run, if that is later; but not the end of a leg of its own matrix (`test (18)`,
- * `test (20)`), which it cannot have needed, and no end after the begin of such a leg, which became ready with it. Gitea's own queue
- * runs by `updated`, which the API hides; this is near to it, and ordering by it keeps the runners that are starting (docs/adr/0004).
+ * `test (20)`), which it cannot have needed, no end after the begin of such a leg, which became ready with it, and none after a runner
+ * that was made for it had begun a job. Gitea's own queue runs by `updated`, which the API hides; this is near to it, and ordering
+ * by it keeps the runners that are starting (docs/adr/0004).
  */
-export function readySinceFinder(jobs: readonly SeenJob[]): (seen: SeenJob) => number {
+export function readySinceFinder(jobs: readonly SeenJob[], madeFor: Rosters['madeFor']): (seen: SeenJob) => number {
   const runs = new ByGitea<RunTimes>();
   for (const { job, origin } of jobs) {
     if (job.startedAtMs === undefined && job.completedAtMs === undefined) continue;
     const ofGitea = runs.ofGitea(origin);
     const known = ofGitea.get(job.runId);
-    const times = known ?? { ended: [], begun: [], neededMs: undefined };
+    const times = known ?? { ended: [], begun: [], needed: undefined };
     if (!known) ofGitea.set(job.runId, times);
     if (job.completedAtMs !== undefined) times.ended.push(job);
     if (job.startedAtMs !== undefined) times.begun.push(job);
@@ -40,17 +49,26 @@ export function readySinceFinder(jobs: readonly SeenJob[]): (seen: SeenJob) => n
     // No end in its run is later, whatever it needed.
     if (!times || !newest || endOf(newest) <= createdAtMs) return createdAtMs;
     const base = baseName(job);
-    times.neededMs ??= new Map<string, number>();
-    const neededMs = times.neededMs.get(base) ?? neededEnd(times, base);
-    times.neededMs.set(base, neededMs);
-    return Math.max(createdAtMs, neededMs);
+    const { begunMs, endMs } = neededBy(times, base);
+    let askedMs = begunMs;
+    for (const { job: first } of madeFor(origin, job)) askedMs = Math.min(askedMs, first?.startedAtMs ?? begunMs);
+    return Math.max(createdAtMs, endMs <= askedMs ? endMs : newestEnd(times, base, askedMs));
   };
 }
 
-/** The newest end of another job that is not after the begin of one of this base name; 0 when there is none. */
-function neededEnd({ ended, begun }: RunTimes, base: string): number {
-  const begunMs = firstBegin(begun, base);
-  const needed = ended.find((job) => endOf(job) <= begunMs && baseName(job) !== base);
+function neededBy(times: RunTimes, base: string): Needed {
+  times.needed ??= new Map<string, Needed>();
+  const known = times.needed.get(base);
+  if (known) return known;
+  const begunMs = firstBegin(times.begun, base);
+  const needed = { begunMs, endMs: newestEnd(times, base, begunMs) };
+  times.needed.set(base, needed);
+  return needed;
+}
+
+/** The newest end of a job with another base name that is not after that moment; 0 when there is none. */
+function newestEnd({ ended }: RunTimes, base: string, atMs: number): number {
+  const needed = ended.find((job) => endOf(job) <= atMs && baseName(job) !== base);
   return needed ? endOf(needed) : 0;
 }
 
@@ -73,15 +91,6 @@ function baseName({ name }: Job): string {
   if (!name.endsWith(')')) return name;
   const cut = name.lastIndexOf(' (');
   return cut > 0 ? name.slice(0, cut) : name;
-}
-
-/**
- * Since when a job has been within the cap, ms: when it became ready or, if that is later, when a slot was freed for it.
- * @param slotsLeft how many slots are free for this job and those behind it, ≥ 1
- * @param endsOfGroup ends of jobs that runners of the group ran, newest first, ms
- */
-export function withinCapSinceMs(readySinceMs: number, slotsLeft: number, endsOfGroup: readonly number[]): number {
-  return Math.max(readySinceMs, endsOfGroup[slotsLeft - 1] ?? 0);
 }
 
 /** How many whole spawn timeouts have passed: so many runners of this job have not come. Never negative (clocks differ). */

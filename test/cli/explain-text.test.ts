@@ -18,7 +18,7 @@ describe('explain', () => {
       groups: [two, group({ name: 'big', labels: ['gpu', 'linux'], suspend: true })],
       jobs: [
         running(1, named(two, 2)),
-        done(10, named(two, 10)),
+        done(10, named(two, 10), { createdAtMs: NOW - 60_000, startedAtMs: NOW - 50_000, completedAtMs: NOW - 30_000 }),
         job(2),
         job(3),
         job(4, { labels: ['gpu'] }),

@@ -13,6 +13,7 @@ import {
   planScene,
   row,
   running,
+  servedIds,
   verdicts,
 } from './scenario.ts';
 
@@ -223,6 +224,12 @@ describe('P2 nothing is started twice', () => {
     const jobs = [done(1, named(ci, 2)), running(2, named(ci, 3)), job(3)];
 
     expect(verdicts(planScene({ jobs }))[3]).toBe(`chain ${named(ci, 1)}`);
+    // The same with two starting runners that Kubernetes shows.
+    const liveJobs = [live(named(ci, 1), 'starting'), live(named(ci, 77), 'starting')];
+    expect(verdicts(planScene({ jobs: [...jobs, job(4)], liveJobs }))).toMatchObject({
+      3: `chain ${named(ci, 1)}`,
+      4: `free-runner ${named(ci, 77)}`,
+    });
   });
 
   it('follows the chain to a runner of another group, where it was planned', () => {
@@ -340,21 +347,21 @@ describe('P3 the cap holds', () => {
   it('puts a job that needed another one behind those that were ready before, whatever its id', () => {
     const jobs = [done(1, 'elsewhere', { runId: 7 }), job(2, { runId: 7 }), job(3), job(4)];
 
-    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 3), named(two, 4)]);
+    expect(servedIds(planScene({ groups: [two], jobs }))).toEqual([3, 4]);
   });
 
   it('does not take the end of a leg of its own matrix for the end of a needed job', () => {
     const leg = (id: number) => ({ runId: 7, name: `test (${id})` });
     const jobs = [done(1, 'elsewhere', leg(1)), job(2, leg(2)), job(3), job(4)];
 
-    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 2), named(two, 3)]);
+    expect(servedIds(planScene({ groups: [two], jobs }))).toEqual([2, 3]);
   });
 
   it('nor when that leg was cancelled before it began', () => {
     const cancelled = job(1, { runId: 7, name: 'test (1)', status: 'completed', completedAtMs: NOW - 1_000 });
     const jobs = [cancelled, job(2, { runId: 7, name: 'test (2)' }), job(3), job(4)];
 
-    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 2), named(two, 3)]);
+    expect(servedIds(planScene({ groups: [two], jobs }))).toEqual([2, 3]);
   });
 
   it('does not take an end after the begin of a leg of its own matrix for the end of a needed job', () => {
@@ -367,7 +374,7 @@ describe('P3 the cap holds', () => {
       job(5),
     ];
 
-    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 3), named(two, 4)]);
+    expect(servedIds(planScene({ groups: [two], jobs }))).toEqual([3, 4]);
   });
 
   it('takes the newest end of any other job of the run, also when a leg ended after it', () => {
@@ -385,10 +392,26 @@ describe('P3 the cap holds', () => {
       job(6, { createdAtMs: NOW - 4_000 }),
     ];
 
-    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 4), named(two, 5)]);
+    expect(servedIds(planScene({ groups: [two], jobs }))).toEqual([4, 5]);
     // By one slot: job 5 has waited longer than job 4, whose needed job ended after 5 came.
     const one = group({ maxActiveRunners: 1 });
-    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 5)]);
+    expect(servedIds(planScene({ groups: [one], jobs }))).toEqual([5]);
+  });
+
+  it('does not take an end after a runner made for the job had begun another one for the end of a needed job', () => {
+    const lint = done(1, 'elsewhere', { runId: 7, name: 'lint', completedAtMs: NOW - 1_000 });
+    const other = (runner: string) => running(3, runner, { labels: ['elsewhere'], startedAtMs: NOW - 9_000 });
+    const servedBeside = (runner: string) =>
+      servedIds(
+        planScene({
+          groups: [two],
+          jobs: [lint, job(2, { runId: 7, name: 'unit' }), other(runner), job(4)],
+          liveJobs: [live(runner, 'running')],
+        }),
+      );
+
+    expect(servedBeside(named(two, 2))).toEqual([2]);
+    expect(servedBeside(named(two, 99))).toEqual([4]);
   });
 
   it('sorts by creation, then id, not by the order of the answer', () => {

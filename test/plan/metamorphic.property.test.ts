@@ -54,9 +54,9 @@ describe('for any groups and any evidence, nothing changes for the others', () =
   const unrelated = fc.constantFrom<Job>(
     job(1_001, { labels: ['mainframe'] }),
     job(1_002, { labels: ['linux'], status: 'blocked' }),
-    running(1_003, 'build-host-1'),
-    done(1_004, 'build-host-2'),
-    job(1_005, { status: 'completed' }),
+    running(1_003, 'build-host-1', { labels: ['mainframe'] }),
+    done(1_004, 'build-host-2', { labels: ['mainframe'] }),
+    job(1_005, { labels: ['mainframe'], status: 'completed' }),
   );
   test('when a job comes that is not for our runners', [anyScene, unrelated], (scene, added) => {
     const more = changeLooks(scene, (look) => ({ ...look, jobs: [...look.jobs, added] }));

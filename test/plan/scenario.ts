@@ -93,6 +93,11 @@ export function emittedNames(planned: Plan): readonly string[] {
   return emitted(planned).map(({ runner }) => runner);
 }
 
+/** Ids of the ready jobs that have a runner, whatever its name. */
+export function servedIds(planned: Plan): readonly number[] {
+  return planned.jobs.flatMap(({ job: { id }, verdict }) => (verdict === 'served' ? id : []));
+}
+
 /** One word per job: what happens to it. */
 export function verdicts(planned: Plan): Readonly<Record<number, string>> {
   return Object.fromEntries(

@@ -1,0 +1,145 @@
+/** Which runners may be starting where Gitea alone tells (src/plan/replay.ts): scenes of P2, P3, P7, P9 and P12. */
+import { describe, expect, it } from 'vitest';
+import type { Job } from '../../src/plan/evidence.ts';
+import { done, emittedNames, group, job, live, NOW, named, planScene, running, verdicts } from './scenario.ts';
+
+const ci = group();
+const one = group({ maxActiveRunners: 1 });
+const two = group({ maxActiveRunners: 2 });
+/** The narrower one is asked first. */
+const web = group({ name: 'web', scope: 'repo', maxActiveRunners: 1 });
+const all = group({ name: 'all', scope: 'global', maxActiveRunners: 1 });
+
+/** So many seconds ago. */
+const ago = (seconds: number): number => NOW - seconds * 1000;
+const ready = (id: number, seconds: number, over: Partial<Job> = {}): Job =>
+  job(id, { createdAtMs: ago(seconds), ...over });
+const began = (id: number, runner: string, seconds: number, at: number, over: Partial<Job> = {}): Job =>
+  running(id, runner, { createdAtMs: ago(seconds), startedAtMs: ago(at), ...over });
+const ended = (id: number, runner: string, seconds: number, at: number, till: number, over: Partial<Job> = {}): Job =>
+  done(id, runner, { createdAtMs: ago(seconds), startedAtMs: ago(at), completedAtMs: ago(till), ...over });
+
+describe('a runner that was asked for is kept', () => {
+  it('for the next in line, when somebody else takes its job', () => {
+    const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50), ready(3, 45)];
+
+    expect(verdicts(planScene({ groups: [one], jobs }))).toMatchObject({ 2: `chain ${named(one, 1)}`, 3: 'cap' });
+  });
+
+  it('for the next in line, when its job is cancelled, or turns out to call a workflow', () => {
+    const cancelled = ready(1, 60, { status: 'completed', completedAtMs: ago(10) });
+    const caller = ready(1, 60, { status: 'in_progress' });
+
+    for (const first of [cancelled, caller]) {
+      expect(emittedNames(planScene({ groups: [one], jobs: [first, ready(2, 50)] }))).toEqual([named(one, 1)]);
+    }
+  });
+
+  it('but a job that was skipped never had one', () => {
+    const build = ended(1, 'elsewhere', 60, 50, 40, { runId: 7, name: 'build' });
+    const skipped = ready(2, 60, { runId: 7, name: 'deploy', status: 'completed', completedAtMs: ago(40) });
+    const planned = planScene({ groups: [one], jobs: [build, skipped, ready(3, 30)] });
+
+    expect(emittedNames(planned)).toEqual([named(one, 3)]);
+  });
+
+  it('for the job that waits for it: a claim passes the runner of the claimed job on', () => {
+    const jobs = [began(1, named(two, 2), 60, 20), ready(2, 55), ready(3, 50)];
+
+    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 1), named(two, 2)]);
+    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 2: `chain ${named(two, 1)}`, 3: 'cap' });
+  });
+
+  it('in the group that had room when its job became ready, whatever has room now', () => {
+    const jobs = [ended(1, named(web, 1), 60, 58, 30), ready(2, 50), ready(3, 40)];
+    const planned = planScene({ groups: [web, all], jobs });
+
+    expect(emittedNames(planned)).toEqual([named(all, 2), named(web, 3)]);
+  });
+
+  it('and not lost to a job that has waited longer, whose own runner took a younger one', () => {
+    const jobs = [ready(1, 60), ready(2, 55), began(3, named(two, 1), 50, 20)];
+
+    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 1: 'cap', 2: `new-runner ${named(two, 2)}` });
+  });
+
+  it('in the place of another one, when a claim shows that it was asked for elsewhere', () => {
+    // Job 1 looks as if it had asked `web`; its runner is one of `all`.
+    const jobs = [ready(1, 60), began(9, named(all, 1), 50, 40)];
+    const planned = planScene({ groups: [web, all], jobs });
+
+    expect(emittedNames(planned)).toEqual([named(all, 1), named(web, 1)]);
+  });
+});
+
+describe('a slot', () => {
+  it('that is freed goes to the first in line', () => {
+    const jobs = [ended(1, named(one, 1), 60, 50, 10), ready(3, 41), ready(2, 42)];
+
+    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 2)]);
+  });
+
+  it('is lost by the last in line, when a runner takes a job that nobody remembers', () => {
+    const jobs = [began(1, named(two, 99), 60, 20), ready(2, 50), ready(3, 45)];
+
+    expect(emittedNames(planScene({ groups: [two], jobs }))).toHaveLength(2);
+    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 3: 'cap' });
+  });
+
+  it('goes to the repository with the fewest, where they take turns', () => {
+    const fair = group({ maxActiveRunners: 2, fairness: 'per-repository' });
+    const theirs = { repository: 'acme/api' };
+    // Job 3 takes the slot of job 2; when somebody else runs it, its runner goes to job 4, whose repository has none, and not to job 2.
+    const jobs = [ready(1, 60), ready(2, 55), ended(3, 'elsewhere', 50, 30, 20, theirs), ready(4, 40, theirs)];
+
+    expect(verdicts(planScene({ groups: [fair], jobs }))).toEqual({
+      1: `new-runner ${named(fair, 1)}`,
+      2: 'cap',
+      3: 'done',
+      4: `chain ${named(fair, 3)}`,
+    });
+  });
+});
+
+describe('a runner that does not come', () => {
+  it('is asked for again under the next name, from the second in which it was asked for', () => {
+    const waits = [ended(1, named(one, 1), 900, 880, 60), ready(2, 890)];
+
+    expect(emittedNames(planScene({ groups: [one], jobs: waits }))).toEqual([named(one, 2)]);
+    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 301)] }))).toEqual([named(one, 2, 1)]);
+    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 601)] }))).toEqual([named(one, 2, 2)]);
+    // The same when something happened between the two.
+    const between = ended(9, 'elsewhere', 280, 250, 200, { labels: ['other'] });
+    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 601), between] }))).toEqual([named(one, 2, 2)]);
+  });
+
+  it('also when the first one in that name has come, and has taken another job', () => {
+    const unlabelled = ended(2, named(ci, 1), 690, 660, 640, { labels: [] });
+
+    expect(emittedNames(planScene({ jobs: [ready(1, 700), unlabelled] }))).toEqual([named(ci, 1, 3)]);
+  });
+
+  it('also when another job waits for it', () => {
+    const jobs = [ended(1, 'elsewhere', 400, 390, 380), ready(2, 395)];
+
+    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 1, 1)]);
+  });
+});
+
+describe('where Kubernetes shows Jobs, nothing is replayed', () => {
+  const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
+
+  it('in a group of which it shows one', () => {
+    const liveJobs = [live(named(one, 77), 'complete')];
+
+    expect(emittedNames(planScene({ groups: [one], jobs, liveJobs }))).toEqual([named(one, 2)]);
+  });
+
+  it('nor for jobs that such a group may serve, too', () => {
+    const liveJobs = [live(named(all, 77), 'complete')];
+
+    expect(emittedNames(planScene({ groups: [web, all], jobs, liveJobs }))).toEqual([named(web, 2)]);
+    const late = [ready(2, 301)];
+    expect(emittedNames(planScene({ groups: [web, all], jobs: late, liveJobs }))).toEqual([named(web, 2, 1)]);
+  });
+});
