@@ -84,10 +84,11 @@ function describeBreaches(tallies: Tallies): readonly string[] {
 function writeDocs(table: string): void {
   const text = readFileSync(DOC, 'utf8');
   const mark = CALM ? 'calm table' : 'table';
-  const block = new RegExp(`(<!-- ${mark} -->\\n)[\\s\\S]*?(\\n<!-- end of ${mark} -->)`);
+  const block = new RegExp(`(<!-- ${mark} -->\\n)[\\s\\S]*?(<!-- end of ${mark} -->)`);
+  if (!block.test(text)) throw new Error(`no place for the ${mark} in ${DOC}`);
   writeFileSync(
     DOC,
-    text.replace(block, (_, begin, end) => `${begin}${table}${end}`),
+    text.replace(block, (_, begin, end) => `${begin}${table}\n${end}`),
   );
   if (CALM) return;
   writeFileSync(
