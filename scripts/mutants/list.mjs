@@ -66,6 +66,13 @@ export const MUTANTS = [
   mutant('P2', 'chain', 'A chain ends after one step.', `ways.push(...next.flatMap(({ job: ran }) => ran ?? []));`, ``),
   mutant(
     'P2',
+    'roster',
+    'A runner after many that took other jobs is not known again.',
+    `const last = ORDINALS_SEARCHED + countMadeFor(madeFor);`,
+    `const last = ORDINALS_SEARCHED + Math.min(0, countMadeFor(madeFor));`,
+  ),
+  mutant(
+    'P2',
     'replay',
     'The past is replayed although Kubernetes shows what is there.',
     `if (!sighted) places.set`,

@@ -66,12 +66,11 @@ export interface BackOff {
 /** The back-off that is in force for a new runner of this job, if any. */
 export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined {
   const { group } = state;
-  const failed = state.rosters
-    .madeFor(group.origin, seen.job)
-    .filter((runner) => runner.state === 'failed' && runner.group === group);
+  const made = state.rosters.madeFor(group.origin, seen.job);
+  const failed = made.filter((runner) => runner.state === 'failed' && runner.group === group);
   if (failed.length === 0) return undefined;
   const byName = new Map(failed.map((runner) => [runner.name, runner]));
-  for (let ordinal = ORDINALS_SEARCHED - 1; ordinal >= 0; ordinal -= 1) {
+  for (let ordinal = ORDINALS_SEARCHED + made.length - 1; ordinal >= 0; ordinal -= 1) {
     const runner = byName.get(state.nameOf(seen.job, ordinal));
     if (!runner) continue;
     const endMs = runner.live?.finishedAtMs ?? runner.live?.createdAtMs ?? 0;

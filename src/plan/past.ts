@@ -16,7 +16,7 @@ export interface Place {
   readonly starts: Start[];
   /** Runners at work. */
   busy: number;
-  /** Runners at work or asked for, by the repository of their job. */
+  /** Runners at work or asked for, by the repository of their job, where repositories take turns. */
   readonly slots: Map<string, number>;
 }
 
@@ -182,14 +182,15 @@ function serve(start: Start, part: Part): void {
   count(place, part, 1);
 }
 
-function count({ slots }: Place, { seen }: Part, by: 1 | -1): void {
+function count({ group, slots }: Place, { seen }: Part, by: 1 | -1): void {
+  if (group.fairness === 'oldest') return;
   const { repository } = seen.job;
   slots.set(repository, (slots.get(repository) ?? 0) + by);
 }
 
 /** Slots that the job's repository has already, where repositories take turns; else 0. */
-function turnOf({ group, slots }: Place, { seen }: Part): number {
-  return group.fairness === 'per-repository' ? (slots.get(seen.job.repository) ?? 0) : 0;
+function turnOf({ slots }: Place, { seen }: Part): number {
+  return slots.get(seen.job.repository) ?? 0;
 }
 
 function wait(part: Part): void {

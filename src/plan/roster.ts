@@ -75,6 +75,8 @@ interface Context {
   readonly nowMs: number;
   /** Kubernetes shows Jobs of this group, so these are all there are. */
   readonly sighted: boolean;
+  /** How many runners are known that were made for one stay of a job in the queue. */
+  readonly countMadeFor: (stay: RunnerName) => number;
 }
 
 interface Traces {
@@ -184,7 +186,9 @@ function rosterOf(
 ): Roster {
   const nameOf = runnerNamer(instance, group);
   const sighted = traces.some(({ live }) => live !== undefined);
-  const context: Context = { group, nameOf, nowMs, sighted };
+  const countMadeFor = ({ jobId, attempt }: RunnerName): number =>
+    traces.filter(({ madeFor }) => madeFor.jobId === jobId && madeFor.attempt === attempt).length;
+  const context: Context = { group, nameOf, nowMs, sighted, countMadeFor };
   const runners = traces.map((trace) => {
     trace.runner = judge(trace, context);
     return trace.runner;
@@ -275,7 +279,7 @@ function stateOf(trace: Traces, context: Context): RunnerState {
   if (completed && !isYounger(trace, completed)) return afterJob(live, completed, context);
   if (!live) return 'offline';
   if (context.nowMs - live.createdAtMs >= context.group.spawnTimeoutMs) return 'never-came';
-  return isOfThisTemplate(name, madeFor, context.nameOf) ? 'free' : 'replaced';
+  return isOfThisTemplate(name, madeFor, context) ? 'free' : 'replaced';
 }
 
 function hasEnded(live: LiveJob | undefined): boolean {
@@ -331,10 +335,13 @@ function isMadeAnew(trace: Traces, { group, nowMs, sighted }: Context): boolean 
 }
 
 /** False when the name was made from another pod template: then nobody knows what that runner can do. */
-function isOfThisTemplate(name: string, { jobId: id, attempt }: RunnerName, nameOf: RunnerNamer): boolean {
-  for (let ordinal = 0; ordinal < ORDINALS_SEARCHED; ordinal += 1) {
-    if (nameOf({ id, attempt }, ordinal) === name) return true;
-  }
+function isOfThisTemplate(name: string, madeFor: RunnerName, { nameOf, countMadeFor }: Context): boolean {
+  const { jobId: id, attempt } = madeFor;
+  const isName = (ordinal: number): boolean => nameOf({ id, attempt }, ordinal) === name;
+  for (let ordinal = 0; ordinal < ORDINALS_SEARCHED; ordinal += 1) if (isName(ordinal)) return true;
+  // Names that are used up are passed over, however many they are.
+  const last = ORDINALS_SEARCHED + countMadeFor(madeFor);
+  for (let ordinal = ORDINALS_SEARCHED; ordinal < last; ordinal += 1) if (isName(ordinal)) return true;
   return false;
 }
 

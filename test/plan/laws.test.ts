@@ -327,6 +327,22 @@ describe('P2 nothing is started twice', () => {
   });
 });
 
+describe('P2 nothing is started twice, however many runners of a job took others', () => {
+  const many = Array.from({ length: 40 }, (_, i) => done(100 + i, named(ci, 1, i), { createdAtMs: NOW - 90_000 }));
+
+  it('keeps the one that starts', () => {
+    const liveJobs = [live(named(ci, 1, 40), 'starting')];
+
+    expect(emittedNames(planScene({ jobs: [...many, job(1)], liveJobs }))).toEqual([named(ci, 1, 40)]);
+  });
+
+  it('waits after the one that failed', () => {
+    const failed = live(named(ci, 1, 41), 'failed', { finishedAtMs: NOW - 3_000 });
+
+    expect(verdicts(planScene({ jobs: [...many, job(1)], liveJobs: [failed] }))[1]).toBe('backing-off');
+  });
+});
+
 describe('P3 the cap holds', () => {
   const two = group({ maxActiveRunners: 2 });
 
