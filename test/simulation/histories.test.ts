@@ -30,10 +30,18 @@ describe.each(OURS)('%s', (policy) => {
     expect(ends(named.CHAIN_OVER_FINISHED_JOBS)).toEqual(['done', 'done', 'done']);
   });
 
+  it('drops no starting runner again and again when dozens of runners of one job take others', () => {
+    expect(run(named.OVERTAKEN_DOZENS_OF_TIMES).needless).toBeLessThan(5);
+  });
+
   it('replaces a runner that never starts after the spawn timeout', () => {
     const [waitMs = 0] = run(named.NEVER_STARTS).waitsMs;
     expect(waitMs).toBeGreaterThan(300_000);
     expect(waitMs).toBeLessThan(330_000);
+  });
+
+  it('also when the first one took another job', () => {
+    expect(Math.max(...run(named.SECOND_RUNNER_CRASHES).waitsMs)).toBeLessThan(400_000);
   });
 
   it('drops the runner of a job that is cancelled before it comes', () => {

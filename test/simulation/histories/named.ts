@@ -1,6 +1,7 @@
-/** Histories written by hand, one for each thing that is easy to get wrong. What must come out of each stands in histories.test.ts. */
+/** Histories for things that are easy to get wrong, nearly all written by hand. What must come out of each stands in histories.test.ts. */
 import type { JobSpec } from '../../../src/simulator/queue.ts';
 import { groupSpec, type History, ordinaryWake, type Push, quietHistory } from '../history.ts';
+import { makeHistory } from '../make-history.ts';
 
 function job(key: string, ...needs: string[]): JobSpec {
   return { key, runsOn: ['linux'], needs };
@@ -159,3 +160,18 @@ export const CHAIN_ACROSS_GROUPS: History = quietHistory({
   pushes: [push(1, [60], job('one'), job('two'), job('three'))],
   pods: [40, 8, 60].map((startS) => ({ startS })),
 });
+
+/**
+ * Found by the simulation (seed 309): a job without labels takes the runner of another one, whose second runner crashes. With Gitea alone
+ * nobody sees that, so it must be missed after a spawn timeout like any other.
+ */
+export const SECOND_RUNNER_CRASHES: History = {
+  ...UNLABELLED_JOB_TAKES_A_RUNNER,
+  pods: [{ startS: 8 }, { startS: 8, start: 'crash' }, { startS: 8 }],
+};
+
+/**
+ * Found by the simulation (seed 5306): a claim is lost, and the job goes to the end of Gitea's queue. Dozens of runners made for it take others;
+ * the one that starts after them has a high ordinal and must be known again.
+ */
+export const OVERTAKEN_DOZENS_OF_TIMES: History = makeHistory(5306);
