@@ -73,7 +73,7 @@ function runningText(runner: string, ours: boolean, lost: ReadonlySet<string>): 
 
 const SERVED: Readonly<Record<ServedBy, string>> = {
   'own-runner': 'its runner is alive',
-  chain: 'its own runner took another job',
+  chain: 'takes over the runner of another job',
   'free-runner': 'a free runner',
   'new-runner': 'asked for, not registered yet',
 };

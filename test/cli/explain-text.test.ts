@@ -38,7 +38,7 @@ runners/ci   https://gitea.example.com org acme  linux      2 of 2              
 
 JOB  NAME            RUNS-ON    AGE  WHAT HAPPENS
 1    acme/web job 1  linux      19s  runs on ${named(two, 2)}
-2    acme/web job 2  linux      19s  ${named(two, 1)} (owned by group runners/ci; its own runner took another job)
+2    acme/web job 2  linux      19s  ${named(two, 1)} (owned by group runners/ci; takes over the runner of another job)
 3    acme/web job 3  linux      19s  held back by the cap of group runners/ci
 4    acme/web job 4  gpu        19s  held back: group runners/big is suspended
 5    acme/web job 5  linux,arm  19s  labels not covered: arm (nearest group: runners/ci)
