@@ -54,7 +54,7 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const owners = ownersFinder(inOrder);
   const others = elsewhereFinder(jobs, (runner) => rosters.find(runner) !== undefined, readySinceMs, evidence);
   const elsewhere = new Map<SeenJob, string>();
-  const follow = chainFollower(rosters, { readySinceMs, nowMs: evidence.nowMs });
+  const follow = chainFollower(rosters, find, { readySinceMs, nowMs: evidence.nowMs });
   const asked = replay({ jobs, find }, rosters, { owners, readySinceMs, nowMs: evidence.nowMs });
   const ready = inQueueOrder(jobs, readySinceMs, follow, asked);
 

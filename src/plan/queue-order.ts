@@ -6,7 +6,10 @@ import { firstWorking, type Owners } from './owners.ts';
 import type { Asked } from './replay.ts';
 import { byAge, type SeenJob } from './world.ts';
 
-/** The ready jobs: those for which a runner has been asked come first, then those that have been ready longest, then the oldest. */
+/**
+ * The ready jobs: those for which a runner has been asked come first, then those that have been ready longest, then the oldest. A job
+ * whose runner took another one stands in the place of that one: else it would take the slot of a job whose runner is starting.
+ */
 export function inQueueOrder(
   jobs: readonly SeenJob[],
   readySinceMs: (seen: SeenJob) => number,
@@ -18,9 +21,10 @@ export function inQueueOrder(
     .map((seen) => {
       const asked = askedFor.get(seen);
       const candidate = asked ? { ...follow(seen), asked } : follow(seen);
-      return { candidate, place: asked ? 0 : 1, sinceMs: readySinceMs(seen) };
+      const stands = asked ? seen : (candidate.standIn ?? seen);
+      return { candidate, stands, place: asked ? 0 : 1, sinceMs: readySinceMs(stands) };
     })
-    .sort((a, b) => a.place - b.place || a.sinceMs - b.sinceMs || byAge(a.candidate.seen, b.candidate.seen))
+    .sort((a, b) => a.place - b.place || a.sinceMs - b.sinceMs || byAge(a.stands, b.stands))
     .map(({ candidate }) => candidate);
 }
 
