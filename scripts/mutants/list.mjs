@@ -73,6 +73,13 @@ export const MUTANTS = [
   ),
   mutant(
     'P2',
+    'queue-order',
+    'A job whose runner took another one takes the slot of one whose runner is starting.',
+    `asked ? seen : (candidate.standIn ?? seen)`,
+    `asked ? seen : seen`,
+  ),
+  mutant(
+    'P2',
     'replay',
     'The past is replayed although Kubernetes shows what is there.',
     `if (!sighted) places.set`,

@@ -278,6 +278,19 @@ describe('P2 nothing is started twice', () => {
     });
   });
 
+  it('does not drop a starting runner for a job whose own one took a job that nobody had thought of', () => {
+    const two = group({ maxActiveRunners: 2 });
+    // Gitea gave job 3, which the cap held back, to the runner of job 1. The runner of job 2 goes on starting.
+    const jobs = [job(1), job(2), running(3, named(two, 1))];
+    const liveJobs = [live(named(two, 1), 'running'), live(named(two, 2), 'starting')];
+
+    expect(verdicts(planScene({ groups: [two], jobs, liveJobs }))).toEqual({
+      1: 'cap',
+      2: `own-runner ${named(two, 2)}`,
+      3: 'running',
+    });
+  });
+
   it('does not follow a chain to a runner that lacks a label of the job', () => {
     const small = group({ name: 'a-small' });
     const big = group({ name: 'b-big', labels: ['linux', 'gpu'] });
