@@ -76,3 +76,8 @@ function findOwners(
 export function firstWorking(owners: Owners): Group | undefined {
   return owners.covered ? owners.groups.find(({ suspend }) => !suspend) : undefined;
 }
+
+/** True when repositories take turns in one of these groups. */
+export function takeTurns(groups: readonly Group[]): boolean {
+  return groups.some(({ fairness }) => fairness === 'per-repository');
+}

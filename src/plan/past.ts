@@ -68,16 +68,21 @@ export function askOrWait(part: Part, atMs: number): void {
 /** @returns the job that has lost its slot to this one */
 function askOnce(part: Part, atMs: number): Part | undefined {
   const places = part.line?.places ?? [];
-  const place = places.find(hasRoom) ?? places.find((full) => loserTo(part, full));
-  if (!place) {
-    wait(part);
+  const free = places.find(hasRoom);
+  if (free) {
+    ask(free, part, part, atMs);
     return undefined;
   }
-  const loser = hasRoom(place) ? undefined : loserTo(part, place);
-  const lost = loser?.serves;
-  if (loser) giveUp(loser);
-  ask(place, part, part, atMs);
-  return lost;
+  for (const full of places) {
+    const loser = loserTo(part, full);
+    if (!loser) continue;
+    const { serves } = loser;
+    giveUp(loser);
+    ask(full, part, part, atMs);
+    return serves;
+  }
+  wait(part);
+  return undefined;
 }
 
 /** The runner that a repository loses to that of this job, because it would still have as many slots as that one then. */
@@ -139,14 +144,15 @@ export function keepCap(place: Place, atMs: number): void {
 }
 
 /** Asks again, under the next name, for runners that have not come. */
-export function timeOut({ group, asked, starts }: Place, atMs: number): void {
+export function timeOut(place: Place, atMs: number): void {
+  const { group, asked, starts } = place;
   for (let first = starts[0]; first; first = starts[0]) {
     const times = missedRunners(first.sinceMs, atMs, group.spawnTimeoutMs);
     const waits = asked.has(first);
     if (waits && times === 0) return;
     starts.shift();
     if (!waits) continue;
-    const { madeFor, serves, sinceMs, place } = first;
+    const { madeFor, serves, sinceMs } = first;
     giveUp(first);
     madeFor.missed += times;
     ask(place, serves, madeFor, sinceMs + times * group.spawnTimeoutMs);
@@ -217,15 +223,15 @@ function lastInTurn(place: Place): Start | undefined {
 
 /** The first of all that wait for this place; it waits no longer. */
 function takeFirst(place: Place): Part | undefined {
-  let shortest: Line | undefined;
+  let lineOfFirst: Line | undefined;
   let first: Part | undefined;
   for (const line of place.lines) {
     const head = headOf(line);
     if (!head || (first && inTurn(place, first, head) < 0)) continue;
-    shortest = line;
+    lineOfFirst = line;
     first = head;
   }
-  shortest?.waiting.shift();
+  lineOfFirst?.waiting.shift();
   if (first) first.isWaiting = false;
   return first;
 }

@@ -2,7 +2,7 @@
 import type { Candidate } from './chain.ts';
 import type { Group } from './evidence.ts';
 import type { Ledger } from './ledger.ts';
-import { firstWorking, type Owners } from './owners.ts';
+import { firstWorking, type Owners, takeTurns } from './owners.ts';
 import type { Asked } from './replay.ts';
 import { byAge, type SeenJob } from './world.ts';
 
@@ -67,7 +67,7 @@ export function nextByGroup(
   ownersOf: (seen: SeenJob) => Owners,
 ): ReadonlyMap<Group, string> {
   const next = new Map<Group, string>();
-  if (!groups.some(({ fairness }) => fairness === 'per-repository')) return next;
+  if (!takeTurns(groups)) return next;
   for (const { seen } of order) {
     if (isDecided(seen)) continue;
     const group = firstWorking(ownersOf(seen));

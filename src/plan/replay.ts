@@ -12,7 +12,7 @@
  * Nothing that was asked for is given up otherwise. So one event more changes little, and runners that start are kept (docs/adr/0019).
  */
 import type { Group } from './evidence.ts';
-import type { Owners } from './owners.ts';
+import { type Owners, takeTurns } from './owners.ts';
 import {
   askOrWait,
   exchange,
@@ -55,6 +55,12 @@ interface Event {
   readonly part: Part;
 }
 
+/** The lines for one set of groups: one for each repository where they take turns, else one. Undefined where Kubernetes shows more. */
+interface Lines {
+  readonly takeTurns: boolean;
+  readonly byKey: Map<string, Line | undefined>;
+}
+
 /** What each ready job was given, if Kubernetes shows no Job of any group that may serve it. */
 export function replay(world: World, rosters: Rosters, circumstances: Circumstances): ReadonlyMap<SeenJob, Asked> {
   const places = new Map<Group, Place>();
@@ -69,7 +75,7 @@ class Replay {
   readonly #rosters: Rosters;
   readonly #circumstances: Circumstances;
   readonly #places: ReadonlyMap<Group, Place>;
-  readonly #lines = new Map<Owners, Map<string, Line | undefined>>();
+  readonly #lines = new Map<Owners, Lines>();
   readonly #parts = new Map<SeenJob, Part>();
   readonly #shortestTimeoutMs: number;
   /** No spawn timeout passes before. */
@@ -131,12 +137,12 @@ class Replay {
   #lineOf(seen: SeenJob): Line | undefined {
     const owners = this.#circumstances.owners(seen);
     if (!owners.covered) return undefined;
-    const takesTurns = owners.groups.some(({ fairness }) => fairness === 'per-repository');
-    const key = takesTurns ? seen.job.repository : '';
-    const ofOwners = this.#lines.get(owners) ?? new Map<string, Line | undefined>();
-    this.#lines.set(owners, ofOwners);
-    if (!ofOwners.has(key)) ofOwners.set(key, this.#openLine(owners.groups));
-    return ofOwners.get(key);
+    const known = this.#lines.get(owners);
+    const lines = known ?? { takeTurns: takeTurns(owners.groups), byKey: new Map<string, Line | undefined>() };
+    if (!known) this.#lines.set(owners, lines);
+    const key = lines.takeTurns ? seen.job.repository : '';
+    if (!lines.byKey.has(key)) lines.byKey.set(key, this.#openLine(owners.groups));
+    return lines.byKey.get(key);
   }
 
   #openLine(groups: readonly Group[]): Line | undefined {
@@ -149,17 +155,21 @@ class Replay {
   }
 
   #happen(what: Event['what'], part: Part, atMs: number): void {
-    const place = this.#placeOf(part);
     if (what === 'ready') askOrWait(part, atMs);
     else if (what === 'cancel') leave(part);
-    else if (what === 'begin') this.#begin(part, place, atMs);
-    else if (place) {
-      work(place, part, -1);
-      fill(place, atMs);
-    }
+    else if (what === 'begin') this.#begin(part, atMs);
+    else this.#end(part, atMs);
   }
 
-  #begin(part: Part, place: Place | undefined, atMs: number): void {
+  #end(part: Part, atMs: number): void {
+    const place = this.#placeOf(part);
+    if (!place) return;
+    work(place, part, -1);
+    fill(place, atMs);
+  }
+
+  #begin(part: Part, atMs: number): void {
+    const place = this.#placeOf(part);
     const used = place && this.#usedFor(part);
     if (place) work(place, part, 1);
     if (used) exchange(used, part, atMs);
