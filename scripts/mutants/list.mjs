@@ -457,8 +457,8 @@ export const MUTANTS = [
     'P4',
     'assign',
     'The first failed runner of a job decides about the pause, not the last one.',
-    `for (let ordinal = ORDINALS_SEARCHED - 1; ordinal >= 0; ordinal -= 1) {`,
-    `for (let ordinal = 0; ordinal < ORDINALS_SEARCHED; ordinal += 1) {`,
+    `for (let ordinal = ORDINALS_SEARCHED + made.length - 1; ordinal >= 0; ordinal -= 1) {`,
+    `for (let ordinal = 0; ordinal < ORDINALS_SEARCHED + made.length; ordinal += 1) {`,
   ),
   mutant(
     'P4',
@@ -507,7 +507,7 @@ export const MUTANTS = [
     'P6',
     'roster',
     'A runner that was made from an older pod template and never registered is waited for.',
-    `isOfThisTemplate(name, madeFor, context.nameOf) ? 'free' : 'replaced'`,
+    `isOfThisTemplate(name, madeFor, context) ? 'free' : 'replaced'`,
     `'free'`,
   ),
   mutant(
