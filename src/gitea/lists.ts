@@ -14,9 +14,10 @@ export type JobsById = Map<number, Job>;
 
 /** First reading and at most 3 more. */
 const PASSES = 4;
-/** Pages of completed jobs: 150 names of used-up runners, more than end between two looks. */
-const COMPLETED_PAGES = 3;
-const FURTHER_PAGES = Array.from({ length: COMPLETED_PAGES - 1 }, (_, index) => index + 2);
+/** Completed jobs that are read: more than end between two looks, and enough for the planner to replay what led to now. */
+const COMPLETED_ROWS = 150;
+/** Where these stand besides the first page, unless the instance allows smaller pages only (`[api] MAX_RESPONSE_ITEMS`). */
+const FURTHER_PAGES = Array.from({ length: COMPLETED_ROWS / PAGE_LIMIT - 1 }, (_, index) => index + 2);
 
 const WORDS: Readonly<Record<StatusFilter, string>> = {
   queued: 'queued',
@@ -87,20 +88,19 @@ export async function readRunners(api: GiteaApi, level: Level): Promise<readonly
 }
 
 /**
- * Puts the newest completed jobs into `jobs`: they tell which runner names are used up. A few pages only, and not all of them need be there.
+ * Puts the newest completed jobs into `jobs`: they tell which runner names are used up. So many `rows`, and not all of them need be there.
  * 1.27+ sorts; before, the newest rows stand on the last pages of most databases, and the first page is known anyway.
  */
 export async function readCompletedJobs(
   api: GiteaApi,
   level: Level,
   jobs: JobsById,
-  pages = COMPLETED_PAGES,
+  rows = COMPLETED_ROWS,
 ): Promise<void> {
   const { sortsJobs } = await api.version();
   const question = jobsQuestion(level, ['completed'], sortsJobs);
   const first = await readCompletedPage(api, question, 1);
-  const more = sortsJobs ? pagesAfter(first).slice(0, pages - 1) : lastPages(first, pages);
-  await readMoreCompleted(api, question, [first], more, jobs);
+  await readMoreCompleted(api, question, [first], newestPages(first, sortsJobs, rows), jobs);
 }
 
 /**
@@ -120,9 +120,15 @@ export async function readCompletedJobsAhead(
   for (const page of early) page.catch(() => undefined);
   const first = await firstAsked;
   const { sortsJobs } = await api.version();
-  const wanted = sortsJobs ? pagesAfter(first).slice(0, COMPLETED_PAGES - 1) : lastPages(first, COMPLETED_PAGES);
+  const wanted = newestPages(first, sortsJobs, COMPLETED_ROWS);
   const asked = wanted.map((page) => early[FURTHER_PAGES.indexOf(page)] ?? readCompletedPage(api, question, page));
   for (const { rows } of [first, ...(await Promise.all(asked))]) keep(jobs, rows);
+}
+
+/** Where the newest completed jobs stand besides the first page. */
+function newestPages(first: Page<Job>, sortsJobs: boolean, rows: number): readonly number[] {
+  const pages = Math.ceil(rows / Math.max(1, first.rows.length));
+  return sortsJobs ? pagesAfter(first).slice(0, pages - 1) : lastPages(first, pages);
 }
 
 async function readMoreCompleted(

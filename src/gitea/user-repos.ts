@@ -41,7 +41,8 @@ export async function readJobsByRepo(
   const levels = repos.filter(({ mayHaveJobs }) => mayHaveJobs).map(({ owner, name }) => repoLevel(owner, name));
   await Promise.all(levels.map((level) => readActiveJobs(api, level, options.includeBlocked, jobs)));
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (active || options.alwaysList) await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, 1)));
+  if (active || options.alwaysList)
+    await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, PAGE_LIMIT)));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fakeGitea, type JobRow, jobRow, jobRows, json, type RunnerRow, runnerRow } from './fake-gitea.ts';
-import { idsOf, lookAt, upTo } from './looking.ts';
+import { ACME, idsOf, lookAt, upTo } from './looking.ts';
 
 const running = (from: number, count: number): JobRow[] =>
   jobRows(from, count, 'in_progress').map((row) => ({ ...row, runner_name: `r${row.id}` }));
@@ -14,6 +14,27 @@ describe('a list of many pages', () => {
     expect(idsOf(found)).toEqual(upTo(120));
     expect(gitea.lines().filter((line) => line.includes('?status=queued&page='))).toHaveLength(6);
   });
+
+  test.each([
+    ['1.27.3', false],
+    ['1.27.3', true],
+    ['1.26.4', false],
+    ['1.26.4', true],
+  ])(
+    'sees the newest 150 completed jobs whatever MAX_RESPONSE_ITEMS is, on %s, asking ahead: %s',
+    async (version, ahead) => {
+      const gitea = await fakeGitea({
+        version,
+        maxItems: 20,
+        jobs: [jobRow(1000, 'queued'), ...jobRows(1, 400, 'completed')],
+      });
+
+      const found = idsOf(await lookAt(gitea.url, ACME, { ahead }));
+
+      const newest = Array.from({ length: 150 }, (_, index) => 251 + index);
+      expect(found).toEqual(expect.arrayContaining(newest));
+    },
+  );
 
   test('sees all runners of a Gitea whose MAX_RESPONSE_ITEMS is 20', async () => {
     const runners = upTo(45).map((id) => runnerRow(id, `r${id}`));

@@ -14,8 +14,8 @@ import type { GroupSpec } from './history.ts';
 import { draw } from './random.ts';
 import type { Stage } from './stage.ts';
 
-/** Pages of completed jobs, as `lists.ts`. */
-const COMPLETED_PAGES = 3;
+/** Completed jobs that are read, as `lists.ts`. */
+const COMPLETED_ROWS = 150;
 /** What the filters of Gitea's lists find, in Gitea's own words; no filter finds jobs that are being cancelled. */
 const QUEUED: Status = 'waiting';
 const IN_PROGRESS: Status = 'running';
@@ -178,7 +178,7 @@ class ScopeLook {
   /** The newest ones; up to 1.26 the last pages of an order that the database makes up. */
   #completed(): readonly Job[] {
     const { seed, pageSize, database, gitea } = this.#stage.history;
-    const most = COMPLETED_PAGES * pageSize;
+    const most = Math.ceil(COMPLETED_ROWS / pageSize) * pageSize;
     const all = this.#stage.gitea
       .jobs()
       .filter(({ status }) => isDone(status))
