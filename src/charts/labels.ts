@@ -1,5 +1,5 @@
 /** Labels and annotations of a runner's Job (interface.md §4). Every value is a string; the emitter quotes it. */
-import type { Job } from '../plan/evidence.ts';
+import type { RunnerDecision } from '../plan/decisions.ts';
 import { parseRunnerName } from '../plan/names.ts';
 
 /** Text by key, as labels and annotations are. */
@@ -28,14 +28,19 @@ export function runnerLabels(runner: string): Texts {
   return { 'gitea.bpg.pw/job-id': String(parts.jobId), 'gitea.bpg.pw/run-attempt': String(parts.attempt) };
 }
 
+/** How Argo CD is to treat a Job, and the CI job that it is for. */
+export type Treatment = Pick<Extract<RunnerDecision, { readonly emit: true }>, 'pinned' | 'skip' | 'job'>;
+
 /**
  * Annotations of the Job object, never of its pod template: they may change while the Job lives.
  * A repository's unprintable characters become `?`; an address that is no plain http(s) URL, or too long, is left out,
  * because half a link is worse than none.
  */
-export function jobAnnotations(pinned: boolean, job: Job | undefined): Texts {
+export function jobAnnotations({ pinned, skip, job }: Treatment): Texts {
   return {
     'argocd.argoproj.io/compare-options': pinned ? 'IgnoreExtraneous' : '',
+    // No hook: the word by which Argo CD leaves an object as it is, and does not make it either.
+    'argocd.argoproj.io/hook': skip ? 'Skip' : '',
     'argocd.argoproj.io/ignore-healthcheck': 'true',
     'argocd.argoproj.io/sync-options': pinned ? 'Prune=false' : '',
     'gitea.bpg.pw/job-url': plainUrl(job?.url ?? ''),

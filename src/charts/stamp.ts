@@ -14,8 +14,9 @@ export interface RunnerParts {
 }
 
 /** The parts that follow from a decision. */
-export function partsOf({ runner, pinned, job }: EmittedRunner): RunnerParts {
-  return { name: runner, labels: runnerLabels(runner), annotations: present(jobAnnotations(pinned, job)) };
+export function partsOf(decision: EmittedRunner): RunnerParts {
+  const { runner } = decision;
+  return { name: runner, labels: runnerLabels(runner), annotations: present(jobAnnotations(decision)) };
 }
 
 /** The Job of one runner. */

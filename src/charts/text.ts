@@ -3,11 +3,10 @@
  * differ, and each runner's Job is that text with the marks replaced. 3 µs per Job instead of 400 (docs/performance.md).
  * That both ways give the same bytes is a property test: test/charts/same-bytes.property.test.ts.
  */
-import type { Job } from '../plan/evidence.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { groupManifest } from './group-manifest.ts';
 import type { JobManifest } from './job-manifest.ts';
-import { jobAnnotations, runnerLabels } from './labels.ts';
+import { jobAnnotations, runnerLabels, type Treatment } from './labels.ts';
 import { podTemplate } from './pod-template.ts';
 import { type EmittedRunner, partsOf, stamp } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
@@ -58,13 +57,13 @@ class JobWriter {
   }
 
   write(decision: EmittedRunner): void {
-    const { runner, pinned, job } = decision;
+    const { runner } = decision;
     const labels = runnerLabels(runner);
     const values = Object.values(labels);
     if (!this.#forms.has(values.length)) this.#forms.set(values.length, formOf(this.#template, Object.keys(labels)));
     const form = this.#forms.get(values.length);
     if (form && PLAIN_NAME.test(runner)) {
-      fill(form, [runner, ...values, annotationLines(pinned, job)], this.#pieces);
+      fill(form, [runner, ...values, annotationLines(decision)], this.#pieces);
     } else {
       this.#pieces.push(`---\n${document(stamp(this.#template, partsOf(decision)))}`);
     }
@@ -121,12 +120,12 @@ function fill({ head, pieces }: JobForm, values: readonly string[], into: string
   if (text !== '') into.push(text);
 }
 
-const ANNOTATIONS = Object.keys(jobAnnotations(false, undefined));
+const ANNOTATIONS = Object.keys(jobAnnotations({ pinned: false }));
 
 /** Lines of annotations behind the indent of the first one. Their keys are plain words in order (`labels.ts`). */
-function annotationLines(pinned: boolean, job: Job | undefined): string {
+function annotationLines(treatment: Treatment): string {
   let text = '';
-  const annotations = jobAnnotations(pinned, job);
+  const annotations = jobAnnotations(treatment);
   for (const key of ANNOTATIONS) {
     const value = annotations[key] ?? '';
     if (value !== '') text += `${text === '' ? '' : '\n    '}${key}: ${quote(value)}`;

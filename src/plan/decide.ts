@@ -1,6 +1,6 @@
 /** Turns the outcome of the planning into decisions: every job and every runner seen, one reason each. */
 import type { GroupKey, GroupSummary, JobDecision, RunnerDecision } from './decisions.ts';
-import type { Group } from './evidence.ts';
+import type { Group, LiveJob } from './evidence.ts';
 import type { Ledger } from './ledger.ts';
 import { firstWorking } from './owners.ts';
 import type { Outcome } from './plan.ts';
@@ -59,7 +59,7 @@ function holdJob(seen: SeenJob, { backingOff, elsewhere, owners, nextIn, keyOf }
 export function decideRunners(ledger: Ledger, group: GroupKey): readonly RunnerDecision[] {
   const decisions = new Map<string, RunnerDecision>();
   for (const { runner } of ledger.backingOff.values()) {
-    decisions.set(runner, { emit: true, runner, group, because: 'back-off-record', pinned: false });
+    decisions.set(runner, { emit: true, runner, group, because: 'back-off-record', pinned: false, skip: true });
   }
   for (const { seen, runner, by } of ledger.assignments) {
     decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: seen.job });
@@ -74,9 +74,9 @@ export function decideRunners(ledger: Ledger, group: GroupKey): readonly RunnerD
 function decideUnassigned({ name: runner, state, job, live }: Runner, ledger: Ledger, group: GroupKey): RunnerDecision {
   switch (state) {
     case 'busy':
-      return { emit: true, runner, group, because: 'busy', pinned: true, ...(job && { job }) };
+      return { emit: true, runner, group, because: 'busy', pinned: true, ...skipUnseen(live), ...(job && { job }) };
     case 'finishing':
-      return { emit: true, runner, group, because: 'finishing', pinned: true };
+      return { emit: true, runner, group, because: 'finishing', pinned: true, ...skipUnseen(live) };
     case 'free':
     case 'never-came':
     case 'replaced':
@@ -87,7 +87,7 @@ function decideUnassigned({ name: runner, state, job, live }: Runner, ledger: Le
       return { emit: false, runner, group, because: ledger.group.suspend ? 'suspended' : 'surplus' };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
-      return { emit: true, runner, group, because: 'lost', pinned: false };
+      return { emit: true, runner, group, because: 'lost', pinned: false, skip: true };
     case 'used-up':
     case 'failed':
     case 'deleting':
@@ -97,6 +97,11 @@ function decideUnassigned({ name: runner, state, job, live }: Runner, ledger: Le
     default:
       return state satisfies never;
   }
+}
+
+/** A Job that is gone, or about to be, must not be made anew: its runner works on to the end, and a second one would take its name. */
+function skipUnseen(live: LiveJob | undefined): { readonly skip?: true } {
+  return live && live.state !== 'deleting' ? {} : { skip: true };
 }
 
 /** The counts of all groups, in their order. */

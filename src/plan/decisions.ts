@@ -105,6 +105,8 @@ export type RunnerDecision =
       readonly because: KeptBecause;
       /** Pinned: from the next sync on nothing prunes it. */
       readonly pinned: boolean;
+      /** Argo CD leaves its Job as it is, and does not make it when it is gone: a record, or nobody sees the Job of a runner at work (docs/adr/0020). */
+      readonly skip?: true;
       /** The job it runs or is wanted for; absent for a runner that is finishing or unpinned and for a record. */
       readonly job?: Job;
     }

@@ -324,13 +324,12 @@ function afterJob(live: LiveJob | undefined, { completedAtMs }: Job, { group, no
 }
 
 /**
- * True when a runner works whose Job was made anew since, or is about to be, because law P1 asks for it: it was pruned in the moment
- * of its claim, or it was lost and Kubernetes has removed its Job. The new Job's runner is a second one, as long as it may come.
+ * True when a runner works whose Job was made anew since: it was pruned in the moment of its claim, by a sync that asked for it again.
+ * The new Job's runner is a second one, as long as it may come.
  */
-function isMadeAnew(trace: Traces, { group, nowMs, sighted }: Context): boolean {
+function isMadeAnew(trace: Traces, { group, nowMs }: Context): boolean {
   const { running, live } = trace;
-  if (running?.startedAtMs === undefined) return false;
-  if (!live) return sighted;
+  if (running?.startedAtMs === undefined || !live) return false;
   return !hasEnded(live) && isYounger(trace, running) && nowMs - live.createdAtMs < group.spawnTimeoutMs;
 }
 

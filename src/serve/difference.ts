@@ -13,7 +13,7 @@ export interface LiveRunner {
 export interface Difference {
   /** Runners without a Job: a CI job waits. */
   readonly missing: readonly string[];
-  /** Busy runners that nothing protects from a prune yet. */
+  /** Busy runners that nothing protects from a prune yet, in the first seconds of their CI jobs: a sidecar that does not see Kubernetes pins none. */
   readonly unpinned: readonly string[];
   /** Jobs that nobody wants any more and that have not ended. */
   readonly surplus: readonly string[];
@@ -25,7 +25,10 @@ export interface Difference {
 }
 
 /** The annotations that we write, all of them. */
-const OUR_ANNOTATIONS = Object.keys(jobAnnotations(true, undefined));
+const OUR_ANNOTATIONS = Object.keys(jobAnnotations({ pinned: true }));
+
+/** For so long after the begin of its CI job a missing pin is worth a wake, ms; later the next sync for any other reason sets it. */
+const PIN_WITHIN_MS = 20_000;
 
 /**
  * @param runners decisions about the runners of one Application.
@@ -35,33 +38,35 @@ const OUR_ANNOTATIONS = Object.keys(jobAnnotations(true, undefined));
 export function differenceOf(
   runners: readonly RunnerDecision[],
   live: readonly LiveRunner[],
+  nowMs: number,
   printed: ReadonlySet<string> = new Set(),
 ): Difference {
   const liveByKey = new Map(live.map((runner) => [keyOf(runner.job.namespace, runner.job.name), runner]));
-  const wanted = new Set<string>();
-  const missing: string[] = [];
-  const unpinned: string[] = [];
-  const untidy = new Set<string>();
+  const wanted = new Map<string, Emitted>();
   for (const decision of runners) {
-    if (!decision.emit) continue;
-    const key = keyOf(decision.group.namespace, decision.runner);
-    wanted.add(key);
-    const found = liveByKey.get(key);
-    if (!found) missing.push(key);
-    else if (!hasEnded(found.job) && !sameAnnotations(decision, found)) {
-      if (decision.pinned && !found.job.pinned) unpinned.push(key);
-      else untidy.add(key);
-    }
+    if (decision.emit) wanted.set(keyOf(decision.group.namespace, decision.runner), decision);
   }
-  const surplus = [...liveByKey].filter(([key, runner]) => !wanted.has(key) && isSurplus(runner)).map(([key]) => key);
-  const left = [...liveByKey].filter(([key, runner]) => !wanted.has(key) && isLeft(runner)).map(([key]) => key);
-  for (const key of [...left, ...printed]) if (!wanted.has(key) && !surplus.includes(key)) untidy.add(key);
-  return { missing: missing.sort(), unpinned: unpinned.sort(), surplus: surplus.sort(), untidy: [...untidy].sort() };
+  const changes = new Map<string, keyof Difference | undefined>();
+  for (const key of printed) if (!wanted.has(key)) changes.set(key, 'untidy');
+  for (const [key, runner] of liveByKey) if (!wanted.has(key)) changes.set(key, excessOf(runner) ?? changes.get(key));
+  for (const [key, decision] of wanted) changes.set(key, lackOf(decision, liveByKey.get(key), nowMs));
+  const keysOfChange = (change: keyof Difference): readonly string[] =>
+    [...changes].flatMap(([key, of]) => (of === change ? key : [])).sort();
+  return {
+    missing: keysOfChange('missing'),
+    unpinned: keysOfChange('unpinned'),
+    surplus: keysOfChange('surplus'),
+    untidy: keysOfChange('untidy'),
+  };
 }
 
-/** Keys of the Jobs that the output holds. */
+/** Keys of the Jobs that the output holds and that Argo CD would miss. */
 export function printedKeys(runners: readonly RunnerDecision[]): ReadonlySet<string> {
-  return new Set(runners.flatMap(({ emit, group, runner }) => (emit ? keyOf(group.namespace, runner) : [])));
+  return new Set(
+    runners.flatMap((decision) =>
+      decision.emit && !decision.skip ? keyOf(decision.group.namespace, decision.runner) : [],
+    ),
+  );
 }
 
 /** Nothing to do. */
@@ -79,19 +84,34 @@ export function patienceMs(difference: Difference): number | undefined {
   return undefined;
 }
 
-function sameAnnotations(decision: RunnerDecision & { readonly emit: true }, { annotations }: LiveRunner): boolean {
-  const expected = present(jobAnnotations(decision.pinned, decision.job));
+function sameAnnotations(decision: Emitted, { annotations }: LiveRunner): boolean {
+  const expected = present(jobAnnotations(decision));
   return OUR_ANNOTATIONS.every((name) => expected[name] === annotations[name]);
 }
 
-/** A pinned Job is never pruned, whoever asks; one that is being deleted needs nobody. */
-function isSurplus(runner: LiveRunner): boolean {
-  return !runner.job.pinned && !hasEnded(runner.job) && runner.job.state !== 'deleting';
+type Emitted = RunnerDecision & { readonly emit: true };
+
+/** What the Job of a runner in the output lacks, if anything. */
+function lackOf(
+  decision: Emitted,
+  found: LiveRunner | undefined,
+  nowMs: number,
+): Exclude<keyof Difference, 'surplus'> | undefined {
+  if (decision.skip || (found && hasEnded(found.job))) return undefined;
+  if (!found) return 'missing';
+  if (decision.pinned && !found.job.pinned) return hasJustBegun(decision, nowMs) ? 'unpinned' : undefined;
+  return sameAnnotations(decision, found) ? undefined : 'untidy';
 }
 
-/** It has ended, and a prune would take it away. */
-function isLeft(runner: LiveRunner): boolean {
-  return !runner.job.pinned && hasEnded(runner.job);
+function hasJustBegun({ job }: Emitted, nowMs: number): boolean {
+  return nowMs - (job?.startedAtMs ?? 0) < PIN_WITHIN_MS;
+}
+
+/** What is wrong with a Job that the output does not hold, if anything: a pinned one is never pruned, whoever asks, and one that is being deleted needs nobody. */
+function excessOf({ job }: LiveRunner): 'surplus' | 'untidy' | undefined {
+  if (job.pinned) return undefined;
+  if (hasEnded(job)) return 'untidy';
+  return job.state === 'deleting' ? undefined : 'surplus';
 }
 
 function hasEnded({ state }: LiveJob): boolean {

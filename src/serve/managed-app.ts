@@ -78,7 +78,7 @@ export class ManagedApp {
       void this.#ask();
     }
     this.#wanted = printedKeys(runners);
-    this.#waker.want(differenceOf(runners, live, this.#printed), settled);
+    this.#waker.want(differenceOf(runners, live, this.#options.now(), this.#printed), settled);
   }
 
   /** What it shall print is not known now. */

@@ -11,7 +11,7 @@ function busyCluster(): { cluster: Cluster; wanted: WantedJob; events: ClusterEv
   gitea.push('acme/web', { jobs: [{ key: 'build' }] });
   const events: ClusterEvent['what'][] = [];
   const cluster = new Cluster(gitea, 'acme', (event) => events.push(event.what));
-  const wanted = { name: 'ci-1', group: 'ci', madeFor: 1, labels: ['ubuntu-latest'], pinned: false };
+  const wanted = { name: 'ci-1', group: 'ci', madeFor: 1, labels: ['ubuntu-latest'], pinned: false, skip: false };
   cluster.sync([wanted], 0);
   cluster.step(1000);
   return { cluster, wanted, events };
@@ -36,6 +36,18 @@ it('keeps a Job that was pinned by an earlier sync, and lets it end', () => {
   expect([events, cluster.jobs()]).toEqual([['created', 'took', 'ended', 'expired'], []]);
 });
 
+it('keeps a Job that it is to skip, and does not make one', () => {
+  const { cluster, wanted, events } = busyCluster();
+  const skipped = { ...wanted, skip: true };
+
+  cluster.sync([skipped, { ...skipped, name: 'ci-2' }], 1000);
+  cluster.step(5000);
+  cluster.step(9000);
+  cluster.sync([skipped], 9000);
+
+  expect([events, cluster.created()]).toEqual([['created', 'took', 'ended', 'expired'], 1]);
+});
+
 it('does not run a Job twice while it exists under its name', () => {
   const { cluster, wanted, events } = busyCluster();
   cluster.step(5000);
@@ -54,7 +66,7 @@ spec: {template: {spec: {containers: [{name: runner, env: [{name: GITEA_RUNNER_L
 ---
 `);
 
-  expect(jobs).toEqual([{ name: 'ci-0-1', group: 'ci', labels: ['a', 'b', 'c:odd'], pinned: false }]);
+  expect(jobs).toEqual([{ name: 'ci-0-1', group: 'ci', labels: ['a', 'b', 'c:odd'], pinned: false, skip: false }]);
 });
 
 it('refuses a Job without runner labels', () => {

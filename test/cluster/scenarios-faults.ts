@@ -22,6 +22,19 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     await expectAllDone(rig, 8);
   });
 
+  it('lets a runner whose Job somebody deletes end its CI job, and makes no second one', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    await rig.dispatch('busy.yml');
+    await rig.until('a job runs', () => world.inState('in_progress').length === 1);
+    const [name = ''] = world.inState('in_progress').flatMap(({ runner_name = '' }) => runner_name);
+
+    await rig.kubectl('delete', 'job', '-n', 'runners', name, '--wait=false');
+
+    await expectAllDone(rig, 1);
+    expect([...world.jobs.values()].filter((job) => job.name === name).length).toBe(1);
+  });
+
   if (short) return;
 
   it('goes on with another replica when the process that leads crashes', async () => {

@@ -92,6 +92,33 @@ describe('a stack', () => {
     expect(await sync()).toBe('one=second ');
   });
 
+  it('has an Argo CD that leaves what it is to skip as it is, makes none, and misses none', async () => {
+    const { kubernetes, argocd, gitea } = stack;
+    const skipped = (name: string): string => configMap(name, 'third', { 'argocd.argoproj.io/hook': 'Skip' });
+    await gitea.admin.putFile('acme/deploy', 'apps/1.yaml', skipped('one'));
+    await gitea.admin.putFile('acme/deploy', 'apps/3.yaml', skipped('three'));
+    const own = async (): Promise<string> => {
+      await argocd.cli('app', 'get', 'plain', '--hard-refresh');
+      await argocd.cli('app', 'sync', 'plain', '--prune', '--timeout', '60');
+      const fields = '{range .items[*]}{.metadata.name}={.data.text} {end}';
+      const query = ['-l', 'app=stack-test', '-o', `jsonpath=${fields}`];
+      const state = [
+        'get',
+        'application',
+        '-n',
+        'argocd',
+        'plain',
+        '-o',
+        'jsonpath={.status.sync.status} {.status.health.status}',
+      ];
+      return `${await kubernetes.kubectl(['get', 'configmaps', '-n', 'default', ...query])}${await kubernetes.kubectl(state)}`;
+    };
+
+    expect(await own()).toBe('one=second Synced Healthy');
+    await kubernetes.kubectl(['delete', 'configmap', '-n', 'default', 'one']);
+    expect(await own()).toBe('Synced Healthy');
+  });
+
   it('tells pods the name of a Service that was made a moment ago, until it is deleted', async () => {
     const { kubectl } = stack.kubernetes;
     const hosts = join(stack.machine.folder, 'kubernetes', 'hosts');
@@ -271,7 +298,7 @@ function runnerJob(url: string, token: string): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
 }
 
-function configMap(name: string, text: string): string {
-  const metadata = { name, labels: { app: 'stack-test' } };
+function configMap(name: string, text: string, annotations: Readonly<Record<string, string>> = {}): string {
+  const metadata = { name, labels: { app: 'stack-test' }, annotations };
   return `${JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { text } })}\n`;
 }

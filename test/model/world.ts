@@ -150,13 +150,13 @@ export class World {
     const wanted = new Map(this.lastPlan?.runners.flatMap((of) => (of.emit ? [[of.runner, of] as const] : [])));
     for (const job of [...this.kubeJobs.values()]) {
       const decision = wanted.get(job.name);
-      if (decision) job.pinned = decision.pinned;
+      if (decision && !decision.skip) job.pinned = decision.pinned;
       if (decision || job.pinned) continue;
       if (this.jobRunBy(job)) job.state = 'deleting';
       else this.kubeJobs.delete(job.name);
     }
-    for (const [name, { group, pinned }] of wanted) {
-      if (this.kubeJobs.has(name)) continue;
+    for (const [name, { group, pinned, skip }] of wanted) {
+      if (skip || this.kubeJobs.has(name)) continue;
       const labels = this.groups.find((of) => of.name === group.name)?.labels ?? [];
       const createdAtMs = this.clock.now;
       this.kubeJobs.set(name, { name, group: group.name, labels, createdAtMs, state: 'starting', pinned });

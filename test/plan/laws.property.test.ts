@@ -12,20 +12,19 @@ const ofGroup = (planned: Plan, group: Group) =>
   emitted(planned).filter((decision) => decision.group.name === group.name);
 
 /**
- * Places under the cap: one for each runner; more for a busy one under whose name several jobs run, or whose Job was made anew (or is
- * about to be) while the first runner works (ADR 3).
+ * Places under the cap: one for each runner; more for a busy one under whose name several jobs run, or whose Job was made anew while the
+ * first runner works (ADR 3).
  */
 function placesTaken({ evidence }: Scene, planned: Plan, group: Group): number {
   const live = new Map(evidence.liveJobs.map((each) => [each.name, each]));
-  const sighted = evidence.liveJobs.some(({ name }) => name.startsWith(`${group.name}-`));
   const places = ofGroup(planned, group).map(({ runner, because, job }) => {
     if (because !== 'busy' || !job) return 1;
     const runs = planned.jobs.filter((each) => each.verdict === 'running' && each.job.runner === runner).length;
     const made = live.get(runner);
     const ageMs = evidence.nowMs - (made?.createdAtMs ?? evidence.nowMs);
     const ended = made?.state === 'complete' || made?.state === 'failed';
-    const anew = made ? !ended && made.createdAtMs > (job.startedAtMs ?? 0) && ageMs < group.spawnTimeoutMs : sighted;
-    return runs + Number(anew);
+    const anew = made && !ended && made.createdAtMs > (job.startedAtMs ?? 0) && ageMs < group.spawnTimeoutMs;
+    return runs + (anew ? 1 : 0);
   });
   return places.reduce((sum, each) => sum + each, 0);
 }
@@ -76,7 +75,7 @@ describe('for any groups and any evidence', () => {
   });
 
   test(
-    'P4 no name is wanted whose Job is finished or that has finished a job and has no online row',
+    'P4 no name is wanted whose Job is finished or that has finished a job and has no online row and no younger Job',
     [anyScene],
     (scene) => {
       const looks = looksOf(scene);
@@ -89,9 +88,10 @@ describe('for any groups and any evidence', () => {
           .map(({ name }) => name),
       );
 
-      for (const decision of planOf(scene).jobs) {
-        if (decision.verdict === 'done' && decision.job.runner && !online.has(decision.job.runner))
-          ended.add(decision.job.runner);
+      const createdAtMs = new Map(scene.evidence.liveJobs.map((live) => [live.name, live.createdAtMs]));
+      for (const { verdict, job } of planOf(scene).jobs) {
+        if (verdict !== 'done' || !job.runner || online.has(job.runner)) continue;
+        if ((createdAtMs.get(job.runner) ?? 0) <= (job.startedAtMs ?? 0)) ended.add(job.runner);
       }
       for (const { runner, because } of emitted(planOf(scene))) {
         if (because !== 'busy') expect(ended).not.toContain(runner);

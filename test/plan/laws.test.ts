@@ -37,6 +37,27 @@ describe('P1 a busy runner stays, pinned', () => {
     expect(emitted(planned)).toMatchObject([{ runner: named(ci, 1), pinned: true }]);
   });
 
+  it('and is left alone by Argo CD, not made anew, when nobody sees its Job or that is about to go', () => {
+    const skipped = (...liveJobs: LiveJob[]) =>
+      emitted(planScene({ jobs: [running(1, named(ci, 1))], liveJobs })).map(({ skip = false }) => skip);
+
+    expect(skipped()).toEqual([true]);
+    expect(skipped(live(named(ci, 9), 'complete'))).toEqual([true]);
+    expect(skipped(live(named(ci, 1), 'deleting'))).toEqual([true]);
+    expect(skipped(live(named(ci, 1), 'running'))).toEqual([false]);
+  });
+
+  it('the same while it cleans up after a cancel', () => {
+    const runners = [row(named(ci, 1), { busy: true })];
+    const skipped = (...liveJobs: LiveJob[]) =>
+      emitted(planScene({ jobs: [job(2)], runners, liveJobs })).flatMap(({ because, skip = false }) =>
+        because === 'finishing' ? skip : [],
+      );
+
+    expect(skipped()).toEqual([true]);
+    expect(skipped(live(named(ci, 1), 'running'))).toEqual([false]);
+  });
+
   it('until it is idle again: then nothing protects it any more, and one sync later it goes', () => {
     const idle = { runners: [row(named(ci, 1))] };
     const before = planScene({ ...idle, liveJobs: [live(named(ci, 1), 'running', { pinned: true })] });
@@ -78,6 +99,7 @@ describe('P1 a busy runner stays, pinned', () => {
     });
 
     expect(emittedNames(planned)).toEqual([named(one, 2)]);
+    expect(planned.runners[0]).toMatchObject({ because: 'lost', emit: true, pinned: false, skip: true });
   });
 });
 
@@ -93,12 +115,12 @@ describe('P1 a busy runner whose Job was made anew', () => {
     expect(emitted(planned)).toMatchObject([{ runner: named(two, 1), because: 'busy', pinned: true }]);
   });
 
-  it('takes two places under the cap while the second runner may come, and when its Job is about to be made anew', () => {
+  it('takes two places under the cap while the second runner may come', () => {
     const jobs = [busy, job(2)];
     const room = (...liveJobs: LiveJob[]) => verdicts(planScene({ groups: [two], jobs, liveJobs }))[2];
 
     expect(room(anew('starting'))).toBe('cap');
-    expect(room(live(named(two, 9), 'complete'))).toBe('cap');
+    expect(room(live(named(two, 9), 'complete'))).toBe(`new-runner ${named(two, 2)}`);
     expect(room(anew('complete'))).toBe(`new-runner ${named(two, 2)}`);
     expect(room(anew('starting', { createdAtMs: NOW - 70_000 }))).toBe(`new-runner ${named(two, 2)}`);
     expect(room()).toBe(`new-runner ${named(two, 2)}`);
@@ -430,13 +452,15 @@ describe('P3 the cap holds', () => {
   it('does not take an end after a runner made for the job had begun another one for the end of a needed job', () => {
     const lint = done(1, 'elsewhere', { runId: 7, name: 'lint', completedAtMs: NOW - 1_000 });
     const other = (runner: string) => running(3, runner, { labels: ['elsewhere'], startedAtMs: NOW - 9_000 });
+    // Gives its slot to the first in line.
+    const before = done(5, named(two, 5), {
+      createdAtMs: NOW - 30_000,
+      startedAtMs: NOW - 15_000,
+      completedAtMs: NOW - 5_000,
+    });
     const servedBeside = (runner: string) =>
       servedIds(
-        planScene({
-          groups: [two],
-          jobs: [lint, job(2, { runId: 7, name: 'unit' }), other(runner), job(4)],
-          liveJobs: [live(runner, 'running')],
-        }),
+        planScene({ groups: [two], jobs: [lint, job(2, { runId: 7, name: 'unit' }), other(runner), job(4), before] }),
       );
 
     expect(servedBeside(named(two, 2))).toEqual([2]);
@@ -470,7 +494,7 @@ describe('P4 a used-up name is not emitted again', () => {
       expect(emittedNames(second)).toEqual([]);
       expect(verdicts(second)).toEqual({ 1: 'backing-off' });
       expect(second.runners.filter(({ emit }) => emit)).toMatchObject([
-        { runner: named(ci, 1, 1), because: 'back-off-record', pinned: false },
+        { runner: named(ci, 1, 1), because: 'back-off-record', pinned: false, skip: true },
       ]);
       expect(emittedNames(later)).toEqual([named(ci, 1, 2)]);
     },

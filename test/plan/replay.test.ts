@@ -63,6 +63,21 @@ describe('a runner that was asked for is kept', () => {
     expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 1: 'cap', 2: `new-runner ${named(two, 2)}` });
   });
 
+  it('and not lost to one whose runner took a job that waited longer, in another group', () => {
+    const big = group({ labels: ['linux', 'big'], maxActiveRunners: 2 });
+    const small = group({ name: 'small', maxActiveRunners: 1 });
+    const jobs = [
+      ready(1, 60, { labels: ['linux', 'big'] }),
+      began(2, named(big, 1), 55, 20),
+      ready(3, 50, { labels: ['linux', 'big'] }),
+    ];
+
+    expect(verdicts(planScene({ groups: [big, small], jobs }))).toMatchObject({
+      1: 'cap',
+      3: `new-runner ${named(big, 3)}`,
+    });
+  });
+
   it('in the place of another one, when a claim shows that it was asked for elsewhere', () => {
     // Job 1 looks as if it had asked `web`; its runner is one of `all`.
     const jobs = [ready(1, 60), began(9, named(all, 1), 50, 40)];

@@ -7,7 +7,7 @@
  *   start     takes a moment, as scheduling and an image do
  *   complete  the process ended: the Job stays, complete, until it is pruned or its TTL has passed; its name runs nothing again
  */
-import { groupOf, isPinned, type RunnerJob } from './manifest.ts';
+import { groupOf, isPinned, isSkipped, type RunnerJob } from './manifest.ts';
 import { type Pod, type PodWorld, startPod } from './pod.ts';
 
 /** One runner that was started, for the count at the end. */
@@ -64,6 +64,7 @@ export class Cluster {
   sync(manifests: readonly RunnerJob[], lookedAtMs: number): void {
     this.#forgetOld(Date.now());
     for (const manifest of manifests) {
+      if (isSkipped(manifest)) continue;
       const live = this.#jobs.get(manifest.metadata.name);
       if (live) live.manifest = { ...live.manifest, metadata: manifest.metadata };
       else this.#create(manifest);

@@ -61,3 +61,8 @@ export function groupOf(job: RunnerJob): string {
 export function isPinned(job: RunnerJob): boolean {
   return job.metadata.annotations['argocd.argoproj.io/sync-options'] === 'Prune=false';
 }
+
+/** True when a sync is to leave the Job as it is, and not to make it. */
+export function isSkipped(job: RunnerJob): boolean {
+  return job.metadata.annotations['argocd.argoproj.io/hook'] === 'Skip';
+}

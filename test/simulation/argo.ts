@@ -3,7 +3,7 @@
  * compares with the live objects once, at its begin; then it prunes, then it creates and sets annotations. It prunes nothing that
  * was pinned when it compared.
  */
-import type { Cluster, KubeJob } from './cluster.ts';
+import type { Cluster, KubeJob, Pod } from './cluster.ts';
 import { type GroupSpec, ordinaryWake, type Wake } from './history.ts';
 import { Lookout } from './look.ts';
 import type { Generator, Wanted } from './policies/policy.ts';
@@ -80,7 +80,7 @@ export class ArgoCd {
     const names = new Set(wanted.map(({ name }) => name));
     const live = [...this.#cluster.jobs.values()].filter(({ group }) => this.#groups.includes(group));
     const prunes = live.filter(({ name, pinned }) => !names.has(name) && !pinned);
-    const news = wanted.filter((each) => !isAsWanted(this.#cluster.jobs.get(each.name), each));
+    const news = wanted.filter((each) => !each.skip && !isAsWanted(this.#cluster.jobs.get(each.name), each));
     if (prunes.length === 0 && news.length === 0) {
       this.#still = { version, atMs: this.#stage.nowMs };
       this.#onSynced(lookedAtMs);
@@ -89,16 +89,22 @@ export class ArgoCd {
     this.#syncing += 1;
     const stepMs = wake.stepS * 1000;
     this.#stage.timeline.after(stepMs, () => {
+      const dropped = prunes.flatMap(({ pod }) => (mayTakeJob(pod, this.#stage) ? pod : []));
       // By name, as Argo CD: a Job made anew under the name meanwhile is pruned as well.
       for (const { name } of prunes) this.#cluster.delete(name);
-      this.#stage.timeline.after(stepMs, () => this.#create(wake, wanted, askedAtMs, lookedAtMs));
+      this.#stage.timeline.after(stepMs, () => {
+        const before = this.#cluster.pods.length;
+        this.#create(wake, wanted, askedAtMs, lookedAtMs);
+        this.#cluster.exchanged += countExchanged(dropped, this.#cluster.pods.slice(before));
+      });
     });
   }
 
   #create(wake: Wake, wanted: readonly Wanted[], askedAtMs: number, lookedAtMs: number): void {
     this.#syncing -= 1;
     if (wake.fault === 'prunes-only') return;
-    for (const { name, group, pinned, madeFor, printedFor } of wanted) {
+    for (const { name, group, pinned, skip, madeFor, printedFor } of wanted) {
+      if (skip) continue;
       if (wake.fault === 'partial' && this.#stage.luck('partial') < 0.5) continue;
       this.#cluster.create(name, group, madeFor, askedAtMs);
       const job = this.#cluster.jobs.get(name);
@@ -106,6 +112,21 @@ export class ArgoCd {
     }
     if (wake.fault !== 'partial') this.#onSynced(lookedAtMs);
   }
+}
+
+/** Free, not over its spawn timeout, and made from the pod template of now. */
+function mayTakeJob({ phase, createdMs, group, template }: Pod, stage: Stage): boolean {
+  const free = phase === 'waiting' || phase === 'starting' || phase === 'idle';
+  return free && stage.nowMs - createdMs < group.spawnTimeoutS * 1000 && template === stage.template;
+}
+
+/** How many were dropped for others that can do no more. */
+function countExchanged(dropped: readonly Pod[], made: readonly Pod[]): number {
+  const ofGroup = (pods: readonly Pod[], group: GroupSpec): number => pods.filter((pod) => pod.group === group).length;
+  return [...new Set(dropped.map(({ group }) => group))].reduce(
+    (sum, group) => sum + Math.min(ofGroup(dropped, group), ofGroup(made, group)),
+    0,
+  );
 }
 
 function isAsWanted(job: KubeJob | undefined, { pinned, printedFor }: Wanted): boolean {

@@ -34,6 +34,8 @@ export interface Pod {
   readonly madeFor: MadeFor | undefined;
   readonly fate: PodFate;
   readonly createdMs: number;
+  /** Pod template that it was made from. */
+  readonly template: string;
   phase: PodPhase;
   rowId: number;
   job: GiteaJob | undefined;
@@ -76,6 +78,8 @@ export class Cluster {
   readonly jobs = new Map<string, KubeJob>();
   /** All pods there ever were. */
   readonly pods: Pod[] = [];
+  /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
+  exchanged = 0;
   /** Called after a Job was made and after a claim. */
   onGrowth: (job: KubeJob | undefined, pod: Pod) => void = () => undefined;
   /** Called when the grace period of a pod that was pruned at work has run out. */
@@ -104,6 +108,7 @@ export class Cluster {
       madeFor,
       fate,
       createdMs: nowMs,
+      template: this.#stage.template,
       phase: 'waiting',
       rowId: 0,
       job: undefined,

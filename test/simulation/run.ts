@@ -23,6 +23,8 @@ export interface Outcome {
   readonly pods: readonly Pod[];
   /** Pods that ended without a CI job, and not by bad luck from outside. */
   readonly needless: number;
+  /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
+  readonly exchanged: number;
   /** Times at which there were more runners than the cap allows, until the next sync. */
   readonly capRaces: number;
   /** Pods pruned at work that the grace period saved. */
@@ -56,6 +58,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     takenByStatics: statics.taken,
     pods: cluster.pods,
     capRaces: watcher.capRaces,
+    exchanged: cluster.exchanged,
     needless: cluster.pods.filter(isNeedless).length,
     closeCalls: cluster.pods.filter(({ closeCall }) => closeCall).length,
     durationS: stage.nowS,
@@ -178,26 +181,21 @@ function isRival({ nowMs }: Stage, other: KubeJob, made: KubeJob): boolean {
 
 /**
  * More alive than the cap allows; more only while more are busy. A runner whose CI job is over does not count: it is about to end. A
- * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003), and so does the one that comes because the Job
- * of a busy runner was made anew: law P1 asks for that Job, whatever the cap.
+ * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003).
  * @param droppedSinceMs leaves out runners that were pruned since then, and took a job in that moment
  */
 function overCap(cluster: Cluster, group: GroupSpec, droppedSinceMs = Number.POSITIVE_INFINITY): string | undefined {
   let busy = 0;
   let lost = 0;
-  let anew = 0;
   let free = 0;
   for (const pod of cluster.pods) {
     if (pod.group !== group || (pod.deletedMs ?? 0) >= droppedSinceMs) continue;
     const works = hasOpenJob(pod);
     if (works && pod.phase === 'busy') busy += 1;
     else if (works && pod.phase === 'ended') lost += 1;
-    else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) {
-      free += 1;
-      if (isMadeAnew(cluster, pod)) anew += 1;
-    }
+    else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) free += 1;
   }
-  if (free === 0 || busy + free <= Math.max(group.cap, busy + Math.max(lost, anew))) return undefined;
+  if (free === 0 || busy + free <= Math.max(group.cap, busy + lost)) return undefined;
   return `${busy} busy and ${free} free runners under a cap of ${group.cap}`;
 }
 

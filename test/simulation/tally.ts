@@ -8,6 +8,7 @@ export interface Tally {
   readonly examples: Partial<Record<Breach['law'], number>>;
   readonly waitsMs: number[];
   needless: number;
+  exchanged: number;
   closeCalls: number;
   capRaces: number;
   pods: number;
@@ -21,7 +22,7 @@ export function emptyTallies(): Tallies {
 
 function emptyTally(): Tally {
   const breaches = { 'busy-kill': 0, cap: 0, 'double-spawn': 0, unserved: 0 };
-  return { breaches, examples: {}, waitsMs: [], needless: 0, closeCalls: 0, capRaces: 0, pods: 0 };
+  return { breaches, examples: {}, waitsMs: [], needless: 0, exchanged: 0, closeCalls: 0, capRaces: 0, pods: 0 };
 }
 
 export function addOutcome(tally: Tally, outcome: Outcome, seed: number): void {
@@ -31,6 +32,7 @@ export function addOutcome(tally: Tally, outcome: Outcome, seed: number): void {
   }
   tally.waitsMs.push(...outcome.waitsMs);
   tally.needless += outcome.needless;
+  tally.exchanged += outcome.exchanged;
   tally.closeCalls += outcome.closeCalls;
   tally.capRaces += outcome.capRaces;
   tally.pods += outcome.pods.length;
@@ -47,6 +49,7 @@ export function addTallies(sum: Tallies, more: Tallies): void {
     }
     for (const waitMs of from.waitsMs) to.waitsMs.push(waitMs);
     to.needless += from.needless;
+    to.exchanged += from.exchanged;
     to.closeCalls += from.closeCalls;
     to.capRaces += from.capRaces;
     to.pods += from.pods;
@@ -54,13 +57,13 @@ export function addTallies(sum: Tallies, more: Tallies): void {
 }
 
 const HEAD =
-  '| policy | CI jobs | busy runners killed | saved by the grace period | cap exceeded | for a moment only | double spawns | never served | wait p50 | wait p99 | p99 to exact | needless runners | beyond exact |';
+  '| policy | CI jobs | busy runners killed | saved by the grace period | cap exceeded | for a moment only | double spawns | never served | wait p50 | wait p99 | p99 to exact | needless runners | beyond exact | exchanged |';
 
 /** The table of docs/planner.md. */
 export function formatTable(tallies: Tallies, histories: number): string {
   const exact = quantileS(tallies.exact.waitsMs, 0.99);
   const rows = POLICY_NAMES.map((name) => {
-    const { breaches, waitsMs, needless, closeCalls, capRaces } = tallies[name];
+    const { breaches, waitsMs, needless, exchanged, closeCalls, capRaces } = tallies[name];
     const p99 = quantileS(waitsMs, 0.99);
     const cells = [
       name,
@@ -76,10 +79,11 @@ export function formatTable(tallies: Tallies, histories: number): string {
       (p99 / exact).toFixed(3),
       `${percent(needless, waitsMs.length)} %`,
       `${percent(needless - tallies.exact.needless, waitsMs.length)} %`,
+      exchanged,
     ];
     return `| ${cells.join(' | ')} |`;
   });
-  return [`${histories} histories, seeds 1 to ${histories}.`, '', HEAD, `|---|${'---:|'.repeat(12)}`, ...rows].join(
+  return [`${histories} histories, seeds 1 to ${histories}.`, '', HEAD, `|---|${'---:|'.repeat(13)}`, ...rows].join(
     '\n',
   );
 }

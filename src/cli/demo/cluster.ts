@@ -70,7 +70,7 @@ export class Cluster {
     return this.jobs().filter((job) => job.group === group && job.phase !== 'done').length;
   }
 
-  /** Argo CD's sync with prune: what is emitted exists, what is not goes, unless the live object is pinned. */
+  /** Argo CD's sync with prune: what is emitted exists, but for what it is to skip; what is not goes, unless the live object is pinned. */
   sync(wanted: readonly WantedJob[], nowMs: number): void {
     const names = new Set(wanted.map((job) => job.name));
     for (const job of this.#jobs.values()) {
@@ -79,7 +79,8 @@ export class Cluster {
       this.#jobs.delete(job.name);
       this.#happened({ what: 'pruned', job });
     }
-    for (const { pinned, ...job } of wanted) {
+    for (const { pinned, skip, ...job } of wanted) {
+      if (skip) continue;
       const live = this.#jobs.get(job.name);
       if (live) live.pinned = pinned;
       else this.#create(job, pinned, nowMs);
@@ -96,7 +97,7 @@ export class Cluster {
     }
   }
 
-  #create(job: Omit<WantedJob, 'pinned'>, pinned: boolean, nowMs: number): void {
+  #create(job: Omit<WantedJob, 'pinned' | 'skip'>, pinned: boolean, nowMs: number): void {
     const startMs = START_MS[this.#created % START_MS.length] ?? 0;
     const live: MutableJob = { ...job, phase: 'starting', pinned, runnerId: 0, until: nowMs + startMs };
     this.#jobs.set(job.name, live);

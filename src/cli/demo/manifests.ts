@@ -13,6 +13,8 @@ export interface WantedJob {
   readonly labels: readonly string[];
   /** Argo CD does not prune it: its runner works. */
   readonly pinned: boolean;
+  /** Argo CD leaves it as it is, and does not make it. */
+  readonly skip: boolean;
 }
 
 /** The name part of a label: only a known schema is cut off, as the runner does (internal/pkg/labels). */
@@ -59,11 +61,13 @@ function wantedJob({ metadata, spec }: Manifest): WantedJob {
     throw new Error(`generate printed a Job without name, group or runner labels: ${printable(metadata?.name ?? '?')}`);
   }
   const jobId = metadata.labels?.['gitea.bpg.pw/job-id'];
+  const annotations = metadata.annotations ?? {};
   return {
     name: metadata.name,
     group,
     ...(jobId === undefined ? {} : { madeFor: Number(jobId) }),
     labels: labels.split(',').map(labelName),
-    pinned: (metadata.annotations?.['argocd.argoproj.io/sync-options'] ?? '').includes('Prune=false'),
+    pinned: (annotations['argocd.argoproj.io/sync-options'] ?? '').includes('Prune=false'),
+    skip: annotations['argocd.argoproj.io/hook'] === 'Skip',
   };
 }

@@ -31,7 +31,8 @@ function ours(seesJobs: boolean): Generator {
         if (!decision.emit || !group) return [];
         const name = parseRunnerName(decision.runner);
         const madeFor = name && { jobId: name.jobId, attempt: name.attempt };
-        return [{ name: decision.runner, group, pinned: decision.pinned, madeFor, printedFor: decision.job?.id }];
+        const { runner, pinned, skip, job } = decision;
+        return [{ name: runner, group, pinned, skip, madeFor, printedFor: job?.id }];
       });
     },
   };

@@ -9,6 +9,8 @@ export interface Wanted {
   readonly name: string;
   readonly group: GroupSpec;
   readonly pinned: boolean;
+  /** A sync leaves it as it is, and does not make it. */
+  readonly skip?: boolean | undefined;
   readonly madeFor: MadeFor | undefined;
   /** Id of the CI job that it works on or is wanted for, as its annotation tells. */
   readonly printedFor?: number | undefined;

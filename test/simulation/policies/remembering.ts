@@ -86,7 +86,7 @@ class Pass {
         const mayCome = !ended.has(asked.name) && this.#stage.nowMs - asked.atMs < group.spawnTimeoutS * 1000;
         if (!this.#atWork.has(asked.name) && (mayCome || this.#online.has(asked.name))) books.free.push(asked);
       }
-      return atWork.map(({ name }) => ({ name, group, pinned: true, madeFor: undefined }));
+      return atWork.map(({ name }) => ({ name, group, pinned: true, skip: true, madeFor: undefined }));
     });
   }
 
