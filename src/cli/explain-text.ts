@@ -120,7 +120,7 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
 /** Runners that stay although no job in the table names them. */
 const KEPT: Readonly<Partial<Record<KeptBecause, string>>> = {
   finishing: 'stays: busy in Gitea without a listed job (a cancelled job cleans up)',
-  lost: 'stays as a record: its Job ended while Gitea still shows a CI job on it, it holds no slot',
+  lost: 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot',
   unpinning: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
   'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
 };

@@ -87,7 +87,7 @@ function decideUnassigned({ name: runner, state, job, live }: Runner, ledger: Le
       return { emit: false, runner, group, because: ledger.group.suspend ? 'suspended' : 'surplus' };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
-      return { emit: true, runner, group, because: 'lost', pinned: false, skip: true };
+      return { emit: true, runner, group, because: 'lost', pinned: !live, skip: true };
     case 'used-up':
     case 'failed':
     case 'deleting':

@@ -74,7 +74,7 @@ export type KeptBecause =
   /** Gitea shows its row online and busy but lists no job: it cleans up after a cancel. */
   | 'finishing'
   | ServedBy
-  /** Its Job ended while Gitea still shows its CI job in progress; the object stays as a record, without a slot. */
+  /** Its pod is lost while Gitea still shows its CI job in progress; the object stays as a record, without a slot (docs/adr/0003, 0021). */
   | 'lost'
   /** Nobody needs it, but its Job is still pinned: printed once more without the pin, so that the sync after this one prunes it. */
   | 'unpinning'

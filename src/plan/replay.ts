@@ -27,7 +27,7 @@ import {
   timeOut,
   work,
 } from './past.ts';
-import type { Rosters } from './roster.ts';
+import { OFFLINE_AFTER_MS, type Rosters } from './roster.ts';
 import type { SeenJob, World } from './world.ts';
 
 /** The runner that a ready job has been given in the past, and that nobody has seen yet. */
@@ -115,12 +115,21 @@ class Replay {
       events.push({ atMs: part.readyMs, what: 'ready', part });
       if (status === 'queued') return;
       if (startedAtMs !== undefined) events.push({ atMs: startedAtMs, what: 'begin', part });
+      const lostMs = this.#lostMs(seen);
+      if (lostMs !== undefined) events.push({ atMs: lostMs, what: 'end', part });
       const endMs = completedAtMs ?? startedAtMs;
       if (status === 'completed' && endMs !== undefined) {
         events.push({ atMs: endMs, what: startedAtMs === undefined ? 'cancel' : 'end', part });
       }
     });
     return events.sort((a, b) => a.atMs - b.atMs || ORDER[a.what] - ORDER[b.what] || a.part.rank - b.part.rank);
+  }
+
+  /** When the slot of a runner became free that is lost without a word: nobody knows, so the first moment at which it may have been. */
+  #lostMs({ job, origin }: SeenJob): number | undefined {
+    if (job.status !== 'in_progress' || job.startedAtMs === undefined) return undefined;
+    const runner = this.#rosters.find(job.runner ?? '');
+    return runner?.group.origin === origin && runner.state === 'lost' ? job.startedAtMs + OFFLINE_AFTER_MS : undefined;
   }
 
   /** Undefined for a job that was never ready, as far as is known. */

@@ -1,7 +1,8 @@
 /**
  * Every runner of ours that any evidence names, and what is true of it. One runner, one state, decided in this order:
  *
- *     runs a job in Gitea ............... busy        (unless its Job is seen ended, and was made before: then lost)
+ *     runs a job in Gitea ............... busy        (unless its Job is seen ended, and was made before, or is not
+ *                                                      seen, and the runner is silent: then lost)
  *     its Job has ended ................. used-up     (failed when no CI job is known that it ran)
  *     online and busy, no job listed .... finishing   (a job being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
@@ -75,6 +76,8 @@ interface Context {
   readonly nowMs: number;
   /** Kubernetes shows Jobs of this group, so these are all there are. */
   readonly sighted: boolean;
+  /** True when a runner at work would have reported to this Gitea lately: it was there to be reported to. */
+  readonly wasUp: boolean;
   /** How many runners are known that were made for one stay of a job in the queue. */
   readonly countMadeFor: (stay: RunnerName) => number;
 }
@@ -158,7 +161,10 @@ export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: 
     if (trace) trace.live = live;
   }
 
-  const byGroup = new Map([...tracesOf].map(([group, traces]) => [group, rosterOf(group, traces, evidence)]));
+  const up = new Set(jobs.flatMap(({ job, origin }) => (isLately(job, evidence.nowMs) ? origin : [])));
+  const byGroup = new Map(
+    [...tracesOf].map(([group, traces]) => [group, rosterOf(group, traces, evidence, up.has(group.origin))]),
+  );
   const byJob = indexRunners(byGroup);
   return {
     byGroup,
@@ -183,12 +189,13 @@ function rosterOf(
   group: Group,
   traces: readonly Traces[],
   { instance, nowMs }: Pick<Evidence, 'instance' | 'nowMs'>,
+  wasUp: boolean,
 ): Roster {
   const nameOf = runnerNamer(instance, group);
   const sighted = traces.some(({ live }) => live !== undefined);
   const countMadeFor = ({ jobId, attempt }: RunnerName): number =>
     traces.filter(({ madeFor }) => madeFor.jobId === jobId && madeFor.attempt === attempt).length;
-  const context: Context = { group, nameOf, nowMs, sighted, countMadeFor };
+  const context: Context = { group, nameOf, nowMs, sighted, wasUp, countMadeFor };
   const runners = traces.map((trace) => {
     trace.runner = judge(trace, context);
     return trace.runner;
@@ -269,7 +276,7 @@ function stateOf(trace: Traces, context: Context): RunnerState {
   const { name, madeFor, running, completed, row, live } = trace;
   const finished = hasEnded(live);
   // Gitea believes a lost runner busy for 10-15 minutes; its finished Job is the newer truth and frees the slot.
-  if (running) return finished && !isYounger(trace, running) && !hasEndedAnother(trace) ? 'lost' : 'busy';
+  if (running) return isLost(trace, running, context) ? 'lost' : 'busy';
   // Complete counts too: the dind images end with 0 whatever happened (runner repository, Dockerfile, s6).
   if (finished) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
@@ -280,6 +287,29 @@ function stateOf(trace: Traces, context: Context): RunnerState {
   if (!live) return 'offline';
   if (context.nowMs - live.createdAtMs >= context.group.spawnTimeoutMs) return 'never-came';
   return isOfThisTemplate(name, madeFor, context) ? 'free' : 'replaced';
+}
+
+/** Gitea calls a runner offline that it has not heard of for so long (`models/actions/runner.go` RunnerOfflineTime). One at work reports every second. */
+export const OFFLINE_AFTER_MS = 60_000;
+/** Within so long after Gitea is back, runners at work have reported. */
+const REPORTS_WITHIN_MS = 15_000;
+
+/** True when something shows that Gitea was there, long enough ago for all runners to report since, and not before the last reports of those that are offline. */
+function isLately({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, nowMs: number): boolean {
+  return [createdAtMs, startedAtMs, completedAtMs].some(
+    (atMs) => nowMs - atMs < OFFLINE_AFTER_MS && nowMs - atMs > REPORTS_WITHIN_MS,
+  );
+}
+
+/**
+ * True when the pod of a runner at work has ended without a word to Gitea: its Job is seen ended, and was made before; or nobody sees
+ * its Job, and Gitea, which was there, has not heard of it since.
+ */
+function isLost(trace: Traces, running: Job, { nowMs, wasUp }: Context): boolean {
+  const { live, row } = trace;
+  if (hasEnded(live)) return !isYounger(trace, running) && !hasEndedAnother(trace);
+  if (live || !wasUp || !row || row.online) return false;
+  return nowMs - (running.startedAtMs ?? nowMs) > OFFLINE_AFTER_MS;
 }
 
 function hasEnded(live: LiveJob | undefined): boolean {

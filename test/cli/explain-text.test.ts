@@ -81,7 +81,7 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
 
     expect(text).toContain(`its runner ${name} is lost: Gitea fails it after 10 to 15 minutes`);
     expect(text).toContain(
-      `${name}  runners/ci  stays as a record: its Job ended while Gitea still shows a CI job on it, it holds no slot`,
+      `${name}  runners/ci  stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot`,
     );
   });
 

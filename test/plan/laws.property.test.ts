@@ -34,7 +34,8 @@ describe('for any groups and any evidence', () => {
     'P1 every runner of ours with a job in progress is emitted, pinned, unless its Job is seen finished',
     [anyScene],
     (scene) => {
-      const out = new Map(emitted(planOf(scene)).map((decision) => [decision.runner, decision]));
+      // Lost ones, too: they need no slot, but nothing prunes them.
+      const out = new Map(planOf(scene).runners.flatMap((of) => (of.emit ? [[of.runner, of] as const] : [])));
       const ended = new Set(
         scene.evidence.liveJobs
           .filter(({ state }) => state === 'complete' || state === 'failed')

@@ -103,6 +103,47 @@ describe('P1 a busy runner stays, pinned', () => {
   });
 });
 
+describe('P10 a runner at work of which Gitea hears nothing', () => {
+  const one = group({ maxActiveRunners: 1 });
+  const silent = row(named(one, 1), { online: false });
+  const begun = (seconds: number) =>
+    running(1, named(one, 1), { startedAtMs: NOW - seconds * 1000, createdAtMs: NOW - 700_000 });
+  const kept = { because: 'lost', emit: true, pinned: true, skip: true };
+  /** Job 2, and whether Gitea was there so many seconds ago. */
+  const room = (scene: Parameters<typeof planScene>[0], seconds = 20) =>
+    verdicts(
+      planScene({
+        groups: [one],
+        jobs: [begun(61), job(2, { createdAtMs: NOW - seconds * 1000 })],
+        runners: [silent],
+        ...scene,
+      }),
+    )[2];
+
+  it('is lost: its slot is free, and its Job stays', () => {
+    expect(room({})).toBe(`new-runner ${named(one, 2)}`);
+    expect(planScene({ groups: [one], jobs: [begun(61), job(2)], runners: [silent] }).runners[0]).toMatchObject(kept);
+  });
+
+  it('unless it has just begun, reports, or has no row', () => {
+    expect(room({ jobs: [begun(60), job(2)] })).toBe('cap');
+    expect(room({ runners: [row(named(one, 1))] })).toBe('cap');
+    expect(room({ runners: [] })).toBe('cap');
+  });
+
+  it('unless nothing shows that Gitea was there to be told: it may have been down', () => {
+    expect(room({}, 15)).toBe('cap');
+    expect(room({}, 16)).toBe(`new-runner ${named(one, 2)}`);
+    expect(room({}, 59)).toBe(`new-runner ${named(one, 2)}`);
+    expect(room({}, 60)).toBe('cap');
+  });
+
+  it('unless Kubernetes shows its Job: then that tells', () => {
+    expect(room({ liveJobs: [live(named(one, 1), 'running')] })).toBe('cap');
+    expect(room({ liveJobs: [live(named(one, 9), 'complete')] })).toBe(`new-runner ${named(one, 2)}`);
+  });
+});
+
 describe('P1 a busy runner whose Job was made anew', () => {
   const two = group({ maxActiveRunners: 2 });
   const busy = running(1, named(two, 1), { startedAtMs: NOW - 60_000 });

@@ -1,7 +1,7 @@
 /** Which runners may be starting where Gitea alone tells (src/plan/replay.ts): scenes of P2, P3, P7, P9 and P12. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/plan/evidence.ts';
-import { done, emittedNames, group, job, live, NOW, named, planScene, running, verdicts } from './scenario.ts';
+import { done, emittedNames, group, job, live, NOW, named, planScene, row, running, verdicts } from './scenario.ts';
 
 const ci = group();
 const one = group({ maxActiveRunners: 1 });
@@ -84,6 +84,16 @@ describe('a runner that was asked for is kept', () => {
     const planned = planScene({ groups: [web, all], jobs });
 
     expect(emittedNames(planned)).toEqual([named(all, 1), named(web, 1)]);
+  });
+});
+
+describe('the slot of a runner that is lost without a word', () => {
+  it('was free from the first moment on at which nothing was heard of it: all plans say the same', () => {
+    const jobs = [began(1, named(one, 1), 660, 650), ready(2, 620), job(9, { labels: ['elsewhere'] })];
+    const planned = planScene({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] });
+
+    // Asked for 590 s ago, and once more 290 s ago.
+    expect(verdicts(planned)[2]).toBe(`new-runner ${named(one, 2, 1)}`);
   });
 });
 

@@ -93,7 +93,7 @@ function writeDocs(table: string): void {
   if (CALM) return;
   writeFileSync(
     PICTURE,
-    drawPicture(runHistory(AFTERNOON, POLICIES['ours, Gitea alone']), 'A quarter of an hour, at most 3 runners'),
+    drawPicture(runHistory(AFTERNOON, POLICIES['ours, live Jobs']), 'A quarter of an hour, at most 3 runners'),
   );
 }
 

@@ -1,0 +1,80 @@
+/**
+ * What a job may have needed. Gitea's API does not say (`needs` stands in the workflow file only), but the runs of a repository tell
+ * much: a job that once began before another one of its run had ended does not need that one, in no run; and workflow files name
+ * first what others need, and Gitea numbers jobs in that order (`modules/actions/jobparser`).
+ */
+import type { Job } from './evidence.ts';
+import type { SeenJob } from './world.ts';
+
+/** One job of one attempt of a run, or all legs of its matrix. */
+interface Span {
+  /** When the first one began, ms; Infinity: none has. */
+  beginMs: number;
+  /** When the last one ended, ms; Infinity: one has not. */
+  endMs: number;
+}
+
+/** All jobs of one attempt of a run, by base name. */
+type Attempt = Map<string, Span>;
+
+/** Of one repository. */
+interface Repository {
+  readonly attempts: Map<string, Attempt>;
+  /** What was found out, by both names. */
+  readonly begunBefore: Map<string, boolean>;
+}
+
+/** A function that says whether a job can have waited for the end of another one of its run. */
+export function needsFinder(jobs: readonly SeenJob[]): (seen: SeenJob, other: Job) => boolean {
+  // Most plans never ask.
+  let repositories: ReadonlyMap<string, Repository> | undefined;
+  return ({ job, origin }, other) => {
+    if (other.id > job.id) return false;
+    const [base, otherBase] = [baseName(job), baseName(other)];
+    if (base === otherBase) return false;
+    repositories ??= indexRuns(jobs);
+    const repository = repositories.get(`${origin} ${job.repository}`);
+    return !repository || !hasBegunBefore(repository, base, otherBase);
+  };
+}
+
+/** True when any run shows a job of the first name that began before all jobs of the second name had ended. */
+function hasBegunBefore({ attempts, begunBefore }: Repository, base: string, other: string): boolean {
+  const key = `${base}\n${other}`;
+  const known = begunBefore.get(key);
+  if (known !== undefined) return known;
+  const found = [...attempts.values()].some((attempt) => {
+    const [one, two] = [attempt.get(base), attempt.get(other)];
+    return one !== undefined && two !== undefined && one.beginMs < two.endMs;
+  });
+  begunBefore.set(key, found);
+  return found;
+}
+
+function indexRuns(jobs: readonly SeenJob[]): ReadonlyMap<string, Repository> {
+  const repositories = new Map<string, Repository>();
+  for (const { job, origin } of jobs) {
+    const place = `${origin} ${job.repository}`;
+    const repository = repositories.get(place) ?? { attempts: new Map<string, Attempt>(), begunBefore: new Map() };
+    repositories.set(place, repository);
+    // A rerun keeps the run's id: what began at the first attempt says nothing about ends of the second.
+    const key = `${job.runId} ${job.attempt}`;
+    const attempt: Attempt = repository.attempts.get(key) ?? new Map<string, Span>();
+    repository.attempts.set(key, attempt);
+    const span = attempt.get(baseName(job));
+    const beginMs = Math.min(span?.beginMs ?? Number.POSITIVE_INFINITY, job.startedAtMs ?? Number.POSITIVE_INFINITY);
+    const endMs = Math.max(
+      span?.endMs ?? 0,
+      job.status === 'completed' ? (job.completedAtMs ?? 0) : Number.POSITIVE_INFINITY,
+    );
+    attempt.set(baseName(job), { beginMs, endMs });
+  }
+  return repositories;
+}
+
+/** The name without matrix values, which Gitea appends as ` (a, b)` (`modules/actions/jobparser`). */
+function baseName({ name }: Job): string {
+  if (!name.endsWith(')')) return name;
+  const cut = name.lastIndexOf(' (');
+  return cut > 0 ? name.slice(0, cut) : name;
+}

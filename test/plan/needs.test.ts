@@ -1,0 +1,65 @@
+/** Since when a job has been ready, as far as its run and others of its repository tell (src/plan/needs.ts, waiting-time.ts): scenes of P7. */
+import { describe, expect, it } from 'vitest';
+import type { Job } from '../../src/plan/evidence.ts';
+import { done, group, job, NOW, planScene, servedIds } from './scenario.ts';
+
+const one = group({ maxActiveRunners: 1 });
+/** So many seconds ago. */
+const ago = (seconds: number): number => NOW - seconds * 1000;
+/** Job 4 has been ready for 20 s. Who is before it has been ready for longer. */
+const isReadyBefore = (id: number, ...jobs: Job[]): boolean => {
+  const [served] = servedIds(planScene({ groups: [one], jobs: [...jobs, job(4, { createdAtMs: ago(20) })] }));
+  return served === id;
+};
+
+/** Jobs of one run that was pushed a minute ago: `lint` has ended, `unit` is ready. */
+const run = (over: Partial<Job> = {}): Job[] => [
+  done(1, 'elsewhere', { runId: 7, name: 'lint', createdAtMs: ago(60), startedAtMs: ago(50), completedAtMs: ago(5) }),
+  job(2, { runId: 7, name: 'unit', createdAtMs: ago(60), ...over }),
+];
+/** An older run of the same workflow: `unit` began so many seconds ago, and `lint` ended 3000 s ago. */
+const olderRun = (unitBegan: number, over: Partial<Job> = {}): Job[] => [
+  done(-2, 'elsewhere', { runId: 6, name: 'lint', startedAtMs: ago(3_060), completedAtMs: ago(3_000) }),
+  done(-1, 'elsewhere', { runId: 6, name: 'unit', startedAtMs: ago(unitBegan), completedAtMs: ago(2_000), ...over }),
+];
+
+describe('a job is ready since the end of the other one', () => {
+  it('when no run says otherwise', () => {
+    expect(isReadyBefore(2, ...run())).toBe(false);
+    expect(isReadyBefore(2, ...run(), ...olderRun(2_990))).toBe(false);
+  });
+
+  it('although another repository has jobs of these names that do not need each other', () => {
+    expect(isReadyBefore(2, ...run({ repository: 'acme/api' }), ...olderRun(3_050))).toBe(false);
+  });
+
+  it('although the first attempt began before the second one of the other job ended', () => {
+    const [lint, unit] = olderRun(3_050);
+    if (!lint || !unit) throw new Error('no older run');
+    const again = { ...lint, id: -3, attempt: 2, startedAtMs: ago(2_990), completedAtMs: ago(2_980) };
+    const first = { ...unit, startedAtMs: ago(2_995) };
+
+    expect(isReadyBefore(2, ...run(), lint, first, again)).toBe(false);
+  });
+});
+
+describe('a job is ready since its run was pushed', () => {
+  it('when it once began before the other one had ended', () => {
+    expect(isReadyBefore(2, ...run(), ...olderRun(3_050))).toBe(true);
+  });
+
+  it('when it once began and the other one is still at work', () => {
+    const still = { status: 'in_progress', runId: 6, name: 'lint' } as const;
+    const [, unit] = olderRun(2_990);
+    if (!unit) throw new Error('no older run');
+
+    expect(isReadyBefore(2, ...run(), unit, job(-2, { ...still, startedAtMs: ago(3_060) }))).toBe(true);
+  });
+
+  it('when the other one stands behind it in the workflow file', () => {
+    const [lint, unit] = run();
+    if (!lint || !unit) throw new Error('no run');
+
+    expect(isReadyBefore(2, unit, { ...lint, id: 3 })).toBe(true);
+  });
+});
