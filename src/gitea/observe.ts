@@ -182,7 +182,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: LookOptions): P
   const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
   // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
-  // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster.
+  // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster or, where nobody sees Jobs, has its grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
   if (!active && !options.alwaysList) return { jobs: [...jobs.values()], runners: [] };
 

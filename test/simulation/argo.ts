@@ -3,7 +3,7 @@
  * compares with the live objects once, at its begin; then it prunes, then it creates and sets annotations. It prunes nothing that
  * was pinned when it compared.
  */
-import type { Cluster, KubeJob, Pod } from './cluster.ts';
+import { type Cluster, isFree, type KubeJob, type Pod } from './cluster.ts';
 import { type GroupSpec, ordinaryWake, type Wake } from './history.ts';
 import { Lookout } from './look.ts';
 import type { Generator, Wanted } from './policies/policy.ts';
@@ -115,9 +115,9 @@ export class ArgoCd {
 }
 
 /** Free, not over its spawn timeout, and made from the pod template of now. */
-function mayTakeJob({ phase, createdMs, group, template }: Pod, stage: Stage): boolean {
-  const free = phase === 'waiting' || phase === 'starting' || phase === 'idle';
-  return free && stage.nowMs - createdMs < group.spawnTimeoutS * 1000 && template === stage.template;
+function mayTakeJob(pod: Pod, stage: Stage): boolean {
+  const { createdMs, group, template } = pod;
+  return isFree(pod) && stage.nowMs - createdMs < group.spawnTimeoutS * 1000 && template === stage.template;
 }
 
 /** How many were dropped for others that can do no more. */

@@ -54,6 +54,11 @@ export interface Pod {
   end: PodEnd | undefined;
 }
 
+/** True when it may still take a CI job. */
+export function isFree({ phase }: Pod): boolean {
+  return phase === 'waiting' || phase === 'starting' || phase === 'idle';
+}
+
 /** A Kubernetes Job of ours. */
 export interface KubeJob {
   readonly name: string;

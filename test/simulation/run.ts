@@ -1,6 +1,6 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
 import { ArgoCd } from './argo.ts';
-import { Cluster, type KubeJob, type Pod } from './cluster.ts';
+import { Cluster, isFree, type KubeJob, type Pod } from './cluster.ts';
 import type { GroupSpec, History } from './history.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
@@ -174,9 +174,7 @@ function isRival({ nowMs }: Stage, other: KubeJob, made: KubeJob): boolean {
   const jobId = made.prints[0]?.jobId;
   const then = other.prints.find(({ sinceMs }) => sinceMs < made.askedAtMs);
   if (jobId === undefined || then?.jobId !== jobId || other.pinned) return false;
-  const { phase } = other.pod;
-  const free = phase === 'waiting' || phase === 'starting' || phase === 'idle';
-  return free && nowMs - other.createdMs < made.group.spawnTimeoutS * 1000;
+  return isFree(other.pod) && nowMs - other.createdMs < made.group.spawnTimeoutS * 1000;
 }
 
 /**
@@ -229,8 +227,7 @@ function hasOpenJob({ job }: Pod): boolean {
 function isTwin({ nowMs }: Stage, other: Pod, pod: Pod): boolean {
   if (other.group !== pod.group || !pod.madeFor || !other.madeFor) return false;
   if (other.madeFor.jobId !== pod.madeFor.jobId || other.madeFor.attempt !== pod.madeFor.attempt) return false;
-  const free = other.phase === 'waiting' || other.phase === 'starting' || other.phase === 'idle';
-  return free && other.deletedMs === undefined && nowMs - other.createdMs < pod.group.spawnTimeoutS * 1000;
+  return isFree(other) && other.deletedMs === undefined && nowMs - other.createdMs < pod.group.spawnTimeoutS * 1000;
 }
 
 function findUnserved(stage: Stage, group: GroupSpec): readonly Breach[] {
