@@ -11,6 +11,7 @@ import type {
 } from '../plan/decisions.ts';
 import { printable } from '../printable.ts';
 import type { ExplainedGroup, Explanation } from './explanation.ts';
+import { runnerCounts } from './runner-counts.ts';
 import { table } from './table.ts';
 
 export function explainText(explanation: Explanation, options: { readonly terminal: boolean }): string {
@@ -31,7 +32,7 @@ function groupTable(groups: readonly ExplainedGroup[], options: { readonly termi
     `${group.namespace}/${group.name}`,
     `${group.gitea} ${group.scope}`,
     group.labels.join(','),
-    `${group.busy + group.waiting} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
+    `${group.busy + group.waiting + group.spare} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
     String(group.busy),
     String(group.waiting),
     String(group.held),
@@ -120,6 +121,7 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
 /** Runners that stay although no job in the table names them. */
 const KEPT: Readonly<Partial<Record<KeptBecause, string>>> = {
   finishing: 'stays: busy in Gitea without a listed job (a cancelled job cleans up)',
+  spare: 'stays: no job needs it now, but CI goes on; it goes spawnTimeoutSeconds after its start',
   lost: 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot',
   unpinning: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
   'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
@@ -165,11 +167,10 @@ function adviceText({ jobs, groups, runners }: Explanation): readonly string[] {
 }
 
 function summary({ groups, jobs }: Explanation): string {
-  const busy = groups.reduce((total, group) => total + group.busy, 0);
-  const waiting = groups.reduce((total, group) => total + group.waiting, 0);
   const held = jobs.filter((decision) => decision.verdict === 'held' && decision.because !== 'blocked').length;
   const blocked = jobs.filter((decision) => decision.verdict === 'held' && decision.because === 'blocked').length;
-  return `Plan: ${count(busy + waiting, 'runner')} (${busy} busy, ${waiting} for queued jobs), ${count(held, 'job')} held back, ${blocked} blocked.\n`;
+  const { runners, uses } = runnerCounts(groups);
+  return `Plan: ${runners} (${uses}), ${count(held, 'job')} held back, ${blocked} blocked.\n`;
 }
 
 /** `3m12s`, `2h05m`, `4d03h`: two units, as kubectl shows ages. Never negative. */

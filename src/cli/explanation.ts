@@ -22,6 +22,7 @@ export interface ExplainedGroup {
   readonly cap: number;
   readonly busy: number;
   readonly waiting: number;
+  readonly spare: number;
   readonly held: number;
 }
 

@@ -1,9 +1,9 @@
 import { knowsRunnerGroups } from '../charts/group-manifest.ts';
-import { count } from '../count.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
 import { toAppGroups } from '../to-app-groups.ts';
 import type { ExitCode, Io } from './io.ts';
 import { readAndPlan } from './read-and-plan.ts';
+import { runnerCounts } from './runner-counts.ts';
 import type { LookFlags, PathFlags } from './settings.ts';
 
 /**
@@ -31,8 +31,6 @@ function isSync({ env }: Io): boolean {
 
 /** One line that says what was decided, also what holds jobs back (elsewhere days were lost because nobody saw that a cap was hit). */
 export function countsLine(plan: Plan): string {
-  const busy = sum(plan, 'busy');
-  const waiting = sum(plan, 'waiting');
   const causes = new Map<string, number>();
   for (const decision of plan.jobs) {
     if (decision.verdict !== 'held' || decision.because === 'blocked') continue;
@@ -41,7 +39,8 @@ export function countsLine(plan: Plan): string {
     causes.set(cause, (causes.get(cause) ?? 0) + 1);
   }
   const held = [...causes].map(([cause, jobs]) => `; ${jobs} ${cause}`).join('');
-  return `${count(busy + waiting, 'runner')}: ${busy} busy, ${waiting} for queued jobs${held}`;
+  const { runners, uses } = runnerCounts(plan.groups);
+  return `${runners}: ${uses}${held}`;
 }
 
 const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {
@@ -52,7 +51,3 @@ const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {
   'labels-not-covered': 'with labels that no group covers',
   'no-labels': 'without labels',
 };
-
-function sum(plan: Plan, field: 'busy' | 'waiting'): number {
-  return plan.groups.reduce((total, group) => total + group[field], 0);
-}

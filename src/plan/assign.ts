@@ -126,8 +126,8 @@ export function assignRunners(
   return [...assigned.values()];
 }
 
-/** Free runners that nobody has yet. */
-function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
+/** Free runners that nobody has yet, registered ones first. */
+export function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
   return roster.runners.filter((runner) => runner.state === 'free' && !taken.has(runner.name)).sort(byReadiness);
 }
 

@@ -64,6 +64,9 @@ export function decideRunners(ledger: Ledger, group: GroupKey): readonly RunnerD
   for (const { seen, runner, by } of ledger.assignments) {
     decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: seen.job });
   }
+  for (const { name: runner } of ledger.spares) {
+    decisions.set(runner, { emit: true, runner, group, because: 'spare', pinned: false });
+  }
   for (const runner of ledger.roster.runners) {
     if (!decisions.has(runner.name)) decisions.set(runner.name, decideUnassigned(runner, ledger, group));
   }
@@ -115,11 +118,11 @@ export function summarise(
     if (decision.verdict !== 'held' || !decision.group) continue;
     heldBy.set(decision.group, (heldBy.get(decision.group) ?? 0) + 1);
   }
-  return [...ledgers].map(({ group, roster, assignments }) => {
+  return [...ledgers].map(({ group, roster, assignments, spares }) => {
     const busy = roster.runners.filter(({ state }) => state === 'busy' || state === 'finishing').length;
     const key = keyOf(group);
     const held = heldBy.get(key) ?? 0;
-    return { group: key, cap: group.maxActiveRunners, busy, waiting: assignments.length, held };
+    return { group: key, cap: group.maxActiveRunners, busy, waiting: assignments.length, spare: spares.length, held };
   });
 }
 

@@ -74,6 +74,8 @@ export type KeptBecause =
   /** Gitea shows its row online and busy but lists no job: it cleans up after a cancel. */
   | 'finishing'
   | ServedBy
+  /** No job needs it now; kept while CI goes on that it could have taken, until it is one spawn timeout old (docs/adr/0022). */
+  | 'spare'
   /** Its pod is lost while Gitea still shows its CI job in progress; the object stays as a record, without a slot (docs/adr/0003, 0021). */
   | 'lost'
   /** Nobody needs it, but its Job is still pinned: printed once more without the pin, so that the sync after this one prunes it. */
@@ -107,7 +109,7 @@ export type RunnerDecision =
       readonly pinned: boolean;
       /** Argo CD leaves its Job as it is, and does not make it when it is gone: a record, or nobody sees the Job of a runner at work (docs/adr/0020). */
       readonly skip?: true;
-      /** The job it runs or is wanted for; absent for a runner that is finishing or unpinned and for a record. */
+      /** The job it runs or is wanted for; absent for a runner that is finishing, spare or unpinned and for a record. */
       readonly job?: Job;
     }
   | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };
@@ -119,6 +121,8 @@ export interface GroupSummary {
   readonly busy: number;
   /** Runners in the output that are not busy and wanted for a job. */
   readonly waiting: number;
+  /** Runners in the output that are kept for jobs to come. */
+  readonly spare: number;
   /** Ready jobs that wait for this group (its cap, suspension or back-off). */
   readonly held: number;
 }

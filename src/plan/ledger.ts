@@ -3,7 +3,7 @@ import type { Assignment, BackOff, GroupState } from './assign.ts';
 import type { Candidate } from './chain.ts';
 import type { Evidence, Group } from './evidence.ts';
 import { runnerNamer } from './names.ts';
-import type { Rosters } from './roster.ts';
+import type { Rosters, Runner } from './roster.ts';
 import type { SeenJob } from './world.ts';
 
 export interface Ledger extends GroupState {
@@ -13,6 +13,8 @@ export interface Ledger extends GroupState {
   readonly backingOff: ReadonlyMap<SeenJob, BackOff>;
   /** Who serves the selected jobs, and those that back off when there are free runners. */
   readonly assignments: readonly Assignment[];
+  /** Runners that are kept for jobs to come. */
+  readonly spares: readonly Runner[];
 }
 
 /** While the plan is made. */
@@ -20,6 +22,7 @@ export type OpenLedger = Ledger & {
   readonly selected: Candidate[];
   readonly backingOff: Map<SeenJob, BackOff>;
   readonly assignments: Assignment[];
+  spares: readonly Runner[];
 };
 
 /** An empty ledger for each group. */
@@ -46,6 +49,7 @@ export function openLedgers(
       selected: [],
       backingOff: new Map(),
       assignments: [],
+      spares: [],
     });
   }
   return ledgers;

@@ -20,6 +20,7 @@ import { byTurns, inQueueOrder, nextByGroup } from './queue-order.ts';
 import { replay } from './replay.ts';
 import { type Rosters, takeRosters } from './roster.ts';
 import { selector } from './select.ts';
+import { sparesFinder } from './spare.ts';
 import { readySinceFinder } from './waiting-time.ts';
 import { byKey, type SeenJob, seeJobs } from './world.ts';
 
@@ -73,6 +74,8 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   }
 
   const { order, ledgers, served, backingOff } = given;
+  const sparesOf = sparesFinder(jobs);
+  for (const ledger of ledgers.values()) ledger.spares = sparesOf(ledger);
   const isDecided = (seen: SeenJob): boolean => served.has(seen) || backingOff.has(seen) || elsewhere.has(seen);
   const nextIn = nextByGroup(inOrder, order, isDecided, owners);
   const keyOf = keyFinder();

@@ -21,6 +21,7 @@ const KEPT: Kinds<KeptBecause> = {
   ...SERVED,
   busy: true,
   finishing: true,
+  spare: true,
   lost: true,
   unpinning: true,
   'back-off-record': true,

@@ -11,6 +11,8 @@ import { emitted } from './scenario.ts';
 const ofGroup = (planned: Plan, group: Group) =>
   emitted(planned).filter((decision) => decision.group.name === group.name);
 
+const sparesOf = (planned: Plan) => planned.runners.filter(({ because }) => because === 'spare');
+
 /**
  * Places under the cap: one for each runner; more for a busy one under whose name several jobs run, or whose Job was made anew while the
  * first runner works (ADR 3).
@@ -65,11 +67,24 @@ describe('for any groups and any evidence', () => {
     },
   );
 
+  test('P2 a runner that no job needs is kept only when it is seen, free, unpinned and young', [anyScene], (scene) => {
+    const seen = new Map(scene.evidence.liveJobs.map((live) => [live.name, live]));
+    const timeoutMs = new Map(scene.groups.map(({ name, spawnTimeoutMs }) => [name, spawnTimeoutMs]));
+    for (const decision of sparesOf(planOf(scene))) {
+      const live = seen.get(decision.runner);
+      expect(decision).toMatchObject({ emit: true, pinned: false });
+      expect(['starting', 'running', 'unknown']).toContain(live?.state);
+      const ageMs = scene.evidence.nowMs - (live?.createdAtMs ?? 0);
+      expect(ageMs).toBeLessThan(timeoutMs.get(decision.group.name) ?? 0);
+    }
+  });
+
   test('P3 no group emits more than its cap, unless that many are busy', [anyScene], (scene) => {
     const planned = planOf(scene);
 
     for (const group of scene.groups) {
-      const out = ofGroup(planned, group);
+      const spares = sparesOf(planned).filter((decision) => decision.group.name === group.name);
+      const out = [...ofGroup(planned, group), ...spares];
       const busy = out.filter(({ because }) => because === 'busy' || because === 'finishing').length;
       expect(out.length).toBeLessThanOrEqual(Math.max(busy, group.suspend ? 0 : group.maxActiveRunners));
     }

@@ -13,6 +13,7 @@ import {
   planScene,
   row,
   running,
+  type Scene,
   servedIds,
   verdicts,
 } from './scenario.ts';
@@ -416,6 +417,95 @@ describe('P2 nothing is started twice, however many runners of a job took others
     const failed = live(named(ci, 1, 41), 'failed', { finishedAtMs: NOW - 3_000 });
 
     expect(verdicts(planScene({ jobs: [...many, job(1)], liveJobs: [failed] }))[1]).toBe('backing-off');
+  });
+});
+
+describe('P2 a runner that no job needs', () => {
+  const starting = live(named(ci, 1), 'starting');
+  const elsewhere = running(9, 'build-host-1');
+  const becauseOf = (scene: Scene) =>
+    planScene({ liveJobs: [starting], ...scene }).runners.map(({ runner, because }) => `${because} ${runner}`);
+
+  it('is kept while CI goes on that it could have taken', () => {
+    const planned = planScene({ jobs: [elsewhere], liveJobs: [starting] });
+
+    expect(planned.runners).toEqual([
+      {
+        emit: true,
+        runner: named(ci, 1),
+        group: { namespace: 'runners', name: 'ci' },
+        because: 'spare',
+        pinned: false,
+      },
+    ]);
+    expect(planned.groups).toMatchObject([{ waiting: 0, spare: 1 }]);
+  });
+
+  it('and serves the next job', () => {
+    const planned = planScene({ jobs: [elsewhere, job(10)], liveJobs: [starting] });
+
+    expect(verdicts(planned)[10]).toBe(`free-runner ${named(ci, 1)}`);
+    expect(planned.groups).toMatchObject([{ waiting: 1, spare: 0 }]);
+  });
+
+  it('loses its pin while it is kept', () => {
+    const liveJobs = [live(named(ci, 1), 'running', { pinned: true })];
+    const planned = planScene({ jobs: [elsewhere], runners: [row(named(ci, 1))], liveJobs });
+
+    expect(planned.runners).toMatchObject([{ because: 'spare', pinned: false }]);
+  });
+
+  it.each<[string, Scene]>([
+    ['no CI goes on', { jobs: [done(9, 'build-host-1')] }],
+    ['what goes on asks for labels that it lacks', { jobs: [running(9, 'x', { labels: ['gpu'] })] }],
+    [
+      'what goes on is not for its scope',
+      {
+        groups: [ci, group({ name: 'other', look: 'other' })],
+        looks: { acme: { jobs: [], runners: [] }, other: { jobs: [elsewhere], runners: [] } },
+      },
+    ],
+    ['it is a spawn timeout old', { jobs: [elsewhere], nowMs: starting.createdAtMs + ci.spawnTimeoutMs }],
+    ['its group is suspended', { jobs: [elsewhere], groups: [group({ suspend: true })] }],
+    ['the cap has no room for it', { jobs: [running(9, named(ci, 9))], groups: [group({ maxActiveRunners: 1 })] }],
+  ])('goes when %s', (_, scene) => {
+    const [first] = becauseOf(scene);
+
+    expect(['surplus', 'suspended', 'never-came'].map((because) => `${because} ${named(ci, 1)}`)).toContain(first);
+  });
+
+  it('goes when nobody sees since when it has been there', () => {
+    expect(becauseOf({ jobs: [elsewhere], runners: [row(named(ci, 1))], liveJobs: [] })).toEqual([
+      `surplus ${named(ci, 1)}`,
+    ]);
+  });
+
+  it('goes at that age also when it is registered', () => {
+    const nowMs = starting.createdAtMs + ci.spawnTimeoutMs;
+
+    expect(becauseOf({ jobs: [elsewhere], runners: [row(named(ci, 1))], nowMs: nowMs - 1 })).toEqual([
+      `spare ${named(ci, 1)}`,
+    ]);
+    expect(becauseOf({ jobs: [elsewhere], runners: [row(named(ci, 1))], nowMs })).toEqual([`surplus ${named(ci, 1)}`]);
+  });
+
+  it('counts for CI by the labels that it registered with', () => {
+    const wider = group({ labels: ['linux', 'gpu'], templateHash: 't2' });
+    const jobs = [running(9, 'build-host-1', { labels: ['gpu'] })];
+
+    expect(becauseOf({ groups: [wider], jobs, runners: [row(named(ci, 1))] })).toEqual([`surplus ${named(ci, 1)}`]);
+  });
+
+  it('is kept as far as there is room, registered ones first', () => {
+    const two = group({ maxActiveRunners: 2 });
+    const liveJobs = [1, 2, 3].map((id) => live(named(two, id), 'running'));
+    const runners = [row(named(two, 3))];
+
+    expect(becauseOf({ groups: [two], jobs: [elsewhere, job(4)], runners, liveJobs })).toEqual([
+      `spare ${named(two, 1)}`,
+      `surplus ${named(two, 2)}`,
+      `free-runner ${named(two, 3)}`,
+    ]);
   });
 });
 

@@ -80,7 +80,7 @@ export function planScene(scene: Scene): Plan {
 }
 
 /** Why a Job is in the output although its runner is not wanted. */
-const NOT_WANTED: readonly string[] = ['back-off-record', 'lost', 'unpinning'] satisfies KeptBecause[];
+const NOT_WANTED: readonly string[] = ['back-off-record', 'lost', 'spare', 'unpinning'] satisfies KeptBecause[];
 
 /** Runners in the output that are wanted there. */
 export function emitted(planned: Plan): readonly (RunnerDecision & { emit: true })[] {

@@ -64,13 +64,13 @@ describe.each(OURS)('%s', (policy) => {
     expect(ends(named.CHAIN_ACROSS_GROUPS)).toEqual(['done', 'done', 'done']);
   });
 
-  it('drops the runner whose job a static runner took with the next sync', () => {
+  it('drops the runner whose job a static runner took: with the next sync, or with the end of that job when Kubernetes shows how old it is', () => {
     const { pods, takenByStatics } = run(named.STATIC_RUNNER_IS_FIRST);
+    const mostMs = policy === 'ours, live Jobs' ? 65_000 : 5_000;
 
     expect(takenByStatics).toBe(1);
-    expect(pods.map(({ end, createdMs, endedMs = 0 }) => [end, endedMs - createdMs < 5000])).toEqual([
-      ['dropped', true],
-    ]);
+    expect(pods.map(({ end }) => end)).toEqual(['dropped']);
+    for (const { createdMs, endedMs = 0 } of pods) expect(endedMs - createdMs).toBeLessThan(mostMs);
   });
 
   it('waits for no static runner: one that is idle and takes nothing changes nothing', () => {
