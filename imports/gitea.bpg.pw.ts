@@ -217,7 +217,7 @@ export interface RunnerGroupSpec {
   readonly resources?: RunnerGroupSpecResources;
 
   /**
-   * A runner that has not registered this long after its job came within the cap counts as failed to start: the job gets another one. Default: 300.
+   * A runner that has not registered this long after its job came within the cap counts as failed to start: the job gets another one. Also how old a runner that no job needs may become while CI goes on. Default: 300.
    *
    * @schema RunnerGroupSpec#spawnTimeoutSeconds
    */

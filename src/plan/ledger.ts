@@ -22,7 +22,7 @@ export type OpenLedger = Ledger & {
   readonly selected: Candidate[];
   readonly backingOff: Map<SeenJob, BackOff>;
   readonly assignments: Assignment[];
-  spares: readonly Runner[];
+  readonly spares: Runner[];
 };
 
 /** An empty ledger for each group. */

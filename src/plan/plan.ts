@@ -75,7 +75,7 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
 
   const { order, ledgers, served, backingOff } = given;
   const sparesOf = sparesFinder(jobs);
-  for (const ledger of ledgers.values()) ledger.spares = sparesOf(ledger);
+  for (const ledger of ledgers.values()) ledger.spares.push(...sparesOf(ledger));
   const isDecided = (seen: SeenJob): boolean => served.has(seen) || backingOff.has(seen) || elsewhere.has(seen);
   const nextIn = nextByGroup(inOrder, order, isDecided, owners);
   const keyOf = keyFinder();

@@ -4,6 +4,7 @@
  * far as the cap has room. To drop it and start another one a minute later helps nobody (docs/adr/0022).
  */
 import { freeRunners } from './assign.ts';
+import type { Job } from './evidence.ts';
 import type { Ledger } from './ledger.ts';
 import type { Runner } from './roster.ts';
 import type { SeenJob } from './world.ts';
@@ -12,19 +13,34 @@ const NONE: readonly Runner[] = [];
 
 /** A function that tells which runners of a ledger, whose jobs have all been given theirs, are kept as spare ones. */
 export function sparesFinder(jobs: readonly SeenJob[]): (ledger: Ledger) => readonly Runner[] {
-  // Most plans have no runner to spare.
-  let atWork: readonly SeenJob[] | undefined;
+  // Most plans never ask.
+  let atWork: ReadonlyMap<string, readonly Job[]> | undefined;
+  const goesOn = ({ group, labels = group.labels }: Runner): boolean => {
+    atWork ??= jobsAtWork(jobs);
+    return atWork.get(group.look)?.some((job) => job.labels.every((label) => labels.includes(label))) === true;
+  };
   return ({ group, roster, room, assignments, nowMs }) => {
     const left = room - assignments.length;
     if (left <= 0) return NONE;
+    const taken = new Set(assignments.map(({ runner }) => runner));
     const isYoung = ({ live }: Runner): boolean =>
       live !== undefined && nowMs - live.createdAtMs < group.spawnTimeoutMs;
-    const idle = freeRunners(roster, new Set(assignments.map(({ runner }) => runner))).filter(isYoung);
-    if (idle.length === 0) return NONE;
-    atWork ??= jobs.filter(({ job }) => job.status === 'in_progress');
-    const goesOn = ({ labels = group.labels }: Runner): boolean =>
-      atWork?.some(({ job, looks }) => looks.has(group.look) && job.labels.every((label) => labels.includes(label))) ===
-      true;
-    return idle.filter(goesOn).slice(0, left);
+    return freeRunners(roster, taken)
+      .filter((runner) => isYoung(runner) && goesOn(runner))
+      .slice(0, left);
   };
+}
+
+/** Jobs in progress, by the looks that list them. */
+function jobsAtWork(jobs: readonly SeenJob[]): ReadonlyMap<string, readonly Job[]> {
+  const byLook = new Map<string, Job[]>();
+  for (const { job, looks } of jobs) {
+    if (job.status !== 'in_progress') continue;
+    for (const look of looks) {
+      const known = byLook.get(look);
+      if (known) known.push(job);
+      else byLook.set(look, [job]);
+    }
+  }
+  return byLook;
 }

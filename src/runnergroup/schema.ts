@@ -211,7 +211,7 @@ export const Spec = z.strictObject({
     }),
   spawnTimeoutSeconds: seconds(1, ONE_DAY).default(defaults.SPAWN_TIMEOUT_SECONDS).meta({
     description:
-      'A runner that has not registered this long after its job came within the cap counts as failed to start: the job gets another one.',
+      'A runner that has not registered this long after its job came within the cap counts as failed to start: the job gets another one. Also how old a runner that no job needs may become while CI goes on.',
   }),
   activeDeadlineSeconds: seconds(1, THIRTY_DAYS).default(defaults.ACTIVE_DEADLINE_SECONDS).meta({
     description:

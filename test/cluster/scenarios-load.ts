@@ -98,6 +98,32 @@ export function loadScenarios(theRig: () => Rig, say: (line: string) => void, sh
     expect(conclusions(await rig.calm(1))).toEqual(['single cancelled']);
   });
 
+  it('keeps the runner of a cancelled job for the next one while CI goes on', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    await rig.dispatch('long.yml');
+    await rig.until('it runs', () => world.inState('in_progress').length === 1);
+    const before = world.jobs.size;
+    await rig.kubectl('cordon', 'node1');
+    try {
+      await rig.dispatch('single.yml');
+      await rig.until('the next job has a Job', () => world.runners().length === 2);
+      const [job] = world.inState('queued');
+      if (!job) throw new Error('the job is not queued');
+
+      await rig.cancel(job);
+      // More than serve waits before it has a Job pruned or tidied.
+      await sleep(12_000);
+    } finally {
+      await rig.kubectl('uncordon', 'node1');
+    }
+    expect(world.runners().length).toBe(2);
+    await rig.dispatch('single.yml');
+
+    expect(conclusions(await rig.calm(3))).toEqual(['long success', 'single cancelled', 'single success']);
+    expect(world.jobs.size).toBe(before + 1);
+  });
+
   it('lets a newer run cancel one that runs, and serves the newer one', async () => {
     const rig = theRig();
     const { world } = rig;
