@@ -77,7 +77,7 @@ interface Context {
   /** Kubernetes shows Jobs of this group, so these are all there are. */
   readonly sighted: boolean;
   /** True when a runner at work would have reported to this Gitea lately: it was there to be reported to. */
-  readonly wasUp: boolean;
+  readonly wasUp: () => boolean;
   /** How many runners are known that were made for one stay of a job in the queue. */
   readonly countMadeFor: (stay: RunnerName) => number;
 }
@@ -161,9 +161,14 @@ export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: 
     if (trace) trace.live = live;
   }
 
-  const up = new Set(jobs.flatMap(({ job, origin }) => (isLately(job, evidence.nowMs) ? origin : [])));
+  // Asked for runners that are silent only.
+  let up: ReadonlySet<string> | undefined;
+  const wasUp = (origin: string): boolean => {
+    up ??= new Set(jobs.flatMap((seen) => (isLately(seen.job, evidence.nowMs) ? seen.origin : [])));
+    return up.has(origin);
+  };
   const byGroup = new Map(
-    [...tracesOf].map(([group, traces]) => [group, rosterOf(group, traces, evidence, up.has(group.origin))]),
+    [...tracesOf].map(([group, traces]) => [group, rosterOf(group, traces, evidence, () => wasUp(group.origin))]),
   );
   const byJob = indexRunners(byGroup);
   return {
@@ -189,7 +194,7 @@ function rosterOf(
   group: Group,
   traces: readonly Traces[],
   { instance, nowMs }: Pick<Evidence, 'instance' | 'nowMs'>,
-  wasUp: boolean,
+  wasUp: () => boolean,
 ): Roster {
   const nameOf = runnerNamer(instance, group);
   const sighted = traces.some(({ live }) => live !== undefined);
@@ -308,7 +313,7 @@ function isLately({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, nowM
 function isLost(trace: Traces, running: Job, { nowMs, wasUp }: Context): boolean {
   const { live, row } = trace;
   if (hasEnded(live)) return !isYounger(trace, running) && !hasEndedAnother(trace);
-  if (live || !wasUp || !row || row.online) return false;
+  if (live || !row || row.online || !wasUp()) return false;
   return nowMs - (running.startedAtMs ?? nowMs) > OFFLINE_AFTER_MS;
 }
 
