@@ -1,8 +1,8 @@
 /**
  * Which runners are needed right now, and why. A pure function: same groups and evidence, same plan.
  *
- *     looks at Gitea ──► seeJobs ──► takeRosters ──► replay ──► select ──► assignRunners ──► decide
- *     live Jobs ─────────────────────────▲             │          │
+ *     looks at Gitea ──► seeJobs ──► takeRosters ──► replay ──► select ──► assignRunners ──► spare ──► decide
+ *     live Jobs ─────────────────────────▲             │          │                            └ kept for the next job
  *             what was asked for, where nobody sees it ┘          └ longest ready job first, to its first owner with room
  *
  * The laws P1-P12 (docs/spec.md) are kept here: every busy runner is in the output, pinned; every ready job within the caps
