@@ -61,13 +61,14 @@ function indexRuns(jobs: readonly SeenJob[]): ReadonlyMap<string, Repository> {
     const key = `${job.runId} ${job.attempt}`;
     const attempt: Attempt = repository.attempts.get(key) ?? new Map<string, Span>();
     repository.attempts.set(key, attempt);
-    const span = attempt.get(baseName(job));
+    const base = baseName(job);
+    const span = attempt.get(base);
     const beginMs = Math.min(span?.beginMs ?? Number.POSITIVE_INFINITY, job.startedAtMs ?? Number.POSITIVE_INFINITY);
     const endMs = Math.max(
       span?.endMs ?? 0,
       job.status === 'completed' ? (job.completedAtMs ?? 0) : Number.POSITIVE_INFINITY,
     );
-    attempt.set(baseName(job), { beginMs, endMs });
+    attempt.set(base, { beginMs, endMs });
   }
   return repositories;
 }

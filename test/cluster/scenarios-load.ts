@@ -19,6 +19,13 @@ export async function expectAllDone(rig: Rig, count: number): Promise<readonly A
   return jobs;
 }
 
+/** The one that waits for a runner. */
+function queuedJob(world: World): ApiJob {
+  const [job] = world.inState('queued');
+  if (!job) throw new Error('the job is not queued');
+  return job;
+}
+
 export function loadScenarios(theRig: () => Rig, say: (line: string) => void, short: boolean): void {
   it('serves single runs, one every 4 s', async () => {
     const rig = theRig();
@@ -63,19 +70,12 @@ export function loadScenarios(theRig: () => Rig, say: (line: string) => void, sh
   it('takes back the runner of a job that is cancelled before any runner registers', async () => {
     const rig = theRig();
     const { world } = rig;
-    // Pods wait as long as no node takes them.
-    await rig.kubectl('cordon', 'node1');
-    try {
+    await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');
       await rig.until('the job has a Job', () => world.runners().length === 1);
-      const [job] = world.inState('queued');
-      if (!job) throw new Error('the job is not queued');
-
-      await rig.cancel(job);
+      await rig.cancel(queuedJob(world));
       await rig.until('its Job is gone', () => world.leftJobs().length === 0);
-    } finally {
-      await rig.kubectl('uncordon', 'node1');
-    }
+    });
 
     expect(conclusions(await rig.calm(1))).toEqual(['single cancelled']);
   });
@@ -83,17 +83,12 @@ export function loadScenarios(theRig: () => Rig, say: (line: string) => void, sh
   it('takes back the runner of a job that is cancelled while the runner registers', async () => {
     const rig = theRig();
     const { world } = rig;
-    await rig.kubectl('cordon', 'node1');
-    try {
+    await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');
       await rig.until('the job has a Job', () => world.runners().length === 1);
-    } finally {
-      await rig.kubectl('uncordon', 'node1');
-    }
-    const [job] = world.inState('queued');
-    if (!job) throw new Error('the job is not queued');
+    });
 
-    await rig.cancel(job);
+    await rig.cancel(queuedJob(world));
 
     expect(conclusions(await rig.calm(1))).toEqual(['single cancelled']);
   });
@@ -104,19 +99,13 @@ export function loadScenarios(theRig: () => Rig, say: (line: string) => void, sh
     await rig.dispatch('long.yml');
     await rig.until('it runs', () => world.inState('in_progress').length === 1);
     const before = world.jobs.size;
-    await rig.kubectl('cordon', 'node1');
-    try {
+    await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');
       await rig.until('the next job has a Job', () => world.runners().length === 2);
-      const [job] = world.inState('queued');
-      if (!job) throw new Error('the job is not queued');
-
-      await rig.cancel(job);
+      await rig.cancel(queuedJob(world));
       // More than serve waits before it has a Job pruned or tidied.
       await sleep(12_000);
-    } finally {
-      await rig.kubectl('uncordon', 'node1');
-    }
+    });
     expect(world.runners().length).toBe(2);
     await rig.dispatch('single.yml');
 

@@ -115,6 +115,16 @@ export class Rig {
     await this.#web.post(`/${REPOSITORY}/actions/runs/${job.run_id}/cancel`);
   }
 
+  /** Does this while no node takes pods: those that are made meanwhile wait. */
+  async whilePodsWait(work: () => Promise<void>): Promise<void> {
+    await this.kubectl('cordon', 'node1');
+    try {
+      await work();
+    } finally {
+      await this.kubectl('uncordon', 'node1');
+    }
+  }
+
   /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
   async commitGroup({ cap, suspend, image }: GroupChange): Promise<void> {
     this.#spec = {
