@@ -23,18 +23,26 @@ import type { KubeJob, KubePod } from './shapes.ts';
 /** As `src/charts/labels.ts` writes it. */
 const JOB_URL = 'gitea.bpg.pw/job-url';
 
-type Judgement = { readonly state: LiveState; readonly finishedAtMs?: number | null | undefined };
+/** Times in ms; absent or null: Kubernetes does not say. */
+interface Judgement {
+  readonly state: LiveState;
+  readonly stuck?: boolean;
+  readonly runningSinceMs?: number | null | undefined;
+  readonly finishedAtMs?: number | null | undefined;
+}
 
 /** @param pods pods of this Job; others must not be among them. */
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, creationTimestamp, annotations } = job.metadata;
   const jobUrl = annotations?.[JOB_URL];
-  const { state, finishedAtMs } = judge(job, pods);
+  const { state, stuck, runningSinceMs, finishedAtMs } = judge(job, pods);
   return {
     namespace,
     name,
     state,
     createdAtMs: creationTimestamp,
+    ...(stuck && { stuck }),
+    ...(runningSinceMs != null && { runningSinceMs }),
     ...(finishedAtMs != null && { finishedAtMs }),
     ...(isPinned(job) && { pinned: true }),
     ...(jobUrl && { jobUrl }),
@@ -79,7 +87,28 @@ function judgePod(pod: KubePod): Judgement {
   if (phase === 'Failed') return { state: 'failed', finishedAtMs: ended?.finishedAt };
   if (ended) return { state: ended.exitCode === 0 ? 'complete' : 'failed', finishedAtMs: ended.finishedAt };
   if (pod.metadata.deletionTimestamp != null) return { state: 'deleting' };
-  if (runner?.running != null) return { state: 'running' };
-  if (phase === 'Pending' || (phase === 'Running' && runner?.waiting != null)) return { state: 'starting' };
+  if (runner?.running != null) return { state: 'running', runningSinceMs: runner.running.startedAt };
+  if (phase === 'Pending' || (phase === 'Running' && runner?.waiting != null)) {
+    return { state: 'starting', stuck: isStuck(pod) };
+  }
   return { state: 'unknown' };
+}
+
+/** Why the kubelet cannot start a container (Kubernetes 1.34: pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go, kuberuntime). */
+const STUCK: ReadonlySet<string> = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+  'ImageInspectError',
+  'RegistryUnavailable',
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'RunContainerError',
+  'CrashLoopBackOff',
+]);
+
+function isStuck({ status }: KubePod): boolean {
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return containers.some(({ state }) => STUCK.has(state?.waiting?.reason ?? ''));
 }

@@ -39,8 +39,8 @@ const containerStatus = z.object({
   name: z.string(),
   state: z
     .object({
-      waiting: z.unknown().optional(),
-      running: z.unknown().optional(),
+      waiting: z.object({ reason: z.string().nullish() }).nullish(),
+      running: z.object({ startedAt: time.nullish() }).nullish(),
       terminated: z.object({ exitCode: z.number(), finishedAt: time.nullish() }).nullish(),
     })
     .nullish(),
@@ -54,6 +54,7 @@ export const KubePod = z.object({
   status: z
     .object({
       phase: z.string().nullish(),
+      initContainerStatuses: z.array(containerStatus).nullish(),
       containerStatuses: z.array(containerStatus).nullish(),
     })
     .nullish(),

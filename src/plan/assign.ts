@@ -11,10 +11,10 @@
 import type { Candidate } from './chain.ts';
 import type { ServedBy } from './decisions.ts';
 import type { Group } from './evidence.ts';
-import { ORDINALS_SEARCHED, type RunnerNamer } from './names.ts';
+import type { RunnerNamer } from './names.ts';
+import { backOffMs, missedRunners } from './patience.ts';
 import type { Asked } from './replay.ts';
 import { byReadiness, covers, type Roster, type Rosters, type Runner } from './roster.ts';
-import { backOffMs, missedRunners } from './waiting-time.ts';
 import type { SeenJob } from './world.ts';
 
 /** A job and its runner. */
@@ -33,33 +33,43 @@ export interface GroupState {
   /** Of all groups. */
   readonly rosters: Rosters;
   readonly readySinceMs: (seen: SeenJob) => number;
+  /** Runners in a row that the job was given in the past and that have not come, where the past is replayed. */
+  readonly missedBy: (seen: SeenJob) => number;
   /** Cap less busy and finishing runners, never below 0; 0 when suspended. */
   readonly room: number;
   readonly nowMs: number;
 }
 
 /** Whatever the group. */
-export type Times = Pick<GroupState, 'readySinceMs' | 'nowMs'>;
+export type Times = Pick<GroupState, 'readySinceMs' | 'missedBy' | 'nowMs'>;
 
 /** True when this runner can be expected to take the job, now or when it has started. */
 export function canServe(times: Times, runner: Runner, seen: SeenJob): boolean {
   return runner.state === 'free' && covers(runner, seen.job) && !isAsleep(times, runner, seen);
 }
 
+/** A runner that has not come in so many times its patience, and is online and idle all the same, does not ask any more. */
+const ASLEEP_AFTER_MISSED = 2;
+
 /**
- * True when a registered runner lets a job wait that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race
- * for a job sleeps until another one becomes ready (#38200); a new runner tries at once. Only Kubernetes tells its age.
+ * True when a registered runner lets a job wait that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race for a job
+ * sleeps until another one becomes ready (#38200); a new runner tries at once. Kubernetes tells its age. Where the generator does not see
+ * Kubernetes, the replayed past tells how long the job has waited for its runner.
  */
-function isAsleep({ readySinceMs, nowMs }: Times, { group, registered, live }: Runner, seen: SeenJob): boolean {
-  if (!registered || !live) return false;
+function isAsleep(
+  { readySinceMs, missedBy, nowMs }: Times,
+  { group, registered, live }: Runner,
+  seen: SeenJob,
+): boolean {
+  if (!registered) return false;
+  if (!live) return missedBy(seen) >= ASLEEP_AFTER_MISSED;
   const bothSinceMs = Math.max(live.createdAtMs, readySinceMs(seen));
   return nowMs - bothSinceMs >= group.spawnTimeoutMs;
 }
 
-/** A job's last runner failed before it took any job; the next one waits until `untilMs`. */
+/** A job's runners failed before they took any job; the next one waits until `untilMs`. */
 export interface BackOff {
   readonly group: Group;
-  readonly runner: string;
   readonly untilMs: number;
 }
 
@@ -69,15 +79,9 @@ export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined
   const made = state.rosters.madeFor(group.origin, seen.job);
   const failed = made.filter((runner) => runner.state === 'failed' && runner.group === group);
   if (failed.length === 0) return undefined;
-  const byName = new Map(failed.map((runner) => [runner.name, runner]));
-  for (let ordinal = ORDINALS_SEARCHED + made.length - 1; ordinal >= 0; ordinal -= 1) {
-    const runner = byName.get(state.nameOf(seen.job, ordinal));
-    if (!runner) continue;
-    const endMs = runner.live?.finishedAtMs ?? runner.live?.createdAtMs ?? 0;
-    const untilMs = endMs + backOffMs(ordinal, group.spawnTimeoutMs);
-    return untilMs > state.nowMs ? { group, runner: runner.name, untilMs } : undefined;
-  }
-  return undefined;
+  const endOf = ({ live }: Runner): number => live?.finishedAtMs ?? live?.createdAtMs ?? 0;
+  const untilMs = Math.max(...failed.map(endOf)) + backOffMs(failed.length, group.spawnTimeoutMs);
+  return untilMs > state.nowMs ? { group, untilMs } : undefined;
 }
 
 /**

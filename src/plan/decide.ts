@@ -5,7 +5,7 @@ import type { Ledger } from './ledger.ts';
 import { firstWorking } from './owners.ts';
 import type { Outcome } from './plan.ts';
 import type { Runner } from './roster.ts';
-import { compareText, type SeenJob } from './world.ts';
+import { compareText, type SeenJob, type World } from './world.ts';
 
 /** The decision about one job. */
 export function decideJob(seen: SeenJob, outcome: Outcome): JobDecision {
@@ -56,30 +56,35 @@ function holdJob(seen: SeenJob, { backingOff, elsewhere, owners, nextIn, keyOf }
 }
 
 /** The decisions about all runners of one group, by name. */
-export function decideRunners(ledger: Ledger, group: GroupKey): readonly RunnerDecision[] {
+export function decideRunners(ledger: Ledger, group: GroupKey, find: World['find']): readonly RunnerDecision[] {
   const decisions = new Map<string, RunnerDecision>();
-  for (const { runner } of ledger.backingOff.values()) {
-    decisions.set(runner, { emit: true, runner, group, because: 'back-off-record', pinned: false, skip: true });
-  }
   for (const { seen, runner, by } of ledger.assignments) {
     decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: seen.job });
   }
-  for (const { name: runner } of ledger.spares) {
-    decisions.set(runner, { emit: true, runner, group, because: 'spare', pinned: false });
+  for (const { name: runner, live } of ledger.spares) {
+    decisions.set(runner, { emit: true, runner, group, because: 'spare', pinned: false, ...(!live?.pinned && SKIP) });
   }
   for (const runner of ledger.roster.runners) {
-    if (!decisions.has(runner.name)) decisions.set(runner.name, decideUnassigned(runner, ledger, group));
+    if (decisions.has(runner.name)) continue;
+    decisions.set(runner.name, decideUnassigned(runner, { group, suspend: ledger.group.suspend, find }));
   }
   return [...decisions.values()].sort((a, b) => compareText(a.runner, b.runner));
 }
 
+interface Place {
+  readonly group: GroupKey;
+  readonly suspend: boolean;
+  readonly find: World['find'];
+}
+
 /** What becomes of a runner that no ready job was given to. */
-function decideUnassigned({ name: runner, state, job, live }: Runner, ledger: Ledger, group: GroupKey): RunnerDecision {
+function decideUnassigned(of: Runner, { group, suspend, find }: Place): RunnerDecision {
+  const { name: runner, state, job, live } = of;
   switch (state) {
     case 'busy':
-      return { emit: true, runner, group, because: 'busy', pinned: true, ...skipUnseen(live), ...(job && { job }) };
+      return { emit: true, runner, group, because: 'busy', pinned: true, ...skipAtWork(live), ...(job && { job }) };
     case 'finishing':
-      return { emit: true, runner, group, because: 'finishing', pinned: true, ...skipUnseen(live) };
+      return { emit: true, runner, group, because: 'finishing', pinned: true, ...skipAtWork(live) };
     case 'free':
     case 'never-came':
     case 'replaced':
@@ -87,12 +92,15 @@ function decideUnassigned({ name: runner, state, job, live }: Runner, ledger: Le
       // Pinned when Gitea believed it busy: a claim that was lost, or a Job made anew in place of a lost one.
       if (live?.pinned) return { emit: true, runner, group, because: 'unpinning', pinned: false };
       if (state !== 'free') return { emit: false, runner, group, because: state };
-      return { emit: false, runner, group, because: ledger.group.suspend ? 'suspended' : 'surplus' };
+      return { emit: false, runner, group, because: suspend ? 'suspended' : 'surplus' };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
       return { emit: true, runner, group, because: 'lost', pinned: !live, skip: true };
-    case 'used-up':
     case 'failed':
+      // The back-off counts the failures of a job: their records must not be pruned while it waits.
+      if (isWanted(of, find)) return { emit: true, runner, group, because: 'back-off-record', pinned: false, ...SKIP };
+      return { emit: false, runner, group, because: state };
+    case 'used-up':
     case 'deleting':
     case 'gone':
     case 'offline':
@@ -102,9 +110,22 @@ function decideUnassigned({ name: runner, state, job, live }: Runner, ledger: Le
   }
 }
 
-/** A Job that is gone, or about to be, must not be made anew: its runner works on to the end, and a second one would take its name. */
-function skipUnseen(live: LiveJob | undefined): { readonly skip?: true } {
-  return live && live.state !== 'deleting' ? {} : { skip: true };
+/** True when the job that it was made for still waits for a runner. */
+function isWanted({ madeFor, group }: Runner, find: World['find']): boolean {
+  const job = find(group.origin, madeFor.jobId)?.job;
+  return job?.status === 'queued' && job.attempt === madeFor.attempt;
+}
+
+/** Argo CD keeps the Job as it is, and does not create it. */
+const SKIP = { skip: true } as const;
+
+/**
+ * The Job of a runner at work must never be created again: a second runner would take its name. So Argo CD skips it once the pin is on the
+ * live object. A sync of old manifests then creates nothing either.
+ */
+function skipAtWork(live: LiveJob | undefined): { readonly skip?: true } {
+  const isToBePinned = live !== undefined && live.state !== 'deleting' && live.pinned !== true;
+  return isToBePinned ? {} : SKIP;
 }
 
 /** The counts of all groups, in their order. */

@@ -80,7 +80,7 @@ export type KeptBecause =
   | 'lost'
   /** Nobody needs it, but its Job is still pinned: printed once more without the pin, so that the sync after this one prunes it. */
   | 'unpinning'
-  /** Its Job failed; the object stays as a record, without a slot, until the back-off has passed (docs/adr/0002). */
+  /** Its Job failed; the object stays as a record, without a slot, while its CI job waits for a runner (docs/adr/0002). */
   | 'back-off-record';
 
 /** Why a runner's Job is not in the output. */
@@ -107,7 +107,7 @@ export type RunnerDecision =
       readonly because: KeptBecause;
       /** Pinned: from the next sync on nothing prunes it. */
       readonly pinned: boolean;
-      /** Argo CD leaves its Job as it is, and does not make it when it is gone: a record, or nobody sees the Job of a runner at work (docs/adr/0020). */
+      /** Argo CD keeps its Job as it is and does not create it: a record, a spare runner, or a runner at work whose Job is pinned or unseen (docs/adr/0020). */
       readonly skip?: true;
       /** The job it runs or is wanted for; absent for a runner that is finishing, spare or unpinned and for a record. */
       readonly job?: Job;

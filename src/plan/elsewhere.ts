@@ -7,6 +7,7 @@
  * repository can register a runner of any name.
  */
 import type { Evidence, LiveJob } from './evidence.ts';
+import { mayStillCome } from './patience.ts';
 import { compareText, type SeenJob } from './world.ts';
 
 /** A function that names the runner of somebody else that is there for a job. `spawnTimeoutMs`: of the group that would serve it. */
@@ -34,7 +35,7 @@ export function elsewhereFinder(
   }
   return (seen, spawnTimeoutMs) => {
     const live = printedFor.get(seen.job.url);
-    return live && nowMs - Math.max(live.createdAtMs, readySinceMs(seen)) < spawnTimeoutMs ? live.name : undefined;
+    return live && mayStillCome(live, { nowMs, spawnTimeoutMs, sinceMs: readySinceMs(seen) }) ? live.name : undefined;
   };
 }
 

@@ -75,6 +75,10 @@ export interface LiveJob {
   readonly name: string;
   readonly state: LiveState;
   readonly createdAtMs: number;
+  /** True when its pod waits for what does not come by itself, such as an image that cannot be pulled; for `starting` only. */
+  readonly stuck?: boolean;
+  /** When the container of its runner started; for `running` only. */
+  readonly runningSinceMs?: number;
   /** When it became complete or failed. */
   readonly finishedAtMs?: number;
   /** True when Argo CD must not prune it: it was printed pinned at the last sync. */
@@ -120,5 +124,7 @@ export interface Evidence {
   readonly looks: ReadonlyMap<string, Look>;
   /** Jobs of ours seen in Kubernetes; empty when nobody looked. */
   readonly liveJobs: readonly LiveJob[];
+  /** When `liveJobs` were asked for, by the same clock as `nowMs`; absent: some time during the look. */
+  readonly liveSinceMs?: number;
   readonly nowMs: number;
 }

@@ -1,5 +1,5 @@
 /** What one group has, and what has been given to it so far. */
-import type { Assignment, BackOff, GroupState } from './assign.ts';
+import type { Assignment, BackOff, GroupState, Times } from './assign.ts';
 import type { Candidate } from './chain.ts';
 import type { Evidence, Group } from './evidence.ts';
 import { runnerNamer } from './names.ts';
@@ -28,7 +28,7 @@ export type OpenLedger = Ledger & {
 /** An empty ledger for each group. */
 export function openLedgers(
   rosters: Rosters,
-  readySinceMs: (seen: SeenJob) => number,
+  { readySinceMs, missedBy }: Pick<Times, 'readySinceMs' | 'missedBy'>,
   { instance, nowMs }: Evidence,
 ): ReadonlyMap<Group, OpenLedger> {
   const ledgers = new Map<Group, OpenLedger>();
@@ -44,6 +44,7 @@ export function openLedgers(
       roster,
       rosters,
       readySinceMs,
+      missedBy,
       room,
       nowMs,
       selected: [],

@@ -51,8 +51,11 @@ export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'template
 /** One stay of a job in the queue. */
 export type Stay = Pick<Job, 'id' | 'attempt'>;
 
-/** Ordinals tried when that of a given name is looked for; by then every back-off has long been at its longest. */
-export const ORDINALS_SEARCHED = 33;
+/**
+ * More ordinals than any job can have missed: each missed one has twice the patience of the one before (`patienceMs`), so 40 of them
+ * are 34,000 years with a spawn timeout of one second. Names that are used up come on top.
+ */
+export const ORDINALS_SEARCHED = 40;
 
 /**
  * Names the runners of one group.

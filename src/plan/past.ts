@@ -1,6 +1,6 @@
 /** What had been asked for, at one moment of the past that `replay` plays again: slots of groups, runners, and jobs that wait in line. */
 import type { Group } from './evidence.ts';
-import { missedRunners } from './waiting-time.ts';
+import { patienceMs } from './patience.ts';
 import type { SeenJob } from './world.ts';
 
 /** One group. */
@@ -12,10 +12,12 @@ export interface Place {
   readonly lines: Line[];
   /** Runners that nobody has seen yet. */
   readonly asked: Set<Start>;
-  /** The same in the order in which they were asked for, and some that are not in `asked` any more. */
+  /** The same, the one that is due first comes first, and some that are not in `asked` any more. */
   readonly starts: Start[];
   /** Runners at work. */
   busy: number;
+  /** The longest time that one of its runners took to come, ms. */
+  slowestMs: number;
   /** Runners at work or asked for, by the repository of their job, where repositories take turns. */
   readonly slots: Map<string, number>;
 }
@@ -26,6 +28,8 @@ export interface Start {
   /** The job in its name. */
   readonly madeFor: Part;
   readonly sinceMs: number;
+  /** Until then it may come. */
+  readonly dueMs: number;
   /** The job that waits for it. */
   serves: Part;
 }
@@ -46,6 +50,8 @@ export interface Part {
   readonly rank: number;
   /** Undefined when nobody may ask for a runner for it. */
   readonly line: Line | undefined;
+  /** The group that has a living runner made for it: that one was asked. */
+  readonly home: Place | undefined;
   /** The runner that it waits for. */
   start: Start | undefined;
   /** The runner that was last asked for in its name, whomever it serves now. */
@@ -57,7 +63,7 @@ export interface Part {
 
 export function openPlace(group: Group): Place {
   const cap = group.suspend ? 0 : group.maxActiveRunners;
-  return { group, cap, lines: [], asked: new Set(), starts: [], busy: 0, slots: new Map() };
+  return { group, cap, lines: [], asked: new Set(), starts: [], busy: 0, slowestMs: 0, slots: new Map() };
 }
 
 /** Asks the first owner with room for a runner; when none has, the job waits in line, or another one that loses its slot to it. */
@@ -68,7 +74,7 @@ export function askOrWait(part: Part, atMs: number): void {
 /** @returns the job that has lost its slot to this one */
 function askOnce(part: Part, atMs: number): Part | undefined {
   const places = part.line?.places ?? [];
-  const free = places.find(hasRoom);
+  const free = part.home && hasRoom(part.home) ? part.home : places.find(hasRoom);
   if (free) {
     ask(free, part, part, atMs);
     return undefined;
@@ -119,6 +125,7 @@ export function leave(part: Part): void {
 /** The runner has come and has taken a job; the one that waited for it gets the runner that the job had, or asks for another one. */
 export function exchange(used: Start, taken: Part, atMs: number): void {
   const { place, serves: bereft } = used;
+  place.slowestMs = Math.max(place.slowestMs, atMs - used.sinceMs);
   const own = taken.start;
   giveUp(used);
   taken.isWaiting = false;
@@ -145,17 +152,16 @@ export function keepCap(place: Place, atMs: number): void {
 
 /** Asks again, under the next name, for runners that have not come. */
 export function timeOut(place: Place, atMs: number): void {
-  const { group, asked, starts } = place;
+  const { asked, starts } = place;
   for (let first = starts[0]; first; first = starts[0]) {
-    const times = missedRunners(first.sinceMs, atMs, group.spawnTimeoutMs);
     const waits = asked.has(first);
-    if (waits && times === 0) return;
+    if (waits && atMs < first.dueMs) return;
     starts.shift();
     if (!waits) continue;
-    const { madeFor, serves, sinceMs } = first;
+    const { madeFor, serves, dueMs } = first;
     giveUp(first);
-    madeFor.missed += times;
-    ask(place, serves, madeFor, sinceMs + times * group.spawnTimeoutMs);
+    madeFor.missed += 1;
+    ask(place, serves, madeFor, dueMs);
   }
 }
 
@@ -164,12 +170,14 @@ function hasRoom({ busy, asked, cap }: Place): boolean {
 }
 
 function ask(place: Place, serves: Part, madeFor: Part, sinceMs: number): void {
-  const start: Start = { place, madeFor, sinceMs, serves };
+  const dueMs =
+    sinceMs + patienceMs({ missed: madeFor.missed, slowestMs: place.slowestMs }, place.group.spawnTimeoutMs);
+  const start: Start = { place, madeFor, sinceMs, dueMs, serves };
   madeFor.made = start;
   serves.start = start;
   place.asked.add(start);
   count(place, serves, 1);
-  insert(place.starts, start, (a, b) => a.sinceMs - b.sinceMs);
+  insert(place.starts, start, (a, b) => a.dueMs - b.dueMs);
 }
 
 function giveUp(start: Start): void {

@@ -55,12 +55,13 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const owners = ownersFinder(inOrder);
   const others = elsewhereFinder(jobs, (runner) => rosters.find(runner) !== undefined, readySinceMs, evidence);
   const elsewhere = new Map<SeenJob, string>();
-  const follow = chainFollower(rosters, find, { readySinceMs, nowMs: evidence.nowMs });
   const asked = replay({ jobs, find }, rosters, { owners, readySinceMs, nowMs: evidence.nowMs });
+  const times = { readySinceMs, missedBy: (seen: SeenJob) => asked.get(seen)?.missed ?? 0, nowMs: evidence.nowMs };
+  const follow = chainFollower(rosters, find, times);
   const ready = inQueueOrder(jobs, readySinceMs, follow, asked);
 
   const giveRunners = (): Given => {
-    const ledgers = openLedgers(rosters, readySinceMs, evidence);
+    const ledgers = openLedgers(rosters, times, evidence);
     const order = byTurns(ready, ledgers, owners);
     const select = selector(ledgers, owners);
     for (const candidate of order) if (!elsewhere.has(candidate.seen)) select(candidate);
@@ -84,7 +85,7 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   return Object.freeze({
     groups: Object.freeze(summarise(ledgers.values(), jobDecisions, keyOf)),
     jobs: Object.freeze(jobDecisions),
-    runners: Object.freeze([...ledgers.values()].flatMap((ledger) => decideRunners(ledger, keyOf(ledger.group)))),
+    runners: Object.freeze([...ledgers.values()].flatMap((ledger) => decideRunners(ledger, keyOf(ledger.group), find))),
   });
 }
 

@@ -140,7 +140,13 @@ class Replay {
     if (status === 'blocked' || (isCancelled && (completedAtMs ?? 0) <= sinceMs)) return undefined;
     const readyMs = status === 'queued' ? sinceMs : Math.min(sinceMs, startedAtMs ?? sinceMs);
     const line = this.#lineOf(seen);
-    return { seen, readyMs, rank, line, start: undefined, made: undefined, missed: 0, isWaiting: false };
+    const home = status === 'queued' ? this.#homeOf(seen) : undefined;
+    return { seen, readyMs, rank, line, home, start: undefined, made: undefined, missed: 0, isWaiting: false };
+  }
+
+  #homeOf({ origin, job }: SeenJob): Place | undefined {
+    const living = this.#rosters.madeFor(origin, job).find(({ state }) => state === 'free');
+    return living && this.#places.get(living.group);
   }
 
   #lineOf(seen: SeenJob): Line | undefined {
@@ -208,7 +214,7 @@ class Replay {
     for (const place of this.#places.values()) {
       timeOut(place, atMs);
       const [next] = place.starts;
-      if (next) this.#dueMs = Math.min(this.#dueMs, next.sinceMs + place.group.spawnTimeoutMs);
+      if (next) this.#dueMs = Math.min(this.#dueMs, next.dueMs);
     }
   }
 }

@@ -1,22 +1,19 @@
 /**
  * Every runner of ours that any evidence names, and what is true of it. One runner, one state, decided in this order:
  *
- *     runs a job in Gitea ............... busy        (unless its Job is seen ended, and was made before, or is not
- *                                                      seen, and the runner is silent: then lost)
+ *     runs a job in Gitea ............... busy        (lost, when its Job is seen ended, or is not seen and the runner is silent)
  *     its Job has ended ................. used-up     (failed when no CI job is known that it ran)
  *     online and busy, no job listed .... finishing   (a job being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
  *     online, Jobs are seen, not its own  gone        (it was pruned idle; Gitea believes in it for a minute)
  *     online ............................ free        (disabled ones: disabled)
- *     has finished a job ................ used-up     (but for a Job that was made after that job had begun;
- *                                                      never-came when its Job lives on for a spawn timeout)
- *     Job starts or runs, young ......... free        (older than the spawn timeout: never-came;
- *                                                      of an older pod template: replaced)
+ *     has finished a job ................ used-up     (not when its pod has not started: that Job was re-created)
+ *     its pod may still come ............ free        (replaced, when it is of an older pod template)
+ *     its pod comes no more ............. never-came
  *     only an offline row ............... offline
  *
- * A new runner may live under an old name: a Job that was made anew while Gitea still believed the lost one busy. So an online row
- * comes before "has finished a job" (Gitea deletes the row of an ephemeral runner with its job), and so does a Job that is younger
- * than the begin of that job.
+ * A new runner may live under an old name: its Job was re-created. So an online row comes before "has finished a job": Gitea deletes the
+ * row of an ephemeral runner with its job. Which pod ran a job is never told by comparing a time of Kubernetes with one of Gitea: clocks differ.
  */
 import { ByGitea } from './by-gitea.ts';
 import type { Evidence, Group, Job, LiveJob, RegisteredRunner } from './evidence.ts';
@@ -30,6 +27,7 @@ import {
   runnerNamer,
   type Stay,
 } from './names.ts';
+import { mayStillCome } from './patience.ts';
 import { byKey, compareText, lookOf, type SeenJob } from './world.ts';
 
 export type RunnerState =
@@ -52,7 +50,7 @@ export interface Runner {
   readonly group: Group;
   readonly madeFor: RunnerName;
   readonly state: RunnerState;
-  /** Places under the cap that it takes while it works: more than 1 when its Job was made anew, since another runner has its name, too. */
+  /** Places under the cap that it takes while it works: more than 1 when its Job was re-created, since another runner has its name, too. */
   readonly slots: number;
   /** Online in Gitea's list: it can take a job this second. */
   readonly registered: boolean;
@@ -74,6 +72,8 @@ interface Context {
   readonly group: Group;
   readonly nameOf: RunnerNamer;
   readonly nowMs: number;
+  /** The Jobs are as they were at this time, or later. */
+  readonly liveSinceMs: number;
   /** Kubernetes shows Jobs of this group, so these are all there are. */
   readonly sighted: boolean;
   /** True when a runner at work would have reported to this Gitea lately: it was there to be reported to. */
@@ -91,8 +91,6 @@ interface Traces {
   runs: number;
   completed: Job | undefined;
   row: RegisteredRunner | undefined;
-  /** Two runners of its name are online. */
-  hasNamesake: boolean;
   live: LiveJob | undefined;
   /** What they say in the end. */
   runner: Runner | undefined;
@@ -130,7 +128,6 @@ export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: 
       runs: 0,
       completed: undefined,
       row: undefined,
-      hasNamesake: false,
       live: undefined,
       runner: undefined,
     };
@@ -150,10 +147,7 @@ export function takeRosters(groups: readonly Group[], evidence: Evidence, jobs: 
     read.add(group.look);
     for (const row of lookOf(group, evidence).runners) {
       const trace = traceOf(row.name, (owner) => owner.origin === group.origin);
-      if (!trace) continue;
-      // Wider looks list the rows of narrower ones again.
-      if (trace.row?.online && row.online && trace.row.id !== row.id) trace.hasNamesake = true;
-      trace.row = strongerRow(trace.row, row);
+      if (trace) trace.row = strongerRow(trace.row, row);
     }
   }
   for (const live of evidence.liveJobs) {
@@ -193,14 +187,14 @@ function noteJob(trace: Traces, job: Job): void {
 function rosterOf(
   group: Group,
   traces: readonly Traces[],
-  { instance, nowMs }: Pick<Evidence, 'instance' | 'nowMs'>,
+  { instance, nowMs, liveSinceMs = nowMs - LOOK_TAKES_MS }: Evidence,
   wasUp: () => boolean,
 ): Roster {
   const nameOf = runnerNamer(instance, group);
   const sighted = traces.some(({ live }) => live !== undefined);
   const countMadeFor = ({ jobId, attempt }: RunnerName): number =>
     traces.filter(({ madeFor }) => madeFor.jobId === jobId && madeFor.attempt === attempt).length;
-  const context: Context = { group, nameOf, nowMs, sighted, wasUp, countMadeFor };
+  const context: Context = { group, nameOf, nowMs, liveSinceMs, sighted, wasUp, countMadeFor };
   const runners = traces.map((trace) => {
     trace.runner = judge(trace, context);
     return trace.runner;
@@ -256,11 +250,11 @@ export class GroupsCollide extends Error {
   }
 }
 
-/** Names are not unique in Gitea: of several rows the one with most life counts. */
+/** Names are not unique in Gitea: of several rows the one with most life counts, then the newest. */
 function strongerRow(a: RegisteredRunner | undefined, b: RegisteredRunner): RegisteredRunner {
   const life = (row: RegisteredRunner): number =>
     (row.online ? 4 : 0) + (row.online && row.busy ? 2 : 0) + (row.disabled ? 0 : 1);
-  return a && life(a) >= life(b) ? a : b;
+  return a && (life(a) - life(b) || a.id - b.id) >= 0 ? a : b;
 }
 
 function judge(trace: Traces, context: Context): Runner {
@@ -269,7 +263,7 @@ function judge(trace: Traces, context: Context): Runner {
     group: trace.group,
     madeFor: trace.madeFor,
     state: stateOf(trace, context),
-    slots: Math.max(1, trace.runs) + (isMadeAnew(trace, context) ? 1 : 0),
+    slots: Math.max(1, trace.runs) + (isRecreated(trace, trace.running, context) ? 1 : 0),
     registered: trace.row?.online ?? false,
     job: trace.running ?? trace.completed,
     live: trace.live,
@@ -288,9 +282,9 @@ function stateOf(trace: Traces, context: Context): RunnerState {
   if (live?.state === 'deleting') return 'deleting';
   if (row?.online && !live && context.sighted) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
-  if (completed && !isYounger(trace, completed)) return afterJob(live, completed, context);
+  if (completed && !isRecreated(trace, completed, context)) return 'used-up';
   if (!live) return 'offline';
-  if (context.nowMs - live.createdAtMs >= context.group.spawnTimeoutMs) return 'never-came';
+  if (!mayStillCome(live, { nowMs: context.nowMs, spawnTimeoutMs: context.group.spawnTimeoutMs })) return 'never-came';
   return isOfThisTemplate(name, madeFor, context) ? 'free' : 'replaced';
 }
 
@@ -312,7 +306,7 @@ function isLately({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, nowM
  */
 function isLost(trace: Traces, running: Job, { nowMs, wasUp }: Context): boolean {
   const { live, row } = trace;
-  if (hasEnded(live)) return !isYounger(trace, running) && !hasEndedAnother(trace);
+  if (hasEnded(live)) return !hasEndedAnother(trace);
   if (live || !row || row.online || !wasUp()) return false;
   return nowMs - (running.startedAtMs ?? nowMs) > OFFLINE_AFTER_MS;
 }
@@ -325,47 +319,25 @@ function isNotBefore(job: Job, other: Job | undefined): boolean {
   return (job.startedAtMs ?? 0) >= (other?.startedAtMs ?? 0);
 }
 
-/** Two clocks are compared, Kubernetes' and Gitea's, and both show whole seconds. */
-const CLOCKS_APART_MS = 5_000;
+/** No look takes longer from its first list to its last (`GITEA_RUNNERS_TIMEOUT`). */
+const LOOK_TAKES_MS = 20_000;
+/** Gitea shows whole seconds, and clocks are never quite alike. */
+const CLOCKS_APART_MS = 2000;
 
 /**
- * True when a Job was made after a CI job had begun: then its pod is not the one that ran that. Within the seconds by which clocks may
- * differ a second witness is needed.
+ * True when its Job was re-created under the name of a runner that has taken a CI job: the pod that is seen has not started, so it has run
+ * nothing. The lists of one look are not of the same second: a CI job that began after the Jobs were listed proves nothing.
  */
-function isYounger(trace: Traces, { startedAtMs }: Job): boolean {
-  const { live } = trace;
-  if (!live || startedAtMs === undefined) return false;
-  const ageMs = live.createdAtMs - startedAtMs;
-  return ageMs > CLOCKS_APART_MS || (ageMs > 0 && seemsSecond(live, trace));
+function isRecreated({ live }: Traces, job: Job | undefined, { liveSinceMs }: Context): boolean {
+  return live?.state === 'starting' && (job?.startedAtMs ?? liveSinceMs) + CLOCKS_APART_MS < liveSinceMs;
 }
 
-/** Its pod has not started, or has ended while a runner of its name is online, or two of them are. */
-function seemsSecond(live: LiveJob, { row, hasNamesake }: Traces): boolean {
-  return live.state === 'starting' || (hasEnded(live) && (row?.online ?? false)) || hasNamesake;
-}
-
-/** True when its Job's end is that of another runner of its name, which began a CI job later and has finished it. */
+/**
+ * True when the end of its Job is that of a second runner of its name, which began a CI job later and has finished it. The Job was
+ * re-created while the first runner worked, so that one still does.
+ */
 function hasEndedAnother({ running, completed }: Traces): boolean {
   return (completed?.startedAtMs ?? 0) > (running?.startedAtMs ?? 0);
-}
-
-/**
- * What a runner is whose CI job is done. A Job that lives on long after it was made anew within seconds of its begin, which `isYounger`
- * cannot tell, and its own runner never came: nothing else would ever take its pin off.
- */
-function afterJob(live: LiveJob | undefined, { completedAtMs }: Job, { group, nowMs }: Context): RunnerState {
-  if (!live || completedAtMs === undefined) return 'used-up';
-  return nowMs - completedAtMs >= group.spawnTimeoutMs ? 'never-came' : 'used-up';
-}
-
-/**
- * True when a runner works whose Job was made anew since: it was pruned in the moment of its claim, by a sync that asked for it again.
- * The new Job's runner is a second one, as long as it may come.
- */
-function isMadeAnew(trace: Traces, { group, nowMs }: Context): boolean {
-  const { running, live } = trace;
-  if (running?.startedAtMs === undefined || !live) return false;
-  return !hasEnded(live) && isYounger(trace, running) && nowMs - live.createdAtMs < group.spawnTimeoutMs;
 }
 
 /** False when the name was made from another pod template: then nobody knows what that runner can do. */

@@ -1,4 +1,4 @@
-/** Time, for a planner without memory: since when a job has been ready, and when a failed runner may be tried again. */
+/** Since when a job has been ready, for a planner without memory. */
 import { ByGitea } from './by-gitea.ts';
 import type { Job } from './evidence.ts';
 import { needsFinder } from './needs.ts';
@@ -40,15 +40,4 @@ export function readySinceFinder(jobs: readonly SeenJob[], madeFor: Rosters['mad
 
 function endOf({ completedAtMs = 0 }: Job): number {
   return completedAtMs;
-}
-
-/** How many whole spawn timeouts have passed: so many runners of this job have not come. Never negative (clocks differ). */
-export function missedRunners(sinceMs: number, nowMs: number, spawnTimeoutMs: number): number {
-  return Math.max(0, Math.floor((nowMs - sinceMs) / spawnTimeoutMs));
-}
-
-/** Wait after the runner with this ordinal failed, ms: none at first, then 10 s doubled each time, at most the spawn timeout. */
-export function backOffMs(ordinal: number, spawnTimeoutMs: number): number {
-  if (ordinal === 0) return 0;
-  return Math.min(10_000 * 2 ** (ordinal - 1), spawnTimeoutMs);
 }

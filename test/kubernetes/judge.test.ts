@@ -13,6 +13,8 @@ interface Case {
   readonly job: Part;
   readonly pods?: readonly Part[];
   readonly state: string;
+  readonly stuck?: boolean;
+  readonly runningSince?: string;
   readonly finishedAt?: string;
   readonly pinned?: boolean;
 }
@@ -33,7 +35,8 @@ function complete(part: Part, uid: string): object {
   return { ...part, metadata };
 }
 
-test.each(cases.map((each) => [each.case, each] as const))('%s', (_, { job, pods = [], state, finishedAt, pinned }) => {
+test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
+  const { job, pods = [], state, stuck, runningSince, finishedAt, pinned } = each;
   const judged = judgeJob(
     KubeJob.parse(complete(job, 'job')),
     pods.map((pod, index) => KubePod.parse(complete(pod, `pod-${index}`))),
@@ -44,6 +47,8 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, { job, pods
     name: 'ci-1',
     state,
     createdAtMs: Date.UTC(2026, 10, 20, 10),
+    ...(stuck && { stuck }),
+    ...(runningSince !== undefined && { runningSinceMs: Date.parse(runningSince) }),
     ...(finishedAt !== undefined && { finishedAtMs: Date.parse(finishedAt) }),
     ...(pinned && { pinned }),
   });

@@ -58,7 +58,7 @@ test('a Job is judged with its own pods, found by owner', async () => {
   const createdAtMs = Date.parse(CREATED);
   expect(found).toEqual([
     { namespace: 'runners', name: 'a', state: 'starting', createdAtMs },
-    { namespace: 'runners', name: 'b', state: 'running', createdAtMs },
+    { namespace: 'runners', name: 'b', state: 'running', createdAtMs, runningSinceMs: createdAtMs },
   ]);
 });
 

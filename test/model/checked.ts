@@ -1,7 +1,6 @@
 /** One look with everything that must be true of it, and the end of every history. */
 import { Failure } from '../../src/failure.ts';
 import type { Plan } from '../../src/plan/decisions.ts';
-import { wakeRunners } from '../../src/simulator/queue.ts';
 import { finish } from './acts.ts';
 import type { Fault } from './faults.ts';
 import { busyNow, checkBusy, checkCancelling, checkCounts, checkReady, checkUsedUp } from './laws.ts';
@@ -70,8 +69,6 @@ export async function endInPeace(world: World): Promise<void> {
     await inStory(world, () => lookAndCheck(world));
     world.sync();
     for (const job of world.starting()) world.register(job);
-    // Up to 1.26 a runner that lost the race for a job sleeps until anything new is ready (#38200): see known-gaps.test.ts.
-    for (const { id } of world.gitea.state.repos.values()) wakeRunners(world.gitea.state, id);
     world.pass(301_000);
     for (const job of world.living('busy')) finish(world, job, true);
     if (world.gitea.jobs().every(isOver)) return;

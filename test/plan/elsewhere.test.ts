@@ -31,12 +31,20 @@ describe('a Job of another Application was printed for the job', () => {
     ['is pinned: it works', { pinned: true }],
     ['was printed for another job', { jobUrl: job(2).url }],
     ['names no job', { jobUrl: '' }],
-    ['has not come for a spawn timeout', { createdAtMs: NOW - 300_000 }],
+    ['runs, and has not come for a spawn timeout', { state: 'running', createdAtMs: NOW - 300_000 }],
+    ['is stuck for a spawn timeout', { stuck: true, createdAtMs: NOW - 300_000 }],
   ])('but %s: the job gets one of ours', (_, over) => {
     const old = job(1, { createdAtMs: NOW - 900_000 });
     const planned = planScene({ jobs: [old], liveJobs: [printed(named(theirs, 1), over)] });
 
     expect(planned.jobs).toMatchObject([{ verdict: 'served', by: 'new-runner' }]);
+  });
+
+  it('and is on its way for longer than a spawn timeout: no second runner, which would be as slow', () => {
+    const old = job(1, { createdAtMs: NOW - 900_000 });
+    const planned = planScene({ jobs: [old], liveJobs: [printed(named(theirs, 1), { createdAtMs: NOW - 400_000 })] });
+
+    expect(verdicts(planned)).toEqual({ 1: 'served-elsewhere' });
   });
 
   it('but it works on another job already', () => {

@@ -14,7 +14,7 @@ const ofGroup = (planned: Plan, group: Group) =>
 const sparesOf = (planned: Plan) => planned.runners.filter(({ because }) => because === 'spare');
 
 /**
- * Places under the cap: one for each runner; more for a busy one under whose name several jobs run, or whose Job was made anew while the
+ * Places under the cap: one for each runner; more for a busy one under whose name several jobs run, or whose Job was re-created while the
  * first runner works (ADR 3).
  */
 function placesTaken({ evidence }: Scene, planned: Plan, group: Group): number {
@@ -22,11 +22,8 @@ function placesTaken({ evidence }: Scene, planned: Plan, group: Group): number {
   const places = ofGroup(planned, group).map(({ runner, because, job }) => {
     if (because !== 'busy' || !job) return 1;
     const runs = planned.jobs.filter((each) => each.verdict === 'running' && each.job.runner === runner).length;
-    const made = live.get(runner);
-    const ageMs = evidence.nowMs - (made?.createdAtMs ?? evidence.nowMs);
-    const ended = made?.state === 'complete' || made?.state === 'failed';
-    const anew = made && !ended && made.createdAtMs > (job.startedAtMs ?? 0) && ageMs < group.spawnTimeoutMs;
-    return runs + (anew ? 1 : 0);
+    const began = (job.startedAtMs ?? evidence.nowMs) < evidence.nowMs - 22_000;
+    return runs + (began && live.get(runner)?.state === 'starting' ? 1 : 0);
   });
   return places.reduce((sum, each) => sum + each, 0);
 }
@@ -104,7 +101,7 @@ describe('for any groups and any evidence', () => {
   });
 
   test(
-    'P4 no name is wanted whose Job is finished or that has finished a job and has no online row and no younger Job',
+    'P4 no name is wanted whose Job is finished or that has finished a job, has no online row, and whose pod has started',
     [anyScene],
     (scene) => {
       const looks = looksOf(scene);
@@ -117,10 +114,10 @@ describe('for any groups and any evidence', () => {
           .map(({ name }) => name),
       );
 
-      const createdAtMs = new Map(scene.evidence.liveJobs.map((live) => [live.name, live.createdAtMs]));
+      const stateOf = new Map(scene.evidence.liveJobs.map((live) => [live.name, live.state]));
       for (const { verdict, job } of planOf(scene).jobs) {
         if (verdict !== 'done' || !job.runner || online.has(job.runner)) continue;
-        if ((createdAtMs.get(job.runner) ?? 0) <= (job.startedAtMs ?? 0)) ended.add(job.runner);
+        if (stateOf.get(job.runner) !== 'starting') ended.add(job.runner);
       }
       for (const { runner, because } of emitted(planOf(scene))) {
         if (because !== 'busy') expect(ended).not.toContain(runner);

@@ -1,6 +1,7 @@
 /** The laws P1-P10 (docs/spec.md), each by the scenes that made it necessary. Their properties: laws.property.test.ts. */
 import { describe, expect, it } from 'vitest';
-import type { Group, LiveJob, RegisteredRunner } from '../../src/plan/evidence.ts';
+import type { Group, LiveJob } from '../../src/plan/evidence.ts';
+import { ORDINALS_SEARCHED } from '../../src/plan/names.ts';
 import {
   done,
   emitted,
@@ -38,7 +39,7 @@ describe('P1 a busy runner stays, pinned', () => {
     expect(emitted(planned)).toMatchObject([{ runner: named(ci, 1), pinned: true }]);
   });
 
-  it('and is left alone by Argo CD, not made anew, when nobody sees its Job or that is about to go', () => {
+  it('and is kept and not created by Argo CD when its Job is unseen or about to go', () => {
     const skipped = (...liveJobs: LiveJob[]) =>
       emitted(planScene({ jobs: [running(1, named(ci, 1))], liveJobs })).map(({ skip = false }) => skip);
 
@@ -46,6 +47,14 @@ describe('P1 a busy runner stays, pinned', () => {
     expect(skipped(live(named(ci, 9), 'complete'))).toEqual([true]);
     expect(skipped(live(named(ci, 1), 'deleting'))).toEqual([true]);
     expect(skipped(live(named(ci, 1), 'running'))).toEqual([false]);
+  });
+
+  it('and once it is pinned, so that a sync of old manifests creates no second one', () => {
+    const pinned = live(named(ci, 1), 'running', { pinned: true });
+
+    expect(emitted(planScene({ jobs: [running(1, named(ci, 1))], liveJobs: [pinned] }))).toMatchObject([
+      { because: 'busy', pinned: true, skip: true },
+    ]);
   });
 
   it('the same while it cleans up after a cancel', () => {
@@ -145,90 +154,37 @@ describe('P10 a runner at work of which Gitea hears nothing', () => {
   });
 });
 
-describe('P1 a busy runner whose Job was made anew', () => {
+describe('P1 a busy runner whose Job was re-created', () => {
   const two = group({ maxActiveRunners: 2 });
   const busy = running(1, named(two, 1), { startedAtMs: NOW - 60_000 });
-  const anew = (state: LiveJob['state'], over: Partial<LiveJob> = {}) =>
-    live(named(two, 1), state, { createdAtMs: NOW - 10_000, pinned: true, ...over });
+  const recreated = (state: LiveJob['state']) => live(named(two, 1), state, { pinned: true });
+  const verdictOfNext = (liveJobs: readonly LiveJob[], liveSinceMs = NOW - 1_000) =>
+    verdicts(planScene({ groups: [two], jobs: [busy, job(2)], liveJobs, liveSinceMs }))[2];
 
-  it('stays busy when only the Job that was made anew has ended: the first pod may still be at work', () => {
-    const planned = planScene({ groups: [two], jobs: [busy], liveJobs: [anew('complete')] });
-
-    expect(emitted(planned)).toMatchObject([{ runner: named(two, 1), because: 'busy', pinned: true }]);
+  it('takes two places under the cap: a pod that has not started is not the one that works', () => {
+    expect(verdictOfNext([recreated('starting')])).toBe('cap');
+    expect(verdictOfNext([recreated('running')])).toBe(`new-runner ${named(two, 2)}`);
+    expect(verdictOfNext([live(named(two, 9), 'complete')])).toBe(`new-runner ${named(two, 2)}`);
   });
 
-  it('takes two places under the cap while the second runner may come', () => {
-    const jobs = [busy, job(2)];
-    const room = (...liveJobs: LiveJob[]) => verdicts(planScene({ groups: [two], jobs, liveJobs }))[2];
-
-    expect(room(anew('starting'))).toBe('cap');
-    expect(room(live(named(two, 9), 'complete'))).toBe(`new-runner ${named(two, 2)}`);
-    expect(room(anew('complete'))).toBe(`new-runner ${named(two, 2)}`);
-    expect(room(anew('starting', { createdAtMs: NOW - 70_000 }))).toBe(`new-runner ${named(two, 2)}`);
-    expect(room()).toBe(`new-runner ${named(two, 2)}`);
+  it('but only when the Jobs were listed after the CI job had begun', () => {
+    expect(verdictOfNext([recreated('starting')], NOW - 58_001)).toBe(`new-runner ${named(two, 2)}`);
+    expect(verdictOfNext([recreated('starting')], NOW - 57_999)).toBe('cap');
   });
 
-  it('is not one whose Job only seems some seconds younger than its job: clocks differ', () => {
-    const seconds = (ms: number) => live(named(two, 1), 'running', { createdAtMs: NOW - 60_000 + ms });
-    const room = (liveJob: LiveJob) =>
-      verdicts(planScene({ groups: [two], jobs: [busy, job(2)], liveJobs: [liveJob] }))[2];
+  it('is found without a comparison of the clocks of Gitea and Kubernetes', () => {
+    const ahead = { ...recreated('starting'), createdAtMs: NOW + 60_000 };
+    const behind = { ...recreated('running'), createdAtMs: NOW - 300_000 };
 
-    expect(room(seconds(5_000))).toBe(`new-runner ${named(two, 2)}`);
-    expect(room(seconds(5_001))).toBe('cap');
+    expect(verdictOfNext([ahead])).toBe('cap');
+    expect(verdictOfNext([behind])).toBe(`new-runner ${named(two, 2)}`);
   });
 
-  it('is one in those seconds, too, when its pod has not started, or two runners of its name are online', () => {
-    const room = (createdAfterMs: number, state: LiveJob['state'], ...runners: RegisteredRunner[]) => {
-      const createdAtMs = NOW - 60_000 + createdAfterMs;
-      const liveJobs = [live(named(two, 1), state, { createdAtMs })];
-      return verdicts(planScene({ groups: [two], jobs: [busy, job(2)], liveJobs, runners }))[2];
-    };
-    const both = [row(named(two, 1), { id: 1, busy: true }), row(named(two, 1), { id: 2 })];
-    const lostOne = row(named(two, 1), { id: 2, online: false });
-
-    expect(room(1, 'starting')).toBe('cap');
-    expect(room(1, 'running', ...both)).toBe('cap');
-    expect(room(1, 'running', row(named(two, 1), { busy: true }), lostOne)).toBe(`new-runner ${named(two, 2)}`);
-    expect(room(0, 'starting')).toBe(`new-runner ${named(two, 2)}`);
-    expect(room(0, 'running', ...both)).toBe(`new-runner ${named(two, 2)}`);
-  });
-
-  it('but not when two looks list the same runner', () => {
-    const wide = group({ name: 'wide', look: 'all', scope: 'global' });
-    const look = { jobs: [busy, job(2)], runners: [row(named(two, 1), { busy: true })] };
-    const liveJobs = [live(named(two, 1), 'running', { createdAtMs: NOW - 59_000 })];
-    const planned = planScene({ groups: [two, wide], looks: { acme: look, all: look }, liveJobs });
-
-    expect(verdicts(planned)[2]).toBe(`new-runner ${named(two, 2)}`);
-  });
-
-  it('is not ended by a Job that was made anew in those seconds and has failed, while its own runner is online', () => {
-    const liveJobs = [live(named(two, 1), 'failed', { createdAtMs: NOW - 58_000 })];
-    const because = (online: boolean) => {
-      const runners = [row(named(two, 1), { online })];
-      return planScene({ groups: [two], jobs: [busy], liveJobs, runners }).runners.map((decision) => decision.because);
-    };
-
-    expect(because(true)).toEqual(['busy']);
-    expect(because(false)).toEqual(['lost']);
-  });
-
-  it('is not ended by a Job that was made anew in those seconds and has run another job', () => {
+  it('is not ended by the second runner of its name that has run another job', () => {
     const second = done(2, named(two, 1), { startedAtMs: NOW - 30_000 });
-    const liveJobs = [live(named(two, 1), 'complete', { createdAtMs: NOW - 58_000 })];
+    const liveJobs = [live(named(two, 1), 'complete')];
 
     expect(planScene({ groups: [two], jobs: [busy, second], liveJobs }).runners).toMatchObject([{ because: 'busy' }]);
-  });
-
-  it('takes them no longer than a spawn timeout when the second one never comes', () => {
-    const old = running(1, named(two, 1), { startedAtMs: NOW - 400_000 });
-    const planned = planScene({
-      groups: [two],
-      jobs: [old, job(2)],
-      liveJobs: [anew('starting', { createdAtMs: NOW - 300_000 })],
-    });
-
-    expect(verdicts(planned)[2]).toBe(`new-runner ${named(two, 2)}`);
   });
 
   it('takes a place for each job that runs under its name', () => {
@@ -237,27 +193,18 @@ describe('P1 a busy runner whose Job was made anew', () => {
     expect(verdicts(planned)[3]).toBe('cap');
   });
 
-  it('is free when Gitea has given up the job that began before the Job was made', () => {
+  it('is free when Gitea has given up the job and the pod that is seen has not started', () => {
     const jobs = [done(1, named(ci, 1), { startedAtMs: NOW - 60_000 }), job(2)];
 
     expect(verdicts(planScene({ jobs, liveJobs: [live(named(ci, 1), 'starting')] }))[2]).toBe(
       `free-runner ${named(ci, 1)}`,
     );
+    expect(verdicts(planScene({ jobs, liveJobs: [live(named(ci, 1), 'running')] }))[2]).toBe(
+      `new-runner ${named(ci, 2)}`,
+    );
   });
 
-  it('loses its pin when that Job lives on for a spawn timeout after the CI job, although it seems to be the first one', () => {
-    const sinceItsEnd = (endedMs: number) => {
-      const begunMs = NOW - endedMs - 60_000;
-      const jobs = [done(1, named(ci, 1), { startedAtMs: begunMs, completedAtMs: NOW - endedMs })];
-      const liveJobs = [live(named(ci, 1), 'running', { pinned: true, createdAtMs: begunMs + 2_000 })];
-      return planScene({ jobs, liveJobs }).runners;
-    };
-
-    expect(sinceItsEnd(299_000)).toMatchObject([{ emit: false, because: 'used-up' }]);
-    expect(sinceItsEnd(300_000)).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
-  });
-
-  it('loses its pin then, when nobody needs it', () => {
+  it('loses its pin then, when no job needs it', () => {
     const jobs = [done(1, named(ci, 1), { startedAtMs: NOW - 60_000 })];
     const planned = planScene({ jobs, liveJobs: [live(named(ci, 1), 'starting', { pinned: true })] });
 
@@ -414,9 +361,9 @@ describe('P2 nothing is started twice, however many runners of a job took others
   });
 
   it('waits after the one that failed', () => {
-    const failed = live(named(ci, 1, 41), 'failed', { finishedAtMs: NOW - 3_000 });
+    const failed = [41, 42].map((ordinal) => live(named(ci, 1, ordinal), 'failed', { finishedAtMs: NOW - 3_000 }));
 
-    expect(verdicts(planScene({ jobs: [...many, job(1)], liveJobs: [failed] }))[1]).toBe('backing-off');
+    expect(verdicts(planScene({ jobs: [...many, job(1)], liveJobs: failed }))[1]).toBe('backing-off');
   });
 });
 
@@ -436,6 +383,8 @@ describe('P2 a runner that no job needs', () => {
         group: { namespace: 'runners', name: 'ci' },
         because: 'spare',
         pinned: false,
+        // Argo CD keeps it, and creates none.
+        skip: true,
       },
     ]);
     expect(planned.groups).toMatchObject([{ waiting: 0, spare: 1 }]);
@@ -452,7 +401,8 @@ describe('P2 a runner that no job needs', () => {
     const liveJobs = [live(named(ci, 1), 'running', { pinned: true })];
     const planned = planScene({ jobs: [elsewhere], runners: [row(named(ci, 1))], liveJobs });
 
-    expect(planned.runners).toMatchObject([{ because: 'spare', pinned: false }]);
+    expect(planned.runners).toEqual([expect.objectContaining({ because: 'spare', pinned: false })]);
+    expect(planned.runners).not.toMatchObject([{ skip: true }]);
   });
 
   it.each<[string, Scene]>([
@@ -616,7 +566,8 @@ describe('P4 a used-up name is not emitted again', () => {
   it.each(['failed', 'complete'] as const)(
     'takes the next ordinal at once when the first Job is %s without a CI job, and the one after it only after a back-off',
     (state) => {
-      const failed = (ordinal: number) => live(named(ci, 1, ordinal), state, { finishedAtMs: NOW - 1_000 });
+      const failed = (ordinal: number) =>
+        live(named(ci, 1, ordinal), state, { finishedAtMs: NOW - 2_000 + 1_000 * ordinal });
       const first = planScene({ jobs: [job(1)], liveJobs: [failed(0)] });
       const second = planScene({ jobs: [job(1)], liveJobs: [failed(0), failed(1)] });
       const later = planScene({ jobs: [job(1)], liveJobs: [failed(0), failed(1)], nowMs: NOW + 9_000 });
@@ -624,24 +575,34 @@ describe('P4 a used-up name is not emitted again', () => {
       expect(emittedNames(first)).toEqual([named(ci, 1, 1)]);
       expect(emittedNames(second)).toEqual([]);
       expect(verdicts(second)).toEqual({ 1: 'backing-off' });
-      expect(second.runners.filter(({ emit }) => emit)).toMatchObject([
-        { runner: named(ci, 1, 1), because: 'back-off-record', pinned: false, skip: true },
-      ]);
+      // Both stay to be counted.
+      const record = { because: 'back-off-record', pinned: false, skip: true };
+      expect(second.runners.filter(({ emit }) => emit)).toMatchObject([record, record]);
       expect(emittedNames(later)).toEqual([named(ci, 1, 2)]);
     },
   );
 
-  it('waits no longer than a spawn timeout after any failure', () => {
-    const failed = live(named(ci, 1, 8), 'failed', { finishedAtMs: NOW - 300_000 });
-    const justBefore = planScene({ jobs: [job(1)], liveJobs: [failed], nowMs: NOW - 1 });
+  it('waits 10 s after the second failure, twice as long after each further one, at most a spawn timeout', () => {
+    const waits = (count: number) => {
+      const liveJobs = Array.from({ length: count }, (_, nth) =>
+        live(named(ci, 1, nth), 'failed', { finishedAtMs: NOW - 1_000 * (count - nth) }),
+      );
+      const at = (nowMs: number) => verdicts(planScene({ jobs: [job(1)], liveJobs, nowMs }))[1] === 'backing-off';
+      return [0, 10, 20, 40, 80, 160, 300].find((seconds) => !at(NOW - 1_000 + seconds * 1_000));
+    };
 
-    expect(verdicts(justBefore)).toEqual({ 1: 'backing-off' });
+    expect([1, 2, 3, 4, 5, 6, 7, 20].map(waits)).toEqual([0, 10, 20, 40, 80, 160, 300, 300]);
+  });
+
+  it('counts the failures, whatever their names: an old job starts with a high ordinal', () => {
+    const failed = live(named(ci, 1, 8), 'failed', { finishedAtMs: NOW - 1_000 });
+
     expect(verdicts(planScene({ jobs: [job(1)], liveJobs: [failed] }))).toEqual({ 1: `new-runner ${named(ci, 1)}` });
   });
 
   it('gives the slot of a job that backs off to the next one, and a free runner to the job', () => {
     const one = group({ maxActiveRunners: 1 });
-    const liveJobs = [live(named(one, 1, 1), 'failed', { finishedAtMs: NOW })];
+    const liveJobs = [0, 1].map((ordinal) => live(named(one, 1, ordinal), 'failed', { finishedAtMs: NOW }));
 
     expect(verdicts(planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs }))).toEqual({
       1: 'backing-off',
@@ -653,12 +614,23 @@ describe('P4 a used-up name is not emitted again', () => {
     });
   });
 
+  it('passes a job whose first owner backs off on to the next one', () => {
+    const web = group({ name: 'web', look: 'repo', scope: 'repo' });
+    const liveJobs = [0, 1].map((ordinal) => live(named(web, 1, ordinal), 'failed', { finishedAtMs: NOW }));
+    const look = { jobs: [job(1)], runners: [] };
+
+    expect(verdicts(planScene({ groups: [web, ci], looks: { repo: look, acme: look }, liveJobs }))).toEqual({
+      1: `new-runner ${named(ci, 1)}`,
+    });
+  });
+
   it('gives free runners to jobs that back off only as far as the cap goes', () => {
     const one = group({ maxActiveRunners: 1 });
     const planned = planScene({
       groups: [one],
       jobs: [job(1), job(2)],
       liveJobs: [
+        live(named(one, 1, 0), 'failed', { finishedAtMs: NOW }),
         live(named(one, 1, 1), 'failed', { finishedAtMs: NOW }),
         live(named(one, 8), 'running'),
         live(named(one, 9), 'running'),
@@ -842,14 +814,16 @@ describe('P7 a job that several groups cover has one owner', () => {
 });
 
 describe('P8 time alone changes nothing but at a spawn timeout', () => {
-  it('takes the next name when a runner has not come for a spawn timeout, and again after each further one', () => {
+  it('takes the next name when a runner has not come for a spawn timeout, and again after twice as long each time', () => {
     const at = (seconds: number) =>
       emittedNames(planScene({ jobs: [job(1, { createdAtMs: NOW })], nowMs: NOW + seconds * 1000 }));
 
     expect(at(0)).toEqual([named(ci, 1, 0)]);
     expect(at(299)).toEqual([named(ci, 1, 0)]);
     expect(at(300)).toEqual([named(ci, 1, 1)]);
-    expect(at(601)).toEqual([named(ci, 1, 2)]);
+    expect(at(899)).toEqual([named(ci, 1, 1)]);
+    expect(at(900)).toEqual([named(ci, 1, 2)]);
+    expect(at(2100)).toEqual([named(ci, 1, 3)]);
   });
 
   it('counts from when the job came within the cap, not from its creation', () => {
@@ -879,13 +853,23 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
     expect(emittedNames(planScene({ jobs: [done(1, 'elsewhere', old), job(2, old)] }))).toEqual([named(ci, 2)]);
   });
 
-  it('counts from the creation of the Job where Kubernetes shows it', () => {
+  it('counts from what Kubernetes shows of the pod', () => {
     const oldJob = job(1, { createdAtMs: NOW - 3_600_000 });
-    const seen = (ageMs: number) =>
-      verdicts(planScene({ jobs: [oldJob], liveJobs: [live(named(ci, 1), 'starting', { createdAtMs: NOW - ageMs })] }));
+    const seen = (state: LiveJob['state'], ageMs: number, over: Partial<LiveJob> = {}) =>
+      verdicts(
+        planScene({ jobs: [oldJob], liveJobs: [live(named(ci, 1), state, { createdAtMs: NOW - ageMs, ...over })] }),
+      )[1];
+    const own = `own-runner ${named(ci, 1)}`;
+    const next = `new-runner ${named(ci, 1, 1)}`;
 
-    expect(seen(299_000)).toEqual({ 1: `own-runner ${named(ci, 1)}` });
-    expect(seen(300_000)).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
+    // Its container runs, and it does not register.
+    expect(seen('running', 299_000)).toBe(own);
+    expect(seen('running', 300_000)).toBe(next);
+    expect(seen('running', 400_000, { runningSinceMs: NOW - 299_000 })).toBe(own);
+    expect(seen('running', 400_000, { runningSinceMs: NOW - 300_000 })).toBe(next);
+    // An image that cannot be pulled.
+    expect(seen('starting', 299_000, { stuck: true })).toBe(own);
+    expect(seen('starting', 300_000, { stuck: true })).toBe(next);
   });
 
   it('keeps the same one of two registered runners of a job, in whatever order Gitea lists them', () => {
@@ -908,6 +892,39 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
 });
 
 describe('P9 nothing waits for ever', () => {
+  it('a pod that is on its way is not exchanged for another one, which would be as slow', () => {
+    const seen = (ageMs: number) =>
+      verdicts(planScene({ jobs: [job(1)], liveJobs: [live(named(ci, 1), 'starting', { createdAtMs: NOW - ageMs })] }));
+
+    expect(seen(310_000)).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+    expect(seen(3_599_000)).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+    // After an hour its node will not come.
+    expect(seen(3_600_000)).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
+  });
+
+  it('a runner that was started for a job which had waited for hours is known again', () => {
+    const old = job(1, { createdAtMs: NOW - 10 * 3_600_000 });
+    const [first = ''] = emittedNames(planScene({ jobs: [old] }));
+
+    expect(emittedNames(planScene({ jobs: [old], liveJobs: [live(first, 'starting')] }))).toEqual([first]);
+    expect(emittedNames(planScene({ jobs: [old], liveJobs: [live(first, 'starting')], nowMs: NOW + 200_000 }))).toEqual(
+      [first],
+    );
+  });
+
+  it.each([
+    ['a day', 86_400_000],
+    ['two thousand years', 2_000 * 31_557_600_000],
+  ])('jobs that have waited for %s get few ordinals: what a plan costs does not grow with time', (_, ageMs) => {
+    const quick = group({ spawnTimeoutMs: 1_000, maxActiveRunners: 100 });
+    const jobs = Array.from({ length: 100 }, (_each, nth) => job(nth + 1, { createdAtMs: NOW - ageMs }));
+    const names = emittedNames(planScene({ groups: [quick], jobs }));
+    const possible = Array.from({ length: ORDINALS_SEARCHED }, (_each, ordinal) => named(quick, 1, ordinal));
+
+    expect(names).toHaveLength(100);
+    expect(possible).toContain(names.find((name) => name.startsWith('ci-1-')));
+  });
+
   it('gives a job a new runner when its own was disabled', () => {
     const planned = planScene({ jobs: [job(1)], runners: [row(named(ci, 1), { disabled: true })] });
 

@@ -132,22 +132,59 @@ describe('a runner that does not come', () => {
 
     expect(emittedNames(planScene({ groups: [one], jobs: waits }))).toEqual([named(one, 2)]);
     expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 301)] }))).toEqual([named(one, 2, 1)]);
-    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 601)] }))).toEqual([named(one, 2, 2)]);
+    // The second one has twice the time.
+    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 899)] }))).toEqual([named(one, 2, 1)]);
+    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 901)] }))).toEqual([named(one, 2, 2)]);
     // The same when something happened between the two.
-    const between = ended(9, 'elsewhere', 280, 250, 200, { labels: ['other'] });
-    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 601), between] }))).toEqual([named(one, 2, 2)]);
+    const between = ended(9, 'elsewhere', 580, 550, 500, { labels: ['other'] });
+    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 901), between] }))).toEqual([named(one, 2, 2)]);
   });
 
   it('also when the first one in that name has come, and has taken another job', () => {
     const unlabelled = ended(2, named(ci, 1), 690, 660, 640, { labels: [] });
 
-    expect(emittedNames(planScene({ jobs: [ready(1, 700), unlabelled] }))).toEqual([named(ci, 1, 3)]);
+    expect(emittedNames(planScene({ jobs: [ready(1, 700), unlabelled] }))).toEqual([named(ci, 1, 2)]);
+  });
+
+  it('has longer than the slowest one of its group took, when that was longer than a spawn timeout', () => {
+    const two = group({ maxActiveRunners: 2 });
+    const slow = (ms: number) => ended(1, named(two, 1, 1), 2000, 2000 - ms, 1000);
+    const namesAfter = (slowest: number, waitS: number) =>
+      emittedNames(planScene({ groups: [two], jobs: [slow(slowest), ready(2, waitS)] }));
+
+    // The runner of job 1 came 700 s after the job: 400 s after it was asked for the second time. The next one has 600 s.
+    expect(namesAfter(700, 599)).toEqual([named(two, 2)]);
+    expect(namesAfter(700, 601)).toEqual([named(two, 2, 1)]);
+    // An ordinary start teaches nothing.
+    expect(namesAfter(30, 299)).toEqual([named(two, 2)]);
+    expect(namesAfter(30, 301)).toEqual([named(two, 2, 1)]);
+  });
+
+  it('is asleep when it is registered and idle all the same, and leaves its job to the next one', () => {
+    const verdictAfter = (waitS: number) =>
+      verdicts(planScene({ groups: [one], jobs: [ready(2, waitS)], runners: [row(named(one, 2))] }))[2];
+
+    expect(verdictAfter(899)).toBe(`own-runner ${named(one, 2)}`);
+    expect(verdictAfter(901)).toBe(`new-runner ${named(one, 2, 3)}`);
   });
 
   it('also when another job waits for it', () => {
     const jobs = [ended(1, 'elsewhere', 400, 390, 380), ready(2, 395)];
 
     expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 1, 1)]);
+  });
+});
+
+describe('a job that several groups cover', () => {
+  it('is booked where its living runner is, and leaves the room of its first owner to others', () => {
+    const [first, second] = [group({ name: 'web', look: 'repo', scope: 'repo', maxActiveRunners: 1 }), group()];
+    const jobs = [ready(1, 60), ready(2, 50)];
+    const look = { jobs, runners: [row(named(second, 1))] };
+
+    expect(verdicts(planScene({ groups: [first, second], looks: { repo: look, acme: look } }))).toEqual({
+      1: `own-runner ${named(second, 1)}`,
+      2: `new-runner ${named(first, 2)}`,
+    });
   });
 });
 

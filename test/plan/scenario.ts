@@ -69,13 +69,15 @@ export interface Scene {
   readonly runners?: readonly RegisteredRunner[];
   readonly looks?: Readonly<Record<string, Look>>;
   readonly liveJobs?: readonly LiveJob[];
+  readonly liveSinceMs?: number;
   readonly nowMs?: number;
 }
 
 export function planScene(scene: Scene): Plan {
   const { groups = [group()], jobs = [], runners = [], liveJobs = [], nowMs = NOW } = scene;
   const looks = new Map(Object.entries(scene.looks ?? { acme: { jobs, runners } }));
-  const evidence: Evidence = { instance: INSTANCE, looks, liveJobs, nowMs };
+  const { liveSinceMs } = scene;
+  const evidence: Evidence = { instance: INSTANCE, looks, liveJobs, ...(liveSinceMs && { liveSinceMs }), nowMs };
   return plan(groups, evidence);
 }
 

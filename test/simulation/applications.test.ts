@@ -23,11 +23,11 @@ function sum(policy: PolicyName, histories: readonly History[]): { readonly need
 }
 
 describe('two Applications that cover the same jobs', () => {
-  it.each(['double-spawn', 'busy-kill', 'unserved'] as const)('break no law, seeing Jobs: %s', (law) => {
+  it.each(['double-spawn', 'unserved'] as const)('break no law, seeing Jobs: %s', (law) => {
     for (const seed of SEEDS) {
       const history = twice(makeHistory(seed));
       const breach = runHistory(history, POLICIES['ours, live Jobs']).breaches.find((found) => found.law === law);
-      expect(breach && describeBreach(history, 'ours, live Jobs', breach, seed)).toBeUndefined();
+      expect(breach && describeBreach(history, 'ours, live Jobs', breach)).toBeUndefined();
     }
   });
 

@@ -12,6 +12,15 @@ import type { Stage } from './stage.ts';
 /** However still the world is, time alone may end a back-off or a spawn timeout: look again after this long. */
 const LONGEST_REST_MS = 20_000;
 
+/** What a refresh printed. */
+interface Manifests {
+  readonly wanted: readonly Wanted[];
+  readonly askedAtMs: number;
+}
+
+/** No sync applies older ones. */
+const OLDEST_MANIFESTS_MS = 600_000;
+
 export class ArgoCd {
   readonly #stage: Stage;
   readonly #cluster: Cluster;
@@ -19,8 +28,8 @@ export class ArgoCd {
   readonly #groups: readonly GroupSpec[];
   readonly #lookout: Lookout;
   readonly #onSynced: (lookedAtMs: number) => void;
-  /** What the last successful refresh printed, and when its look began. */
-  #cached: { readonly wanted: readonly Wanted[]; readonly askedAtMs: number } | undefined;
+  /** What successful refreshes printed, and when their looks began; newest last, for as long as a stale sync may want them. */
+  readonly #cache: Manifests[] = [];
   /** Syncs under way. */
   #syncing = 0;
   /** The world in which a sync had nothing to do. */
@@ -41,7 +50,7 @@ export class ArgoCd {
   ) {
     this.#onSynced = onSynced;
     this.#groups = groups;
-    this.#lookout = new Lookout(stage, cluster, groups);
+    this.#lookout = new Lookout(stage, cluster, groups, generator.seesPods);
     this.#stage = stage;
     this.#cluster = cluster;
     this.#generator = generator;
@@ -66,17 +75,39 @@ export class ArgoCd {
     const resting = version === this.#still.version && nowMs - this.#still.atMs < LONGEST_REST_MS;
     if (wake.fault === 'lost' || resting) return;
     this.#lookout.look(wake.lookS * 1000, (sight) => {
-      if (wake.fault === 'refresh-fails') return;
-      this.#cached = { wanted: this.#generator.decide(this.#stage, this.#cluster, sight), askedAtMs: nowMs };
+      if (wake.fault === 'refresh-fails' || this.#isDown(nowMs)) return;
+      this.#remember({ wanted: this.#generator.decide(this.#stage, this.#cluster, sight), askedAtMs: nowMs });
       if (wake.fault === 'no-sync') return;
       this.#stage.timeline.after(wake.syncAfterS * 1000, () => this.#sync(wake, sight.version, nowMs));
     });
   }
 
+  #remember(manifests: Manifests): void {
+    this.#cache.push(manifests);
+    const oldestMs = this.#stage.nowMs - OLDEST_MANIFESTS_MS;
+    while ((this.#cache[1]?.askedAtMs ?? Number.POSITIVE_INFINITY) < oldestMs) this.#cache.shift();
+  }
+
+  /** The newest manifests of that age; the oldest ones when all are younger. */
+  #recall(leastAgeS: number): Manifests | undefined {
+    const untilMs = this.#stage.nowMs - leastAgeS * 1000;
+    return this.#cache.findLast(({ askedAtMs }) => askedAtMs <= untilMs) ?? this.#cache[0];
+  }
+
+  /** True when a server did not answer at some moment since then. */
+  #isDown(sinceMs: number): boolean {
+    const { nowS, nowMs, history } = this.#stage;
+    const sinceS = nowS - (nowMs - sinceMs) / 1000;
+    return history.troubles.some(({ kind, ...trouble }) => {
+      if (kind !== 'outage' || !('untilS' in trouble)) return false;
+      return trouble.atS <= nowS && trouble.untilS >= sinceS;
+    });
+  }
+
   #sync(wake: Wake, version: number, lookedAtMs: number): void {
-    if (!this.#cached || wake.fault === 'sync-fails' || (this.#syncing > 0 && !this.#stage.history.syncsOverlap))
-      return;
-    const { wanted, askedAtMs } = this.#cached;
+    const cached = this.#recall(wake.staleS ?? 0);
+    if (!cached || wake.fault === 'sync-fails' || (this.#syncing > 0 && !this.#stage.history.syncsOverlap)) return;
+    const { wanted, askedAtMs } = cached;
     const names = new Set(wanted.map(({ name }) => name));
     const live = [...this.#cluster.jobs.values()].filter(({ group }) => this.#groups.includes(group));
     const prunes = live.filter(({ name, pinned }) => !names.has(name) && !pinned);

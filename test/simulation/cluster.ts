@@ -46,6 +46,8 @@ export interface Pod {
   /** Pruned while it worked: only the grace period saved it. */
   closeCall: boolean;
   stopping: boolean;
+  /** Kubernetes has made it; a quota can forbid that. */
+  isMade: boolean;
   registeredMs: number | undefined;
   claimedMs: number | undefined;
   pinnedMs: number | undefined;
@@ -78,6 +80,8 @@ export interface KubeJob {
 export type CiTime = (job: GiteaJob) => number;
 
 const FETCH_EVERY_MS = 2000;
+/** Pods that come so soon after each other may as well come in the same moment. */
+const SOON_MS = 3000;
 
 export class Cluster {
   readonly jobs = new Map<string, KubeJob>();
@@ -87,8 +91,6 @@ export class Cluster {
   exchanged = 0;
   /** Called after a Job was made and after a claim. */
   onGrowth: (job: KubeJob | undefined, pod: Pod) => void = () => undefined;
-  /** Called when the grace period of a pod that was pruned at work has run out. */
-  onKill: (pod: Pod) => void = () => undefined;
   readonly #stage: Stage;
   readonly #ciTime: CiTime;
 
@@ -121,6 +123,7 @@ export class Cluster {
       deletedMs: undefined,
       closeCall: false,
       stopping: false,
+      isMade: false,
       registeredMs: undefined,
       claimedMs: undefined,
       pinnedMs: undefined,
@@ -209,6 +212,7 @@ export class Cluster {
     }
     if (pod.phase !== 'waiting') return;
     pod.phase = 'starting';
+    pod.isMade = true;
     const { startS, start, evictedAfterS } = pod.fate;
     if (evictedAfterS !== undefined) {
       this.#stage.timeline.after(evictedAfterS * 1000, () => this.#end(pod, 'lost'));
@@ -216,8 +220,13 @@ export class Cluster {
     if (start === 'image') return;
     this.#stage.timeline.after(startS * 1000, () => {
       if (start === 'crash') this.#end(pod, 'crashed');
-      else this.#register(pod);
+      else this.#start(pod);
     });
+  }
+
+  #start(pod: Pod): void {
+    this.#register(pod);
+    this.#fetch(pod);
   }
 
   #register(pod: Pod): void {
@@ -228,15 +237,14 @@ export class Cluster {
     pod.registeredMs = this.#stage.nowMs;
     this.#stage.version += 1;
     this.#stage.tell(() => `runner ${pod.name} (pod ${pod.nth}) is registered`);
-    this.#fetch(pod);
   }
 
   #fetch(pod: Pod): void {
     if (pod.phase !== 'idle' || pod.stopping) return;
-    const { gitea, history } = this.#stage;
-    const job = gitea.poll(pod.rowId);
+    const { history } = this.#stage;
+    const job = this.#poll(pod);
     if (job && history.gitea === '1.27.3' && this.#stage.luck('claim-lost') < history.claimLoss) {
-      gitea.releaseClaim(job.id);
+      this.#stage.gitea.releaseClaim(job.id);
       this.#stage.settle();
       this.#stage.tell(() => `the answer to the claim of ${job.name} by ${pod.name} is lost; Gitea puts the job back`);
     } else if (job) {
@@ -245,6 +253,28 @@ export class Cluster {
     }
     const jitterMs = 200 * draw(history.seed, 'poll-phase', pod.nth);
     this.#stage.timeline.after(FETCH_EVERY_MS + jitterMs, () => this.#fetch(pod));
+  }
+
+  /** Idle, or it registers within seconds: as well now. */
+  #comesSoon({ phase, createdMs, fate }: Pod): boolean {
+    if (phase === 'idle') return true;
+    const inMs = createdMs + fate.startS * 1000 - this.#stage.nowMs;
+    return phase === 'starting' && fate.start === undefined && inMs > 0 && inMs < SOON_MS;
+  }
+
+  /** Asks for work, by chance in the same moment as another runner. */
+  #poll(pod: Pod): GiteaJob | undefined {
+    const { gitea, history } = this.#stage;
+    if (history.pollTogether === 0 || this.#stage.luck('poll-together') >= history.pollTogether) {
+      return gitea.poll(pod.rowId);
+    }
+    const rival = this.pods.find((other) => other !== pod && !other.stopping && this.#comesSoon(other));
+    if (!rival) return gitea.poll(pod.rowId);
+    if (rival.phase === 'starting') this.#register(rival);
+    if (rival.phase !== 'idle') return gitea.poll(pod.rowId);
+    const [first, own] = gitea.pollTogether([rival.rowId, pod.rowId]);
+    if (first) this.#claim(rival, first);
+    return own;
   }
 
   #claim(pod: Pod, job: GiteaJob): void {
@@ -291,7 +321,6 @@ export class Cluster {
     pod.endedMs = this.#stage.nowMs;
     this.#stage.version += 1;
     this.#stage.tell(() => `pod ${pod.nth} (${pod.name}) ends: ${end}${workOf(pod)}`);
-    if (end === 'killed') this.onKill(pod);
     const row = this.#stage.gitea.state.runners.get(pod.rowId);
     const tellsGitea = end === 'done' || end === 'killed' || end === 'deadline';
     if (wasBusy && tellsGitea && row && !row.deleted && this.#stage.gitea.jobOfRunner(pod.rowId)) {

@@ -31,6 +31,10 @@ export interface History {
   readonly silence: number;
   /** How often the answer to a claim is lost (1.27 puts the job back). */
   readonly claimLoss: number;
+  /** How often an idle runner asks for work in the same moment as another one: up to 1.26 the loser sleeps (#38200). */
+  readonly pollTogether: number;
+  /** How far Kubernetes' clock is ahead of Gitea's. */
+  readonly clockSkewS: number;
   /** Runs are cut off then; what is not served by then counts as never served. */
   readonly patienceS: number;
 }
@@ -79,7 +83,7 @@ export interface StaticRunner {
 export interface PodFate {
   /** From creation until the runner registers. */
   readonly startS: number;
-  /** `crash`: fails instead of registering. `image`: never starts, never fails. */
+  /** `crash`: fails instead of registering. `image`: it cannot be pulled, so the pod never starts and never fails. */
   readonly start?: 'crash' | 'image';
   /** Evicted so long after creation, without grace. */
   readonly evictedAfterS?: number;
@@ -88,6 +92,8 @@ export interface PodFate {
 export type Trouble =
   /** Pods are refused; Jobs wait without one. */
   | { readonly kind: 'quota'; readonly atS: number; readonly untilS: number }
+  /** One of the servers that a look asks does not answer: all looks fail, and the rest of the world goes on. */
+  | { readonly kind: 'outage'; readonly atS: number; readonly untilS: number }
   /** Every third pod, by order of creation, is lost without a word. */
   | { readonly kind: 'node-loss'; readonly atS: number; readonly node: 0 | 1 | 2 };
 
@@ -101,11 +107,13 @@ export interface Wake {
   /** From the begin of the sync (where live objects are compared) to the prunes, and again until the creates. */
   readonly stepS: number;
   readonly fault?: WakeFault;
+  /** For `stale-sync`: the manifests are at least so old. */
+  readonly staleS?: number;
 }
 
 /**
  * - `lost`: nothing happens at all. `refresh-fails`: the generator ends with an error. `no-sync`: refreshed only.
- * - `stale-sync`: somebody syncs without a refresh: the cached manifests are applied.
+ * - `stale-sync`: somebody syncs without a refresh: cached manifests are applied.
  * - `sync-fails`: nothing is applied. `prunes-only`: the creates fail. `partial`: some creates fail.
  */
 export type WakeFault = 'lost' | 'refresh-fails' | 'no-sync' | 'stale-sync' | 'sync-fails' | 'prunes-only' | 'partial';
@@ -151,6 +159,8 @@ export function quietHistory(over: Partial<History> = {}): History {
     syncsOverlap: false,
     silence: 0,
     claimLoss: 0,
+    pollTogether: 0,
+    clockSkewS: 0,
     patienceS: 7200,
     ...over,
   };

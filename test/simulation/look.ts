@@ -14,8 +14,10 @@ import type { GroupSpec } from './history.ts';
 import { draw } from './random.ts';
 import type { Stage } from './stage.ts';
 
-/** Completed jobs that are read, as `lists.ts`. */
+/** Completed jobs that are read where live Jobs are seen, as `lists.ts`. */
 const COMPLETED_ROWS = 150;
+/** Where they are not seen, it reads back to the oldest open job, so many rows at most. */
+const MOST_COMPLETED_ROWS = 1500;
 /** What the filters of Gitea's lists find, in Gitea's own words; no filter finds jobs that are being cancelled. */
 const QUEUED: Status = 'waiting';
 const IN_PROGRESS: Status = 'running';
@@ -26,6 +28,8 @@ export interface Sight {
   readonly groups: readonly GroupSpec[];
   readonly looks: ReadonlyMap<string, Look>;
   readonly liveJobs: readonly LiveJob[];
+  /** When they were listed. */
+  readonly liveSinceMs: number;
   /** `Stage.version` when it began. */
   readonly version: number;
 }
@@ -41,8 +45,11 @@ export class Lookout {
   readonly #groups: readonly GroupSpec[];
   readonly #scopes: ReadonlyMap<string, RunnerScope>;
   readonly #readJob: JobReader;
+  readonly #seesJobs: boolean;
 
-  constructor(stage: Stage, cluster: Cluster, groups: readonly GroupSpec[]) {
+  /** @param seesJobs it looks at Kubernetes, too */
+  constructor(stage: Stage, cluster: Cluster, groups: readonly GroupSpec[], seesJobs: boolean) {
+    this.#seesJobs = seesJobs;
     this.#stage = stage;
     this.#cluster = cluster;
     this.#groups = groups;
@@ -56,14 +63,16 @@ export class Lookout {
     const groups = this.#groups;
     const looks = new Map<string, Look>();
     let liveJobs: readonly LiveJob[] = [];
+    let liveSinceMs = 0;
     timeline.after((lookMs / 4) * this.#stage.luck('list-lag'), () => {
-      liveJobs = [...this.#cluster.jobs.values()].map(judge);
+      liveSinceMs = this.#stage.nowMs;
+      liveJobs = [...this.#cluster.jobs.values()].map((job) => judge(job, this.#stage.history.clockSkewS));
     });
     for (const [key, scope] of this.#scopes) {
-      new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob).start((look) => {
+      new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob, this.#seesJobs).start((look) => {
         looks.set(key, look);
         if (looks.size < this.#scopes.size) return;
-        timeline.after(lookMs / 4, () => done({ groups, looks, liveJobs, version }));
+        timeline.after(lookMs / 4, () => done({ groups, looks, liveJobs, liveSinceMs, version }));
       });
     }
   }
@@ -76,8 +85,17 @@ class ScopeLook {
   readonly #lookMs: number;
   readonly #readJob: JobReader;
   readonly #jobs = new Map<number, Job>();
+  readonly #seesJobs: boolean;
 
-  constructor(stage: Stage, cluster: Cluster, scope: RunnerScope, lookMs: number, readJob: JobReader) {
+  constructor(
+    stage: Stage,
+    cluster: Cluster,
+    scope: RunnerScope,
+    lookMs: number,
+    readJob: JobReader,
+    seesJobs: boolean,
+  ) {
+    this.#seesJobs = seesJobs;
     this.#readJob = readJob;
     this.#stage = stage;
     this.#cluster = cluster;
@@ -178,7 +196,8 @@ class ScopeLook {
   /** The newest ones; up to 1.26 the last pages of an order that the database makes up. */
   #completed(): readonly Job[] {
     const { seed, pageSize, database, gitea } = this.#stage.history;
-    const most = Math.ceil(COMPLETED_ROWS / pageSize) * pageSize;
+    const rows = this.#seesJobs ? COMPLETED_ROWS : MOST_COMPLETED_ROWS;
+    const most = Math.ceil(rows / pageSize) * pageSize;
     const all = this.#stage.gitea
       .jobs()
       .filter(({ status }) => isDone(status))
@@ -249,15 +268,20 @@ export function urlOf(jobId: number): string {
   return `https://gitea.example.com/jobs/${jobId}`;
 }
 
-function judge(job: KubeJob): LiveJob {
-  const { name, createdMs: createdAtMs, finishedMs: finishedAtMs, pinned, prints } = job;
+/** Times are by Kubernetes' clock. */
+function judge(job: KubeJob, skewS: number): LiveJob {
+  const { name, pod, finishedMs, pinned, prints } = job;
   const printedFor = prints[0]?.jobId;
+  const byItsClock = (atMs: number): number => Math.floor((atMs + skewS * 1000) / 1000) * 1000;
+  const state = liveState(job);
   return {
     namespace: 'runners',
     name,
-    state: liveState(job),
-    createdAtMs,
-    ...(finishedAtMs !== undefined && { finishedAtMs }),
+    state,
+    createdAtMs: byItsClock(job.createdMs),
+    ...(state === 'starting' && pod.fate.start === 'image' && pod.phase === 'starting' && { stuck: true }),
+    ...(state === 'running' && pod.registeredMs !== undefined && { runningSinceMs: byItsClock(pod.registeredMs) }),
+    ...(finishedMs !== undefined && { finishedAtMs: byItsClock(finishedMs) }),
     pinned,
     ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
   };

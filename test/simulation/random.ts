@@ -12,6 +12,8 @@ export type Stream =
   | 'condition-lag'
   | 'cancel-notice'
   | 'claim-lost'
+  | 'poll-together'
+  | 'wide'
   | 'silence'
   | 'list-lag'
   | 'partial';
@@ -28,16 +30,18 @@ export function draw(seed: number, stream: Stream, count: number): number {
 /** Numbers one after the other, for making histories. */
 export class Random {
   readonly #seed: number;
+  readonly #stream: Stream;
   #count = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, stream: Stream = 'history') {
     this.#seed = seed;
+    this.#stream = stream;
   }
 
   /** In [0, 1). */
   unit(): number {
     this.#count += 1;
-    return draw(this.#seed, 'history', this.#count);
+    return draw(this.#seed, this.#stream, this.#count);
   }
 
   chance(probability: number): boolean {

@@ -4,12 +4,12 @@ import { Cluster, isFree, type KubeJob, type Pod } from './cluster.ts';
 import type { GroupSpec, History } from './history.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
-import { START_MS, Stage } from './stage.ts';
+import { type Claim, START_MS, Stage } from './stage.ts';
 import { Statics } from './statics.ts';
 
 /** Something that must not happen, and when. */
 export interface Breach {
-  readonly law: 'busy-kill' | 'cap' | 'double-spawn' | 'unserved';
+  readonly law: 'cap' | 'double-spawn' | 'unserved';
   readonly atS: number;
   readonly words: string;
 }
@@ -18,6 +18,8 @@ export interface Outcome {
   readonly breaches: readonly Breach[];
   /** Waits of all jobs that were claimed, ms. */
   readonly waitsMs: readonly number[];
+  /** The same by job; the waits of all attempts of one are added up. */
+  readonly waitMsOf: ReadonlyMap<number, number>;
   /** How many of these static runners took. */
   readonly takenByStatics: number;
   readonly pods: readonly Pod[];
@@ -27,8 +29,10 @@ export interface Outcome {
   readonly exchanged: number;
   /** Times at which there were more runners than the cap allows, until the next sync. */
   readonly capRaces: number;
-  /** Pods pruned at work that the grace period saved. */
-  readonly closeCalls: number;
+  /** Pods whose Job was deleted while they worked. */
+  readonly prunedAtWork: number;
+  /** Those of them whose grace period was too short. */
+  readonly killed: number;
   readonly durationS: number;
   readonly story: readonly string[];
 }
@@ -42,7 +46,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
   const cluster: Cluster = new Cluster(stage, (job) => people.ciTimeMs(job));
   const people: People = new People(stage, () => cluster.notice());
   const statics = new Statics(stage, (job) => people.ciTimeMs(job));
-  const watcher = new Watcher(stage, cluster);
+  const watcher = new Watcher(stage, cluster, policy);
   const { breaches } = watcher;
   startPolicy(stage, cluster, policy, watcher);
 
@@ -55,15 +59,23 @@ export function runHistory(history: History, policy: Policy, withStory = false):
   return {
     breaches,
     waitsMs: stage.claims.map(({ waitMs }) => waitMs),
+    waitMsOf: sumByJob(stage.claims),
     takenByStatics: statics.taken,
     pods: cluster.pods,
     capRaces: watcher.capRaces,
     exchanged: cluster.exchanged,
     needless: cluster.pods.filter(isNeedless).length,
-    closeCalls: cluster.pods.filter(({ closeCall }) => closeCall).length,
+    prunedAtWork: cluster.pods.filter(({ closeCall }) => closeCall).length,
+    killed: cluster.pods.filter(({ end }) => end === 'killed').length,
     durationS: stage.nowS,
     story: stage.story ?? [],
   };
+}
+
+function sumByJob(claims: readonly Claim[]): ReadonlyMap<number, number> {
+  const sums = new Map<number, number>();
+  for (const { jobId, waitMs } of claims) sums.set(jobId, (sums.get(jobId) ?? 0) + waitMs);
+  return sums;
 }
 
 /** The second Application is woken so much later than the first: about when the Jobs of that one are made. */
@@ -101,17 +113,19 @@ class Watcher {
   readonly #stage: Stage;
   readonly #cluster: Cluster;
   readonly #overSinceMs = new Map<GroupSpec, number>();
+  /** The policy sees which pods are on their way. */
+  readonly #seesPods: boolean;
 
-  constructor(stage: Stage, cluster: Cluster) {
+  constructor(stage: Stage, cluster: Cluster, policy: Policy) {
+    this.#seesPods = policy.kind === 'generator' && policy.seesPods;
     this.#stage = stage;
     this.#cluster = cluster;
     cluster.onGrowth = (made, pod) => {
       this.#noteExcess(pod.group);
-      if (!made || isMadeAnew(cluster, pod)) return;
-      this.#noteTwin(pod, made.askedAtMs);
+      if (!made || isRecreated(cluster, pod)) return;
+      this.#noteExtra(made);
       stage.timeline.after(0, () => this.#noteRival(made));
     };
-    cluster.onKill = (pod) => this.#note('busy-kill', `${pod.name} is killed with job "${pod.job?.name}"`);
   }
 
   /** After a sync of what a look begun at `lookedAtMs` had asked for. */
@@ -154,26 +168,40 @@ class Watcher {
     this.#note('double-spawn', `${made.name} is made while ${rival.name} of ${application} is ${rival.pod.phase}`);
   }
 
-  /** Only for what was there when the look began that this runner was asked for after. */
-  #noteTwin(pod: Pod, askedAtMs: number): void {
-    const twin = this.#cluster.pods.find(
-      (other) =>
-        other !== pod &&
-        other.createdMs < askedAtMs &&
-        isTwin(this.#stage, other, pod) &&
-        !hasUsedName(this.#cluster, other),
+  /**
+   * More runners on their way than jobs have been in need of one since the look began that asked for this one. What other syncs have made
+   * since then was not to be seen. A runner that is registered takes a job within seconds, so it counts for as long only.
+   */
+  #noteExtra({ group, name, askedAtMs }: KubeJob): void {
+    const wasSeen = (pod: Pod): boolean =>
+      pod.createdMs < askedAtMs || this.#cluster.jobs.get(pod.name)?.askedAtMs === askedAtMs;
+    const coming = this.#cluster.pods.filter((pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod));
+    const needs = this.#stage.mostReady(group, askedAtMs);
+    if (coming.length <= needs) return;
+    this.#note(
+      'double-spawn',
+      `${name} is made: ${coming.length} runners of ${group.name} are coming for ${needs} jobs`,
     );
-    if (twin)
-      this.#note('double-spawn', `${pod.name} is made while ${twin.name}, made for the same job, is ${twin.phase}`);
+  }
+
+  #maySoonWork(pod: Pod): boolean {
+    if (!isFree(pod) || pod.deletedMs !== undefined || pod.template !== this.#stage.template) return false;
+    const sinceMs = this.#stage.nowMs - (pod.registeredMs ?? pod.createdMs);
+    if (pod.phase === 'idle') return sinceMs < TAKES_WITHIN_MS;
+    return sinceMs < pod.group.spawnTimeoutS * 1000 || (this.#seesPods && pod.fate.start !== 'image');
   }
 }
+
+/** A runner that is registered asks for work every two seconds. */
+const TAKES_WITHIN_MS = 3000;
 
 /** Of another Application, printed for the CI job of `made` before that was asked for, free, unpinned and young enough to come. */
 function isRival({ nowMs }: Stage, other: KubeJob, made: KubeJob): boolean {
   if (other.group.application === made.group.application) return false;
   const jobId = made.prints[0]?.jobId;
   const then = other.prints.find(({ sinceMs }) => sinceMs < made.askedAtMs);
-  if (jobId === undefined || then?.jobId !== jobId || other.pinned) return false;
+  // One that was printed for another job meanwhile may have been seen so.
+  if (jobId === undefined || then?.jobId !== jobId || other.prints[0] !== then || other.pinned) return false;
   return isFree(other.pod) && nowMs - other.createdMs < made.group.spawnTimeoutS * 1000;
 }
 
@@ -205,13 +233,8 @@ function hasLostPins(cluster: Cluster, group: GroupSpec, sinceMs: number): boole
 }
 
 /** True when another pod of that name is at work, pruned in the moment of its claim or lost: it is no runner for a ready job. */
-function isMadeAnew(cluster: Cluster, pod: Pod): boolean {
+function isRecreated(cluster: Cluster, pod: Pod): boolean {
   return cluster.pods.some((other) => isNamesakeBefore(other, pod) && hasOpenJob(other));
-}
-
-/** True when another pod of that name has taken a CI job before: this one was made anew, and is not for the job in its name. */
-function hasUsedName(cluster: Cluster, pod: Pod): boolean {
-  return cluster.pods.some((other) => isNamesakeBefore(other, pod) && other.job !== undefined);
 }
 
 function isNamesakeBefore(other: Pod, { nth, name }: Pod): boolean {
@@ -223,13 +246,6 @@ function hasOpenJob({ job }: Pod): boolean {
   return job?.status === 'running' || job?.status === 'cancelling';
 }
 
-/** Made for the same stay of the same job, free, young enough to come still, and not on its way out. */
-function isTwin({ nowMs }: Stage, other: Pod, pod: Pod): boolean {
-  if (other.group !== pod.group || !pod.madeFor || !other.madeFor) return false;
-  if (other.madeFor.jobId !== pod.madeFor.jobId || other.madeFor.attempt !== pod.madeFor.attempt) return false;
-  return isFree(other) && other.deletedMs === undefined && nowMs - other.createdMs < pod.group.spawnTimeoutS * 1000;
-}
-
 function findUnserved(stage: Stage, group: GroupSpec): readonly Breach[] {
   return stage.readyJobs(group).map((job) => ({
     law: 'unserved' as const,
@@ -238,6 +254,6 @@ function findUnserved(stage: Stage, group: GroupSpec): readonly Breach[] {
   }));
 }
 
-function isNeedless({ job, end, fate }: Pod): boolean {
-  return job === undefined && fate.start === undefined && end !== 'lost' && end !== 'crashed';
+function isNeedless({ job, end, fate, isMade }: Pod): boolean {
+  return isMade && job === undefined && fate.start === undefined && end !== 'lost' && end !== 'crashed';
 }

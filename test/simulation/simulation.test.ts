@@ -1,79 +1,82 @@
 /**
- * The planner against histories made from seeds. `SIM_SEED=7` replays one, `SIM_HISTORIES=1000` runs more; `npm run soak` runs
- * ten thousand and makes the table of docs/planner.md.
+ * The planner against histories made from seeds. `SIM_KIND=wide SIM_SEED=7` replays one, `SIM_HISTORIES=1000` runs more; `npm run soak` runs
+ * ten thousand and fails when a figure that docs/planner.md promises is missed.
  */
 import { describe, expect, it } from 'vitest';
 import { groupSpec } from './history.ts';
+import { KIND_NAMES, KINDS, type Kind } from './kinds.ts';
 import { makeHistory } from './make-history.ts';
 import { OURS, POLICIES, type PolicyName } from './policies/index.ts';
 import { describeBreach } from './report.ts';
 import { type Breach, type Outcome, runHistory } from './run.ts';
-import { addOutcome, emptyTallies, quantileS } from './tally.ts';
+import { addOutcome, emptyTallies, figuresOf, LAWS, type Tallies } from './tally.ts';
 
-const ONLY = process.env['SIM_SEED'];
+const ONLY_KIND = KIND_NAMES.find((kind) => kind === process.env['SIM_KIND']);
+const ONLY_SEED = process.env['SIM_SEED'];
 const SEEDS =
-  ONLY === undefined
-    ? Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 100) }, (_, i) => i + 1)
-    : [Number(ONLY)];
-
-function firstBreach(policy: PolicyName, law: Breach['law']): string | undefined {
-  for (const seed of SEEDS) {
-    const breach = run(policy, seed).breaches.find((found) => found.law === law);
-    if (breach) return describeBreach(makeHistory(seed), policy, breach, seed);
-  }
-  return undefined;
-}
+  ONLY_SEED === undefined
+    ? Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 50) }, (_, i) => i + 1)
+    : [Number(ONLY_SEED)];
 
 const known = new Map<string, Outcome>();
 
-function run(policy: PolicyName, seed: number): Outcome {
-  const key = `${policy} ${seed}`;
-  const outcome = known.get(key) ?? runHistory(makeHistory(seed), POLICIES[policy]);
+function run(kind: Kind, policy: PolicyName, seed: number): Outcome {
+  const key = `${kind} ${policy} ${seed}`;
+  const outcome = known.get(key) ?? runHistory(KINDS[kind](seed), POLICIES[policy]);
   known.set(key, outcome);
   return outcome;
 }
 
-const LAWS: readonly (readonly [Breach['law'], string])[] = [
-  ['unserved', 'serves every ready job whose labels are covered in the end'],
-  ['double-spawn', 'never starts a second runner for a job while the first may still come'],
-  ['busy-kill', 'kills no runner at work'],
-  ['cap', 'keeps within the cap'],
-];
+function firstBreach(kind: Kind, policy: PolicyName, law: Breach['law']): string | undefined {
+  for (const seed of SEEDS) {
+    const breach = run(kind, policy, seed).breaches.find((found) => found.law === law);
+    if (breach) return describeBreach(KINDS[kind](seed), policy, breach, { kind, seed });
+  }
+  return undefined;
+}
 
-describe.each(OURS)('in every history, %s', (policy) => {
-  it.each(LAWS)('%s: %s', (law) => {
-    expect(firstBreach(policy, law)).toBeUndefined();
+const WORDS: Readonly<Record<Breach['law'], string>> = {
+  unserved: 'serves every ready job whose labels are covered in the end',
+  'double-spawn': 'starts no more runners than jobs are in need of one',
+  cap: 'keeps within the cap',
+};
+
+const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : ['ordinary', 'wide'];
+
+describe.each(TESTED)('in %s histories', (kind) => {
+  describe.each(OURS)('%s', (policy) => {
+    it.each(LAWS.map((law) => [law, WORDS[law]] as const))('%s: %s', (law) => {
+      expect(firstBreach(kind, policy, law)).toBeUndefined();
+    });
   });
 });
 
-/** Runners pruned at work, per 1000 CI jobs. The grace period saves them, but who needs it often has misjudged often. */
-const CLOSE_CALLS: readonly (readonly [PolicyName, number])[] = [
-  ['ours, live Jobs', 3],
-  ['ours, Gitea alone', 5],
-];
+/**
+ * The most that a figure may be over these few seeds. Each is a little more than what they give, so that a worse planner is noticed; what is
+ * promised is tested over ten thousand (`bars.ts`).
+ */
+const FEW_SEEDS = {
+  'ours, live Jobs': { prunedAtWork: 1.5, p99: 1.02, needless: 2, exchanged: 2 },
+  'ours, Gitea alone': { prunedAtWork: 5, p99: 1.08, needless: 6, exchanged: 40 },
+} as const;
 
-/** Runners on their way that a sync drops only to start others, per 1000 CI jobs. */
-const EXCHANGES: readonly (readonly [PolicyName, number])[] = [
-  ['exact', 1],
-  ['ours, live Jobs', 2],
-  ['ours, Gitea alone', 40],
-];
+describe.runIf(ONLY_SEED === undefined)('in all ordinary histories together', () => {
+  const tallies: Tallies = emptyTallies();
+  for (const seed of SEEDS) {
+    const exact = run('ordinary', 'exact', seed);
+    for (const name of ['exact', ...OURS] as const) addOutcome(tallies[name], run('ordinary', name, seed), seed, exact);
+  }
 
-describe.runIf(ONLY === undefined)('in all histories together', () => {
-  it.each(CLOSE_CALLS)('%s prunes at most %i runners at work per 1000 CI jobs', (policy, most) => {
-    const tally = emptyTallies()[policy];
-    for (const seed of SEEDS) addOutcome(tally, run(policy, seed), seed);
-
-    expect(tally.closeCalls).toBeLessThanOrEqual((most / 1000) * tally.waitsMs.length);
-  });
-
-  it.each(EXCHANGES)(
-    '%s exchanges at most %i runners per 1000 CI jobs for others that can do no more',
+  it.each(Object.entries(FEW_SEEDS) as [keyof typeof FEW_SEEDS, (typeof FEW_SEEDS)[keyof typeof FEW_SEEDS]][])(
+    '%s prunes few runners at work, lets no job wait much longer than exact, and starts few needless runners',
     (policy, most) => {
-      const tally = emptyTallies()[policy];
-      for (const seed of SEEDS) addOutcome(tally, run(policy, seed), seed);
+      const tally = tallies[policy];
+      const figures = figuresOf(tally, tallies.exact);
 
-      expect(tally.exchanged).toBeLessThanOrEqual((most / 1000) * tally.waitsMs.length);
+      expect(figures.prunedAtWork).toBeLessThanOrEqual(most.prunedAtWork);
+      expect(figures.p99).toBeLessThanOrEqual(most.p99);
+      expect(figures.needless).toBeLessThanOrEqual(most.needless);
+      expect(tally.exchanged).toBeLessThanOrEqual((most.exchanged / 1000) * tally.waitsMs.length);
     },
   );
 });
@@ -99,28 +102,5 @@ describe('beside two static runners', () => {
 
     expect(sum(({ takenByStatics }) => takenByStatics)).toBeGreaterThan(0);
     expect(sum(({ needless }) => needless)).toBeLessThan(0.08 * sum(({ waitsMs }) => waitsMs.length));
-  });
-});
-
-describe('against the exact variant', () => {
-  const tallies = emptyTallies();
-  for (const seed of SEEDS) {
-    for (const name of ['exact', ...OURS] as const) addOutcome(tallies[name], run(name, seed), seed);
-  }
-  const { exact } = tallies;
-
-  it.each<[PolicyName, number]>([
-    ['ours, live Jobs', 2],
-    ['ours, Gitea alone', 12],
-  ])('%s makes jobs wait at most %i %% longer, 99 of 100', (policy, percent) => {
-    const most = (1 + percent / 100) * quantileS(exact.waitsMs, 0.99);
-    expect(quantileS(tallies[policy].waitsMs, 0.99)).toBeLessThanOrEqual(most);
-  });
-
-  it.each<[PolicyName, number]>([
-    ['ours, live Jobs', 0],
-    ['ours, Gitea alone', 5],
-  ])('%s starts at most %i needless runners more per 100 jobs', (policy, most) => {
-    expect(tallies[policy].needless - exact.needless).toBeLessThanOrEqual((most / 100) * exact.waitsMs.length);
   });
 });

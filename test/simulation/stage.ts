@@ -33,6 +33,8 @@ export class Stage {
   #lastPlan = '';
   readonly #readySinceMs = new Map<number, number>();
   readonly #counts = new Map<Stream, number>();
+  /** How many jobs were ready for each group, after every change. */
+  readonly #readyCounts = new Map<GroupSpec, { readonly atMs: number; readonly count: number }[]>();
 
   constructor(history: History, withStory: boolean) {
     this.history = history;
@@ -72,9 +74,28 @@ export class Stage {
     return draw(this.history.seed, stream, count);
   }
 
+  /** The most jobs that were ready for a group at one moment since then. */
+  mostReady(group: GroupSpec, sinceMs: number): number {
+    const counts = this.#readyCounts.get(group) ?? [];
+    // What was true at `sinceMs` was written down before it.
+    const first = counts.findLastIndex(({ atMs }) => atMs <= sinceMs);
+    return counts.slice(Math.max(0, first)).reduce((most, { count }) => Math.max(most, count), 0);
+  }
+
+  /** Jobs that call workflows count: Gitea shows them as ready, and no runner ever gets them. */
+  #countReady(): void {
+    const waiting = [...this.gitea.state.openJobs.values()].filter(({ status }) => status === 'waiting');
+    for (const group of this.history.groups) {
+      const counts = this.#readyCounts.get(group) ?? [];
+      this.#readyCounts.set(group, counts);
+      counts.push({ atMs: this.nowMs, count: waiting.filter((job) => this.isFor(group, job)).length });
+    }
+  }
+
   /** To be called after every change in Gitea: notes which jobs have become ready. */
   settle(): void {
     this.version += 1;
+    this.#countReady();
     for (const id of this.#readySinceMs.keys()) {
       if (this.gitea.job(id).status !== 'waiting') this.#readySinceMs.delete(id);
     }
@@ -107,9 +128,8 @@ export class Stage {
   #expireForEver(): void {
     this.timeline.after(EXPIRE_EVERY_MS, () => {
       this.reportAll();
-      const open = this.openJobs();
       this.gitea.expire();
-      if (this.openJobs() !== open) this.settle();
+      this.settle();
       this.#expireForEver();
     });
   }

@@ -11,16 +11,20 @@ import type { Generator, Wanted } from './policy.ts';
 
 const WIDTH = { repo: 0, owner: 1, global: 2 } as const;
 
-export const EXACT: Generator = { kind: 'generator', decide };
+export const EXACT: Generator = { kind: 'generator', seesPods: true, decide };
 
 function decide(stage: Stage, cluster: Cluster, sight: Sight): readonly Wanted[] {
   const groups = [...sight.groups].sort(byOwnership);
   const wanted: Wanted[] = [];
   const room = new Map<GroupSpec, number>();
   for (const group of groups) {
-    const busy = [...cluster.jobs.values()].filter((job) => job.group === group && job.pod.phase === 'busy');
+    // Those whose Job was deleted while they worked hold their slot, too.
+    const busy = cluster.pods.filter((pod) => pod.group === group && pod.phase === 'busy');
     room.set(group, Math.max(0, group.cap - busy.length));
-    for (const { name } of busy) wanted.push({ name, group, pinned: true, madeFor: undefined });
+    for (const pod of busy) {
+      const job = cluster.jobs.get(pod.name);
+      if (job?.pod === pod) wanted.push({ name: pod.name, group, pinned: true, skip: job.pinned, madeFor: undefined });
+    }
   }
   const shares = new Map<GroupSpec, GiteaJob[]>(groups.map((group) => [group, []]));
   const given = new Set<number>();
@@ -63,10 +67,13 @@ function nameOf(group: GroupSpec, job: GiteaJob, ordinal: number): string {
 function isFree({ pod, createdMs, group }: KubeJob, nowMs: number): boolean {
   switch (pod.phase) {
     case 'idle':
-      return true;
+      // It lets a ready job wait: it has lost a race and sleeps (#38200).
+      return nowMs - (pod.registeredMs ?? nowMs) < group.spawnTimeoutS * 1000;
     case 'waiting':
+      return true;
     case 'starting':
-      return nowMs - createdMs < group.spawnTimeoutS * 1000;
+      // Only of an image that cannot be pulled is it known that it does not come.
+      return pod.fate.start !== 'image' || nowMs - createdMs < group.spawnTimeoutS * 1000;
     case 'busy':
     case 'ended':
       return false;

@@ -20,10 +20,11 @@ export const OURS_LIVE: Generator = ours(true);
 function ours(seesJobs: boolean): Generator {
   return {
     kind: 'generator',
-    decide: (stage, _cluster, { groups: specsOfApp, looks, liveJobs }) => {
+    seesPods: seesJobs,
+    decide: (stage, _cluster, { groups: specsOfApp, looks, liveJobs, liveSinceMs }) => {
       const specs = new Map(specsOfApp.map((spec) => [spec.name, spec]));
       const groups = specsOfApp.map((spec) => toPlanned(spec, stage));
-      const evidence = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], nowMs: stage.nowMs };
+      const evidence = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], liveSinceMs, nowMs: stage.nowMs };
       const planned = plan(groups, evidence);
       stage.tell(() => describePlan(planned));
       return planned.runners.flatMap((decision) => {

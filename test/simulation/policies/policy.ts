@@ -19,6 +19,8 @@ export interface Wanted {
 /** One that prints the whole set of Jobs, which Argo CD then brings about. */
 export interface Generator {
   readonly kind: 'generator';
+  /** It sees which pods are on their way. */
+  readonly seesPods: boolean;
   readonly decide: (stage: Stage, cluster: Cluster, sight: Sight) => readonly Wanted[];
 }
 

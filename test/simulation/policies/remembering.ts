@@ -11,6 +11,7 @@ import type { Generator, Wanted } from './policy.ts';
 
 export const REMEMBERING: Generator = {
   kind: 'generator',
+  seesPods: false,
   decide: (stage, _cluster, { groups, looks }) => {
     const memory = memories.get(stage) ?? new Map<string, Asked>();
     memories.set(stage, memory);

@@ -1,0 +1,35 @@
+/** What docs/planner.md promises of our planner, by kind of history. */
+import type { Kind } from './kinds.ts';
+import type { PolicyName } from './policies/index.ts';
+import type { Figures } from './tally.ts';
+
+/** The most that a figure may be. */
+type Bars = Partial<Figures>;
+
+/** What holds of every kind of history. */
+const ALWAYS: Bars = { overCap: 0, doubleSpawns: 0, neverServed: 0 };
+
+const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> = {
+  wide: {
+    'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, later: 2, needless: 1.5 },
+    'ours, Gitea alone': { p99: 1.05, needless: 5 },
+  },
+  ordinary: {
+    'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, later: 2, needless: 1 },
+    'ours, Gitea alone': { p99: 1.05, needless: 4 },
+  },
+  calm: {
+    'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },
+    'ours, Gitea alone': { p99: 1.01, needless: 1.5 },
+  },
+};
+
+/** The bars that are missed, in words. */
+export function missedBars(kind: Kind, policy: PolicyName, figures: Figures): readonly string[] {
+  const bars = { ...ALWAYS, ...BARS[kind][policy] };
+  return (Object.keys(bars) as (keyof Figures)[]).flatMap((name) => {
+    const most = bars[name];
+    if (most === undefined || figures[name] <= most) return [];
+    return `${policy}, ${kind} histories: ${name} is ${figures[name].toFixed(3)}, at most ${most} is promised`;
+  });
+}

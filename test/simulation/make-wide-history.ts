@@ -1,0 +1,81 @@
+/**
+ * Makes a history of the wider kind from a seed: the afternoon of `makeHistory`, and in a share of all histories what else real clusters do.
+ * Same seed, same history.
+ */
+import type { JobSpec } from '../../src/simulator/queue.ts';
+import type { GroupSpec, History, PodFate, Push, Trouble, Wake } from './history.ts';
+import { makeHistory } from './make-history.ts';
+import { Random } from './random.ts';
+
+export function makeWideHistory(seed: number): History {
+  const random = new Random(seed, 'wide');
+  const base = random.chance(0.05) ? makeBusyHistory(seed, random) : makeHistory(seed);
+  const graceS = random.pick([0, 30, 540, 10_800]);
+  return {
+    ...base,
+    groups: base.groups.map((group): GroupSpec => ({ ...group, gracefulStopS: graceS })),
+    pods: slowStarts(base.pods, random),
+    troubles: [...base.troubles, ...makeTroubles(random, base.patienceS - 14_400)],
+    wakes: base.wakes.map((wake) => aged(wake, random)),
+    pollTogether: random.pick([0, 0, 0.05, 0.1]),
+    clockSkewS: random.chance(0.4) ? random.whole(-60, 60) : 0,
+    patienceS: base.patienceS + 14_400,
+  };
+}
+
+/** Several afternoons at once, with caps up to 50: more jobs than the 150 completed ones that a look with live Jobs reads. */
+export function makeBusyHistory(seed: number, random: Random): History {
+  const base = makeHistory(seed);
+  const parts = Array.from({ length: random.whole(3, 7) }, (_, nth) => makeHistory(seed + 1_000_000 * (nth + 1)));
+  const more = parts.flatMap(({ pushes }) => pushes.flatMap((push) => withoutCallers(push)));
+  const times = random.whole(3, 8);
+  return {
+    ...base,
+    groups: base.groups.map((group) => ({ ...group, cap: Math.min(50, group.cap * times) })),
+    pushes: [...base.pushes, ...more],
+    pods: [...base.pods, ...parts.flatMap(({ pods }) => pods)],
+  };
+}
+
+/** Gitea up to 1.26 knows no jobs that call workflows, and nobody would approve these runs. */
+function withoutCallers(push: Push): readonly Push[] {
+  const jobs = push.run.jobs.filter((job: JobSpec) => job.calls === undefined);
+  return jobs.length === 0 ? [] : [{ ...push, run: { jobs } }];
+}
+
+/** Nodes that are added, images that are pulled for the first time: up to half an hour. */
+function slowStarts(pods: readonly PodFate[], random: Random): readonly PodFate[] {
+  const kind = random.chance(0.1) ? random.pick(['some', 'all'] as const) : 'none';
+  switch (kind) {
+    case 'none':
+      return pods;
+    case 'some':
+      return pods.map((pod) => (random.chance(0.1) ? { ...pod, startS: random.seconds(185, 1800) } : pod));
+    case 'all': {
+      // Each pod gets a node of its own.
+      const moreS = random.whole(60, 600);
+      return pods.map((pod) => ({ ...pod, startS: pod.startS + moreS }));
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** Some syncs without a refresh apply manifests that are minutes old. */
+function aged(wake: Wake, random: Random): Wake {
+  if (wake.fault !== 'stale-sync') return wake;
+  return random.chance(0.04) ? { ...wake, staleS: random.whole(20, 600) } : wake;
+}
+
+function makeTroubles(random: Random, arrivalsS: number): readonly Trouble[] {
+  const troubles: Trouble[] = [];
+  if (random.chance(0.1)) {
+    const atS = random.seconds(0, arrivalsS);
+    troubles.push({ kind: 'quota', atS, untilS: atS + random.whole(240, 1800) });
+  }
+  if (random.chance(0.15)) {
+    const atS = random.seconds(0, arrivalsS);
+    troubles.push({ kind: 'outage', atS, untilS: atS + random.whole(20, 600) });
+  }
+  return troubles;
+}
