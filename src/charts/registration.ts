@@ -1,0 +1,49 @@
+/**
+ * Where a runner registers: in an init container, the only container that has the registration token (docs/adr/0023).
+ *
+ *   register   has the token; writes /data/.runner with a token of this one runner; ends
+ *   runner     finds /data/.runner, so `scripts/run.sh` of the runner image registers nothing; runs CI jobs; has no token
+ *
+ * The pod has `restartPolicy: Never`, so nobody starts a failed init container again: the script itself tries again.
+ */
+
+/** Name of the init container. */
+export const REGISTER = 'register';
+/** Holds the registration token. No container but `register` may have it. */
+export const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';
+
+/** Tries and the pause between them are those of `scripts/run.sh` (runner 1.0.8), where the number of tries has no effect. */
+const TRIES = 10;
+const PAUSE_SECONDS = 5;
+/**
+ * Length of one try. `gitea-runner register` has no time limit: it asks Gitea every second until Gitea answers, then registers.
+ * So a pod waits 10 minutes for a Gitea that is down, and fails after 45 seconds when Gitea refuses the token.
+ */
+const TRY_SECONDS = 60;
+
+/**
+ * - The trap: process 1 of a container ignores SIGTERM unless it handles it, and a pod that is deleted would stay for its whole grace
+ *   period. A shell handles a signal while it waits, not while a program runs in the foreground: hence `&` and `wait`.
+ * - `.runner` is there when the kubelet runs the container a second time: no second registration.
+ * - A try that failed may leave half a file, if the disk is full. The runner would take it for a registration.
+ *
+ * No `bash`, no `tini`: an image of a user's own may lack them.
+ */
+const SCRIPT = `trap 'exit 143' TERM INT
+cd /data || exit 1
+[ -s .runner ] && exit 0
+for try in ${Array.from({ length: TRIES }, (_, index) => index + 1).join(' ')}; do
+  timeout ${TRY_SECONDS} gitea-runner register --no-interactive --ephemeral --config "$CONFIG_FILE" --instance "$GITEA_INSTANCE_URL" \\
+    --token "$${TOKEN_VARIABLE}" --name "$GITEA_RUNNER_NAME" --labels "$GITEA_RUNNER_LABELS" &
+  wait $! && exit 0
+  rm -f .runner
+  echo "Try $try of ${TRIES} to register failed." >&2
+  sleep ${PAUSE_SECONDS} &
+  wait $!
+done
+echo "Not registered: the lines above say why. Check that this pod reaches Gitea and that the registration token is valid." >&2
+exit 1
+`;
+
+/** What the init container runs. `$` is doubled: Kubernetes expands `$(NAME)` in a command. */
+export const REGISTER_COMMAND: readonly string[] = ['sh', '-c', SCRIPT.replaceAll('$', '$$$$')];
