@@ -43,7 +43,7 @@ export function sorted(value: unknown): unknown {
   return Object.freeze(Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)])));
 }
 
-/** Kubernetes expands `$(NAME)` in values: a label could ask for the registration token and show it to Gitea. */
+/** Kubernetes expands `$(NAME)` in values and commands: a label could ask for the registration token and show it to Gitea. */
 export function withoutExpansion(text: string): string {
   return text.replaceAll('$', '$$$$');
 }

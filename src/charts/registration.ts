@@ -6,6 +6,7 @@
  *
  * The pod has `restartPolicy: Never`, so nobody starts a failed init container again: the script itself tries again.
  */
+import { withoutExpansion } from './job-manifest.ts';
 
 /** Name of the init container. */
 export const REGISTER = 'register';
@@ -45,5 +46,5 @@ echo "Not registered: the lines above say why. Check that this pod reaches Gitea
 exit 1
 `;
 
-/** What the init container runs. `$` is doubled: Kubernetes expands `$(NAME)` in a command. */
-export const REGISTER_COMMAND: readonly string[] = ['sh', '-c', SCRIPT.replaceAll('$', '$$$$')];
+/** What the init container runs. */
+export const REGISTER_COMMAND: readonly string[] = ['sh', '-c', withoutExpansion(SCRIPT)];
