@@ -29,6 +29,7 @@ export interface TokenSources {
  * @throws Failure exit 1: no such file, or an empty or malformed token; exit 3: the token is bound to another Gitea or to none.
  */
 export async function findToken(group: RunnerGroup, sources: TokenSources): Promise<Token> {
+  refuseForeignRegistration(group, sources.secretsDir);
   const byHand = sources.env['GITEA_TOKEN'];
   if (byHand !== undefined && byHand !== '') {
     const bound = bindingOf(sources.env['GITEA_URL'], 'the environment variable GITEA_URL', group);
@@ -41,6 +42,26 @@ export async function findToken(group: RunnerGroup, sources: TokenSources): Prom
   if (token === undefined) throw missing(group, sources.secretsDir);
   const bound = bindingOf(readKey(folder, 'url'), `key url of Secret ${name}`, group);
   return bind(token, bound, what, group);
+}
+
+/**
+ * The registration Secret may be bound as well. Its token is never read here, and its Secret need not be mounted: the runner's pod checks
+ * the same before it registers. Where the key `url` is mounted, the group is refused before a runner is made.
+ */
+function refuseForeignRegistration(
+  { namespace, name: group, giteaUrl, registrationToken }: RunnerGroup,
+  dir: string,
+): void {
+  const { name } = registrationToken;
+  if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return;
+  const url = readKey(join(dir, namespace, name), 'url');
+  if (url === undefined || normalBase(url) === normalBase(giteaUrl)) return;
+  throw new Failure(
+    'GR-TOKEN-07',
+    3,
+    `use the registration token of RunnerGroup ${namespace}/${group}: key url of Secret ${name} names another Gitea than the group's, ` +
+      `${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`,
+  );
 }
 
 /** Of the two places a Secret may be mounted at, the first that has the key. */
