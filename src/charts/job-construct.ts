@@ -17,7 +17,7 @@ import {
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { groupLabels, type Texts } from './labels.ts';
-import { REGISTER, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
+import { BOUND_KEY, BOUND_VARIABLE, REGISTER, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
 import { CONFIG_ANNOTATION, CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
 import { blanksOf, toSkeleton } from './skeleton.ts';
 
@@ -140,6 +140,7 @@ function registerEnvironment(group: RunnerGroup, chart: Chart): Record<string, k
   return {
     GITEA_INSTANCE_URL: literal(group.giteaUrl),
     [TOKEN_VARIABLE]: kplus.EnvValue.fromSecretValue({ secret, key }),
+    [BOUND_VARIABLE]: kplus.EnvValue.fromSecretValue({ secret, key: BOUND_KEY }, { optional: true }),
     [NAME_VARIABLE]: literal(''),
     GITEA_RUNNER_LABELS: literal(labelList(group)),
     CONFIG_FILE: literal(CONFIG_FILE),

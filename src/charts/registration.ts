@@ -12,6 +12,10 @@ import { withoutExpansion } from './job-manifest.ts';
 export const REGISTER = 'register';
 /** Holds the registration token. No container but `register` may have it. */
 export const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';
+/** The Gitea that the token is bound to: key `url` of its Secret. Not set when the Secret has no such key. */
+export const BOUND_VARIABLE = 'GITEA_RUNNER_REGISTRATION_URL';
+/** Key of the Secret that names the Gitea. */
+export const BOUND_KEY = 'url';
 
 /** Tries and the pause between them are those of `scripts/run.sh` (runner 1.0.8), where the number of tries has no effect. */
 const TRIES = 10;
@@ -27,12 +31,26 @@ const TRY_SECONDS = 60;
  *   period. A shell handles a signal while it waits, not while a program runs in the foreground: hence `&` and `wait`.
  * - `.runner` is there when the kubelet runs the container a second time: no second registration.
  * - A try that failed may leave half a file, if the disk is full. The runner would take it for a registration.
+ * - A token that is bound to a Gitea goes to no other one. The group's URL is in normal form (src/base-url.ts). Here the same is done
+ *   for the ways in which people write one: capitals of scheme and host, a default port, slashes and line breaks at the end. What is
+ *   written in another way is refused; the message names the way to write it, and not what is there: a URL may hold a password.
  *
  * No `bash`, no `tini`: an image of a user's own may lack them.
  */
 const SCRIPT = `trap 'exit 143' TERM INT
 cd /data || exit 1
 [ -s .runner ] && exit 0
+bound=$(printf %s "\${${BOUND_VARIABLE}-$GITEA_INSTANCE_URL}")
+path=\${bound#*://}
+host=\${path%%/*}
+path=\${path#"$host"}
+bound=$(printf %s "\${bound%%://*}://$host" | tr A-Z a-z)
+case $bound in http:*) bound=\${bound%:80} ;; https:*) bound=\${bound%:443} ;; esac
+while [ "$path" != "\${path%/}" ]; do path=\${path%/}; done
+if [ "$bound$path" != "$GITEA_INSTANCE_URL" ]; then
+  echo "Not registered: the registration Secret is for another Gitea. Its key url must be $GITEA_INSTANCE_URL, or correct gitea.url." >&2
+  exit 1
+fi
 for try in ${Array.from({ length: TRIES }, (_, index) => index + 1).join(' ')}; do
   timeout ${TRY_SECONDS} gitea-runner register --no-interactive --ephemeral --config "$CONFIG_FILE" --instance "$GITEA_INSTANCE_URL" \\
     --token "$${TOKEN_VARIABLE}" --name "$GITEA_RUNNER_NAME" --labels "$GITEA_RUNNER_LABELS" &

@@ -47,12 +47,15 @@ interface Ended {
 }
 
 /** Starts the script as the kubelet does. `onLine` hears each line that is said. */
-function register(onLine: (line: string, stop: () => void) => void = () => undefined): Promise<Ended> {
+function register(
+  onLine: (line: string, stop: () => void) => void = () => undefined,
+  { shell: other, ...env }: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
   // Kubernetes makes one dollar sign of two. Here /data is a folder of the test's.
   const [shell = '', ...words] = REGISTER_COMMAND.map((word) =>
     word.replaceAll('$$', () => '$').replaceAll('/data', () => data),
   );
-  const child = spawn(shell, words, {
+  const child = spawn(other ?? shell, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
@@ -61,6 +64,7 @@ function register(onLine: (line: string, stop: () => void) => void = () => undef
       GITEA_RUNNER_REGISTRATION_TOKEN: TOKEN,
       GITEA_RUNNER_NAME: 'ci-1-1-9c31e0aa',
       GITEA_RUNNER_LABELS: 'a b:host,gpu',
+      ...env,
     },
   });
   let said = '';
@@ -158,5 +162,59 @@ exit 1`);
 
     expect((await register()).code).not.toBe(0);
     expect(calls()).toEqual([]);
+  });
+});
+
+/** A variable of the pod: key `url` of the registration Secret. */
+const boundTo = (url: string, gitea = 'https://gitea.example.com', shell = 'sh') => ({
+  GITEA_RUNNER_REGISTRATION_URL: url,
+  GITEA_INSTANCE_URL: gitea,
+  shell,
+});
+
+describe.each(['sh', 'bash'])('a registration token, in %s,', (shell) => {
+  test.each([
+    ['https://gitea.example.com', 'https://gitea.example.com'],
+    ['https://gitea.example.com/', 'https://gitea.example.com'],
+    ['https://gitea.example.com///', 'https://gitea.example.com'],
+    ['https://gitea.example.com\n', 'https://gitea.example.com'],
+    ['HTTPS://Gitea.Example.COM:443/', 'https://gitea.example.com'],
+    ['http://gitea.example.com:80', 'http://gitea.example.com'],
+    ['http://gitea.example.com:3000/Git/', 'http://gitea.example.com:3000/Git'],
+    ['http://[::1]:80/git', 'http://[::1]/git'],
+  ])('bound to %j registers at %s', async (bound, gitea) => {
+    runner('echo "{}" > .runner');
+
+    const { code } = await register(undefined, boundTo(bound, gitea, shell));
+
+    expect(code).toBe(0);
+    expect(calls()).toHaveLength(1);
+  });
+
+  test.each([
+    ['https://other.example.com', 'https://gitea.example.com'],
+    ['http://gitea.example.com', 'https://gitea.example.com'],
+    ['https://gitea.example.com:80', 'https://gitea.example.com'],
+    ['https://gitea.example.com:8443', 'https://gitea.example.com'],
+    ['https://gitea.example.com/gitea', 'https://gitea.example.com'],
+    ['https://gitea.example.com', 'https://gitea.example.com/other-app'],
+    ['https://gitea.example.com/gitea', 'https://gitea.example.com/Gitea'],
+    ['https://gitea.example.com.', 'https://gitea.example.com'],
+    ['https://gitea.example.com@evil.example', 'https://evil.example'],
+    ['https://evil.example#gitea.example.com', 'https://gitea.example.com'],
+    ['*', 'https://gitea.example.com'],
+    ['gitea.example.com', 'https://gitea.example.com'],
+    ['', 'https://gitea.example.com'],
+    ['https://user:password@gitea.example.com', 'https://gitea.example.com'],
+  ])('bound to %j does not go to %s, and no second try is made', async (bound, gitea) => {
+    runner('echo "{}" > .runner');
+
+    const { code, said } = await register(undefined, boundTo(bound, gitea, shell));
+
+    expect(code).toBe(1);
+    expect(calls()).toEqual([]);
+    expect(said).toBe(
+      `Not registered: the registration Secret is for another Gitea. Its key url must be ${gitea}, or correct gitea.url.\n`,
+    );
   });
 });

@@ -120,11 +120,15 @@ describe('the registration token', () => {
     const { containers, initContainers, volumes, shareProcessNamespace } = openPod(manifest);
     const others = [...containers, ...initContainers.filter(({ name }) => name !== 'register')];
     const register = initContainers.find(({ name }) => name === 'register');
-    expect(JSON.stringify(manifest).split('the-secret').length - 1).toBe(1);
+    // The second mention is key `url`, which names the Gitea that the token is for.
+    expect(JSON.stringify(manifest).match(/the-secret|the-key/g)).toEqual(['the-key', 'the-secret', 'the-secret']);
     expect(JSON.stringify(register)).toContain(
       '{"name":"GITEA_RUNNER_REGISTRATION_TOKEN","valueFrom":{"secretKeyRef":{"key":"the-key","name":"the-secret"}}}',
     );
-    expect(JSON.stringify(others)).not.toMatch(/REGISTRATION_TOKEN|secret/i);
+    expect(JSON.stringify(register)).toContain(
+      '{"name":"GITEA_RUNNER_REGISTRATION_URL","valueFrom":{"secretKeyRef":{"key":"url","name":"the-secret","optional":true}}}',
+    );
+    expect(JSON.stringify(others)).not.toMatch(/REGISTRATION|secret/i);
     expect(others.filter(({ envFrom }) => envFrom !== undefined)).toEqual([]);
     // A volume with a Secret, a service account's token, or the processes of another container would show it.
     expect(volumes.flatMap((volume) => Object.keys(volume)).filter((key) => key !== 'name')).toSatisfy(

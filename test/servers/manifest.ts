@@ -7,7 +7,9 @@ const Texts = z.record(z.string(), z.string());
 const Env = z.object({
   name: z.string(),
   value: z.string().optional(),
-  valueFrom: z.object({ secretKeyRef: z.object({ name: z.string(), key: z.string() }) }).optional(),
+  valueFrom: z
+    .object({ secretKeyRef: z.object({ name: z.string(), key: z.string(), optional: z.boolean().optional() }) })
+    .optional(),
 });
 
 const Container = z.object({

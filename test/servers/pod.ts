@@ -43,10 +43,11 @@ export function startPod(job: RunnerJob, world: PodWorld): Pod {
     return volume ? volume.folder + path.slice(volume.mountPath.length) : path;
   };
   const environmentOf = ({ env }: Container): readonly string[] =>
-    env.map(({ name: variable, value, valueFrom }) => {
+    env.flatMap(({ name: variable, value, valueFrom }) => {
       if (!valueFrom) return `${variable}=${inVolume(value ?? '')}`;
-      const { name: secret, key } = valueFrom.secretKeyRef;
+      const { name: secret, key, optional = false } = valueFrom.secretKeyRef;
       const found = world.secrets.get(`${secret}/${key}`);
+      if (found === undefined && optional) return [];
       if (found === undefined) throw new Error(`Job ${name}: there is no Secret ${secret} with key ${key}`);
       return `${variable}=${found}`;
     });
