@@ -27,15 +27,18 @@ const WORKLOADS: ReadonlySet<unknown> = new Set([
   'ReplicationController',
   'StatefulSet',
 ]);
-/** Line breaks of YAML 1.1 that later readers take for ordinary characters: what follows one is a comment here and a field there. */
-const HIDING = /\r(?!\n)|[\u0085\u2028\u2029]/;
+/**
+ * What Argo CD's reader divides otherwise than ours. Line breaks of YAML 1.1: what follows one is a comment here and a field there. And
+ * `---` at the start of a line, which ends a document there even when other than ASCII spaces follow.
+ */
+const HIDING = /\r(?!\n)|[\u0085\u2028\u2029]|^---/m;
 /** Problems that the message names. */
 const MOST_NAMED = 5;
 
 /** @throws Failure exit 3: a document would start pods, or hides a part of itself from some readers. */
 export function refuseWorkloads(documents: readonly OtherDocument[]): void {
   const found = documents.flatMap(({ place, text, value }) => {
-    const what = HIDING.test(text) ? 'text with a line break that not every YAML reader knows' : workloadIn(value);
+    const what = HIDING.test(text) ? 'with a line break or "---" that YAML readers disagree about' : workloadIn(value);
     return what === undefined ? [] : [`${place.file}:${place.line} (${what})`];
   });
   if (found.length === 0) return;

@@ -87,6 +87,7 @@ describe('what would start pods is refused', () => {
     ['behind U+2028 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u2028items: [{kind: Job}]\n'],
     ['behind U+2029 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u2029items: [{kind: Job}]\n'],
     ['behind U+0085 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u0085items: [{kind: Job}]\n'],
+    ['behind a mark that ends a document for some', 'apiVersion: v1\nkind: ConfigMap\n---\u00a0# x: 1\na: 1\n'],
     ['behind a lone carriage return in a comment', 'apiVersion: v1\nkind: ConfigMap # \ritems: [{kind: Job}]\n'],
   ])('%s', async (_, text) => {
     await expect(verdictOn(text)).rejects.toMatchObject({ code: 'GR-POLICY-02', exit: 3 });
