@@ -8,13 +8,13 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { docScript } from './doc-blocks.ts';
 
@@ -92,6 +92,8 @@ export class Reader {
 
   constructor() {
     mkdirSync(join(this.#folder, 'cluster'));
+    // Blocks write files, and these are not for the repository.
+    symlinkSync(resolve('install'), join(this.#folder, 'install'));
     onTestFinished(() => rmSync(this.#folder, { recursive: true, force: true }));
   }
 
@@ -111,17 +113,13 @@ export class Reader {
     const { stdout, stderr } = spawnSync(shell, [], {
       input: `${blockNamed(name)}echo "the shell lives: $?"\n`,
       encoding: 'utf8',
+      cwd: this.#folder,
       env: { PATH: `${bin}:${process.env['PATH']}`, CLUSTER: cluster, ...Object.fromEntries(set) },
     });
     const code = /^the shell lives: (\d+)$/m.exec(stdout)?.[1];
     if (code === undefined) throw new Error(`the shell ended: ${stderr}`);
     const read = (file: string) => (existsSync(join(cluster, file)) ? readFileSync(join(cluster, file), 'utf8') : '');
     return { code, stderr, applied: read('applied'), hooks: read('hooks') };
-  }
-
-  /** Files in the reader's cluster, by name. */
-  get files(): readonly string[] {
-    return readdirSync(join(this.#folder, 'cluster'));
   }
 }
 
