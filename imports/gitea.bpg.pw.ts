@@ -161,7 +161,7 @@ export interface RunnerGroupSpec {
   readonly maxActiveRunners: number;
 
   /**
-   * Secret with the registration token of the scope, in the group's namespace. Mounted into runner pods only, never read by the generator.
+   * Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.
    *
    * @schema RunnerGroupSpec#registrationToken
    */
@@ -196,7 +196,7 @@ export interface RunnerGroupSpec {
   readonly fairness?: RunnerGroupSpecFairness;
 
   /**
-   * Image of the runner container. One of your own must keep the entry point and user of the default one.
+   * Image of the runner container, and of the init container that registers it. One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.
    *
    * @schema RunnerGroupSpec#image
    */
@@ -324,7 +324,7 @@ export function toJson_RunnerGroupSpecGitea(obj: RunnerGroupSpecGitea | undefine
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Secret with the registration token of the scope, in the group's namespace. Mounted into runner pods only, never read by the generator.
+ * Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.
  *
  * @schema RunnerGroupSpecRegistrationToken
  */

@@ -7,12 +7,13 @@ import { describe, expect, it } from 'vitest';
 const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly instead: string }>> = {
   'src/plan': { may: ['node:crypto'], instead: 'give it what it needs as evidence' },
   'src/runnergroup': {
-    may: ['src/count.ts', 'src/failure.ts', 'src/printable.ts', 'node:*', 'yaml', 'zod'],
+    may: ['src/base-url.ts', 'src/count.ts', 'src/failure.ts', 'src/printable.ts', 'node:*', 'yaml', 'zod'],
     instead: 'reading RunnerGroups needs nothing but files',
   },
   'src/http': { may: ['src/failure.ts', 'node:*', 'undici'], instead: 'it knows no server' },
   'src/gitea': {
     may: [
+      'src/base-url.ts',
       'src/failure.ts',
       'src/http',
       'src/plan/evidence.ts',
@@ -32,7 +33,10 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     may: ['src/failure.ts', 'src/http', 'src/policy/token.ts', 'src/printable.ts', 'node:*', 'zod'],
     instead: 'it knows Applications, and src/serve knows why they are woken',
   },
-  'src/policy': { may: ['src/failure.ts', 'src/runnergroup/runner-group.ts', 'node:*'], instead: 'types only' },
+  'src/policy': {
+    may: ['src/base-url.ts', 'src/failure.ts', 'src/printable.ts', 'src/runnergroup/runner-group.ts', 'node:*'],
+    instead: 'types only',
+  },
   'src/charts': {
     may: [
       'src/plan/decisions.ts',

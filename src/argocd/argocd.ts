@@ -74,7 +74,7 @@ export class ArgoCd {
       );
     }
     this.#base = (parsed.origin + parsed.pathname).replace(/\/+$/, '');
-    this.#token = new Token(secret, parsed.origin, 'Bearer');
+    this.#token = new Token(secret, this.#base, 'Bearer');
     this.#controlPlaneNamespace = controlPlaneNamespace;
     this.#http = new HttpClient({
       env,
@@ -139,6 +139,7 @@ export class ArgoCd {
       method: 'GET',
       url: new URL(`${this.#base}/api/v1/applications/${encodeURIComponent(app.name)}${below}`),
       authorization: (to) => this.#token.headerFor(to),
+      mayLeadTo: (to) => this.#token.covers(to),
     };
   }
 

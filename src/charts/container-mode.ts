@@ -21,12 +21,14 @@ export interface ModeParts {
   readonly env: Readonly<Record<string, string>>;
   readonly mounts: readonly Mount[];
   readonly securityContext: Json;
+  /** Of the init container that registers: the runner container's user, and no privileges. The runner must read and write what it wrote. */
+  readonly registerSecurityContext: Json;
   /** preStop command of the runner container. */
   readonly preStop?: readonly string[];
   readonly sidecar?: Sidecar;
 }
 
-/** A native sidecar (Kubernetes 1.29+): an init container that runs on and is stopped after the runner has ended. */
+/** A native sidecar (Kubernetes 1.29+): an init container that runs on and is stopped after the runner has ended. It is the first one. */
 export interface Sidecar {
   readonly name: string;
   readonly image: string;
@@ -34,7 +36,6 @@ export interface Sidecar {
   readonly env: Readonly<Record<string, string>>;
   readonly mounts: readonly Mount[];
   readonly securityContext: Json;
-  readonly startupProbe: Json;
 }
 
 /** The docker release that runner 1.0.8 builds its own dind images from (its Dockerfile). */
@@ -57,6 +58,12 @@ const CONFINED: Json = {
   runAsUser: RUNNER_ID,
   seccompProfile: { type: 'RuntimeDefault' },
 };
+/** The same under the user that the image names. */
+const UNPRIVILEGED: Json = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
 const CONFINED_HOME = { HOME: '/data' };
 
 /** The parts of the group's mode. */
@@ -68,7 +75,7 @@ export function modeParts(group: RunnerGroup): ModeParts {
     case 'dind':
       return dind();
     case 'host':
-      return { env: CONFINED_HOME, mounts: [], securityContext: CONFINED };
+      return { env: CONFINED_HOME, mounts: [], securityContext: CONFINED, registerSecurityContext: CONFINED };
     default: {
       const never: never = mode;
       throw new Error(`unknown containerMode ${never}`);
@@ -88,15 +95,21 @@ function dindRootless(gracefulStopSeconds: number): ModeParts {
     env: { DOCKER_HOST: `unix:///run/user/${RUNNER_ID}/docker.sock`, XDG_DATA_HOME: '/data' },
     mounts: [],
     securityContext: { privileged: true },
+    registerSecurityContext: UNPRIVILEGED,
     preStop: ['s6-svc', '-wd', '-T', String(stopWaitMs(gracefulStopSeconds)), '-d', '/etc/s6/gitea-runner'],
   };
 }
 
+/**
+ * No startup probe: the kubelet would register the runner only after dockerd answers. So dockerd starts while the runner registers,
+ * and the runner waits for it (`require_docker` in its configuration).
+ */
 function dind(): ModeParts {
   return {
     env: { DOCKER_HOST: SOCKET_URL, ...CONFINED_HOME },
     mounts: [SOCKET],
     securityContext: CONFINED,
+    registerSecurityContext: CONFINED,
     sidecar: {
       name: 'docker',
       image: DOCKER_IMAGE,
@@ -105,13 +118,6 @@ function dind(): ModeParts {
       env: { DOCKER_HOST: SOCKET_URL },
       mounts: [SOCKET, { name: 'docker-data', path: '/var/lib/docker' }],
       securityContext: { privileged: true },
-      // The runner starts when dockerd answers, at most two minutes later.
-      startupProbe: {
-        exec: { command: ['docker', 'info'] },
-        failureThreshold: 60,
-        periodSeconds: 2,
-        timeoutSeconds: 5,
-      },
     },
   };
 }

@@ -6,11 +6,23 @@
 import { ApiObject, App, Chart, Duration, JsonPatch } from 'cdk8s';
 import * as kplus from 'cdk8s-plus-28';
 import type { ContainerMode, RunnerGroup } from '../runnergroup/runner-group.ts';
-import { type Json, type Mount, modeParts, RUNNER_ID, type Sidecar, STOP_MARGIN_SECONDS } from './container-mode.ts';
+import {
+  type Json,
+  type ModeParts,
+  type Mount,
+  modeParts,
+  RUNNER_ID,
+  type Sidecar,
+  STOP_MARGIN_SECONDS,
+} from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { groupLabels, type Texts } from './labels.ts';
+import { BOUND_KEY, BOUND_VARIABLE, REGISTER, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
 import { CONFIG_ANNOTATION, CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
 import { blanksOf, toSkeleton } from './skeleton.ts';
+
+/** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
+const DATA: Mount = { name: 'data', path: '/data' };
 
 const rendered = new WeakMap<RunnerGroup, JobManifest>();
 
@@ -79,19 +91,33 @@ function render(group: RunnerGroup): JobManifest {
     restartPolicy: kplus.RestartPolicy.NEVER,
     automountServiceAccountToken: false,
     terminationGracePeriod: Duration.seconds(group.gracefulStopSeconds + STOP_MARGIN_SECONDS),
-    initContainers: parts.sidecar ? [sidecarContainer(parts.sidecar, mount)] : [],
+    // The sidecar first: it starts while the other one registers.
+    initContainers: [
+      ...(parts.sidecar ? [sidecarContainer(parts.sidecar, mount)] : []),
+      {
+        name: REGISTER,
+        image: group.image,
+        command: [...REGISTER_COMMAND],
+        envVariables: registerEnvironment(group, chart),
+        volumeMounts: [DATA].map(mount),
+      },
+    ],
     containers: [
       {
         name: 'runner',
         image: group.image,
-        envVariables: environment(group, chart, parts.env),
-        // /data in the image's own layer would be empty after a container restart: the runner would register twice.
-        volumeMounts: [{ name: 'data', path: '/data' }, ...parts.mounts].map(mount),
+        envVariables: environment(group, parts.env),
+        volumeMounts: [DATA, ...parts.mounts].map(mount),
       },
     ],
   });
   // Not addJsonPatch: cdk8s-plus renders the patched object once more and drops every field it does not know.
-  const corrections = [...jobCorrections(), ...runnerCorrections(group), ...sidecarCorrections(parts.sidecar)];
+  const corrections = [
+    ...jobCorrections(),
+    ...registerCorrections(group, parts),
+    ...runnerCorrections(group, parts),
+    ...sidecarCorrections(parts.sidecar),
+  ];
   return sorted(JsonPatch.apply(ApiObject.of(job).toJson(), ...corrections)) as JobManifest;
 }
 
@@ -108,19 +134,33 @@ function literal(text: string): kplus.EnvValue {
   return kplus.EnvValue.fromValue(withoutExpansion(text));
 }
 
-function environment(group: RunnerGroup, chart: Chart, ofMode: Texts): Record<string, kplus.EnvValue> {
+function registerEnvironment(group: RunnerGroup, chart: Chart): Record<string, kplus.EnvValue> {
   const { name, key } = group.registrationToken;
   const secret = kplus.Secret.fromSecretName(chart, 'registration-token', name);
-  const labels = group.labels.map((label) => label.text).join(',');
+  return {
+    GITEA_INSTANCE_URL: literal(group.giteaUrl),
+    [TOKEN_VARIABLE]: kplus.EnvValue.fromSecretValue({ secret, key }),
+    [BOUND_VARIABLE]: kplus.EnvValue.fromSecretValue({ secret, key: BOUND_KEY }, { optional: true }),
+    [NAME_VARIABLE]: literal(''),
+    GITEA_RUNNER_LABELS: literal(labelList(group)),
+    CONFIG_FILE: literal(CONFIG_FILE),
+  };
+}
+
+/** Without the registration token: what a container has in its environment, every CI job in it can read. */
+function environment(group: RunnerGroup, ofMode: Texts): Record<string, kplus.EnvValue> {
   const fixed = Object.entries({ CONFIG_FILE, ...ofMode }).map(([variable, text]) => [variable, literal(text)]);
   return {
     GITEA_INSTANCE_URL: literal(group.giteaUrl),
-    GITEA_RUNNER_REGISTRATION_TOKEN: kplus.EnvValue.fromSecretValue({ secret, key }),
     GITEA_RUNNER_EPHEMERAL: literal('true'),
     [NAME_VARIABLE]: literal(''),
-    GITEA_RUNNER_LABELS: literal(labels),
+    GITEA_RUNNER_LABELS: literal(labelList(group)),
     ...Object.fromEntries(fixed),
   };
+}
+
+function labelList({ labels }: RunnerGroup): string {
+  return labels.map((label) => label.text).join(',');
 }
 
 function sidecarContainer(sidecar: Sidecar, mount: (mount: Mount) => kplus.VolumeMount): kplus.ContainerProps {
@@ -162,25 +202,34 @@ function jobCorrections(): readonly JsonPatch[] {
   ];
 }
 
-function runnerCorrections(group: RunnerGroup): readonly JsonPatch[] {
+/** The resources are the runner's: a quota asks every container for them, and a pod needs the larger of the two, not the sum. */
+function registerCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
+  return imageCorrections(`${POD}/initContainers/${parts.sidecar ? 1 : 0}`, group, parts.registerSecurityContext);
+}
+
+function runnerCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
   const runner = `${POD}/containers/0`;
-  const parts = modeParts(group);
-  const patches = [
-    JsonPatch.remove(`${runner}/imagePullPolicy`),
-    JsonPatch.add(`${runner}/securityContext`, parts.securityContext),
-    resources(runner, group),
-    JsonPatch.add(`${runner}/volumeMounts/-`, { mountPath: CONFIG_DIR, name: 'config', readOnly: true }),
-  ];
+  const patches = [...imageCorrections(runner, group, parts.securityContext)];
   if (parts.preStop)
     patches.push(JsonPatch.add(`${runner}/lifecycle`, { preStop: { exec: { command: parts.preStop } } }));
   return patches;
 }
 
+/** Of the two containers that run the runner's image. */
+function imageCorrections(container: string, group: RunnerGroup, securityContext: Json): readonly JsonPatch[] {
+  return [
+    JsonPatch.remove(`${container}/imagePullPolicy`),
+    JsonPatch.add(`${container}/securityContext`, securityContext),
+    resources(container, group),
+    JsonPatch.add(`${container}/volumeMounts/-`, { mountPath: CONFIG_DIR, name: 'config', readOnly: true }),
+  ];
+}
+
 /** Only what was asked for: no default of cdk8s-plus and none of ours. */
-function resources(runner: string, { resources: { requests, limits } }: RunnerGroup): JsonPatch {
+function resources(container: string, { resources: { requests, limits } }: RunnerGroup): JsonPatch {
   const wanted = Object.entries({ limits, requests }).filter(([, quantities]) => Object.keys(quantities).length > 0);
-  if (wanted.length === 0) return JsonPatch.remove(`${runner}/resources`);
-  return JsonPatch.add(`${runner}/resources`, Object.fromEntries(wanted));
+  if (wanted.length === 0) return JsonPatch.remove(`${container}/resources`);
+  return JsonPatch.add(`${container}/resources`, Object.fromEntries(wanted));
 }
 
 function sidecarCorrections(sidecar: Sidecar | undefined): readonly JsonPatch[] {
@@ -191,6 +240,5 @@ function sidecarCorrections(sidecar: Sidecar | undefined): readonly JsonPatch[] 
     JsonPatch.remove(`${container}/resources`),
     JsonPatch.add(`${container}/restartPolicy`, 'Always'),
     JsonPatch.add(`${container}/securityContext`, sidecar.securityContext),
-    JsonPatch.add(`${container}/startupProbe`, sidecar.startupProbe),
   ];
 }

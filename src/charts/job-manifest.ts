@@ -1,7 +1,7 @@
 import type { Json } from './container-mode.ts';
 import type { Texts } from './labels.ts';
 
-/** The variable that holds the runner's name: the only thing in a pod's spec that differs within a group. */
+/** The variable that holds the runner's name: the only thing in a pod's spec that differs within a group. Two containers have it. */
 export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';
 
 /** One entry of a container's `env`. */
@@ -9,6 +9,12 @@ export interface EnvEntry {
   readonly name: string;
   readonly value?: string;
   readonly valueFrom?: Json;
+}
+
+/** A container as far as runners differ in it. A `docker` sidecar's `env` holds no name. */
+export interface Container {
+  readonly name: string;
+  readonly env: readonly EnvEntry[];
 }
 
 /** A rendered Job as far as runners differ in it; the rest is carried along. */
@@ -24,7 +30,7 @@ export interface JobManifest {
   readonly spec: {
     readonly template: {
       readonly metadata: { readonly annotations: Texts; readonly labels: Texts };
-      readonly spec: { readonly containers: readonly { readonly name: string; readonly env: readonly EnvEntry[] }[] };
+      readonly spec: { readonly containers: readonly Container[]; readonly initContainers: readonly Container[] };
     };
   };
 }
@@ -37,7 +43,7 @@ export function sorted(value: unknown): unknown {
   return Object.freeze(Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)])));
 }
 
-/** Kubernetes expands `$(NAME)` in values: a label could ask for the registration token and show it to Gitea. */
+/** Kubernetes expands `$(NAME)` in values and commands: a label could ask for the registration token and show it to Gitea. */
 export function withoutExpansion(text: string): string {
   return text.replaceAll('$', '$$$$');
 }

@@ -13,7 +13,8 @@ export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
  * - `file` is what `scripts/run.sh` takes for `RUNNER_STATE_FILE`, relative to /data: both must agree.
  * - `timeout` follows the Job's deadline, else the runner's own 3 h would end longer CI jobs; Gitea's limit stays.
  * - `shutdown_timeout` is 0 s by default: a stopped runner would cancel its CI job at once.
- * - `docker_timeout` is 0 s by default: the runner would end when dockerd is not up yet.
+ * - `docker_timeout` is 0 s by default: the runner would end when dockerd is not up yet. After it the runner ends with an error.
+ * - `require_docker`: without it a runner with `host` labels only would not wait for the sidecar's dockerd. In dind-rootless s6 waits.
  * - no `labels`: they would override `GITEA_RUNNER_LABELS` at registration.
  */
 export function runnerConfig(group: RunnerGroup): string {
@@ -25,5 +26,6 @@ export function runnerConfig(group: RunnerGroup): string {
     `  shutdown_timeout: ${group.gracefulStopSeconds}s`,
   ];
   if (group.containerMode !== 'host') lines.push('container:', '  docker_timeout: 120s');
+  if (group.containerMode === 'dind') lines.push('  require_docker: true');
   return `${lines.join('\n')}\n`;
 }

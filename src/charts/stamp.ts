@@ -1,5 +1,5 @@
 import type { RunnerDecision } from '../plan/decisions.ts';
-import { type EnvEntry, type JobManifest, NAME_VARIABLE } from './job-manifest.ts';
+import { type Container, type JobManifest, NAME_VARIABLE } from './job-manifest.ts';
 import { jobAnnotations, present, runnerLabels, type Texts } from './labels.ts';
 
 /** A decision that puts a runner's Job into the output. */
@@ -22,10 +22,11 @@ export function partsOf(decision: EmittedRunner): RunnerParts {
 /** The Job of one runner. */
 export function stamp(template: JobManifest, { name, labels, annotations }: RunnerParts): JobManifest {
   const pod = template.spec.template;
-  const containers = pod.spec.containers.map((container) => ({
+  const named = (container: Container): Container => ({
     ...container,
-    env: container.env.map((entry: EnvEntry) => (entry.name === NAME_VARIABLE ? { ...entry, value: name } : entry)),
-  }));
+    env: container.env.map((entry) => (entry.name === NAME_VARIABLE ? { ...entry, value: name } : entry)),
+  });
+  const { containers, initContainers } = pod.spec;
   return {
     ...template,
     metadata: {
@@ -38,7 +39,7 @@ export function stamp(template: JobManifest, { name, labels, annotations }: Runn
       ...template.spec,
       template: {
         metadata: { ...pod.metadata, labels: present(pod.metadata.labels, labels) },
-        spec: { ...pod.spec, containers },
+        spec: { ...pod.spec, containers: containers.map(named), initContainers: initContainers.map(named) },
       },
     },
   };

@@ -1,8 +1,10 @@
 import { type LookOptions, lookAndPlan } from '../look-and-plan.ts';
 import type { Plan } from '../plan/decisions.ts';
+import { refuseForeignNamespaces } from '../policy/namespaces.ts';
+import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
 import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
-import { defaultNamespace, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
+import { defaultNamespace, isOn, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
 
 /** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
 export async function readAndPlan(
@@ -17,5 +19,8 @@ export async function readAndPlan(
     cwd: io.cwd,
     defaultNamespace: defaultNamespace(io),
   });
+  refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
+  if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
+    refuseWorkloads(read.others);
   return { read, plan: await lookAndPlan(read.groups, settings, options) };
 }

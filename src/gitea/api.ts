@@ -4,7 +4,7 @@ import type { Failure } from '../failure.ts';
 import { failure, type HttpAnswer, type HttpClient, type HttpRequest } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
 import type { Token } from '../policy/token.ts';
-import { type Needs, notJson, refusal, wrongShape } from './errors.ts';
+import { foreignToken, type Needs, notJson, refusal, wrongShape } from './errors.ts';
 import { readVersionText, ShapeError } from './shapes.ts';
 import { type GiteaVersion, judgeVersion, OLDEST_GITEA } from './version.ts';
 
@@ -113,11 +113,23 @@ export class GiteaApi {
   }
 
   #request({ what, path, query = [] }: Question): HttpRequest {
-    const url = new URL(`${this.#base}/api/v1${path}`);
-    for (const [name, value] of query) url.searchParams.append(name, value);
-    const { token } = this.#access;
-    return { what, method: 'GET', url, authorization: (to) => token.headerFor(to) };
+    return requestTo(this.#access, { what, method: 'GET', path, query });
   }
+}
+
+/**
+ * A request below Gitea's API. Redirects may lead to places that the token is bound to, and nowhere else.
+ * Throws `Failure` (exit 3) when the address itself is none of these: the token was not sent.
+ * @param path below `/api/v1`, segments already encoded.
+ */
+export function requestTo(
+  { url: base, token }: Pick<GiteaAccess, 'url' | 'token'>,
+  { what, method, path, query = [] }: Pick<HttpRequest, 'what' | 'method'> & Pick<Question, 'path' | 'query'>,
+): HttpRequest {
+  const url = new URL(`${base.replace(/\/+$/, '')}/api/v1${path}`);
+  if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
+  for (const [name, value] of query) url.searchParams.append(name, value);
+  return { what, method, url, authorization: (to) => token.headerFor(to), mayLeadTo: (to) => token.covers(to) };
 }
 
 function readAs<T>(request: HttpRequest, answer: HttpAnswer, needs: Needs, read: (json: unknown) => T): T {

@@ -1,6 +1,7 @@
 /** What each refusal of Gitea means and what to do about it, in one place. Texts hold nothing that came in a body. */
-import type { Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { failure, type HttpAnswer, type HttpRequest } from '../http/client.ts';
+import type { Token } from '../policy/token.ts';
 
 /** What an endpoint asks of the token and its path, for the texts. */
 export interface Needs {
@@ -56,5 +57,14 @@ export function wrongShape(request: HttpRequest, detail: string): Failure {
     'GR-GITEA-08',
     `the answer is not what Gitea sends: ${detail}`,
     'Nothing was rendered. Check what stands before Gitea; if nothing does, report this with the version of Gitea',
+  );
+}
+
+/** The Failure (exit 3) for an address that the token is not bound to. `what` is an operation with its object, `place` an address. */
+export function foreignToken(what: string, place: string, token: Token): Failure {
+  return new Failure(
+    'GR-GITEA-15',
+    3,
+    `${what} of ${place}: its token belongs to ${token.base} and is sent nowhere else. Bind a token to that Gitea.`,
   );
 }

@@ -10,6 +10,7 @@
  *                          ▼
  *                a runner of ours works but no job says so? ─► in_progress once more
  */
+import { normalBase } from '../base-url.ts';
 import { Failure } from '../failure.ts';
 import { HttpClient, type RequestLine } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
@@ -27,6 +28,7 @@ import {
   repoLevel,
   unreachable,
 } from './endpoints.ts';
+import { foreignToken } from './errors.ts';
 import {
   type JobsById,
   readActiveJobs,
@@ -100,7 +102,9 @@ export async function observeEach(
         const { key, url, token, scope } = target;
         try {
           refuseForeignToken(target);
-          const furtherPages = targets.every((other) => other === target || other.token.origin !== token.origin);
+          const furtherPages = targets.every(
+            (other) => other === target || new URL(other.url).origin !== new URL(url).origin,
+          );
           const api = new GiteaApi({ http, url, token, deadline, versions });
           return [key, await lookAt(api, scope, { ...options, furtherPages })];
         } catch (error) {
@@ -123,13 +127,7 @@ export function giteaClient(options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 
 }
 
 function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
-  const { origin } = new URL(url);
-  if (origin === token.origin) return;
-  throw new Failure(
-    'GR-GITEA-15',
-    3,
-    `look at ${describeScope(scope)} of ${origin}: its token belongs to ${token.origin} and is sent nowhere else. Bind a token to ${origin}.`,
-  );
+  if (normalBase(url) !== token.base) throw foreignToken(`look at ${describeScope(scope)}`, url, token);
 }
 
 function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {

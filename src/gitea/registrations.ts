@@ -5,10 +5,9 @@
  * at work, whose job is then lost. So whoever deletes must have read the row and the running jobs just before.
  */
 import { Failure } from '../failure.ts';
-import type { HttpRequest } from '../http/client.ts';
 import type { Look, RegisteredRunner } from '../plan/evidence.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
-import { type GiteaAccess, GiteaApi } from './api.ts';
+import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
 import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel, unreachable } from './endpoints.ts';
 import { refusal } from './errors.ts';
 import { type JobsById, readRunners, readRunningJobs } from './lists.ts';
@@ -67,13 +66,9 @@ export async function readRegistration(
 
 /** Deletes one row; `gone` when it was not there any more. Throws `Failure`, for a 403 with the right that is missing. */
 export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {
-  const { http, token, deadline } = access;
-  const request: HttpRequest = {
-    what: `delete runner ${id} of ${level.name}`,
-    method: 'DELETE',
-    url: new URL(`${access.url.replace(/\/+$/, '')}/api/v1${level.runnersPath}/${id}`),
-    authorization: (to) => token.headerFor(to),
-  };
+  const { http, deadline } = access;
+  const what = `delete runner ${id} of ${level.name}`;
+  const request = requestTo(access, { what, method: 'DELETE', path: `${level.runnersPath}/${id}` });
   const answer = await http.send(request, deadline);
   if (answer.status === 204) return 'deleted';
   if (answer.status === 404) return 'gone';

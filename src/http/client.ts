@@ -50,8 +50,10 @@ export interface HttpRequest {
   readonly what: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: URL;
-  /** Gives the `Authorization` header for an address; asked again for each redirect, so it can refuse foreign origins. */
+  /** Gives the `Authorization` header for an address; asked again for each redirect, so it can refuse foreign ones. */
   readonly authorization?: (url: URL) => string;
+  /** Where a redirect within the origin may lead. Default: anywhere in it. */
+  readonly mayLeadTo?: (url: URL) => boolean;
   readonly body?: string | Uint8Array;
   /** Besides our own ones; lower case. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -362,6 +364,14 @@ function redirectTarget(request: HttpRequest, from: URL, answer: HttpAnswer): UR
       'GR-HTTP-11',
       `a redirect (${answer.status}) to another server, which is not followed`,
       'Use the address that the server gives itself, with the right http or https',
+    );
+  }
+  if (request.mayLeadTo?.(target) === false) {
+    throw failure(
+      request,
+      'GR-HTTP-11',
+      `a redirect (${answer.status}) to another path of this server, which is not followed`,
+      'Check that the URL is the base address, with its path if it has one',
     );
   }
   return target;

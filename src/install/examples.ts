@@ -16,7 +16,8 @@ export function exampleFiles(): Readonly<Record<string, string>> {
     'examples/project.yaml': write('project', (file) => {
       file.note(
         new RunnersProject(file, 'project'),
-        'Applications of this project can make Jobs and RunnerGroups in one namespace, and nothing else.',
+        'Applications of this project can make Jobs and RunnerGroups in one namespace, and nothing else. The plugin refuses Jobs ' +
+          'written by hand; .argocd-source.yaml can switch it off, so protect that file (docs/install.md).',
       );
     }),
     'examples/application.yaml': write('application', (file) => {

@@ -102,7 +102,8 @@ function runnersNamespace(): string {
     new k8s.KubeNamespace(file, 'namespace', {
       metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } },
     }),
-    'Docker in a pod needs "privileged". When all RunnerGroups have containerMode: host, "restricted" is enough.',
+    'Docker in a pod needs "privileged". When all RunnerGroups have containerMode: host, make it "restricted": then no privileged pod ' +
+      'runs here, whoever asks for it.',
   );
   new NamespaceBinding(file, 'sidecar', { namespace, to: 'sidecar' });
   new NamespaceBinding(file, 'serve', { namespace, to: 'serve' });

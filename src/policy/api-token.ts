@@ -1,12 +1,13 @@
 /**
  * Finds the API token of a RunnerGroup and the one server it may be sent to (interface.md §3).
  *
- * A token is bound to its origin by whoever made the Secret, never by the RunnerGroup: a repository author who changes
- * `gitea.url` cannot have the token sent elsewhere. The RunnerGroup's Secret name and key are DNS names by its schema, and
+ * A token is bound to its Gitea (scheme, host, port and path) by whoever made the Secret, never by the RunnerGroup: a repository author
+ * who changes `gitea.url` cannot have the token sent elsewhere, not even to another application of the same server. The RunnerGroup's Secret name and key are DNS names by its schema, and
  * are checked here again because they become a path.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { normalBase } from '../base-url.ts';
 import { Failure } from '../failure.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { Token } from './token.ts';
@@ -14,7 +15,8 @@ import { Token } from './token.ts';
 /** Default of `--secrets-dir`. */
 export const SECRETS_DIR = '/var/run/secrets/gitea-runners';
 
-const PATH_PART = /^[A-Za-z0-9_](?:[-._A-Za-z0-9]*)$/;
+/** No slash, no dot at the start, no longer than a file name of Kubernetes. */
+const PATH_PART = /^[A-Za-z0-9_][-._A-Za-z0-9]{0,252}$/;
 /** What may stand in an HTTP header: visible ASCII. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
@@ -24,9 +26,10 @@ export interface TokenSources {
 }
 
 /**
- * @throws Failure exit 1: no such file, or an empty or malformed token; exit 3: the token is bound to another origin or to none.
+ * @throws Failure exit 1: no such file, or an empty or malformed token; exit 3: the token is bound to another Gitea or to none.
  */
 export async function findToken(group: RunnerGroup, sources: TokenSources): Promise<Token> {
+  refuseForeignRegistration(group, sources.secretsDir);
   const byHand = sources.env['GITEA_TOKEN'];
   if (byHand !== undefined && byHand !== '') {
     const bound = bindingOf(sources.env['GITEA_URL'], 'the environment variable GITEA_URL', group);
@@ -39,6 +42,26 @@ export async function findToken(group: RunnerGroup, sources: TokenSources): Prom
   if (token === undefined) throw missing(group, sources.secretsDir);
   const bound = bindingOf(readKey(folder, 'url'), `key url of Secret ${name}`, group);
   return bind(token, bound, what, group);
+}
+
+/**
+ * The registration Secret may be bound as well. Its token is never read here, and its Secret need not be mounted: the runner's pod checks
+ * the same before it registers. Where the key `url` is mounted, the group is refused before a runner is made.
+ */
+function refuseForeignRegistration(
+  { namespace, name: group, giteaUrl, registrationToken }: RunnerGroup,
+  dir: string,
+): void {
+  const { name } = registrationToken;
+  if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return;
+  const url = readKey(join(dir, namespace, name), 'url');
+  if (url === undefined || normalBase(url) === normalBase(giteaUrl)) return;
+  throw new Failure(
+    'GR-TOKEN-07',
+    3,
+    `use the registration token of RunnerGroup ${namespace}/${group}: key url of Secret ${name} names another Gitea than the group's, ` +
+      `${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`,
+  );
 }
 
 /** Of the two places a Secret may be mounted at, the first that has the key. */
@@ -80,23 +103,27 @@ function bindingOf(url: string | undefined, where: string, group: RunnerGroup): 
     throw new Failure(
       'GR-TOKEN-03',
       3,
-      `use ${of}: ${where} does not say to which Gitea it may be sent. Set it to the base URL, e.g. ${new URL(group.giteaUrl).origin}.`,
+      `use ${of}: ${where} does not say to which Gitea it may be sent. Set it to the base URL, e.g. ${group.giteaUrl}.`,
     );
   }
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new Failure('GR-TOKEN-04', 3, `use ${of}: ${where} is no http or https URL. Set it to Gitea's base URL.`);
+  const base = normalBase(url);
+  if (base === undefined) {
+    throw new Failure(
+      'GR-TOKEN-04',
+      3,
+      `use ${of}: ${where} is no http or https URL, or has credentials, a query or a fragment. Set it to Gitea's base URL.`,
+    );
   }
-  return new URL(url).origin;
+  return base;
 }
 
-function bind(secret: string, origin: string, what: string, group: RunnerGroup): Token {
+function bind(secret: string, base: string, what: string, group: RunnerGroup): Token {
   const of = `the API token of RunnerGroup ${group.namespace}/${group.name}`;
-  const wanted = new URL(group.giteaUrl).origin;
-  if (origin !== wanted) {
+  if (base !== normalBase(group.giteaUrl)) {
     throw new Failure(
       'GR-TOKEN-05',
       3,
-      `use ${of}: it is bound to ${origin}, but the group's Gitea is ${wanted}. It was not sent. Correct gitea.url, or bind a token of that Gitea.`,
+      `use ${of}: it is bound to ${base}, but the group's Gitea is ${group.giteaUrl}. It was not sent. Correct gitea.url, or bind a token of that Gitea.`,
     );
   }
   if (!TOKEN.test(secret)) {
@@ -106,5 +133,5 @@ function bind(secret: string, origin: string, what: string, group: RunnerGroup):
       `use ${of}: ${what} is empty or holds characters that no token has. Put the token alone into it.`,
     );
   }
-  return new Token(secret, origin);
+  return new Token(secret, base);
 }

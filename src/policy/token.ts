@@ -1,33 +1,42 @@
 import { inspect } from 'node:util';
+import { isBelow, normalBase } from '../base-url.ts';
 
 /** How a server wants its token: Gitea `token …`, Argo CD `Bearer …`. */
 export type TokenScheme = 'token' | 'Bearer';
 
 /**
- * An API token together with the one origin it may be sent to. It prints as `(token)` everywhere; only `headerFor`
- * gives it out, and only for its own origin (test/policy/api-token.test.ts).
+ * An API token together with the one place it may be sent to. It prints as `(token)` everywhere; only `headerFor`
+ * gives it out, and only for URLs below its own base (test/policy).
  */
 export class Token {
   readonly #secret: string;
   readonly #scheme: TokenScheme;
-  /** `scheme://host:port` of the only server this token may be sent to. */
-  readonly origin: string;
+  /** Normal form of the base URL (`normalBase`) of the only server this token may be sent to. */
+  readonly base: string;
 
-  constructor(secret: string, origin: string, scheme: TokenScheme = 'token') {
+  /** @param base URL of the server's API, perhaps with a path. Throws when it is none. */
+  constructor(secret: string, base: string, scheme: TokenScheme = 'token') {
+    const normal = normalBase(base);
+    if (normal === undefined) throw new Error('a token must be bound to an http or https URL');
     this.#secret = secret;
     this.#scheme = scheme;
-    this.origin = new URL(origin).origin;
+    this.base = normal;
   }
 
-  /** Value of the `Authorization` header for a request to `url`. Throws when the URL is of another origin. */
+  /** True when the token may be sent to this URL. */
+  covers(url: URL): boolean {
+    return isBelow(url, this.base);
+  }
+
+  /** Value of the `Authorization` header for a request to `url`. Throws when the URL does not lie below the token's base. */
   headerFor(url: URL): string {
-    if (url.origin !== this.origin) throw new Error(`a token bound to ${this.origin} was asked for ${url.origin}`);
+    if (!this.covers(url)) throw new Error(`a token bound to ${this.base} was asked for ${url.origin}${url.pathname}`);
     return `${this.#scheme} ${this.#secret}`;
   }
 
-  /** True when both hold the same secret for the same origin: such groups may share one look. */
+  /** True when both hold the same secret for the same place: such groups may share one look. */
   equals(other: Token): boolean {
-    return this.origin === other.origin && this.#scheme === other.#scheme && this.#secret === other.#secret;
+    return this.base === other.base && this.#scheme === other.#scheme && this.#secret === other.#secret;
   }
 
   toString(): string {

@@ -185,14 +185,21 @@ function faultsOf(document: Document.Parsed): readonly Fault[] {
   return faults;
 }
 
-/** Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). */
+/**
+ * Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And merges (`<<`) behind other keys:
+ * Kubernetes' own reader lets them overwrite what stands before (go-yaml v2), which YAML does not, so nobody can say what is meant.
+ */
 function wrongKeys({ items }: YAMLMap): readonly { readonly key: unknown; readonly message: string }[] {
   const seen = new Set<string>();
-  return items.flatMap(({ key }) => {
+  return items.flatMap(({ key }, index) => {
     if (!isScalar(key)) return [{ key, message: 'a key must be a word' }];
     const name = String(key.value);
     if (seen.has(name)) return [{ key, message: 'this key is already in its mapping' }];
     seen.add(name);
+    // The package reads a plain "<<", and whatever is tagged so, as a symbol.
+    const isMerge = typeof key.value === 'symbol';
+    if (isMerge && key.source !== '<<') return [{ key, message: 'a merge is written "<<"' }];
+    if (isMerge && index > 0) return [{ key, message: '"<<" must come first in its mapping, or readers disagree' }];
     return [];
   });
 }

@@ -2,6 +2,7 @@
  * What several fields mean together, and the normal form that follows. Each rule works on what the schema has let through:
  * a field with a problem of its own is `unclear` and gives rise to no second one.
  */
+import { normalBase } from '../base-url.ts';
 import { DEFAULT_IMAGES, DEFAULT_LABELS, GRACEFUL_STOP_SECONDS, RUNNER_RELEASE } from './defaults.ts';
 import type { Path } from './documents.ts';
 import type { Complaint } from './explain-issue.ts';
@@ -11,7 +12,7 @@ import { quoted } from './problems.ts';
 import { quantityValue } from './quantity.ts';
 import type { ContainerMode, RunnerLabel, Scope, SecretKey } from './runner-group.ts';
 import type { RunnerGroupDocument } from './schema.ts';
-import { isQualifiedName, normalUrl } from './words.ts';
+import { isQualifiedName } from './words.ts';
 
 type SpecInput = RunnerGroupDocument['spec'];
 
@@ -94,9 +95,9 @@ export function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft): Rul
   if (unclear('gitea') || unclear('giteaURL')) return UNCLEAR;
   const written = gitea?.url ?? giteaURL;
   if (written === undefined) return refuse([], 'gitea.url is required: add "gitea: {url: https://…}"');
-  const url = normalUrl(written);
+  const url = normalBase(written);
   if (url === undefined) return UNCLEAR;
-  if (giteaURL !== undefined && normalUrl(giteaURL) !== url) {
+  if (giteaURL !== undefined && normalBase(giteaURL) !== url) {
     return refuse(['giteaURL'], 'differs from gitea.url: remove one of the two spellings');
   }
   return ok(url);

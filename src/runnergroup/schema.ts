@@ -165,7 +165,7 @@ export const Spec = z.strictObject({
   }),
   registrationToken: secretSelector().meta({
     description:
-      "Secret with the registration token of the scope, in the group's namespace. Mounted into runner pods only, never read by the generator.",
+      "Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.",
   }),
   authToken: secretSelector().meta({
     description: 'Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod.',
@@ -192,7 +192,7 @@ export const Spec = z.strictObject({
     .optional()
     .meta({
       description:
-        'Image of the runner container. One of your own must keep the entry point and user of the default one.',
+        'Image of the runner container, and of the init container that registers it. One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.',
       [DEFAULT_NOTE]: `\`${defaults.DEFAULT_IMAGES['dind-rootless']}\`; for \`dind\` and \`host\` \`${defaults.DEFAULT_IMAGES.dind}\``,
     }),
   containerMode: z.enum(['dind-rootless', 'dind', 'host']).default('dind-rootless').meta({

@@ -2,6 +2,7 @@
  * What a single text must be like, beyond its pattern. Each check answers a sentence on what is wrong, or nothing.
  * These texts end up in file paths, URLs, command lines and environment variables.
  */
+import { normalBase } from '../base-url.ts';
 import { parseLabel } from './label.ts';
 
 /** An owner or repository name of Gitea must not climb out of an API path. */
@@ -26,19 +27,7 @@ export function checkSecretKey(key: string): string | undefined {
 
 /** A URL that the pattern has let through must still be one. */
 export function checkUrl(text: string): string | undefined {
-  return normalUrl(text) === undefined ? 'must be a URL with a host, e.g. https://gitea.example.com' : undefined;
-}
-
-/** Lower-case host, no default port, no slash at the end; undefined when it is no http(s) URL. */
-export function normalUrl(text: string): string | undefined {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return undefined;
-  }
-  if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return normalBase(text) === undefined ? 'must be a URL with a host, e.g. https://gitea.example.com' : undefined;
 }
 
 /** One runner label in the runner's grammar. */

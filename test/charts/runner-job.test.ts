@@ -24,9 +24,32 @@ function one(of: RunnerGroup, decision: EmittedRunner): JobManifest {
   return manifest;
 }
 
-function environment(manifest: JobManifest): Record<string, string | undefined> {
-  const [container] = manifest.spec.template.spec.containers;
+function environment(manifest: JobManifest, of = 'runner'): Record<string, string | undefined> {
+  const { containers, initContainers } = manifest.spec.template.spec;
+  const container = [...initContainers, ...containers].find(({ name }) => name === of);
   return Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
+}
+
+/** What a pod holds, as far as it could show a secret. */
+interface OpenPod {
+  readonly containers: readonly OpenContainer[];
+  readonly initContainers: readonly OpenContainer[];
+  readonly shareProcessNamespace?: unknown;
+  readonly volumes: readonly Record<string, unknown>[];
+}
+
+interface OpenContainer {
+  readonly name: string;
+  readonly image: string;
+  readonly envFrom?: unknown;
+  readonly resources?: unknown;
+  readonly restartPolicy?: unknown;
+  readonly securityContext: { readonly privileged?: boolean; readonly runAsUser?: number };
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+function openPod(manifest: JobManifest): OpenPod {
+  return JSON.parse(JSON.stringify(manifest.spec.template.spec)) as OpenPod;
 }
 
 describe('the spec of a Job', () => {
@@ -88,6 +111,86 @@ describe('the spec of a Job', () => {
   });
 });
 
+describe('the registration token', () => {
+  const SECRET = { name: 'the-secret', key: 'the-key' };
+
+  test.each(MODES)('is in the environment of the init container that registers, and nowhere else (%s)', (mode) => {
+    const manifest = one(group({ containerMode: mode, registrationToken: SECRET }), runner());
+
+    const { containers, initContainers, volumes, shareProcessNamespace } = openPod(manifest);
+    const others = [...containers, ...initContainers.filter(({ name }) => name !== 'register')];
+    const register = initContainers.find(({ name }) => name === 'register');
+    // The second mention is key `url`, which names the Gitea that the token is for.
+    expect(JSON.stringify(manifest).match(/the-secret|the-key/g)).toEqual(['the-key', 'the-secret', 'the-secret']);
+    expect(JSON.stringify(register)).toContain(
+      '{"name":"GITEA_RUNNER_REGISTRATION_TOKEN","valueFrom":{"secretKeyRef":{"key":"the-key","name":"the-secret"}}}',
+    );
+    expect(JSON.stringify(register)).toContain(
+      '{"name":"GITEA_RUNNER_REGISTRATION_URL","valueFrom":{"secretKeyRef":{"key":"url","name":"the-secret","optional":true}}}',
+    );
+    expect(JSON.stringify(others)).not.toMatch(/REGISTRATION|secret/i);
+    expect(others.filter(({ envFrom }) => envFrom !== undefined)).toEqual([]);
+    // A volume with a Secret, a service account's token, or the processes of another container would show it.
+    expect(volumes.flatMap((volume) => Object.keys(volume)).filter((key) => key !== 'name')).toSatisfy(
+      (kinds: readonly string[]) => kinds.every((kind) => kind === 'emptyDir' || kind === 'downwardAPI'),
+    );
+    expect(shareProcessNamespace).toBeUndefined();
+  });
+
+  test.each(MODES)(
+    'is used before the runner starts: the init container ends, and the pod is never restarted (%s)',
+    (mode) => {
+      const manifest = one(group({ containerMode: mode }), runner());
+
+      const { initContainers } = openPod(manifest);
+      expect(initContainers.at(-1)?.name).toBe('register');
+      expect(initContainers.at(-1)?.restartPolicy).toBeUndefined();
+      expect(JSON.stringify(manifest)).toContain('"restartPolicy":"Never"');
+      expect(JSON.stringify(manifest)).toContain('"backoffLimit":0');
+    },
+  );
+
+  test.each(MODES)(
+    'makes a registration that the runner finds: one image, one volume, one user, one name (%s)',
+    (mode) => {
+      const manifest = one(group({ containerMode: mode, image: 'the-image' }), runner());
+
+      const { initContainers, containers } = openPod(manifest);
+      const [register] = initContainers.filter(({ name }) => name === 'register');
+      const [main] = containers;
+      const shared = ({ volumeMounts }: OpenContainer) => volumeMounts.filter(({ name }) => name !== 'docker-socket');
+      expect(register && shared(register)).toEqual(main && shared(main));
+      expect(register?.image).toBe('the-image');
+      expect(register?.securityContext.runAsUser).toBe(main?.securityContext.runAsUser);
+      expect(environment(manifest, 'register')['GITEA_RUNNER_NAME']).toBe('ci-4711-1-9c31e0aa');
+      for (const variable of ['GITEA_INSTANCE_URL', 'GITEA_RUNNER_NAME', 'GITEA_RUNNER_LABELS', 'CONFIG_FILE']) {
+        expect(environment(manifest, 'register')[variable]).toBe(environment(manifest)[variable]);
+      }
+    },
+  );
+
+  test.each(MODES)('is with a container that has no privileges (%s)', (mode) => {
+    const { initContainers } = openPod(one(group({ containerMode: mode }), runner()));
+
+    const [register] = initContainers.filter(({ name }) => name === 'register');
+    expect(register?.securityContext).toMatchObject({
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(register?.securityContext.privileged).toBeUndefined();
+  });
+
+  test('has a container with the resources of the runner: a quota asks all containers, and the pod needs no more', () => {
+    const resources = { requests: { cpu: '1' }, limits: { cpu: '1', memory: '1Gi' } };
+
+    const { initContainers, containers } = openPod(one(group({ resources }), runner()));
+
+    expect(containers[0]?.resources).toEqual(resources);
+    expect(initContainers[0]?.resources).toEqual(resources);
+  });
+});
+
 describe('labels and annotations', () => {
   test('a warm-pool runner has no job id and no attempt', () => {
     const { metadata, spec } = one(group(), runner({ runner: 'ci-0-2-9c31e0aa' }));
@@ -124,9 +227,12 @@ describe('environment', () => {
   test('a dollar sign of a label reaches the runner as it is, not as the value of a variable', () => {
     const labels = [{ name: 'x', text: 'x:docker://$(GITEA_RUNNER_REGISTRATION_TOKEN)$$' }];
 
-    const env = environment(one(group({ labels }), runner()));
+    const manifest = one(group({ labels }), runner());
 
-    expect(env['GITEA_RUNNER_LABELS']).toBe('x:docker://$$(GITEA_RUNNER_REGISTRATION_TOKEN)$$$$');
+    for (const container of ['register', 'runner']) {
+      const env = environment(manifest, container);
+      expect(env['GITEA_RUNNER_LABELS']).toBe('x:docker://$$(GITEA_RUNNER_REGISTRATION_TOKEN)$$$$');
+    }
   });
 
   test.each([
@@ -138,7 +244,6 @@ describe('environment', () => {
 
     expect(names).toEqual([
       'GITEA_INSTANCE_URL',
-      'GITEA_RUNNER_REGISTRATION_TOKEN',
       'GITEA_RUNNER_EPHEMERAL',
       'GITEA_RUNNER_NAME',
       'GITEA_RUNNER_LABELS',
@@ -186,6 +291,7 @@ describe('templateHash', () => {
 
     expect(template.metadata.name).toBe('');
     expect(environment(template)['GITEA_RUNNER_NAME']).toBe('');
+    expect(environment(template, 'register')['GITEA_RUNNER_NAME']).toBe('');
   });
 });
 

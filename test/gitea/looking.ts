@@ -11,7 +11,7 @@ export const ACME: Scope = { kind: 'org', org: 'acme' };
 export const OPTIONS: ObserveOptions = { deadlineMs: 30_000, includeBlocked: false, alwaysList: false, env: {} };
 
 export function targetOf(url: string, scope: Scope = ACME, key = 'look'): GiteaTarget {
-  return { key, url, scope, token: new Token(SECRET, new URL(url).origin) };
+  return { key, url, scope, token: new Token(SECRET, url) };
 }
 
 export async function lookAt(url: string, scope: Scope = ACME, options: Partial<ObserveOptions> = {}): Promise<Look> {

@@ -247,7 +247,7 @@ describe('where it asks', () => {
 
     expect(failure.exit).toBe(3);
     expect(failure.message).toBe(
-      `look at org acme of ${gitea.origin}: its token belongs to https://gitea.example.com and is sent nowhere else. Bind a token to ${gitea.origin}.`,
+      `look at org acme of ${gitea.origin}: its token belongs to https://gitea.example.com and is sent nowhere else. Bind a token to that Gitea.`,
     );
     expect(gitea.seen).toEqual([]);
   });

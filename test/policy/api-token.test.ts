@@ -108,6 +108,46 @@ describe('the API token of a group', () => {
   });
 });
 
+describe('the registration Secret', () => {
+  beforeEach(() => mount('gitea-api', { token: SECRET, url: 'https://gitea.example.com' }));
+
+  it.each([{ url: 'https://GITEA.example.com:443/' }, { url: 'https://gitea.example.com\n' }, {}])(
+    'may be bound to the Gitea of its group, or to none: %j',
+    async (keys) => {
+      mount('runners/gitea-runner', keys);
+
+      expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+    },
+  );
+
+  it.each(['https://gitea.example.org', 'https://gitea.example.com/gitea', 'http://gitea.example.com', '', 'x'])(
+    'is refused with exit 3 when it is bound to %j',
+    async (url) => {
+      mount('runners/gitea-runner', { url });
+
+      expect(await failure(find())).toMatchObject({ exit: 3, code: 'GR-TOKEN-07' });
+      expect(await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: 'https://gitea.example.com' }))).toMatchObject({
+        exit: 3,
+      });
+    },
+  );
+
+  it('is looked up in the namespace of its group alone: elsewhere it is another Secret', async () => {
+    mount('gitea-runner', { url: 'https://gitea.example.org' });
+
+    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+
+  it('is never read itself', async () => {
+    // A link in a circle: whoever opens it fails.
+    mount('runners/gitea-runner', { url: 'https://gitea.example.com' });
+    const file = join(dir, 'runners/gitea-runner/registration-token');
+    symlinkSync(file, file);
+
+    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+});
+
 describe('a token', () => {
   const token = new Token(SECRET, 'https://gitea.example.com/sub');
 
@@ -115,8 +155,27 @@ describe('a token', () => {
     expect([String(token), JSON.stringify({ token }), inspect({ token }), `${token}`].join()).not.toContain(SECRET);
   });
 
-  it('is given out for its own origin only', () => {
-    expect(() => token.headerFor(new URL('https://gitea.example.org/'))).toThrow('bound to https://gitea.example.com');
-    expect(() => token.headerFor(new URL('http://gitea.example.com/'))).toThrow();
+  it.each(['https://gitea.example.com/sub', 'https://gitea.example.com/sub/api/v1/version?x=1'])(
+    'is given out for %s',
+    (url) => {
+      expect(token.headerFor(new URL(url))).toBe(`token ${SECRET}`);
+    },
+  );
+
+  it.each([
+    'https://gitea.example.org/sub/',
+    'http://gitea.example.com/sub/',
+    'https://gitea.example.com/',
+    'https://gitea.example.com/sub2',
+    'https://gitea.example.com/sub/../other',
+    'https://gitea.example.com/sub/..%2fother',
+    'https://gitea.example.com/sub/%5c..',
+    'https://user@gitea.example.com/sub/',
+  ])('is not given out for %s', (url) => {
+    expect(() => token.headerFor(new URL(url))).toThrow('bound to https://gitea.example.com/sub');
+  });
+
+  it('is bound to a URL, or cannot be made', () => {
+    expect(() => new Token(SECRET, 'gitea.example.com')).toThrow('must be bound');
   });
 });

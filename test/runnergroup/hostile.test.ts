@@ -27,7 +27,13 @@ test.each([
   ['a directive', '%TAG ! tag:example.com,2026:\n---\na: 1\n', '1:1: holds a YAML directive: leave it out'],
   ['a version that reads `yes` as text', '%YAML 1.2\n---\na: 1\n', '1:1: holds a YAML directive: leave it out'],
   ['a key twice', 'a: 1\nb: 2\na: 3\n', '3:1: is no valid YAML: this key is already in its mapping'],
-  ['a merge of a number', 'a: 1\n<<: 1\n', '1:1: is no valid YAML: "<<" needs a mapping'],
+  ['a merge of a number', '<<: 1\na: 1\n', '1:1: is no valid YAML: "<<" needs a mapping'],
+  // go-yaml v2, which Kubernetes reads with, would make b of it; YAML makes a.
+  [
+    'a merge behind another key',
+    'kind: a\n<<: {kind: b}\n',
+    '2:1: is no valid YAML: "<<" must come first in its mapping, or readers disagree',
+  ],
   ['a mapping as a key', '? {a: 1}\n: 2\n', '1:3: is no valid YAML: a key must be a word'],
   ['a key twice in JSON', '{"a": 1, "a": 2}', '1:10: is no valid YAML: this key is already in its mapping'],
   ['an escape character', 'a: "\x1b[31m"\n', '1:5: holds a control character: remove it'],

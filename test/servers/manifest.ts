@@ -7,11 +7,14 @@ const Texts = z.record(z.string(), z.string());
 const Env = z.object({
   name: z.string(),
   value: z.string().optional(),
-  valueFrom: z.object({ secretKeyRef: z.object({ name: z.string(), key: z.string() }) }).optional(),
+  valueFrom: z
+    .object({ secretKeyRef: z.object({ name: z.string(), key: z.string(), optional: z.boolean().optional() }) })
+    .optional(),
 });
 
 const Container = z.object({
   name: z.string(),
+  command: z.array(z.string()).optional(),
   env: z.array(Env),
   volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string().startsWith('/') })).default([]),
 });
@@ -32,10 +35,17 @@ const RunnerJob = z.object({
     ttlSecondsAfterFinished: z.number(),
     template: z.object({
       metadata: z.object({ annotations: Texts.default({}) }),
-      spec: z.object({ terminationGracePeriodSeconds: z.number(), containers: z.tuple([Container]) }),
+      spec: z.object({
+        terminationGracePeriodSeconds: z.number(),
+        /** The one that registers. */
+        initContainers: z.tuple([Container]),
+        containers: z.tuple([Container]),
+      }),
     }),
   }),
 });
+
+export type Container = z.infer<typeof Container>;
 
 /** A Kubernetes Job of one runner. */
 export type RunnerJob = z.infer<typeof RunnerJob>;

@@ -4,7 +4,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RunnerJob } from './manifest.ts';
+import type { Container, RunnerJob } from './manifest.ts';
 import type { Playground, Running } from './process.ts';
 
 export interface PodWorld {
@@ -24,13 +24,17 @@ export interface Pod {
 
 const CONFIG_ANNOTATION = 'gitea.bpg.pw/runner-config';
 
-/** Starts the pod of a Job. @throws when a Secret it refers to does not exist (a real pod would wait for it). */
+/**
+ * Starts the pod of a Job: the init container's command, and the runner image's entry point when that has ended well.
+ * @throws when a Secret it refers to does not exist (a real pod would wait for it).
+ */
 export function startPod(job: RunnerJob, world: PodWorld): Pod {
   const { playground, runner } = world;
   const { name } = job.metadata;
-  const [container] = job.spec.template.spec.containers;
+  const { initContainers, containers } = job.spec.template.spec;
   const root = playground.makeFolder('pods', name);
-  const volumes = container.volumeMounts.map(({ name: volume, mountPath }) => ({
+  const mounts = [...initContainers, ...containers].flatMap(({ volumeMounts }) => volumeMounts);
+  const volumes = mounts.map(({ name: volume, mountPath }) => ({
     mountPath,
     folder: playground.makeFolder('pods', name, 'volumes', volume),
   }));
@@ -38,24 +42,37 @@ export function startPod(job: RunnerJob, world: PodWorld): Pod {
     const volume = volumes.find(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`));
     return volume ? volume.folder + path.slice(volume.mountPath.length) : path;
   };
-
-  const env = container.env.map(({ name: variable, value, valueFrom }) => {
-    if (!valueFrom) return [variable, inVolume(value ?? '')];
-    const { name: secret, key } = valueFrom.secretKeyRef;
-    const found = world.secrets.get(`${secret}/${key}`);
-    if (found === undefined) throw new Error(`Job ${name}: there is no Secret ${secret} with key ${key}`);
-    return [variable, found];
-  });
+  const environmentOf = ({ env }: Container): readonly string[] =>
+    env.flatMap(({ name: variable, value, valueFrom }) => {
+      if (!valueFrom) return `${variable}=${inVolume(value ?? '')}`;
+      const { name: secret, key, optional = false } = valueFrom.secretKeyRef;
+      const found = world.secrets.get(`${secret}/${key}`);
+      if (found === undefined && optional) return [];
+      if (found === undefined) throw new Error(`Job ${name}: there is no Secret ${secret} with key ${key}`);
+      return `${variable}=${found}`;
+    });
   const config = job.spec.template.metadata.annotations[CONFIG_ANNOTATION];
   if (config !== undefined) writeFileSync(inVolume('/etc/gitea-runner/config.yaml'), config);
 
+  const [register] = initContainers;
+  const [container] = containers;
   const script = join(root, 'run.sh');
   writeFileSync(script, movedScript(join(runner, 'scripts', 'run.sh'), inVolume('/data'), root));
+  // Kubernetes makes one dollar sign of two, and each mention of /data in a command means the volume.
+  const command = (register.command ?? []).map((word) =>
+    word.replaceAll('$$', '$').replaceAll('/data', inVolume('/data')),
+  );
+  const steps = [
+    `env ${environmentOf(register).map(quoted).join(' ')} ${command.map(quoted).join(' ')} || exit`,
+    `exec env ${environmentOf(container).map(quoted).join(' ')} bash ${quoted(script)}`,
+  ];
+  const pod = join(root, 'pod.sh');
+  writeFileSync(pod, `${steps.join('\n')}\n`);
   const running = playground.start({
     command: 'bash',
-    args: [script],
+    args: [pod],
     cwd: root,
-    env: Object.fromEntries(env),
+    env: {},
     binaries: runner,
     logFile: join(playground.makeFolder('logs'), `${name}.log`),
   });
@@ -72,4 +89,9 @@ function movedScript(file: string, data: string, root: string): string {
   if (!text.includes('cd /data') || !text.includes('/tmp/reg.log'))
     throw new Error(`${file} is not the script we know`);
   return text.replaceAll('/data', data).replaceAll('/tmp/reg.log', join(root, 'reg.log'));
+}
+
+/** One word of a shell. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }

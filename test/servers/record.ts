@@ -195,13 +195,18 @@ function runnerJob(url: string, { group, level, labels, id, run_attempt }: Wante
     { name: 'HOME', value: '/data' },
   ];
   const container = { name: 'runner', env, volumeMounts: [{ name: 'data', mountPath: '/data' }] };
+  // The runner's own script registers.
+  const register = { ...container, name: 'register', command: ['true'] };
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: { name, namespace: 'runners', labels: {}, annotations: {} },
     spec: {
       ttlSecondsAfterFinished: 600,
-      template: { metadata: { annotations: {} }, spec: { terminationGracePeriodSeconds: 30, containers: [container] } },
+      template: {
+        metadata: { annotations: {} },
+        spec: { terminationGracePeriodSeconds: 30, initContainers: [register], containers: [container] },
+      },
     },
   };
 }

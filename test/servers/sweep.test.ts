@@ -15,7 +15,7 @@ import { type Kubernetes, startKubernetes } from '../sweep/kubernetes.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { generate, type TestGroup, writeGroups } from './generate.ts';
 import { type Gitea, startGitea } from './gitea.ts';
-import { type RunnerJob, readManifests } from './manifest.ts';
+import { type Container, type RunnerJob, readManifests } from './manifest.ts';
 import { type Pod, startPod } from './pod.ts';
 import { Playground, waitUntil } from './process.ts';
 import { workflow } from './workflows.ts';
@@ -165,9 +165,18 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
 /** The same Job for a runner of another name. */
 function renamed(job: RunnerJob, name: string): RunnerJob {
-  const [container] = job.spec.template.spec.containers;
-  const env = container.env.map((each) => (each.name === 'GITEA_RUNNER_NAME' ? { ...each, value: name } : each));
-  const spec = { ...job.spec.template.spec, containers: [{ ...container, env }] as [typeof container] };
+  const rename = (container: Container): Container => ({
+    ...container,
+    env: container.env.map((each) => (each.name === 'GITEA_RUNNER_NAME' ? { ...each, value: name } : each)),
+  });
+  const { initContainers, containers, ...rest } = job.spec.template.spec;
+  const [register] = initContainers;
+  const [runner] = containers;
+  const spec: typeof job.spec.template.spec = {
+    ...rest,
+    initContainers: [rename(register)],
+    containers: [rename(runner)],
+  };
   return {
     ...job,
     metadata: { ...job.metadata, name },

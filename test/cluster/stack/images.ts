@@ -7,7 +7,7 @@ export const PAUSE_IMAGE = 'local/pause:1';
 export const RUNNER_IMAGE = 'local/runner:1.0.8';
 
 /** `/etc/passwd` and what else programs ask for. */
-const USERS: readonly ImageEntry[] = [
+export const USERS: readonly ImageEntry[] = [
   {
     path: '/etc/passwd',
     content: 'root:x:0:0::/root:/bin/sh\nargocd:x:999:999::/home/argocd:/bin/sh\nrunner:x:1000:1000::/data:/bin/sh\n',
@@ -16,7 +16,7 @@ const USERS: readonly ImageEntry[] = [
   { path: '/etc/nsswitch.conf', content: 'hosts: files dns\n' },
   { path: '/tmp', mode: 0o1777, directory: true },
 ];
-const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+export const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** The container that holds a pod's network; stock Kubernetes has one of its own. */
 export async function pauseImage(out: string): Promise<void> {
@@ -28,61 +28,68 @@ export async function pauseImage(out: string): Promise<void> {
   });
 }
 
-/** The runner as its project starts it: `run.sh` reads the environment, registers and runs. */
-export async function runnerImage(out: string, build: string): Promise<void> {
-  const tools = [
-    'sh',
-    'cat',
-    'sleep',
-    'seq',
-    'mkdir',
-    'rm',
-    'ls',
-    'echo',
-    'env',
-    'id',
-    'date',
-    'grep',
-    'sed',
-    'test',
-    'true',
-    'false',
-    'cp',
-    'mv',
-    'touch',
-    'chmod',
-    'dirname',
-    'basename',
-    'tail',
-    'head',
-    'kill',
-    'cut',
-    'tr',
-    'wc',
-    'sort',
-    'printf',
-    'tee',
-    'hostname',
-    'uname',
-    'xargs',
+/** Tools that CI jobs of the tests use. */
+const TOOLS = [
+  'sh',
+  'cat',
+  'sleep',
+  'seq',
+  'mkdir',
+  'rm',
+  'ls',
+  'echo',
+  'env',
+  'id',
+  'date',
+  'find',
+  'grep',
+  'sed',
+  'test',
+  'timeout',
+  'true',
+  'false',
+  'cp',
+  'mv',
+  'touch',
+  'chmod',
+  'dirname',
+  'basename',
+  'tail',
+  'tar',
+  'head',
+  'kill',
+  'cut',
+  'tr',
+  'wc',
+  'sort',
+  'printf',
+  'tee',
+  'hostname',
+  'uname',
+  'uniq',
+  'xargs',
+];
+
+/** What every runner image holds. @param build folder with `gitea-runner` and `scripts/run.sh`. */
+export function runnerFiles(build: string): readonly ImageEntry[] {
+  return [
+    ...USERS,
+    ...busybox(...TOOLS),
+    { path: '/bin/bash', source: '/bin/bash-static', mode: 0o755 },
+    { path: '/usr/bin/env', link: '/bin/busybox' },
+    { path: '/sbin/tini', source: '/usr/bin/tini-static', mode: 0o755 },
+    { path: '/usr/local/bin/gitea-runner', source: join(build, 'gitea-runner'), mode: 0o755 },
+    { path: '/usr/local/bin/run.sh', source: join(build, 'scripts', 'run.sh'), mode: 0o755 },
+    { path: '/data', mode: 0o777, directory: true },
   ];
+}
+
+/** The runner as its project starts it: `run.sh` reads the environment, registers if nobody has, and runs. */
+export async function runnerImage(out: string, build: string): Promise<void> {
   await writeImage({
     out,
     name: RUNNER_IMAGE,
-    layers: [
-      {
-        files: [
-          ...USERS,
-          ...busybox(...tools),
-          { path: '/bin/bash', source: '/bin/bash-static', mode: 0o755 },
-          { path: '/usr/bin/env', link: '/bin/busybox' },
-          { path: '/sbin/tini', source: '/usr/bin/tini-static', mode: 0o755 },
-          { path: '/usr/local/bin/gitea-runner', source: join(build, 'gitea-runner'), mode: 0o755 },
-          { path: '/usr/local/bin/run.sh', source: join(build, 'scripts', 'run.sh'), mode: 0o755 },
-          { path: '/data', mode: 0o777, directory: true },
-        ],
-      },
-    ],
+    layers: [{ files: runnerFiles(build) }],
     config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
   });
 }
@@ -171,7 +178,7 @@ export async function redisImage(out: string, name: string): Promise<void> {
   });
 }
 
-function busybox(...tools: readonly string[]): readonly ImageEntry[] {
+export function busybox(...tools: readonly string[]): readonly ImageEntry[] {
   return [
     { path: '/bin/busybox', source: '/bin/busybox', mode: 0o755 },
     ...tools.map((tool) => ({ path: `/bin/${tool}`, link: '/bin/busybox' })),

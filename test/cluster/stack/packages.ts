@@ -20,12 +20,16 @@ const NEEDED: Readonly<Record<string, string>> = {
   dnsmasq: 'dnsmasq-base',
   'redis-server': 'redis-server',
   openssl: 'openssl',
+  dockerd: 'docker.io',
+  rootlesskit: 'rootlesskit',
+  's6-svscan': 's6',
 };
 const FILES: Readonly<Record<string, string>> = {
   '/usr/lib/cni/bridge': 'containernetworking-plugins',
   '/bin/bash-static': 'bash-static',
   '/bin/busybox': 'busybox-static',
   '/usr/bin/tini-static': 'tini',
+  '/usr/bin/newuidmap': 'uidmap',
   '/etc/ssl/certs/ca-certificates.crt': 'ca-certificates',
 };
 

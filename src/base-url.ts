@@ -1,0 +1,39 @@
+/**
+ * Where a server is: scheme, host, port and path. Two spellings of one place are equal in their normal form, and a token that is
+ * bound to a place is sent below it only (test/policy/url-binding.test.ts).
+ */
+
+/** A byte that may stand in a path as it is (RFC 3986 section 2.3), written as `%41`. */
+const ENCODED = /%[0-9a-fA-F]{2}/g;
+const UNRESERVED = /[A-Za-z0-9._~-]/;
+/** Some servers take these for a slash. */
+const ENCODED_SLASH = /%2f|%5c/i;
+
+/**
+ * The normal form of a base URL: host in lower case, no default port, no dot segments, no slash at the end, percent-encoding only
+ * where it is needed and in capitals. Undefined when it is no http or https URL, or has credentials, a query or a fragment.
+ */
+export function normalBase(text: string): string | undefined {
+  // Not only a URL's parts: a lone "?" or "#" leaves none.
+  if (/[?#]/.test(text) || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
+  return `${url.origin}${normalPath(url)}`;
+}
+
+/** True for the base itself and for what lies below it. `base` is a normal form. */
+export function isBelow(url: URL, base: string): boolean {
+  if (url.username !== '' || url.password !== '') return false;
+  const place = `${url.origin}${normalPath(url)}`;
+  if (place === base) return true;
+  return place.startsWith(`${base}/`) && !ENCODED_SLASH.test(place.slice(base.length));
+}
+
+/** `URL` itself has resolved dot segments, encoded ones too. */
+function normalPath({ pathname }: URL): string {
+  const decoded = pathname.replace(ENCODED, (encoded) => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return UNRESERVED.test(character) ? character : encoded.toUpperCase();
+  });
+  return decoded.replace(/\/+$/, '');
+}

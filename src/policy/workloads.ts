@@ -1,0 +1,64 @@
+/**
+ * Documents that pass through `generate` unread by its rules. Those that would start pods are refused (docs/adr/0024): whoever commits to
+ * the repository of the RunnerGroups could otherwise run any pod where only runners should be, privileged ones too.
+ */
+import { Failure } from '../failure.ts';
+import type { Place } from '../runnergroup/runner-group.ts';
+
+/** A document of another kind, as it was read. */
+export interface OtherDocument {
+  readonly place: Place;
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** Setting of the sidecar that lets workloads through. */
+export const PASS_WORKLOADS = 'GITEA_RUNNERS_PASS_WORKLOADS';
+
+/** Kinds that start pods or hold a template for them, of any API group: other groups have a Job or Deployment of the same nature. */
+const WORKLOADS: ReadonlySet<unknown> = new Set([
+  'CronJob',
+  'DaemonSet',
+  'Deployment',
+  'Job',
+  'Pod',
+  'PodTemplate',
+  'ReplicaSet',
+  'ReplicationController',
+  'StatefulSet',
+]);
+/**
+ * What Argo CD's reader divides otherwise than ours. Line breaks of YAML 1.1: what follows one is a comment here and a field there. And
+ * `---` at the start of a line, which ends a document there even when other than ASCII spaces follow.
+ */
+const HIDING = /\r(?!\n)|[\u0085\u2028\u2029]|^---/m;
+/** Problems that the message names. */
+const MOST_NAMED = 5;
+
+/** @throws Failure exit 3: a document would start pods, or hides a part of itself from some readers. */
+export function refuseWorkloads(documents: readonly OtherDocument[]): void {
+  const found = documents.flatMap(({ place, text, value }) => {
+    const what = HIDING.test(text) ? 'with a line break or "---" that YAML readers disagree about' : workloadIn(value);
+    return what === undefined ? [] : [`${place.file}:${place.line} (${what})`];
+  });
+  if (found.length === 0) return;
+  const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : '';
+  throw new Failure(
+    'GR-POLICY-02',
+    3,
+    `pass on the documents at ${found.slice(0, MOST_NAMED).join(', ')}${more}: only RunnerGroups start pods here. Remove them, or let ` +
+      `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`,
+  );
+}
+
+/** Argo CD and kubectl open everything that has `items`, whatever its kind. */
+function workloadIn(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if ('kind' in value && WORKLOADS.has(value.kind)) return String(value.kind);
+  if (!('items' in value) || !Array.isArray(value.items)) return undefined;
+  for (const item of value.items) {
+    const inner = workloadIn(item);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}

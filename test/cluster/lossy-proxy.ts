@@ -1,0 +1,53 @@
+/** Stands between runners and Gitea, passes everything on, and loses answers to registrations when it is told to. */
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export class LossyProxy {
+  /** What becomes of the answer to the next registration that Gitea makes; then back to `pass`. */
+  next: 'pass' | 'lose' | 'hold' = 'pass';
+  /** Answers that were lost, and that are held back until the end. */
+  lost = 0;
+  held = 0;
+  readonly url: string;
+  readonly #server: Server;
+
+  private constructor(server: Server, url: string) {
+    this.#server = server;
+    this.url = url;
+  }
+
+  /** @param address to listen on. @param target base URL of Gitea. */
+  static async start(address: string, target: string): Promise<LossyProxy> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, address, resolve));
+    const proxy = new LossyProxy(server, `http://${address}:${(server.address() as AddressInfo).port}`);
+    server.on('request', (asked: IncomingMessage, answer: ServerResponse) => proxy.#pass(target, asked, answer));
+    return proxy;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #pass(target: string, asked: IncomingMessage, answer: ServerResponse): void {
+    const { method, headers, url = '' } = asked;
+    const onward = request(`${target}${url}`, { method: method ?? 'GET', headers }, (came) => {
+      if (url.endsWith('/Register') && came.statusCode === 200 && this.next !== 'pass') {
+        const what = this.next;
+        this.next = 'pass';
+        came.resume();
+        if (what === 'hold') this.held += 1;
+        else {
+          this.lost += 1;
+          answer.destroy();
+        }
+        return;
+      }
+      answer.writeHead(came.statusCode ?? 502, came.headers);
+      came.pipe(answer);
+    });
+    onward.on('error', () => answer.destroy());
+    asked.pipe(onward);
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The images of the two container modes with docker, made of Debian's docker 20.10: no registry is asked. The scripts are the runner
+ * project's own. dockerd makes no networks and copies layers: it needs no rules of a firewall and no overlay on an overlay.
+ */
+import { join } from 'node:path';
+import { type ImageEntry, withLibraries, writeImage } from '../../../scripts/oci-image.mjs';
+import { busybox, PATH, runnerFiles, USERS } from './images.ts';
+
+/** The name that the product gives its sidecar (src/charts/container-mode.ts). */
+const SIDECAR_IMAGE = 'docker:29.5.2-dind';
+/** The basic runner image, with a docker client. */
+export const RUNNER_WITH_CLIENT_IMAGE = 'local/runner:1.0.8-client';
+export const ROOTLESS_IMAGE = 'local/runner:1.0.8-dind-rootless';
+
+const CLIENT = '/usr/bin/docker';
+const DAEMON = [
+  '/usr/sbin/dockerd',
+  '/usr/bin/containerd',
+  '/usr/bin/containerd-shim-runc-v2',
+  '/usr/sbin/runc',
+  CLIENT,
+];
+const SETTINGS: ImageEntry = {
+  path: '/etc/docker/daemon.json',
+  content: JSON.stringify({ bridge: 'none', iptables: false, ip6tables: false, 'storage-driver': 'vfs' }),
+};
+const S6 = ['svscan', 'supervise', 'svscanctl', 'svc', 'svwait', 'notifyoncheck', 'ftrigrd', 'svstat'];
+
+/** dockerd as the product's sidecar. */
+export async function sidecarImage(out: string): Promise<void> {
+  const entry = '#!/bin/sh\nexec "$@"\n';
+  await writeImage({
+    out,
+    name: SIDECAR_IMAGE,
+    layers: [
+      {
+        files: [
+          ...USERS,
+          ...busybox('sh', 'cat', 'grep', 'env'),
+          ...withLibraries(DAEMON),
+          SETTINGS,
+          { path: '/usr/local/bin/dockerd-entrypoint.sh', content: entry, mode: 0o755 },
+        ],
+      },
+    ],
+    config: { Entrypoint: ['dockerd-entrypoint.sh'], Env: [PATH] },
+  });
+}
+
+export async function runnerWithClientImage(out: string, build: string): Promise<void> {
+  await writeImage({
+    out,
+    name: RUNNER_WITH_CLIENT_IMAGE,
+    layers: [{ files: [...runnerFiles(build), ...withLibraries([CLIENT])] }],
+    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
+  });
+}
+
+/** s6 runs dockerd and the runner as user 1000, as in the runner project's Dockerfile. */
+export async function rootlessImage(out: string, build: string): Promise<void> {
+  const script = (path: string): ImageEntry => ({
+    path: `/etc/s6/${path}`,
+    source: join(build, 'scripts', 's6', path),
+    mode: 0o755,
+  });
+  const entry = `#!/bin/sh
+export XDG_RUNTIME_DIR=/run/user/1000
+mkdir -p "$XDG_RUNTIME_DIR"
+exec rootlesskit --net=host --copy-up=/etc --copy-up=/run dockerd --host="$DOCKER_HOST"
+`;
+  await writeImage({
+    out,
+    name: ROOTLESS_IMAGE,
+    layers: [
+      {
+        files: [
+          ...runnerFiles(build),
+          ...withLibraries([...DAEMON, '/usr/bin/rootlesskit', ...S6.map((tool) => `/usr/bin/s6-${tool}`)]),
+          ...withLibraries(['/usr/bin/newuidmap', '/usr/bin/newgidmap']).map((file) =>
+            /new.idmap$/.test(file.path) ? { ...file, mode: 0o4755 } : file,
+          ),
+          SETTINGS,
+          { path: '/etc/subuid', content: 'runner:100000:65536\n' },
+          { path: '/etc/subgid', content: 'runner:100000:65536\n' },
+          { path: '/run/user', mode: 0o1777, directory: true },
+          { path: '/usr/local/bin/dockerd-entrypoint.sh', content: entry, mode: 0o755 },
+          ...['', '/docker', '/gitea-runner', '/docker/data'].map(
+            (path): ImageEntry => ({ path: `/etc/s6${path}`, mode: 0o777, directory: true }),
+          ),
+          ...['docker/run', 'docker/finish', 'docker/notification-fd', 'docker/data/check'].map(script),
+          ...['gitea-runner/run', 'gitea-runner/finish'].map(script),
+        ],
+      },
+    ],
+    config: {
+      Entrypoint: ['s6-svscan', '/etc/s6'],
+      Env: [PATH, 'DOCKER_HOST=unix:///run/user/1000/docker.sock'],
+      User: '1000:1000',
+      WorkingDir: '/data',
+    },
+  });
+}
