@@ -3,7 +3,17 @@ import type { Failure } from '../failure.ts';
 import type { Job, RegisteredRunner } from '../plan/evidence.ts';
 import type { GiteaApi, Question, Reader } from './api.ts';
 import type { Level } from './endpoints.ts';
-import { judgePass, lastPages, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
+import {
+  countRows,
+  endIsOpen,
+  exceedsTotal,
+  idsOf,
+  judgePass,
+  lastPages,
+  MOST_ROWS,
+  PAGE_LIMIT,
+  pagesAfter,
+} from './paging.ts';
 import { type Page, readJobPage, readRunnerPage } from './shapes.ts';
 
 /** The `status=` values that are asked for (routers/api/v1/shared/action.go `convertToInternal`); any other is a 400. */
@@ -38,10 +48,14 @@ export async function readActiveJobs(
   jobs: JobsById,
 ): Promise<'snapshot' | 'several pages'> {
   const states: StatusFilter[] = includeBlocked ? ['waiting', 'queued', 'in_progress'] : ['queued', 'in_progress'];
-  const first = await readPage(api, jobsQuestion(level, states), 1, readJobPage);
+  const question = jobsQuestion(level, states);
+  const first = await readPage(api, question, 1, readJobPage);
   if (judgePass([first]) === 'complete') {
-    keep(jobs, first.rows);
-    return 'snapshot';
+    const pages = await withEnd(api, question, readJobPage, [first]);
+    if (judgePass(pages) === 'complete') {
+      keep(jobs, first.rows);
+      return 'snapshot';
+    }
   }
   for (const state of states) await readJobsIn(api, level, state, jobs);
   return 'several pages';
@@ -82,7 +96,8 @@ export async function readRunners(api: GiteaApi, level: Level): Promise<readonly
   for (let pass = 1; ; pass += 1) {
     const pages = await readPages(api, question, (json) => readRunnerPage(json));
     for (const { rows } of pages) for (const row of rows) runners.set(row.id, row);
-    if (runners.size >= Math.max(...pages.map(({ total }) => total))) return [...runners.values()];
+    const enough = runners.size >= Math.max(...pages.map(({ total }) => total));
+    if (enough && !exceedsTotal(pages)) return [...runners.values()];
     if (pass === PASSES) throw incomplete(api, question, pages);
   }
 }
@@ -167,7 +182,17 @@ function jobsQuestion(level: Level, states: readonly StatusFilter[], newestFirst
 async function readPages<T>(api: GiteaApi, question: Question, read: Reader<Page<T>>): Promise<readonly Page<T>[]> {
   const first = await readPage(api, question, 1, read);
   const rest = await Promise.all(pagesAfter(first).map((page) => readPage(api, question, page, read)));
-  return [first, ...rest];
+  return await withEnd(api, question, read, [first, ...rest]);
+}
+
+/** The pages of a reading, and the one after a full last page. */
+async function withEnd<T>(
+  api: GiteaApi,
+  question: Question,
+  read: Reader<Page<T>>,
+  pages: readonly Page<T>[],
+): Promise<readonly Page<T>[]> {
+  return endIsOpen(pages) ? [...pages, await readPage(api, question, pages.length + 1, read)] : pages;
 }
 
 async function readPage<T>(
@@ -200,12 +225,13 @@ function keep(jobs: JobsById, rows: readonly Job[]): void {
 
 function incomplete(api: GiteaApi, question: Question, pages: readonly Page<{ readonly id: number }>[]): Failure {
   const totals = [...new Set(pages.map(({ total }) => total))];
-  const ids = new Set(pages.flatMap(({ rows }) => rows.map(({ id }) => id)));
   const counted =
     totals.length === 1
       ? `total_count is ${totals[0]}`
       : `total_count moves between ${Math.min(...totals)} and ${Math.max(...totals)}`;
-  const received = `${counted}, but only ${ids.size} of these rows arrived, in each of ${PASSES} readings`;
+  const different = idsOf(pages).size;
+  const arrived = different < Math.max(...totals) ? `only ${different} of these rows` : `${countRows(pages)} rows`;
+  const received = `${counted}, but ${arrived} arrived, in each of ${PASSES} readings`;
   return api.failure(
     question,
     'GR-GITEA-09',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judgePass, lastPages, pagesAfter } from '../../src/gitea/paging.ts';
+import { endIsOpen, exceedsTotal, judgePass, lastPages, pagesAfter } from '../../src/gitea/paging.ts';
 import { readJobPage, readRunnerPage } from '../../src/gitea/shapes.ts';
 import { toAttempt, toJobStatus } from '../../src/gitea/status.ts';
 import { type GiteaVersion, judgeVersion } from '../../src/gitea/version.ts';
@@ -103,17 +103,41 @@ describe('paging', () => {
   test.each([
     ['complete', [pageOf([], 0)]],
     ['complete', [pageOf([1, 2], 3), pageOf([3], 3)]],
-    ['complete', [pageOf([1, 2, 3], 2)]],
-    ['short', [pageOf([], 2)]],
-    ['short', [pageOf([1, 2], 4), pageOf([3], 4)]],
-    ['short', [pageOf([1, 2], 4), pageOf([2, 3], 4)]],
-    ['short', [pageOf([1, 2], 4), pageOf([], 3)]],
+    ['complete', [pageOf([1, 2], 2), pageOf([], 2)]],
+    ['contradictory', [pageOf([1, 2, 3], 2)]],
+    ['contradictory', [pageOf([1, 2], 2), pageOf([3], 2)]],
+    ['contradictory', [pageOf([1, 2], 2), pageOf([1, 2], 2)]],
+    ['contradictory', [pageOf([1, 2], 0)]],
+    ['contradictory', [pageOf([1, 2], 1), pageOf([], 2)]],
+    ['contradictory', [pageOf([], 2)]],
+    ['contradictory', [pageOf([1, 2], 4), pageOf([3], 4)]],
+    ['contradictory', [pageOf([1, 2], 4), pageOf([2, 3], 4)]],
+    ['contradictory', [pageOf([1, 2], 4), pageOf([], 3)]],
     ['drifted', [pageOf([1, 2], 4), pageOf([4], 3)]],
     ['drifted', [pageOf([1, 2], 4), pageOf([2, 3], 5)]],
     ['drifted', [pageOf([1, 2], 4), pageOf([], 2)]],
+    ['drifted', [pageOf([1, 2], 2), pageOf([3], 3)]],
     ['drifted', [pageOf([1, 2], 3), pageOf([3, 4], 4)]],
   ] as const)('judges as %s: %j', (verdict, pages) => {
     expect(judgePass(pages)).toBe(verdict);
+  });
+
+  test.each([
+    [false, [pageOf([], 0)]],
+    [false, [pageOf([1, 2], 2)]],
+    [false, [pageOf(range(1, 49), 49)]],
+    [true, [pageOf(range(1, 50), 50)]],
+    [true, [pageOf(range(1, 50), 1)]],
+    [true, [pageOf([1, 2], 4), pageOf([3, 4], 4)]],
+    [false, [pageOf([1, 2], 3), pageOf([3], 3)]],
+  ] as const)('says whether the end of a list is open (%j): %j', (open, pages) => {
+    expect(endIsOpen(pages)).toBe(open);
+  });
+
+  test('notices more rows than a list counts', () => {
+    expect(exceedsTotal([pageOf([1, 2], 3), pageOf([3], 3)])).toBe(false);
+    expect(exceedsTotal([pageOf([1, 2], 2), pageOf([3], 2)])).toBe(true);
+    expect(exceedsTotal([pageOf([1, 2], 2), pageOf([3], 3)])).toBe(false);
   });
 });
 
