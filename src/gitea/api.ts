@@ -31,6 +31,8 @@ export interface GiteaAccess {
   readonly token: Token;
   readonly deadline: Deadline;
   readonly versions: VersionCache;
+  /** The clock by which times in answers are judged, ms since 1970. Default `Date.now`. */
+  readonly now?: () => number;
 }
 
 export class GiteaApi {
@@ -40,6 +42,11 @@ export class GiteaApi {
   constructor(access: GiteaAccess) {
     this.#access = access;
     this.#base = access.url.replace(/\/+$/, '');
+  }
+
+  /** Now, by the clock of the look, ms since 1970. */
+  nowMs(): number {
+    return (this.#access.now ?? Date.now)();
   }
 
   /** Asked once per base URL. Throws `Failure` when it is older than 1.25.0, Forgejo, or no version at all. */

@@ -19,6 +19,13 @@ import type { Token } from '../policy/token.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
 import {
+  type CompletedList,
+  lacksHistory,
+  readCompletedJobs,
+  readCompletedJobsAhead,
+  readHistory,
+} from './completed-jobs.ts';
+import {
   describeScope,
   GLOBAL_LEVEL,
   type Level,
@@ -27,14 +34,7 @@ import {
   repoLevel,
   unreachable,
 } from './endpoints.ts';
-import {
-  type JobsById,
-  readActiveJobs,
-  readCompletedJobs,
-  readCompletedJobsAhead,
-  readRunners,
-  readRunningJobs,
-} from './lists.ts';
+import { type JobsById, readActiveJobs, readRunners, readRunningJobs } from './lists.ts';
 import { isTokenOf, readJobsByRepo } from './user-repos.ts';
 
 /** One scope of one Gitea, seen with one token. Groups that share all three share the look. */
@@ -59,6 +59,13 @@ export interface ObserveOptions {
    * Pages that may not be there are asked for too where a Gitea has one target only: with more, requests wait for each other.
    */
   readonly ahead?: boolean;
+  /**
+   * Asked when more jobs have completed since the oldest active one was created than are read otherwise. True: they are read, too,
+   * at most 1,500 rows. That is for a planner that sees no live Jobs and replays the past (docs/adr/0019). Default: false.
+   */
+  readonly needsHistory?: () => Promise<boolean>;
+  /** The clock by which times in answers are judged. Default `Date.now`. */
+  readonly now?: () => number;
   /** PEM certificates that are trusted instead of the built-in ones. */
   readonly ca?: string;
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
@@ -101,7 +108,8 @@ export async function observeEach(
         try {
           refuseForeignToken(target);
           const furtherPages = targets.every((other) => other === target || other.token.origin !== token.origin);
-          const api = new GiteaApi({ http, url, token, deadline, versions });
+          const { now } = options;
+          const api = new GiteaApi({ http, url, token, deadline, versions, ...(now && { now }) });
           return [key, await lookAt(api, scope, { ...options, furtherPages })];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
@@ -150,7 +158,7 @@ function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string
 }
 
 /** How one target is looked at. */
-interface LookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'alwaysList' | 'ahead'> {
+interface LookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'alwaysList' | 'ahead' | 'needsHistory'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
 }
@@ -187,33 +195,38 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: LookOptions): P
   if (!active && !options.alwaysList) return { jobs: [...jobs.values()], runners: [] };
 
   // Reading several pages takes its time, and what was asked before them would be older than they are.
-  const runners = await (early && read === 'snapshot' ? early(jobs) : runnersAndCompleted(api, level, jobs));
+  const { runners, completed } = await (early && read === 'snapshot'
+    ? early(jobs)
+    : runnersAndCompleted(api, level, jobs));
+  if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
   if (hasUnexplainedRunner(runners, jobs.values())) await readRunningJobs(api, level, jobs);
   return { jobs: [...jobs.values()], runners };
 }
 
-async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById): Promise<readonly RegisteredRunner[]> {
-  const [runners] = await Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
-  return runners;
+/** What is asked for besides active jobs. */
+interface Besides {
+  readonly runners: readonly RegisteredRunner[];
+  readonly completed: CompletedList;
+}
+
+async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById): Promise<Besides> {
+  const [runners, completed] = await Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
+  return { runners, completed };
 }
 
 /**
  * Asks at once, and answers a function that waits for the answers. Which of the lists is older is not known then, so a job that is in
  * two of them counts as active: its runner stays, which costs nothing; the next look knows more.
  */
-function lookAhead(
-  api: GiteaApi,
-  level: Level,
-  furtherPages: boolean,
-): (jobs: JobsById) => Promise<readonly RegisteredRunner[]> {
-  const completed: JobsById = new Map();
-  const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, completed, furtherPages)]);
+function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
+  const done: JobsById = new Map();
+  const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, done, furtherPages)]);
   // Perhaps nobody wants to know; and the failure of the first question is told first.
   asked.catch(() => undefined);
   return async (jobs) => {
-    const [runners] = await asked;
-    for (const [id, job] of completed) if (!jobs.has(id)) jobs.set(id, job);
-    return runners;
+    const [runners, completed] = await asked;
+    for (const [id, job] of done) if (!jobs.has(id)) jobs.set(id, job);
+    return { runners, completed };
   };
 }
 

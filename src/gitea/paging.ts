@@ -66,8 +66,3 @@ function expectedRows(page: number, size: number, total: number): number {
   if (size === 0) return total;
   return Math.min(size, Math.max(0, total - (page - 1) * size));
 }
-
-/** The last `count` page numbers of a list, without page 1. */
-export function lastPages(first: Page<unknown>, count: number): readonly number[] {
-  return pagesAfter(first).slice(-count);
-}

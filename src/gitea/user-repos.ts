@@ -6,8 +6,9 @@
  * cancelled. A token of the user himself has none of these limits and needs one request instead of one per repository.
  */
 import type { GiteaApi, Question } from './api.ts';
+import { readCompletedJobs } from './completed-jobs.ts';
 import { repoLevel, segment } from './endpoints.ts';
-import { type JobsById, readActiveJobs, readCompletedJobs } from './lists.ts';
+import { type JobsById, readActiveJobs } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
 import { type ListedRepo, readLogin, readMaxItems, readRepos } from './shapes.ts';
 
@@ -68,8 +69,8 @@ async function listRepos(api: GiteaApi, user: string): Promise<readonly ListedRe
   const size = Math.min(PAGE_LIMIT, await api.get(settings, readMaxItems));
   for (let pass = 1; ; pass += 1) {
     const first = await readRepoPage(api, question, 1);
-    // One page more than the count needs: it is empty, or the count is wrong.
-    const numbers = Array.from({ length: Math.ceil(first.total / size) }, (_, index) => index + 2);
+    // After a full last page one more is read: it is empty, or the count is wrong. `floor` counts it when the last page is full.
+    const numbers = Array.from({ length: Math.floor(first.total / size) }, (_, index) => index + 2);
     const pages = [first, ...(await Promise.all(numbers.map((page) => readRepoPage(api, question, page))))];
     const moves = pages.some(({ total }) => total !== first.total);
     const tooFull = pages.some(({ repos }, index) => repos.length > Math.max(0, first.total - index * size));

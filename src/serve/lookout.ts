@@ -152,7 +152,7 @@ export class Lookout {
   }
 
   async #observe(target: GiteaTarget): Promise<Look | Failure | undefined> {
-    const { timeoutMs: deadlineMs, env } = this.#options;
+    const { timeoutMs: deadlineMs, env, now } = this.#options;
     const shared = { versions: this.#versions, http: this.#http };
     try {
       const looks = await observeEach([target], {
@@ -160,6 +160,7 @@ export class Lookout {
         includeBlocked: false,
         alwaysList: false,
         env,
+        now,
         ...shared,
       });
       return looks.get(target.key);
