@@ -33,11 +33,18 @@ export interface GiteaAccess {
   readonly versions: VersionCache;
   /** The clock by which times in answers are judged, ms since 1970. Default `Date.now`. */
   readonly now?: () => number;
+  /** On whose behalf requests are sent: such queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
+  readonly queue?: string;
 }
 
+/** Requests of one look. The longest list that is read (20,000 rows) needs 400. */
+const MOST_REQUESTS = 2_000;
+
+/** Reads for one look. */
 export class GiteaApi {
   readonly #access: GiteaAccess;
   readonly #base: string;
+  #requests = 0;
 
   constructor(access: GiteaAccess) {
     this.#access = access;
@@ -66,6 +73,15 @@ export class GiteaApi {
    * token is safe there); its failure comes first, because on an old Gitea the other one would only be a 404.
    */
   async get<T>(question: Question, read: Reader<T>): Promise<T> {
+    this.#requests += 1;
+    if (this.#requests > MOST_REQUESTS) {
+      throw this.failure(
+        question,
+        'GR-GITEA-10',
+        `the look needs more than ${MOST_REQUESTS} requests`,
+        'Cancel old jobs, delete dead runners, use narrower scopes, or use a token of the user himself for scope user',
+      );
+    }
     const request = this.#request(question);
     const sent = this.#access.http.send(request, this.#access.deadline);
     sent.catch(() => undefined);
@@ -122,8 +138,8 @@ export class GiteaApi {
   #request({ what, path, query = [] }: Question): HttpRequest {
     const url = new URL(`${this.#base}/api/v1${path}`);
     for (const [name, value] of query) url.searchParams.append(name, value);
-    const { token } = this.#access;
-    return { what, method: 'GET', url, authorization: (to) => token.headerFor(to) };
+    const { queue, token } = this.#access;
+    return { what, method: 'GET', url, authorization: (to) => token.headerFor(to), ...(queue && { queue }) };
   }
 }
 

@@ -109,7 +109,7 @@ export async function observeEach(
           refuseForeignToken(target);
           const furtherPages = targets.every((other) => other === target || other.token.origin !== token.origin);
           const { now } = options;
-          const api = new GiteaApi({ http, url, token, deadline, versions, ...(now && { now }) });
+          const api = new GiteaApi({ http, url, token, deadline, versions, queue: key, ...(now && { now }) });
           return [key, await lookAt(api, scope, { ...options, furtherPages })];
         } catch (error) {
           if (error instanceof Failure) return [key, error];

@@ -179,6 +179,27 @@ describe("with another user's token", () => {
     expect(failure.message).toContain('more rows arrived than X-Total-Count says');
   });
 
+  test('fails when the look needs more than 2,000 requests', async () => {
+    let asked = 0;
+    const gitea = await fakeGitea({
+      repos: Array.from({ length: 300 }, (_, index) => repo(`r${index}`)),
+      intercept: ({ path, query }, response) => {
+        if (!path.startsWith('/api/v1/repos/')) return false;
+        asked += 1;
+        // Seven pages of one row each, in every repository.
+        const id = Number(/r(\d+)/.exec(path)?.[1]) * 10 + Number(query.get('page'));
+        json(response, { jobs: [jobRow(id)], total_count: 7 });
+        return true;
+      },
+    });
+
+    const failure = await failureOf(lookAt(gitea.url, ALICE));
+
+    expect(failure.code).toBe('GR-GITEA-10');
+    expect(failure.message).toContain('the look needs more than 2000 requests. ');
+    expect(asked).toBeLessThanOrEqual(2000);
+  });
+
   test('fails when the list of repositories never holds still', async () => {
     let total = 60;
     const gitea = await fakeGitea({
