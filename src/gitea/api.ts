@@ -147,6 +147,7 @@ function readAs<T>(request: HttpRequest, answer: HttpAnswer, needs: Needs, read:
   if (answer.status !== 200) throw refusal(request, answer, needs);
   // Gitea always says application/json; anything else is somebody who stands in between.
   if (answer.mediaType !== 'application/json') throw notJson(request, answer.mediaType);
+  if (isTooDeep(answer.text)) throw wrongShape(request, `it is nested deeper than ${MOST_DEPTH} levels`);
   const json = parse(answer.text);
   if (json === undefined) throw notJson(request, answer.mediaType);
   try {
@@ -164,4 +165,25 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Gitea's answers have six levels. Each level that is open while JSON is parsed costs memory. */
+const MOST_DEPTH = 64;
+/** Shorter answers cost little, however deep they are. All common ones are shorter, so that they need no check. */
+const DEPTH_MATTERS = 1024 * 1024;
+const [QUOTE, BACKSLASH, ...BRACKETS] = ['"', '\\', '[', '{', ']', '}'].map((character) => character.charCodeAt(0));
+
+/** True for a long answer whose lists and objects are nested too deep. */
+function isTooDeep(text: string): boolean {
+  if (text.length < DEPTH_MATTERS) return false;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) inString = !inString;
+    else if (code === BACKSLASH) at += 1;
+    else if (!inString) depth += [1, 1, -1, -1][BRACKETS.indexOf(code)] ?? 0;
+    if (depth > MOST_DEPTH) return true;
+  }
+  return false;
 }

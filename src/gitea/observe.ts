@@ -78,6 +78,8 @@ export interface ObserveOptions {
   readonly http?: HttpClient;
 }
 
+/** Longest answer. 50 jobs take 60 KB, a megabyte when each has a hundred steps; JSON needs up to forty times its length in memory. */
+const BODY_LIMIT = 4 * 1024 * 1024;
 /** Causes that are shown at once; more would not fit into Argo CD's message. */
 const MOST_CAUSES = 5;
 
@@ -127,7 +129,13 @@ export async function observeEach(
 export function giteaClient(options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest'>): HttpClient {
   const { ca, deadlineMs, env, onRequest } = options;
   const attemptMs = Math.max(10_000, deadlineMs / 2);
-  return new HttpClient({ env, attemptMs, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) });
+  return new HttpClient({
+    env,
+    attemptMs,
+    bodyLimit: BODY_LIMIT,
+    ...(ca !== undefined && { ca }),
+    ...(onRequest && { onRequest }),
+  });
 }
 
 function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
