@@ -8,6 +8,8 @@
  *                          ▼
  *                runners  and  newest completed jobs        (in parallel)
  *                          ▼
+ *                nobody sees live Jobs, and the oldest active job is older than these? ─► further completed jobs
+ *                          ▼
  *                a runner of ours works but no job says so? ─► in_progress once more
  */
 import { Failure } from '../failure.ts';
