@@ -247,7 +247,7 @@ export class Leader {
     this.#targetOf = await this.#book.resolve(groups);
     this.#resolved = groups;
     this.#resolvedMs = now;
-    this.#lookout.watch(this.#book.targets);
+    this.#lookout.watch(this.#book.namespacesOf);
   }
 
   async #viewOf(key: string, members: readonly LiveGroup[]): Promise<View> {

@@ -92,16 +92,17 @@ export class Lookout {
     this.#http = giteaClient({ deadlineMs, env, onRequest, ...(ca !== undefined && { ca }) });
   }
 
-  /** What is looked at from now on. New targets are looked at at once. */
-  watch(targets: readonly GiteaTarget[]): void {
+  /** What is looked at from now on, for the groups of which namespaces. New targets are looked at at once. */
+  watch(namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>>): void {
     if (this.#closed) return;
+    const targets = [...namespacesOf.keys()];
     const keys = new Set(targets.map(({ key }) => key));
     for (const [key, post] of this.#posts) {
       if (keys.has(key)) continue;
       clearTimeout(post.timer);
       this.#posts.delete(key);
     }
-    this.#shareTurns(targets);
+    this.#shareTurns(namespacesOf);
     for (const target of targets) {
       const known = this.#posts.get(target.key);
       if (known) {
@@ -181,21 +182,21 @@ export class Lookout {
   }
 
   /** All targets of one Gitea share its turns. */
-  #shareTurns(targets: readonly GiteaTarget[]): void {
-    const keysOf = new Map<string, Set<string>>();
-    for (const target of targets) {
+  #shareTurns(namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>>): void {
+    const sharers = new Map<string, Map<string, ReadonlySet<string>>>();
+    for (const [target, namespaces] of namespacesOf) {
       const origin = originOf(target);
-      keysOf.set(origin, (keysOf.get(origin) ?? new Set()).add(target.key));
+      sharers.set(origin, (sharers.get(origin) ?? new Map()).set(target.key, namespaces));
     }
     for (const [origin, turns] of this.#turns) {
-      if (keysOf.has(origin)) continue;
+      if (sharers.has(origin)) continue;
       turns.close();
       this.#turns.delete(origin);
     }
-    for (const [origin, keys] of keysOf) {
+    for (const [origin, sharing] of sharers) {
       const turns = this.#turns.get(origin) ?? this.#newTurns(origin);
       this.#turns.set(origin, turns);
-      turns.share(keys);
+      turns.share(sharing);
     }
   }
 

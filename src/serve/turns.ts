@@ -1,11 +1,12 @@
 /**
  * When the next look at one Gitea may begin, so that all looks together ask no more than so many requests per second.
  *
- *   the target has paid for its last look ... at once: every target earns an equal share of the rate
+ *   the target has paid for its last look ... at once: every target earns its share of the rate
  *   the Gitea has requests to spare ......... at once, in the order of asking: what others do not use
  *   else .................................... as soon as one of both is true
  *
- * So a look of many requests delays the next look at its own target. The others keep their share.
+ * So a look of many requests delays the next look at its own target. The others keep their share. Namespaces have equal shares,
+ * and the targets of a namespace share what it has: a hundred groups in one namespace do not delay a group in another one.
  */
 
 /** Requests per second to one Gitea, by all looks. It has no rate limit of its own. */
@@ -33,7 +34,7 @@ export class Turns {
   #waiting: readonly Waiting[] = [];
   #spare = MOST_SPARE;
   #atMs: number;
-  #targets = 1;
+  #shares: ReadonlyMap<string, number> = new Map();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: TurnsOptions) {
@@ -41,11 +42,11 @@ export class Turns {
     this.#atMs = options.now();
   }
 
-  /** The targets that share the rate from now on. */
-  share(keys: ReadonlySet<string>): void {
+  /** The targets from now on, each with the namespaces whose groups need it. */
+  share(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): void {
     this.#earn();
-    this.#targets = Math.max(1, keys.size);
-    for (const key of this.#owed.keys()) if (!keys.has(key)) this.#owed.delete(key);
+    this.#shares = sharesOf(namespacesOf);
+    for (const key of this.#owed.keys()) if (!namespacesOf.has(key)) this.#owed.delete(key);
     this.#go();
   }
 
@@ -77,7 +78,7 @@ export class Turns {
     this.#atMs = now;
     this.#spare = Math.min(MOST_SPARE, this.#spare + earned);
     for (const [key, owed] of this.#owed) {
-      const left = owed - earned / this.#targets;
+      const left = owed - earned * this.#shareOf(key);
       if (left > 0) this.#owed.set(key, left);
       else this.#owed.delete(key);
     }
@@ -86,6 +87,11 @@ export class Turns {
   #pay(key: string, requests: number): void {
     this.#spare -= requests;
     this.#owed.set(key, (this.#owed.get(key) ?? 0) + requests);
+  }
+
+  /** A target that is gone may pass at once: its look ends before it begins. */
+  #shareOf(key: string): number {
+    return this.#shares.get(key) ?? 1;
   }
 
   /** Lets those pass whose turn it is, and comes again for the next one. */
@@ -104,8 +110,20 @@ export class Turns {
     }
     this.#waiting = still;
     if (still.length === 0) return;
-    const untilPaid = Math.min(...still.map(({ key }) => (this.#owed.get(key) ?? 0) * this.#targets));
+    const untilPaid = Math.min(...still.map(({ key }) => (this.#owed.get(key) ?? 0) / this.#shareOf(key)));
     const requests = Math.min(untilPaid, 1 - this.#spare);
     this.#timer = setTimeout(() => this.#go(), Math.ceil((requests * 1000) / RATE_PER_S));
   }
+}
+
+/** Above 0; the sum is 1. */
+function sharesOf(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyMap<string, number> {
+  const targets = new Map<string, number>();
+  for (const namespaces of namespacesOf.values()) {
+    for (const namespace of namespaces) targets.set(namespace, (targets.get(namespace) ?? 0) + 1);
+  }
+  const shareIn = (namespace: string): number => 1 / (targets.size * (targets.get(namespace) ?? 1));
+  return new Map(
+    [...namespacesOf].map(([key, namespaces]) => [key, [...namespaces].reduce((sum, name) => sum + shareIn(name), 0)]),
+  );
 }

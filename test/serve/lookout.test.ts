@@ -25,6 +25,9 @@ function start(over: Partial<LookoutOptions> = {}): {
   return { lookout, looked };
 }
 
+/** Targets of groups of one namespace. */
+const inOne = (targets: readonly GiteaTarget[]) => new Map(targets.map((target) => [target, new Set(['runners'])]));
+
 const repos = (url: string, count: number): readonly GiteaTarget[] =>
   Array.from({ length: count }, (_, index) =>
     targetOf(url, { kind: 'repo', owner: 'acme', repo: `r${index}` }, `r${index}`),
@@ -36,7 +39,7 @@ test('all targets together ask no more than 20 requests a second, and it is told
   const { lookout, looked } = start({ onLate: (origin, scopes) => late.push([origin, scopes]) });
   const began = performance.now();
 
-  lookout.watch(repos(gitea.url, 60));
+  lookout.watch(inOne(repos(gitea.url, 60)));
   await until('everything was looked at', () => looked.size === 60);
   await until('looks come late', () => late.length > 0);
   await new Promise((resolve) => setTimeout(resolve, 500));
@@ -67,15 +70,17 @@ test('a user with hundreds of repositories does not keep another target waiting'
   const { lookout, looked } = start();
   const isSmall = (path: string): boolean => path.startsWith('/api/v1/orgs/acme/');
 
-  lookout.watch([targetOf(gitea.url, { kind: 'user', user: 'many' }, 'many')]);
+  lookout.watch(inOne([targetOf(gitea.url, { kind: 'user', user: 'many' }, 'many')]));
   await until(
     'the big look asks repositories',
     () => arrived.filter((path) => path.includes('/repos/many/')).length > 20,
   );
-  lookout.watch([
-    targetOf(gitea.url, { kind: 'user', user: 'many' }, 'many'),
-    targetOf(gitea.url, { kind: 'org', org: 'acme' }, 'small'),
-  ]);
+  lookout.watch(
+    inOne([
+      targetOf(gitea.url, { kind: 'user', user: 'many' }, 'many'),
+      targetOf(gitea.url, { kind: 'org', org: 'acme' }, 'small'),
+    ]),
+  );
   const from = arrived.length;
   await until('the small look is done', () => looked.has('small'));
 

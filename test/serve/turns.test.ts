@@ -10,11 +10,14 @@ afterEach(() => {
 
 const keysOf = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `t${index}`);
 
+/** Targets of groups of one namespace. */
+const inOne = (keys: readonly string[]) => new Map(keys.map((key) => [key, new Set(['runners'])]));
+
 /** Targets that look as often as they may, each with so many requests. Answers how often each one has looked. */
 function looking(costs: Readonly<Record<string, number>>, waited: number[] = []) {
   const turns = new Turns({ now: Date.now, onWaited: (ms) => waited.push(ms) });
   const looks = new Map(Object.keys(costs).map((key) => [key, 0]));
-  turns.share(new Set(Object.keys(costs)));
+  turns.share(inOne(Object.keys(costs)));
   const look = async (key: string, cost: number): Promise<void> => {
     await turns.take(key);
     looks.set(key, (looks.get(key) ?? 0) + 1);
@@ -55,7 +58,7 @@ describe('turns', () => {
 
   test('leave what others do not use to a busy target', async () => {
     const turns = new Turns({ now: Date.now, onWaited: () => undefined });
-    turns.share(new Set(keysOf(20)));
+    turns.share(inOne(keysOf(20)));
     let looks = 0;
     const look = async (): Promise<void> => {
       await turns.take('t0');
@@ -83,13 +86,34 @@ describe('turns', () => {
     expect(huge * 1000 + small * 3).toBeLessThanOrEqual(20 * 600 + 1000);
   });
 
+  test('give a namespace with one target as much as one with 500', async () => {
+    const turns = new Turns({ now: Date.now, onWaited: () => undefined });
+    const many = keysOf(500).map((key) => [key, new Set(['theirs'])] as const);
+    turns.share(new Map([...many, ['own', new Set(['ours'])]]));
+    const looks = { theirs: 0, ours: 0 };
+    const look = async (key: string, of: keyof typeof looks): Promise<void> => {
+      await turns.take(key);
+      looks[of] += 1;
+      turns.spend(key, 2);
+      setTimeout(() => void look(key, of), 1000);
+    };
+    for (const [key] of many) void look(key, 'theirs');
+    void look('own', 'ours');
+    await vi.advanceTimersByTimeAsync(600_000);
+
+    // 3 requests once a second and a bit are less than half of the rate.
+    expect(looks.ours).toBeGreaterThan(590);
+    expect((looks.ours + looks.theirs) * 3).toBeLessThanOrEqual(20 * 600 + 501 * 3 + 100);
+    expect(looks.theirs).toBeGreaterThan(500);
+  });
+
   test('forget the debt of a target that is gone, and share anew', async () => {
     const turns = new Turns({ now: Date.now, onWaited: () => undefined });
-    turns.share(new Set(['a', 'b']));
+    turns.share(inOne(['a', 'b']));
     await turns.take('a');
     turns.spend('a', 5000);
-    turns.share(new Set(['b']));
-    turns.share(new Set(['a', 'b']));
+    turns.share(inOne(['b']));
+    turns.share(inOne(['a', 'b']));
 
     await turns.take('a');
   });
@@ -97,7 +121,7 @@ describe('turns', () => {
   test('earn nothing while the clock is set back, and go on after it', async () => {
     let shift = 0;
     const turns = new Turns({ now: () => Date.now() + shift, onWaited: () => undefined });
-    turns.share(new Set(['a']));
+    turns.share(inOne(['a']));
     await turns.take('a');
     turns.spend('a', 200);
     shift = -3_600_000;
@@ -113,7 +137,7 @@ describe('turns', () => {
 
   test('let nobody pass once closed', async () => {
     const turns = new Turns({ now: Date.now, onWaited: () => undefined });
-    turns.share(new Set(['a']));
+    turns.share(inOne(['a']));
     await turns.take('a');
     turns.spend('a', 500);
     let passed = false;
