@@ -54,17 +54,21 @@ export async function lookAndPlan(
   }
   const { targets, lookOf } = await findTargets(groups, settings);
   const beganMs = performance.now();
+  const asked = lookAtCluster(groups, settings);
   const looking = Promise.all([
     observe(targets, {
       deadlineMs: settings.timeoutMs,
       includeBlocked,
       ahead,
       alwaysList: false,
+      // Without live Jobs the planner replays the past.
+      needsHistory: () => asked.then((jobs) => jobs.length === 0),
+      now: settings.now,
       env: settings.env,
       ...(settings.ca !== undefined && { ca: settings.ca }),
       ...(settings.onRequest && { onRequest: settings.onRequest }),
     }),
-    lookAtCluster(groups, settings),
+    asked,
   ]);
   // A rejection while the templates are made must wait for its await below instead of ending the process.
   looking.catch(() => undefined);

@@ -37,6 +37,8 @@ export interface ArgoCdOptions {
   /** Where Argo CD itself lives, `argocd` mostly: an Application without a namespace lives there. */
   readonly controlPlaneNamespace: string;
   readonly onRequest?: (line: RequestLine) => void;
+  /** A request that takes longer gives its place among the eight at work to another Application, ms. Default 5,000. */
+  readonly slowAfterMs?: number;
 }
 
 /** `busy`: an operation is already under way, and no new one was started. */
@@ -44,6 +46,10 @@ export type SyncStart = 'started' | 'busy';
 
 /** A hard refresh waits for a queue, git and the plugin; the caller's deadline is what limits it. */
 const ATTEMPT_MS = 10 * 60_000;
+/** A refresh that hangs costs Argo CD nothing, so it must not keep others waiting. */
+const SLOW_AFTER_MS = 5_000;
+/** Requests that hang at the same time. With more, the others wait until one of them ends. */
+const MOST_SLOW = 120;
 /** An Application with 600 Jobs has 160 KB; etcd takes none above 1.5 MiB, and JSON adds little. */
 const BODY_LIMIT = 8 * 1024 * 1024;
 
@@ -55,7 +61,8 @@ export class ArgoCd {
   readonly #controlPlaneNamespace: string;
 
   /** Throws `Failure` when the URL (exit 2) or the token (exit 1) cannot be one. */
-  constructor({ url, token, ca, env, controlPlaneNamespace, onRequest }: ArgoCdOptions) {
+  constructor(options: ArgoCdOptions) {
+    const { url, token, ca, env, controlPlaneNamespace, onRequest, slowAfterMs = SLOW_AFTER_MS } = options;
     const parsed = URL.canParse(url) ? new URL(url) : undefined;
     if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol) || parsed.username !== '') {
       throw new Failure(
@@ -80,6 +87,7 @@ export class ArgoCd {
       env,
       attemptMs: ATTEMPT_MS,
       bodyLimit: BODY_LIMIT,
+      slowRequests: { afterMs: slowAfterMs, most: MOST_SLOW },
       ...(ca !== undefined && { ca }),
       ...(onRequest && { onRequest }),
     });
@@ -140,6 +148,7 @@ export class ArgoCd {
       url: new URL(`${this.#base}/api/v1/applications/${encodeURIComponent(app.name)}${below}`),
       authorization: (to) => this.#token.headerFor(to),
       mayLeadTo: (to) => this.#token.covers(to),
+      queue: this.#objectOf(app),
     };
   }
 

@@ -31,15 +31,29 @@ export interface GiteaAccess {
   readonly token: Token;
   readonly deadline: Deadline;
   readonly versions: VersionCache;
+  /** The clock by which times in answers are judged, ms since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+  /** On whose behalf requests are sent: such queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
+  readonly queue?: string;
 }
 
+/** Requests of one look. The longest list that is read (20,000 rows) needs 400. */
+const MOST_REQUESTS = 2_000;
+
+/** Reads for one look. */
 export class GiteaApi {
   readonly #access: GiteaAccess;
   readonly #base: string;
+  #requests = 0;
 
   constructor(access: GiteaAccess) {
     this.#access = access;
     this.#base = access.url.replace(/\/+$/, '');
+  }
+
+  /** Now, by the clock of the look, ms since 1970. */
+  nowMs(): number {
+    return (this.#access.now ?? Date.now)();
   }
 
   /** Asked once per base URL. Throws `Failure` when it is older than 1.25.0, Forgejo, or no version at all. */
@@ -59,6 +73,15 @@ export class GiteaApi {
    * token is safe there); its failure comes first, because on an old Gitea the other one would only be a 404.
    */
   async get<T>(question: Question, read: Reader<T>): Promise<T> {
+    this.#requests += 1;
+    if (this.#requests > MOST_REQUESTS) {
+      throw this.failure(
+        question,
+        'GR-GITEA-10',
+        `the look needs more than ${MOST_REQUESTS} requests`,
+        'Cancel old jobs, delete dead runners, use narrower scopes, or use a token of the user himself for scope user',
+      );
+    }
     const request = this.#request(question);
     const sent = this.#access.http.send(request, this.#access.deadline);
     sent.catch(() => undefined);
@@ -113,7 +136,9 @@ export class GiteaApi {
   }
 
   #request({ what, path, query = [] }: Question): HttpRequest {
-    return requestTo(this.#access, { what, method: 'GET', path, query });
+    const request = requestTo(this.#access, { what, method: 'GET', path, query });
+    const { queue } = this.#access;
+    return queue === undefined ? request : { ...request, queue };
   }
 }
 
@@ -136,6 +161,7 @@ function readAs<T>(request: HttpRequest, answer: HttpAnswer, needs: Needs, read:
   if (answer.status !== 200) throw refusal(request, answer, needs);
   // Gitea always says application/json; anything else is somebody who stands in between.
   if (answer.mediaType !== 'application/json') throw notJson(request, answer.mediaType);
+  if (isTooDeep(answer.text)) throw wrongShape(request, `it is nested deeper than ${MOST_DEPTH} levels`);
   const json = parse(answer.text);
   if (json === undefined) throw notJson(request, answer.mediaType);
   try {
@@ -153,4 +179,25 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Gitea's answers have six levels. Each level that is open while JSON is parsed costs memory. */
+const MOST_DEPTH = 64;
+/** Shorter answers cost little, however deep they are. All common ones are shorter, so that they need no check. */
+const DEPTH_MATTERS = 1024 * 1024;
+const [QUOTE, BACKSLASH, ...BRACKETS] = ['"', '\\', '[', '{', ']', '}'].map((character) => character.charCodeAt(0));
+
+/** True for a long answer whose lists and objects are nested too deep. */
+function isTooDeep(text: string): boolean {
+  if (text.length < DEPTH_MATTERS) return false;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) inString = !inString;
+    else if (code === BACKSLASH) at += 1;
+    else if (!inString) depth += [1, 1, -1, -1][BRACKETS.indexOf(code)] ?? 0;
+    if (depth > MOST_DEPTH) return true;
+  }
+  return false;
 }

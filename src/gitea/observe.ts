@@ -8,6 +8,8 @@
  *                          ▼
  *                runners  and  newest completed jobs        (in parallel)
  *                          ▼
+ *                nobody sees live Jobs, and the oldest active job is older than these? ─► further completed jobs
+ *                          ▼
  *                a runner of ours works but no job says so? ─► in_progress once more
  */
 import { normalBase } from '../base-url.ts';
@@ -20,6 +22,13 @@ import type { Token } from '../policy/token.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
 import {
+  type CompletedList,
+  lacksHistory,
+  readCompletedJobs,
+  readCompletedJobsAhead,
+  readHistory,
+} from './completed-jobs.ts';
+import {
   describeScope,
   GLOBAL_LEVEL,
   type Level,
@@ -29,14 +38,7 @@ import {
   unreachable,
 } from './endpoints.ts';
 import { foreignToken } from './errors.ts';
-import {
-  type JobsById,
-  readActiveJobs,
-  readCompletedJobs,
-  readCompletedJobsAhead,
-  readRunners,
-  readRunningJobs,
-} from './lists.ts';
+import { type JobsById, readActiveJobs, readRunners, readRunningJobs } from './lists.ts';
 import { isTokenOf, readJobsByRepo } from './user-repos.ts';
 
 /** One scope of one Gitea, seen with one token. Groups that share all three share the look. */
@@ -61,6 +63,13 @@ export interface ObserveOptions {
    * Pages that may not be there are asked for too where a Gitea has one target only: with more, requests wait for each other.
    */
   readonly ahead?: boolean;
+  /**
+   * Asked when more jobs have completed since the oldest active one was created than are read otherwise. True: they are read, too,
+   * at most 1,500 rows. That is for a planner that sees no live Jobs and replays the past (docs/adr/0019). Default: false.
+   */
+  readonly needsHistory?: () => Promise<boolean>;
+  /** The clock by which times in answers are judged. Default `Date.now`. */
+  readonly now?: () => number;
   /** PEM certificates that are trusted instead of the built-in ones. */
   readonly ca?: string;
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
@@ -73,6 +82,8 @@ export interface ObserveOptions {
   readonly http?: HttpClient;
 }
 
+/** Longest answer. 50 jobs take 60 KB, a megabyte when each has a hundred steps; JSON needs up to forty times its length in memory. */
+const BODY_LIMIT = 4 * 1024 * 1024;
 /** Causes that are shown at once; more would not fit into Argo CD's message. */
 const MOST_CAUSES = 5;
 
@@ -105,7 +116,8 @@ export async function observeEach(
           const furtherPages = targets.every(
             (other) => other === target || new URL(other.url).origin !== new URL(url).origin,
           );
-          const api = new GiteaApi({ http, url, token, deadline, versions });
+          const { now } = options;
+          const api = new GiteaApi({ http, url, token, deadline, versions, queue: key, ...(now && { now }) });
           return [key, await lookAt(api, scope, { ...options, furtherPages })];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
@@ -123,7 +135,13 @@ export async function observeEach(
 export function giteaClient(options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest'>): HttpClient {
   const { ca, deadlineMs, env, onRequest } = options;
   const attemptMs = Math.max(10_000, deadlineMs / 2);
-  return new HttpClient({ env, attemptMs, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) });
+  return new HttpClient({
+    env,
+    attemptMs,
+    bodyLimit: BODY_LIMIT,
+    ...(ca !== undefined && { ca }),
+    ...(onRequest && { onRequest }),
+  });
 }
 
 function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
@@ -148,7 +166,7 @@ function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string
 }
 
 /** How one target is looked at. */
-interface LookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'alwaysList' | 'ahead'> {
+interface LookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'alwaysList' | 'ahead' | 'needsHistory'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
 }
@@ -185,33 +203,38 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: LookOptions): P
   if (!active && !options.alwaysList) return { jobs: [...jobs.values()], runners: [] };
 
   // Reading several pages takes its time, and what was asked before them would be older than they are.
-  const runners = await (early && read === 'snapshot' ? early(jobs) : runnersAndCompleted(api, level, jobs));
+  const { runners, completed } = await (early && read === 'snapshot'
+    ? early(jobs)
+    : runnersAndCompleted(api, level, jobs));
+  if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
   if (hasUnexplainedRunner(runners, jobs.values())) await readRunningJobs(api, level, jobs);
   return { jobs: [...jobs.values()], runners };
 }
 
-async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById): Promise<readonly RegisteredRunner[]> {
-  const [runners] = await Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
-  return runners;
+/** What is asked for besides active jobs. */
+interface Besides {
+  readonly runners: readonly RegisteredRunner[];
+  readonly completed: CompletedList;
+}
+
+async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById): Promise<Besides> {
+  const [runners, completed] = await Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
+  return { runners, completed };
 }
 
 /**
  * Asks at once, and answers a function that waits for the answers. Which of the lists is older is not known then, so a job that is in
  * two of them counts as active: its runner stays, which costs nothing; the next look knows more.
  */
-function lookAhead(
-  api: GiteaApi,
-  level: Level,
-  furtherPages: boolean,
-): (jobs: JobsById) => Promise<readonly RegisteredRunner[]> {
-  const completed: JobsById = new Map();
-  const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, completed, furtherPages)]);
+function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
+  const done: JobsById = new Map();
+  const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, done, furtherPages)]);
   // Perhaps nobody wants to know; and the failure of the first question is told first.
   asked.catch(() => undefined);
   return async (jobs) => {
-    const [runners] = await asked;
-    for (const [id, job] of completed) if (!jobs.has(id)) jobs.set(id, job);
-    return runners;
+    const [runners, completed] = await asked;
+    for (const [id, job] of done) if (!jobs.has(id)) jobs.set(id, job);
+    return { runners, completed };
   };
 }
 

@@ -1,13 +1,17 @@
 /**
  * The arithmetic of reading a list that moves, page by page.
  *
- *   complete   every page counts the same total and that many different rows came
- *   drifted    the list moved: totals differ, but each page was as full as its own total says
- *   short      a page held fewer rows than its own total says, or rows came twice under one total: the answer contradicts itself,
- *              or a row slipped across a page border while another one left
+ *   complete        every page counts the same total, and exactly that many different rows came
+ *   drifted         the list moved: totals differ, but each page is as full as its own total says
+ *   contradictory   a page holds more or fewer rows than its own total says, or a row came twice under one total. Either the answer is
+ *                   wrong, or the list moved between two pages, or between the rows and their count
  *
- * The end of a list is decided by the body's `total_count` alone. `limit` is clamped to MAX_RESPONSE_ITEMS (default 50, an administrator may
- * choose 20), so a page with fewer rows than `limit` is not the last one; headers are missing on runner lists and, up to 1.25, on job lists.
+ * The end of a list is decided by the body's `total_count`. `limit` is clamped to MAX_RESPONSE_ITEMS (default 50, an administrator may
+ * choose 20), so a page with fewer rows than `limit` is not the last one. Headers are missing on runner lists and, up to 1.25, on job lists.
+ *
+ * A total that is too small would hide rows, and a hidden busy runner is deleted. It shows in two ways: more rows than the total, and
+ * a full last page. After a full last page one more page is read, which must be empty. A total that equals the rows of a single page
+ * below `limit` cannot be checked: nothing tells such a page from a short one.
  */
 import type { Page } from './shapes.ts';
 
@@ -16,7 +20,7 @@ export const PAGE_LIMIT = 50;
 /** More rows than this are not read; Gitea would need minutes, and the cap of any group is far below. */
 export const MOST_ROWS = 20_000;
 
-export type PassVerdict = 'complete' | 'drifted' | 'short';
+export type PassVerdict = 'complete' | 'drifted' | 'contradictory';
 
 /** Numbers of the pages after the first; its number of rows is the page size that the server really gives. */
 export function pagesAfter(first: Page<unknown>): readonly number[] {
@@ -25,22 +29,40 @@ export function pagesAfter(first: Page<unknown>): readonly number[] {
   return Array.from({ length: Math.ceil(first.total / size) - 1 }, (_, index) => index + 2);
 }
 
+/** True when the last page is full, so that only an empty page after it shows the end of the list. */
+export function endIsOpen(pages: readonly Page<unknown>[]): boolean {
+  const size = pages[0]?.rows.length ?? 0;
+  const last = pages.at(-1)?.rows.length ?? 0;
+  return last > 0 && last >= (pages.length > 1 ? size : PAGE_LIMIT);
+}
+
 /** Judges one reading of all pages, in page order. */
 export function judgePass(pages: readonly Page<{ readonly id: number }>[]): PassVerdict {
   const size = pages[0]?.rows.length ?? 0;
   const totals = new Set(pages.map(({ total }) => total));
-  const ids = new Set(pages.flatMap(({ rows }) => rows.map(({ id }) => id)));
-  if (totals.size === 1 && ids.size >= Math.max(...totals)) return 'complete';
-  const full = pages.every(({ rows, total }, index) => rows.length >= expectedRows(index + 1, size, total));
-  return full && totals.size > 1 ? 'drifted' : 'short';
+  if (totals.size === 1 && countRows(pages) === Math.max(...totals) && idsOf(pages).size === Math.max(...totals)) {
+    return 'complete';
+  }
+  const consistent = pages.every(({ rows, total }, index) => rows.length === expectedRows(index + 1, size, total));
+  return consistent && totals.size > 1 ? 'drifted' : 'contradictory';
+}
+
+/** True when one reading holds more rows than any of its pages counts. */
+export function exceedsTotal(pages: readonly Page<unknown>[]): boolean {
+  return countRows(pages) > Math.max(...pages.map(({ total }) => total));
+}
+
+/** The different rows of a reading. */
+export function idsOf(pages: readonly Page<{ readonly id: number }>[]): ReadonlySet<number> {
+  return new Set(pages.flatMap(({ rows }) => rows.map(({ id }) => id)));
+}
+
+/** All rows of a reading; one that came twice counts twice. */
+export function countRows(pages: readonly Page<unknown>[]): number {
+  return pages.reduce((sum, { rows }) => sum + rows.length, 0);
 }
 
 function expectedRows(page: number, size: number, total: number): number {
   if (size === 0) return total;
   return Math.min(size, Math.max(0, total - (page - 1) * size));
-}
-
-/** The last `count` page numbers of a list, without page 1. */
-export function lastPages(first: Page<unknown>, count: number): readonly number[] {
-  return pagesAfter(first).slice(-count);
 }

@@ -89,11 +89,14 @@ const MANY = 200;
 /** Good rows only; `check` says what is wrong with the others. */
 const compiledJobRow = once(() => z.compile(listShapes().JobRow));
 
-/** Reads a jobs list. Throws `ShapeError`. */
-export function readJobPage(json: unknown, version: GiteaVersion): Page<Job> {
+/** Reads a jobs list. Times are judged by the clock `nowMs`, ms since 1970. Throws `ShapeError`. */
+export function readJobPage(json: unknown, version: GiteaVersion, nowMs: number): Page<Job> {
   const page = check(listShapes().JobPage, json, 'the list');
   const shape = page.total_count > MANY ? compiledJobRow() : listShapes().JobRow;
-  return { rows: page.jobs.map((row, index) => readJob(row, index, version, shape)), total: page.total_count };
+  return {
+    rows: page.jobs.map((row, index) => readJob(row, index, { version, shape, nowMs })),
+    total: page.total_count,
+  };
 }
 
 /** Reads a runner list. Throws `ShapeError`. */
@@ -126,12 +129,18 @@ export function readRepos(json: unknown): readonly ListedRepo[] {
   });
 }
 
-function readJob(json: unknown, index: number, version: GiteaVersion, shape: JobRowShape): Job {
+/** How the rows of a page are read. */
+interface RowReading {
+  readonly version: GiteaVersion;
+  readonly shape: JobRowShape;
+  readonly nowMs: number;
+}
+
+function readJob(json: unknown, index: number, { version, shape, nowMs }: RowReading): Job {
   const subject = nameRow('job', json, index);
   const row = check(shape, json, subject);
   const status = toJobStatus(row.status);
-  const startedAtMs = toTime(row.started_at);
-  const completedAtMs = toTime(row.completed_at);
+  const times = readTimes(row, status, subject, nowMs);
   const claimed = status === 'in_progress' || status === 'completed';
   const runner = claimed ? row.runner_name : undefined;
   return {
@@ -143,9 +152,7 @@ function readJob(json: unknown, index: number, version: GiteaVersion, shape: Job
     url: readLink(row.html_url, subject),
     labels: row.labels ?? [],
     status,
-    createdAtMs: toTime(row.created_at) ?? 0,
-    ...(startedAtMs !== undefined && { startedAtMs }),
-    ...(completedAtMs !== undefined && { completedAtMs }),
+    ...times,
     ...(runner && { runner }),
   };
 }
@@ -157,10 +164,38 @@ function readRunner(json: unknown, index: number): RegisteredRunner {
   return { id, name, online: row.status === 'online', busy, disabled: row.disabled ?? false, ephemeral, labels };
 }
 
-/** Gitea writes an unset time as the epoch, not as null; Go's own zero is the year 1. */
-function toTime(text: string): number | undefined {
+type Times = Pick<Job, 'createdAtMs' | 'startedAtMs' | 'completedAtMs'>;
+
+/**
+ * A job that waits or runs must have a plausible time of creation: the planner reckons its age from it. A completed job is evidence
+ * only, so the next best time stands in. A begin or end that cannot be is as if Gitea had not told it.
+ */
+function readTimes(row: z.infer<JobRowShape>, status: Job['status'], subject: string, nowMs: number): Times {
+  const created = toTime(row.created_at, EARLIEST_MS, nowMs);
+  if (created === undefined && status !== 'completed') {
+    throw new ShapeError(
+      `${subject} has a "created_at" before 2015, or more than a day ahead of the clock of this machine`,
+    );
+  }
+  const started = toTime(row.started_at, created ?? EARLIEST_MS, nowMs);
+  const completed = toTime(row.completed_at, started ?? created ?? EARLIEST_MS, nowMs);
+  return {
+    createdAtMs: created ?? started ?? completed ?? nowMs,
+    ...(started !== undefined && { startedAtMs: started }),
+    ...(completed !== undefined && { completedAtMs: completed }),
+  };
+}
+
+/** No job is older than this: Gitea has had Actions since 2023. It writes an unset time as the epoch, and Go's own zero is the year 1. */
+const EARLIEST_MS = Date.UTC(2015, 0, 1);
+/** By how much the clocks of Gitea's machines and of this one may differ. */
+const CLOCK_SKEW_MS = 24 * 60 * 60_000;
+
+/** Undefined when the time is unset, or impossible: a day before what must have come earlier, or a day ahead of now. */
+function toTime(text: string, afterMs: number, nowMs: number): number | undefined {
   const ms = Date.parse(text);
-  return ms > 0 ? ms : undefined;
+  const earliestMs = Math.max(EARLIEST_MS, afterMs - CLOCK_SKEW_MS);
+  return ms >= earliestMs && ms <= nowMs + CLOCK_SKEW_MS ? ms : undefined;
 }
 
 /**

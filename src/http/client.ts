@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { type Deadline, nowMs } from './deadline.ts';
 import { directWire } from './direct.ts';
-import { Gate } from './gate.ts';
+import { Gate, type SlowWork } from './gate.ts';
 import { type Env, proxyFor } from './proxy.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { describeTransportError, isBrokenConnection } from './transport-error.ts';
@@ -28,6 +28,8 @@ export interface RequestLine {
   /** 0 when there was no answer. */
   readonly status: number;
   readonly ms: number;
+  /** `HttpRequest.queue`. */
+  readonly queue: string;
 }
 
 export interface HttpOptions {
@@ -38,6 +40,8 @@ export interface HttpOptions {
   readonly clientCertificate?: ClientCertificate;
   /** Requests to one origin at the same time, default 8. */
   readonly connections?: number;
+  /** Requests that take long go on without counting as one of `connections`. Default: there are none. */
+  readonly slowRequests?: SlowWork;
   /** For one attempt, from a free connection to the last byte; default 10 000. */
   readonly attemptMs?: number;
   /** Longest accepted body, default 16 MiB. */
@@ -59,6 +63,8 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Of `body`; default `application/json`. */
   readonly contentType?: string;
+  /** On whose behalf it is sent. While all connections are in use, such queues take turns. Default: one queue for all. */
+  readonly queue?: string;
 }
 
 /** A complete answer, of any status but a followed redirect. */
@@ -205,7 +211,7 @@ export class HttpClient {
     mayBreak: boolean,
   ): Promise<HttpAnswer | 'broken'> {
     const lane = this.#laneTo(url);
-    return await lane.gate.pass(this.#life.signal, async () => {
+    return await lane.gate.pass(this.#life.signal, request.queue ?? '', async () => {
       const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
       const limit = new TimeLimit(limitMs);
       try {
@@ -247,7 +253,8 @@ export class HttpClient {
         header: (name) => oneHeader(headers[name]),
       };
     } finally {
-      this.#options.onRequest?.({ method: request.method, url: url.href, status, ms: nowMs() - started });
+      const { method, queue = '' } = request;
+      this.#options.onRequest?.({ method, url: url.href, status, ms: nowMs() - started, queue });
     }
   }
 
@@ -278,12 +285,11 @@ export class HttpClient {
   #laneTo(url: URL): Lane {
     const known = this.#lanes.get(url.origin);
     if (known !== undefined) return known;
-    const connections = this.#options.connections ?? 8;
-    const { ca, clientCertificate, env } = this.#options;
+    const { ca, clientCertificate, connections = 8, env, slowRequests } = this.#options;
     refuseBadCa(ca);
     const proxy = proxyFor(url, env);
     const options = {
-      connections,
+      connections: connections + (slowRequests?.most ?? 0),
       signal: this.#life.signal,
       ...(ca !== undefined && { ca }),
       ...(clientCertificate && { clientCertificate }),
@@ -293,7 +299,7 @@ export class HttpClient {
       : directWire(url.origin, options);
     // Whoever sends meets the rejection; `close` must not.
     wire.catch(noop);
-    const lane = { wire, gate: new Gate(connections), proxy: proxy?.host };
+    const lane = { wire, gate: new Gate(connections, slowRequests), proxy: proxy?.host };
     this.#lanes.set(url.origin, lane);
     return lane;
   }

@@ -1,23 +1,91 @@
-/** Lets at most `width` pass at a time; the others wait in order. */
-export class Gate {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
+/**
+ * Lets at most `width` pass at a time. The others wait in queues that take turns: a queue with a thousand waiting requests
+ * delays the next request of another queue by one place, not by a thousand.
+ */
 
-  constructor(width: number) {
+/** What becomes of work that takes long: it goes on, but gives its place to others. */
+export interface SlowWork {
+  /** Work that takes longer is slow, ms. */
+  readonly afterMs: number;
+  /** So much slow work at most goes on without a place; what becomes slow beyond that keeps its place. */
+  readonly most: number;
+}
+
+export class Gate {
+  readonly #queues = new Map<string, (() => void)[]>();
+  readonly #slowWork: SlowWork | undefined;
+  /** Slow work that still has its place. */
+  readonly #late = new Set<() => void>();
+  #free: number;
+  /** How much slow work has none. */
+  #slow = 0;
+
+  constructor(width: number, slowWork?: SlowWork) {
     this.#free = width;
+    this.#slowWork = slowWork;
   }
 
-  /** Runs `work` when there is room. Rejects without running it when `signal` is aborted by then. */
-  async pass<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` when it is the turn of `queue` and there is room. Rejects without running it when `signal` is aborted by then. */
+  async pass<T>(signal: AbortSignal, queue: string, work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await new Promise<void>((resolve) => this.#wait(queue, resolve));
+    const leave = this.#enter();
     try {
       signal.throwIfAborted();
       return await work();
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
+      leave();
     }
+  }
+
+  #wait(queue: string, go: () => void): void {
+    const waiting = this.#queues.get(queue);
+    if (waiting) waiting.push(go);
+    else this.#queues.set(queue, [go]);
+  }
+
+  /** Takes a place. Answers the function that gives it back. */
+  #enter(): () => void {
+    if (this.#slowWork === undefined) return () => this.#next();
+    let isSlow = false;
+    const yieldPlace = (): void => {
+      isSlow = true;
+      this.#slow += 1;
+      this.#next();
+    };
+    const timer = setTimeout(() => {
+      this.#late.add(yieldPlace);
+      this.#letYield();
+    }, this.#slowWork.afterMs);
+    return () => {
+      clearTimeout(timer);
+      this.#late.delete(yieldPlace);
+      if (isSlow) {
+        this.#slow -= 1;
+        this.#letYield();
+      } else this.#next();
+    };
+  }
+
+  /** Slow work that still has its place gives it up, as far as there may be more of it without one. */
+  #letYield(): void {
+    for (const yieldPlace of this.#late) {
+      if (this.#slow >= (this.#slowWork?.most ?? 0)) return;
+      this.#late.delete(yieldPlace);
+      yieldPlace();
+    }
+  }
+
+  /** The place that has become free goes to the queue whose turn it is; that queue then stands last. */
+  #next(): void {
+    for (const [queue, waiting] of this.#queues) {
+      this.#queues.delete(queue);
+      const go = waiting.shift();
+      if (waiting.length > 0) this.#queues.set(queue, waiting);
+      if (go === undefined) continue;
+      go();
+      return;
+    }
+    this.#free += 1;
   }
 }

@@ -37,7 +37,7 @@ export interface LeaderOptions extends TokenSources {
   readonly controlPlaneNamespace: string;
   readonly instance: string;
   readonly sweep: boolean;
-  readonly lookout: Omit<LookoutOptions, 'onLook' | 'onRequest' | 'now' | 'env'>;
+  readonly lookout: Omit<LookoutOptions, 'onLook' | 'onLate' | 'onRequest' | 'now' | 'env'>;
   readonly now: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -51,6 +51,10 @@ const TICK_MS = 5_000;
 const QUIET_MS = 30_000;
 /** Secrets are read anew this often. */
 const TOKENS_MS = 30_000;
+
+/** What is told when one Gitea has too many scopes to look at. */
+const LATE =
+  'looks at Gitea come late: all scopes share 20 requests per second. Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository';
 
 /** What a round found out about one Application. It holds while its inputs are the same, but not for ever: time changes plans. */
 interface View {
@@ -113,6 +117,7 @@ export class Leader {
         this.#news += 1;
         this.changed();
       },
+      onLate: (origin, scopes) => log.warn({ origin, scopes }, LATE),
     });
   }
 
@@ -242,7 +247,7 @@ export class Leader {
     this.#targetOf = await this.#book.resolve(groups);
     this.#resolved = groups;
     this.#resolvedMs = now;
-    this.#lookout.watch(this.#book.targets);
+    this.#lookout.watch(this.#book.namespacesOf);
   }
 
   async #viewOf(key: string, members: readonly LiveGroup[]): Promise<View> {

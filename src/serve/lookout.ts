@@ -2,7 +2,7 @@
  * Looks at Gitea again and again: one loop per target, one look at a time.
  *
  *     webhook, ended runner ─► nudge ─┐
- *     poll timer ─────────────────────┴─► look ─► kept, told to `onLook`
+ *     poll timer ─────────────────────┴─► its turn (turns.ts) ─► look ─► kept, told to `onLook`
  *
  * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts.
  */
@@ -22,6 +22,7 @@ import {
   type PollPace,
   pollLimits,
 } from './poll-interval.ts';
+import { Turns } from './turns.ts';
 import type { WebhookEvent } from './webhook.ts';
 
 /** The last look at a target. */
@@ -47,10 +48,14 @@ export interface LookoutOptions {
   readonly random: () => number;
   readonly onRequest: (line: RequestLine) => void;
   readonly onLook: (target: GiteaTarget, sight: Sight) => void;
+  /** Told once a minute at most: looks at this Gitea wait longer than `pollMs`, because so many scopes share its request rate. */
+  readonly onLate?: (origin: string, scopes: number) => void;
 }
 
 /** Between the beginnings of two looks of a target: a burst of events is one look, at most two. */
 const SHORTEST_GAP_MS = 100;
+/** Between two calls of `onLate` about one Gitea. */
+const LATE_AGAIN_MS = 60_000;
 
 interface Post {
   target: GiteaTarget;
@@ -60,12 +65,16 @@ interface Post {
   looking: boolean;
   /** Somebody asked for a look while one was under way. */
   nudged: boolean;
+  /** Requests of the look under way. */
+  requests: number;
 }
 
 export class Lookout {
   readonly #options: LookoutOptions;
   readonly #http: HttpClient;
   readonly #posts = new Map<string, Post>();
+  /** By origin. */
+  readonly #turns = new Map<string, Turns>();
   /** One per target: a Gitea that is upgraded is asked its version again after the next failure. */
   readonly #versions: VersionCache = new Map();
   readonly #limits: PollLimits;
@@ -74,19 +83,26 @@ export class Lookout {
   constructor(options: LookoutOptions) {
     this.#options = options;
     this.#limits = pollLimits(options.pollMs);
-    const { timeoutMs: deadlineMs, env, ca, onRequest } = options;
+    const { timeoutMs: deadlineMs, env, ca } = options;
+    const onRequest = (line: RequestLine): void => {
+      const post = this.#posts.get(line.queue);
+      if (post) post.requests += 1;
+      options.onRequest(line);
+    };
     this.#http = giteaClient({ deadlineMs, env, onRequest, ...(ca !== undefined && { ca }) });
   }
 
-  /** What is looked at from now on. New targets are looked at at once. */
-  watch(targets: readonly GiteaTarget[]): void {
+  /** What is looked at from now on, for the groups of which namespaces. New targets are looked at at once. */
+  watch(namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>>): void {
     if (this.#closed) return;
+    const targets = [...namespacesOf.keys()];
     const keys = new Set(targets.map(({ key }) => key));
     for (const [key, post] of this.#posts) {
       if (keys.has(key)) continue;
       clearTimeout(post.timer);
       this.#posts.delete(key);
     }
+    this.#shareTurns(namespacesOf);
     for (const target of targets) {
       const known = this.#posts.get(target.key);
       if (known) {
@@ -94,7 +110,15 @@ export class Lookout {
         continue;
       }
       const pace = newPace(this.#limits);
-      const post: Post = { target, pace, sight: undefined, timer: undefined, looking: false, nudged: false };
+      const post: Post = {
+        target,
+        pace,
+        sight: undefined,
+        timer: undefined,
+        looking: false,
+        nudged: false,
+        requests: 0,
+      };
       this.#posts.set(target.key, post);
       void this.#look(post);
     }
@@ -119,6 +143,7 @@ export class Lookout {
     this.#closed = true;
     for (const { timer } of this.#posts.values()) clearTimeout(timer);
     this.#posts.clear();
+    for (const turns of this.#turns.values()) turns.close();
     await this.#http.close();
   }
 
@@ -132,12 +157,17 @@ export class Lookout {
   async #look(post: Post): Promise<void> {
     if (post.looking || this.#closed) return;
     const { now } = this.#options;
-    post.looking = true;
-    post.nudged = false;
-    const beganMs = now();
     const { target } = post;
+    const turns = this.#turns.get(originOf(target));
+    post.looking = true;
+    await turns?.take(target.key);
+    if (this.#closed || this.#posts.get(target.key) !== post) return;
+    post.nudged = false;
+    post.requests = 0;
+    const beganMs = now();
     const found = await this.#observe(target);
     post.looking = false;
+    turns?.spend(target.key, Math.max(0, post.requests - 1));
     if (this.#closed) return;
     const endedMs = now();
     if (found instanceof Failure) this.#versions.clear();
@@ -151,8 +181,40 @@ export class Lookout {
     this.#schedule(post, post.nudged ? 0 : nextLookMs(post.pace, this.#options.random(), this.#limits));
   }
 
+  /** All targets of one Gitea share its turns. */
+  #shareTurns(namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>>): void {
+    const sharers = new Map<string, Map<string, ReadonlySet<string>>>();
+    for (const [target, namespaces] of namespacesOf) {
+      const origin = originOf(target);
+      sharers.set(origin, (sharers.get(origin) ?? new Map()).set(target.key, namespaces));
+    }
+    for (const [origin, turns] of this.#turns) {
+      if (sharers.has(origin)) continue;
+      turns.close();
+      this.#turns.delete(origin);
+    }
+    for (const [origin, sharing] of sharers) {
+      const turns = this.#turns.get(origin) ?? this.#newTurns(origin);
+      this.#turns.set(origin, turns);
+      turns.share(sharing);
+    }
+  }
+
+  #newTurns(origin: string): Turns {
+    const { now, onLate, pollMs } = this.#options;
+    let toldMs = Number.NEGATIVE_INFINITY;
+    return new Turns({
+      now,
+      onWaited: (ms) => {
+        if (ms <= pollMs || now() - toldMs < LATE_AGAIN_MS) return;
+        toldMs = now();
+        onLate?.(origin, [...this.#posts.values()].filter(({ target }) => originOf(target) === origin).length);
+      },
+    });
+  }
+
   async #observe(target: GiteaTarget): Promise<Look | Failure | undefined> {
-    const { timeoutMs: deadlineMs, env } = this.#options;
+    const { timeoutMs: deadlineMs, env, now } = this.#options;
     const shared = { versions: this.#versions, http: this.#http };
     try {
       const looks = await observeEach([target], {
@@ -160,6 +222,7 @@ export class Lookout {
         includeBlocked: false,
         alwaysList: false,
         env,
+        now,
         ...shared,
       });
       return looks.get(target.key);
@@ -169,6 +232,10 @@ export class Lookout {
       throw error;
     }
   }
+}
+
+function originOf({ url }: GiteaTarget): string {
+  return new URL(url).origin;
 }
 
 /** Up to Gitea 1.26 a job's attempt grows at the claim, and webhooks do not know our correction; so it is left out. */

@@ -20,6 +20,15 @@ export interface ManagedAppOptions {
 
 /** Longest time for one wake: a hard refresh waits for Argo CD's queues, git and the generator. */
 const WAKE_MS = 120_000;
+/** The same for an Application whose last wake was not answered in time: it may hang for ever. */
+const WAKE_AGAIN_MS = 30_000;
+/** One of so many wakes in a row without an answer is patient again: an Application may just be slow. */
+const PATIENT_EVERY = 4;
+
+/** How long the next wake may take, ms. @param unanswered wakes in a row that were not answered in time. */
+export function wakeLimitMs(unanswered: number): number {
+  return unanswered % PATIENT_EVERY === 0 ? WAKE_MS : WAKE_AGAIN_MS;
+}
 
 export class ManagedApp {
   /** Who names this Application as theirs. */
@@ -33,6 +42,8 @@ export class ManagedApp {
   #printed: ReadonlySet<string> = new Set();
   /** The last look or plan failed: Argo CD may have met the same trouble and kept its error. */
   #failing = false;
+  /** Wakes in a row that were not answered in time. */
+  #unanswered = 0;
   #closed = false;
 
   constructor(key: string, ref: ApplicationRef, groups: readonly ObjectRef[], options: ManagedAppOptions) {
@@ -99,9 +110,16 @@ export class ManagedApp {
       now,
       wake: async () => {
         const wanted = this.#wanted;
-        const result = await wake(argocd, this.#ref, this.groups, new Deadline(WAKE_MS));
-        if (result.is === 'synced' || result.is === 'in-sync') this.#printed = wanted;
-        return result;
+        const deadline = new Deadline(wakeLimitMs(this.#unanswered));
+        try {
+          const result = await wake(argocd, this.#ref, this.groups, deadline);
+          this.#unanswered = 0;
+          if (result.is === 'synced' || result.is === 'in-sync') this.#printed = wanted;
+          return result;
+        } catch (error) {
+          this.#unanswered = isTimeout(error) ? this.#unanswered + 1 : 0;
+          throw error;
+        }
       },
       onWake: (outcome, ms) => {
         metrics.wakes.inc({ application, outcome: outcome.is });
@@ -135,4 +153,8 @@ export class ManagedApp {
 
 function textOf(outcome: WakeOutcome): { readonly error?: string } {
   return 'message' in outcome && outcome.message !== undefined ? { error: outcome.message } : {};
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Failure && error.code === 'GR-HTTP-09';
 }

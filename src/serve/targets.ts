@@ -11,7 +11,8 @@ export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
 export class TargetBook {
   readonly #sources: TokenSources;
-  #targets: readonly GiteaTarget[] = [];
+  /** With the namespaces of the groups that need them. */
+  #needed: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   #last = 0;
 
   constructor(sources: TokenSources) {
@@ -20,24 +21,30 @@ export class TargetBook {
 
   /** All looks that are needed now, each once. */
   get targets(): readonly GiteaTarget[] {
-    return this.#targets;
+    return [...this.#needed.keys()];
+  }
+
+  /** The same, each with the namespaces of the groups that need it. */
+  get namespacesOf(): ReadonlyMap<GiteaTarget, ReadonlySet<string>> {
+    return this.#needed;
   }
 
   /** Reads every token anew: Secrets are replaced while we run. One group's trouble is no other's. */
   async resolve(groups: readonly RunnerGroup[]): Promise<TargetOf> {
     const found = new Map<RunnerGroup, GiteaTarget | Failure>();
-    const used = new Set<GiteaTarget>();
+    const before = this.targets;
+    const needed = new Map<GiteaTarget, Set<string>>();
     for (const group of groups) {
       try {
-        const target = await this.#targetOf(group, [...used, ...this.#targets]);
-        used.add(target);
+        const target = await this.#targetOf(group, [...needed.keys(), ...before]);
+        needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
         found.set(group, target);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         found.set(group, error);
       }
     }
-    this.#targets = [...used];
+    this.#needed = needed;
     return found;
   }
 

@@ -31,6 +31,26 @@ it('reads and refreshes an Application with the token of its account', async () 
   expect(new Set(server.seen.map(({ authorization }) => authorization))).toEqual(new Set([`Bearer ${TOKEN}`]));
 });
 
+it('does not let Applications that hang keep another one waiting', async () => {
+  const hanging: ServerResponse[] = [];
+  const server = await fakeArgoCd(({ line }, response) => {
+    if (!line.includes('refresh=hard')) return false;
+    hanging.push(response);
+    return true;
+  });
+  const argocd = client(server.origin, { slowAfterMs: 50 });
+  const slow = Array.from({ length: 20 }, (_, index) =>
+    argocd.refresh({ name: `slow${index}` }, TEN_SECONDS()).catch(() => 'ended'),
+  );
+
+  expect((await argocd.read(APP, TEN_SECONDS())).sync).toBe('Synced');
+
+  expect(await Promise.race([Promise.all(slow), Promise.resolve('under way')])).toBe('under way');
+  for (const response of hanging) json(response, {});
+  await argocd.close();
+  await Promise.all(slow);
+});
+
 it('starts a sync with prune, and says so', async () => {
   const server = await fakeArgoCd();
 

@@ -190,7 +190,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'a body without end',
     'GR-HTTP-12',
     endless,
-    'the answer is longer than 16384 KiB',
+    'the answer is longer than 4096 KiB',
     'Check that the URL is that of the right server',
   ),
 ];

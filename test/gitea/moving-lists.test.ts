@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fakeGitea, type JobRow, jobRow, jobRows, json, type RunnerRow, runnerRow } from './fake-gitea.ts';
-import { ACME, idsOf, lookAt, upTo } from './looking.ts';
+import { ACME, failureOf, idsOf, lookAt, upTo } from './looking.ts';
 
 const running = (from: number, count: number): JobRow[] =>
   jobRows(from, count, 'in_progress').map((row) => ({ ...row, runner_name: `r${row.id}` }));
@@ -12,7 +12,7 @@ describe('a list of many pages', () => {
     const found = await lookAt(gitea.url);
 
     expect(idsOf(found)).toEqual(upTo(120));
-    expect(gitea.lines().filter((line) => line.includes('?status=queued&page='))).toHaveLength(6);
+    expect(gitea.lines().filter((line) => line.includes('?status=queued&page='))).toHaveLength(7);
   });
 
   test.each([
@@ -45,12 +45,23 @@ describe('a list of many pages', () => {
     expect(found.runners.map(({ id }) => id)).toEqual(upTo(45));
   });
 
-  test('is one question when everything just fits into the first page', async () => {
-    const gitea = await fakeGitea({ jobs: jobRows(1, 50) });
+  test.each([
+    [49, 1],
+    [50, 2],
+  ])('of %i jobs is %i questions: after a full page the next one must be empty', async (count, questions) => {
+    const gitea = await fakeGitea({ jobs: jobRows(1, count) });
 
-    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(50));
+    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(count));
 
-    expect(gitea.lines().filter((line) => line.includes('status=queued'))).toHaveLength(1);
+    expect(gitea.lines().filter((line) => line.includes('status=queued'))).toHaveLength(questions);
+  });
+
+  test('is read to an empty page when its last page is full', async () => {
+    const gitea = await fakeGitea({ jobs: jobRows(1, 60), maxItems: 20 });
+
+    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(60));
+
+    expect(gitea.lines().filter((line) => line.includes('?status=queued&page='))).toHaveLength(4);
   });
 
   test('asks for queued before running jobs, so that one claimed in between is seen', async () => {
@@ -181,16 +192,58 @@ describe('a list that moves while it is read', () => {
     expect(pages).toBe(2);
   });
 
-  test('may shrink between counting and finding', async () => {
+  test('is read again when it shrinks between finding and counting', async () => {
+    let shrinking = true;
     const gitea = await fakeGitea({
+      jobs: jobRows(1, 2),
       intercept: ({ query }, response) => {
-        if (!query.getAll('status').includes('queued')) return false;
+        if (!shrinking || !query.getAll('status').includes('queued')) return false;
+        shrinking = false;
         json(response, { jobs: jobRows(1, 3), total_count: 2 });
         return true;
       },
     });
 
-    expect(idsOf(await lookAt(gitea.url))).toEqual([1, 2, 3]);
+    expect(idsOf(await lookAt(gitea.url))).toEqual([1, 2]);
+  });
+});
+
+describe('a total_count that is too small', () => {
+  /** A Gitea in which `count` rows stand on pages of 50, and the total is wrong. */
+  const lying = (path: string, key: string, rows: readonly unknown[], total: number) =>
+    fakeGitea({
+      jobs: [jobRow(1000)],
+      intercept: (seen, response) => {
+        if (!seen.path.endsWith(path) || (path === '/jobs' && !seen.query.getAll('status').includes('in_progress'))) {
+          return false;
+        }
+        const start = (Number(seen.query.get('page')) - 1) * 50;
+        json(response, { [key]: rows.slice(start, start + 50), total_count: total });
+        return true;
+      },
+    });
+
+  test.each([0, 1, 49, 50, 51, 59])('never hides a busy runner: 60 running jobs, %i counted', async (total) => {
+    const gitea = await lying('/jobs', 'jobs', running(1, 60), total);
+
+    const failure = await failureOf(lookAt(gitea.url));
+
+    expect([failure.code, failure.exit]).toEqual(['GR-GITEA-09', 1]);
+  });
+
+  test('says how many rows came', async () => {
+    const gitea = await lying('/jobs', 'jobs', running(1, 60), 50);
+
+    expect((await failureOf(lookAt(gitea.url))).message).toBe(
+      `list running jobs of org acme: GET ${gitea.origin}/api/v1/orgs/acme/actions/jobs: total_count is 50, but 60 rows arrived, in each of 4 readings. Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy.`,
+    );
+  });
+
+  test.each([0, 1, 49, 50, 51, 59])('never hides a registered runner: 60 rows, %i counted', async (total) => {
+    const rows = upTo(60).map((id) => runnerRow(id, `r${id}`));
+    const gitea = await lying('/runners', 'runners', rows, total);
+
+    expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-09');
   });
 });
 

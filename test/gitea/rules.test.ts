@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { judgePass, lastPages, pagesAfter } from '../../src/gitea/paging.ts';
+import { endIsOpen, exceedsTotal, judgePass, pagesAfter } from '../../src/gitea/paging.ts';
 import { readJobPage, readRunnerPage } from '../../src/gitea/shapes.ts';
 import { toAttempt, toJobStatus } from '../../src/gitea/status.ts';
 import { type GiteaVersion, judgeVersion } from '../../src/gitea/version.ts';
 import { EPOCH, jobRow, runnerRow } from './fake-gitea.ts';
 
 const V26: GiteaVersion = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClaim: true };
+const NOW = Date.parse('2026-08-01T12:00:00Z');
 const V27: GiteaVersion = { text: '1.27.0', sortsJobs: true, attemptGrowsAtClaim: false };
 
 describe('judgeVersion', () => {
@@ -95,31 +96,50 @@ describe('paging', () => {
     expect(pagesAfter(pageOf(range(1, rows), total))).toEqual(pages);
   });
 
-  test('knows the last pages', () => {
-    expect(lastPages(pageOf(range(1, 20), 120), 3)).toEqual([4, 5, 6]);
-    expect(lastPages(pageOf(range(1, 20), 30), 3)).toEqual([2]);
-  });
-
   test.each([
     ['complete', [pageOf([], 0)]],
     ['complete', [pageOf([1, 2], 3), pageOf([3], 3)]],
-    ['complete', [pageOf([1, 2, 3], 2)]],
-    ['short', [pageOf([], 2)]],
-    ['short', [pageOf([1, 2], 4), pageOf([3], 4)]],
-    ['short', [pageOf([1, 2], 4), pageOf([2, 3], 4)]],
-    ['short', [pageOf([1, 2], 4), pageOf([], 3)]],
+    ['complete', [pageOf([1, 2], 2), pageOf([], 2)]],
+    ['contradictory', [pageOf([1, 2, 3], 2)]],
+    ['contradictory', [pageOf([1, 2], 2), pageOf([3], 2)]],
+    ['contradictory', [pageOf([1, 2], 2), pageOf([1, 2], 2)]],
+    ['contradictory', [pageOf([1, 2], 0)]],
+    ['contradictory', [pageOf([1, 2], 1), pageOf([], 2)]],
+    ['contradictory', [pageOf([], 2)]],
+    ['contradictory', [pageOf([1, 2], 4), pageOf([3], 4)]],
+    ['contradictory', [pageOf([1, 2], 4), pageOf([2, 3], 4)]],
+    ['contradictory', [pageOf([1, 2], 4), pageOf([], 3)]],
     ['drifted', [pageOf([1, 2], 4), pageOf([4], 3)]],
     ['drifted', [pageOf([1, 2], 4), pageOf([2, 3], 5)]],
     ['drifted', [pageOf([1, 2], 4), pageOf([], 2)]],
+    ['drifted', [pageOf([1, 2], 2), pageOf([3], 3)]],
     ['drifted', [pageOf([1, 2], 3), pageOf([3, 4], 4)]],
   ] as const)('judges as %s: %j', (verdict, pages) => {
     expect(judgePass(pages)).toBe(verdict);
+  });
+
+  test.each([
+    [false, [pageOf([], 0)]],
+    [false, [pageOf([1, 2], 2)]],
+    [false, [pageOf(range(1, 49), 49)]],
+    [true, [pageOf(range(1, 50), 50)]],
+    [true, [pageOf(range(1, 50), 1)]],
+    [true, [pageOf([1, 2], 4), pageOf([3, 4], 4)]],
+    [false, [pageOf([1, 2], 3), pageOf([3], 3)]],
+  ] as const)('says whether the end of a list is open (%j): %j', (open, pages) => {
+    expect(endIsOpen(pages)).toBe(open);
+  });
+
+  test('notices more rows than a list counts', () => {
+    expect(exceedsTotal([pageOf([1, 2], 3), pageOf([3], 3)])).toBe(false);
+    expect(exceedsTotal([pageOf([1, 2], 2), pageOf([3], 2)])).toBe(true);
+    expect(exceedsTotal([pageOf([1, 2], 2), pageOf([3], 3)])).toBe(false);
   });
 });
 
 describe('job rows', () => {
   const read = (fields: Readonly<Record<string, unknown>>, status = 'queued') =>
-    readJobPage({ jobs: [jobRow(7, status, fields)], total_count: 1 }, V27).rows[0];
+    readJobPage({ jobs: [jobRow(7, status, fields)], total_count: 1 }, V27, NOW).rows[0];
 
   test('become jobs', () => {
     expect(read({ runner_id: 3, runner_name: 'r' }, 'completed')).toEqual({
@@ -146,12 +166,49 @@ describe('job rows', () => {
     expect([read({ labels: null })?.labels, read({ labels: [] })?.labels]).toEqual([[], []]);
   });
 
-  test.each([EPOCH, '0001-01-01T00:00:00Z', '1970-01-01T01:00:00+01:00'])(
-    'have no start when it is %s',
-    (started_at) => {
-      expect(read({ started_at })).not.toHaveProperty('startedAtMs');
+  test.each([
+    EPOCH,
+    '0001-01-01T00:00:00Z',
+    '1970-01-01T01:00:00+01:00',
+    '2014-12-31T23:59:59Z',
+    '2026-08-02T12:00:01Z',
+    '9999-12-31T23:59:59Z',
+    // More than a day before the job was created.
+    '2026-07-31T09:59:59Z',
+  ])('have no start when it is %s', (started_at) => {
+    expect(read({ started_at }, 'in_progress')).not.toHaveProperty('startedAtMs');
+  });
+
+  test('have no end that is more than a day before their start', () => {
+    expect(read({ completed_at: '2026-07-31T10:00:59Z' }, 'completed')).not.toHaveProperty('completedAtMs');
+    expect(read({ completed_at: '2026-07-31T10:01:00Z' }, 'completed')).toHaveProperty('completedAtMs');
+  });
+
+  test.each(['queued', 'in_progress', 'waiting'])(
+    'that are %s must have been created between 2015 and tomorrow',
+    (status) => {
+      for (const created_at of [
+        '0001-01-01T00:00:00Z',
+        EPOCH,
+        '2014-12-31T23:59:59Z',
+        '2026-08-02T12:00:01Z',
+        '9999-12-31T23:59:59Z',
+      ]) {
+        expect(() => read({ created_at }, status)).toThrow(
+          'job 7 has a "created_at" before 2015, or more than a day ahead of the clock of this machine',
+        );
+      }
+      expect(read({ created_at: '2015-01-01T00:00:00Z' }, status)?.createdAtMs).toBe(Date.UTC(2015, 0, 1));
+      expect(read({ created_at: '2026-08-02T12:00:00Z' }, status)?.createdAtMs).toBe(NOW + 24 * 3_600_000);
     },
   );
+
+  test('that are completed were created at the next best time when theirs cannot be', () => {
+    const ended = { created_at: EPOCH, started_at: EPOCH };
+    expect(read({ created_at: EPOCH }, 'completed')?.createdAtMs).toBe(Date.parse('2026-08-01T10:01:00Z'));
+    expect(read(ended, 'completed')?.createdAtMs).toBe(Date.parse('2026-08-01T10:02:00Z'));
+    expect(read({ ...ended, completed_at: EPOCH }, 'completed')?.createdAtMs).toBe(NOW);
+  });
 
   test('have a runner only once claimed, and only with a name', () => {
     expect(read({ runner_name: 'r' }, 'queued')).not.toHaveProperty('runner');

@@ -142,7 +142,7 @@ describe("with another user's token", () => {
       { 'x-total-count': 'many' },
       'the header X-Total-Count is missing, so the end of the list is unknown',
     ],
-    ['far too many', { 'x-total-count': '30000' }, 'Gitea counts 30000 repositories; at most 20000 are read'],
+    ['too many', { 'x-total-count': '501' }, 'Gitea counts 501 repositories; at most 500 are asked one by one'],
   ])('fails when the list of repositories has %s', async (_name, headers, text) => {
     const gitea = await fakeGitea({
       intercept: ({ path }, response) => {
@@ -155,6 +155,49 @@ describe("with another user's token", () => {
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toContain(
       `list the repositories of user alice: GET ${gitea.origin}/api/v1/users/alice/repos: ${text}. `,
     );
+  });
+
+  test.each([
+    ['0', 1],
+    ['1', 2],
+    ['49', 50],
+    ['50', 60],
+  ])('fails when the list of repositories is longer than its count of %s', async (total, count) => {
+    const rows = Array.from({ length: count }, (_, index) => repo(`r${index}`));
+    const gitea = await fakeGitea({
+      intercept: ({ path, query }, response) => {
+        if (path !== '/api/v1/users/alice/repos') return false;
+        const start = (Number(query.get('page')) - 1) * 50;
+        json(response, rows.slice(start, start + 50), 200, { 'x-total-count': total });
+        return true;
+      },
+    });
+
+    const failure = await failureOf(lookAt(gitea.url, ALICE));
+
+    expect([failure.code, failure.exit]).toEqual(['GR-GITEA-09', 1]);
+    expect(failure.message).toContain('more rows arrived than X-Total-Count says');
+  });
+
+  test('fails when the look needs more than 2,000 requests', async () => {
+    let asked = 0;
+    const gitea = await fakeGitea({
+      repos: Array.from({ length: 300 }, (_, index) => repo(`r${index}`)),
+      intercept: ({ path, query }, response) => {
+        if (!path.startsWith('/api/v1/repos/')) return false;
+        asked += 1;
+        // Seven pages of one row each, in every repository.
+        const id = Number(/r(\d+)/.exec(path)?.[1]) * 10 + Number(query.get('page'));
+        json(response, { jobs: [jobRow(id)], total_count: 7 });
+        return true;
+      },
+    });
+
+    const failure = await failureOf(lookAt(gitea.url, ALICE));
+
+    expect(failure.code).toBe('GR-GITEA-10');
+    expect(failure.message).toContain('the look needs more than 2000 requests. ');
+    expect(asked).toBeLessThanOrEqual(2000);
   });
 
   test('fails when the list of repositories never holds still', async () => {

@@ -205,11 +205,11 @@ test('tells -v method, address, status and time of each attempt, and nothing els
   const server = await serve(handler);
   const lines: RequestLine[] = [];
 
-  await send(request(`${server.origin}/a?page=2`), { onRequest: (line) => lines.push(line) });
+  await send(request(`${server.origin}/a?page=2`, { queue: 'look 1' }), { onRequest: (line) => lines.push(line) });
 
   expect(lines.map(({ ms, ...line }) => ({ ...line, timed: ms >= 0 }))).toEqual([
-    { method: 'GET', url: `${server.origin}/a?page=2`, status: 500, timed: true },
-    { method: 'GET', url: `${server.origin}/a?page=2`, status: 200, timed: true },
+    { method: 'GET', url: `${server.origin}/a?page=2`, status: 500, queue: 'look 1', timed: true },
+    { method: 'GET', url: `${server.origin}/a?page=2`, status: 200, queue: 'look 1', timed: true },
   ]);
 });
 

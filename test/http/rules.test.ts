@@ -72,18 +72,18 @@ describe('Gate', () => {
     const gate = new Gate(1);
     const signal = new AbortController().signal;
 
-    await expect(gate.pass(signal, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await expect(gate.pass(signal, '', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
 
-    expect(await gate.pass(signal, async () => 'in')).toBe('in');
+    expect(await gate.pass(signal, '', async () => 'in')).toBe('in');
   });
 
   test('does not start work that waited past the end', async () => {
     const gate = new Gate(1);
     const controller = new AbortController();
     let release: () => void = () => undefined;
-    const first = gate.pass(controller.signal, () => new Promise<void>((resolve) => (release = resolve)));
+    const first = gate.pass(controller.signal, '', () => new Promise<void>((resolve) => (release = resolve)));
     let started = false;
-    const second = gate.pass(controller.signal, async () => {
+    const second = gate.pass(controller.signal, '', async () => {
       started = true;
     });
 

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import type { WakeTarget } from '../../src/argocd/wake.ts';
-import { ManagedApp } from '../../src/serve/managed-app.ts';
+import { ManagedApp, wakeLimitMs } from '../../src/serve/managed-app.ts';
 import { openMetrics } from '../../src/serve/metrics.ts';
 
 it('ends quietly when its question to Argo CD is ended with it', async () => {
@@ -23,4 +23,10 @@ it('ends quietly when its question to Argo CD is ended with it', async () => {
   await new Promise(setImmediate);
 
   expect(onNews).not.toHaveBeenCalled();
+});
+
+it('waits for an Application that hangs for a shorter time, but now and then as long as for any other', () => {
+  const limits = Array.from({ length: 9 }, (_, unanswered) => wakeLimitMs(unanswered) / 1000);
+
+  expect(limits).toEqual([120, 30, 30, 30, 120, 30, 30, 30, 120]);
 });

@@ -1,0 +1,83 @@
+/**
+ * `generate` before a Gitea that answers in hostile or broken ways. Each answer has its expected outcome: an error with this code and
+ * nothing on stdout, or exactly so many Jobs. No outcome may hold a token, steer a terminal, cost much memory or outlast the time limit.
+ */
+import { readFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import type { HostileAnswer } from '../gitea/answers/answer.ts';
+import { FIELD_ANSWERS } from '../gitea/answers/fields.ts';
+import { LIST_ANSWERS } from '../gitea/answers/lists.ts';
+import { NAME_ANSWERS } from '../gitea/answers/names.ts';
+import { TRANSPORT_ANSWERS } from '../gitea/answers/transport.ts';
+import { LEAK } from '../gitea/fault.ts';
+import { folderWith, groupYaml, runCli } from './run-cli.ts';
+
+const TOKEN = 'secret-token-of-this-test-0123456789';
+const PEAK_MEMORY = pathToFileURL(join('test', 'support', 'peak-memory.mjs')).href;
+/** One Job takes 52 MiB; the rest is what the longest answer (4 MiB) costs while it is parsed. */
+const MOST_MEMORY_MIB = 250;
+/** Whatever steers a terminal or hides text, but for line ends. */
+const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+const ANSWERS: readonly HostileAnswer[] = [...FIELD_ANSWERS, ...NAME_ANSWERS, ...LIST_ANSWERS, ...TRANSPORT_ANSWERS];
+
+async function listen(handler: RequestListener, atEnd: (end: () => void) => void): Promise<string> {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
+}
+
+it('holds at least 98 answers, each under its own name', () => {
+  expect(new Set(ANSWERS.map(({ name }) => name)).size).toBe(ANSWERS.length);
+  expect(ANSWERS.length).toBeGreaterThanOrEqual(98);
+});
+
+describe('generate before a Gitea that answers with', () => {
+  it.concurrent.for(ANSWERS.map((answer) => [answer.name, answer] as const))(
+    '%s',
+    async ([, { expected, handler, lasts }], { expect, onTestFinished }) => {
+      const elsewhere: string[] = [];
+      const other = await listen((request, response) => {
+        elsewhere.push(String(request.headers.authorization));
+        response.end();
+      }, onTestFinished);
+      const url = await listen(handler(other), onTestFinished);
+      const folder = folderWith({ 'ci.yaml': groupYaml(url) }, onTestFinished);
+      const peakFile = join(folder, 'peak');
+
+      const { code, stdout, stderr } = await runCli(
+        ['generate', 'ci.yaml', '--cluster', 'off', '--timeout', lasts ? '1' : '20'],
+        { GITEA_URL: url, GITEA_TOKEN: TOKEN, NODE_OPTIONS: `--import ${PEAK_MEMORY}`, PEAK_MEMORY_FILE: peakFile },
+        folder,
+      );
+
+      if ('code' in expected) {
+        expect(stderr).toContain(`error: ${expected.code} `);
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      } else {
+        expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+        const documents = parseAllDocuments(stdout).map(
+          (document) => document.toJS() as { readonly kind?: unknown } | null,
+        );
+        const kinds = documents.flatMap((found) => (found === null ? [] : [found.kind]));
+        expect(kinds).toEqual(Array(expected.jobs).fill('Job'));
+      }
+      expect(stderr.split('\n').length).toBeLessThanOrEqual(20);
+      expect(stderr).not.toContain(LEAK);
+      expect(stderr + stdout).not.toContain(TOKEN);
+      expect(stderr + stdout).not.toMatch(UNPRINTABLE);
+      expect(stderr).not.toMatch(/GR-INTERNAL|\n\s+at /);
+      expect(elsewhere).toEqual([]);
+      expect(Number(readFileSync(peakFile, 'utf8')) / 1024).toBeLessThanOrEqual(MOST_MEMORY_MIB);
+    },
+  );
+});
