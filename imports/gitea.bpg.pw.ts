@@ -196,7 +196,7 @@ export interface RunnerGroupSpec {
   readonly fairness?: RunnerGroupSpecFairness;
 
   /**
-   * Image of the runner container. One of your own must keep the entry point and user of the default one.
+   * Image of the runner container, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one.
    *
    * @schema RunnerGroupSpec#image
    */
