@@ -9,22 +9,20 @@ import { describeScope } from './gitea/endpoints.ts';
 import { type GiteaTarget, observe } from './gitea/observe.ts';
 import { prepareToRead } from './gitea/shapes.ts';
 import type { RequestLine } from './http/client.ts';
-import { type ClusterMode, clusterConfig } from './kubernetes/config.ts';
+import { type ClusterChoice, findCluster } from './kubernetes/config.ts';
 import type { Plan } from './plan/decisions.ts';
 import type { LiveJob } from './plan/evidence.ts';
 import { findToken, type TokenSources } from './policy/api-token.ts';
 import type { RunnerGroup } from './runnergroup/runner-group.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
-export interface Settings {
+export interface Settings extends ClusterChoice {
   readonly secretsDir: string;
-  readonly cluster: ClusterMode;
   /** For everything, from start to end, ms. */
   readonly timeoutMs: number;
   /** PEM of a private CA. */
   readonly ca?: string;
   readonly instance: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
   /** Told about each request. */
   readonly onRequest?: (line: RequestLine) => void;
@@ -49,6 +47,8 @@ export async function lookAndPlan(
 ): Promise<Plan> {
   const { instance } = settings;
   if (groups.length === 0) {
+    // A file that somebody names must be there, whether or not there is something to look for.
+    if (settings.kubeconfig !== undefined) await findCluster(settings);
     const { planOrRefuse } = await import('./plan-groups.ts');
     return planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 });
   }
@@ -81,7 +81,7 @@ export async function lookAndPlan(
 }
 
 async function lookAtCluster(groups: readonly RunnerGroup[], settings: Settings): Promise<readonly LiveJob[]> {
-  const config = await clusterConfig(settings.cluster, settings.env);
+  const config = await findCluster(settings);
   if (!config) return [];
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))].sort();
   const { observeCluster } = await import('./kubernetes/observe.ts');
