@@ -1,5 +1,4 @@
-import { type LookOptions, lookAndPlan } from '../look-and-plan.ts';
-import type { Plan } from '../plan/decisions.ts';
+import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look-and-plan.ts';
 import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
 import { defaultNamespace, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
@@ -10,12 +9,12 @@ export async function readAndPlan(
   flags: LookFlags & PathFlags,
   io: Io,
   options: LookOptions,
-): Promise<{ readonly read: ReadResult; readonly plan: Plan }> {
+): Promise<{ readonly read: ReadResult } & PlanOfNow> {
   const settings = await settingsFrom(flags, io);
   const read = await readRunnerGroups({
     ...pathsFrom(args, flags, io),
     cwd: io.cwd,
     defaultNamespace: defaultNamespace(io),
   });
-  return { read, plan: await lookAndPlan(read.groups, settings, options) };
+  return { read, ...(await lookAndPlan(read.groups, settings, options)) };
 }

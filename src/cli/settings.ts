@@ -40,6 +40,7 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> 
     instance: fromEnv(io, 'INSTANCE') ?? '',
     env: io.env,
     now: io.now,
+    onWarning: (text) => io.err(`${printable(text)}\n`),
     ...(isVerbose(flags, io) && {
       onRequest: ({ method, url, status, ms }) =>
         io.err(`${printable(`${method} ${url} ${status} ${ms.toFixed(0)} ms`)}\n`),

@@ -10,6 +10,7 @@ import { Failure } from '../failure.ts';
 import type { VersionCache } from '../gitea/api.ts';
 import { type GiteaTarget, giteaClient, observeEach } from '../gitea/observe.ts';
 import type { HttpClient, RequestLine } from '../http/client.ts';
+import type { ServerClocks } from '../http/clock.ts';
 import type { Env } from '../http/proxy.ts';
 import type { Look } from '../plan/evidence.ts';
 import {
@@ -46,6 +47,8 @@ export interface LookoutOptions {
   /** 0 to 1. */
   readonly random: () => number;
   readonly onRequest: (line: RequestLine) => void;
+  /** Told the time of each Gitea that answers. */
+  readonly clocks: ServerClocks;
   readonly onLook: (target: GiteaTarget, sight: Sight) => void;
 }
 
@@ -74,8 +77,8 @@ export class Lookout {
   constructor(options: LookoutOptions) {
     this.#options = options;
     this.#limits = pollLimits(options.pollMs);
-    const { timeoutMs: deadlineMs, env, ca, onRequest } = options;
-    this.#http = giteaClient({ deadlineMs, env, onRequest, ...(ca !== undefined && { ca }) });
+    const { timeoutMs: deadlineMs, env, ca, clocks, onRequest } = options;
+    this.#http = giteaClient({ deadlineMs, env, clocks, onRequest, ...(ca !== undefined && { ca }) });
   }
 
   /** What is looked at from now on. New targets are looked at at once. */
