@@ -196,7 +196,7 @@ export interface RunnerGroupSpec {
   readonly fairness?: RunnerGroupSpecFairness;
 
   /**
-   * Image of the runner container, and of the init container that registers it. One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.
+   * Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.
    *
    * @schema RunnerGroupSpec#image
    */

@@ -5,6 +5,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { makeCodeCache } from './code-cache.mjs';
+import { thirdPartyNotices } from './third-party.mjs';
 
 const LIB = 'lib';
 const options = {
@@ -22,6 +23,7 @@ const options = {
   charset: 'ascii',
   legalComments: 'none',
   logLevel: 'warning',
+  metafile: true,
   write: false,
 };
 const built = await Promise.all([
@@ -45,11 +47,14 @@ const built = await Promise.all([
 const outputFiles = built.flatMap((result) => result.outputFiles);
 // Each file appears whole or not at all: somebody may be starting the program just now.
 mkdirSync(LIB, { recursive: true });
-for (const { path, text } of outputFiles) {
-  writeFileSync(`${path}.new`, asAscii(text, path));
+for (const { path, text } of outputFiles) write(path, asAscii(text, path));
+write(`${LIB}/THIRD-PARTY.txt`, thirdPartyNotices(built.map(({ metafile }) => metafile)));
+if (!process.argv.includes('--no-cache')) await makeCodeCache({ lib: LIB, node: process.execPath });
+
+function write(path, text) {
+  writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
 }
-if (!process.argv.includes('--no-cache')) await makeCodeCache({ lib: LIB, node: process.execPath });
 
 /**
  * One byte per character, as the launcher reads its parts: esbuild writes everything so but comments, where a letter is of no

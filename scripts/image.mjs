@@ -10,15 +10,17 @@
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeCodeCache } from './code-cache.mjs';
 import { fetchNode, NODE_VERSION } from './fetch-node.mjs';
-import { lddClosure, writeImage } from './oci-image.mjs';
+import { imageLabels, lddClosure, writeImage } from './oci-image.mjs';
 
 const LIB = 'lib';
 /** The launcher, and what it loads (src/start/launcher.ts). */
 const PROGRAMS = ['gitea-runners', 'generate', 'validate', 'cli', 'documents', 'proxied'].map((name) => `${name}.cjs`);
+/** Our licence, and those of the packages that are bundled into the programs. */
+const LICENCES = ['LICENSE', join(LIB, 'THIRD-PARTY.txt')];
 const PLUGIN = join('install', 'plugin.yaml');
 const TINI = '/usr/bin/tini';
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
@@ -31,8 +33,8 @@ const { values } = parseArgs({
   },
 });
 if (values.out === undefined) throw new Error('give the file to write: --out FILE.tar');
-const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-for (const file of PROGRAMS) need(join(LIB, file), 'Run "npm run build".');
+const project = JSON.parse(readFileSync('package.json', 'utf8'));
+for (const file of [...PROGRAMS.map((name) => join(LIB, name)), ...LICENCES]) need(file, 'Run "npm run build".');
 need(TINI, 'Install tini.');
 need(CERTIFICATES, 'Install ca-certificates.');
 
@@ -44,7 +46,7 @@ try {
   await makeCodeCache({ lib: LIB, node, out: caches });
   await writeImage({
     out: values.out,
-    name: values.tag ?? `argocd-gitea-runners:${version}`,
+    name: values.tag ?? `argocd-gitea-runners:${project.version}`,
     // What changes with each build lies in a layer of its own.
     layers: [{ files: platform(node) }, { files: product() }, { files: codeCaches(caches) }],
     config: {
@@ -53,6 +55,7 @@ try {
       Env: ['PATH=/usr/local/bin:/usr/bin:/bin', 'NODE_ENV=production'],
       User: '999:999',
       WorkingDir: '/home/argocd',
+      Labels: imageLabels(project),
     },
   });
 } finally {
@@ -82,6 +85,7 @@ function platform(node) {
 function product() {
   return [
     ...PROGRAMS.map((file) => ({ path: `/opt/gitea-runners/${file}`, source: join(LIB, file), mode: 0o644 })),
+    ...LICENCES.map((source) => ({ path: `/opt/gitea-runners/${basename(source)}`, source, mode: 0o644 })),
     {
       path: '/usr/local/bin/gitea-runners',
       content: "#!/usr/local/bin/node\nrequire('/opt/gitea-runners/gitea-runners.cjs');\n",

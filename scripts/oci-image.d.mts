@@ -11,6 +11,7 @@ export interface ImageConfig {
   readonly Env?: readonly string[];
   readonly User?: string;
   readonly WorkingDir?: string;
+  readonly Labels?: Readonly<Record<string, string>>;
 }
 
 export function writeImage(image: {
@@ -21,3 +22,10 @@ export function writeImage(image: {
 }): Promise<void>;
 export function withLibraries(files: readonly string[]): readonly ImageEntry[];
 export function lddClosure(files: readonly string[]): readonly string[];
+export function imageLabels(project: {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly license: string;
+  readonly homepage: string;
+}): Readonly<Record<string, string>>;

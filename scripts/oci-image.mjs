@@ -16,7 +16,8 @@ import { join } from 'node:path';
 
 /**
  * @param {{ out: string, name: string, layers: ReadonlyArray<{ files: readonly Entry[] } | { folder: string }>,
- *   config: { Entrypoint?: string[], Cmd?: string[], Env?: string[], User?: string, WorkingDir?: string } }} image
+ *   config: { Entrypoint?: string[], Cmd?: string[], Env?: string[], User?: string, WorkingDir?: string,
+ *     Labels?: Readonly<Record<string, string>> } }} image
  */
 export async function writeImage({ out, name, layers, config }) {
   const blobs = layers.map((layer) => tar('folder' in layer ? entriesOf(layer.folder) : layer.files));
@@ -135,4 +136,19 @@ function header(name, mode, size, type, link) {
   const sum = block.reduce((total, byte) => total + byte, 0);
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
   return block;
+}
+
+/**
+ * The labels of the product's image, from package.json. The Dockerfile has the same ones (test/package/image.test.ts).
+ * @param {{ name: string, description: string, version: string, license: string, homepage: string }} project
+ */
+export function imageLabels({ name, description, version, license, homepage }) {
+  return {
+    'org.opencontainers.image.title': name,
+    'org.opencontainers.image.description': description,
+    'org.opencontainers.image.version': version,
+    'org.opencontainers.image.licenses': license,
+    'org.opencontainers.image.url': homepage,
+    'org.opencontainers.image.source': homepage,
+  };
 }

@@ -5,29 +5,38 @@
  *        │                  look at Kubernetes (optional) ────────────────────┼──► plan
  *        └────► planner and pod templates (while the answers are on their way) ──┘
  */
+import { correctClocks, shiftJobs } from './clock-correction.ts';
 import { describeScope } from './gitea/endpoints.ts';
 import { type GiteaTarget, observe } from './gitea/observe.ts';
 import { prepareToRead } from './gitea/shapes.ts';
 import type { RequestLine } from './http/client.ts';
-import { type ClusterMode, clusterConfig } from './kubernetes/config.ts';
+import { ServerClocks } from './http/clock.ts';
+import { type ClusterChoice, findCluster } from './kubernetes/config.ts';
 import type { Plan } from './plan/decisions.ts';
 import type { LiveJob } from './plan/evidence.ts';
 import { findToken, type TokenSources } from './policy/api-token.ts';
 import type { RunnerGroup } from './runnergroup/runner-group.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
-export interface Settings {
+export interface Settings extends ClusterChoice {
   readonly secretsDir: string;
-  readonly cluster: ClusterMode;
   /** For everything, from start to end, ms. */
   readonly timeoutMs: number;
   /** PEM of a private CA. */
   readonly ca?: string;
   readonly instance: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
   /** Told about each request. */
   readonly onRequest?: (line: RequestLine) => void;
+  /** Told what the administrator should know although all went well: one line, no line end. */
+  readonly onWarning?: (text: string) => void;
+}
+
+/** A plan, and the time for which it was made. */
+export interface PlanOfNow {
+  readonly plan: Plan;
+  /** By Gitea's clock, as all times of CI jobs. */
+  readonly nowMs: number;
 }
 
 /** Jobs that were listed so long ago are listed again before a plan is made of them, ms. */
@@ -46,15 +55,19 @@ export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
   { includeBlocked, ahead = false }: LookOptions,
-): Promise<Plan> {
+): Promise<PlanOfNow> {
   const { instance } = settings;
   if (groups.length === 0) {
+    // A file that somebody names must be there, whether or not there is something to look for.
+    if (settings.kubeconfig !== undefined) await findCluster(settings);
     const { planOrRefuse } = await import('./plan-groups.ts');
-    return planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 });
+    return { plan: planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 }), nowMs: settings.now() };
   }
   const { targets, lookOf } = await findTargets(groups, settings);
+  const clocks = new ServerClocks();
   const beganMs = performance.now();
-  const asked = lookAtCluster(groups, settings);
+  let listedAtMs = settings.now();
+  const asked = lookAtCluster(groups, settings, clocks);
   const looking = Promise.all([
     observe(targets, {
       deadlineMs: settings.timeoutMs,
@@ -62,9 +75,10 @@ export async function lookAndPlan(
       ahead,
       alwaysList: false,
       // Without live Jobs the planner replays the past.
-      needsHistory: () => asked.then((jobs) => jobs.length === 0),
+      needsHistory: () => asked.then((seen) => (seen?.jobs ?? []).length === 0),
       now: settings.now,
       env: settings.env,
+      clocks,
       ...(settings.ca !== undefined && { ca: settings.ca }),
       ...(settings.onRequest && { onRequest: settings.onRequest }),
     }),
@@ -80,19 +94,41 @@ export async function lookAndPlan(
   const planned = groups.map((group) => toPlanned(group, lookOf(group), templateHash(group)));
   const [looks, listed] = await looking;
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
-  const liveJobs = performance.now() - beganMs > FRESH_MS ? await lookAtCluster(groups, settings) : listed;
-  return planOrRefuse(planned, { instance, looks, liveJobs, nowMs: settings.now() });
+  const isStale = performance.now() - beganMs > FRESH_MS;
+  if (isStale) listedAtMs = settings.now();
+  const seen = isStale ? await lookAtCluster(groups, settings, clocks) : listed;
+  const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
+  const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
+  const correction = correctClocks(giteas, seen && clock(seen.origin));
+  for (const { code, message } of correction.warnings) settings.onWarning?.(`warning: ${code} ${message}`);
+  const liveJobs = shiftJobs(seen?.jobs ?? [], correction.jobShiftMs);
+  const nowMs = settings.now() + correction.nowShiftMs;
+  const liveSinceMs = listedAtMs + correction.nowShiftMs;
+  return { plan: planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs }), nowMs };
 }
 
-async function lookAtCluster(groups: readonly RunnerGroup[], settings: Settings): Promise<readonly LiveJob[]> {
-  const config = await clusterConfig(settings.cluster, settings.env);
-  if (!config) return [];
+/** The live Jobs of a cluster, and the origin of its API server. */
+interface SeenCluster {
+  readonly origin: string;
+  readonly jobs: readonly LiveJob[];
+}
+
+/** Undefined: there is none to look at. */
+async function lookAtCluster(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  clocks: ServerClocks,
+): Promise<SeenCluster | undefined> {
+  const config = await findCluster(settings);
+  if (!config) return undefined;
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))].sort();
   const { observeCluster } = await import('./kubernetes/observe.ts');
-  return observeCluster(namespaces, config, {
+  const jobs = await observeCluster(namespaces, config, {
     deadlineMs: settings.timeoutMs,
+    clocks,
     ...(settings.onRequest && { onRequest: settings.onRequest }),
   });
+  return { origin: new URL(config.url).origin, jobs };
 }
 
 /** What is looked at, and which look belongs to a group. */

@@ -26,7 +26,16 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     instead: 'return evidence and let src/look-and-plan.ts join it',
   },
   'src/kubernetes': {
-    may: ['src/failure.ts', 'src/http', 'src/plan/evidence.ts', 'src/printable.ts', 'node:*', 'undici', 'yaml', 'zod'],
+    may: [
+      'src/failure.ts',
+      'src/http',
+      'src/plan/evidence.ts',
+      'src/printable.ts',
+      'src/runnergroup/documents.ts',
+      'node:*',
+      'undici',
+      'zod',
+    ],
     instead: 'return evidence and let src/look-and-plan.ts join it',
   },
   'src/argocd': {

@@ -38,8 +38,11 @@ export interface Sidecar {
   readonly securityContext: Json;
 }
 
-/** The docker release that runner 1.0.8 builds its own dind images from (its Dockerfile). */
-const DOCKER_IMAGE = 'docker:29.5.2-dind';
+/**
+ * The docker release that runner 1.0.8 builds its own dind images from (its Dockerfile). Its container is privileged, so it is named by
+ * digest: the index for amd64, arm64, armv7 and armv6 of 2026-05-22, as github.com/docker-library/repo-info lists it.
+ */
+const DOCKER_IMAGE = 'docker:29.5.2-dind@sha256:6b9cd914eb9c6b342c040a49a27a5eb3804453bae6ecc90f7ff96133595a95e8';
 /** The user of the dind-rootless image; also the group of every volume, so that this user may write there. */
 export const RUNNER_ID = 1000;
 /** Not /var/run as in the runner's example: the runner needs the socket, not dockerd's other files. */

@@ -10,8 +10,8 @@ export async function explain(
   flags: LookFlags & PathFlags & { readonly json?: boolean },
   io: Io,
 ): Promise<ExitCode> {
-  const { read, plan } = await readAndPlan(args, flags, io, { includeBlocked: true });
-  const explanation = explanationOf(read.groups, plan, io.now());
+  const { read, plan, nowMs } = await readAndPlan(args, flags, io, { includeBlocked: true });
+  const explanation = explanationOf(read.groups, plan, nowMs);
   io.out(flags.json ? `${JSON.stringify(explanation, null, 2)}\n` : explainText(explanation, io));
   return 0;
 }

@@ -17,6 +17,7 @@ const LOOK_SWITCHES: Readonly<Record<string, string>> = { ...PATH_SWITCHES, '-v'
 const LOOK_VALUES: Readonly<Record<string, string>> = {
   '--secrets-dir': 'secretsDir',
   '--cluster': 'cluster',
+  '--kubeconfig': 'kubeconfig',
   '--timeout': 'timeout',
   '--ca-file': 'caFile',
 };

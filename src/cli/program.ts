@@ -23,12 +23,19 @@ function withPaths(command: Command): Command {
 }
 
 function withLook(command: Command): Command {
-  return withLookFlags(withPaths(command)).addOption(
-    new Option(
-      '--cluster <auto|off>',
-      'look at live Jobs and Pods when this runs in a cluster (env: GITEA_RUNNERS_CLUSTER; default: auto)',
-    ),
-  );
+  return withLookFlags(withPaths(command))
+    .addOption(
+      new Option(
+        '--cluster <auto|off>',
+        'look at live Jobs and Pods when this runs in a cluster (env: GITEA_RUNNERS_CLUSTER; default: auto)',
+      ),
+    )
+    .addOption(
+      new Option(
+        '--kubeconfig <FILE>',
+        'of the cluster of the runners (env: GITEA_RUNNERS_KUBECONFIG; default: the service account of this pod)',
+      ),
+    );
 }
 
 function withLookFlags(command: Command): Command {
@@ -121,7 +128,7 @@ ${EXIT_CODES}`,
       .addOption(
         new Option(
           '--kubeconfig <FILE>',
-          'of the destination cluster (env: GITEA_RUNNERS_KUBECONFIG_FILE; default: the service account of this pod)',
+          'of the destination cluster (env: GITEA_RUNNERS_KUBECONFIG; default: the service account of this pod)',
         ),
       )
       .addOption(
@@ -151,12 +158,6 @@ Exit codes: 0 ended by a signal, with --once: all is well; 1 something failed; 2
 
   withLook(program.command('sweep'))
     .description('delete dead registrations of our runners in Gitea')
-    .addOption(
-      new Option(
-        '--kubeconfig <FILE>',
-        'of the cluster of the runners (env: GITEA_RUNNERS_KUBECONFIG_FILE; default: the service account of this pod)',
-      ),
-    )
     .addOption(new Option('--budget <N>', 'deletions per minute (env: GITEA_RUNNERS_BUDGET; default: 60)'))
     .addOption(new Option('--dry-run', 'only say what would be deleted, and why (env: GITEA_RUNNERS_DRY_RUN)'))
     .option('--json', 'the same as JSON')

@@ -1,5 +1,4 @@
-import { type LookOptions, lookAndPlan } from '../look-and-plan.ts';
-import type { Plan } from '../plan/decisions.ts';
+import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look-and-plan.ts';
 import { refuseForeignNamespaces } from '../policy/namespaces.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
 import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';
@@ -12,7 +11,7 @@ export async function readAndPlan(
   flags: LookFlags & PathFlags,
   io: Io,
   options: LookOptions,
-): Promise<{ readonly read: ReadResult; readonly plan: Plan }> {
+): Promise<{ readonly read: ReadResult } & PlanOfNow> {
   const settings = await settingsFrom(flags, io);
   const read = await readRunnerGroups({
     ...pathsFrom(args, flags, io),
@@ -22,5 +21,5 @@ export async function readAndPlan(
   refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
   if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
     refuseWorkloads(read.others);
-  return { read, plan: await lookAndPlan(read.groups, settings, options) };
+  return { read, ...(await lookAndPlan(read.groups, settings, options)) };
 }

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Failure } from '../failure.ts';
-import { clusterConfig } from '../kubernetes/config.ts';
-import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
+import { findCluster } from '../kubernetes/config.ts';
+import type { Settings } from '../look-and-plan.ts';
 import { printable } from '../printable.ts';
 import { type ListenAddress, parseListenAddress } from '../serve/http-server.ts';
 import { openLog } from '../serve/log.ts';
@@ -21,7 +21,6 @@ export interface ServeFlags extends LookFlags {
   readonly argocdTokenFile?: string;
   readonly argocdCaFile?: string;
   readonly argocdNamespace?: string;
-  readonly kubeconfig?: string;
   readonly namespaces?: string;
   readonly lease?: string;
   readonly poll?: string;
@@ -80,7 +79,7 @@ async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
     instance: settings.instance,
     timeoutMs: settings.timeoutMs,
     ...(settings.ca !== undefined && { ca: settings.ca }),
-    cluster: await clusterFrom(flags, io),
+    cluster: await clusterFrom(settings),
     namespaces: namespaces.split(',').filter((namespace) => namespace !== ''),
     argocd: {
       url: argocdUrl,
@@ -101,10 +100,9 @@ async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
   };
 }
 
-async function clusterFrom(flags: ServeFlags, io: Io): Promise<ServeOptions['cluster']> {
-  const kubeconfig = flags.kubeconfig ?? fromEnv(io, 'KUBECONFIG_FILE');
-  if (kubeconfig !== undefined) return await readKubeconfig(kubeconfig);
-  const found = await clusterConfig('auto', io.env);
+/** `serve` is nothing without a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off. */
+async function clusterFrom(settings: Settings): Promise<ServeOptions['cluster']> {
+  const found = await findCluster({ ...settings, cluster: 'auto' });
   if (found) return found;
   throw new Failure(
     'GR-FLAG-06',

@@ -1,5 +1,6 @@
 /** Flags and environment -> `Settings`. A flag comes before its environment variable, that before the default. */
 import { readFileSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { Failure } from '../failure.ts';
 import type { ClusterMode } from '../kubernetes/config.ts';
 import type { Settings } from '../look-and-plan.ts';
@@ -11,6 +12,7 @@ import type { Io } from './io.ts';
 export interface LookFlags {
   readonly secretsDir?: string;
   readonly cluster?: string;
+  readonly kubeconfig?: string;
   readonly timeout?: string;
   readonly caFile?: string;
   readonly verbose?: boolean;
@@ -28,14 +30,17 @@ const DEFAULT_TIMEOUT_SECONDS = 20;
 /** @throws Failure exit 2 for a bad flag, exit 1 when the CA file cannot be read. */
 export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> {
   const caFile = flags.caFile ?? fromEnv(io, 'CA_FILE');
+  const kubeconfig = flags.kubeconfig ?? kubeconfigFromEnv(io);
   return {
     secretsDir: flags.secretsDir ?? fromEnv(io, 'SECRETS_DIR') ?? SECRETS_DIR,
     cluster: clusterMode(flags.cluster ?? fromEnv(io, 'CLUSTER') ?? 'auto'),
+    ...(kubeconfig !== undefined && { kubeconfig }),
     timeoutMs: seconds('--timeout', flags.timeout ?? fromEnv(io, 'TIMEOUT') ?? String(DEFAULT_TIMEOUT_SECONDS)) * 1000,
     ...(caFile !== undefined && { ca: await readCa(caFile) }),
     instance: fromEnv(io, 'INSTANCE') ?? '',
     env: io.env,
     now: io.now,
+    onWarning: (text) => io.err(`${printable(text)}\n`),
     ...(isVerbose(flags, io) && {
       onRequest: ({ method, url, status, ms }) =>
         io.err(`${printable(`${method} ${url} ${status} ${ms.toFixed(0)} ms`)}\n`),
@@ -78,6 +83,13 @@ export function isOn(text: string | undefined, variable: string): boolean {
 function clusterMode(text: string): ClusterMode {
   if (text === 'auto' || text === 'off') return text;
   throw new Failure('GR-FLAG-01', 2, 'read --cluster: it must be auto or off.');
+}
+
+/** @throws Failure exit 2 for a relative path: Argo CD starts us in the repository, whose author could put the file there. */
+function kubeconfigFromEnv(io: Io): string | undefined {
+  const file = fromEnv(io, 'KUBECONFIG');
+  if (file === undefined || isAbsolute(file)) return file;
+  throw new Failure('GR-FLAG-09', 2, 'read GITEA_RUNNERS_KUBECONFIG: it must be an absolute path.');
 }
 
 /** Seconds from a flag. @throws Failure exit 2 */

@@ -5,8 +5,7 @@ import { count } from '../count.ts';
 import { Failure } from '../failure.ts';
 import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
 import type { HttpClient } from '../http/client.ts';
-import { type ClusterConfig, clusterConfig } from '../kubernetes/config.ts';
-import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
+import { type ClusterConfig, findCluster } from '../kubernetes/config.ts';
 import { observeCluster } from '../kubernetes/observe.ts';
 import { findTargets, type Settings } from '../look-and-plan.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
@@ -34,7 +33,6 @@ import { sweepText } from './sweep-text.ts';
 
 /** As commander gives them. */
 export interface SweepFlags extends LookFlags, PathFlags {
-  readonly kubeconfig?: string;
   readonly budget?: string;
   readonly dryRun?: boolean;
   readonly json?: boolean;
@@ -84,7 +82,7 @@ export async function sweep(
     cwd: io.cwd,
     defaultNamespace: defaultNamespace(io),
   });
-  const cluster = await clusterFrom(flags, settings, io);
+  const cluster = await findCluster(settings);
   if (!cluster && !dryRun) throw clusterUnseen();
   const scene: SweepScene = {
     groups: await sweepGroups(groups, settings),
@@ -149,13 +147,6 @@ async function observeJobs(
 ): ReturnType<typeof observeCluster> {
   const namespaces = groups.map(({ namespace }) => namespace);
   return await observeCluster(namespaces, cluster, { deadlineMs: timeoutMs, ...(onRequest && { onRequest }) });
-}
-
-async function clusterFrom(flags: SweepFlags, settings: Settings, io: Io): Promise<ClusterConfig | undefined> {
-  if (settings.cluster === 'off') return undefined;
-  const kubeconfig = flags.kubeconfig ?? fromEnv(io, 'KUBECONFIG_FILE');
-  if (kubeconfig !== undefined) return await readKubeconfig(kubeconfig);
-  return await clusterConfig(settings.cluster, settings.env);
 }
 
 function clusterUnseen(): Failure {

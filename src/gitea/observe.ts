@@ -15,6 +15,7 @@
 import { normalBase } from '../base-url.ts';
 import { Failure } from '../failure.ts';
 import { HttpClient, type RequestLine } from '../http/client.ts';
+import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { Env } from '../http/proxy.ts';
 import type { Job, Look, RegisteredRunner } from '../plan/evidence.ts';
@@ -76,9 +77,11 @@ export interface ObserveOptions {
   readonly env: Env;
   /** For `-v`: one call per attempt. */
   readonly onRequest?: (line: RequestLine) => void;
+  /** Told the time of each Gitea that answers. */
+  readonly clocks?: ServerClocks;
   /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
   readonly versions?: VersionCache;
-  /** Kept by the same, so that its connections stay open; `ca`, `env` and `onRequest` are then of no effect. Default: a new one. */
+  /** Kept by the same, so that its connections stay open; `ca`, `env`, `onRequest` and `clocks` are then of no effect. Default: a new one. */
   readonly http?: HttpClient;
 }
 
@@ -132,16 +135,13 @@ export async function observeEach(
 }
 
 /** Sends requests to Gitea as `observe` does; to be closed by the caller. */
-export function giteaClient(options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest'>): HttpClient {
-  const { ca, deadlineMs, env, onRequest } = options;
+export function giteaClient(
+  options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest' | 'clocks'>,
+): HttpClient {
+  const { ca, clocks, deadlineMs, env, onRequest } = options;
   const attemptMs = Math.max(10_000, deadlineMs / 2);
-  return new HttpClient({
-    env,
-    attemptMs,
-    bodyLimit: BODY_LIMIT,
-    ...(ca !== undefined && { ca }),
-    ...(onRequest && { onRequest }),
-  });
+  const more = { ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }), ...(clocks && { clocks }) };
+  return new HttpClient({ env, attemptMs, bodyLimit: BODY_LIMIT, ...more });
 }
 
 function refuseForeignToken({ url, scope, token }: GiteaTarget): void {

@@ -12,6 +12,7 @@ import { isUtf8 } from 'node:buffer';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
+import type { ServerClocks } from './clock.ts';
 import { type Deadline, nowMs } from './deadline.ts';
 import { directWire } from './direct.ts';
 import { Gate, type SlowWork } from './gate.ts';
@@ -47,6 +48,8 @@ export interface HttpOptions {
   /** Longest accepted body, default 16 MiB. */
   readonly bodyLimit?: number;
   readonly onRequest?: (line: RequestLine) => void;
+  /** Told the time of every server that answers with success. */
+  readonly clocks?: ServerClocks;
 }
 
 export interface HttpRequest {
@@ -235,6 +238,7 @@ export class HttpClient {
     try {
       const wire = await lane.wire;
       if (limit.isReached) return await limit.reached;
+      const sentMs = Date.now();
       const exchange = wire.send({
         url,
         method: request.method,
@@ -244,8 +248,9 @@ export class HttpClient {
       limit.onReached(exchange.cancel);
       const answer = await exchange.answer;
       status = answer.status;
-      const text = await this.#readText(request, answer);
       const { headers } = answer;
+      this.#noteClock(url, answer, sentMs);
+      const text = await this.#readText(request, answer);
       return {
         status,
         text,
@@ -256,6 +261,13 @@ export class HttpClient {
       const { method, queue = '' } = request;
       this.#options.onRequest?.({ method, url: url.href, status, ms: nowMs() - started, queue });
     }
+  }
+
+  /** An error may come from a proxy, an answer with an age from a cache: these show other clocks, or other times. */
+  #noteClock({ origin }: URL, { status, headers }: WireAnswer, sentMs: number): void {
+    const date = oneHeader(headers['date']);
+    if (date === undefined || headers['age'] !== undefined || status < 200 || status > 299) return;
+    this.#options.clocks?.note(origin, { sentMs, receivedMs: Date.now(), date });
   }
 
   async #readText(request: HttpRequest, answer: WireAnswer): Promise<string> {

@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { failure, type HttpAnswer, HttpClient, type HttpRequest, type RequestLine } from '../http/client.ts';
+import type { ServerClocks } from '../http/clock.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { describeTransportError } from '../http/transport-error.ts';
 import type { ClusterConfig } from './config.ts';
@@ -25,10 +26,13 @@ const BODY_LIMIT = 64 * 1024 * 1024;
 
 export class KubeClient {
   readonly #config: ClusterConfig;
+  readonly #clocks: ServerClocks | undefined;
   readonly #http: HttpClient;
 
-  constructor(config: ClusterConfig, onRequest?: (line: RequestLine) => void) {
+  /** @param clocks told the time of the API server. */
+  constructor(config: ClusterConfig, onRequest?: (line: RequestLine) => void, clocks?: ServerClocks) {
     this.#config = config;
+    this.#clocks = clocks;
     // No proxy: the API server is a neighbour, and its token must not travel further.
     this.#http = new HttpClient({
       env: {},
@@ -36,7 +40,13 @@ export class KubeClient {
       ...(config.ca !== undefined && { ca: config.ca }),
       ...(config.clientCertificate && { clientCertificate: config.clientCertificate }),
       ...(onRequest && { onRequest }),
+      ...(clocks && { clocks }),
     });
+  }
+
+  /** Where the API server is: `https://host:port`. */
+  get origin(): string {
+    return new URL(this.#config.url).origin;
   }
 
   /** The answer, whatever its status. @throws Failure when there is none. */
@@ -75,6 +85,7 @@ export class KubeClient {
     });
     let timer = setTimeout(stop, idleMs);
     try {
+      const sentMs = Date.now();
       const response = await dispatcher.request({
         origin: request.url.origin,
         path: request.url.pathname + request.url.search,
@@ -85,6 +96,8 @@ export class KubeClient {
       if (response.statusCode !== 200) {
         throw failure(request, 'GR-CLUSTER-07', `status ${response.statusCode}`, 'Check the API server');
       }
+      const { date } = response.headers;
+      if (typeof date === 'string') this.#clocks?.note(request.url.origin, { sentMs, receivedMs: Date.now(), date });
       for await (const line of splitLines(response.body as AsyncIterable<Uint8Array>)) {
         clearTimeout(timer);
         yield line;

@@ -1,7 +1,6 @@
-/** A kubeconfig file, for a `serve` outside the destination cluster. Its current context only; no program in it is started. */
+/** A kubeconfig file, for who looks at another cluster than its own. Its current context only; no program in it is started. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { parse } from 'yaml';
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import type { ClusterConfig } from './config.ts';
@@ -41,9 +40,12 @@ const REFUSED = {
   user: ['exec', 'auth-provider', 'username', 'password', 'as', 'as-groups', 'as-uid', 'as-user-extra'],
 } as const;
 
+/** Hundreds of contexts. */
+const LONGEST_TEXT = 1_048_576;
+
 /** @throws Failure exit 1 when it cannot be read, exit 2 when it is no usable kubeconfig. */
 export async function readKubeconfig(file: string): Promise<ClusterConfig> {
-  const parsed = File.safeParse(parseYaml(await read(file)));
+  const parsed = File.safeParse(await parseYaml(file, await read(file)));
   if (!parsed.success) throw wrong(file, `without a usable ${parsed.error.issues[0]?.path.join('.') || 'object'}`);
   const config = parsed.data;
   const context = config.contexts.find(({ name }) => name === config['current-context'])?.context;
@@ -100,12 +102,13 @@ async function read(file: string): Promise<string> {
   }
 }
 
-function parseYaml(source: string): unknown {
-  try {
-    return parse(source, { maxAliasCount: 0 });
-  } catch {
-    return undefined;
-  }
+/** The one document of the file; undefined when it is not exactly one. Loaded late: `generate` mostly does without it. */
+async function parseYaml(name: string, text: string): Promise<unknown> {
+  if (text.length > LONGEST_TEXT)
+    throw wrong(name, `of more than ${LONGEST_TEXT} characters: leave only one context in it`);
+  const { parseDocuments } = await import('../runnergroup/documents.ts');
+  const { documents, problems } = parseDocuments({ name, text });
+  return problems.length === 0 && documents.length === 1 ? documents[0]?.value : undefined;
 }
 
 function wrong(file: string, what: string): Failure {

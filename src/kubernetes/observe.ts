@@ -3,6 +3,7 @@
  * our Jobs carry; everything it finds is judged by `judgeJob`. Any answer that is not a complete list is a `Failure`.
  */
 import type { RequestLine } from '../http/client.ts';
+import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { KubeClient } from './client.ts';
@@ -16,16 +17,18 @@ export interface ObserveClusterOptions {
   /** For everything, in ms. */
   readonly deadlineMs: number;
   readonly onRequest?: (line: RequestLine) => void;
+  /** Told the time of the API server. */
+  readonly clocks?: ServerClocks;
 }
 
 /** All Jobs of ours in these namespaces, each once, by namespace and name. Throws `Failure` (exit 1). */
 export async function observeCluster(
   namespaces: readonly string[],
   config: ClusterConfig,
-  { deadlineMs, onRequest }: ObserveClusterOptions,
+  { deadlineMs, onRequest, clocks }: ObserveClusterOptions,
 ): Promise<readonly LiveJob[]> {
   const deadline = new Deadline(deadlineMs);
-  const client = new KubeClient(config, onRequest);
+  const client = new KubeClient(config, onRequest, clocks);
   try {
     const found = await Promise.all(
       [...new Set(namespaces)].sort().map((namespace) => observeNamespace(client, namespace, deadline)),

@@ -186,13 +186,14 @@ export const Spec = z.strictObject({
     .string()
     .min(1)
     .max(512)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/, {
-      error: 'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless',
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?$/, {
+      error:
+        'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits',
     })
     .optional()
     .meta({
       description:
-        'Image of the runner container, and of the init container that registers it. One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.',
+        'Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.',
       [DEFAULT_NOTE]: `\`${defaults.DEFAULT_IMAGES['dind-rootless']}\`; for \`dind\` and \`host\` \`${defaults.DEFAULT_IMAGES.dind}\``,
     }),
   containerMode: z.enum(['dind-rootless', 'dind', 'host']).default('dind-rootless').meta({

@@ -14,6 +14,7 @@ import type { KubeClient } from '../kubernetes/client.ts';
 import type { TokenSources } from '../policy/api-token.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
+import { ClockWatch } from './clock-watch.ts';
 import type { LiveCluster, LiveGroup, LiveRunnerOfApp } from './cluster.ts';
 import type { GroupFacts } from './group-status.ts';
 import type { Log } from './log.ts';
@@ -70,6 +71,7 @@ export class Leader {
   readonly #lookout: Lookout;
   readonly #book: TargetBook;
   readonly #statuses: StatusWriter;
+  readonly #clocks: ClockWatch;
   readonly #waits = new WaitingTimes();
   readonly #apps = new Map<string, ManagedApp>();
   readonly #hashes = new WeakMap<RunnerGroup, string>();
@@ -98,6 +100,7 @@ export class Leader {
     this.#options = options;
     const { client, env, log, lookout, metrics, now } = options;
     this.#book = new TargetBook(options);
+    this.#clocks = new ClockWatch({ clocks: lookout.clocks, kubernetes: client.origin, metrics, log, now });
     this.#statuses = new StatusWriter(client, now, (failure) => this.#clusterFailed(failure));
     this.#lookout = new Lookout({
       ...lookout,
@@ -271,6 +274,8 @@ export class Leader {
     if (app && !this.#closed) this.#compare(app, key, members, planning);
     const measures = members.map((member) => this.#tell(member, planning, app));
     if (planning?.is === 'planned') measures.push(() => measureApplication(this.#options.metrics, key, planning.plan));
+    const giteas = members.flatMap(({ group }) => group?.giteaUrl ?? []);
+    measures.push(() => this.#clocks.measure(giteas));
     const quiet = planning?.is === 'planned' && planning.plan.jobs.length + planning.plan.runners.length === 0;
     return { inputs, atMs: now, lifeMs: quiet ? QUIET_MS : TICK_MS, planning, measures };
   }
@@ -308,7 +313,8 @@ export class Leader {
     // Of other Jobs the planner reads only those that were printed for a job of these looks.
     const runners = [...members.flatMap(({ key }) => this.#index.ofGroup(key)), ...others];
     const done = metrics.planSeconds.startTimer();
-    const planning = planApplication({ groups: sighted, runners, instance, nowMs: now() });
+    const clocks = this.#clocks.correctionFor(sighted.map(({ group }) => group.giteaUrl));
+    const planning = planApplication({ groups: sighted, runners, instance, nowMs: now(), clocks });
     done();
     return planning;
   }

@@ -10,6 +10,7 @@ import { Failure } from '../failure.ts';
 import type { VersionCache } from '../gitea/api.ts';
 import { type GiteaTarget, giteaClient, observeEach } from '../gitea/observe.ts';
 import type { HttpClient, RequestLine } from '../http/client.ts';
+import type { ServerClocks } from '../http/clock.ts';
 import type { Env } from '../http/proxy.ts';
 import type { Look } from '../plan/evidence.ts';
 import {
@@ -47,6 +48,8 @@ export interface LookoutOptions {
   /** 0 to 1. */
   readonly random: () => number;
   readonly onRequest: (line: RequestLine) => void;
+  /** Told the time of each Gitea that answers. */
+  readonly clocks: ServerClocks;
   readonly onLook: (target: GiteaTarget, sight: Sight) => void;
   /** Told once a minute at most: looks at this Gitea wait longer than `pollMs`, because so many scopes share its request rate. */
   readonly onLate?: (origin: string, scopes: number) => void;
@@ -83,13 +86,13 @@ export class Lookout {
   constructor(options: LookoutOptions) {
     this.#options = options;
     this.#limits = pollLimits(options.pollMs);
-    const { timeoutMs: deadlineMs, env, ca } = options;
+    const { timeoutMs: deadlineMs, env, ca, clocks } = options;
     const onRequest = (line: RequestLine): void => {
       const post = this.#posts.get(line.queue);
       if (post) post.requests += 1;
       options.onRequest(line);
     };
-    this.#http = giteaClient({ deadlineMs, env, onRequest, ...(ca !== undefined && { ca }) });
+    this.#http = giteaClient({ deadlineMs, env, clocks, onRequest, ...(ca !== undefined && { ca }) });
   }
 
   /** What is looked at from now on, for the groups of which namespaces. New targets are looked at at once. */

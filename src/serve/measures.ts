@@ -16,8 +16,8 @@ export interface GroupMeasures {
 
 /** Forgets groups that are gone. */
 export function resetMeasures(metrics: Metrics): void {
-  const { heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs } = metrics;
-  for (const gauge of [heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs]) gauge.reset();
+  const { clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs } = metrics;
+  for (const gauge of [clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs]) gauge.reset();
 }
 
 export function measureGroup(metrics: Metrics, { live, runners, counts, ready }: GroupMeasures): void {

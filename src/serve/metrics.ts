@@ -59,6 +59,7 @@ export function openMetrics() {
     webhooks: counter('webhook_deliveries_total', 'Webhook deliveries by result.', ['result']),
     clusterErrors: counter('cluster_errors_total', 'Failed requests to the Kubernetes API, by error code.', ['code']),
     swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
+    clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),
     leader: gauge('leader', '1 while this process leads.', []),
   };
 }

@@ -1,4 +1,5 @@
 /** Plans one Application the way its own `generate` does: all its RunnerGroups together, and the Jobs in their namespaces. Pure. */
+import { type ClockCorrection, NO_CORRECTION, shiftJobs } from '../clock-correction.ts';
 import { Failure } from '../failure.ts';
 import type { GroupSummary, JobDecision, Plan } from '../plan/decisions.ts';
 import type { Look } from '../plan/evidence.ts';
@@ -20,7 +21,10 @@ export interface PlanningInput {
   /** Jobs in the cluster; those in other namespaces are left out, as `generate` does. */
   readonly runners: readonly LiveRunner[];
   readonly instance: string;
+  /** By this machine's clock. */
   readonly nowMs: number;
+  /** Makes Gitea's time of it, and of that of the Jobs; default: the clocks are the same. */
+  readonly clocks?: ClockCorrection;
 }
 
 /** The plan, or why there is none: `generate` would fail too, so nothing is to be woken. */
@@ -30,7 +34,10 @@ export type Planning =
   | { readonly is: 'waiting' }
   | { readonly is: 'failed'; readonly failure: Failure };
 
-export function planApplication({ groups, runners, instance, nowMs }: PlanningInput): Planning {
+/** A watch tells of a change well within this time. */
+const WATCH_LAG_MS = 5_000;
+
+export function planApplication({ groups, runners, instance, ...time }: PlanningInput): Planning {
   const looks = new Map<string, Look>();
   for (const { look, lookKey } of groups) {
     if (look instanceof Failure) return { is: 'failed', failure: look };
@@ -38,10 +45,14 @@ export function planApplication({ groups, runners, instance, nowMs }: PlanningIn
   }
   if (groups.some(({ lookKey }) => !looks.has(lookKey))) return { is: 'waiting' };
   const namespaces = new Set(groups.map(({ group }) => group.namespace));
-  const liveJobs = runners.map(({ job }) => job).filter(({ namespace }) => namespaces.has(namespace));
+  const { jobShiftMs, nowShiftMs } = time.clocks ?? NO_CORRECTION;
+  const seen = runners.map(({ job }) => job).filter(({ namespace }) => namespaces.has(namespace));
+  const liveJobs = shiftJobs(seen, jobShiftMs);
+  const nowMs = time.nowMs + nowShiftMs;
   const planned = groups.map(({ group, lookKey, templateHash }) => toPlanned(group, lookKey, templateHash));
   try {
-    return { is: 'planned', plan: planOrRefuse(planned, { instance, looks, liveJobs, nowMs }) };
+    const liveSinceMs = nowMs - WATCH_LAG_MS;
+    return { is: 'planned', plan: planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs }) };
   } catch (error) {
     if (error instanceof Failure) return { is: 'failed', failure: error };
     throw error;

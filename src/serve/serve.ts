@@ -11,6 +11,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
+import { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
@@ -151,7 +152,8 @@ interface Parts {
 
 function open(options: ServeOptions, metrics: Metrics): Parts {
   const { argocd, log } = options;
-  const client = new KubeClient(options.cluster);
+  const clocks = new ServerClocks();
+  const client = new KubeClient(options.cluster, undefined, clocks);
   const onFailure = (failure: Failure): void => {
     parts.lastFailure = `${failure.code} ${failure.message}`;
     metrics.clusterErrors.inc({ code: failure.code });
@@ -192,7 +194,7 @@ function open(options: ServeOptions, metrics: Metrics): Parts {
       argocd: access,
       controlPlaneNamespace: argocd.namespace,
       sweep: options.sweep,
-      lookout: { timeoutMs, pollMs, random: Math.random, ...(ca !== undefined && { ca }) },
+      lookout: { timeoutMs, pollMs, clocks, random: Math.random, ...(ca !== undefined && { ca }) },
     },
     close: async () => {
       await Promise.all([access.close(), client.close()]);

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /**
  * lib/gitea-runners.cjs, the program. Argo CD starts it for every sync, so it loads the one part that is asked for:
  *

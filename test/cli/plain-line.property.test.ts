@@ -37,7 +37,16 @@ async function byCommander(args: readonly string[]): Promise<unknown> {
 const word = fc.oneof(
   fc.constantFrom('ci.yaml', 'groups/', '.', '', 'help', 'generate', 'validate', '0', 'auto', '20', '-5', '5s'),
   fc.constantFrom('-R', '--recursive', '-v', '--verbose', '-Rv', '--no-recursive', '--recursive=true', '-'),
-  fc.constantFrom('--secrets-dir', '--cluster', '--timeout', '--ca-file', '--timeout=5', '--cluster=', '--secrets'),
+  fc.constantFrom(
+    '--secrets-dir',
+    '--cluster',
+    '--timeout',
+    '--ca-file',
+    '--kubeconfig',
+    '--timeout=5',
+    '--cluster=',
+    '--secrets',
+  ),
   fc.constantFrom('--', '-h', '--help', '-V', '--version', '--json', '--unknown', '__proto__', '--__proto__'),
   fc.string({ maxLength: 6 }),
 );

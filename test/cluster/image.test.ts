@@ -1,11 +1,12 @@
 /** The image that scripts/image.mjs makes: what is in it, that it is always the same, and that it starts. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
+import { imageLabels } from '../../scripts/oci-image.mjs';
 
 let folder = '';
 let root = '';
@@ -16,7 +17,12 @@ const Manifest = z.tuple([
   z.object({ Config: z.string(), Layers: z.array(z.string()), RepoTags: z.array(z.string()) }),
 ]);
 const Config = z.object({
-  config: z.object({ User: z.string(), Entrypoint: z.array(z.string()), Cmd: z.array(z.string()) }),
+  config: z.object({
+    User: z.string(),
+    Entrypoint: z.array(z.string()),
+    Cmd: z.array(z.string()),
+    Labels: z.record(z.string(), z.string()),
+  }),
 });
 
 function build(name: string): string {
@@ -96,7 +102,41 @@ describe('the image', () => {
       User: '999:999',
       Entrypoint: ['/usr/bin/tini', '--', '/usr/local/bin/gitea-runners'],
       Cmd: ['--help'],
+      Labels: imageLabels(packageJson),
     });
+  });
+
+  it('holds our licence and those of the packages in it', () => {
+    for (const [file, source] of [
+      ['LICENSE', 'LICENSE'],
+      ['THIRD-PARTY.txt', 'lib/THIRD-PARTY.txt'],
+    ] as const) {
+      expect(readFileSync(join(root, 'opt/gitea-runners', file), 'utf8')).toBe(readFileSync(source, 'utf8'));
+    }
+  });
+
+  it('is what the Dockerfile makes: its last step, run here, gives the same files', () => {
+    const made = join(folder, 'dockerfile');
+    const [step = ''] = /^RUN mkdir -p \/out[\s\S]*?(?=\n\n)/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+    // There the Node of the base image is copied, here the one that the other image got.
+    const script = step
+      .replace(/^RUN /, '')
+      .replace(/^ +#.*$/gm, '')
+      .replaceAll('\\\n\n', '\\\n')
+      .replaceAll('ldd /usr/local/bin/node', `ldd ${join(root, 'usr/local/bin/node')}`)
+      .replaceAll('install -m 0755 /usr/local/bin/node', `install -m 0755 ${join(root, 'usr/local/bin/node')}`)
+      .replaceAll('/out', made);
+
+    const said = execFileSync('sh', ['-euc', script], { encoding: 'utf8' });
+
+    expect(said.trim()).toBe(packageJson.version);
+    const filesIn = (folderOfImage: string): readonly string[] =>
+      readdirSync(folderOfImage, { recursive: true, encoding: 'utf8', withFileTypes: true })
+        .filter((entry) => !entry.isDirectory())
+        .map((entry) => join(entry.parentPath, entry.name).slice(folderOfImage.length))
+        // That one has tini with its libraries, this one the static one.
+        .sort();
+    expect(filesIn(made)).toEqual(filesIn(root));
   });
 
   it('starts in nothing but its own files', () => {

@@ -1,4 +1,5 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { ClusterConfig } from '../../src/kubernetes/config.ts';
 
@@ -22,20 +23,27 @@ export interface Cluster {
   /** Rows per page, when smaller than the limit that was asked for. */
   readonly pageSize?: number;
   readonly override?: Override;
+  /** Serves https on `localhost`, as a kubeconfig wants it. */
+  readonly tls?: { readonly key: string; readonly cert: string };
 }
 
 export async function startApiServer(cluster: Cluster): Promise<ApiServer> {
   const seen: URL[] = [];
-  const server = createServer({ keepAliveTimeout: 5 }, (request, response) => {
+  const handle: RequestListener = (request, response) => {
     const url = new URL(request.url ?? '/', 'http://api');
     seen.push(url);
     if (request.headers.authorization !== `Bearer ${TOKEN}`) status(response, 401, 'Unauthorized');
     else if (!cluster.override?.(url, response)) answer(cluster, url, response);
-  });
+  };
+  const options = { keepAliveTimeout: 5 };
+  const server = cluster.tls ? createTlsServer({ ...options, ...cluster.tls }, handle) : createServer(options, handle);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    config: { url: `http://127.0.0.1:${port}`, token: async () => TOKEN },
+    config: {
+      url: cluster.tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`,
+      token: async () => TOKEN,
+    },
     seen,
     close: async () => {
       server.closeAllConnections();

@@ -8,6 +8,9 @@ const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and un
 const URL_RULE = 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com';
 const REPO_RULE = 'must be a repository in Gitea: "name" or "owner/name"; got the text';
 const SECRET_RULE = 'must name a Secret and its key: "secretRef: {name: …, key: …}"';
+const NO_IMAGE =
+  'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits';
+const PINNED = `reg.example.com:5000/a/b:1@sha256:${'0123456789abcdef'.repeat(4)}`;
 const QUANTITY = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
 
 /** For each field, values that are refused and what is said, without path and code when these are the field's own. */
@@ -96,7 +99,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   acceptUnlabelledJobs: [[1, 'must be true or false, not the number 1']],
   fairness: [['fair', 'must be one of oldest, per-repository, not the text "fair"']],
   image: [
-    ['a b', 'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless; got the text "a b"'],
+    ['a b', `${NO_IMAGE}; got the text "a b"`],
+    ['a@sha256:00', `${NO_IMAGE}; got the text "a@sha256:00"`],
+    ['a@sha256:', `${NO_IMAGE}; got the text "a@sha256:"`],
+    ['a@b', `${NO_IMAGE}; got the text "a@b"`],
     ['', 'must not be empty'],
   ],
   containerMode: [
@@ -152,7 +158,13 @@ test.each([
   ['suspend', true, { suspend: true }],
   ['acceptUnlabelledJobs', true, { acceptUnlabelledJobs: true }],
   ['fairness', 'per-repository', { fairness: 'per-repository' }],
-  ['image', 'reg.example.com:5000/a/b:1@sha256:00', { image: 'reg.example.com:5000/a/b:1@sha256:00' }],
+  ['image', 'reg.example.com:5000/a/b:1', { image: 'reg.example.com:5000/a/b:1' }],
+  ['image', PINNED, { image: PINNED }],
+  [
+    'labels',
+    [`a:docker://${PINNED}`],
+    { labels: expect.arrayContaining([{ name: 'a', text: `a:docker://${PINNED}` }]) },
+  ],
   ['containerMode', 'dind', { containerMode: 'dind', image: 'gitea/runner:1.0.8' }],
   [
     'resources',

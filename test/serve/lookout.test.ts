@@ -1,6 +1,7 @@
 /** Many targets at one Gitea: none keeps the others waiting. Real requests. */
 import { expect, onTestFinished, test } from 'vitest';
 import type { GiteaTarget } from '../../src/gitea/observe.ts';
+import { ServerClocks } from '../../src/http/clock.ts';
 import { Lookout, type LookoutOptions } from '../../src/serve/lookout.ts';
 import { fakeGitea, json } from '../gitea/fake-gitea.ts';
 import { targetOf } from '../gitea/looking.ts';
@@ -14,6 +15,7 @@ function start(over: Partial<LookoutOptions> = {}): {
   const lookout = new Lookout({
     timeoutMs: 20_000,
     env: {},
+    clocks: new ServerClocks(),
     pollMs: 20,
     now: Date.now,
     random: () => 0.5,

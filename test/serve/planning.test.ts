@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ClockCorrection } from '../../src/clock-correction.ts';
 import { Failure } from '../../src/failure.ts';
+import type { LiveRunner } from '../../src/serve/difference.ts';
 import { countsOf, planApplication, type SightedGroup } from '../../src/serve/planning.ts';
 import { WaitingTimes } from '../../src/serve/waiting-times.ts';
 import { job, live, NOW, ORIGIN, running } from '../plan/scenario.ts';
@@ -50,6 +52,36 @@ describe('the plan of an Application', () => {
 
     expect(by(starting)).toEqual(['own-runner']);
     expect(by(elsewhere)).toEqual(['new-runner']);
+  });
+});
+
+describe('clocks that differ', () => {
+  /** The planning after the runners with these times of their end have failed, by the clock of Kubernetes. */
+  const whenFailed = (clocks: ClockCorrection | undefined, ...finishedMs: readonly number[]) => {
+    const runners: LiveRunner[] = [];
+    const plan = () => planApplication({ ...input(sighted()), runners, ...(clocks && { clocks }) });
+    for (const finishedAtMs of finishedMs) {
+      const planning = plan();
+      const name = planning.is === 'planned' ? (planning.plan.jobs[0] as { readonly runner?: string }).runner : '';
+      const times = { createdAtMs: finishedAtMs - 5_000, finishedAtMs };
+      runners.push({ job: live(name ?? '', 'failed', times), annotations: {} });
+    }
+    return plan();
+  };
+  const untilMs = (planning: ReturnType<typeof whenFailed>): number | undefined => {
+    const first = planning.is === 'planned' ? planning.plan.jobs[0] : undefined;
+    return first?.verdict === 'held' ? first.untilMs : undefined;
+  };
+
+  it('are one: a back-off begins when the Job failed by Gitea’s clock', () => {
+    const behind: ClockCorrection = { nowShiftMs: 0, jobShiftMs: 60_000, warnings: [] };
+    const early: ClockCorrection = { nowShiftMs: 60_000, jobShiftMs: 60_000, warnings: [] };
+    const equal = untilMs(whenFailed(undefined, NOW - 600_000, NOW));
+
+    expect(equal).toBeGreaterThan(NOW);
+    expect(untilMs(whenFailed(behind, NOW - 660_000, NOW - 60_000))).toBe(equal);
+    expect(untilMs(whenFailed(early, NOW - 600_000, NOW))).toBe((equal ?? 0) + 60_000);
+    expect(untilMs(whenFailed(undefined, NOW - 660_000, NOW - 60_000))).toBeUndefined();
   });
 });
 

@@ -1,0 +1,117 @@
+/**
+ * Makes one clock of three: Gitea's, which all of its times follow. The times of Jobs are Kubernetes', and "now" is this machine's.
+ * Without it a Job may look older than the CI job that it was started for, or a runner late that is not (docs/spec.md, L6). Pure.
+ */
+import { type ClockBounds, common, either } from './http/clock.ts';
+import type { LiveJob } from './plan/evidence.ts';
+
+/** A server that was asked, and what it told of its clock; undefined: nothing. */
+export interface ServerClock {
+  /** Its origin, as messages name it. */
+  readonly origin: string;
+  readonly bounds: ClockBounds | undefined;
+}
+
+export interface ClockCorrection {
+  /** To be added to this machine's time, ms: then it is Gitea's. */
+  readonly nowShiftMs: number;
+  /** To be added to times of Kubernetes, ms: then they are Gitea's. */
+  readonly jobShiftMs: number;
+  /** Kubernetes' clock minus Gitea's, in whole seconds, as ms; undefined when one of them is not known. */
+  readonly skewMs?: number;
+  /** What the administrator should know; each with its code. */
+  readonly warnings: readonly ClockWarning[];
+}
+
+export interface ClockWarning {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** `Date` has a resolution of a second on either side: a smaller difference may be none. */
+const LEAST_SHIFT_MS = 2_000;
+/** From here on somebody should look at it. */
+const WARN_MS = 10_000;
+/** Farther off is no clock that runs, and correcting by it would make nonsense of good times. */
+const MOST_MS = 86_400_000;
+
+export const NO_CORRECTION: ClockCorrection = { nowShiftMs: 0, jobShiftMs: 0, warnings: [] };
+
+/** @param kubernetes undefined: it was not looked at. */
+export function correctClocks(giteas: readonly ServerClock[], kubernetes: ServerClock | undefined): ClockCorrection {
+  const warnings: ClockWarning[] = [];
+  const usable = ({ origin, bounds }: ServerClock): ClockBounds | undefined => {
+    if (bounds === undefined || Math.abs(middle(bounds)) <= MOST_MS) return bounds;
+    const message = `compare clocks: that of ${origin} is more than a day off this machine's. Its times are taken as they are. Set the clock that is wrong.`;
+    warnings.push({ code: 'GR-CLOCK-02', message });
+    return undefined;
+  };
+  const gitea = agreed(giteas, usable, warnings);
+  const cluster = kubernetes && usable(kubernetes);
+  const nowShiftMs = gitea ? shiftBy(gitea) : 0;
+  if (gitea === undefined || cluster === undefined) return { nowShiftMs, jobShiftMs: 0, warnings };
+
+  const apart = { leastMs: gitea.leastMs - cluster.mostMs, mostMs: gitea.mostMs - cluster.leastMs };
+  const jobShiftMs = shiftBy(apart);
+  if (Math.abs(jobShiftMs) > WARN_MS) {
+    const how = `${Math.abs(jobShiftMs) / 1000} s ${jobShiftMs < 0 ? 'ahead of' : 'behind'}`;
+    const message = `compare clocks: that of Kubernetes (${kubernetes?.origin}) is ${how} that of Gitea (${giteas[0]?.origin}). Times of Jobs are corrected by that. Synchronize both clocks (NTP).`;
+    warnings.push({ code: 'GR-CLOCK-01', message });
+  }
+  return { nowShiftMs, jobShiftMs, skewMs: toSeconds(-middle(apart)), warnings };
+}
+
+/** The clock of all Giteas: they must agree, because there is one "now" in a plan. */
+function agreed(
+  giteas: readonly ServerClock[],
+  usable: (server: ServerClock) => ClockBounds | undefined,
+  warnings: ClockWarning[],
+): ClockBounds | undefined {
+  let found: ClockBounds | undefined;
+  for (const server of giteas) {
+    const bounds = usable(server);
+    if (found === undefined || bounds === undefined) {
+      found ??= bounds;
+      continue;
+    }
+    if (gapMs(found, bounds) >= LEAST_SHIFT_MS) {
+      const message = `compare clocks: those of the Giteas ${giteas.map(({ origin }) => origin).join(', ')} differ from each other. Nothing is corrected. Synchronize them (NTP).`;
+      warnings.push({ code: 'GR-CLOCK-03', message });
+      return undefined;
+    }
+    found = common(found, bounds) ?? either(found, bounds);
+  }
+  return found;
+}
+
+/** How far two clocks are apart at least; negative when they may be equal. */
+function gapMs(a: ClockBounds, b: ClockBounds): number {
+  return Math.max(a.leastMs, b.leastMs) - Math.min(a.mostMs, b.mostMs);
+}
+
+/** The same Jobs with their times by Gitea's clock. */
+export function shiftJobs(jobs: readonly LiveJob[], shiftMs: number): readonly LiveJob[] {
+  if (shiftMs === 0) return jobs;
+  return jobs.map((job) => ({
+    ...job,
+    createdAtMs: job.createdAtMs + shiftMs,
+    ...(job.runningSinceMs !== undefined && { runningSinceMs: job.runningSinceMs + shiftMs }),
+    ...(job.finishedAtMs !== undefined && { finishedAtMs: job.finishedAtMs + shiftMs }),
+  }));
+}
+
+/** Whole seconds; 0 when the clocks may well be equal. */
+function shiftBy(bounds: ClockBounds): number {
+  if (bounds.leastMs <= 0 && bounds.mostMs >= 0) return 0;
+  const shiftMs = toSeconds(middle(bounds));
+  return Math.abs(shiftMs) < LEAST_SHIFT_MS ? 0 : shiftMs;
+}
+
+function middle({ leastMs, mostMs }: ClockBounds): number {
+  return (leastMs + mostMs) / 2;
+}
+
+/** Rounded; never -0. */
+function toSeconds(ms: number): number {
+  return Math.round(ms / 1000) * 1000 + 0;
+}

@@ -1,0 +1,73 @@
+/**
+ * What servers tell of their clocks by the header `Date`. Pure, but for the memory in `ServerClocks`.
+ *
+ *     sent ── request ──► the server writes Date: 12:00:07 (cut to the second) ── answer ──► received
+ *
+ * Somewhere between `sent` and `received` its clock showed 12:00:07.000 to 12:00:07.999. So each answer gives bounds for the
+ * difference of the clocks, however slow the network or this process is; several answers make them narrower.
+ */
+
+/** A server's clock minus this machine's, ms: at least and at most. */
+export interface ClockBounds {
+  readonly leastMs: number;
+  readonly mostMs: number;
+}
+
+/** One answer: when it was asked for and when its head came, by this machine's clock, ms since 1970; and its header `Date`. */
+export interface ClockReading {
+  readonly sentMs: number;
+  readonly receivedMs: number;
+  readonly date: string;
+}
+
+/** The one form that servers may send (RFC 9110, 5.6.7); `Date.parse` alone would take any text. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+/** The header has no fraction of a second. */
+const CUT_OFF_MS = 999;
+
+/** Undefined when the header is no date. */
+export function boundsOf({ sentMs, receivedMs, date }: ClockReading): ClockBounds | undefined {
+  const dateMs = HTTP_DATE.test(date) ? Date.parse(date) : Number.NaN;
+  if (Number.isNaN(dateMs)) return undefined;
+  return { leastMs: dateMs - receivedMs, mostMs: dateMs + CUT_OFF_MS - sentMs };
+}
+
+/** What both allow; undefined when they contradict each other. */
+export function common(a: ClockBounds, b: ClockBounds): ClockBounds | undefined {
+  const leastMs = Math.max(a.leastMs, b.leastMs);
+  const mostMs = Math.min(a.mostMs, b.mostMs);
+  return leastMs > mostMs ? undefined : { leastMs, mostMs };
+}
+
+/** What at least one of them allows. */
+export function either(a: ClockBounds, b: ClockBounds): ClockBounds {
+  return { leastMs: Math.min(a.leastMs, b.leastMs), mostMs: Math.max(a.mostMs, b.mostMs) };
+}
+
+/** Answers are put together for this long; then the bounds are begun anew, because clocks are corrected and drift. */
+const WINDOW_MS = 60_000;
+
+/** The clocks of the servers that answered, by origin. Given to all clients whose servers are to be compared. */
+export class ServerClocks {
+  readonly #known = new Map<string, { readonly sinceMs: number; readonly bounds: ClockBounds }>();
+
+  /** Takes an answer. One without a readable date tells nothing. */
+  note(origin: string, reading: ClockReading): void {
+    const bounds = boundsOf(reading);
+    if (bounds === undefined) return;
+    const known = this.#known.get(origin);
+    const ageMs = known === undefined ? WINDOW_MS : reading.receivedMs - known.sinceMs;
+    if (known === undefined || ageMs >= WINDOW_MS || ageMs < 0) {
+      this.#known.set(origin, { sinceMs: reading.receivedMs, bounds });
+      return;
+    }
+    const { sinceMs } = known;
+    // They contradict each other when several servers are behind one address, or when a clock was set: both are true then.
+    this.#known.set(origin, { sinceMs, bounds: common(known.bounds, bounds) ?? either(known.bounds, bounds) });
+  }
+
+  /** Undefined: it has not told its time. */
+  of(origin: string): ClockBounds | undefined {
+    return this.#known.get(origin)?.bounds;
+  }
+}

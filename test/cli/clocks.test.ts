@@ -1,0 +1,119 @@
+/** Servers whose clocks differ: real program, a Gitea and an API server with clocks of their own. */
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type ApiServer, startApiServer } from '../kubernetes/api-server.ts';
+import { CERTIFICATES, kubeconfigFor, liveJob } from '../kubernetes/through-cli.ts';
+import { folderWith, groupYaml, type Outcome, runCli } from './run-cli.ts';
+import { startAcme } from './start-acme.ts';
+
+const servers: ApiServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+interface Skew {
+  /** Gitea's clock minus this machine's, seconds. */
+  readonly gitea: number;
+  readonly kubernetes: number;
+  /** Without the header nobody can know. */
+  readonly silent?: boolean;
+}
+
+interface Explained {
+  readonly checkedAt: string;
+  readonly jobs: readonly { readonly untilMs?: number }[];
+}
+
+/** So many runners have failed before: the back-off is some minutes then, long enough for the processes of a test. */
+const FAILURES = 6;
+const HOUR_MS = 3_600_000;
+
+/**
+ * A queued job whose last runner's Job has just failed by Kubernetes' clock: the planner backs off from that moment on, which
+ * `explain` tells as `untilMs`.
+ */
+async function afterFailures({ gitea, kubernetes, silent = false }: Skew) {
+  const clockOf = (seconds: number) => Date.now() + seconds * 1000;
+  const tellTime = (response: ServerResponse, seconds: number): boolean => {
+    response.sendDate = false;
+    if (!silent) response.setHeader('Date', new Date(clockOf(seconds)).toUTCString());
+    return false;
+  };
+  const { simulator, env } = await startAcme({ now: () => clockOf(gitea) });
+  simulator.intercept((_, response) => tellTime(response, gitea));
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const jobs: object[] = [];
+  const server = await startApiServer({
+    tls: CERTIFICATES,
+    jobs: { runners: jobs },
+    override: (_, response) => tellTime(response, kubernetes),
+  });
+  servers.push(server);
+  const kubeconfig = kubeconfigFor(server);
+  const run = (command: string, ...flags: string[]): Promise<Outcome> =>
+    runCli([command, '--kubeconfig', kubeconfig, ...flags, folder], env);
+
+  let failedMs = 0;
+  for (let failures = 1; failures <= FAILURES; failures += 1) {
+    const [, name = ''] = /^ {2}name: "(\S+)"$/m.exec((await run('generate')).stdout) ?? [];
+    failedMs = clockOf(kubernetes) - (failures < FAILURES ? HOUR_MS : 0);
+    const lastTransitionTime = new Date(failedMs).toISOString();
+    const status = { conditions: [{ type: 'Failed', status: 'True', lastTransitionTime }] };
+    jobs.push(liveJob(name, failedMs - 1000, status));
+  }
+  const { stdout, stderr } = await run('explain', '--json');
+  const explained = JSON.parse(stdout) as Explained;
+  return {
+    run,
+    stderr,
+    /** When the plan was made: off Gitea's clock by so many seconds. */
+    nowOff: (Date.parse(explained.checkedAt) - clockOf(gitea)) / 1000,
+    /** From the failure until the next try, by Gitea's clock, seconds. */
+    backOff: ((explained.jobs[0]?.untilMs ?? Number.NaN) - failedMs) / 1000 - (gitea - kubernetes),
+  };
+}
+
+/** What the processes of the test take in between. */
+const SLACK_SECONDS = 20;
+
+describe('clocks that differ', () => {
+  it('are one for the planner, and the user is told', async () => {
+    const equal = await afterFailures({ gitea: 0, kubernetes: 0 });
+    const behind = await afterFailures({ gitea: 0, kubernetes: -60 });
+    const ahead = await afterFailures({ gitea: 3600, kubernetes: 3660 });
+
+    expect(equal.stderr).toBe('');
+    for (const { backOff, nowOff } of [behind, ahead]) {
+      expect(Math.abs(backOff - equal.backOff)).toBeLessThanOrEqual(2);
+      expect(Math.abs(nowOff)).toBeLessThan(SLACK_SECONDS);
+    }
+    const warning = (way: string): RegExp =>
+      new RegExp(
+        `^warning: GR-CLOCK-01 compare clocks: that of Kubernetes \\(https://localhost:\\d+\\) is (?:59|60|61) s ${way} that of Gitea \\(http://127`,
+      );
+    expect(behind.stderr).toMatch(warning('behind'));
+    expect(ahead.stderr).toMatch(warning('ahead of'));
+  });
+
+  it('cannot be corrected without the header: then the times are taken as they are', async () => {
+    const told = await afterFailures({ gitea: 0, kubernetes: -60 });
+    const silent = await afterFailures({ gitea: 0, kubernetes: -60, silent: true });
+
+    expect(silent.backOff - told.backOff).toBeLessThan(-50);
+    expect(silent.stderr).toBe('');
+  });
+
+  it('by more than a day are not believed; the user is told, and the Jobs are printed', async () => {
+    const { nowOff, stderr, run } = await afterFailures({ gitea: 0, kubernetes: 200_000 });
+    const generated = await run('generate');
+
+    expect(Math.abs(nowOff)).toBeLessThan(SLACK_SECONDS);
+    for (const text of [stderr, generated.stderr]) {
+      expect(text).toMatch(
+        /^warning: GR-CLOCK-02 compare clocks: that of https:\/\/localhost:\d+ is more than a day off/m,
+      );
+    }
+    expect(generated.code).toBe(0);
+  });
+});

@@ -1,0 +1,161 @@
+/** `--kubeconfig`: a hub Argo CD looks at the Jobs of the cluster where the runners run. Real program, real HTTPS server. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { type ApiServer, type Cluster, startApiServer, TOKEN } from '../kubernetes/api-server.ts';
+import { CERTIFICATES, kubeconfigFor, liveJob } from '../kubernetes/through-cli.ts';
+import { folderWith, groupYaml, runCli } from './run-cli.ts';
+import { startAcme } from './start-acme.ts';
+
+const servers: ApiServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function startCluster(cluster: Cluster = {}): Promise<ApiServer> {
+  const server = await startApiServer({ tls: CERTIFICATES, ...cluster });
+  servers.push(server);
+  return server;
+}
+
+/** One queued job of org acme, and a folder with the group that serves it. */
+async function oneQueuedJob() {
+  const { simulator, env } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  return { env, folder: folderWith({ 'ci.yaml': groupYaml(simulator.url) }) };
+}
+
+const nameIn = (manifests: string): string => /^ {2}name: "(\S+)"$/m.exec(manifests)?.[1] ?? 'none';
+const COMPLETE = { conditions: [{ type: 'Complete', status: 'True' }] };
+
+/** A cluster in which the Job that would be printed has already come and gone: whoever sees that prints another name. */
+async function usedUpName() {
+  const { env, folder } = await oneQueuedJob();
+  const usedUp = nameIn((await runCli(['generate', folder], env)).stdout);
+  const server = await startCluster({ jobs: { runners: [liveJob(usedUp, Date.now(), COMPLETE)] } });
+  return { env, folder, usedUp, server, kubeconfig: kubeconfigFor(server) };
+}
+
+describe('--kubeconfig', () => {
+  it('shows generate the live Jobs of that cluster, by flag and by environment', async () => {
+    const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
+
+    const byFlag = await runCli(['generate', '--kubeconfig', kubeconfig, folder], env);
+    const byEnvironment = await runCli(['generate', folder], { ...env, GITEA_RUNNERS_KUBECONFIG: kubeconfig });
+
+    expect(byFlag).toMatchObject({ code: 0 });
+    expect(nameIn(byFlag.stdout)).toMatch(/^ci-/);
+    expect(nameIn(byFlag.stdout)).not.toBe(usedUp);
+    expect(byEnvironment.stdout).toBe(byFlag.stdout);
+    expect(new Set(server.seen.map(({ pathname }) => pathname))).toEqual(
+      new Set(['/apis/batch/v1/namespaces/runners/jobs', '/api/v1/namespaces/runners/pods']),
+    );
+  });
+
+  it('shows explain the same', async () => {
+    const { env, folder, kubeconfig } = await usedUpName();
+
+    const generated = await runCli(['generate', '--kubeconfig', kubeconfig, folder], env);
+    const explained = await runCli(['explain', '--kubeconfig', kubeconfig, folder], env);
+
+    expect(explained).toMatchObject({ code: 0 });
+    expect(explained.stdout).toContain(nameIn(generated.stdout));
+  });
+
+  it('is not looked at with --cluster off', async () => {
+    const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
+
+    const outcome = await runCli(['generate', '--kubeconfig', kubeconfig, '--cluster', 'off', folder], env);
+
+    expect(nameIn(outcome.stdout)).toBe(usedUp);
+    expect(server.seen).toEqual([]);
+  });
+
+  it('cannot be set by who writes the repository or the Application', async () => {
+    const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
+    const hostile = {
+      ARGOCD_ENV_GITEA_RUNNERS_KUBECONFIG: kubeconfig,
+      ARGOCD_ENV_KUBECONFIG: kubeconfig,
+      PARAM_KUBECONFIG: kubeconfig,
+      PARAM_GITEA_RUNNERS_KUBECONFIG: kubeconfig,
+      ARGOCD_APP_PARAMETERS: JSON.stringify([{ name: 'kubeconfig', string: kubeconfig }]),
+      KUBECONFIG: kubeconfig,
+    };
+
+    const outcome = await runCli(['generate', folder], { ...env, ...hostile });
+
+    expect(nameIn(outcome.stdout)).toBe(usedUp);
+    expect(server.seen).toEqual([]);
+  });
+
+  it('of the environment must be absolute: the current folder is the repository', async () => {
+    const { env, folder } = await oneQueuedJob();
+
+    const outcome = await runCli(['generate'], { ...env, GITEA_RUNNERS_KUBECONFIG: 'config' }, folder);
+
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toContain('GR-FLAG-09');
+  });
+});
+
+describe('nothing is printed when the kubeconfig', () => {
+  it('cannot be read, with groups and without', async () => {
+    const { env, folder } = await oneQueuedJob();
+
+    for (const command of ['generate', 'explain'] as const) {
+      for (const groups of [folder, folderWith({})]) {
+        const outcome = await runCli([command, '--kubeconfig', '/nowhere/config', groups], env);
+
+        expect(outcome).toMatchObject({ code: 1, stdout: '' });
+        expect(outcome.stderr).toContain('GR-CLUSTER-11');
+      }
+    }
+  });
+
+  it.each([
+    ['would start a program', { exec: { command: '/bin/true', apiVersion: 'client.authentication.k8s.io/v1' } }],
+    ['has no credentials', {}],
+  ])('%s', async (_, user) => {
+    const { env, folder } = await oneQueuedJob();
+    const server = await startCluster();
+
+    const outcome = await runCli(['generate', '--kubeconfig', kubeconfigFor(server, user), folder], env);
+
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toContain('GR-CLUSTER-12');
+    expect(server.seen).toEqual([]);
+  });
+
+  it('names a cluster that does not answer', async () => {
+    const { env, folder } = await oneQueuedJob();
+    const server = await startCluster();
+    await server.close();
+
+    const outcome = await runCli(['generate', '--kubeconfig', kubeconfigFor(server), folder], env);
+
+    expect(outcome).toMatchObject({ code: 1, stdout: '' });
+    expect(outcome.stderr).toContain('GR-HTTP-01');
+  });
+
+  it('names a cluster that shows another certificate', async () => {
+    const { env, folder } = await oneQueuedJob();
+    const server = await startCluster();
+    const other = { config: { ...server.config, url: server.config.url.replace('localhost', '127.0.0.1') } };
+
+    const outcome = await runCli(['generate', '--kubeconfig', kubeconfigFor(other), folder], env);
+
+    expect(outcome).toMatchObject({ code: 1, stdout: '' });
+    expect(outcome.stderr).toContain('GR-HTTP-05');
+    expect(server.seen).toEqual([]);
+  });
+
+  it('has a token that the cluster does not know, and the token is not shown', async () => {
+    const { env, folder } = await oneQueuedJob();
+    const server = await startCluster();
+    const kubeconfig = kubeconfigFor(server, { token: `${TOKEN}-old` });
+
+    const outcome = await runCli(['generate', '-v', '--kubeconfig', kubeconfig, folder], env);
+
+    expect(outcome).toMatchObject({ code: 1, stdout: '' });
+    expect(outcome.stderr).toContain('GR-CLUSTER-05');
+    expect(outcome.stderr).not.toContain(TOKEN);
+  });
+});

@@ -1,0 +1,32 @@
+/** What tests of the real program against a Kubernetes API need: certificates, a kubeconfig, a Job. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { folderWith } from '../cli/run-cli.ts';
+import { makeCertificates } from '../http/certificate.ts';
+import { type ApiServer, TOKEN } from './api-server.ts';
+
+/** Made once: openssl takes its time. */
+export const CERTIFICATES = makeCertificates();
+
+/** Writes a kubeconfig for the server; answers its path. @param user default: the token that the server accepts. */
+export function kubeconfigFor({ config: { url } }: Pick<ApiServer, 'config'>, user: object = { token: TOKEN }): string {
+  const ca = Buffer.from(CERTIFICATES.ca).toString('base64');
+  const file = join(folderWith({}), 'config');
+  const text = stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'runners',
+    contexts: [{ name: 'runners', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority-data': ca } }],
+    users: [{ name: 'u', user }],
+  });
+  writeFileSync(file, text);
+  return file;
+}
+
+/** A Job of ours in namespace `runners` as the API server lists it. */
+export function liveJob(name: string, createdAtMs: number, status: object = {}): object {
+  const creationTimestamp = new Date(createdAtMs).toISOString();
+  return { metadata: { name, namespace: 'runners', uid: `uid-${name}`, creationTimestamp }, status };
+}

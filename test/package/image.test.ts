@@ -1,0 +1,101 @@
+/** What goes into an image, and by which name: no default image floats, and the image says what it is. */
+import { execFile } from 'node:child_process';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { imageLabels } from '../../scripts/oci-image.mjs';
+import { modeParts } from '../../src/charts/container-mode.ts';
+import { DEFAULT_IMAGES, DEFAULT_LABELS } from '../../src/runnergroup/defaults.ts';
+import { folderWith, type Outcome } from '../cli/run-cli.ts';
+import { runnerGroup } from '../runner-group.ts';
+
+const dockerfile = readFileSync('Dockerfile', 'utf8');
+const DIGEST = /@sha256:[0-9a-f]{64}$/;
+
+/** Tag of an image reference; `latest` is what a registry takes when none is given. */
+function tagOf(image: string): string {
+  const [name = ''] = image.split('@');
+  return /:([^/:]+)$/.exec(name)?.[1] ?? 'latest';
+}
+
+describe('an image that is used by default', () => {
+  const own = [...dockerfile.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm)].map(([, image]) => image ?? '');
+  const docker = modeParts(runnerGroup({ containerMode: 'dind' })).sidecar?.image ?? '';
+
+  it('is never the latest one', () => {
+    const labels = DEFAULT_LABELS.map((label) => label.replace(/^[^:]+:docker:\/\//, ''));
+    const all = [...own, docker, ...Object.values(DEFAULT_IMAGES), ...labels];
+
+    expect(all.length).toBeGreaterThan(6);
+    expect(all.filter((image) => tagOf(image) === 'latest')).toEqual([]);
+  });
+
+  it('is named by digest where the digest is known: the base of our own image, and docker', () => {
+    expect([...own, docker].filter((image) => !DIGEST.test(image))).toEqual([]);
+  });
+
+  it('is an argument of the Dockerfile, and no stage has another base', () => {
+    expect(own).toHaveLength(1);
+    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)).toEqual([`\${NODE_IMAGE}`, 'scratch']);
+  });
+});
+
+describe('the labels of the image', () => {
+  it('are the same in the Dockerfile and in scripts/image.mjs', () => {
+    const [, url = ''] = /^ARG PROJECT_URL=(\S+)$/m.exec(dockerfile) ?? [];
+    const labels = [...dockerfile.matchAll(/(org\.opencontainers\.image\.\w+)="([^"]*)"/g)].map(
+      ([, name = '', value = '']) => [name, value.replace(`\${PROJECT_URL}`, url)],
+    );
+
+    expect(Object.fromEntries(labels)).toEqual(imageLabels(packageJson));
+    expect(imageLabels(packageJson)).toMatchObject({
+      'org.opencontainers.image.licenses': 'Apache-2.0',
+      'org.opencontainers.image.version': packageJson.version,
+    });
+  });
+});
+
+describe('PROJECT_URL', () => {
+  const sources = ['package.json', 'Dockerfile'];
+
+  function setProjectUrl(folder: string, url: string): Promise<Pick<Outcome, 'code' | 'stderr'>> {
+    return new Promise((done) => {
+      const script = resolve('scripts/project-url.mjs');
+      execFile(process.execPath, [script], { cwd: folder, env: { PROJECT_URL: url } }, (error, _, stderr) => {
+        done({ code: error === null ? 0 : 1, stderr });
+      });
+    });
+  }
+
+  it('sets every address of the project, and nothing else', async () => {
+    const folder = folderWith({});
+    for (const file of sources) copyFileSync(file, join(folder, file));
+
+    const outcome = await setProjectUrl(folder, 'https://git.example.org/ops/runners/');
+
+    expect(outcome).toEqual({ code: 0, stderr: '' });
+    const [changed, docker] = sources.map((file) => readFileSync(join(folder, file), 'utf8'));
+    expect(JSON.parse(changed ?? '')).toEqual({
+      ...packageJson,
+      homepage: 'https://git.example.org/ops/runners',
+      repository: { type: 'git', url: 'git+https://git.example.org/ops/runners.git' },
+      bugs: { url: 'https://git.example.org/ops/runners/issues' },
+    });
+    expect(docker).toBe(dockerfile.replace(packageJson.homepage, 'https://git.example.org/ops/runners'));
+  });
+
+  it.each(['', 'http://git.example.org/a', 'https://git.example.org', 'https://git.example.org/a b', 'git@x:a/b'])(
+    'that is %j changes nothing',
+    async (url) => {
+      const folder = folderWith({});
+      for (const file of sources) copyFileSync(file, join(folder, file));
+
+      const { code, stderr } = await setProjectUrl(folder, url);
+
+      expect(code).toBe(1);
+      expect(stderr).toContain('PROJECT_URL must be');
+      for (const file of sources) expect(readFileSync(join(folder, file), 'utf8')).toBe(readFileSync(file, 'utf8'));
+    },
+  );
+});
