@@ -16,6 +16,7 @@ import { fromEnv, isOn, isVerbose, type LookFlags, readCa, seconds, settingsFrom
 export interface ServeFlags extends LookFlags {
   readonly listen?: string;
   readonly metricsListen?: string;
+  readonly probeListen?: string;
   readonly webhookSecretFile?: string;
   readonly argocdUrl?: string;
   readonly argocdTokenFile?: string;
@@ -90,6 +91,7 @@ async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
     },
     listen: address('--listen', flags.listen ?? fromEnv(io, 'LISTEN') ?? ':8080'),
     metricsListen: address('--metrics-listen', flags.metricsListen ?? fromEnv(io, 'METRICS_LISTEN') ?? ':9090'),
+    probeListen: address('--probe-listen', flags.probeListen ?? fromEnv(io, 'PROBE_LISTEN') ?? ':8081'),
     ...(webhookSecretFile !== undefined && { webhookSecretFile }),
     ...(lease && { lease }),
     identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,

@@ -3,7 +3,7 @@
  *
  *     /webhook ──► gate ──► leader? ─ yes ─► look at Gitea
  *                             └ no ─► sent on to the leader's address (annotation of the Lease)
- *     /metrics, /healthz, /readyz
+ *     /metrics, /healthz, /readyz (listeners.ts)
  *     watches of the cluster (every replica: a new leader must not wait for them)
  *     Lease ──► Leader (one replica at a time)
  */
@@ -18,12 +18,13 @@ import { Lease } from '../kubernetes/lease.ts';
 import type { TokenSources } from '../policy/api-token.ts';
 import { ArgoCdAccess } from './argocd-access.ts';
 import { LiveCluster } from './cluster.ts';
-import { type HttpServer, type ListenAddress, plain, servePages, startHttpServer } from './http-server.ts';
+import type { ListenAddress } from './http-server.ts';
 import { Leader } from './leader.ts';
+import { startListeners } from './listeners.ts';
 import type { Log } from './log.ts';
 import { type Metrics, openMetrics } from './metrics.ts';
 import { parseSecrets, type WebhookEvent, WebhookGate } from './webhook.ts';
-import { type RawDelivery, webhookListener } from './webhook-server.ts';
+import type { RawDelivery } from './webhook-server.ts';
 
 export interface ServeOptions extends TokenSources {
   readonly cluster: ClusterConfig;
@@ -38,6 +39,7 @@ export interface ServeOptions extends TokenSources {
   };
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress;
+  readonly probeListen: ListenAddress;
   /** One secret per line; absent: no webhook is accepted. */
   readonly webhookSecretFile?: string;
   /** Absent: this process always leads. */
@@ -81,7 +83,13 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     else return await sendOn(forward, lease?.otherHolder, raw);
     return 202;
   };
-  const servers = await listen(options, metrics, {
+  const { listen, metricsListen, probeListen } = options;
+  const listeners = await startListeners({
+    listen,
+    metricsListen,
+    probeListen,
+    metrics,
+    log,
     gate: new WebhookGate({ secrets, nowMs: options.now }),
     take: async (event, raw) => {
       const status = await take(event, raw);
@@ -91,7 +99,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     isReady: () => cluster.fresh && (leader === undefined || leader.settled),
     measure: () => leader?.measure(),
   });
-  log.info({ webhooks: servers[0]?.port, metrics: servers[1]?.port }, 'serving');
+  log.info(listeners.ports, 'serving');
 
   const watching = cluster.run(life.signal);
   parts.onChange = () => leader?.changed();
@@ -112,7 +120,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   } finally {
     stop();
     await watching;
-    await Promise.all([...servers.map((server) => server.close()), forward.close(), parts.close()]);
+    await Promise.all([listeners.close(), forward.close(), parts.close()]);
   }
 }
 
@@ -217,44 +225,6 @@ async function sendOn(http: HttpClient, holder: string | undefined, raw: RawDeli
   const { body, headers } = raw;
   const request = { what: 'send a webhook on to the leader', method: 'POST', url, body, headers } as const;
   return (await http.send(request, new Deadline(FORWARD_MS))).status;
-}
-
-async function listen(
-  options: ServeOptions,
-  metrics: Metrics,
-  webhooks: {
-    readonly gate: WebhookGate;
-    readonly take: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
-    readonly isReady: () => boolean;
-    readonly measure: () => void;
-  },
-): Promise<readonly HttpServer[]> {
-  const refused = (result: string) => metrics.webhooks.inc({ result });
-  const receiver = await startHttpServer({
-    what: 'webhooks',
-    address: options.listen,
-    onRequest: webhookListener({ gate: webhooks.gate, onAccepted: webhooks.take, onRefused: refused }),
-    onMalformed: () => refused('malformed'),
-  });
-  try {
-    const pages = await startHttpServer({
-      what: 'metrics',
-      address: options.metricsListen,
-      onRequest: servePages({
-        '/healthz': () => plain(200, 'ok'),
-        '/readyz': () => (webhooks.isReady() ? plain(200, 'ok') : plain(503, 'not ready')),
-        '/metrics': async () => {
-          webhooks.measure();
-          const body = await metrics.registry.metrics();
-          return { status: 200, contentType: metrics.registry.contentType, body };
-        },
-      }),
-    });
-    return [receiver, pages];
-  } catch (error) {
-    await receiver.close();
-    throw error;
-  }
 }
 
 /** The secrets that are valid now; the file is read again every 10 s. @throws Failure when it cannot be read at start. */
