@@ -32,8 +32,8 @@ export interface ServeFlags extends LookFlags {
 
 const TOKEN_FILE = '/var/run/secrets/argocd/token';
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-/** After a signal everything must have ended by then; Kubernetes would kill 25 s later. */
-const LAST_MS = 5_000;
+/** After a signal everything must have ended by then: the Lease takes a second to give back at most, the rest is broken off. */
+const LAST_MS = 1_500;
 
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
 export async function serveCommand(flags: ServeFlags, io: Io): Promise<ExitCode> {

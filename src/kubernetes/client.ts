@@ -5,7 +5,7 @@ import { failure, type HttpAnswer, HttpClient, type HttpRequest, type RequestLin
 import type { Deadline } from '../http/deadline.ts';
 import { describeTransportError } from '../http/transport-error.ts';
 import type { ClusterConfig } from './config.ts';
-import { splitLines } from './lines.ts';
+import { LONGEST_LINE_BYTES, splitLines } from './lines.ts';
 
 /** One question to the API server. */
 export interface KubeQuestion {
@@ -93,6 +93,7 @@ export class KubeClient {
     } catch (error) {
       if (error instanceof Failure) throw error;
       if (signal.aborted) return;
+      if (error instanceof RangeError) throw unreadable(request, `a line longer than ${LONGEST_LINE_BYTES >> 20} MiB`);
       if (life.signal.aborted) {
         throw failure(request, 'GR-CLUSTER-09', `nothing came for ${idleMs / 1000} s`, 'It is begun anew');
       }

@@ -64,11 +64,13 @@ const SECRETS_MS = 10_000;
 const FORWARD_MS = 3_000;
 const ONCE_MS = 120_000;
 
-/** Serves until `signal` is aborted. @throws Failure when it cannot begin: a port is taken, an option is wrong. */
+/**
+ * Serves until `signal` is aborted. Then it ends within a second or so: requests under way are broken off, only the Lease is given
+ * back. @throws Failure when it cannot begin: a port is taken, an option is wrong. */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const metrics = openMetrics();
   const parts = open(options, metrics);
-  const { client, cluster, log } = parts;
+  const { cluster, log } = parts;
   const secrets = await watchSecrets(options, signal);
   const life = new AbortController();
   const stop = (): void => life.abort();
@@ -76,7 +78,9 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   if (signal.aborted) stop();
 
   let leader: Leader | undefined;
-  const lease = options.lease && new Lease(client, leaseOptions(options, options.lease, parts.onFailure));
+  // Connections of its own: requests that hang elsewhere must not cost the leadership.
+  const leaseClient = new KubeClient(options.cluster);
+  const lease = options.lease && new Lease(leaseClient, leaseOptions(options, options.lease, parts.onFailure));
   const forward = new HttpClient({ env: {}, attemptMs: FORWARD_MS });
   const take = async (event: WebhookEvent, raw: RawDelivery): Promise<number> => {
     if (leader) leader.announced(event);
@@ -120,7 +124,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   } finally {
     stop();
     await watching;
-    await Promise.all([listeners.close(), forward.close(), parts.close()]);
+    await Promise.all([listeners.close(), forward.close(), leaseClient.close(), parts.close()]);
   }
 }
 
@@ -146,7 +150,6 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
 }
 
 interface Parts {
-  readonly client: KubeClient;
   readonly cluster: LiveCluster;
   readonly log: Log;
   readonly leaderOptions: ConstructorParameters<typeof Leader>[0];
@@ -182,7 +185,6 @@ function open(options: ServeOptions, metrics: Metrics): Parts {
   const { env, instance, now, secretsDir } = options;
   const { ca, pollMs, timeoutMs } = options;
   const parts: Parts = {
-    client,
     cluster,
     log,
     onFailure,
@@ -242,6 +244,8 @@ async function watchSecrets(
       log.warn({ code: error.code, error: error.message }, 'the webhook secrets stay as they were');
     }
   }, SECRETS_MS);
+  // It keeps no process alive that has nothing else to do.
+  timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   return () => secrets;
 }

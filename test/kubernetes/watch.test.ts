@@ -28,7 +28,11 @@ function event(type: string, object: object): string {
 }
 
 /** Starts a server and a watch on it. `onList` and `onWatch` are called with how often that was asked before. */
-async function start(onList: (nth: number) => Handler, onWatch: (nth: number) => Handler) {
+async function start(
+  onList: (nth: number) => Handler,
+  onWatch: (nth: number) => Handler,
+  pause?: (ms: number, signal: AbortSignal) => Promise<void>,
+) {
   const asked: URL[] = [];
   let lists = 0;
   let watches = 0;
@@ -52,6 +56,7 @@ async function start(onList: (nth: number) => Handler, onWatch: (nth: number) =>
   const watch = new Watch(client, RUNNER_GROUPS, undefined, {
     onChange: () => changed(),
     onFailure: (failure) => failures.push(failure),
+    ...(pause && { pause }),
   });
   const running = watch.run(life.signal);
   cleanups.push(async () => {
@@ -68,7 +73,7 @@ async function start(onList: (nth: number) => Handler, onWatch: (nth: number) =>
       });
     }
   };
-  return { watch, failures, asked, until, names: () => [...watch.objects.keys()].sort() };
+  return { watch, failures, asked, until, life, running, names: () => [...watch.objects.keys()].sort() };
 }
 
 const answer =
@@ -147,6 +152,83 @@ describe('a watch', () => {
     expect(failures[0]?.message).toContain('in the whole cluster');
     expect(watch.fresh).toBe(false);
     expect(names()).toEqual(['ci/a']);
+  });
+
+  it.each([
+    ['answers 410 to every watch', event('ERROR', { kind: 'Status', code: 410 })],
+    ['ends every watch at once', ''],
+    ['ends every watch after a bookmark', event('BOOKMARK', { metadata: { resourceVersion: '70' } })],
+    ['ends every watch after a change', event('ADDED', group('c', '2'))],
+    ['sends nonsense in every watch', 'nonsense\n'],
+  ])('asks less and less often when the server %s', async (_, text) => {
+    const pauses: number[] = [];
+    const { asked, until } = await start(
+      () => answer(list('1', 'a')),
+      () => answer(text),
+      async (ms, signal) => {
+        pauses.push(ms);
+        if (pauses.length < 9) return;
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      },
+    );
+    await until(() => pauses.length === 9);
+
+    expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+    expect(asked.length).toBeLessThanOrEqual(18);
+  });
+
+  it.each([
+    ['after a 410', 1, event('ERROR', { kind: 'Status', code: 410 })],
+    ['after the second watch that ended at once', 2, ''],
+  ])('is not fresh while it pauses %s', async (_, nth, text) => {
+    let pauses = 0;
+    const { until, watch } = await start(
+      () => answer(list('1', 'a')),
+      () => answer(text),
+      async (_ms, signal) => {
+        pauses += 1;
+        if (pauses < nth) return;
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      },
+    );
+    await until(() => pauses === nth);
+
+    expect(watch.fresh).toBe(false);
+  });
+
+  it('takes a line without end for a fault', async () => {
+    const { failures, until } = await start(
+      () => answer(list('1', 'a')),
+      () => (_, response) => {
+        const piece = Buffer.alloc(1024 * 1024, 'x');
+        const more = (): void => {
+          while (!response.destroyed && response.write(piece));
+        };
+        response.on('drain', more);
+        more();
+      },
+    );
+    await until(() => failures.length > 0);
+
+    expect(failures[0]).toMatchObject({
+      code: 'GR-CLUSTER-08',
+      message: expect.stringContaining('a line longer than 16 MiB'),
+    });
+  });
+
+  it.each([
+    ['a list', 1, hold()],
+    ['a watch', 2, answer(list('1', 'a'))],
+  ])('ends at once when it is told to while %s hangs', async (_, requests, onList) => {
+    const { asked, until, life, running } = await start(
+      () => onList,
+      () => () => undefined,
+    );
+    await until(() => asked.length === requests);
+
+    life.abort();
+
+    await running;
   });
 
   it('survives a connection that breaks in the middle of a line', async () => {
