@@ -5,10 +5,12 @@
  *        │                  look at Kubernetes (optional) ────────────────────┼──► plan
  *        └────► planner and pod templates (while the answers are on their way) ──┘
  */
+import { Failure } from './failure.ts';
 import { describeScope } from './gitea/endpoints.ts';
 import { type GiteaTarget, observe } from './gitea/observe.ts';
 import { prepareToRead } from './gitea/shapes.ts';
 import type { RequestLine } from './http/client.ts';
+import { Deadline } from './http/deadline.ts';
 import { type ClusterMode, clusterConfig } from './kubernetes/config.ts';
 import type { Plan } from './plan/decisions.ts';
 import type { LiveJob } from './plan/evidence.ts';
@@ -41,13 +43,14 @@ export interface LookOptions {
   readonly ahead?: boolean;
 }
 
-/** Looks at Gitea (and Kubernetes) for all groups and plans. */
+/** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
   { includeBlocked, ahead = false }: LookOptions,
 ): Promise<Plan> {
-  const { instance } = settings;
+  const { instance, timeoutMs } = settings;
+  const deadline = new Deadline(timeoutMs);
   if (groups.length === 0) {
     const { planOrRefuse } = await import('./plan-groups.ts');
     return planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 });
@@ -77,7 +80,13 @@ export async function lookAndPlan(
   const [looks, listed] = await looking;
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const liveJobs = performance.now() - beganMs > FRESH_MS ? await lookAtCluster(groups, settings) : listed;
-  return planOrRefuse(planned, { instance, looks, liveJobs, nowMs: settings.now() });
+  const plan = planOrRefuse(planned, { instance, looks, liveJobs, nowMs: settings.now() });
+  if (deadline.remainingMs() > 0) return plan;
+  throw new Failure(
+    'GR-PLAN-01',
+    1,
+    `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`,
+  );
 }
 
 async function lookAtCluster(groups: readonly RunnerGroup[], settings: Settings): Promise<readonly LiveJob[]> {
