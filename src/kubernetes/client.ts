@@ -61,7 +61,13 @@ export class KubeClient {
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
     const request = this.request(question);
     const life = new AbortController();
-    const stop = (): void => life.abort();
+    // For the time until there is an answer, when undici's `destroy` would wait. Later the end of the request ends the connection: a
+    // signal of the socket itself makes Node 20 abort when TLS is paused at that moment ("onread->IsFunction()").
+    let connecting: AbortController | undefined = new AbortController();
+    const stop = (): void => {
+      connecting?.abort();
+      life.abort();
+    };
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const authorization = await this.#authorization();
@@ -69,7 +75,7 @@ export class KubeClient {
     const { connectTo } = await import('../http/connect.ts');
     const dispatcher = connectTo(request.url.origin, {
       connections: 1,
-      signal: life.signal,
+      signal: connecting.signal,
       ...(ca !== undefined && { ca }),
       ...(clientCertificate && { clientCertificate }),
     });
@@ -82,6 +88,7 @@ export class KubeClient {
         headers: { accept: 'application/json', ...(authorization !== undefined && { authorization }) },
         signal: life.signal,
       });
+      connecting = undefined;
       if (response.statusCode !== 200) {
         throw failure(request, 'GR-CLUSTER-07', `status ${response.statusCode}`, 'Check the API server');
       }

@@ -43,6 +43,8 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** A watch that lasted this long was a good one, however it ended. */
 const GOOD_WATCH_MS = 5_000;
+/** A server that never stops to talk must leave time for others: after so many events the event loop turns. */
+const EVENTS_PER_TURN = 100;
 
 const Event = z.object({
   type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']),
@@ -131,6 +133,7 @@ export class Watch<T extends Named> {
   async #follow(from: string, signal: AbortSignal): Promise<string | 'expired'> {
     const question = this.#question(from);
     let version = from;
+    let events = 0;
     for await (const line of this.#client.stream(question, IDLE_MS, signal)) {
       const event = Event.safeParse(parseJson(line));
       if (!event.success) throw unreadable(this.#client.request(question), `no event: ${firstPath(event.error)}`);
@@ -146,6 +149,8 @@ export class Watch<T extends Named> {
       }
       version = object.metadata?.resourceVersion || version;
       if (type !== 'BOOKMARK') this.#apply(type, object, question);
+      events += 1;
+      if (events % EVENTS_PER_TURN === 0) await new Promise(setImmediate);
     }
     return version;
   }

@@ -53,8 +53,12 @@ async function start(
   const failures: Failure[] = [];
   const life = new AbortController();
   let changed: () => void = () => undefined;
+  let onEach: () => void = () => undefined;
   const watch = new Watch(client, RUNNER_GROUPS, undefined, {
-    onChange: () => changed(),
+    onChange: () => {
+      onEach();
+      changed();
+    },
     onFailure: (failure) => failures.push(failure),
     ...(pause && { pause }),
   });
@@ -73,7 +77,10 @@ async function start(
       });
     }
   };
-  return { watch, failures, asked, until, life, running, names: () => [...watch.objects.keys()].sort() };
+  const onEachChange = (listener: () => void): void => {
+    onEach = listener;
+  };
+  return { watch, failures, asked, until, life, running, onEachChange, names: () => [...watch.objects.keys()].sort() };
 }
 
 const answer =
@@ -194,6 +201,32 @@ describe('a watch', () => {
     await until(() => pauses === nth);
 
     expect(watch.fresh).toBe(false);
+  });
+
+  it('lets the event loop turn after 100 events at most', async () => {
+    let events = 0;
+    let most = 0;
+    let turning = true;
+    const turn = (): void => {
+      most = Math.max(most, events);
+      events = 0;
+      if (turning) setImmediate(turn);
+    };
+    turn();
+    const flood = Array.from({ length: 5000 }, (_, nth) => event('MODIFIED', group('a', String(nth + 2)))).join('');
+    const { watch, until, onEachChange } = await start(
+      () => answer(list('1', 'a')),
+      () => hold(flood, event('ADDED', group('last', '9000'))),
+    );
+    onEachChange(() => {
+      events += 1;
+    });
+    await until(() => watch.objects.has('ci/last'));
+    turning = false;
+
+    // One more for the list.
+    expect(most).toBeLessThanOrEqual(101);
+    expect(most).toBeGreaterThan(1);
   });
 
   it('takes a line without end for a fault', async () => {

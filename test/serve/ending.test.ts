@@ -183,20 +183,19 @@ describe('SIGTERM ends serve within two seconds', () => {
 
   it('while a watch never stops to talk', async () => {
     const bookmark = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '7' } } })}\n`;
-    let talks = false;
+    let sent = 0;
     const running = await start({
       kubernetes: (request, response) => {
         if (!request.url?.includes('watch=true')) return false;
-        talks = true;
-        const more = (): void => {
-          while (!response.destroyed && response.write(bookmark.repeat(100)));
-        };
-        response.on('drain', more);
-        more();
+        const talking = setInterval(() => {
+          for (let nth = 0; nth < 500; nth += 1) response.write(bookmark);
+          sent += 500;
+        }, 10);
+        response.on('close', () => clearInterval(talking));
         return true;
       },
     });
-    await until('it talks', () => talks);
+    await until('it has talked a lot', () => sent >= 50_000);
 
     expect(await end(running)).toBe('0');
   });
