@@ -50,7 +50,8 @@ it('serve while nothing happens', async () => {
     const metrics = await freePort();
     const flags = ['--argocd-url', argocd.url, '--argocd-token-file', join(secrets, 'token'), '--lease', 'off'];
     const where = ['--kubeconfig', kubernetes.kubeconfig, '--secrets-dir', join(playground.folder, 'secrets')];
-    const listen = ['--listen', '127.0.0.1:0', '--metrics-listen', `127.0.0.1:${metrics}`];
+    const any = '127.0.0.1:0';
+    const listen = ['--listen', any, '--probe-listen', any, '--metrics-listen', `127.0.0.1:${metrics}`];
     const serve = playground.start({
       command: process.execPath,
       args: [

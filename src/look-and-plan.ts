@@ -6,11 +6,13 @@
  *        └────► planner and pod templates (while the answers are on their way) ──┘
  */
 import { correctClocks, shiftJobs } from './clock-correction.ts';
+import { Failure } from './failure.ts';
 import { describeScope } from './gitea/endpoints.ts';
 import { type GiteaTarget, observe } from './gitea/observe.ts';
 import { prepareToRead } from './gitea/shapes.ts';
 import type { RequestLine } from './http/client.ts';
 import { ServerClocks } from './http/clock.ts';
+import { Deadline } from './http/deadline.ts';
 import { type ClusterChoice, findCluster } from './kubernetes/config.ts';
 import type { Plan } from './plan/decisions.ts';
 import type { LiveJob } from './plan/evidence.ts';
@@ -50,13 +52,14 @@ export interface LookOptions {
   readonly ahead?: boolean;
 }
 
-/** Looks at Gitea (and Kubernetes) for all groups and plans. */
+/** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
   { includeBlocked, ahead = false }: LookOptions,
 ): Promise<PlanOfNow> {
-  const { instance } = settings;
+  const { instance, timeoutMs } = settings;
+  const deadline = new Deadline(timeoutMs);
   if (groups.length === 0) {
     // A file that somebody names must be there, whether or not there is something to look for.
     if (settings.kubeconfig !== undefined) await findCluster(settings);
@@ -104,7 +107,13 @@ export async function lookAndPlan(
   const liveJobs = shiftJobs(seen?.jobs ?? [], correction.jobShiftMs);
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
-  return { plan: planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs }), nowMs };
+  const plan = planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs });
+  if (deadline.remainingMs() > 0) return { plan, nowMs };
+  throw new Failure(
+    'GR-PLAN-01',
+    1,
+    `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`,
+  );
 }
 
 /** The live Jobs of a cluster, and the origin of its API server. */

@@ -127,6 +127,12 @@ ${EXIT_CODES}`,
       )
       .addOption(
         new Option(
+          '--probe-listen <ADDRESS>',
+          'for /healthz and /readyz, nothing else (env: GITEA_RUNNERS_PROBE_LISTEN; default: :8081)',
+        ),
+      )
+      .addOption(
+        new Option(
           '--kubeconfig <FILE>',
           'of the destination cluster (env: GITEA_RUNNERS_KUBECONFIG; default: the service account of this pod)',
         ),

@@ -16,6 +16,7 @@ import { fromEnv, isOn, isVerbose, type LookFlags, readCa, seconds, settingsFrom
 export interface ServeFlags extends LookFlags {
   readonly listen?: string;
   readonly metricsListen?: string;
+  readonly probeListen?: string;
   readonly webhookSecretFile?: string;
   readonly argocdUrl?: string;
   readonly argocdTokenFile?: string;
@@ -30,8 +31,8 @@ export interface ServeFlags extends LookFlags {
 
 const TOKEN_FILE = '/var/run/secrets/argocd/token';
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-/** After a signal everything must have ended by then; Kubernetes would kill 25 s later. */
-const LAST_MS = 5_000;
+/** After a signal everything must have ended by then: the Lease takes a second to give back at most, the rest is broken off. */
+const LAST_MS = 1_500;
 
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
 export async function serveCommand(flags: ServeFlags, io: Io): Promise<ExitCode> {
@@ -89,6 +90,7 @@ async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
     },
     listen: address('--listen', flags.listen ?? fromEnv(io, 'LISTEN') ?? ':8080'),
     metricsListen: address('--metrics-listen', flags.metricsListen ?? fromEnv(io, 'METRICS_LISTEN') ?? ':9090'),
+    probeListen: address('--probe-listen', flags.probeListen ?? fromEnv(io, 'PROBE_LISTEN') ?? ':8081'),
     ...(webhookSecretFile !== undefined && { webhookSecretFile }),
     ...(lease && { lease }),
     identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,

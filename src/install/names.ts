@@ -47,6 +47,8 @@ export const USER_ID = 999;
 
 export const WEBHOOK_PORT = 8080;
 export const METRICS_PORT = 9090;
+/** For the kubelet alone: no Service, no NetworkPolicy names it. */
+export const PROBE_PORT = 8081;
 
 /** Labels of what belongs to `serve`. */
 export const SERVE_LABELS = {

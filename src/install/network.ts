@@ -6,7 +6,7 @@
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
-import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, SERVE_LABELS, WEBHOOK_PORT } from './names.ts';
+import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, RUNNERS_NAMESPACE, SERVE_LABELS, WEBHOOK_PORT } from './names.ts';
 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
 const OUTSIDE_PORTS = [80, 443, 3000, 6443];
@@ -15,7 +15,20 @@ const ARGOCD_SERVER_PORT = 8080;
 const CLOUD_METADATA = '169.254.169.254/32';
 const CLOUD_METADATA_IPV6 = 'fd00:ec2::254/128';
 
-/** serve is asked by anybody (Gitea, an Ingress, Prometheus), and asks Gitea, Kubernetes, Argo CD and its other replica. */
+/** The label of our runners' pods. */
+const RUNNER = { 'app.kubernetes.io/name': 'gitea-runner' } as const;
+/** Pods of the cluster without our runners, wherever these are, and without anything else in their namespace. */
+const NO_RUNNERS: k8s.NetworkPolicyPeer = {
+  // The API server puts this label on each namespace.
+  namespaceSelector: notIn('kubernetes.io/metadata.name', RUNNERS_NAMESPACE),
+  podSelector: notIn('app.kubernetes.io/name', RUNNER['app.kubernetes.io/name']),
+};
+
+/**
+ * Webhooks come from anywhere: Gitea and an Ingress may be outside of the cluster. Metrics are for pods that run no CI job.
+ * Probes come from the node itself, which every policy lets in, so their port is not named here. serve asks Gitea, Kubernetes,
+ * Argo CD and its other replica.
+ */
 export class ServeNetworkPolicy extends k8s.KubeNetworkPolicy {
   constructor(scope: Construct, id: string) {
     super(scope, id, {
@@ -23,7 +36,7 @@ export class ServeNetworkPolicy extends k8s.KubeNetworkPolicy {
       spec: {
         podSelector: { matchLabels: SERVE_LABELS },
         policyTypes: ['Ingress', 'Egress'],
-        ingress: [{ ports: [tcp(WEBHOOK_PORT)] }, { from: [{ namespaceSelector: {} }], ports: [tcp(METRICS_PORT)] }],
+        ingress: [{ ports: [tcp(WEBHOOK_PORT)] }, { from: [NO_RUNNERS], ports: [tcp(METRICS_PORT)] }],
         egress: [
           { ports: dns() },
           { to: [pods({ 'app.kubernetes.io/name': 'argocd-server' })], ports: [tcp(ARGOCD_SERVER_PORT)] },
@@ -41,7 +54,7 @@ export class RunnerNetworkPolicy extends k8s.KubeNetworkPolicy {
     super(scope, id, {
       metadata: { name: 'gitea-runner', namespace: props.namespace },
       spec: {
-        podSelector: { matchLabels: { 'app.kubernetes.io/name': 'gitea-runner' } },
+        podSelector: { matchLabels: RUNNER },
         policyTypes: ['Ingress', 'Egress'],
         ingress: [],
         egress: [
@@ -67,4 +80,8 @@ function dns(): k8s.NetworkPolicyPort[] {
 
 function pods(matchLabels: Readonly<Record<string, string>>): k8s.NetworkPolicyPeer {
   return { podSelector: { matchLabels } };
+}
+
+function notIn(key: string, value: string): k8s.LabelSelector {
+  return { matchExpressions: [{ key, operator: 'NotIn', values: [value] }] };
 }

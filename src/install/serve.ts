@@ -13,6 +13,7 @@ import {
   METRICS_PORT,
   NAME,
   NODE,
+  PROBE_PORT,
   RUNNERS_NAMESPACE,
   SERVE_LABELS,
   SERVE_SECRET,
@@ -110,6 +111,7 @@ function container(): k8s.Container {
     ports: [
       { name: 'webhook', containerPort: WEBHOOK_PORT },
       { name: 'metrics', containerPort: METRICS_PORT },
+      { name: 'probes', containerPort: PROBE_PORT },
     ],
     livenessProbe: { ...probe('/healthz'), periodSeconds: 10, failureThreshold: 6, timeoutSeconds: 5 },
     readinessProbe: { ...probe('/readyz'), periodSeconds: 5, timeoutSeconds: 5 },
@@ -132,7 +134,7 @@ function fieldVariable(name: string, fieldPath: string): k8s.EnvVar {
 }
 
 function probe(path: string): k8s.Probe {
-  return { httpGet: { path, port: k8s.IntOrString.fromString('metrics') } };
+  return { httpGet: { path, port: k8s.IntOrString.fromString('probes') } };
 }
 
 /** For Gitea's webhooks: `http://gitea-runners.argocd.svc/webhook`. */

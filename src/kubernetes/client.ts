@@ -6,7 +6,7 @@ import type { ServerClocks } from '../http/clock.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { describeTransportError } from '../http/transport-error.ts';
 import type { ClusterConfig } from './config.ts';
-import { splitLines } from './lines.ts';
+import { LONGEST_LINE_BYTES, splitLines } from './lines.ts';
 
 /** One question to the API server. */
 export interface KubeQuestion {
@@ -71,7 +71,13 @@ export class KubeClient {
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
     const request = this.request(question);
     const life = new AbortController();
-    const stop = (): void => life.abort();
+    // For the time until there is an answer, when undici's `destroy` would wait. Later the end of the request ends the connection: a
+    // signal of the socket itself makes Node 20 abort when TLS is paused at that moment ("onread->IsFunction()").
+    let connecting: AbortController | undefined = new AbortController();
+    const stop = (): void => {
+      connecting?.abort();
+      life.abort();
+    };
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const authorization = await this.#authorization();
@@ -79,7 +85,7 @@ export class KubeClient {
     const { connectTo } = await import('../http/connect.ts');
     const dispatcher = connectTo(request.url.origin, {
       connections: 1,
-      signal: life.signal,
+      signal: connecting.signal,
       ...(ca !== undefined && { ca }),
       ...(clientCertificate && { clientCertificate }),
     });
@@ -93,6 +99,7 @@ export class KubeClient {
         headers: { accept: 'application/json', ...(authorization !== undefined && { authorization }) },
         signal: life.signal,
       });
+      connecting = undefined;
       if (response.statusCode !== 200) {
         throw failure(request, 'GR-CLUSTER-07', `status ${response.statusCode}`, 'Check the API server');
       }
@@ -106,6 +113,7 @@ export class KubeClient {
     } catch (error) {
       if (error instanceof Failure) throw error;
       if (signal.aborted) return;
+      if (error instanceof RangeError) throw unreadable(request, `a line longer than ${LONGEST_LINE_BYTES >> 20} MiB`);
       if (life.signal.aborted) {
         throw failure(request, 'GR-CLUSTER-09', `nothing came for ${idleMs / 1000} s`, 'It is begun anew');
       }

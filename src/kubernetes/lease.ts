@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { failure } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
+import { untilAborted } from '../http/until-aborted.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
 
 export interface LeaseOptions {
@@ -29,6 +30,8 @@ export interface LeaseTimes {
 }
 
 const CLIENT_GO: LeaseTimes = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
+/** For giving the Lease back: others wait for the end of this process, and without it they wait 15 s. */
+const GIVE_BACK_MS = 1_000;
 const ADDRESS = 'gitea.bpg.pw/address';
 
 const LeaseObject = z.object({
@@ -69,12 +72,12 @@ export class Lease {
   }
 
   /**
-   * Competes until `signal` is aborted. While this process leads, `lead` runs; its signal is aborted when leadership is lost or
+   * Competes until `signal` is aborted; then it ends within a second, whatever the API server does. While this process leads, `lead` runs; its signal is aborted when leadership is lost or
    * everything ends, and it is waited for before anybody else may lead by our doing (the Lease is given back).
    */
   async run(signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
-      if (await this.#tryToHold()) await this.#hold(signal, lead);
+      if (await untilAborted(signal, this.#tryToHold(signal))) await this.#hold(signal, lead);
       else await sleep(this.#times.retryMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -92,7 +95,8 @@ export class Lease {
       while (!leading.signal.aborted) {
         await sleep(this.#times.retryMs, undefined, { signal: leading.signal }).catch(() => undefined);
         if (leading.signal.aborted) break;
-        if (await this.#tryToHold()) renewedMs = performance.now();
+        if (await untilAborted(leading.signal, this.#tryToHold(leading.signal))) renewedMs = performance.now();
+        else if (leading.signal.aborted) break;
         else if (this.otherHolder !== undefined || performance.now() - renewedMs > this.#times.renewDeadlineMs) stop();
       }
       await work;
@@ -103,11 +107,12 @@ export class Lease {
     }
   }
 
-  /** True when this process holds the Lease now. Failures are reported, never thrown. */
-  async #tryToHold(): Promise<boolean> {
+  /** True when this process holds the Lease now. Failures are reported, never thrown; after an abort nobody wants to know. */
+  async #tryToHold(signal: AbortSignal): Promise<boolean> {
     try {
       return await this.#acquireOrRenew();
     } catch (error) {
+      if (signal.aborted) return false;
       if (!(error instanceof Failure)) throw error;
       this.#options.onFailure(error);
       return false;
@@ -115,7 +120,7 @@ export class Lease {
   }
 
   async #acquireOrRenew(): Promise<boolean> {
-    const found = await this.#read();
+    const found = await this.#read(this.#deadline());
     if (found === undefined) return await this.#write(undefined);
     const text = JSON.stringify(found.spec ?? null);
     if (this.#seen?.text !== text) this.#seen = { object: found, text, atMs: performance.now() };
@@ -126,9 +131,9 @@ export class Lease {
     return free && (await this.#write(found));
   }
 
-  async #read(): Promise<LeaseObject | undefined> {
+  async #read(deadline: Deadline): Promise<LeaseObject | undefined> {
     const question = this.#question('read');
-    const answer = await this.#client.send(question, this.#deadline());
+    const answer = await this.#client.send(question, deadline);
     if (answer.status === 404) return undefined;
     if (answer.status !== 200) throw this.#refused(question, answer.status);
     return parseAnswer(this.#client.request(question), LeaseObject, answer.text, 'Lease');
@@ -146,15 +151,17 @@ export class Lease {
       renewTime: now,
       leaseTransitions: (found?.spec?.leaseTransitions ?? 0) + (found === undefined || mine ? 0 : 1),
     };
-    return await this.#put(found, spec, { [ADDRESS]: address });
+    return await this.#put(found, spec, { [ADDRESS]: address }, this.#deadline());
   }
 
+  /** Lets another process lead at once. Reads first: a renewal that was under way may have been the last word. */
   async #giveBack(): Promise<void> {
-    const found = this.#seen?.object;
-    if (found === undefined || this.otherHolder !== undefined) return;
-    const spec = { ...found.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: micro(new Date()) };
+    const deadline = new Deadline(GIVE_BACK_MS);
     try {
-      await this.#put(found, spec, {});
+      const found = await this.#read(deadline);
+      if (found?.spec?.holderIdentity !== this.#options.identity) return;
+      const spec = { ...found.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: micro(new Date()) };
+      await this.#put(found, spec, {}, deadline);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       this.#options.onFailure(error);
@@ -165,6 +172,7 @@ export class Lease {
     found: LeaseObject | undefined,
     spec: Readonly<Record<string, unknown>>,
     annotations: Readonly<Record<string, string>>,
+    deadline: Deadline,
   ): Promise<boolean> {
     const { namespace, name } = this.#options;
     const question: KubeQuestion = {
@@ -182,7 +190,7 @@ export class Lease {
         spec,
       },
     };
-    const answer = await this.#client.send(question, this.#deadline());
+    const answer = await this.#client.send(question, deadline);
     if (answer.status === 409) return false;
     if (answer.status !== 200 && answer.status !== 201) throw this.#refused(question, answer.status);
     const object = parseAnswer(this.#client.request(question), LeaseObject, answer.text, 'Lease');

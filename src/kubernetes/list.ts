@@ -1,6 +1,6 @@
 /** Reads complete lists. Any answer that is not one is a `Failure`. */
 import type { Failure } from '../failure.ts';
-import { failure } from '../http/client.ts';
+import { failure, type HttpRequest } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
 import { listPath, type Resource } from './resources.ts';
@@ -10,6 +10,8 @@ import { KubeList } from './shapes.ts';
 const PAGE_LIMIT = '500';
 /** Snapshots expire after 5 minutes, or sooner on a server under pressure. */
 const MAX_LISTINGS = 3;
+/** 100,000 objects. */
+const MAX_PAGES = 200;
 
 /** All items of a kind, as they were at one moment. */
 export interface Snapshot<T> {
@@ -50,7 +52,7 @@ async function listOnce<T>(
 ): Promise<Snapshot<T> | 'expired'> {
   const items: T[] = [];
   let token = '';
-  for (;;) {
+  for (let pages = 1; ; pages += 1) {
     const question = questionFor(resource, namespace, token);
     const request = client.request(question);
     const answer = await client.send(question, deadline);
@@ -62,9 +64,18 @@ async function listOnce<T>(
       if (!parsed.success) throw unreadable(request, `an item without a usable ${firstPath(parsed.error)}`);
       items.push(parsed.data);
     }
-    token = page.metadata.continue ?? '';
-    if (token === '') return { items, resourceVersion: page.metadata.resourceVersion ?? '' };
+    const next = page.metadata.continue ?? '';
+    if (next === '') return { items, resourceVersion: page.metadata.resourceVersion ?? '' };
+    // A page may be empty although more follow (ListOptions.limit). But a token names a place in the list: it never comes twice.
+    if (next === token) throw endless(request, `page ${pages} leads to itself`);
+    token = next;
+    if (pages === MAX_PAGES) throw endless(request, `more than ${MAX_PAGES} pages of ${PAGE_LIMIT}`);
   }
+}
+
+function endless(request: HttpRequest, received: string): Failure {
+  const remedy = 'Delete objects that are not needed any more, or check the API server and what stands before it';
+  return failure(request, 'GR-CLUSTER-14', `the list has no end: ${received}`, remedy);
 }
 
 function questionFor(resource: Resource<unknown>, namespace: string | undefined, token: string): KubeQuestion {

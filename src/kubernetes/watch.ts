@@ -2,8 +2,11 @@
  * Keeps a copy of all objects of a kind, the way client-go's reflector does:
  *
  *     list ─► resourceVersion ─► watch from there ─► ADDED, MODIFIED, DELETED, BOOKMARK
- *      ▲                          │ ended, broken, silent: again from the last resourceVersion
- *      └────────── 410 ───────────┘
+ *      ▲                          │ ended: again from the last resourceVersion
+ *      └── pause ◄── 410, fault ──┘
+ *
+ * Whatever the server answers, requests that follow on a short watch are paced: 0.5 s apart, then 1 s, 2 s … 30 s. A watch that
+ * lasted for 5 s starts the count again.
  *
  * Why not @kubernetes/client-node: docs/adr/0006.
  */
@@ -12,6 +15,7 @@ import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { failure } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
+import { untilAborted } from '../http/until-aborted.ts';
 import { firstPath, type KubeClient, type KubeQuestion, unreadable } from './client.ts';
 import { inNamespace, listAll } from './list.ts';
 import { listPath, type Resource } from './resources.ts';
@@ -26,6 +30,8 @@ export interface WatchListeners {
   readonly onChange: () => void;
   /** A list or watch failed; it is tried again by itself. */
   readonly onFailure: (failure: Failure) => void;
+  /** Default: a timer that ends early when `signal` is aborted. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 const LIST_MS = 30_000;
@@ -35,6 +41,10 @@ const WATCH_SECONDS = 290;
 const IDLE_MS = 150_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
+/** A watch that lasted this long was a good one, however it ended. */
+const GOOD_WATCH_MS = 5_000;
+/** A server that never stops to talk must leave time for others: after so many events the event loop turns. */
+const EVENTS_PER_TURN = 100;
 
 const Event = z.object({
   type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']),
@@ -51,6 +61,7 @@ export class Watch<T extends Named> {
   readonly #listeners: WatchListeners;
   #objects: ReadonlyMap<string, T> = new Map();
   #fresh = false;
+  #pauseMs = FIRST_PAUSE_MS;
 
   /** @param namespace undefined: all namespaces. */
   constructor(client: KubeClient, resource: Resource<T>, namespace: string | undefined, listeners: WatchListeners) {
@@ -70,44 +81,59 @@ export class Watch<T extends Named> {
     return this.#fresh;
   }
 
-  /** Runs until `signal` is aborted; never rejects. */
+  /** Runs until `signal` is aborted, and not longer, whatever the server does; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    let pause = FIRST_PAUSE_MS;
     while (!signal.aborted) {
       try {
-        await this.#listAndWatch(signal, () => {
-          pause = FIRST_PAUSE_MS;
-        });
+        await untilAborted(signal, this.#listAndWatch(signal));
       } catch (error) {
-        if (signal.aborted) return;
-        this.#fresh = false;
         this.#listeners.onFailure(asFailure(error, this.#client.request(this.#question(''))));
-        this.#listeners.onChange();
-        await sleep(pause, undefined, { signal }).catch(() => undefined);
-        pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
       }
+      if (signal.aborted) return;
+      // Its place in the history has expired, or something failed: until the next list the copy does not follow the server.
+      this.#fresh = false;
+      this.#listeners.onChange();
+      await this.#pause(signal);
     }
   }
 
-  async #listAndWatch(signal: AbortSignal, succeeded: () => void): Promise<void> {
+  /** Returns when only a new list helps, or `signal` is aborted. */
+  async #listAndWatch(signal: AbortSignal): Promise<void> {
     const snapshot = await listAll(this.#client, this.#resource, this.#namespace, new Deadline(LIST_MS));
+    if (signal.aborted) return;
     this.#objects = new Map(snapshot.items.map((item) => [keyOf(item), item]));
     this.#fresh = true;
     this.#listeners.onChange();
     let version = snapshot.resourceVersion;
     while (!signal.aborted) {
-      const ended = await this.#follow(version, signal, succeeded);
+      const beganMs = performance.now();
+      let ended: string | 'expired';
+      try {
+        ended = await this.#follow(version, signal);
+      } finally {
+        if (performance.now() - beganMs >= GOOD_WATCH_MS) this.#pauseMs = FIRST_PAUSE_MS;
+      }
       if (ended === 'expired') return;
-      // A server that ends every watch at once must not be asked in a tight loop.
-      if (ended === version) await sleep(FIRST_PAUSE_MS, undefined, { signal }).catch(() => undefined);
       version = ended;
+      if (performance.now() - beganMs >= GOOD_WATCH_MS) continue;
+      // One may end early. With a server that ends each of them at once the copy does not follow.
+      if (this.#pauseMs > FIRST_PAUSE_MS) return;
+      await this.#pause(signal);
     }
   }
 
+  /** Waits, longer each time. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    const ms = this.#pauseMs;
+    this.#pauseMs = Math.min(ms * 2, LONGEST_PAUSE_MS);
+    await (this.#listeners.pause ?? pause)(ms, signal);
+  }
+
   /** Follows one watch to its end. Answers where the next one begins. */
-  async #follow(from: string, signal: AbortSignal, succeeded: () => void): Promise<string | 'expired'> {
+  async #follow(from: string, signal: AbortSignal): Promise<string | 'expired'> {
     const question = this.#question(from);
     let version = from;
+    let events = 0;
     for await (const line of this.#client.stream(question, IDLE_MS, signal)) {
       const event = Event.safeParse(parseJson(line));
       if (!event.success) throw unreadable(this.#client.request(question), `no event: ${firstPath(event.error)}`);
@@ -123,7 +149,8 @@ export class Watch<T extends Named> {
       }
       version = object.metadata?.resourceVersion || version;
       if (type !== 'BOOKMARK') this.#apply(type, object, question);
-      succeeded();
+      events += 1;
+      if (events % EVENTS_PER_TURN === 0) await new Promise(setImmediate);
     }
     return version;
   }
@@ -160,6 +187,10 @@ export class Watch<T extends Named> {
 /** `<namespace>/<name>`. */
 export function keyOf({ metadata }: Named): string {
   return `${metadata.namespace}/${metadata.name}`;
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
 function parseJson(text: string): unknown {

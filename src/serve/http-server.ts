@@ -1,7 +1,8 @@
-/** The two small HTTP servers of `serve`: what they have in common, and the pages for metrics and probes. */
+/** The small HTTP servers of `serve`: what they have in common, and the pages for metrics and probes. */
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../failure.ts';
+import { type ConnectionLimits, limitConnections } from './connections.ts';
 
 /** Where to listen; without `host` on all addresses of the machine, IPv6 and IPv4. Port 0 takes a free one. */
 export interface ListenAddress {
@@ -10,16 +11,18 @@ export interface ListenAddress {
 }
 
 export interface HttpServerOptions {
-  /** What listens, for the error: `webhooks`, `metrics`. */
+  /** What listens, for the error: `webhooks`, `metrics`, `probes`. */
   readonly what: string;
   readonly address: ListenAddress;
   readonly onRequest: RequestListener;
   /** Called for what is no HTTP, too slow or broken off, so never got to `onRequest` or was lost in it. */
   readonly onMalformed?: () => void;
-  /** For a whole request, in ms; default 10,000. Its headers have half of that. */
+  /** For a whole request, in ms; default 5,000: Gitea waits no longer for an answer. Its headers have at most 2,000 of that. */
   readonly requestMs?: number;
-  /** Connections at a time, default 256; more are closed at once. Each may fill one body's worth of memory before it is known who sends. */
-  readonly connections?: number;
+  /** Default: 2,048 in all, 1,024 of one address. */
+  readonly connections?: ConnectionLimits;
+  /** Called for each connection that is closed because there are too many. */
+  readonly onDropped?: () => void;
 }
 
 export interface HttpServer {
@@ -29,7 +32,14 @@ export interface HttpServer {
   readonly close: () => Promise<void>;
 }
 
+const REQUEST_MS = 5000;
+/** Also for the first byte: a connection that says nothing ends by then. */
+const HEADERS_MS = 2000;
 const KEEP_ALIVE_MS = 5000;
+/** An idle connection costs some 20 KB. A crowd that fits in costs less than one that is turned away and comes back at once. */
+const CONNECTIONS: ConnectionLimits = { total: 2048, perAddress: 1024 };
+/** Connections that the kernel may keep until we accept them; Node's default, 511, is full sooner than our limits. */
+const BACKLOG = 4096;
 /** Gitea sends about 1 KB of headers. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
@@ -46,19 +56,19 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
 
 /** Listens. Throws `Failure` (exit 1) when the address cannot be had. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { what, address, onRequest, onMalformed, requestMs = 10_000, connections = 256 } = options;
+  const { what, address, onRequest, onMalformed, onDropped, requestMs = REQUEST_MS } = options;
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
       requestTimeout: requestMs,
-      headersTimeout: Math.ceil(requestMs / 2),
+      headersTimeout: Math.min(HEADERS_MS, requestMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
       // Node looks for late requests only this often; its default is 30 s.
-      connectionsCheckingInterval: Math.min(1000, requestMs),
+      connectionsCheckingInterval: Math.min(500, requestMs),
     },
     onRequest,
   );
-  server.maxConnections = connections;
+  limitConnections(server, options.connections ?? CONNECTIONS, () => onDropped?.());
   server.maxHeadersCount = MAX_HEADERS;
   server.on('clientError', (error: Error, socket) => {
     onMalformed?.();
@@ -123,7 +133,7 @@ async function listen(server: Server, what: string, { host, port }: ListenAddres
         ),
       );
     });
-    server.listen({ port, ...(host !== undefined && { host }) }, resolve);
+    server.listen({ port, backlog: BACKLOG, ...(host !== undefined && { host }) }, resolve);
   });
   server.removeAllListeners('error');
 }

@@ -57,6 +57,14 @@ const TOKENS_MS = 30_000;
 const LATE =
   'looks at Gitea come late: all scopes share 20 requests per second. Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository';
 
+/**
+ * Lets the event loop turn. A plan takes the process for itself, and there are many Applications: between two plans probes,
+ * webhooks, signals and the renewal of the Lease get their turn.
+ */
+async function breath(): Promise<void> {
+  await new Promise(setImmediate);
+}
+
 /** What a round found out about one Application. It holds while its inputs are the same, but not for ever: time changes plans. */
 interface View {
   readonly inputs: readonly unknown[];
@@ -222,8 +230,10 @@ export class Leader {
     this.#forgetApps(new Set(byApp.keys()));
     const views = new Map<string, View>();
     for (const [key, members] of byApp) {
-      views.set(key, await this.#viewOf(key, members));
+      const view = await this.#viewOf(key, members);
+      if (view !== this.#views.get(key)) await breath();
       if (this.#closed) return;
+      views.set(key, view);
     }
     this.#views = views;
     this.#statuses.keepOnly(new Set(groups.map(({ object }) => object.metadata.uid)));

@@ -57,6 +57,11 @@ export function openMetrics() {
     argocdRequests: counter('argocd_requests_total', 'Requests to Argo CD by status; 0: no answer.', ['status']),
     planSeconds: histogram('plan_duration_seconds', 'One plan of one Application.', PLAN_SECONDS, []),
     webhooks: counter('webhook_deliveries_total', 'Webhook deliveries by result.', ['result']),
+    droppedConnections: counter(
+      'dropped_connections_total',
+      'Connections closed because too many were open, by listener.',
+      ['listener'],
+    ),
     clusterErrors: counter('cluster_errors_total', 'Failed requests to the Kubernetes API, by error code.', ['code']),
     swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
     clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),

@@ -3,7 +3,7 @@
  *
  *     /webhook ──► gate ──► leader? ─ yes ─► look at Gitea
  *                             └ no ─► sent on to the leader's address (annotation of the Lease)
- *     /metrics, /healthz, /readyz
+ *     /metrics, /healthz, /readyz (listeners.ts)
  *     watches of the cluster (every replica: a new leader must not wait for them)
  *     Lease ──► Leader (one replica at a time)
  */
@@ -19,12 +19,13 @@ import { Lease } from '../kubernetes/lease.ts';
 import type { TokenSources } from '../policy/api-token.ts';
 import { ArgoCdAccess } from './argocd-access.ts';
 import { LiveCluster } from './cluster.ts';
-import { type HttpServer, type ListenAddress, plain, servePages, startHttpServer } from './http-server.ts';
+import type { ListenAddress } from './http-server.ts';
 import { Leader } from './leader.ts';
+import { startListeners } from './listeners.ts';
 import type { Log } from './log.ts';
 import { type Metrics, openMetrics } from './metrics.ts';
 import { parseSecrets, type WebhookEvent, WebhookGate } from './webhook.ts';
-import { type RawDelivery, webhookListener } from './webhook-server.ts';
+import type { RawDelivery } from './webhook-server.ts';
 
 export interface ServeOptions extends TokenSources {
   readonly cluster: ClusterConfig;
@@ -39,6 +40,7 @@ export interface ServeOptions extends TokenSources {
   };
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress;
+  readonly probeListen: ListenAddress;
   /** One secret per line; absent: no webhook is accepted. */
   readonly webhookSecretFile?: string;
   /** Absent: this process always leads. */
@@ -63,11 +65,13 @@ const SECRETS_MS = 10_000;
 const FORWARD_MS = 3_000;
 const ONCE_MS = 120_000;
 
-/** Serves until `signal` is aborted. @throws Failure when it cannot begin: a port is taken, an option is wrong. */
+/**
+ * Serves until `signal` is aborted. Then it ends within a second or so: requests under way are broken off, only the Lease is given
+ * back. @throws Failure when it cannot begin: a port is taken, an option is wrong. */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const metrics = openMetrics();
   const parts = open(options, metrics);
-  const { client, cluster, log } = parts;
+  const { cluster, log } = parts;
   const secrets = await watchSecrets(options, signal);
   const life = new AbortController();
   const stop = (): void => life.abort();
@@ -75,14 +79,22 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   if (signal.aborted) stop();
 
   let leader: Leader | undefined;
-  const lease = options.lease && new Lease(client, leaseOptions(options, options.lease, parts.onFailure));
+  // Connections of its own: requests that hang elsewhere must not cost the leadership.
+  const leaseClient = new KubeClient(options.cluster);
+  const lease = options.lease && new Lease(leaseClient, leaseOptions(options, options.lease, parts.onFailure));
   const forward = new HttpClient({ env: {}, attemptMs: FORWARD_MS });
   const take = async (event: WebhookEvent, raw: RawDelivery): Promise<number> => {
     if (leader) leader.announced(event);
     else return await sendOn(forward, lease?.otherHolder, raw);
     return 202;
   };
-  const servers = await listen(options, metrics, {
+  const { listen, metricsListen, probeListen } = options;
+  const listeners = await startListeners({
+    listen,
+    metricsListen,
+    probeListen,
+    metrics,
+    log,
     gate: new WebhookGate({ secrets, nowMs: options.now }),
     take: async (event, raw) => {
       const status = await take(event, raw);
@@ -92,7 +104,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     isReady: () => cluster.fresh && (leader === undefined || leader.settled),
     measure: () => leader?.measure(),
   });
-  log.info({ webhooks: servers[0]?.port, metrics: servers[1]?.port }, 'serving');
+  log.info(listeners.ports, 'serving');
 
   const watching = cluster.run(life.signal);
   parts.onChange = () => leader?.changed();
@@ -113,7 +125,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   } finally {
     stop();
     await watching;
-    await Promise.all([...servers.map((server) => server.close()), forward.close(), parts.close()]);
+    await Promise.all([listeners.close(), forward.close(), leaseClient.close(), parts.close()]);
   }
 }
 
@@ -139,7 +151,6 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
 }
 
 interface Parts {
-  readonly client: KubeClient;
   readonly cluster: LiveCluster;
   readonly log: Log;
   readonly leaderOptions: ConstructorParameters<typeof Leader>[0];
@@ -176,7 +187,6 @@ function open(options: ServeOptions, metrics: Metrics): Parts {
   const { env, instance, now, secretsDir } = options;
   const { ca, pollMs, timeoutMs } = options;
   const parts: Parts = {
-    client,
     cluster,
     log,
     onFailure,
@@ -221,44 +231,6 @@ async function sendOn(http: HttpClient, holder: string | undefined, raw: RawDeli
   return (await http.send(request, new Deadline(FORWARD_MS))).status;
 }
 
-async function listen(
-  options: ServeOptions,
-  metrics: Metrics,
-  webhooks: {
-    readonly gate: WebhookGate;
-    readonly take: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
-    readonly isReady: () => boolean;
-    readonly measure: () => void;
-  },
-): Promise<readonly HttpServer[]> {
-  const refused = (result: string) => metrics.webhooks.inc({ result });
-  const receiver = await startHttpServer({
-    what: 'webhooks',
-    address: options.listen,
-    onRequest: webhookListener({ gate: webhooks.gate, onAccepted: webhooks.take, onRefused: refused }),
-    onMalformed: () => refused('malformed'),
-  });
-  try {
-    const pages = await startHttpServer({
-      what: 'metrics',
-      address: options.metricsListen,
-      onRequest: servePages({
-        '/healthz': () => plain(200, 'ok'),
-        '/readyz': () => (webhooks.isReady() ? plain(200, 'ok') : plain(503, 'not ready')),
-        '/metrics': async () => {
-          webhooks.measure();
-          const body = await metrics.registry.metrics();
-          return { status: 200, contentType: metrics.registry.contentType, body };
-        },
-      }),
-    });
-    return [receiver, pages];
-  } catch (error) {
-    await receiver.close();
-    throw error;
-  }
-}
-
 /** The secrets that are valid now; the file is read again every 10 s. @throws Failure when it cannot be read at start. */
 async function watchSecrets(
   { webhookSecretFile: file, log }: ServeOptions,
@@ -274,6 +246,8 @@ async function watchSecrets(
       log.warn({ code: error.code, error: error.message }, 'the webhook secrets stay as they were');
     }
   }, SECRETS_MS);
+  // It keeps no process alive that has nothing else to do.
+  timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   return () => secrets;
 }

@@ -25,6 +25,7 @@ export class StatusWriter {
   readonly #written = new Map<string, Written>();
   /** Statuses that came too early; by uid. */
   readonly #late = new Map<string, NodeJS.Timeout>();
+  #closed = false;
 
   constructor(client: KubeClient, now: () => number, onFailure: (failure: Failure) => void) {
     this.#client = client;
@@ -41,7 +42,7 @@ export class StatusWriter {
     const next = statusOf(facts, old, now);
     clearTimeout(this.#late.get(uid));
     this.#late.delete(uid);
-    if (!isWorthWriting(next, old)) return next;
+    if (this.#closed || !isWorthWriting(next, old)) return next;
     const waitMs = known === undefined ? 0 : known.atMs + SHORTEST_GAP_MS - now;
     if (waitMs <= 0 && !known?.busy) void this.#write(object, next, now);
     else
@@ -52,7 +53,9 @@ export class StatusWriter {
     return next;
   }
 
+  /** Writes nothing more. A write that is under way may be broken off. */
   close(): void {
+    this.#closed = true;
     for (const timer of this.#late.values()) clearTimeout(timer);
     this.#late.clear();
   }
@@ -92,6 +95,7 @@ export class StatusWriter {
         );
       }
     } catch (error) {
+      if (this.#closed) return;
       if (!(error instanceof Failure)) throw error;
       this.#onFailure(error);
       // Tried again at the next put, a second later.

@@ -30,6 +30,8 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
   const { env, instance, log, metrics } = options;
   const http = giteaClient({ deadlineMs: timeoutMs, env, ...(ca !== undefined && { ca }) });
   const sweeper = new Sweeper({ instance, http, timeoutMs, nowMs: () => performance.now() });
+  // A Gitea that hangs must not keep the process.
+  signal.addEventListener('abort', () => void http.close(), { once: true });
   const known = new Map<string, { readonly group: SweepGroup; readonly pass: number }>();
   try {
     for (let pass = 1; !signal.aborted; pass += 1) {

@@ -3,6 +3,7 @@
  * answer and keeps it in its list of deliveries; so the answer comes before anything is done about the event.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { HalfBodies } from './half-bodies.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from './webhook.ts';
 
 /** A delivery as it can be sent on to another replica, which judges it anew. */
@@ -24,17 +25,21 @@ export interface WebhookListenerOptions {
   readonly onAccepted: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
   /** For the metric. */
   readonly onRefused?: (reason: RefusalReason) => void;
+  /** For all bodies that are not complete yet; default 32 MiB. The oldest one gives way. */
+  readonly memoryBytes?: number;
 }
 
 /** Longest accepted body. Gitea's are about 5 KB, more with a pull request's text in them. */
 export const MAX_WEBHOOK_BYTES = 256 * 1024;
+const MEMORY_BYTES = 32 * 1024 * 1024;
 const FORWARDED_HEADER = 'x-gitea-runners-forwarded';
 const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery'];
 
 export function webhookListener(options: WebhookListenerOptions): RequestListener {
+  const halves = new HalfBodies(MAX_WEBHOOK_BYTES, options.memoryBytes ?? MEMORY_BYTES);
   return (request, response) => {
-    handle(request, response, options).catch(() => {
-      // The sender went away; node:http tells that to `onMalformed`.
+    handle(request, response, options, halves).catch(() => {
+      // The sender went away (node:http tells that to `onMalformed`), or others need the memory.
       response.destroy();
     });
   };
@@ -44,6 +49,7 @@ async function handle(
   request: IncomingMessage,
   response: ServerResponse,
   { gate, onAccepted, onRefused }: WebhookListenerOptions,
+  halves: HalfBodies,
 ): Promise<void> {
   const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
     onRefused?.(reason);
@@ -52,7 +58,7 @@ async function handle(
   if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
   if (request.method !== 'POST') return refuse(405, 'method', 'Webhooks are sent with POST.', { allow: 'POST' });
   if (!isJson(request)) return refuse(415, 'media-type', 'Set the content type of the webhook to application/json.');
-  const body = await readBody(request);
+  const body = await readBody(request, halves);
   if (body === undefined) return refuse(413, 'too-large', `The body is longer than ${MAX_WEBHOOK_BYTES} bytes.`);
   const delivery = { headers: request.headers, body };
   const verdict = gate.judge(delivery);
@@ -81,25 +87,25 @@ function isJson(request: IncomingMessage): boolean {
   return type === 'application/json';
 }
 
-/** The body; undefined as soon as it is known to be too long, and then the rest is not read. Rejects when the sender goes away. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+/**
+ * The body; undefined as soon as it is known to be too long, and then the rest is not read. Rejects when the sender goes away,
+ * and when the unread bodies together need too much memory and this one is the oldest.
+ */
+async function readBody(request: IncomingMessage, halves: HalfBodies): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > MAX_WEBHOOK_BYTES) return undefined;
   return await new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const half = halves.begin(() => reject(new Error('too many bodies are being read')));
     request.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= MAX_WEBHOOK_BYTES) {
-        chunks.push(chunk);
-        return;
-      }
+      if (half.add(chunk)) return;
       request.pause();
-      chunks.length = 0;
       resolve(undefined);
     });
-    request.once('end', () => resolve(Buffer.concat(chunks)));
+    request.once('end', () => resolve(half.bytes()));
     request.once('error', reject);
-    request.once('close', () => reject(new Error('the sender went away')));
+    request.once('close', () => {
+      half.end();
+      reject(new Error('the sender went away'));
+    });
   });
 }
 

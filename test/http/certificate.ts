@@ -19,7 +19,7 @@ export function makeCertificates(name = 'localhost'): TestCertificates {
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
     run('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=test CA');
     run('req', ...key.slice(0, -2), '-keyout', 'server.key', '-out', 'server.csr', '-subj', `/CN=${name}`);
-    writeFileSync(join(folder, 'extensions'), `subjectAltName=DNS:${name}\n`);
+    writeFileSync(join(folder, 'extensions'), `subjectAltName=DNS:${name},IP:127.0.0.1\n`);
     const sign = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '1', '-extfile', 'extensions'];
     run('x509', '-req', '-in', 'server.csr', ...sign, '-out', 'server.pem');
     const read = (file: string) => readFileSync(join(folder, file), 'utf8');

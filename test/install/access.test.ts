@@ -115,7 +115,29 @@ describe('the network policies', () => {
     expect(policy).toContain('"except":["169.254.169.254/32"]');
     expect(policy).toContain('"policyTypes":["Ingress","Egress"]');
   });
+
+  it('open two ports of serve: the webhooks to everybody, the metrics to pods that run no CI job', () => {
+    expect(installed('NetworkPolicy', 'gitea-runners')['spec']).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [
+        { ports: [{ port: 8080, protocol: 'TCP' }] },
+        {
+          from: [
+            {
+              namespaceSelector: notIn('kubernetes.io/metadata.name', 'runners'),
+              podSelector: notIn('app.kubernetes.io/name', 'gitea-runner'),
+            },
+          ],
+          ports: [{ port: 9090, protocol: 'TCP' }],
+        },
+      ],
+    });
+  });
 });
+
+function notIn(key: string, value: string): object {
+  return { matchExpressions: [{ key, operator: 'NotIn', values: [value] }] };
+}
 
 describe('no file', () => {
   it('holds a Secret: people create them', () => {

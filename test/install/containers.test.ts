@@ -121,6 +121,18 @@ describe('serve', () => {
     });
   });
 
+  it('is probed on a port that no Service offers', () => {
+    const probe = (path: string) => ({ httpGet: { path, port: 'probes' } });
+    const services = [installed('Service', 'gitea-runners'), installed('Service', 'gitea-runners-metrics')];
+
+    expect(serve).toMatchObject({
+      livenessProbe: probe('/healthz'),
+      readinessProbe: probe('/readyz'),
+      ports: expect.arrayContaining([{ name: 'probes', containerPort: 8081 }]),
+    });
+    expect(JSON.stringify(services)).not.toMatch(/probes|8081/);
+  });
+
   it('has no folder to write to', () => {
     expect(serve?.volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual([]);
   });

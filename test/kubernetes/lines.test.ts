@@ -38,6 +38,19 @@ describe('lines of a stream', () => {
     await expect(linesOf(Uint8Array.of(0xff, 0x0a))).rejects.toThrow(TypeError);
   });
 
+  it('may begin with a byte order mark, which is part of them', async () => {
+    expect(await linesOf(Buffer.from('\ufeffa\n\ufeffb\n'))).toEqual(['\ufeffa', '\ufeffb']);
+  });
+
+  it('may be as long as the limit', async () => {
+    const [line] = await linesOf(
+      ...Array.from({ length: 16 }, () => Buffer.alloc(1024 * 1024, 'x')),
+      Buffer.from('\n'),
+    );
+
+    expect(line).toHaveLength(16 * 1024 * 1024);
+  });
+
   it('must end some time', async () => {
     const endless = Array.from({ length: 17 }, () => Buffer.alloc(1024 * 1024, 'x'));
 

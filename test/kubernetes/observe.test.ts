@@ -259,3 +259,35 @@ test('a redirect to another server gets no token', async () => {
 
   expect(foreign.seen).toEqual([]);
 });
+
+test('a page that leads to itself is no list', async () => {
+  const server = await start({
+    override: (_, response) => {
+      send(response, 200, { kind: 'List', metadata: { resourceVersion: '1', continue: 'same' }, items: [] });
+      return true;
+    },
+  });
+
+  const { code, message } = await failureOf(server);
+
+  expect(code).toBe('GR-CLUSTER-14');
+  expect(message).toContain('page 2 leads to itself');
+});
+
+test('a list that goes on for ever is given up after 200 pages', async () => {
+  let pages = 0;
+  const server = await start({
+    override: (url, response) => {
+      if (!url.pathname.endsWith('/jobs')) return false;
+      pages += 1;
+      send(response, 200, { kind: 'JobList', metadata: { resourceVersion: '1', continue: `${pages}` }, items: [] });
+      return true;
+    },
+  });
+
+  const { code, message } = await failureOf(server);
+
+  expect(code).toBe('GR-CLUSTER-14');
+  expect(message).toContain('more than 200 pages of 500');
+  expect(pages).toBe(200);
+});

@@ -28,7 +28,11 @@ function event(type: string, object: object): string {
 }
 
 /** Starts a server and a watch on it. `onList` and `onWatch` are called with how often that was asked before. */
-async function start(onList: (nth: number) => Handler, onWatch: (nth: number) => Handler) {
+async function start(
+  onList: (nth: number) => Handler,
+  onWatch: (nth: number) => Handler,
+  pause?: (ms: number, signal: AbortSignal) => Promise<void>,
+) {
   const asked: URL[] = [];
   let lists = 0;
   let watches = 0;
@@ -49,9 +53,14 @@ async function start(onList: (nth: number) => Handler, onWatch: (nth: number) =>
   const failures: Failure[] = [];
   const life = new AbortController();
   let changed: () => void = () => undefined;
+  let onEach: () => void = () => undefined;
   const watch = new Watch(client, RUNNER_GROUPS, undefined, {
-    onChange: () => changed(),
+    onChange: () => {
+      onEach();
+      changed();
+    },
     onFailure: (failure) => failures.push(failure),
+    ...(pause && { pause }),
   });
   const running = watch.run(life.signal);
   cleanups.push(async () => {
@@ -68,7 +77,10 @@ async function start(onList: (nth: number) => Handler, onWatch: (nth: number) =>
       });
     }
   };
-  return { watch, failures, asked, until, names: () => [...watch.objects.keys()].sort() };
+  const onEachChange = (listener: () => void): void => {
+    onEach = listener;
+  };
+  return { watch, failures, asked, until, life, running, onEachChange, names: () => [...watch.objects.keys()].sort() };
 }
 
 const answer =
@@ -147,6 +159,109 @@ describe('a watch', () => {
     expect(failures[0]?.message).toContain('in the whole cluster');
     expect(watch.fresh).toBe(false);
     expect(names()).toEqual(['ci/a']);
+  });
+
+  it.each([
+    ['answers 410 to every watch', event('ERROR', { kind: 'Status', code: 410 })],
+    ['ends every watch at once', ''],
+    ['ends every watch after a bookmark', event('BOOKMARK', { metadata: { resourceVersion: '70' } })],
+    ['ends every watch after a change', event('ADDED', group('c', '2'))],
+    ['sends nonsense in every watch', 'nonsense\n'],
+  ])('asks less and less often when the server %s', async (_, text) => {
+    const pauses: number[] = [];
+    const { asked, until } = await start(
+      () => answer(list('1', 'a')),
+      () => answer(text),
+      async (ms, signal) => {
+        pauses.push(ms);
+        if (pauses.length < 9) return;
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      },
+    );
+    await until(() => pauses.length === 9);
+
+    expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+    expect(asked.length).toBeLessThanOrEqual(18);
+  });
+
+  it.each([
+    ['after a 410', 1, event('ERROR', { kind: 'Status', code: 410 })],
+    ['after the second watch that ended at once', 2, ''],
+  ])('is not fresh while it pauses %s', async (_, nth, text) => {
+    let pauses = 0;
+    const { until, watch } = await start(
+      () => answer(list('1', 'a')),
+      () => answer(text),
+      async (_ms, signal) => {
+        pauses += 1;
+        if (pauses < nth) return;
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      },
+    );
+    await until(() => pauses === nth);
+
+    expect(watch.fresh).toBe(false);
+  });
+
+  it('lets the event loop turn after 100 events at most', async () => {
+    let events = 0;
+    let most = 0;
+    let turning = true;
+    const turn = (): void => {
+      most = Math.max(most, events);
+      events = 0;
+      if (turning) setImmediate(turn);
+    };
+    turn();
+    const flood = Array.from({ length: 5000 }, (_, nth) => event('MODIFIED', group('a', String(nth + 2)))).join('');
+    const { watch, until, onEachChange } = await start(
+      () => answer(list('1', 'a')),
+      () => hold(flood, event('ADDED', group('last', '9000'))),
+    );
+    onEachChange(() => {
+      events += 1;
+    });
+    await until(() => watch.objects.has('ci/last'));
+    turning = false;
+
+    // One more for the list.
+    expect(most).toBeLessThanOrEqual(101);
+    expect(most).toBeGreaterThan(1);
+  });
+
+  it('takes a line without end for a fault', async () => {
+    const { failures, until } = await start(
+      () => answer(list('1', 'a')),
+      () => (_, response) => {
+        const piece = Buffer.alloc(1024 * 1024, 'x');
+        const more = (): void => {
+          while (!response.destroyed && response.write(piece));
+        };
+        response.on('drain', more);
+        more();
+      },
+    );
+    await until(() => failures.length > 0);
+
+    expect(failures[0]).toMatchObject({
+      code: 'GR-CLUSTER-08',
+      message: expect.stringContaining('a line longer than 16 MiB'),
+    });
+  });
+
+  it.each([
+    ['a list', 1, hold()],
+    ['a watch', 2, answer(list('1', 'a'))],
+  ])('ends at once when it is told to while %s hangs', async (_, requests, onList) => {
+    const { asked, until, life, running } = await start(
+      () => onList,
+      () => () => undefined,
+    );
+    await until(() => asked.length === requests);
+
+    life.abort();
+
+    await running;
   });
 
   it('survives a connection that breaks in the middle of a line', async () => {

@@ -1,7 +1,7 @@
 /** A Kubernetes API small enough for a test: RunnerGroups, Jobs, pods and Leases that can be listed, watched and written. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { ClusterConfig } from '../../src/kubernetes/config.ts';
-import { serve } from '../http/server.ts';
+import { type Listening, serve } from '../http/server.ts';
 
 export interface KubeObject {
   readonly metadata: {
@@ -26,12 +26,22 @@ export interface FakeCluster {
   readonly remove: (kind: Kind, key: string) => void;
 }
 
+export interface FakeClusterOptions {
+  /** Default: plain HTTP. */
+  readonly listen?: (handler: RequestListener) => Promise<Listening>;
+  /** Answers, or leaves unanswered, instead of the fake when it returns true. */
+  readonly bend?: (request: IncomingMessage, response: ServerResponse) => boolean;
+}
+
 /** Status and body. */
 type Answer = readonly [number, unknown];
 
 const PATH = /^\/api(?:s\/[^/]+)?\/v1(?:alpha1)?(?:\/namespaces\/([^/]+))?\/(\w+)(?:\/([^/]+))?(?:\/(status))?$/;
 
-export async function startFakeCluster(): Promise<FakeCluster> {
+export async function startFakeCluster({
+  listen = serve,
+  bend = () => false,
+}: FakeClusterOptions = {}): Promise<FakeCluster> {
   const store: Record<Kind, Map<string, KubeObject>> = {
     runnergroups: new Map(),
     jobs: new Map(),
@@ -60,8 +70,8 @@ export async function startFakeCluster(): Promise<FakeCluster> {
     return made;
   };
 
-  const listening = await serve((request, response) => {
-    void handle(request, response);
+  const listening = await listen((request, response) => {
+    if (!bend(request, response)) void handle(request, response);
   });
 
   const list = (kind: Kind, namespace: string | undefined): object => {

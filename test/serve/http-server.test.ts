@@ -137,23 +137,6 @@ describe('a server', () => {
     expect(await sender.ended).toContain('HTTP/1.1 408 ');
     expect(malformed).toBe(1);
   });
-
-  it('has no more connections at a time than it may, and goes on', async () => {
-    const { port } = await start({ connections: 1 });
-    const first = await talk(port);
-
-    expect(await (await talk(port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')).ended).toBe('');
-
-    first.end();
-    await expect
-      .poll(() =>
-        fetch(`http://127.0.0.1:${port}/`).then(
-          (answer) => answer.text(),
-          () => 'refused',
-        ),
-      )
-      .toBe('here');
-  });
 });
 
 describe('pages', () => {

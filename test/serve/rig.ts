@@ -34,9 +34,10 @@ export interface Rig {
 }
 
 export interface Replica {
-  /** Ports of webhooks and of metrics. */
+  /** Ports. */
   readonly webhooks: number;
   readonly metrics: number;
+  readonly probes: number;
   /** Log lines so far. */
   readonly log: readonly Readonly<Record<string, unknown>>[];
   readonly end: () => Promise<void>;
@@ -94,6 +95,7 @@ export async function startRig(spec = ''): Promise<Rig> {
     argocd: { url: argocd.origin, tokenFile, namespace: 'argocd' },
     listen: { host: '127.0.0.1', port: 0 },
     metricsListen: { host: '127.0.0.1', port: 0 },
+    probeListen: { host: '127.0.0.1', port: 0 },
     webhookSecretFile: secretFile,
     identity: 'one',
     host: '127.0.0.1',
@@ -119,11 +121,12 @@ export async function startRig(spec = ''): Promise<Rig> {
       };
       onTestFinished(end);
       await until('serve listens', () => log.some(({ message }) => message === 'serving'));
-      const { webhooks, metrics } = log.find(({ message }) => message === 'serving') as {
-        webhooks: number;
-        metrics: number;
-      };
-      return { webhooks, metrics, log, end, metric: (name) => readMetric(metrics, name) };
+      const ports = log.find(({ message }) => message === 'serving') as Pick<
+        Replica,
+        'webhooks' | 'metrics' | 'probes'
+      >;
+      const { webhooks, metrics, probes } = ports;
+      return { webhooks, metrics, probes, log, end, metric: (name) => readMetric(metrics, name) };
     },
     once: (over = {}) => serveOnce(options(over, []), new AbortController().signal),
     conditions: () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { TOKEN } from '../cli/start-acme.ts';
 import { freePort } from '../servers/process.ts';
 import { delivery, payload } from './deliveries.ts';
@@ -201,6 +201,43 @@ describe('serve', () => {
     await until('another leader', async () => (await two.metric('gitea_runners_leader')) === 1);
     rig.simulator.gitea.push('acme/web', linux);
     await until('the next Job', () => rig.cluster.all('jobs').length === 2);
+  });
+
+  it('lets the event loop turn between the plans of two Applications', async () => {
+    const APPLICATIONS = 60;
+    const rig = await startRig();
+    const [first] = rig.cluster.all('runnergroups');
+    for (let nth = 0; first && nth < APPLICATIONS; nth += 1) {
+      const name = `ci-${nth}`;
+      const tracked = { 'argocd.argoproj.io/tracking-id': `app-${nth}:gitea.bpg.pw/RunnerGroup:runners/${name}` };
+      rig.cluster.put('runnergroups', { ...first, metadata: { namespace: 'runners', name, annotations: tracked } });
+    }
+    // How often a turn of the event loop asks for the time: a plan with what follows it does five times.
+    let asked = 0;
+    let most = 0;
+    let turning = true;
+    const turn = (): void => {
+      most = Math.max(most, asked);
+      asked = 0;
+      if (turning) setImmediate(turn);
+    };
+    onTestFinished(() => {
+      turning = false;
+    });
+    turn();
+    await rig.start({
+      pollMs: 60_000,
+      now: () => {
+        asked += 1;
+        return Date.now();
+      },
+    });
+    await until('all are looked at', () => {
+      return rig.cluster.all('runnergroups').every((group) => JSON.stringify(group['status'] ?? '').includes('"Seen"'));
+    });
+
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(2 * APPLICATIONS);
   });
 
   it('with --once does what is to be done and ends', async () => {

@@ -13,9 +13,9 @@ export interface Sender {
   readonly received: () => string;
 }
 
-/** Connects to a port of loopback and sends `text`; gone with the test. */
-export async function talk(port: number, text = ''): Promise<Sender> {
-  const socket = connect(port, '127.0.0.1');
+/** Connects to a port of loopback and sends `text`; gone with the test. @param from one of loopback's addresses (Linux has many). */
+export async function talk(port: number, text = '', from = '127.0.0.1'): Promise<Sender> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from });
   onTestFinished(() => void socket.destroy());
   let received = '';
   const ended = new Promise<string>((resolve) => {

@@ -6,7 +6,7 @@ import { startHttpServer } from '../../src/serve/http-server.ts';
 import { type WebhookEvent, WebhookGate } from '../../src/serve/webhook.ts';
 import { MAX_WEBHOOK_BYTES, type RawDelivery, webhookListener } from '../../src/serve/webhook-server.ts';
 import { delivery, payload, RECORDED, recorded, SECRET, sign, type TestDelivery } from './deliveries.ts';
-import { talk } from './talk.ts';
+import { type Sender, talk } from './talk.ts';
 
 interface Receiver {
   readonly url: string;
@@ -16,7 +16,11 @@ interface Receiver {
   readonly refused: string[];
 }
 
-async function receiver(answer: () => Promise<number> = async () => 202, secret = SECRET): Promise<Receiver> {
+async function receiver(
+  answer: () => Promise<number> = async () => 202,
+  secret = SECRET,
+  memoryBytes?: number,
+): Promise<Receiver> {
   const events: WebhookEvent[] = [];
   const raw: RawDelivery[] = [];
   const refused: string[] = [];
@@ -31,6 +35,7 @@ async function receiver(answer: () => Promise<number> = async () => 202, secret 
         return answer();
       },
       onRefused: (reason) => refused.push(reason),
+      ...(memoryBytes !== undefined && { memoryBytes }),
     }),
     onMalformed: () => refused.push('malformed'),
   });
@@ -199,6 +204,20 @@ describe('a body', () => {
 
     await sender.ended;
     expect([to.events, to.refused]).toEqual([[], ['too-large']]);
+  });
+
+  it('that stays away gives its memory to others', async () => {
+    const to = await receiver(undefined, SECRET, 2 * MAX_WEBHOOK_BYTES);
+    const slow: Sender[] = [];
+    for (let nth = 0; nth < 4; nth += 1) {
+      slow.push(await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, 'content-length': '262144' })));
+      slow.at(-1)?.write(Buffer.alloc(200_000, ' '));
+    }
+
+    await slow[0]?.ended;
+    await slow[1]?.ended;
+
+    expect((await send(to, delivery()))[0]).toBe(202);
   });
 
   it('that breaks off does nothing', async () => {

@@ -1,0 +1,14 @@
+/** What `work` gives; undefined as soon as `signal` is aborted: nobody waits for `work` then, and its failure counts no more. */
+export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
+  let stop = (): void => undefined;
+  const aborted = new Promise<undefined>((resolve) => {
+    stop = () => resolve(undefined);
+  });
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,68 @@
+/** `--timeout` holds for planning, too: what comes too late is not printed. */
+import { expect, it } from 'vitest';
+import { explain } from '../../src/cli/explain.ts';
+import { generate } from '../../src/cli/generate.ts';
+import type { ExitCode, Io } from '../../src/cli/io.ts';
+import { exitCodeOf } from '../../src/cli/process.ts';
+import { folderWith, groupYaml } from './run-cli.ts';
+import { startAcme } from './start-acme.ts';
+
+const TIMEOUT_S = 2;
+
+interface Scene {
+  readonly io: Io;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly folder: string;
+}
+
+/** @param slow true: as long as the time limit passes when the plan begins, which asks for the time. */
+async function scene(slow: boolean): Promise<Scene> {
+  const { simulator, env } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const beganMs = performance.now();
+  let [out, err] = ['', ''];
+  const io: Io = {
+    env,
+    cwd: folder,
+    terminal: false,
+    columns: 80,
+    now: () => {
+      while (slow && performance.now() - beganMs < TIMEOUT_S * 1000 + 100);
+      return Date.now();
+    },
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+  };
+  return { io, folder, out: () => out, err: () => err };
+}
+
+const COMMANDS: readonly [string, (scene: Scene, timeout: string) => Promise<ExitCode>][] = [
+  ['generate', ({ io, folder }, timeout) => generate([folder], { timeout }, io)],
+  ['explain', ({ io, folder }, timeout) => explain([folder], { timeout }, io)],
+];
+
+it.each(COMMANDS)('%s prints nothing and fails when its plan comes after the time limit', async (_, command) => {
+  const late = await scene(true);
+
+  const code = await exitCodeOf(() => command(late, `${TIMEOUT_S}`), {}, late.io);
+
+  expect([code, late.out()]).toEqual([1, '']);
+  expect(late.err()).toMatch(
+    /^error: GR-PLAN-01 plan 1 RunnerGroups: not done within the time limit of 2 s\. Raise --timeout/,
+  );
+});
+
+it.each(COMMANDS)('%s prints a plan that comes in time', async (_, command) => {
+  const quick = await scene(false);
+
+  const code = await exitCodeOf(() => command(quick, '20'), {}, quick.io);
+
+  expect(code).toBe(0);
+  expect(quick.out()).toContain('ci-');
+});

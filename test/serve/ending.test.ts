@@ -1,0 +1,221 @@
+/**
+ * SIGTERM ends `serve`, as a real process, within two seconds, whatever its peers do. The limit is the law itself, so these tests
+ * look at the clock.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { application, fakeArgoCd, json, status, TOKEN } from '../argocd/fake-argocd.ts';
+import { folderWith } from '../cli/run-cli.ts';
+import { startAcme } from '../cli/start-acme.ts';
+import { makeCertificates, type TestCertificates } from '../http/certificate.ts';
+import { serveTls } from '../http/server.ts';
+import { SECRET } from './deliveries.ts';
+import { type FakeCluster, startFakeCluster } from './fake-cluster.ts';
+import { until } from './rig.ts';
+import { talk } from './talk.ts';
+
+const LIMIT_MS = 2000;
+
+/** A peer's answer to a request; true: answered, or left without an answer. */
+type Bend = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+interface World {
+  /** How the peers behave: Kubernetes, Gitea, Argo CD. */
+  readonly kubernetes?: Bend;
+  readonly gitea?: Bend;
+  readonly argocd?: (line: string) => boolean;
+  readonly args?: readonly string[];
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly cluster: FakeCluster;
+  readonly log: () => string;
+  /** Port of webhooks, once it listens. */
+  readonly port: () => number;
+}
+
+let certificates: TestCertificates;
+beforeAll(() => {
+  certificates = makeCertificates();
+});
+
+async function start({ kubernetes = () => false, gitea, argocd: bendArgoCd, args = [] }: World): Promise<Running> {
+  const { simulator, env } = await startAcme();
+  if (gitea) simulator.intercept(gitea);
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  const cluster = await startFakeCluster({ bend: kubernetes, listen: (handler) => serveTls(certificates, handler) });
+  cluster.put('runnergroups', group(simulator.url));
+  const argocd = await fakeArgoCd(({ line }, response) =>
+    bendArgoCd?.(line) ? true : json(response, application(status('Synced'))),
+  );
+  const folder = folderWith({ token: TOKEN, secret: SECRET, kubeconfig: kubeconfig(cluster.config.url) });
+  const any = '127.0.0.1:0';
+  const child = spawn(
+    process.execPath,
+    [
+      join(process.cwd(), 'lib/gitea-runners.cjs'),
+      'serve',
+      ...['--kubeconfig', join(folder, 'kubeconfig'), '--webhook-secret-file', join(folder, 'secret')],
+      ...['--argocd-url', argocd.origin, '--argocd-token-file', join(folder, 'token')],
+      ...['--listen', any, '--metrics-listen', any, '--probe-listen', any],
+      ...['--lease', 'argocd/serve', ...args],
+    ],
+    { env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  let log = '';
+  child.stderr.on('data', (text: Buffer) => {
+    log += text.toString();
+  });
+  await until('serve listens', () => log.includes('"serving"') || args.includes('--once'));
+  return { child, cluster, log: () => log, port: () => Number(/"webhooks":(\d+)/.exec(log)?.[1]) };
+}
+
+function group(url: string): Parameters<FakeCluster['put']>[1] {
+  return {
+    apiVersion: 'gitea.bpg.pw/v1alpha1',
+    kind: 'RunnerGroup',
+    metadata: {
+      name: 'ci',
+      namespace: 'runners',
+      annotations: { 'argocd.argoproj.io/tracking-id': 'runners:gitea.bpg.pw/RunnerGroup:runners/ci' },
+    },
+    spec: {
+      scope: 'org',
+      org: 'acme',
+      gitea: { url },
+      containerMode: 'host',
+      labels: ['linux:host'],
+      maxActiveRunners: 5,
+      registrationToken: { secretRef: { name: 'gitea-runner', key: 'token' } },
+      authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
+    },
+  };
+}
+
+function kubeconfig(server: string): string {
+  const data = Buffer.from(certificates.ca).toString('base64');
+  return stringify({
+    'current-context': 'it',
+    contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
+    clusters: [{ name: 'it', cluster: { server, 'certificate-authority-data': data } }],
+    users: [{ name: 'it', user: { token: 'cluster-token' } }],
+  });
+}
+
+/** Sends SIGTERM. Answers how the process ended, and `late` when that took too long. */
+async function end({ child }: Running): Promise<string> {
+  const beganMs = performance.now();
+  child.kill('SIGTERM');
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  return `${code ?? signal}${performance.now() - beganMs < LIMIT_MS ? '' : ', late'}`;
+}
+
+/** A bend that leaves fitting requests without an answer, and whether one came. */
+function hang(method: string, path: RegExp): { readonly bend: Bend; readonly came: () => boolean } {
+  let came = false;
+  return {
+    bend: (request) => {
+      if (request.method !== method || !path.test(request.url ?? '')) return false;
+      came = true;
+      return true;
+    },
+    came: () => came,
+  };
+}
+
+describe('SIGTERM ends serve within two seconds', () => {
+  it('and gives the Lease back', async () => {
+    const running = await start({});
+    await until('it leads', () => running.log().includes('"leading"'));
+
+    expect(await end(running)).toBe('0');
+    expect(running.cluster.all('leases')[0]?.['spec']).toMatchObject({ holderIdentity: '' });
+  });
+
+  it.each([
+    ['lists hang', 'GET', /\/pods\?(?!.*watch)/],
+    ['watches hang', 'GET', /watch=true/],
+    ['the Lease cannot be read', 'GET', /\/leases\//],
+    ['the Lease cannot be taken', 'POST', /\/leases/],
+    ['the Lease cannot be renewed', 'PUT', /\/leases/],
+    ['a status cannot be written', 'PATCH', /\/status/],
+  ])('while %s', async (_, method, path) => {
+    const { bend, came } = hang(method, path);
+    const running = await start({ kubernetes: bend });
+    await until('a request hangs', came);
+
+    expect(await end(running)).toBe('0');
+  });
+
+  it.each([
+    ['Gitea hangs', /\/jobs/, []],
+    ['Gitea hangs in a sweep', /\/runners/, ['--sweep']],
+  ])('while %s', async (_, path, args) => {
+    const { bend, came } = hang('GET', path);
+    const running = await start({ gitea: bend, args });
+    await until('a request hangs', came);
+
+    expect(await end(running)).toBe('0');
+  });
+
+  it('while Argo CD hangs', async () => {
+    let came = false;
+    const running = await start({
+      argocd: () => {
+        came = true;
+        return true;
+      },
+    });
+    await until('a request hangs', () => came);
+
+    expect(await end(running)).toBe('0');
+  });
+
+  it('while a watch never stops to talk', async () => {
+    const bookmark = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '7' } } })}\n`;
+    let sent = 0;
+    const running = await start({
+      kubernetes: (request, response) => {
+        if (!request.url?.includes('watch=true')) return false;
+        const talking = setInterval(() => {
+          for (let nth = 0; nth < 500; nth += 1) response.write(bookmark);
+          sent += 500;
+        }, 10);
+        response.on('close', () => clearInterval(talking));
+        return true;
+      },
+    });
+    await until('it has talked a lot', () => sent >= 50_000);
+
+    expect(await end(running)).toBe('0');
+  });
+
+  it('while clients hold connections and half a webhook', async () => {
+    const running = await start({});
+    await talk(running.port());
+    await talk(
+      running.port(),
+      'POST /webhook HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    );
+
+    expect(await end(running)).toBe('0');
+  });
+
+  it('with --once, too; it was not done, so it fails', async () => {
+    const { bend, came } = hang('GET', /\/pods\?/);
+    const running = await start({ kubernetes: bend, args: ['--once'] });
+    await until('a request hangs', came);
+
+    expect(await end(running)).toBe('1');
+  });
+});
