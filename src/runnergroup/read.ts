@@ -48,11 +48,13 @@ export interface ReadResult {
  */
 export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult> {
   const { files, problems: unread } = readFiles(options);
+  if (files.reduce((sum, { text }) => sum + text.length, 0) > LARGE_INPUT) await saveMemory();
   const reader = new Reader(options.defaultNamespace, unread);
   for (const file of files) {
     if (reader.isDone) break;
     if (reader.readQuickly(file)) continue;
     // Loaded when a file needs it: the package `yaml` takes as long as all the rest of reading.
+    await saveMemory();
     const { readDocuments } = await import('./documents.ts');
     readDocuments(file, reader.budget, (read) => reader.take(read));
   }
@@ -60,6 +62,14 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
   const problems = [...reader.problems, ...findTwins(groups)].slice(0, MOST_PROBLEMS);
   if (problems.length > 0) throw new InputProblems(problems);
   return { groups, others, files: files.length };
+}
+
+/** Characters. RunnerGroups of so many are read quickly and take some MB. */
+const LARGE_INPUT = 65_536;
+
+/** Loaded when there is much to read: a usual start shall not wait for it. */
+async function saveMemory(): Promise<void> {
+  (await import('./garbage.ts')).keepHeapSmall();
 }
 
 /** Collects what the files hold. */
