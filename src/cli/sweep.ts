@@ -9,6 +9,7 @@ import { type ClusterConfig, clusterConfig } from '../kubernetes/config.ts';
 import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
 import { observeCluster } from '../kubernetes/observe.ts';
 import { findTargets, type Settings } from '../look-and-plan.ts';
+import { jsonText } from '../printable.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
@@ -103,7 +104,7 @@ export async function sweep(
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
     if (failures.length > 0) throw joined(failures, report.registrations);
     const result: SweepResult = { dryRun, groups: groups.length, ...report };
-    io.out(flags.json ? `${JSON.stringify(result, null, 2)}\n` : sweepText(result, io));
+    io.out(flags.json ? jsonText(result) : sweepText(result, io));
     return 0;
   } finally {
     await http.close();
