@@ -240,6 +240,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'must not be read: permission denied',
   ELOOP: 'is a symbolic link that leads to itself',
   ENOTDIR: 'no such file or folder',
+  ENAMETOOLONG: 'has a path that is too long',
+  ENXIO: 'is no regular file',
+  ERR_INVALID_ARG_VALUE: 'no such file or folder',
 };
 
 function notRead(error: unknown): string {

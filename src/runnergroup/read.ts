@@ -162,8 +162,12 @@ function sortOut(document: SourceDocument): Sorted {
   if (apiVersion === API_VERSION && kind === KIND) return { objects: [{ document, base: [], value }] };
   const claims = claim(apiVersion, kind);
   if (claims) return refuse(claims.message, claims.path);
-  if (kind === 'List' && apiVersion === 'v1' && Array.isArray(value['items'])) {
-    return openList(document, value['items'], refuse);
+  const { items } = value;
+  if (Array.isArray(items) && items.some(holdsGroup)) {
+    if (kind === 'List' && apiVersion === 'v1' && items.every(claimsToBeGroup)) {
+      return { objects: items.map((item, index) => ({ document, base: ['items', index], value: item })) };
+    }
+    return refuse('holds RunnerGroups beside or below other things: put each into a document of its own', 'items');
   }
   return { other: { place, text: documentText(document) } };
 }
@@ -185,17 +189,14 @@ function claim(apiVersion: unknown, kind: unknown): { readonly path: string; rea
   };
 }
 
-function openList(
-  document: SourceDocument,
-  items: readonly unknown[],
-  refuse: (message: string, path: string) => Sorted,
-): Sorted {
-  const claims = (item: unknown) =>
-    isMapping(item) && (item['kind'] === KIND || claim(item['apiVersion'], item['kind']) !== undefined);
-  if (!items.some(claims)) return { other: { place: document.place, text: documentText(document) } };
-  if (items.every(claims))
-    return { objects: items.map((value, index) => ({ document, base: ['items', index], value })) };
-  return refuse('holds RunnerGroups and other kinds: put them into documents of their own, divided by "---"', 'items');
+function claimsToBeGroup(value: unknown): boolean {
+  return isMapping(value) && (value['kind'] === KIND || claim(value['apiVersion'], value['kind']) !== undefined);
+}
+
+/** Argo CD opens an object with `items` whatever its kind (`IsList` of apimachinery), so a RunnerGroup in there is one, too. */
+function holdsGroup(value: unknown): boolean {
+  if (claimsToBeGroup(value)) return true;
+  return isMapping(value) && Array.isArray(value['items']) && value['items'].some(holdsGroup);
 }
 
 /** JSON may be indented with tabs, which YAML readers refuse; in JSON a raw tab is never part of a text. */
