@@ -9,14 +9,17 @@ import { performance } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
+import { collectGarbage } from '../../src/runnergroup/garbage.ts';
 
 const INPUTS = 100;
 /** Of the short form. */
 const FIXED_SEED = 20_261_122;
 /** No input takes so long that a round of them takes this. */
 const HANGS_AFTER_MS = 120_000;
-/** What a target may add to the memory of the process, in MB. */
-const MOST_GROWTH_MB = 400;
+/** What a target may add to the peak of the process, in MB. */
+const MOST_PEAK_MB = 250;
+/** What may be left of a round when garbage is collected, in MB, for all rounds together: more is a leak. */
+const MOST_LEFT_MB = 60;
 
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
 /** For the test of a target. */
@@ -38,7 +41,8 @@ export async function runCampaign<T>({ name, input, check, mostCpuMs, rounds }: 
   const isLong = seconds > 0;
   const first = Number(process.env['SEED'] ?? (isLong ? Date.now() % 2 ** 31 : FIXED_SEED));
   const end = performance.now() + seconds * 1000;
-  const before = peakMb();
+  collectGarbage();
+  const before = { peak: peakMb(), live: liveMb() };
   let worstMs = 0;
   const property = fc.asyncProperty(input, async (value) => {
     const start = process.cpuUsage();
@@ -56,17 +60,24 @@ export async function runCampaign<T>({ name, input, check, mostCpuMs, rounds }: 
     } finally {
       await watchdog.terminate();
     }
-    expect(peakMb() - before, `growth of memory in MB, SEED=${seed}`).toBeLessThan(MOST_GROWTH_MB);
+    collectGarbage();
+    expect(peakMb() - before.peak, `growth of the peak of memory in MB, SEED=${seed}`).toBeLessThan(MOST_PEAK_MB);
+    expect(liveMb() - before.live, `memory that is left in MB, SEED=${seed}`).toBeLessThan(MOST_LEFT_MB);
   }
   if (isLong) {
     process.stdout.write(
-      `fuzz ${name}: ${round * INPUTS} inputs from SEED=${first}, at most ${worstMs.toFixed(0)} ms of CPU and ${(peakMb() - before).toFixed(0)} MB more\n`,
+      `fuzz ${name}: ${round * INPUTS} inputs from SEED=${first}, at most ${worstMs.toFixed(0)} ms of CPU and ${(peakMb() - before.peak).toFixed(0)} MB more, ${(liveMb() - before.live).toFixed(0)} MB left\n`,
     );
   }
 }
 
 function peakMb(): number {
   return (process.resourceUsage().maxRSS * 1024) / 1e6;
+}
+
+function liveMb(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return (heapUsed + external) / 1e6;
 }
 
 /** A thread that ends the process when it is not ended itself in time. */
