@@ -19,11 +19,11 @@ export function byteChanges(tokens: readonly string[]): fc.Arbitrary<(input: Uin
     kind: fc.constantFrom('flip', 'drop', 'cut', 'insert', 'replace', 'repeat', 'move'),
     at: fc.nat(),
     length: fc.oneof(fc.nat(8), fc.nat(400)),
-    times: fc.oneof({ weight: 5, arbitrary: fc.nat(4) }, { weight: 1, arbitrary: fc.nat(5000) }),
+    times: fc.oneof({ weight: 20, arbitrary: fc.nat(4) }, { weight: 1, arbitrary: fc.nat(5000) }),
     token: fc.oneof(fc.constantFrom(...tokens), fc.string({ unit: 'binary', maxLength: 4 })),
   });
   return fc
-    .array(change, { maxLength: 6 })
+    .array(change, { maxLength: 4 })
     .map((changes) => (input) => changes.reduce<Uint8Array>(applyBytes, input).subarray(0, LONGEST));
 }
 
@@ -63,9 +63,30 @@ const odd: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** One change of a value in a document. `at`: which node, modulo their number. */
+/** Texts that are put into other texts. */
+const ODD_TEXTS = [
+  '\u202e',
+  '\u009b2J',
+  '\u2028',
+  '\u0000',
+  '\n',
+  ' ',
+  '/',
+  '..',
+  ':',
+  '$(x)',
+  '%2e',
+  'é',
+  'A',
+  '-',
+  '__proto__',
+  'x'.repeat(300),
+];
+const ODD_NUMBERS = [0.5, -1e6, 2 ** 53, 1e300, 1e-7];
+
+/** One change of a value in a document. `at`: which node, modulo their number. `nudge` stays close to what was there. */
 interface NodeChange {
-  readonly kind: 'replace' | 'remove' | 'repeat' | 'rename' | 'wrap' | 'swap';
+  readonly kind: 'nudge' | 'replace' | 'remove' | 'repeat' | 'rename' | 'wrap' | 'swap';
   readonly at: number;
   readonly other: number;
   readonly value: unknown;
@@ -75,12 +96,15 @@ interface NodeChange {
 export const nodeChanges: fc.Arbitrary<(value: unknown) => unknown> = fc
   .array(
     fc.record<NodeChange>({
-      kind: fc.constantFrom('replace', 'remove', 'repeat', 'rename', 'wrap', 'swap'),
+      kind: fc.oneof(
+        { weight: 1, arbitrary: fc.constant<'nudge'>('nudge') },
+        { weight: 1, arbitrary: fc.constantFrom('replace', 'remove', 'repeat', 'rename', 'wrap', 'swap') },
+      ),
       at: fc.nat(),
       other: fc.nat(),
       value: odd,
     }),
-    { maxLength: 4 },
+    { maxLength: 3 },
   )
   .map((changes) => (value) => {
     const root = { value: structuredClone(value) };
@@ -98,6 +122,9 @@ function applyNode(root: { value: unknown }, { kind, at, other, value }: NodeCha
   const hooks = hooksIn(root);
   const { parent, key } = pick(hooks, at);
   switch (kind) {
+    case 'nudge':
+      parent[key] = nudged(parent[key], other);
+      return;
     case 'replace':
       parent[key] = structuredClone(value);
       return;
@@ -122,6 +149,15 @@ function applyNode(root: { value: unknown }, { kind, at, other, value }: NodeCha
     default:
       kind satisfies never;
   }
+}
+
+function nudged(value: unknown, other: number): unknown {
+  if (typeof value === 'boolean') return other % 2 === 0 ? !value : String(value);
+  if (typeof value === 'number')
+    return other % 3 === 0 ? String(value) : value + (ODD_NUMBERS[other % ODD_NUMBERS.length] ?? 0);
+  if (typeof value !== 'string') return value;
+  const at = Math.floor(other / 100) % (value.length + 1);
+  return value.slice(0, at) + (ODD_TEXTS[other % ODD_TEXTS.length] ?? '') + value.slice(at + (other % 2));
 }
 
 function pick(hooks: readonly Hook[], at: number): Hook {

@@ -55,6 +55,7 @@ const TOKENS = [
     'spec:\n',
     '__proto__: ',
     'constructor: ',
+    ...['\u202e', '\u2028', '\\e[2J', '\\u0085'],
     'x'.repeat(700),
   ],
 ];
@@ -92,7 +93,13 @@ const structured = fc
   .tuple(fc.constantFrom<unknown>(GROUP, OTHER, { apiVersion: 'v1', kind: 'List', items: [GROUP, GROUP] }), nodeChanges)
   .chain(([seed, change]) => fc.constantFrom(JSON.stringify(change(seed)) ?? '', stringify(change(seed) ?? null)));
 const file = fc
-  .tuple(fc.oneof(written, structured), byteChanges(TOKENS))
+  .tuple(
+    fc.oneof(written, structured),
+    fc.oneof(
+      { weight: 1, arbitrary: fc.constant((bytes: Uint8Array) => bytes) },
+      { weight: 2, arbitrary: byteChanges(TOKENS) },
+    ),
+  )
   .map(([text, change]) => change(Buffer.from(text)));
 
 async function outcomeOf(files: Readonly<Record<string, Uint8Array>>): Promise<ReadResult | InputProblems> {
