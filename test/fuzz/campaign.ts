@@ -40,6 +40,7 @@ export interface Campaign<T> {
 export async function runCampaign<T>({ name, input, check, mostCpuMs, rounds }: Campaign<T>): Promise<void> {
   const isLong = seconds > 0;
   const first = Number(process.env['SEED'] ?? (isLong ? Date.now() % 2 ** 31 : FIXED_SEED));
+  if (isLong) process.stdout.write(`fuzz ${name}: SEED=${first}\n`);
   const end = performance.now() + seconds * 1000;
   collectGarbage();
   const before = { peak: peakMb(), live: liveMb() };
