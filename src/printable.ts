@@ -19,3 +19,20 @@ export function printable(text: string): string {
     (character) => SHORT[character] ?? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
 }
+
+/**
+ * JSON for a person's terminal or a program: characters that `printable` escapes are written as `\uXXXX`, which means the same.
+ * Ends in a newline.
+ */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value, null, 2);
+  return `${text.replace(unprintable(), (character) => (character === '\n' ? character : unitsOf(character)))}\n`;
+}
+
+/** JSON writes a character beyond U+FFFF as two. */
+function unitsOf(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
+}

@@ -1,16 +1,9 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
 import { count } from '../count.ts';
-import type {
-  DroppedBecause,
-  GroupKey,
-  JobDecision,
-  KeptBecause,
-  RunnerDecision,
-  ServedBy,
-} from '../plan/decisions.ts';
-import { printable } from '../printable.ts';
-import type { ExplainedGroup, Explanation } from './explanation.ts';
+import type { DroppedBecause, KeptBecause, RunnerDecision, ServedBy } from '../plan/decisions.ts';
+import { adviceText, keyText, meantText } from './advice.ts';
+import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
 import { runnerCounts } from './runner-counts.ts';
 import { table } from './table.ts';
 
@@ -18,7 +11,7 @@ export function explainText(explanation: Explanation, options: { readonly termin
   const nowMs = Date.parse(explanation.checkedAt);
   const { groups, jobs, runners } = explanation;
   const parts = [
-    groups.length === 0 ? 'No RunnerGroups found.\n' : groupTable(groups, options),
+    groupTable(groups, options),
     jobs.length === 0 ? 'No jobs are queued or running.\n' : jobTable(explanation, nowMs, options),
     ...leftoverTable(runners, options),
     ...adviceText(explanation),
@@ -52,7 +45,7 @@ function jobTable({ jobs, runners }: Explanation, nowMs: number, options: { read
   return table(['JOB', 'NAME', 'RUNS-ON', 'AGE', 'WHAT HAPPENS'], rows, options);
 }
 
-function verdictText(decision: JobDecision, nowMs: number, lost: ReadonlySet<string>): string {
+function verdictText(decision: ExplainedJob, nowMs: number, lost: ReadonlySet<string>): string {
   switch (decision.verdict) {
     case 'done':
       return 'done';
@@ -79,7 +72,9 @@ const SERVED: Readonly<Record<ServedBy, string>> = {
   'new-runner': 'asked for, not registered yet',
 };
 
-function heldText(decision: JobDecision & { readonly verdict: 'held' }, nowMs: number): string {
+type HeldJob = ExplainedJob & { readonly verdict: 'held' };
+
+function heldText(decision: HeldJob, nowMs: number): string {
   const of = decision.group ? keyText(decision.group) : '';
   switch (decision.because) {
     case 'blocked':
@@ -87,7 +82,7 @@ function heldText(decision: JobDecision & { readonly verdict: 'held' }, nowMs: n
     case 'no-labels':
       return 'no labels: no runner is started for it (the call of a reusable workflow needs none)';
     case 'labels-not-covered':
-      return `labels not covered: ${decision.missing?.join(', ') ?? ''}${decision.nearest ? ` (nearest group: ${keyText(decision.nearest)})` : ''}`;
+      return notCoveredText(decision);
     case 'suspended':
       return `held back: group ${of} is suspended`;
     case 'cap':
@@ -99,6 +94,14 @@ function heldText(decision: JobDecision & { readonly verdict: 'held' }, nowMs: n
     default:
       return decision.because satisfies never;
   }
+}
+
+function notCoveredText({ didYouMean, missing, nearest }: HeldJob): string {
+  if (didYouMean) {
+    const labels = didYouMean.labels.map(({ written }) => written).join(', ');
+    return `labels not covered: ${labels} (did you mean ${meantText(didYouMean)}?)`;
+  }
+  return `labels not covered: ${missing?.join(', ') ?? ''}${nearest ? ` (nearest group: ${keyText(nearest)})` : ''}`;
 }
 
 /** Runners that are seen but not wanted, so that nobody wonders where a Job went. */
@@ -139,33 +142,6 @@ const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   offline: 'is only an old registration: offline in Gitea',
 };
 
-/** What to do about jobs that wait for a person, one line per cause. */
-function adviceText({ jobs, groups, runners }: Explanation): readonly string[] {
-  const lines = new Set<string>();
-  for (const decision of jobs) {
-    if (decision.verdict !== 'held') continue;
-    const group = groups.find(
-      ({ namespace, name }) => namespace === decision.group?.namespace && name === decision.group.name,
-    );
-    const where = group ? ` in ${group.file}` : '';
-    if (decision.because === 'cap')
-      lines.add(`raise spec.maxActiveRunners${where}, or wait for a busy runner to finish`);
-    if (decision.because === 'suspended') lines.add(`remove spec.suspend${where}`);
-    if (decision.because === 'labels-not-covered') {
-      lines.add(
-        `add ${decision.missing?.join(', ') ?? ''} to spec.labels of a group whose scope has the job, or correct its runs-on`,
-      );
-    }
-    if (decision.because === 'no-labels')
-      lines.add('if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs');
-  }
-  for (const { runner, group, because } of runners) {
-    if (because === 'back-off-record')
-      lines.add(`see why it ended: kubectl -n ${group.namespace} logs job/${runner} --all-containers`);
-  }
-  return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${printable(line)}\n`).join('')];
-}
-
 function summary({ groups, jobs }: Explanation): string {
   const held = jobs.filter((decision) => decision.verdict === 'held' && decision.because !== 'blocked').length;
   const blocked = jobs.filter((decision) => decision.verdict === 'held' && decision.because === 'blocked').length;
@@ -181,8 +157,4 @@ export function duration(ms: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)}m${two(seconds % 60)}s`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h${two(Math.floor((seconds % 3_600) / 60))}m`;
   return `${Math.floor(seconds / 86_400)}d${two(Math.floor((seconds % 86_400) / 3_600))}h`;
-}
-
-function keyText({ namespace, name }: GroupKey): string {
-  return `${namespace}/${name}`;
 }

@@ -1,15 +1,19 @@
 import { describeScope } from '../gitea/endpoints.ts';
-import type { Plan } from '../plan/decisions.ts';
+import type { JobDecision, Plan } from '../plan/decisions.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { type LabelHint, labelHint } from './label-hint.ts';
 
 /** What `explain --json` prints, and all that the text is made from. */
 export interface Explanation {
   readonly checkedAt: string;
   readonly groups: readonly ExplainedGroup[];
   /** Unfinished jobs, oldest first. */
-  readonly jobs: Plan['jobs'];
+  readonly jobs: readonly ExplainedJob[];
   readonly runners: Plan['runners'];
 }
+
+/** `didYouMean`: for labels that no group covers, the correction with which one would. */
+export type ExplainedJob = JobDecision & { readonly didYouMean?: LabelHint };
 
 export interface ExplainedGroup {
   readonly namespace: string;
@@ -44,7 +48,12 @@ export function explanationOf(groups: readonly RunnerGroup[], plan: Plan, nowMs:
           ...counts,
         })),
     ),
-    jobs: plan.jobs.filter(({ verdict }) => verdict !== 'done'),
+    jobs: plan.jobs
+      .filter(({ verdict }) => verdict !== 'done')
+      .map((decision) => {
+        const didYouMean = labelHint(decision, groups);
+        return didYouMean ? { ...decision, didYouMean } : decision;
+      }),
     runners: plan.runners,
   };
 }

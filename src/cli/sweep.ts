@@ -8,6 +8,7 @@ import type { HttpClient } from '../http/client.ts';
 import { type ClusterConfig, findCluster } from '../kubernetes/config.ts';
 import { observeCluster } from '../kubernetes/observe.ts';
 import { findTargets, type Settings } from '../look-and-plan.ts';
+import { jsonText } from '../printable.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
@@ -101,7 +102,7 @@ export async function sweep(
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
     if (failures.length > 0) throw joined(failures, report.registrations);
     const result: SweepResult = { dryRun, groups: groups.length, ...report };
-    io.out(flags.json ? `${JSON.stringify(result, null, 2)}\n` : sweepText(result, io));
+    io.out(flags.json ? jsonText(result) : sweepText(result, io));
     return 0;
   } finally {
     await http.close();

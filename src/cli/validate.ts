@@ -7,6 +7,7 @@ import { defaultNamespace } from './settings.ts';
 /**
  * `gitea-runners validate`: reads RunnerGroups as `generate` does, without asking anybody. Every problem is one line on
  * stderr, in the order of files and lines; then the exit code is 2.
+ * @throws Failure exit 2 when there is no RunnerGroup: a green check of nothing helps nobody
  */
 export async function validate(
   io: Io,
@@ -18,6 +19,7 @@ export async function validate(
       cwd: io.cwd,
       defaultNamespace: defaultNamespace(io),
     });
+    if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
     io.out(
       `${count(groups.length, 'RunnerGroup')} in ${count(files, 'file')} ${groups.length === 1 ? 'is' : 'are'} valid\n`,
     );

@@ -106,9 +106,8 @@ async function read(file: string): Promise<string> {
 async function parseYaml(name: string, text: string): Promise<unknown> {
   if (text.length > LONGEST_TEXT)
     throw wrong(name, `of more than ${LONGEST_TEXT} characters: leave only one context in it`);
-  const { parseDocuments } = await import('../runnergroup/documents.ts');
-  const { documents, problems } = parseDocuments({ name, text });
-  return problems.length === 0 && documents.length === 1 ? documents[0]?.value : undefined;
+  const { readOneDocument } = await import('../runnergroup/documents.ts');
+  return readOneDocument({ name, text });
 }
 
 function wrong(file: string, what: string): Failure {

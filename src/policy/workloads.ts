@@ -9,14 +9,15 @@ import type { Place } from '../runnergroup/runner-group.ts';
 export interface OtherDocument {
   readonly place: Place;
   readonly text: string;
-  readonly value: unknown;
+  /** Its kind and those of all objects below `items`. */
+  readonly kinds: ReadonlySet<string>;
 }
 
 /** Setting of the sidecar that lets workloads through. */
 export const PASS_WORKLOADS = 'GITEA_RUNNERS_PASS_WORKLOADS';
 
 /** Kinds that start pods or hold a template for them, of any API group: other groups have a Job or Deployment of the same nature. */
-const WORKLOADS: ReadonlySet<unknown> = new Set([
+const WORKLOADS: ReadonlySet<string> = new Set([
   'CronJob',
   'DaemonSet',
   'Deployment',
@@ -37,8 +38,10 @@ const MOST_NAMED = 5;
 
 /** @throws Failure exit 3: a document would start pods, or hides a part of itself from some readers. */
 export function refuseWorkloads(documents: readonly OtherDocument[]): void {
-  const found = documents.flatMap(({ place, text, value }) => {
-    const what = HIDING.test(text) ? 'with a line break or "---" that YAML readers disagree about' : workloadIn(value);
+  const found = documents.flatMap(({ place, text, kinds }) => {
+    const isHiding = HIDING.test(text);
+    const workload = [...kinds].find((kind) => WORKLOADS.has(kind));
+    const what = isHiding ? 'with a line break or "---" that YAML readers disagree about' : workload;
     return what === undefined ? [] : [`${place.file}:${place.line} (${what})`];
   });
   if (found.length === 0) return;
@@ -49,16 +52,4 @@ export function refuseWorkloads(documents: readonly OtherDocument[]): void {
     `pass on the documents at ${found.slice(0, MOST_NAMED).join(', ')}${more}: only RunnerGroups start pods here. Remove them, or let ` +
       `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`,
   );
-}
-
-/** Argo CD and kubectl open everything that has `items`, whatever its kind. */
-function workloadIn(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  if ('kind' in value && WORKLOADS.has(value.kind)) return String(value.kind);
-  if (!('items' in value) || !Array.isArray(value.items)) return undefined;
-  for (const item of value.items) {
-    const inner = workloadIn(item);
-    if (inner !== undefined) return inner;
-  }
-  return undefined;
 }

@@ -3,6 +3,7 @@
  * lacks, no duplicate keys, no unknown tags; JSON is a part of it.
  */
 import {
+  type Alias,
   Composer,
   type CST,
   type Document,
@@ -19,8 +20,10 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
+import { Budget, MOST_DOCUMENT_WORDS, tooMuchInOne, wordsOf } from './budget.ts';
 import type { SourceFile } from './files.ts';
-import type { Problem } from './problems.ts';
+import { collectGarbage } from './garbage.ts';
+import type { Problem, ProblemCode } from './problems.ts';
 import type { Place } from './runner-group.ts';
 
 /** Keys and indices from a document's root to a value. */
@@ -39,10 +42,15 @@ export interface SourceDocument {
   readonly writtenAt: (path: Path) => string | undefined;
 }
 
-/** What a file holds. */
-export interface SourceDocuments {
-  readonly documents: readonly SourceDocument[];
-  readonly problems: readonly Problem[];
+/** What a file holds, one by one. */
+export type Read = { readonly document: SourceDocument } | { readonly problem: Problem };
+
+/** Why a file is not read on from `offset`. */
+interface Refusal {
+  readonly offset: number;
+  readonly wrong: string;
+  /** Absent: GR-INPUT-02. */
+  readonly code?: ProblemCode;
 }
 
 /** YAML 1.1 types that have no JSON form, or that go-yaml (so kubectl) reads as text. */
@@ -51,106 +59,155 @@ const LEFT_OUT = /^tag:yaml\.org,2002:(?:timestamp|binary|omap|pairs|set)$/;
 const CONTROL = /(?![\t\n\r\u0085])\p{Cc}/u;
 /** Far beyond any manifest: code that calls itself per level must not run out of stack. */
 const DEEPEST = 200;
-/** Signs, words and spaces of a file: 4 MiB of our CRD have 0.7 million. A file of 4 million commas takes 4 GB (measured). */
-const MOST_LEXEMES = 1_500_000;
-const MOST_DOCUMENTS = 10_000;
 /** Faults shown of one document: the parser finds thousands in what is no YAML at all. */
 const MOST_FAULTS = 100;
 /** The version that is read in any case; 1.2 would make a text of `yes`, for us but not for kubectl. */
 const ONLY_DIRECTIVE = /^%YAML\s+1\.1\s*$/;
 
-/** Reads all documents of a file. Never throws for what is written there. */
-export function parseDocuments(file: SourceFile): SourceDocuments {
-  const reader = new Reader(file);
-  const control = CONTROL.exec(file.text);
-  if (control) return reader.refuse(control.index, 'holds a control character: remove it');
-  const tokens = reader.tokens();
-  if ('wrong' in tokens) return reader.refuse(tokens.offset, tokens.wrong);
-  for (const token of tokens.tokens) {
-    if (token.type !== 'directive' || ONLY_DIRECTIVE.test(token.source)) continue;
-    return reader.refuse(token.offset, 'holds a YAML directive: leave it out');
-  }
-  return reader.documents(tokens.tokens);
+/**
+ * Reads the documents of a file, one after the other, and hands each to `take`. What the parser made of a document is released
+ * before the next one is parsed, provided that `take` keeps no more than it needs. Never throws for what is written there. Ends
+ * early, with a problem, where the file cannot be read on or `budget` is used up.
+ */
+export function readDocuments(file: SourceFile, budget: Budget, take: (read: Read) => void): void {
+  new Reader(file, budget, take).read();
+}
+
+/** The value of the one document of a file, within a budget of its own; undefined when it has a fault or is not exactly one. */
+export function readOneDocument(file: SourceFile): unknown {
+  const found: Read[] = [];
+  readDocuments(file, new Budget(), (read) => found.push(read));
+  const [only] = found;
+  return only && found.length === 1 && 'document' in only ? only.document.value : undefined;
 }
 
 class Reader {
   readonly #file: SourceFile;
+  readonly #budget: Budget;
+  readonly #take: (read: Read) => void;
   readonly #lines = new LineCounter();
+  readonly #parser = new Parser(this.#lines.addNewLine);
+  readonly #composer = new Composer({
+    version: '1.1',
+    customTags: (tags) =>
+      tags.filter((tag) => typeof tag === 'string' || !(LEFT_OUT.test(tag.tag) || tag.format === 'TIME')),
+    prettyErrors: false,
+    // The package compares each key with all others: 20,000 keys take 3 s (measured). See wrongKeys.
+    uniqueKeys: false,
+  });
+  /** The document that the composer holds until it has seen what stands behind it. */
+  #held: CST.Document | undefined;
+  /** Words of the document that is being read. */
+  #words = 0;
 
-  constructor(file: SourceFile) {
+  constructor(file: SourceFile, budget: Budget, take: (read: Read) => void) {
     this.#file = file;
+    this.#budget = budget;
+    this.#take = take;
   }
 
-  placeAt(offset: number): Place {
+  read(): void {
+    const control = CONTROL.exec(this.#file.text);
+    const refusal = control
+      ? { offset: control.index, wrong: 'holds a control character: remove it' }
+      : (this.#readLexemes() ?? this.#compose(this.#parser.end()));
+    if (refusal) this.#refuse(refusal);
+    else this.#finish();
+  }
+
+  /** @returns why the file is not read to its end */
+  #readLexemes(): Refusal | undefined {
+    this.#lines.addNewLine(0);
+    for (const lexeme of new Lexer().lex(this.#file.text)) {
+      const wrong = this.#compose(this.#parser.next(lexeme));
+      if (wrong) return wrong;
+      const { offset, stack } = this.#parser;
+      if (this.#held && stack[0]?.type === 'document') this.#finish();
+      const excess = this.#count(lexeme);
+      if (excess !== undefined) return { offset, wrong: excess, code: 'GR-INPUT-08' };
+      if (stack.length > DEEPEST) return { offset, wrong: `is nested more than ${DEEPEST} levels deep` };
+    }
+    return undefined;
+  }
+
+  /** @returns what there is too much of */
+  #count(lexeme: string): string | undefined {
+    const words = wordsOf(lexeme);
+    this.#words += words;
+    return (
+      this.#budget.addWords(words) ??
+      (this.#words > MOST_DOCUMENT_WORDS ? tooMuchInOne('this document has') : undefined)
+    );
+  }
+
+  #compose(tokens: Iterable<CST.Token>): Refusal | undefined {
+    for (const token of tokens) {
+      const { offset } = token;
+      if (token.type === 'directive' && !ONLY_DIRECTIVE.test(token.source)) {
+        return { offset, wrong: 'holds a YAML directive: leave it out' };
+      }
+      if (token.type === 'document') {
+        const excess = this.#budget.addDocuments(1);
+        if (excess !== undefined) return { offset, wrong: excess, code: 'GR-INPUT-08' };
+        this.#takeHeld();
+        this.#held = token;
+        this.#words = 0;
+      }
+      // Nothing comes out: the document before has been taken.
+      for (const _ of this.#composer.next(token));
+    }
+    return undefined;
+  }
+
+  /** Takes the document that the composer holds. It would else be in memory together with the next one. */
+  #finish(): void {
+    this.#takeHeld();
+    if (this.#budget.isTimeToCollect()) collectGarbage();
+  }
+
+  #takeHeld(): void {
+    for (const document of this.#composer.end()) this.#sortOut(document, this.#held);
+    this.#held = undefined;
+  }
+
+  #sortOut(document: Document.Parsed, token: CST.Document | undefined): void {
+    const { faults, meanings } = judge(document);
+    for (const { offset, message } of faults.slice(0, MOST_FAULTS)) {
+      this.#report(offset, `is no valid YAML: ${message}`);
+    }
+    if (faults.length > 0 || isEmpty(document)) return;
+    const read = toValue(document);
+    const start = contentStart(document, token);
+    if ('wrong' in read) this.#report(start, read.wrong);
+    else this.#take({ document: this.#source(document, meanings, read.value, start) });
+  }
+
+  #placeAt(offset: number): Place {
     const { line, col } = this.#lines.linePos(offset);
     return { file: this.#file.name, line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  problem(offset: number, message: string): Problem {
-    return { place: this.placeAt(offset), path: '', message, code: 'GR-INPUT-02' };
+  #report(offset: number, message: string): void {
+    this.#take({ problem: { place: this.#placeAt(offset), path: '', message, code: 'GR-INPUT-02' } });
   }
 
-  /** Nothing is read from this file. Counts lines itself: the lexer may not have come this far. */
-  refuse(offset: number, message: string): SourceDocuments {
-    const before = this.#file.text.slice(0, offset).split('\n');
-    const place = { file: this.#file.name, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-    return { documents: [], problems: [{ place, path: '', message, code: 'GR-INPUT-02' }] };
+  /** Counts lines itself: the lexer may not have come this far. */
+  #refuse({ offset, wrong, code = 'GR-INPUT-02' }: Refusal): void {
+    const before = this.#file.text.slice(0, offset);
+    const line = before.split('\n').length;
+    const place = { file: this.#file.name, line, column: offset - before.lastIndexOf('\n') };
+    this.#take({ problem: { place, path: '', message: wrong, code } });
   }
 
-  /** All tokens, or where there is too much of something. */
-  tokens(): { readonly tokens: readonly CST.Token[] } | { readonly wrong: string; readonly offset: number } {
-    const parser = new Parser(this.#lines.addNewLine);
-    const tokens: CST.Token[] = [];
-    let lexemes = 0;
-    this.#lines.addNewLine(0);
-    for (const lexeme of new Lexer().lex(this.#file.text)) {
-      for (const token of parser.next(lexeme)) tokens.push(token);
-      lexemes++;
-      const { offset } = parser;
-      if (parser.stack.length > DEEPEST) return { wrong: `is nested more than ${DEEPEST} levels deep`, offset };
-      if (lexemes > MOST_LEXEMES) return { wrong: `has more than ${MOST_LEXEMES} words and signs: divide it`, offset };
-    }
-    for (const token of parser.end()) tokens.push(token);
-    const one = tokens.filter(({ type }) => type === 'document')[MOST_DOCUMENTS];
-    if (one) return { wrong: `has more than ${MOST_DOCUMENTS} documents: divide it`, offset: one.offset };
-    return { tokens };
-  }
-
-  documents(tokens: readonly CST.Token[]): SourceDocuments {
-    const composer = new Composer({
-      version: '1.1',
-      customTags: (tags) =>
-        tags.filter((tag) => typeof tag === 'string' || !(LEFT_OUT.test(tag.tag) || tag.format === 'TIME')),
-      prettyErrors: false,
-      // The package compares each key with all others: 20,000 keys take 3 s (measured). See repeatedKeys.
-      uniqueKeys: false,
-    });
-    const starts = new Map(tokens.flatMap((token) => (token.type === 'document' ? [[token.offset, token]] : [])));
-    const problems: Problem[] = [];
-    const documents: SourceDocument[] = [];
-    for (const document of composer.compose(tokens, false, this.#file.text.length)) {
-      const faults = faultsOf(document);
-      for (const { offset, message } of faults.slice(0, MOST_FAULTS)) {
-        problems.push(this.problem(offset, `is no valid YAML: ${message}`));
-      }
-      if (faults.length > 0 || isEmpty(document)) continue;
-      const read = toValue(document);
-      const start = contentStart(document, starts.get(document.range[0]));
-      if ('wrong' in read) problems.push(this.problem(start, read.wrong));
-      else documents.push(this.#source(document, read.value, start));
-    }
-    return { documents, problems };
-  }
-
-  #source(document: Document.Parsed, value: unknown, start: number): SourceDocument {
+  #source(document: Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument {
     const text = this.#file.text.slice(start, document.range[1]).replace(/^[ \t]*\r?\n/, '');
     return {
-      place: this.placeAt(document.contents?.range[0] ?? start),
+      place: this.#placeAt(document.contents?.range[0] ?? start),
       value,
       text: text.endsWith('\n') ? text : `${text}\n`,
-      placeOf: (path) => this.placeAt(findNode(document, path).offset),
+      placeOf: (path) => this.#placeAt(findNode(document, meanings, path).offset),
       writtenAt: (path) => {
-        const { node, depth } = findNode(document, path);
+        const { node, depth } = findNode(document, meanings, path);
         return depth === path.length && isScalar(node) ? node.source : undefined;
       },
     };
@@ -162,19 +219,30 @@ interface Fault {
   readonly message: string;
 }
 
-function faultsOf(document: Document.Parsed): readonly Fault[] {
+/** What each alias means. Asking the package costs a walk through the whole document each time. */
+type Meanings = ReadonlyMap<Alias, Node>;
+
+function judge(document: Document.Parsed): { readonly faults: readonly Fault[]; readonly meanings: Meanings } {
   const found = [...document.errors, ...document.warnings];
-  if (found.length > 0) return found.map(({ pos, message }) => ({ offset: pos[0], message }));
+  const meanings = new Map<Alias, Node>();
+  if (found.length > 0) return { faults: found.map(({ pos, message }) => ({ offset: pos[0], message })), meanings };
   const faults: Fault[] = [];
   const report = (node: unknown, message: string) => {
     faults.push({ offset: isNode(node) ? (node.range?.[0] ?? 0) : 0, message });
   };
   const anchors = new Map<string, Node>();
+  const sizes = new Sizes();
   visit(document, {
     Alias: (_, alias, path) => {
       const target = anchors.get(alias.source);
+      if (target) meanings.set(alias, target);
       if (!target) report(alias, 'this alias has no anchor before it');
       else if (path.includes(target)) report(alias, 'this alias stands inside of what it means');
+      else if (sizes.addAlias(alias, target) > MOST_DOCUMENT_WORDS) {
+        report(alias, tooMuchInOne('with what its aliases stand for, this document has'));
+        return visit.BREAK;
+      }
+      return undefined;
     },
     Value: (_, node) => {
       if (node.anchor !== undefined) anchors.set(node.anchor, node);
@@ -182,7 +250,31 @@ function faultsOf(document: Document.Parsed): readonly Fault[] {
       for (const { key, message } of wrongKeys(node)) report(key, message);
     },
   });
-  return faults;
+  return { faults, meanings };
+}
+
+/** How many values aliases stand for. A merge (`<<: *a`) copies them all. */
+class Sizes {
+  /** Of aliases, and of what they mean. */
+  readonly #known = new Map<Node, number>();
+  #sum = 0;
+
+  /** @returns what all aliases up to this one stand for */
+  addAlias(alias: Alias, target: Node): number {
+    const size = this.#known.get(target) ?? this.#sizeOf(target);
+    this.#known.set(target, size).set(alias, size);
+    this.#sum += size;
+    return this.#sum;
+  }
+
+  #sizeOf(node: unknown): number {
+    if (isPair(node)) return this.#sizeOf(node.value);
+    if (isAlias(node)) return this.#known.get(node) ?? 1;
+    if (!isMap(node) && !isSeq(node)) return 1;
+    let size = 1;
+    for (const item of node.items) size += this.#sizeOf(item);
+    return size;
+  }
 }
 
 /**
@@ -227,10 +319,14 @@ function contentStart(document: Document.Parsed, token: CST.Token | undefined): 
 }
 
 /** The value at `path`, or the last one on the way to it, with the offset of its key. Aliases and merges are looked into. */
-function findNode(document: Document.Parsed, path: Path): { offset: number; node: Node | null; depth: number } {
+function findNode(
+  document: Document.Parsed,
+  meanings: Meanings,
+  path: Path,
+): { readonly offset: number; readonly node: Node | null; readonly depth: number } {
   let found = { offset: document.contents?.range[0] ?? 0, node: document.contents as Node | null, depth: 0 };
   for (const step of path) {
-    const inner = isAlias(found.node) ? (found.node.resolve(document) ?? null) : found.node;
+    const inner = isAlias(found.node) ? (meanings.get(found.node) ?? null) : found.node;
     const child = childOf(inner, step);
     if (!child) break;
     found = { offset: child.offset ?? found.offset, node: child.node, depth: found.depth + 1 };

@@ -4,7 +4,7 @@
  * - a symbolic link counts when its target is inside the given folder (so a mounted ConfigMap works); one that leads out is
  *   an error, never a shorter list;
  * - a relative PATH itself must not leave the current folder (or the parent it names with `..`) through a link;
- * - only regular files of at most 4 MiB in UTF-8.
+ * - only regular files in UTF-8, as many and as large together as budget.ts allows.
  *
  * Files are small and local, so they are read in one go: `node:fs/promises` costs a start 2 ms, and each file 0.3 ms.
  */
@@ -13,14 +13,15 @@ import {
   constants,
   type Dirent,
   fstatSync,
+  opendirSync,
   openSync,
-  readdirSync,
-  readFileSync,
+  readSync,
   realpathSync,
   statSync,
 } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import type { Problem } from './problems.ts';
+import { MOST_BYTES, MOST_ENTRIES, MOST_FILES, MOST_PROBLEMS, tooMuch } from './budget.ts';
+import type { Problem, ProblemCode } from './problems.ts';
 
 /** A file that was read. `name`: relative to the current folder, for messages. */
 export interface SourceFile {
@@ -34,7 +35,6 @@ export interface ReadFiles {
   readonly problems: readonly Problem[];
 }
 
-export const MOST_BYTES = 4 * 1024 * 1024;
 const READ_ENDING = /\.(?:yaml|yml|json)$/;
 
 /** A file that was found: where it really is, and what it is called. */
@@ -49,6 +49,18 @@ interface Search {
   readonly found: Map<string, Found>;
   readonly folders: Set<string>;
   readonly problems: Problem[];
+  /** Entries of folders that were looked at. */
+  entries: number;
+}
+
+/** Thrown inside of this file only: too much was found, so the search ends. */
+class Excess extends Error {
+  readonly problem: Problem;
+
+  constructor(name: string, limit: string) {
+    super(limit);
+    this.problem = fileProblem(name, tooMuch(limit), 'GR-INPUT-08');
+  }
 }
 
 /** Reads everything that `paths` name. Never throws for what it finds in the file system: that becomes a problem. */
@@ -58,20 +70,35 @@ export function readFiles(options: {
   readonly cwd: string;
 }): ReadFiles {
   const { paths, recursive, cwd } = options;
-  const search: Search = { cwd, recursive, found: new Map(), folders: new Set(), problems: [] };
-  for (const path of paths.length > 0 ? paths : ['.']) findPath(path, search);
-  const found = [...search.found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const files: SourceFile[] = [];
-  for (const { real, name } of found) {
-    const read = readText(real);
-    if ('wrong' in read) search.problems.push(fileProblem(name, read.wrong));
-    else files.push({ name, text: read.text });
+  const search: Search = { cwd, recursive, found: new Map(), folders: new Set(), problems: [], entries: 0 };
+  try {
+    for (const path of paths.length > 0 ? paths : ['.']) findPath(path, search);
+    return { files: readAll(search), problems: search.problems };
+  } catch (error) {
+    if (error instanceof Excess) return { files: [], problems: [...search.problems, error.problem] };
+    throw error;
   }
-  return { files, problems: search.problems };
 }
 
-function fileProblem(name: string, message: string): Problem {
-  return { place: { file: name, line: 1, column: 1 }, path: '', message, code: 'GR-INPUT-01' };
+function readAll({ found, problems }: Search): readonly SourceFile[] {
+  const files: SourceFile[] = [];
+  let room = MOST_BYTES;
+  for (const { real, name } of [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const read = readBytes(real, room);
+    if (read === 'too much') throw new Excess(name, '4 MiB');
+    if ('wrong' in read) problems.push(fileProblem(name, read.wrong));
+    else {
+      room -= read.bytes.byteLength;
+      const text = decode(read.bytes);
+      if (text === undefined) problems.push(fileProblem(name, 'is not UTF-8 text'));
+      else files.push({ name, text });
+    }
+  }
+  return files;
+}
+
+function fileProblem(name: string, message: string, code: ProblemCode = 'GR-INPUT-01'): Problem {
+  return { place: { file: name, line: 1, column: 1 }, path: '', message, code };
 }
 
 function findPath(path: string, search: Search): void {
@@ -81,14 +108,14 @@ function findPath(path: string, search: Search): void {
     const real = realpathSync.native(absolute);
     const border = borderOf(path, search.cwd);
     if (border !== undefined && !isInside(real, border)) {
-      search.problems.push(fileProblem(name, 'is a symbolic link that leads out of its folder: it is not followed'));
+      refuse(name, 'is a symbolic link that leads out of its folder: it is not followed', search);
       return;
     }
     const status = statSync(real);
     if (status.isDirectory()) findInFolder(real, absolute, real, search);
     else add({ real, name }, search);
   } catch (error) {
-    search.problems.push(fileProblem(name, notRead(error)));
+    report(error, name, search);
   }
 }
 
@@ -103,11 +130,26 @@ function borderOf(path: string, cwd: string): string | undefined {
 function findInFolder(real: string, shown: string, border: string, search: Search): void {
   if (search.folders.has(real)) return;
   search.folders.add(real);
-  const entries = readdirSync(real, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  for (const entry of entries) {
-    if (entry.name.startsWith('.')) continue;
+  for (const entry of entriesOf(real, shown, search)) {
     findEntry(entry, { real: join(real, entry.name), shown: join(shown, entry.name), border }, search);
   }
+}
+
+/** Without hidden ones, sorted. One by one, because a folder can have more entries than memory has room for. */
+function entriesOf(real: string, shown: string, search: Search): readonly Dirent[] {
+  const entries: Dirent[] = [];
+  const folder = opendirSync(real);
+  try {
+    for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
+      search.entries += 1;
+      if (search.entries > MOST_ENTRIES)
+        throw new Excess(nameOf(shown, search.cwd), `${MOST_ENTRIES} entries in their folders`);
+      if (!entry.name.startsWith('.')) entries.push(entry);
+    }
+  } finally {
+    folder.closeSync();
+  }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function findEntry(
@@ -122,21 +164,30 @@ function findEntry(
   try {
     const real = entry.isSymbolicLink() ? realpathSync.native(at.real) : at.real;
     if (!isInside(real, at.border)) {
-      search.problems.push(
-        fileProblem(name, 'is a symbolic link that leads out of the given folder: it is not followed'),
-      );
+      refuse(name, 'is a symbolic link that leads out of the given folder: it is not followed', search);
       return;
     }
     const isFolder = entry.isSymbolicLink() ? statSync(real).isDirectory() : entry.isDirectory();
     if (isFolder && search.recursive) findInFolder(real, at.shown, at.border, search);
     else if (!isFolder && wanted) add({ real, name }, search);
   } catch (error) {
-    search.problems.push(fileProblem(name, notRead(error)));
+    report(error, name, search);
   }
+}
+
+function report(error: unknown, name: string, search: Search): void {
+  if (error instanceof Excess) throw error;
+  refuse(name, notRead(error), search);
+}
+
+function refuse(name: string, message: string, search: Search): void {
+  search.problems.push(fileProblem(name, message));
+  if (search.problems.length >= MOST_PROBLEMS) throw new Excess(name, `${MOST_PROBLEMS} problems`);
 }
 
 function add(found: Found, search: Search): void {
   if (!search.found.has(found.real)) search.found.set(found.real, found);
+  if (search.found.size > MOST_FILES) throw new Excess(found.name, `${MOST_FILES} files`);
 }
 
 function isInside(path: string, folder: string): boolean {
@@ -147,15 +198,27 @@ function nameOf(absolute: string, cwd: string): string {
   return relative(cwd, absolute).split(sep).join('/') || '.';
 }
 
-/** Reads at most the limit, whatever the file system says about the size. A pipe or device is not opened for reading. */
-function readText(path: string): { readonly text: string } | { readonly wrong: string } {
+/** Reads at most `room` bytes, whatever the file system says about the size. A pipe or device is not opened for reading. */
+function readBytes(
+  path: string,
+  room: number,
+): { readonly bytes: Uint8Array } | { readonly wrong: string } | 'too much' {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const status = fstatSync(file);
       if (!status.isFile()) return { wrong: 'is no regular file' };
-      if (status.size > MOST_BYTES) return { wrong: 'is larger than 4 MiB' };
-      return decode(readFileSync(file));
+      if (status.size > room) return 'too much';
+      // One byte more than it has: the file may grow meanwhile, or not tell its size.
+      let bytes = Buffer.allocUnsafe(status.size + 1);
+      let used = 0;
+      for (;;) {
+        const count = readSync(file, bytes, used, bytes.length - used, null);
+        used += count;
+        if (used > room) return 'too much';
+        if (count === 0) return { bytes: bytes.subarray(0, used) };
+        if (used === bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * used, room) + 1);
+      }
     } finally {
       closeSync(file);
     }
@@ -164,12 +227,11 @@ function readText(path: string): { readonly text: string } | { readonly wrong: s
   }
 }
 
-function decode(bytes: Uint8Array): { readonly text: string } | { readonly wrong: string } {
-  if (bytes.byteLength > MOST_BYTES) return { wrong: 'is larger than 4 MiB' };
+function decode(bytes: Uint8Array): string | undefined {
   try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    return { wrong: 'is not UTF-8 text' };
+    return undefined;
   }
 }
 
@@ -178,6 +240,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'must not be read: permission denied',
   ELOOP: 'is a symbolic link that leads to itself',
   ENOTDIR: 'no such file or folder',
+  ENAMETOOLONG: 'has a path that is too long',
+  ENXIO: 'is no regular file',
+  ERR_INVALID_ARG_VALUE: 'no such file or folder',
 };
 
 function notRead(error: unknown): string {

@@ -1,5 +1,6 @@
 /** A RunnerGroup that stands in a cluster -> the same normal form as from a file. */
-import { parseDocuments } from './documents.ts';
+import { Budget } from './budget.ts';
+import { type Read, readDocuments } from './documents.ts';
 import type { RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
 import { toRunnerGroup } from './to-runner-group.ts';
@@ -18,9 +19,11 @@ export function runnerGroupFromObject({
   spec,
 }: WrittenObject): { readonly group: RunnerGroup } | { readonly problem: string } {
   const text = JSON.stringify({ apiVersion: API_VERSION, kind: KIND, metadata: { name, namespace }, spec });
-  const { documents, problems } = parseDocuments({ name: `${namespace}/${name}`, text });
-  const [document] = documents;
-  if (!document || problems.length > 0) return { problem: problems.map(({ message }) => message).join('; ') };
+  const found: Read[] = [];
+  readDocuments({ name: `${namespace}/${name}`, text }, new Budget(), (read) => found.push(read));
+  const [read] = found;
+  if (read === undefined || 'problem' in read) return { problem: read?.problem.message ?? 'is empty' };
+  const { document } = read;
   const result = toRunnerGroup({ document, base: [], value: document.value }, namespace);
   if ('group' in result) return result;
   return { problem: result.problems.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') };

@@ -12,8 +12,9 @@ import type { Place } from './runner-group.ts';
  * - 05: a field is missing or its value is wrong
  * - 06: fields contradict each other
  * - 07: two RunnerGroups have one name
+ * - 08: more than one run reads (budget.ts)
  */
-export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7}`;
+export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}`;
 
 /** One thing that is wrong in a file. */
 export interface Problem {

@@ -8,7 +8,8 @@
  *                                              ├─ other kind  ─► passes through
  *                                              └─ neither     ─► problem
  */
-import type { SourceDocument } from './documents.ts';
+import { Budget, MOST_PROBLEMS } from './budget.ts';
+import type { Read, SourceDocument } from './documents.ts';
 import { readFiles, type SourceFile } from './files.ts';
 import { nearestName } from './nearest.ts';
 import { readPlainYaml } from './plain-yaml.ts';
@@ -22,8 +23,8 @@ export interface PassThrough {
   readonly place: Place;
   /** Its own text without `---`, valid as one document of a YAML stream. */
   readonly text: string;
-  /** As kubectl would read it (YAML 1.1). */
-  readonly value: unknown;
+  /** Its kind, and those of all objects below `items`, each once. Kept in place of the parsed document, which is large. */
+  readonly kinds: ReadonlySet<string>;
 }
 
 /** Which files are read, and what holds for groups without a namespace. */
@@ -45,41 +46,88 @@ export interface ReadResult {
 
 /**
  * Reads all RunnerGroups.
- * @throws InputProblems (exit 2) with every problem of every file. An empty file or folder is none.
+ * @throws InputProblems (exit 2) with the problems of all files, at most `MOST_PROBLEMS`. An empty file or folder is none.
  */
 export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult> {
   const { files, problems: unread } = readFiles(options);
-  const problems = [...unread];
-  // Not push(...faults): a hostile file has more of them than a call has room for arguments.
-  const report = (found: readonly Problem[]) => {
-    for (const problem of found) problems.push(problem);
-  };
-  const groups: RunnerGroup[] = [];
-  const others: PassThrough[] = [];
+  if (files.reduce((sum, { text }) => sum + text.length, 0) > LARGE_INPUT) await saveMemory();
+  const reader = new Reader(options.defaultNamespace, unread);
   for (const file of files) {
-    const quick = readQuickly(file, options.defaultNamespace);
-    if (quick) {
-      groups.push(...quick);
-      continue;
-    }
+    if (reader.isDone) break;
+    if (reader.readQuickly(file)) continue;
     // Loaded when a file needs it: the package `yaml` takes as long as all the rest of reading.
-    const { parseDocuments } = await import('./documents.ts');
-    const { documents, problems: faults } = parseDocuments(file);
-    report(faults);
-    for (const document of documents) {
-      const sorted = sortOut(document);
-      if ('problem' in sorted) problems.push(sorted.problem);
-      else if ('other' in sorted) others.push(sorted.other);
-      else report(collect(sorted.objects, options.defaultNamespace, groups));
-    }
+    await saveMemory();
+    const { readDocuments } = await import('./documents.ts');
+    readDocuments(file, reader.budget, (read) => reader.take(read));
   }
-  report(findTwins(groups));
+  const { groups, others } = reader;
+  const problems = [...reader.problems, ...findTwins(groups)].slice(0, MOST_PROBLEMS);
   if (problems.length > 0) throw new InputProblems(problems);
   return { groups, others, files: files.length };
 }
 
-/** The groups of a file that holds nothing else and has no fault; undefined: it must be read with places, to say what is wrong where. */
-function readQuickly(file: SourceFile, defaultNamespace: string): readonly RunnerGroup[] | undefined {
+/** Characters. RunnerGroups of so many are read quickly and take some MB. */
+const LARGE_INPUT = 65_536;
+
+/** Loaded when there is much to read: a usual start shall not wait for it. */
+async function saveMemory(): Promise<void> {
+  (await import('./garbage.ts')).keepHeapSmall();
+}
+
+/** Collects what the files hold. */
+class Reader {
+  readonly budget = new Budget();
+  readonly groups: RunnerGroup[] = [];
+  readonly others: PassThrough[] = [];
+  readonly problems: Problem[];
+  readonly #defaultNamespace: string;
+
+  constructor(defaultNamespace: string, unread: readonly Problem[]) {
+    this.#defaultNamespace = defaultNamespace;
+    this.problems = [...unread];
+  }
+
+  /** True when nothing more is to be read. */
+  get isDone(): boolean {
+    return this.budget.isSpent || this.problems.length >= MOST_PROBLEMS;
+  }
+
+  /** Takes the groups of a file that holds nothing else and has no fault. False: it must be read with places, to say what is wrong where. */
+  readQuickly(file: SourceFile): boolean {
+    const quick = quickGroups(file, this.#defaultNamespace);
+    if (!quick) return false;
+    this.groups.push(...quick);
+    const excess = this.budget.addDocuments(quick.length);
+    if (excess !== undefined) this.problems.push(tooMuchIn(file, excess));
+    return true;
+  }
+
+  /** Takes a document. Problems beyond `MOST_PROBLEMS` are dropped. */
+  take(read: Read): void {
+    if (this.problems.length >= MOST_PROBLEMS) return;
+    if ('problem' in read) {
+      this.problems.push(read.problem);
+      return;
+    }
+    const sorted = sortOut(read.document);
+    if ('problem' in sorted) this.problems.push(sorted.problem);
+    else if ('other' in sorted) this.others.push(sorted.other);
+    else for (const object of sorted.objects) this.#takeGroup(object);
+  }
+
+  #takeGroup(object: SourceObject): void {
+    if (this.problems.length >= MOST_PROBLEMS) return;
+    const result = toRunnerGroup(object, this.#defaultNamespace);
+    if ('group' in result) this.groups.push(result.group);
+    else this.problems.push(...result.problems);
+  }
+}
+
+function tooMuchIn(file: SourceFile, message: string): Problem {
+  return { place: { file: file.name, line: 1, column: 1 }, path: '', message, code: 'GR-INPUT-08' };
+}
+
+function quickGroups(file: SourceFile, defaultNamespace: string): readonly RunnerGroup[] | undefined {
   const documents = readPlainYaml(file);
   if (!documents) return undefined;
   const groups: RunnerGroup[] = [];
@@ -91,20 +139,6 @@ function readQuickly(file: SourceFile, defaultNamespace: string): readonly Runne
     groups.push(result.group);
   }
   return groups;
-}
-
-/** Adds the good ones to `groups` and answers what is wrong with the others. */
-function collect(
-  objects: readonly SourceObject[],
-  defaultNamespace: string,
-  groups: RunnerGroup[],
-): readonly Problem[] {
-  return objects.flatMap((object) => {
-    const result = toRunnerGroup(object, defaultNamespace);
-    if ('problems' in result) return result.problems;
-    groups.push(result.group);
-    return [];
-  });
 }
 
 type Sorted =
@@ -130,10 +164,22 @@ function sortOut(document: SourceDocument): Sorted {
   if (apiVersion === API_VERSION && kind === KIND) return { objects: [{ document, base: [], value }] };
   const claims = claim(apiVersion, kind);
   if (claims) return refuse(claims.message, claims.path);
-  if (kind === 'List' && apiVersion === 'v1' && Array.isArray(value['items'])) {
-    return openList(document, value['items'], refuse);
+  const { items } = value;
+  if (Array.isArray(items) && items.some(holdsGroup)) {
+    if (kind === 'List' && apiVersion === 'v1' && items.every(claimsToBeGroup)) {
+      return { objects: items.map((item, index) => ({ document, base: ['items', index], value: item })) };
+    }
+    return refuse('holds RunnerGroups beside or below other things: put each into a document of its own', 'items');
   }
-  return { other: { place, value, text: documentText(document) } };
+  return { other: { place, text: documentText(document), kinds: kindsIn(value) } };
+}
+
+/** Argo CD and kubectl open everything that has `items`, whatever its kind. */
+function kindsIn(value: unknown, kinds: Set<string> = new Set()): ReadonlySet<string> {
+  if (!isMapping(value)) return kinds;
+  if (typeof value['kind'] === 'string') kinds.add(value['kind']);
+  if (Array.isArray(value['items'])) for (const item of value['items']) kindsIn(item, kinds);
+  return kinds;
 }
 
 /** A document that wants to be ours and is not: passing it through would quietly drop its runners. */
@@ -153,18 +199,14 @@ function claim(apiVersion: unknown, kind: unknown): { readonly path: string; rea
   };
 }
 
-function openList(
-  document: SourceDocument,
-  items: readonly unknown[],
-  refuse: (message: string, path: string) => Sorted,
-): Sorted {
-  const claims = (item: unknown) =>
-    isMapping(item) && (item['kind'] === KIND || claim(item['apiVersion'], item['kind']) !== undefined);
-  if (!items.some(claims))
-    return { other: { place: document.place, value: document.value, text: documentText(document) } };
-  if (items.every(claims))
-    return { objects: items.map((value, index) => ({ document, base: ['items', index], value })) };
-  return refuse('holds RunnerGroups and other kinds: put them into documents of their own, divided by "---"', 'items');
+function claimsToBeGroup(value: unknown): boolean {
+  return isMapping(value) && (value['kind'] === KIND || claim(value['apiVersion'], value['kind']) !== undefined);
+}
+
+/** Argo CD opens an object with `items` whatever its kind (`IsList` of apimachinery), so a RunnerGroup in there is one, too. */
+function holdsGroup(value: unknown): boolean {
+  if (claimsToBeGroup(value)) return true;
+  return isMapping(value) && Array.isArray(value['items']) && value['items'].some(holdsGroup);
 }
 
 /** JSON may be indented with tabs, which YAML readers refuse; in JSON a raw tab is never part of a text. */

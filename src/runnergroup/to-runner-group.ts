@@ -32,7 +32,7 @@ export function toRunnerGroup(
   const parsed = RunnerGroupDocument.safeParse(value);
   const complaints = [
     ...protoKeys(value),
-    ...(parsed.error?.issues ?? []).flatMap((issue) => explainIssue(issue, around)),
+    ...(parsed.error?.issues ?? []).slice(0, MOST_COMPLAINTS).flatMap((issue) => explainIssue(issue, around)),
   ];
   const namespace = valueAt(value, ['metadata', 'namespace']) ?? defaultNamespace;
   if (namespace === defaultNamespace && !Metadata.shape.namespace.safeParse(namespace).success) {

@@ -105,6 +105,54 @@ describe('the world', () => {
     expect(await runCli(['generate'], {}, folderWith({}))).toMatchObject({ code: 0, stdout: '' });
   });
 
+  describe('without any RunnerGroup', () => {
+    const OTHER = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n';
+
+    it.each(['explain', 'validate'])('%s says so and ends with 2; nobody is asked', async (command) => {
+      const { simulator, env } = await startAcme();
+      const folder = folderWith({ 'a.yaml': OTHER });
+
+      const outcome = await runCli([command, folder], env);
+
+      expect(outcome).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in ${folder}, Gitea was not asked. Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH.\n`,
+      });
+      expect(simulator.requests).toEqual([]);
+    });
+
+    it.each(['explain', 'validate'])('%s names those in folders below', async (command) => {
+      const folder = folderWith({ 'a.yaml': `# no RunnerGroup\n${OTHER}` });
+      for (const name of ['1', '2', '3', '4', '5', '6', '7']) {
+        mkdirSync(join(folder, name));
+        writeFileSync(join(folder, name, 'ci.yaml'), groupYaml('https://gitea.example.com', '', `ci${name}`));
+      }
+
+      const outcome = await runCli([command], {}, folder);
+
+      expect(outcome).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in the current folder (${folder}), Gitea was not asked. Below it are 1/ci.yaml, 2/ci.yaml, 3/ci.yaml, 4/ci.yaml, 5/ci.yaml and 2 other files: add --recursive (-R), or name them.\n`,
+      });
+      expect((await runCli(['validate', '-R'], {}, folder)).stdout).toBe('7 RunnerGroups in 8 files are valid\n');
+    });
+  });
+
+  it('explain --json escapes what steers a terminal', async () => {
+    const { simulator, env } = await startAcme();
+    simulator.gitea.push('acme/web', { jobs: [{ key: 'a\u009b2J\u202eb\u2028c', runsOn: ['gpu\u2066'] }] });
+    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+
+    const { stdout } = await runCli(['explain', '--json'], env, folder);
+
+    expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(JSON.parse(stdout)).toMatchObject({
+      jobs: [{ job: { name: 'a\u009b2J\u202eb\u2028c', labels: ['gpu\u2066'] }, missing: ['gpu\u2066'] }],
+    });
+  });
+
   it('-v shows requests on stderr, without the token', async () => {
     const { simulator, env } = await startAcme();
     const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });

@@ -51,7 +51,7 @@ ${named(two, 9)}  runners/ci  goes: is disabled in Gitea
 
 Runners that have done their job: 1.
 
-Next: raise spec.maxActiveRunners in ci.yaml, or wait for a busy runner to finish
+Next: group runners/ci has no free slot (1 busy, 1 starting): raise spec.maxActiveRunners in ci.yaml, or wait for a busy runner to finish
 Next: remove spec.suspend in ci.yaml
 Next: add arm to spec.labels of a group whose scope has the job, or correct its runs-on
 Next: if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs
@@ -62,9 +62,6 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
 
   it('says so when there is nothing to do', () => {
     expect(textOf({})).toContain('No jobs are queued or running.\n');
-    expect(explainText(explanationOf([], planScene({ groups: [] }), NOW), { terminal: false })).toBe(
-      'No RunnerGroups found.\n\nNo jobs are queued or running.\n\nPlan: 0 runners (0 busy, 0 for queued jobs), 0 jobs held back, 0 blocked.\n',
-    );
   });
 
   it('says when a runner that failed to start is tried again', () => {
@@ -83,6 +80,92 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
     expect(text).toContain(
       `${name}  runners/ci  stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot`,
     );
+  });
+
+  describe('what it advises', () => {
+    const ci = group({ labels: ['ubuntu-latest', 'linux'] });
+    const gpu = group({ name: 'a-gpu', labels: ['gpu', 'linux'] });
+
+    it.each<[string, readonly string[], string, string]>([
+      [
+        'a misspelt label, although another group is first',
+        ['ubuntu-latets'],
+        'labels not covered: ubuntu-latets (did you mean ubuntu-latest (runners/ci)?)',
+        'Next: runs-on ubuntu-latets: did you mean ubuntu-latest (runners/ci)? Correct it in the workflow, or add ubuntu-latets to spec.labels of a group whose scope has the job\n',
+      ],
+      [
+        'upper case',
+        ['Linux', 'gpu'],
+        'labels not covered: Linux (did you mean linux (runners/a-gpu)?)',
+        'Next: runs-on Linux: did you mean linux (runners/a-gpu)?',
+      ],
+      [
+        'two misspelt labels',
+        ['ubuntu-latst', 'linx'],
+        'labels not covered: ubuntu-latst, linx (did you mean ubuntu-latest, linux (runners/ci)?)',
+        'did you mean ubuntu-latest, linux (runners/ci)?',
+      ],
+      [
+        'a label that is like none',
+        ['arm64'],
+        'labels not covered: arm64 (nearest group: runners/a-gpu)',
+        'Next: add arm64 to spec.labels of a group whose scope has the job, or correct its runs-on\n',
+      ],
+      [
+        'labels that no single group has',
+        ['ubuntu-latest', 'gpu'],
+        'labels not covered: ubuntu-latest (nearest group: runners/a-gpu)',
+        'Next: add ubuntu-latest to spec.labels of a group whose scope has the job, or correct its runs-on\n',
+      ],
+    ])('about %s', (_, labels, verdict, advice) => {
+      const text = textOf({ groups: [gpu, ci], jobs: [job(1, { labels })] });
+
+      expect(text).toContain(`${verdict}\n`);
+      expect(text).toContain(advice);
+    });
+
+    it('names no group that cannot have the job', () => {
+      const scene: Scene = { groups: [gpu, ci], jobs: [job(1, { labels: ['ubuntu-latets'] })] };
+      const elsewhere = [gpu, ci].map(({ name, labels }) =>
+        runnerGroup({
+          name,
+          scope: { kind: 'org', org: 'other' },
+          labels: labels.map((label) => ({ name: label, text: label })),
+        }),
+      );
+
+      expect(explainText(explanationOf(elsewhere, planScene(scene), NOW), { terminal: false })).not.toContain(
+        'did you',
+      );
+    });
+
+    it.each<[string, Scene, string]>([
+      [
+        'a cap of 0',
+        { groups: [group({ maxActiveRunners: 0 })], jobs: [job(1)] },
+        'group runners/ci starts no runners, because spec.maxActiveRunners is 0: raise spec.maxActiveRunners in ci.yaml',
+      ],
+      [
+        'slots that are all starting',
+        { groups: [group({ maxActiveRunners: 1 })], jobs: [job(1), job(2)] },
+        'group runners/ci has no free slot (1 starting): wait, or raise spec.maxActiveRunners in ci.yaml if more jobs are to run at once',
+      ],
+      [
+        'slots that are all busy',
+        { groups: [group({ maxActiveRunners: 1 })], jobs: [running(1, named(group(), 1)), job(2)] },
+        'group runners/ci has no free slot (1 busy): raise spec.maxActiveRunners in ci.yaml, or wait for a busy runner to finish',
+      ],
+      [
+        'a cap that was lowered',
+        {
+          groups: [group({ maxActiveRunners: 1 })],
+          jobs: [running(1, named(group(), 1)), running(2, named(group(), 2)), job(3)],
+        },
+        'group runners/ci has more runners at work (2 busy) than its cap of 1: wait, or raise spec.maxActiveRunners in ci.yaml',
+      ],
+    ])('about %s', (_, scene, advice) => {
+      expect(textOf(scene)).toContain(`Next: ${advice}\n`);
+    });
   });
 
   it('lets no name steer the terminal', () => {

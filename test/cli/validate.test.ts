@@ -22,7 +22,6 @@ function run(files: Files, paths: readonly string[] = ['.'], env: Readonly<Recor
 }
 
 test.each([
-  [{}, '0 RunnerGroups in 0 files are valid\n'],
   [{ 'a.yaml': document() }, '1 RunnerGroup in 1 file is valid\n'],
   [
     { 'a.yaml': document(), 'sub/b.yaml': `${document({}, { name: 'b' })}\n---\napiVersion: v1\nkind: X\n` },

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { printable } from '../../src/printable.ts';
+import { jsonText, printable } from '../../src/printable.ts';
 
 test('escapes what steers a terminal', () => {
   const hostile = 'a\x1b[31mred\x1b[0m\x07\x9b1m\x7f\r\nb\tc\0';
@@ -29,6 +29,28 @@ test('leaves nothing to escape, whatever it is given', () => {
 
       expect(printable(once)).toBe(once);
       expect(once).not.toMatch(/\p{Cc}|\p{Zl}|\p{Zp}|\p{Cs}/u);
+    }),
+  );
+});
+
+test('JSON escapes the same characters, and stays the same data', () => {
+  const data = { 'a\u202eb': ['c\u0085d\u009be\u2028f\u2029g\u{e0041}h\x07\n\ud800', 'ä 🚀 ⚠️ "q" \\'] };
+
+  const text = jsonText(data);
+
+  expect(text).toBe(
+    '{\n  "a\\u202eb": [\n    "c\\u0085d\\u009be\\u2028f\\u2029g\\udb40\\udc41h\\u0007\\n\\ud800",\n    "ä 🚀 ⚠️ \\"q\\" \\\\"\n  ]\n}\n',
+  );
+  expect(JSON.parse(text)).toEqual(data);
+});
+
+test('JSON of anything holds nothing that steers a terminal', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+      const text = jsonText(value);
+
+      expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+      expect(printable(text.replaceAll('\n', ''))).toBe(text.replaceAll('\n', ''));
     }),
   );
 });

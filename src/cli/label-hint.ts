@@ -1,0 +1,50 @@
+/** A misspelt `runs-on` -> the label that was probably meant. */
+import type { GroupKey, JobDecision } from '../plan/decisions.ts';
+import { nearestName } from '../runnergroup/nearest.ts';
+import type { RunnerGroup, Scope } from '../runnergroup/runner-group.ts';
+
+/** With these corrections of its `runs-on` the group would cover the job. */
+export interface LabelHint {
+  readonly group: GroupKey;
+  readonly labels: readonly { readonly written: string; readonly meant: string }[];
+}
+
+/** The group that covers the job when the fewest labels are corrected; undefined when correcting makes none cover it. */
+export function labelHint(decision: JobDecision, groups: readonly RunnerGroup[]): LabelHint | undefined {
+  if (decision.verdict !== 'held' || decision.because !== 'labels-not-covered') return undefined;
+  const { job, origin } = decision;
+  const hints = groups
+    .filter((group) => group.giteaUrl === origin && hasJobsOf(group.scope, job.repository))
+    .flatMap((group) => correctionOf(job.labels, group));
+  const [best] = hints.sort((a, b) => a.labels.length - b.labels.length);
+  return best;
+}
+
+function correctionOf(wanted: readonly string[], group: RunnerGroup): readonly LabelHint[] {
+  const known = group.labels.map(({ name }) => name);
+  const wrong = [...new Set(wanted)].filter((label) => !known.includes(label));
+  const labels = wrong.flatMap((written) => {
+    const meant = nearestName(written, known);
+    return meant === undefined ? [] : [{ written, meant }];
+  });
+  const { namespace, name } = group;
+  return labels.length === wrong.length ? [{ group: { namespace, name }, labels }] : [];
+}
+
+/** @param repository `owner/name`. Gitea's names are not case-sensitive. */
+function hasJobsOf(scope: Scope, repository: string): boolean {
+  const [owner = ''] = repository.split('/');
+  const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+  switch (scope.kind) {
+    case 'global':
+      return true;
+    case 'org':
+      return same(scope.org, owner);
+    case 'user':
+      return same(scope.user, owner);
+    case 'repo':
+      return same(`${scope.owner}/${scope.repo}`, repository);
+    default:
+      return scope satisfies never;
+  }
+}

@@ -1,0 +1,39 @@
+import { count } from '../count.ts';
+import { Failure } from '../failure.ts';
+import { readFiles } from '../runnergroup/files.ts';
+
+/** Files that the message names. */
+const SHOWN = 5;
+
+/** The error of a command that is about RunnerGroups and found none. Names files in folders below that `--recursive` would read. */
+export function noGroups(options: {
+  readonly paths: readonly string[];
+  readonly recursive: boolean;
+  readonly cwd: string;
+}): Failure {
+  const { paths, recursive, cwd } = options;
+  const where = paths.map((path) => (path === '.' ? `the current folder (${cwd})` : path)).join(', ');
+  const below = recursive ? [] : filesBelow(paths, cwd);
+  const remedy =
+    below.length === 0
+      ? 'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH'
+      : `Below it ${below.length === 1 ? 'is' : 'are'} ${listed(below)}: add --recursive (-R), or name them`;
+  return new Failure(
+    'GR-INPUT-09',
+    2,
+    `find RunnerGroups: no RunnerGroup in ${where}, Gitea was not asked. ${remedy}.`,
+  );
+}
+
+/** Files that hold the word, and that only `--recursive` reads. */
+function filesBelow(paths: readonly string[], cwd: string): readonly string[] {
+  const read = new Set(readFiles({ paths, recursive: false, cwd }).files.map(({ name }) => name));
+  return readFiles({ paths, recursive: true, cwd })
+    .files.filter(({ name, text }) => !read.has(name) && /\bRunnerGroup\b/.test(text))
+    .map(({ name }) => name);
+}
+
+function listed(names: readonly string[]): string {
+  const rest = names.length - SHOWN;
+  return `${names.slice(0, SHOWN).join(', ')}${rest > 0 ? ` and ${count(rest, 'other file')}` : ''}`;
+}
