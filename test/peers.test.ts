@@ -91,7 +91,7 @@ describe('where the operator fails', () => {
     expect(emittedNames(planScene({ groups: [one], jobs: [job(1)], liveJobs: [failed(0)] }))).toEqual([
       named(one, 1, 1),
     ]);
-    expect(verdicts(planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs: [failed(1)] }))).toEqual({
+    expect(verdicts(planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs: [failed(0), failed(1)] }))).toEqual({
       1: 'backing-off',
       2: `new-runner ${named(one, 2)}`,
     });

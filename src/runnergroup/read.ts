@@ -56,8 +56,9 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     if (reader.isDone) break;
     if (reader.readQuickly(file)) continue;
     // Loaded when a file needs it: the package `yaml` takes as long as all the rest of reading.
-    await saveMemory();
     const { readDocuments } = await import('./documents.ts');
+    // Not before: V8 takes no code cache that was made with other flags.
+    await saveMemory();
     readDocuments(file, reader.budget, (read) => reader.take(read));
   }
   const { groups, others } = reader;

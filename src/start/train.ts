@@ -5,7 +5,7 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
+import v8 from 'node:v8';
 import type { Script } from 'node:vm';
 import { plainLine } from '../cli/plain-line.ts';
 import { compile, type Part, run, sealed } from './code-cache.ts';
@@ -21,9 +21,9 @@ function load(file: string): unknown {
 }
 
 process.argv = [process.execPath, part, ...args];
+// V8 writes its flags into the data, and a start compares them with its own, which it has not changed then.
+v8.setFlagsFromString = () => undefined;
 process.on('exit', () => {
-  // V8 writes its flags into the data, and a start compares them with its own, before `validate` has switched one off.
-  setFlagsFromString('--opt');
   for (const { file, source, script } of loaded) {
     const cache = join(folder, `${basename(file)}.cache`);
     // After the run, so that the functions that it called are in it.

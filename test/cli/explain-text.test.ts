@@ -65,7 +65,7 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
   });
 
   it('says when a runner that failed to start is tried again', () => {
-    const liveJobs = [live(named(group(), 1, 1), 'failed', { finishedAtMs: NOW - 3_000 })];
+    const liveJobs = [0, 1].map((ordinal) => live(named(group(), 1, ordinal), 'failed', { finishedAtMs: NOW - 3_000 }));
 
     expect(textOf({ jobs: [job(1)], liveJobs })).toContain(
       'held back: the Job of its last runner ended without a CI job; group runners/ci tries again in 7s',

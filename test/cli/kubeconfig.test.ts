@@ -1,5 +1,6 @@
 /** `--kubeconfig`: a hub Argo CD looks at the Jobs of the cluster where the runners run. Real program, real HTTPS server. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { makeCertificates } from '../http/certificate.ts';
 import { type ApiServer, type Cluster, startApiServer, TOKEN } from '../kubernetes/api-server.ts';
 import { CERTIFICATES, kubeconfigFor, liveJob } from '../kubernetes/through-cli.ts';
 import { folderWith, groupYaml, runCli } from './run-cli.ts';
@@ -137,10 +138,9 @@ describe('nothing is printed when the kubeconfig', () => {
 
   it('names a cluster that shows another certificate', async () => {
     const { env, folder } = await oneQueuedJob();
-    const server = await startCluster();
-    const other = { config: { ...server.config, url: server.config.url.replace('localhost', '127.0.0.1') } };
+    const server = await startCluster({ tls: makeCertificates() });
 
-    const outcome = await runCli(['generate', '--kubeconfig', kubeconfigFor(other), folder], env);
+    const outcome = await runCli(['generate', '--kubeconfig', kubeconfigFor(server), folder], env);
 
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toContain('GR-HTTP-05');

@@ -1,5 +1,6 @@
 /** What every plan must keep to, judged by what Gitea and Kubernetes really are, not by what the planner was shown. */
 import type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
+import { parseRunnerName } from '../../src/plan/names.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { emitted } from '../plan/scenario.ts';
 import type { World } from './world.ts';
@@ -104,7 +105,10 @@ function falseIn(world: World, plan: Plan, job: GiteaJob, decision: JobDecision)
   const withRoom = working.filter(
     ({ name, maxActiveRunners }) => runners.filter(({ group }) => group.name === name).length < maxActiveRunners,
   );
-  const failed = world.liveJobs().some(({ state }) => state === 'failed' || state === 'complete');
+  const { id } = decision.job;
+  const failed = world.liveJobs().some(({ name, state }) => {
+    return parseRunnerName(name)?.jobId === id && (state === 'failed' || state === 'complete');
+  });
   const reasons: Readonly<Partial<Record<HeldBecause, boolean>>> = {
     cap: working.length > 0 && withRoom.length === 0,
     suspended: covering.length > 0 && working.length === 0,

@@ -148,9 +148,33 @@ describe('P10 a runner at work of which Gitea hears nothing', () => {
     expect(room({}, 60)).toBe('cap');
   });
 
+  it('also when only the end of a job shows that Gitea was there', () => {
+    const old = { createdAtMs: NOW - 700_000 };
+    const other = done(3, 'elsewhere', { ...old, startedAtMs: NOW - 600_000, completedAtMs: NOW - 20_000 });
+
+    expect(room({ jobs: [begun(61), job(2, old)] })).toBe('cap');
+    expect(room({ jobs: [begun(61), job(2, old), other] })).toContain('new-runner');
+  });
+
   it('unless Kubernetes shows its Job: then that tells', () => {
     expect(room({ liveJobs: [live(named(one, 1), 'running')] })).toBe('cap');
     expect(room({ liveJobs: [live(named(one, 9), 'complete')] })).toBe(`new-runner ${named(one, 2)}`);
+  });
+});
+
+describe('P10 a runner that cleans up after a cancel', () => {
+  it('keeps its slot also while its Job is being deleted', () => {
+    const one = group({ maxActiveRunners: 1 });
+    const liveJobs = [live(named(one, 1), 'deleting')];
+    const planned = planScene({
+      groups: [one],
+      jobs: [job(2)],
+      runners: [row(named(one, 1), { busy: true })],
+      liveJobs,
+    });
+
+    expect(planned.runners).toMatchObject([{ because: 'finishing', pinned: true, skip: true }]);
+    expect(verdicts(planned)).toEqual({ 2: 'cap' });
   });
 });
 
@@ -546,6 +570,14 @@ describe('P3 the cap holds', () => {
 
     expect(servedBeside(named(two, 2))).toEqual([2]);
     expect(servedBeside(named(two, 99))).toEqual([4]);
+  });
+
+  it('takes an end in the very second in which its own runner began another job for the end of a needed job', () => {
+    const lint = done(1, 'elsewhere', { runId: 7, name: 'lint', completedAtMs: NOW - 9_000 });
+    const other = running(3, named(two, 2), { labels: ['elsewhere'], startedAtMs: NOW - 9_000 });
+    const jobs = [lint, job(2, { runId: 7, name: 'unit' }), other, job(4)];
+
+    expect(servedIds(planScene({ groups: [two], jobs, liveJobs: [live(named(two, 2), 'running')] }))).toEqual([4]);
   });
 
   it('sorts by creation, then id, not by the order of the answer', () => {

@@ -29,6 +29,14 @@ describe('a job is ready since the end of the other one', () => {
     expect(isReadyBefore(2, ...run(), ...olderRun(2_990))).toBe(false);
   });
 
+  it('when only the first words of the names are the same: a matrix stands in the last brackets', () => {
+    const [lint, unit] = run();
+    if (!lint || !unit) throw new Error('no run');
+
+    expect(isReadyBefore(2, { ...lint, name: 'build (fast)' }, { ...unit, name: 'build (slow) (a)' })).toBe(false);
+    expect(isReadyBefore(2, { ...lint, name: 'build (fast)' }, { ...unit, name: 'build (slow)' })).toBe(true);
+  });
+
   it('although another repository has jobs of these names that do not need each other', () => {
     expect(isReadyBefore(2, ...run({ repository: 'acme/api' }), ...olderRun(3_050))).toBe(false);
   });

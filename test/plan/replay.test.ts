@@ -175,6 +175,23 @@ describe('a runner that does not come', () => {
   });
 });
 
+describe('a claim by a runner of another group than was thought', () => {
+  it('frees a slot, which goes to the first in line', () => {
+    // Job 9 asked for a runner of the second group, because the first one was full. A runner of the first group took it.
+    const jobs = [ready(1, 100), began(9, named(web, 9), 96, 94), ready(5, 95)];
+    const look = { jobs, runners: [] };
+    const wide = { ...all, look: 'all' };
+
+    expect(verdicts(planScene({ groups: [{ ...web, look: 'repo' }, wide], looks: { repo: look, all: look } }))).toEqual(
+      {
+        1: 'cap',
+        5: `new-runner ${named(wide, 5)}`,
+        9: 'running',
+      },
+    );
+  });
+});
+
 describe('a job that several groups cover', () => {
   it('is booked where its living runner is, and leaves the room of its first owner to others', () => {
     const [first, second] = [group({ name: 'web', look: 'repo', scope: 'repo', maxActiveRunners: 1 }), group()];
