@@ -54,8 +54,9 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     if (reader.isDone) break;
     if (reader.readQuickly(file)) continue;
     // Loaded when a file needs it: the package `yaml` takes as long as all the rest of reading.
-    await saveMemory();
     const { readDocuments } = await import('./documents.ts');
+    // Only now: a code cache does not fit any more when flags have changed (src/start/code-cache.ts).
+    await saveMemory();
     readDocuments(file, reader.budget, (read) => reader.take(read));
   }
   const { groups, others } = reader;

@@ -22,8 +22,9 @@ function load(file: string): unknown {
 
 process.argv = [process.execPath, part, ...args];
 process.on('exit', () => {
-  // V8 writes its flags into the data, and a start compares them with its own, before `validate` has switched one off.
+  // V8 writes its flags into the data, and a start compares them with its own, before `validate` and `keepHeapSmall` have changed some.
   setFlagsFromString('--opt');
+  setFlagsFromString('--semi-space-growth-factor=2');
   for (const { file, source, script } of loaded) {
     const cache = join(folder, `${basename(file)}.cache`);
     // After the run, so that the functions that it called are in it.
