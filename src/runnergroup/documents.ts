@@ -3,7 +3,6 @@
  * lacks, no duplicate keys, no unknown tags; JSON is a part of it.
  */
 import {
-  type Alias,
   Composer,
   type CST,
   type Document,
@@ -17,10 +16,9 @@ import {
   LineCounter,
   type Node,
   Parser,
-  visit,
-  type YAMLMap,
 } from 'yaml';
 import { Budget, MOST_DOCUMENT_WORDS, tooMuchInOne, wordsOf } from './budget.ts';
+import { judge, type Meanings } from './document-faults.ts';
 import type { SourceFile } from './files.ts';
 import { collectGarbage } from './garbage.ts';
 import type { Problem, ProblemCode } from './problems.ts';
@@ -212,88 +210,6 @@ class Reader {
       },
     };
   }
-}
-
-interface Fault {
-  readonly offset: number;
-  readonly message: string;
-}
-
-/** What each alias means. Asking the package costs a walk through the whole document each time. */
-type Meanings = ReadonlyMap<Alias, Node>;
-
-function judge(document: Document.Parsed): { readonly faults: readonly Fault[]; readonly meanings: Meanings } {
-  const found = [...document.errors, ...document.warnings];
-  const meanings = new Map<Alias, Node>();
-  if (found.length > 0) return { faults: found.map(({ pos, message }) => ({ offset: pos[0], message })), meanings };
-  const faults: Fault[] = [];
-  const report = (node: unknown, message: string) => {
-    faults.push({ offset: isNode(node) ? (node.range?.[0] ?? 0) : 0, message });
-  };
-  const anchors = new Map<string, Node>();
-  const sizes = new Sizes();
-  visit(document, {
-    Alias: (_, alias, path) => {
-      const target = anchors.get(alias.source);
-      if (target) meanings.set(alias, target);
-      if (!target) report(alias, 'this alias has no anchor before it');
-      else if (path.includes(target)) report(alias, 'this alias stands inside of what it means');
-      else if (sizes.addAlias(alias, target) > MOST_DOCUMENT_WORDS) {
-        report(alias, tooMuchInOne('with what its aliases stand for, this document has'));
-        return visit.BREAK;
-      }
-      return undefined;
-    },
-    Value: (_, node) => {
-      if (node.anchor !== undefined) anchors.set(node.anchor, node);
-      if (!isMap(node)) return;
-      for (const { key, message } of wrongKeys(node)) report(key, message);
-    },
-  });
-  return { faults, meanings };
-}
-
-/** How many values aliases stand for. A merge (`<<: *a`) copies them all. */
-class Sizes {
-  /** Of aliases, and of what they mean. */
-  readonly #known = new Map<Node, number>();
-  #sum = 0;
-
-  /** @returns what all aliases up to this one stand for */
-  addAlias(alias: Alias, target: Node): number {
-    const size = this.#known.get(target) ?? this.#sizeOf(target);
-    this.#known.set(target, size).set(alias, size);
-    this.#sum += size;
-    return this.#sum;
-  }
-
-  #sizeOf(node: unknown): number {
-    if (isPair(node)) return this.#sizeOf(node.value);
-    if (isAlias(node)) return this.#known.get(node) ?? 1;
-    if (!isMap(node) && !isSeq(node)) return 1;
-    let size = 1;
-    for (const item of node.items) size += this.#sizeOf(item);
-    return size;
-  }
-}
-
-/**
- * Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And merges (`<<`) behind other keys:
- * Kubernetes' own reader lets them overwrite what stands before (go-yaml v2), which YAML does not, so nobody can say what is meant.
- */
-function wrongKeys({ items }: YAMLMap): readonly { readonly key: unknown; readonly message: string }[] {
-  const seen = new Set<string>();
-  return items.flatMap(({ key }, index) => {
-    if (!isScalar(key)) return [{ key, message: 'a key must be a word' }];
-    const name = String(key.value);
-    if (seen.has(name)) return [{ key, message: 'this key is already in its mapping' }];
-    seen.add(name);
-    // The package reads a plain "<<", and whatever is tagged so, as a symbol.
-    const isMerge = typeof key.value === 'symbol';
-    if (isMerge && key.source !== '<<') return [{ key, message: 'a merge is written "<<"' }];
-    if (isMerge && index > 0) return [{ key, message: '"<<" must come first in its mapping, or readers disagree' }];
-    return [];
-  });
 }
 
 /** A document of nothing but comments, or `null`: kubectl and Argo CD skip it. */

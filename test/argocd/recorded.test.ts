@@ -29,7 +29,8 @@ async function replay(name: string): Promise<{
   const { status, contentType, body } = Recorded.parse(read(name));
   const asked: unknown[] = [];
   const server = await fakeArgoCd((seen, response) => {
-    asked.push({ method: seen.method, path: seen.path, body: seen.body === '' ? undefined : JSON.parse(seen.body) });
+    const [method, path] = seen.line.split(' ');
+    asked.push({ method, path, body: seen.body === '' ? undefined : JSON.parse(seen.body) });
     response.writeHead(status, { 'content-type': contentType });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
     return true;

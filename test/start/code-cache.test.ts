@@ -31,6 +31,10 @@ const GOOD: Outcome = { code: 0, stdout: '1 RunnerGroup in 1 file is valid\n', s
 
 /** Asks the loader itself, in a process of its own, what it made of the cache. */
 function isUsed(...flags: readonly string[]): boolean {
+  return isUsedBy('validate', flags);
+}
+
+function isUsedBy(command: string, flags: readonly string[] = []): boolean {
   const script = `
     const vm = require('node:vm');
     const { Script } = vm;
@@ -41,13 +45,13 @@ function isUsed(...flags: readonly string[]): boolean {
         used = options.cachedData !== undefined && this.cachedDataRejected === false;
       }
     };
-    process.argv = [process.argv[0], 'x', 'validate', ${JSON.stringify(group)}];
+    process.argv = [process.argv[0], 'x', ${JSON.stringify(command)}, ${JSON.stringify(group)}];
     process.on('exit', () => require('node:fs').writeSync(2, used ? 'used' : 'not used'));
     require(${JSON.stringify(join(lib, 'gitea-runners.cjs'))});
   `;
   const run = [...flags, '-e', `${script}`];
   const { stderr } = spawn(run);
-  return stderr === 'used';
+  return /(?:^|\n)used$/.test(stderr);
 }
 
 function spawn(args: readonly string[]): { readonly stderr: string } {
@@ -66,6 +70,8 @@ describe('a code cache', () => {
     writeFileSync(cache, made);
 
     expect(isUsed()).toBe(true);
+    expect(isUsedBy('generate')).toBe(true);
+    expect(isUsedBy('explain')).toBe(true);
   });
 
   test('of every part comes with the build', () => {
