@@ -77,9 +77,11 @@ export interface BackOff {
 export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined {
   const { group } = state;
   const made = state.rosters.madeFor(group.origin, seen.job);
-  const failed = made.filter((runner) => runner.state === 'failed' && runner.group === group);
-  if (failed.length === 0) return undefined;
   const endOf = ({ live }: Runner): number => live?.finishedAtMs ?? live?.createdAtMs ?? 0;
+  // A clock that is far ahead must not hold the job for days.
+  const isPast = (runner: Runner): boolean => endOf(runner) < state.nowMs + group.spawnTimeoutMs;
+  const failed = made.filter((runner) => runner.state === 'failed' && runner.group === group && isPast(runner));
+  if (failed.length === 0) return undefined;
   const untilMs = Math.max(...failed.map(endOf)) + backOffMs(failed.length, group.spawnTimeoutMs);
   return untilMs > state.nowMs ? { group, untilMs } : undefined;
 }

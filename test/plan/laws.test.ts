@@ -575,9 +575,14 @@ describe('P3 the cap holds', () => {
   it('takes an end in the very second in which its own runner began another job for the end of a needed job', () => {
     const lint = done(1, 'elsewhere', { runId: 7, name: 'lint', completedAtMs: NOW - 9_000 });
     const other = running(3, named(two, 2), { labels: ['elsewhere'], startedAtMs: NOW - 9_000 });
-    const jobs = [lint, job(2, { runId: 7, name: 'unit' }), other, job(4)];
+    const before = done(5, named(two, 5), {
+      createdAtMs: NOW - 30_000,
+      startedAtMs: NOW - 15_000,
+      completedAtMs: NOW - 5_000,
+    });
+    const jobs = [lint, job(2, { runId: 7, name: 'unit' }), other, job(4), before];
 
-    expect(servedIds(planScene({ groups: [two], jobs, liveJobs: [live(named(two, 2), 'running')] }))).toEqual([4]);
+    expect(servedIds(planScene({ groups: [two], jobs }))).toEqual([4]);
   });
 
   it('sorts by creation, then id, not by the order of the answer', () => {
@@ -624,6 +629,15 @@ describe('P4 a used-up name is not emitted again', () => {
     };
 
     expect([1, 2, 3, 4, 5, 6, 7, 20].map(waits)).toEqual([0, 10, 20, 40, 80, 160, 300, 300]);
+    // From the end of the last one.
+    const ends = [5_000, 1_000].map((agoMs, nth) => live(named(ci, 1, nth), 'failed', { finishedAtMs: NOW - agoMs }));
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: ends, nowMs: NOW + 8_999 }))[1]).toBe('backing-off');
+  });
+
+  it('does not wait for a failure that lies far ahead: that clock is wrong', () => {
+    const ends = [0, 1].map((nth) => live(named(ci, 1, nth), 'failed', { finishedAtMs: NOW + 200_000_000 }));
+
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: ends }))[1]).toBe(`new-runner ${named(ci, 1, 2)}`);
   });
 
   it('counts the failures, whatever their names: an old job starts with a high ordinal', () => {

@@ -203,6 +203,16 @@ describe('a job that several groups cover', () => {
       2: `new-runner ${named(first, 2)}`,
     });
   });
+
+  it('also where Kubernetes shows it', () => {
+    const [first, second] = [group({ name: 'web', look: 'repo', scope: 'repo', maxActiveRunners: 1 }), group()];
+    const look = { jobs: [ready(1, 60)], runners: [] };
+    const liveJobs = [live(named(second, 1), 'starting'), live(named(first, 9), 'complete')];
+
+    expect(verdicts(planScene({ groups: [first, second], looks: { repo: look, acme: look }, liveJobs }))).toEqual({
+      1: `own-runner ${named(second, 1)}`,
+    });
+  });
 });
 
 describe('where Kubernetes shows Jobs, nothing is replayed', () => {
@@ -218,6 +228,7 @@ describe('where Kubernetes shows Jobs, nothing is replayed', () => {
     const liveJobs = [live(named(all, 77), 'complete')];
 
     expect(emittedNames(planScene({ groups: [web, all], jobs, liveJobs }))).toEqual([named(web, 2)]);
+    expect(emittedNames(planScene({ groups: [web, all], jobs: [ready(2, 299)], liveJobs }))).toEqual([named(web, 2)]);
     const late = [ready(2, 301)];
     expect(emittedNames(planScene({ groups: [web, all], jobs: late, liveJobs }))).toEqual([named(web, 2, 1)]);
   });
