@@ -4,25 +4,30 @@
  *
  *   environment    its own, and that of every process that it may read
  *   files          all that it may read, in every mount, up to 4 MiB (the programs of the image are larger, and public)
- *   docker         containers, and a privileged one with the processes and the files of the machine that dockerd runs on
+ *   docker         containers, and one with the processes and the files of the container that dockerd runs in, and the rights to read them
+ *                  (without a log: the hunt would find its own words in it, and go on for ever)
  */
-const SEARCH = `
-look() { tr '\\000' '\\n' < "$1" 2>/dev/null | grep -oE '[A-Za-z0-9]{40,}' | sort -u | sed "s|^|candidate $1 |"; }
-for file in /proc/[0-9]*/environ /proc/[0-9]*/cmdline /proc/[0-9]*/mounts; do look "$file"; done
-find $ROOT -path $ROOT/proc -prune -o -path $ROOT/sys -prune -o -type f -size -4096k -print 2>/dev/null |
+function search(root: string): string {
+  return `
+look() { tr -cs 'A-Za-z0-9' '\\n' < "$1" 2>/dev/null | grep -E '^.{40}' | sort -u | sed "s|^|candidate $1 |"; }
+for file in ${root}/proc/[0-9]*/environ ${root}/proc/[0-9]*/cmdline ${root}/proc/[0-9]*/mounts; do look "$file"; done
+find ${root}/ -name proc -prune -o -name sys -prune -o -type f -size -4096k -print 2>/dev/null |
   while read -r file; do look "$file"; done
 `;
+}
 
 /** A script for `sh`. */
 export const HUNT = `
-env | grep -oE '[A-Za-z0-9]{40,}' | sed 's|^|candidate environment |'
-${SEARCH.replaceAll('$ROOT/', '/').replaceAll('$ROOT', '/')}
+env | tr -cs 'A-Za-z0-9' '\\n' | grep -E '^.{40}' | sed 's|^|candidate environment |'
+${search('')}
+RIGHTS="--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH --cap-add=SYS_ADMIN --security-opt=seccomp=unconfined"
 if docker info > /dev/null 2>&1; then
-  docker ps -aq | while read -r id; do docker inspect "$id" | grep -oE '[A-Za-z0-9]{40,}' | sed 's|^|candidate inspect |'; done
+  docker ps -aq | while read -r id; do docker inspect "$id" | tr -cs 'A-Za-z0-9' '\\n' | grep -E '^.{40}'; done |
+    sed 's|^|candidate inspect |'
   tar -C / -cf - bin | docker import - hunt > /dev/null
-  docker run --rm --privileged --pid=host --network=host -v /:/machine hunt /bin/sh -c '
-    echo "docker sees $(ls -d /proc/[0-9]* | wc -l) processes"
-    ${SEARCH.replaceAll('$ROOT', '/machine').replaceAll("'", `'"'"'`)}'
+  docker run --rm --log-driver=none $RIGHTS --network=none -v /:/machine hunt /bin/sh -c '
+    echo "docker sees $(cat /machine/proc/[0-9]*/environ | tr "\\000" "\\n" | grep -c ^PATH=) environments"
+    ${search('/machine').replaceAll("'", `'"'"'`)}'
 fi
 echo "the hunt is over"
 `;
@@ -32,7 +37,7 @@ export interface Hunted {
   /** Files with something that looks like a token. */
   readonly places: readonly string[];
   readonly candidates: readonly string[];
-  readonly processesSeenByDocker: number;
+  readonly environmentsSeenByDocker: number;
 }
 
 /** @throws when the hunt did not come to its end. */
@@ -42,6 +47,6 @@ export function hunted(log: string): Hunted {
   return {
     places: [...new Set(found.map(([, place = '']) => place))],
     candidates: [...new Set(found.map(([, , word = '']) => word))],
-    processesSeenByDocker: Number(/docker sees (\d+) processes/.exec(log)?.[1] ?? 0),
+    environmentsSeenByDocker: Number(/docker sees (\d+) environments/.exec(log)?.[1] ?? 0),
   };
 }

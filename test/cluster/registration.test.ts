@@ -230,13 +230,13 @@ describe('a CI job that searches environment, processes, files, mounts and docke
     const job = await done(name);
 
     const log = await gitea.admin.call('GET', `/repos/${REPOSITORY}/actions/jobs/${job.id}/logs`);
-    const { places, candidates, processesSeenByDocker } = hunted(String(log));
+    const { places, candidates, environmentsSeenByDocker } = hunted(String(log));
     expect(job.conclusion, String(log)).toBe('success');
     expect(job.runner_name).toBe(name);
     // It searches where the token was, and where the runner's own one is.
     expect(candidates).toContain(CANARY);
     expect(places).toEqual(expect.arrayContaining(['/proc/1/environ', '/data/.runner']));
-    expect(processesSeenByDocker > 0, String(log)).toBe(hasDocker);
+    expect(environmentsSeenByDocker > 0, String(log)).toBe(hasDocker);
     expect(String(log)).not.toContain(token);
     expect(candidates).not.toContain(token);
     const able = await Promise.all(candidates.map(registers));

@@ -22,7 +22,13 @@ const DAEMON = [
 ];
 const SETTINGS: ImageEntry = {
   path: '/etc/docker/daemon.json',
-  content: JSON.stringify({ bridge: 'none', iptables: false, ip6tables: false, 'storage-driver': 'vfs' }),
+  content: JSON.stringify({
+    bridge: 'none',
+    iptables: false,
+    ip6tables: false,
+    'ip-forward': false,
+    'storage-driver': 'vfs',
+  }),
 };
 const S6 = ['svscan', 'supervise', 'svscanctl', 'svc', 'svwait', 'notifyoncheck', 'ftrigrd', 'svstat'];
 
@@ -66,7 +72,7 @@ export async function rootlessImage(out: string, build: string): Promise<void> {
   const entry = `#!/bin/sh
 export XDG_RUNTIME_DIR=/run/user/1000
 mkdir -p "$XDG_RUNTIME_DIR"
-exec rootlesskit --net=host --copy-up=/etc --copy-up=/run dockerd --host="$DOCKER_HOST"
+exec rootlesskit --net=host --copy-up=/etc --copy-up=/run dockerd --host="$DOCKER_HOST" --config-file=/etc/docker/daemon.json
 `;
   await writeImage({
     out,
@@ -75,7 +81,12 @@ exec rootlesskit --net=host --copy-up=/etc --copy-up=/run dockerd --host="$DOCKE
       {
         files: [
           ...runnerFiles(build),
-          ...withLibraries([...DAEMON, '/usr/bin/rootlesskit', ...S6.map((tool) => `/usr/bin/s6-${tool}`)]),
+          ...withLibraries([
+            ...DAEMON,
+            '/usr/bin/rootlesskit',
+            '/usr/bin/rootlesskit-docker-proxy',
+            ...S6.map((tool) => `/usr/bin/s6-${tool}`),
+          ]),
           ...withLibraries(['/usr/bin/newuidmap', '/usr/bin/newgidmap']).map((file) =>
             /new.idmap$/.test(file.path) ? { ...file, mode: 0o4755 } : file,
           ),
