@@ -210,9 +210,10 @@ export const Spec = z.strictObject({
       description: 'Kubernetes `requests` and `limits` of the runner container.',
       [DEFAULT_NOTE]: 'none',
     }),
-  spawnTimeoutSeconds: seconds(1, ONE_DAY).default(defaults.SPAWN_TIMEOUT_SECONDS).meta({
+  // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
+  spawnTimeoutSeconds: seconds(30, ONE_DAY).default(defaults.SPAWN_TIMEOUT_SECONDS).meta({
     description:
-      'A runner that has not registered this long after its job came within the cap counts as failed to start: the job gets another one. Also how old a runner that no job needs may become while CI goes on.',
+      'How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',
   }),
   activeDeadlineSeconds: seconds(1, THIRTY_DAYS).default(defaults.ACTIVE_DEADLINE_SECONDS).meta({
     description:

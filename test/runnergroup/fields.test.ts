@@ -130,7 +130,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
     [{ claims: [] }, 'spec.resources.claims: unknown field; known here: requests, limits [GR-INPUT-04]'],
   ],
-  spawnTimeoutSeconds: [[0, 'must be at least 1, not the number 0']],
+  spawnTimeoutSeconds: [[29, 'must be at least 30, not the number 29']],
   activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
   ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
   gracefulStopSeconds: [['5m', 'must be a whole number, not the text "5m"']],
