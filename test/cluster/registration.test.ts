@@ -158,8 +158,10 @@ async function queue(file: string, wanted: Wanted): Promise<{ readonly name: str
   return { name: metadata.name, manifest };
 }
 
+/** The docker image is imported here, by its tag: it has no digest of a registry. */
 async function apply(manifest: string): Promise<void> {
-  await kubernetes.kubectl(['apply', '--validate=strict', '-f', '-'], manifest);
+  const byTag = manifest.replaceAll(/@sha256:[0-9a-f]{64}/g, '');
+  await kubernetes.kubectl(['apply', '--validate=strict', '-f', '-'], byTag);
 }
 
 /** Waits for the end of the only CI job that is not over, and for the end of its runner's Job. */
