@@ -1,7 +1,8 @@
 /** A misspelt `runs-on` -> the label that was probably meant. */
 import type { GroupKey, JobDecision } from '../plan/decisions.ts';
 import { nearestName } from '../runnergroup/nearest.ts';
-import type { RunnerGroup, Scope } from '../runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { hasJobsOf } from '../runnergroup/scope.ts';
 
 /** With these corrections of its `runs-on` the group would cover the job. */
 export interface LabelHint {
@@ -13,8 +14,9 @@ export interface LabelHint {
 export function labelHint(decision: JobDecision, groups: readonly RunnerGroup[]): LabelHint | undefined {
   if (decision.verdict !== 'held' || decision.because !== 'labels-not-covered') return undefined;
   const { job, origin } = decision;
+  const [owner = '', repo = ''] = job.repository.split('/');
   const hints = groups
-    .filter((group) => group.giteaUrl === origin && hasJobsOf(group.scope, job.repository))
+    .filter((group) => group.giteaUrl === origin && hasJobsOf(group.scope, owner, repo))
     .flatMap((group) => correctionOf(job.labels, group));
   const [best] = hints.sort((a, b) => a.labels.length - b.labels.length);
   return best;
@@ -29,22 +31,4 @@ function correctionOf(wanted: readonly string[], group: RunnerGroup): readonly L
   });
   const { namespace, name } = group;
   return labels.length === wrong.length ? [{ group: { namespace, name }, labels }] : [];
-}
-
-/** @param repository `owner/name`. Gitea's names are not case-sensitive. */
-function hasJobsOf(scope: Scope, repository: string): boolean {
-  const [owner = ''] = repository.split('/');
-  const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
-  switch (scope.kind) {
-    case 'global':
-      return true;
-    case 'org':
-      return same(scope.org, owner);
-    case 'user':
-      return same(scope.user, owner);
-    case 'repo':
-      return same(`${scope.owner}/${scope.repo}`, repository);
-    default:
-      return scope satisfies never;
-  }
 }

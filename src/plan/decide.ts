@@ -71,14 +71,15 @@ export function decideRunners(ledger: Ledger, group: GroupKey, find: World['find
   return [...decisions.values()].sort((a, b) => compareText(a.runner, b.runner));
 }
 
-interface Place {
+/** What the group of a runner says about it. */
+interface Circumstance {
   readonly group: GroupKey;
   readonly suspend: boolean;
   readonly find: World['find'];
 }
 
 /** What becomes of a runner that no ready job was given to. */
-function decideUnassigned(of: Runner, { group, suspend, find }: Place): RunnerDecision {
+function decideUnassigned(of: Runner, { group, suspend, find }: Circumstance): RunnerDecision {
   const { name: runner, state, job, live } = of;
   switch (state) {
     case 'busy':
@@ -89,7 +90,7 @@ function decideUnassigned(of: Runner, { group, suspend, find }: Place): RunnerDe
     case 'never-came':
     case 'replaced':
     case 'disabled':
-      // Pinned when Gitea believed it busy: a claim that was lost, or a Job made anew in place of a lost one.
+      // Pinned when Gitea believed it busy: a claim that was lost, or a Job that was re-created in place of a lost one.
       if (live?.pinned) return { emit: true, runner, group, because: 'unpinning', pinned: false };
       if (state !== 'free') return { emit: false, runner, group, because: state };
       return { emit: false, runner, group, because: suspend ? 'suspended' : 'surplus' };

@@ -301,8 +301,8 @@ function isLately({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, nowM
 }
 
 /**
- * True when the pod of a runner at work has ended without a word to Gitea: its Job is seen ended, and was made before; or nobody sees
- * its Job, and Gitea, which was there, has not heard of it since.
+ * True when the pod of a runner at work has ended without a word to Gitea. Its Job is seen ended; or its Job is unseen, and Gitea, which
+ * was there, has not heard of the runner since.
  */
 function isLost(trace: Traces, running: Job, { nowMs, wasUp }: Context): boolean {
   const { live, row } = trace;

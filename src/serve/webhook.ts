@@ -16,6 +16,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
 import type { Scope } from '../runnergroup/runner-group.ts';
+import { hasJobsOf } from '../runnergroup/scope.ts';
 
 /** What happened to which job. */
 export interface WebhookEvent {
@@ -208,19 +209,7 @@ function refuse(status: number, reason: RefusalReason, message: string): Refusal
   return { is: 'refused', status, reason, message };
 }
 
-/** True when the event's job may belong to the scope. Gitea's names are not case-sensitive. */
+/** True when the event's job may belong to the scope. */
 export function concerns({ owner, repo }: WebhookEvent, scope: Scope): boolean {
-  const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
-  switch (scope.kind) {
-    case 'global':
-      return true;
-    case 'org':
-      return same(scope.org, owner);
-    case 'user':
-      return same(scope.user, owner);
-    case 'repo':
-      return same(scope.owner, owner) && same(scope.repo, repo);
-    default:
-      return scope satisfies never;
-  }
+  return hasJobsOf(scope, owner, repo);
 }

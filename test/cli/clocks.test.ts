@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ApiServer, startApiServer } from '../kubernetes/api-server.ts';
-import { CERTIFICATES, kubeconfigFor, liveJob } from '../kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from './run-cli.ts';
 import { startAcme } from './start-acme.ts';
 
@@ -72,14 +72,6 @@ async function afterFailures({ gitea, kubernetes, silent = false }: Skew) {
     /** From the failure until the next try, by Gitea's clock, seconds. */
     backOff: ((explained.jobs[0]?.untilMs ?? Number.NaN) - failedMs) / 1000 - (gitea - kubernetes),
   };
-}
-
-/** The runner that is asked for; the others are records of failures, which Argo CD skips. */
-function newRunnerIn(manifests: string): string {
-  const wanted = manifests
-    .split(/^---$/m)
-    .find((text) => text.includes('kind: "Job"') && !text.includes('hook: "Skip"'));
-  return /^ {2}name: "(\S+)"$/m.exec(wanted ?? '')?.[1] ?? '';
 }
 
 /** What the processes of the test take in between. */

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeCertificates } from '../http/certificate.ts';
 import { type ApiServer, type Cluster, startApiServer, TOKEN } from '../kubernetes/api-server.ts';
-import { CERTIFICATES, kubeconfigFor, liveJob } from '../kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
 import { folderWith, groupYaml, runCli } from './run-cli.ts';
 import { startAcme } from './start-acme.ts';
 
@@ -24,13 +24,12 @@ async function oneQueuedJob() {
   return { env, folder: folderWith({ 'ci.yaml': groupYaml(simulator.url) }) };
 }
 
-const nameIn = (manifests: string): string => /^ {2}name: "(\S+)"$/m.exec(manifests)?.[1] ?? 'none';
 const COMPLETE = { conditions: [{ type: 'Complete', status: 'True' }] };
 
 /** A cluster in which the Job that would be printed has already come and gone: whoever sees that prints another name. */
 async function usedUpName() {
   const { env, folder } = await oneQueuedJob();
-  const usedUp = nameIn((await runCli(['generate', folder], env)).stdout);
+  const usedUp = newRunnerIn((await runCli(['generate', folder], env)).stdout);
   const server = await startCluster({ jobs: { runners: [liveJob(usedUp, Date.now(), COMPLETE)] } });
   return { env, folder, usedUp, server, kubeconfig: kubeconfigFor(server) };
 }
@@ -43,8 +42,8 @@ describe('--kubeconfig', () => {
     const byEnvironment = await runCli(['generate', folder], { ...env, GITEA_RUNNERS_KUBECONFIG: kubeconfig });
 
     expect(byFlag).toMatchObject({ code: 0 });
-    expect(nameIn(byFlag.stdout)).toMatch(/^ci-/);
-    expect(nameIn(byFlag.stdout)).not.toBe(usedUp);
+    expect(newRunnerIn(byFlag.stdout)).toMatch(/^ci-/);
+    expect(newRunnerIn(byFlag.stdout)).not.toBe(usedUp);
     expect(byEnvironment.stdout).toBe(byFlag.stdout);
     expect(new Set(server.seen.map(({ pathname }) => pathname))).toEqual(
       new Set(['/apis/batch/v1/namespaces/runners/jobs', '/api/v1/namespaces/runners/pods']),
@@ -58,7 +57,7 @@ describe('--kubeconfig', () => {
     const explained = await runCli(['explain', '--kubeconfig', kubeconfig, folder], env);
 
     expect(explained).toMatchObject({ code: 0 });
-    expect(explained.stdout).toContain(nameIn(generated.stdout));
+    expect(explained.stdout).toContain(newRunnerIn(generated.stdout));
   });
 
   it('is not looked at with --cluster off', async () => {
@@ -66,7 +65,7 @@ describe('--kubeconfig', () => {
 
     const outcome = await runCli(['generate', '--kubeconfig', kubeconfig, '--cluster', 'off', folder], env);
 
-    expect(nameIn(outcome.stdout)).toBe(usedUp);
+    expect(newRunnerIn(outcome.stdout)).toBe(usedUp);
     expect(server.seen).toEqual([]);
   });
 
@@ -83,7 +82,7 @@ describe('--kubeconfig', () => {
 
     const outcome = await runCli(['generate', folder], { ...env, ...hostile });
 
-    expect(nameIn(outcome.stdout)).toBe(usedUp);
+    expect(newRunnerIn(outcome.stdout)).toBe(usedUp);
     expect(server.seen).toEqual([]);
   });
 

@@ -30,3 +30,11 @@ export function liveJob(name: string, createdAtMs: number, status: object = {}):
   const creationTimestamp = new Date(createdAtMs).toISOString();
   return { metadata: { name, namespace: 'runners', uid: `uid-${name}`, creationTimestamp }, status };
 }
+
+/** Name of the first runner that is asked for, '' for none. Records of failures, which Argo CD skips, are passed over. */
+export function newRunnerIn(manifests: string): string {
+  const wanted = manifests
+    .split(/^---$/m)
+    .find((text) => text.includes('kind: "Job"') && !text.includes('hook: "Skip"'));
+  return /^ {2}name: "(\S+)"$/m.exec(wanted ?? '')?.[1] ?? '';
+}

@@ -96,7 +96,7 @@ function buildScene(raw: {
     jobs: look.jobs.map((raw): Job => {
       const createdAtMs = NOW - raw.ageSeconds * 1_000;
       const hasBegun = raw.status === 'in_progress' || raw.status === 'completed';
-      // Not in the last seconds: a Job made anew in them is not told from the first one (two clocks are compared).
+      // Not in the last seconds: the lists of one look are not of the same second.
       const startedAtMs = Math.min(createdAtMs + raw.begunAfterSeconds * 1_000, NOW - 10_000);
       return {
         id: raw.id,

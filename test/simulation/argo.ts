@@ -121,7 +121,7 @@ export class ArgoCd {
     const stepMs = wake.stepS * 1000;
     this.#stage.timeline.after(stepMs, () => {
       const dropped = prunes.flatMap(({ pod }) => (mayTakeJob(pod, this.#stage) ? pod : []));
-      // By name, as Argo CD: a Job made anew under the name meanwhile is pruned as well.
+      // By name, as Argo CD: a Job that was re-created under the name meanwhile is pruned as well.
       for (const { name } of prunes) this.#cluster.delete(name);
       this.#stage.timeline.after(stepMs, () => {
         const before = this.#cluster.pods.length;

@@ -24,7 +24,7 @@ export function makeWideHistory(seed: number): History {
 }
 
 /** Several afternoons at once, with caps up to 50: more jobs than the 150 completed ones that a look with live Jobs reads. */
-export function makeBusyHistory(seed: number, random: Random): History {
+function makeBusyHistory(seed: number, random: Random): History {
   const base = makeHistory(seed);
   const parts = Array.from({ length: random.whole(3, 7) }, (_, nth) => makeHistory(seed + 1_000_000 * (nth + 1)));
   const more = parts.flatMap(({ pushes }) => pushes.flatMap((push) => withoutCallers(push)));

@@ -128,20 +128,19 @@ export class Stage {
   #expireForEver(): void {
     this.timeline.after(EXPIRE_EVERY_MS, () => {
       this.reportAll();
+      const before = this.#statuses();
       this.gitea.expire();
-      this.settle();
+      if (this.#statuses() !== before) this.settle();
       this.#expireForEver();
     });
   }
 
-  /** Jobs that run, are being cancelled, or wait for runners of ours. */
-  openJobs(): number {
-    let open = 0;
-    for (const job of this.gitea.state.openJobs.values()) if (this.#isOpen(job)) open += 1;
-    return open;
+  /** Changes with every open job: one may have ended while another one became ready. */
+  #statuses(): string {
+    return [...this.gitea.state.openJobs.values()].map(({ id, status }) => `${id} ${status}`).join();
   }
 
-  /** True while there are such jobs. Asked after every event, so it does not count them. */
+  /** True while jobs run, are being cancelled, or wait for runners of ours. Asked after every event, so it does not count them. */
   hasOpenJobs(): boolean {
     for (const job of this.gitea.state.openJobs.values()) if (this.#isOpen(job)) return true;
     return false;
