@@ -40,7 +40,7 @@ const built = await Promise.all([
       documents: 'src/runnergroup/documents.ts',
       cli: 'src/cli.ts',
       main: 'src/main.ts',
-      generated: 'src/generated.ts',
+      generated: 'src/install/generated.ts',
     },
   }),
 ]);

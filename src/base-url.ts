@@ -1,6 +1,6 @@
 /**
  * Where a server is: scheme, host, port and path. Two spellings of one place are equal in their normal form, and a token that is
- * bound to a place is sent below it only (test/policy/url-binding.test.ts).
+ * bound to a place is sent below it only (test/tokens/url-binding.test.ts).
  */
 
 /** A byte that may stand in a path as it is (RFC 3986 section 2.3), written as `%41`. */

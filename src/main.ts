@@ -1,9 +1,9 @@
 /** The cdk8s app (`cdk8s.yaml`): writes what `generate` prints as files under `dist/`. Settings come from the environment. */
 
+import { toAppGroups } from './charts/app-groups.ts';
 import { buildApp, knowsRunnerGroups } from './charts/index.ts';
 import { mainIo, reportFailure } from './cli/process.ts';
 import { readAndPlan } from './cli/read-and-plan.ts';
-import { toAppGroups } from './to-app-groups.ts';
 
 async function synth(): Promise<void> {
   const io = mainIo();

@@ -36,3 +36,8 @@ function unitsOf(character: string): string {
     (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
   ).join('');
 }
+
+/** `1 file`, `2 files`: for nouns that take an s. */
+export function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
+}

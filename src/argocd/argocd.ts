@@ -20,7 +20,7 @@ import { Failure } from '../failure.ts';
 import { type HttpAnswer, HttpClient, type HttpRequest, type RequestLine } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
 import type { Env } from '../http/proxy.ts';
-import { Token } from '../policy/token.ts';
+import { Token } from '../tokens/token.ts';
 import { AppShapeError, type AppState, readApplication } from './app-state.ts';
 import type { ApplicationRef } from './application.ts';
 import { isBusy, type Needs, notJson, refusal, wrongShape } from './refusals.ts';

@@ -1,7 +1,7 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import { count } from '../count.ts';
 import type { DroppedBecause, KeptBecause, RunnerDecision, ServedBy } from '../plan/decisions.ts';
+import { count } from '../printable.ts';
 import { adviceText, keyText, meantText } from './advice.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
 import { runnerCounts } from './runner-counts.ts';

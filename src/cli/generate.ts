@@ -1,6 +1,6 @@
+import { toAppGroups } from '../charts/app-groups.ts';
 import { knowsRunnerGroups } from '../charts/group-manifest.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
-import { toAppGroups } from '../to-app-groups.ts';
 import type { ExitCode, Io } from './io.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { runnerCounts } from './runner-counts.ts';

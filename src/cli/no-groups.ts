@@ -1,5 +1,5 @@
-import { count } from '../count.ts';
 import { Failure } from '../failure.ts';
+import { count } from '../printable.ts';
 import { readFiles } from '../runnergroup/files.ts';
 
 /** Files that the message names. */

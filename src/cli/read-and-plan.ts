@@ -1,4 +1,4 @@
-import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look-and-plan.ts';
+import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look/look-and-plan.ts';
 import { refuseForeignNamespaces } from '../policy/namespaces.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
 import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';

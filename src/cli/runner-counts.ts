@@ -1,5 +1,5 @@
-import { count } from '../count.ts';
 import type { GroupSummary } from '../plan/decisions.ts';
+import { count } from '../printable.ts';
 
 /** `3 runners`, and what for: `1 busy, 2 for queued jobs`. */
 export function runnerCounts(groups: readonly Pick<GroupSummary, 'busy' | 'waiting' | 'spare'>[]): {

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Failure } from '../failure.ts';
 import { findCluster } from '../kubernetes/config.ts';
-import type { Settings } from '../look-and-plan.ts';
+import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
 import { type ListenAddress, parseListenAddress } from '../serve/http-server.ts';
 import { openLog } from '../serve/log.ts';

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { Failure } from '../failure.ts';
 import type { ClusterMode } from '../kubernetes/config.ts';
-import type { Settings } from '../look-and-plan.ts';
-import { SECRETS_DIR } from '../policy/api-token.ts';
+import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
+import { SECRETS_DIR } from '../tokens/api-token.ts';
 import type { Io } from './io.ts';
 
 /** The flags that every command that looks at Gitea has, as commander gives them. */

@@ -1,5 +1,5 @@
 /** `sweep` for people: a pure function of what `sweep --json` prints. */
-import { count } from '../count.ts';
+import { count } from '../printable.ts';
 import type { Outcome, SweptRegistration } from '../sweep/sweep.ts';
 import type { SweepResult } from './sweep.ts';
 import { table } from './table.ts';

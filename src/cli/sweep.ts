@@ -1,14 +1,13 @@
 /** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/sweep/choose.ts. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { count } from '../count.ts';
 import { Failure } from '../failure.ts';
 import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
 import type { HttpClient } from '../http/client.ts';
 import { type ClusterConfig, findCluster } from '../kubernetes/config.ts';
 import { observeCluster } from '../kubernetes/observe.ts';
-import { findTargets, type Settings } from '../look-and-plan.ts';
-import { jsonText } from '../printable.ts';
+import { findTargets, type Settings } from '../look/look-and-plan.ts';
+import { count, jsonText } from '../printable.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';

@@ -1,4 +1,4 @@
-import { count } from '../count.ts';
+import { count } from '../printable.ts';
 import { formatProblem, InputProblems } from '../runnergroup/problems.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { ExitCode, Io } from './io.ts';

@@ -3,7 +3,7 @@
 import type { Failure } from '../failure.ts';
 import { failure, type HttpAnswer, type HttpClient, type HttpRequest } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
-import type { Token } from '../policy/token.ts';
+import type { Token } from '../tokens/token.ts';
 import { foreignToken, type Needs, notJson, refusal, wrongShape } from './errors.ts';
 import { readVersionText, ShapeError } from './shapes.ts';
 import { type GiteaVersion, judgeVersion, OLDEST_GITEA } from './version.ts';

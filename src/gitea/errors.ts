@@ -1,7 +1,7 @@
 /** What each refusal of Gitea means and what to do about it, in one place. Texts hold nothing that came in a body. */
 import { Failure } from '../failure.ts';
 import { failure, type HttpAnswer, type HttpRequest } from '../http/client.ts';
-import type { Token } from '../policy/token.ts';
+import type { Token } from '../tokens/token.ts';
 
 /** What an endpoint asks of the token and its path, for the texts. */
 export interface Needs {

@@ -19,8 +19,8 @@ import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { Env } from '../http/proxy.ts';
 import type { Job, Look, RegisteredRunner } from '../plan/evidence.ts';
-import type { Token } from '../policy/token.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
+import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
 import {
   type CompletedList,

@@ -1,6 +1,5 @@
-import { count } from '../count.ts';
 import { Failure } from '../failure.ts';
-import { printable } from '../printable.ts';
+import { count, printable } from '../printable.ts';
 import type { Place } from './runner-group.ts';
 
 /**

@@ -1,6 +1,7 @@
 /** The clocks of Gitea and Kubernetes as `serve` sees them: the correction for an Application, the metric, and a log line now and then. */
-import { type ClockCorrection, correctClocks, type ServerClock } from '../clock-correction.ts';
+
 import type { ServerClocks } from '../http/clock.ts';
+import { type ClockCorrection, correctClocks, type ServerClock } from '../look/clock-correction.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 

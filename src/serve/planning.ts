@@ -1,9 +1,10 @@
 /** Plans one Application the way its own `generate` does: all its RunnerGroups together, and the Jobs in their namespaces. Pure. */
-import { type ClockCorrection, NO_CORRECTION, shiftJobs } from '../clock-correction.ts';
+
 import { Failure } from '../failure.ts';
+import { type ClockCorrection, NO_CORRECTION, shiftJobs } from '../look/clock-correction.ts';
+import { planOrRefuse, toPlanned } from '../look/plan-groups.ts';
 import type { GroupSummary, JobDecision, Plan } from '../plan/decisions.ts';
 import type { Look } from '../plan/evidence.ts';
-import { planOrRefuse, toPlanned } from '../plan-groups.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { LiveRunner } from './difference.ts';
 

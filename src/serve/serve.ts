@@ -16,7 +16,7 @@ import { Deadline } from '../http/deadline.ts';
 import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { Lease } from '../kubernetes/lease.ts';
-import type { TokenSources } from '../policy/api-token.ts';
+import type { TokenSources } from '../tokens/api-token.ts';
 import { ArgoCdAccess } from './argocd-access.ts';
 import { LiveCluster } from './cluster.ts';
 import type { ListenAddress } from './http-server.ts';

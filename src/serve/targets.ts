@@ -3,8 +3,8 @@
 import { Failure } from '../failure.ts';
 import { describeScope } from '../gitea/endpoints.ts';
 import type { GiteaTarget } from '../gitea/observe.ts';
-import { findToken, type TokenSources } from '../policy/api-token.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { findToken, type TokenSources } from '../tokens/api-token.ts';
 
 /** A group's look, or why it has none: its token is missing or bound to another Gitea. */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { observe } from '../../src/gitea/observe.ts';
-import { Token } from '../../src/policy/token.ts';
+import { Token } from '../../src/tokens/token.ts';
 import { serve } from '../http/server.ts';
 import { FAULTS, LEAK } from './faults.ts';
 

@@ -3,8 +3,8 @@ import { inspect } from 'node:util';
 import { Failure } from '../../src/failure.ts';
 import { type GiteaTarget, type ObserveOptions, observe } from '../../src/gitea/observe.ts';
 import type { Look } from '../../src/plan/evidence.ts';
-import { Token } from '../../src/policy/token.ts';
 import type { Scope } from '../../src/runnergroup/runner-group.ts';
+import { Token } from '../../src/tokens/token.ts';
 
 export const SECRET = 's3cret-t0ken';
 export const ACME: Scope = { kind: 'org', org: 'acme' };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { observe } from '../../src/gitea/observe.ts';
-import { Token } from '../../src/policy/token.ts';
+import { Token } from '../../src/tokens/token.ts';
 import { makeCertificates } from '../http/certificate.ts';
 import { proxyServer } from '../http/proxy-server.ts';
 import { serveTls } from '../http/server.ts';

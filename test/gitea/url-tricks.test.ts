@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { lookAndPlan } from '../../src/look-and-plan.ts';
+import { lookAndPlan } from '../../src/look/look-and-plan.ts';
 import { readRunnerGroups } from '../../src/runnergroup/read.ts';
 import { folderWith } from '../cli/run-cli.ts';
 import { json } from './fake-gitea.ts';

@@ -9,11 +9,11 @@ import { type GiteaTarget, observe } from '../../src/gitea/observe.ts';
 import type { Plan } from '../../src/plan/decisions.ts';
 import type { LiveJob, Group as PlannedGroup } from '../../src/plan/evidence.ts';
 import { plan } from '../../src/plan/plan.ts';
-import { Token } from '../../src/policy/token.ts';
 import type { Scope } from '../../src/runnergroup/runner-group.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts';
 import type { GiteaVersion } from '../../src/simulator/versions.ts';
+import { Token } from '../../src/tokens/token.ts';
 import type { Fault } from './faults.ts';
 
 /** What is fixed for one history. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ClockCorrection } from '../../src/clock-correction.ts';
 import { Failure } from '../../src/failure.ts';
+import type { ClockCorrection } from '../../src/look/clock-correction.ts';
 import type { LiveRunner } from '../../src/serve/difference.ts';
 import { countsOf, planApplication, type SightedGroup } from '../../src/serve/planning.ts';
 import { WaitingTimes } from '../../src/serve/waiting-times.ts';

@@ -10,7 +10,7 @@ import { giteaClient } from '../../src/gitea/observe.ts';
 import { deleteRegistration, readRegistration, registrationLevel } from '../../src/gitea/registrations.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import { runnerName } from '../../src/plan/names.ts';
-import { Token } from '../../src/policy/token.ts';
+import { Token } from '../../src/tokens/token.ts';
 import { type Kubernetes, startKubernetes } from '../sweep/kubernetes.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { generate, type TestGroup, writeGroups } from './generate.ts';

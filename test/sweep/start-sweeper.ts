@@ -2,12 +2,12 @@
 import { onTestFinished } from 'vitest';
 import { giteaClient } from '../../src/gitea/observe.ts';
 import type { LiveJob } from '../../src/plan/evidence.ts';
-import { Token } from '../../src/policy/token.ts';
 import type { Scope } from '../../src/runnergroup/runner-group.ts';
 import type { RunnerScope } from '../../src/simulator/model.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator.ts';
 import { SIGHTINGS_APART_MS } from '../../src/sweep/choose.ts';
 import { Sweeper, type SweeperOptions, type SweepGroup, type SweepReport } from '../../src/sweep/sweep.ts';
+import { Token } from '../../src/tokens/token.ts';
 import { INSTANCE } from './scene.ts';
 
 export const SECRET = 'api-token-of-the-sweeper-0123456789';

@@ -5,19 +5,20 @@
  *        │                  look at Kubernetes (optional) ────────────────────┼──► plan
  *        └────► planner and pod templates (while the answers are on their way) ──┘
  */
+
+import { Failure } from '../failure.ts';
+import { describeScope } from '../gitea/endpoints.ts';
+import { type GiteaTarget, observe } from '../gitea/observe.ts';
+import { prepareToRead } from '../gitea/shapes.ts';
+import type { RequestLine } from '../http/client.ts';
+import { ServerClocks } from '../http/clock.ts';
+import { Deadline } from '../http/deadline.ts';
+import { type ClusterChoice, findCluster } from '../kubernetes/config.ts';
+import type { Plan } from '../plan/decisions.ts';
+import type { LiveJob } from '../plan/evidence.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { findToken, type TokenSources } from '../tokens/api-token.ts';
 import { correctClocks, shiftJobs } from './clock-correction.ts';
-import { Failure } from './failure.ts';
-import { describeScope } from './gitea/endpoints.ts';
-import { type GiteaTarget, observe } from './gitea/observe.ts';
-import { prepareToRead } from './gitea/shapes.ts';
-import type { RequestLine } from './http/client.ts';
-import { ServerClocks } from './http/clock.ts';
-import { Deadline } from './http/deadline.ts';
-import { type ClusterChoice, findCluster } from './kubernetes/config.ts';
-import type { Plan } from './plan/decisions.ts';
-import type { LiveJob } from './plan/evidence.ts';
-import { findToken, type TokenSources } from './policy/api-token.ts';
-import type { RunnerGroup } from './runnergroup/runner-group.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
 export interface Settings extends ClusterChoice {
@@ -93,7 +94,7 @@ export async function lookAndPlan(
   await new Promise(setImmediate);
   prepareToRead();
   const { planOrRefuse, toPlanned } = await import('./plan-groups.ts');
-  const { templateHash } = await import('./charts/pod-template.ts');
+  const { templateHash } = await import('../charts/pod-template.ts');
   const planned = groups.map((group) => toPlanned(group, lookOf(group), templateHash(group)));
   const [looks, listed] = await looking;
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
@@ -131,7 +132,7 @@ async function lookAtCluster(
   const config = await findCluster(settings);
   if (!config) return undefined;
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))].sort();
-  const { observeCluster } = await import('./kubernetes/observe.ts');
+  const { observeCluster } = await import('../kubernetes/observe.ts');
   const jobs = await observeCluster(namespaces, config, {
     deadlineMs: settings.timeoutMs,
     clocks,

@@ -5,7 +5,7 @@ import { orgLevel } from '../../src/gitea/endpoints.ts';
 import { deleteRegistration } from '../../src/gitea/registrations.ts';
 import { HttpClient } from '../../src/http/client.ts';
 import { Deadline } from '../../src/http/deadline.ts';
-import { Token } from '../../src/policy/token.ts';
+import { Token } from '../../src/tokens/token.ts';
 import { folderWith, groupYaml, runCli } from '../cli/run-cli.ts';
 import { fakeGitea, jobRow } from '../gitea/fake-gitea.ts';
 import { failureOf } from '../gitea/looking.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { findToken } from '../../src/policy/api-token.ts';
 import { InputProblems } from '../../src/runnergroup/problems.ts';
+import { findToken } from '../../src/tokens/api-token.ts';
 import { runnerGroup } from '../runner-group.ts';
 import { groupOf } from '../runnergroup/fixtures.ts';
 

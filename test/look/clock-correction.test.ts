@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { correctClocks, type ServerClock, shiftJobs } from '../src/clock-correction.ts';
-import type { LiveJob } from '../src/plan/evidence.ts';
+import { correctClocks, type ServerClock, shiftJobs } from '../../src/look/clock-correction.ts';
+import type { LiveJob } from '../../src/plan/evidence.ts';
 
 /** A server whose clock is known to half a second. */
 const server = (name: string, skewMs: number): ServerClock => ({

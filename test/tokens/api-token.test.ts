@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { findToken } from '../../src/policy/api-token.ts';
-import { Token } from '../../src/policy/token.ts';
+import { findToken } from '../../src/tokens/api-token.ts';
+import { Token } from '../../src/tokens/token.ts';
 import { runnerGroup } from '../runner-group.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';

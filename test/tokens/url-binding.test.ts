@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { normalBase } from '../../src/base-url.ts';
 import { Failure } from '../../src/failure.ts';
-import { findToken } from '../../src/policy/api-token.ts';
 import { InputProblems } from '../../src/runnergroup/problems.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
+import { findToken } from '../../src/tokens/api-token.ts';
 import { runnerGroup } from '../runner-group.ts';
 import { groupOf } from '../runnergroup/fixtures.ts';
 

@@ -2,8 +2,8 @@
  * Makes one clock of three: Gitea's, which all of its times follow. The times of Jobs are Kubernetes', and "now" is this machine's.
  * Without it a Job may look older than the CI job that it was started for, or a runner late that is not (docs/spec.md, L6). Pure.
  */
-import { type ClockBounds, common, either } from './http/clock.ts';
-import type { LiveJob } from './plan/evidence.ts';
+import { type ClockBounds, common, either } from '../http/clock.ts';
+import type { LiveJob } from '../plan/evidence.ts';
 
 /** A server that was asked, and what it told of its clock; undefined: nothing. */
 export interface ServerClock {

@@ -6,10 +6,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { makeSkeletons } from './charts/job-construct.ts';
-import { installFiles } from './install/files.ts';
-import { crdText } from './runnergroup/crd.ts';
-import { withFieldTable } from './runnergroup/field-table.ts';
+import { makeSkeletons } from '../charts/job-construct.ts';
+import { crdText } from '../runnergroup/crd.ts';
+import { withFieldTable } from '../runnergroup/field-table.ts';
+import { installFiles } from './files.ts';
 
 const CRD = join('install', 'crd.yaml');
 const CONSTRUCT = join('imports', 'gitea.bpg.pw.ts');

@@ -1,5 +1,5 @@
-import type { Plan, RunnerDecision } from './plan/decisions.ts';
-import type { RunnerGroup } from './runnergroup/runner-group.ts';
+import type { Plan, RunnerDecision } from '../plan/decisions.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 
 /** A group and the runners whose Jobs are in the output. */
 export interface AppGroup {

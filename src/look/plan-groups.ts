@@ -1,10 +1,10 @@
 /** RunnerGroups as the planner knows them, and its refusal as an error of ours. */
-import { Failure } from './failure.ts';
-import type { Plan } from './plan/decisions.ts';
-import type { Evidence, Group, ScopeWidth } from './plan/evidence.ts';
-import { plan } from './plan/plan.ts';
-import { GroupsCollide } from './plan/roster.ts';
-import type { RunnerGroup, Scope } from './runnergroup/runner-group.ts';
+import { Failure } from '../failure.ts';
+import type { Plan } from '../plan/decisions.ts';
+import type { Evidence, Group, ScopeWidth } from '../plan/evidence.ts';
+import { plan } from '../plan/plan.ts';
+import { GroupsCollide } from '../plan/roster.ts';
+import type { RunnerGroup, Scope } from '../runnergroup/runner-group.ts';
 
 const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
   global: 'global',
