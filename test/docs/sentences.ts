@@ -11,7 +11,7 @@ const COMMENT = /<!--[\s\S]*?-->/g;
 const FENCE = /^```[\s\S]*?^```$/gm;
 /** A line that begins a thought of its own: a heading, an item of a list, a row of a table, an empty line. */
 const NEW_THOUGHT = /\n(?=\s*(?:#+ |[-*] |\d+\. |\||\n|$))/;
-const END = /(?<=[.!?]["*)]*)\s+(?=["*(`[]*[A-Z0-9])/;
+const END = /(?<=[.!?]["*)]*)\s+(?=["*([]*[`A-Z0-9])/;
 
 /** All sentences of a page in order. A cell of a table, and a part between two `<br>`, ends a sentence. */
 export function sentencesOf(markdown: string): readonly Sentence[] {
