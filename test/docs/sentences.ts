@@ -6,7 +6,7 @@ export interface Sentence {
   readonly words: number;
 }
 
-const GENERATED = /<!-- (?:npm run|fields|table|\w+ table)[^\n]*-->[\s\S]*?<!-- end[^\n]*-->/g;
+const GENERATED = /<!-- (?:npm run|table:|\w+ table|[\w ]+: made from)[^\n]*-->[\s\S]*?<!-- end[^\n]*-->/g;
 const COMMENT = /<!--[\s\S]*?-->/g;
 const FENCE = /^```[\s\S]*?^```$/gm;
 /** A line that begins a thought of its own: a heading, an item of a list, a row of a table, an empty line. */
