@@ -1,4 +1,4 @@
-/** Cuts a page of Markdown into sentences, so that tests can measure them. Code, generated tables and addresses of links do not count. */
+/** Cuts a page of Markdown into sentences, so that tests can measure them. Code, generated tables and addresses of links are left out. */
 
 /** A sentence of a page, as a reader reads it. Inline code is kept: it counts as one word. */
 export interface Sentence {

@@ -1,0 +1,24 @@
+/** The pages of the manual, as the repository has them. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Page {
+  /** From the project's folder. */
+  readonly file: string;
+  readonly markdown: string;
+}
+
+/** README, CONTRIBUTING, CHANGELOG, `docs/` with its ADRs, and what explains the golden cases. */
+export function allPages(): readonly Page[] {
+  const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
+  const files = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'test/golden/README.md'];
+  return [...files, ...docs.map((file) => `docs/${file}`).sort()].map(pageOf);
+}
+
+export function pageOf(file: string): Page {
+  return { file, markdown: readFileSync(file, 'utf8') };
+}
+
+/** A decision on record: it tells what was so at its time. */
+export function isDecision({ file }: Page): boolean {
+  return file.startsWith('docs/adr/');
+}
