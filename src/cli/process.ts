@@ -1,8 +1,8 @@
 /** The edge to the real process: its streams, and the one place where an error becomes text and an exit code. */
 import { Failure } from '../failure.ts';
 import { printable } from '../printable.ts';
+import { flagValue, type Given } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import { isVerbose } from './settings.ts';
 
 /** The real process as an `Io`. */
 export function mainIo(): Io {
@@ -49,16 +49,12 @@ export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCod
 }
 
 /** Runs a command; whatever it throws becomes one error text and an exit code. */
-export async function exitCodeOf(
-  command: () => Promise<ExitCode>,
-  flags: { readonly verbose?: boolean },
-  io: Io,
-): Promise<ExitCode> {
+export async function exitCodeOf(command: () => Promise<ExitCode>, flags: Given<'verbose'>, io: Io): Promise<ExitCode> {
   try {
     return await command();
   } catch (error) {
     try {
-      return reportFailure(error, io, isVerbose(flags, io));
+      return reportFailure(error, io, flagValue('verbose', flags, io));
     } catch (unclear) {
       // The variable that says how much to print cannot be read either: that comes first.
       return reportFailure(unclear, io, false);

@@ -11,32 +11,11 @@ import { count, jsonText } from '../printable.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
-import {
-  DEFAULT_BUDGET,
-  Sweeper,
-  type SweepGroup,
-  type SweepReport,
-  type SweepScene,
-  type SweptRegistration,
-} from '../sweep/sweep.ts';
+import { Sweeper, type SweepGroup, type SweepReport, type SweepScene, type SweptRegistration } from '../sweep/sweep.ts';
+import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import {
-  defaultNamespace,
-  fromEnv,
-  isOn,
-  type LookFlags,
-  type PathFlags,
-  pathsFrom,
-  settingsFrom,
-} from './settings.ts';
+import { defaultNamespace, pathsFrom, settingsFrom } from './settings.ts';
 import { sweepText } from './sweep-text.ts';
-
-/** As commander gives them. */
-export interface SweepFlags extends LookFlags, PathFlags {
-  readonly budget?: string;
-  readonly dryRun?: boolean;
-  readonly json?: boolean;
-}
 
 /** Time as the command uses it; a test hands in its own. */
 export interface SweepClock {
@@ -52,8 +31,6 @@ const CLOCK: SweepClock = {
   },
 };
 
-/** Deletions per minute at most. */
-const LARGEST_BUDGET = 600;
 /** Causes that are shown at once, as `observe` does. */
 const MOST_CAUSES = 5;
 
@@ -70,13 +47,14 @@ export interface SweepResult extends Omit<SweepReport, 'failures'> {
  */
 export async function sweep(
   args: readonly string[],
-  flags: SweepFlags,
+  flags: FlagsOf<'sweep'>,
   io: Io,
   clock: SweepClock = CLOCK,
 ): Promise<ExitCode> {
   const settings = await settingsFrom(flags, io);
-  const budget = budgetFrom(flags.budget ?? fromEnv(io, 'BUDGET') ?? String(DEFAULT_BUDGET));
-  const dryRun = flags.dryRun ?? isOn(fromEnv(io, 'DRY_RUN'), 'GITEA_RUNNERS_DRY_RUN');
+  const budget = flagValue('budget', flags, io);
+  const dryRun = flagValue('dryRun', flags, io);
+  const asJson = flagValue('json', flags, io);
   const { groups } = await readRunnerGroups({
     ...pathsFrom(args, flags, io),
     cwd: io.cwd,
@@ -101,7 +79,7 @@ export async function sweep(
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
     if (failures.length > 0) throw joined(failures, report.registrations);
     const result: SweepResult = { dryRun, groups: groups.length, ...report };
-    io.out(flags.json ? jsonText(result) : sweepText(result, io));
+    io.out(asJson ? jsonText(result) : sweepText(result, io));
     return 0;
   } finally {
     await http.close();
@@ -155,16 +133,6 @@ function clusterUnseen(): Failure {
     2,
     'sweep: Kubernetes cannot be looked at, and without it a runner that starts or has lost its network looks like a dead one. ' +
       'Nothing was deleted. Run it in the cluster of the runners with a service account that lists Jobs and Pods, give --kubeconfig, or look with --dry-run.',
-  );
-}
-
-function budgetFrom(text: string): number {
-  const value = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0;
-  if (value > 0 && value <= LARGEST_BUDGET) return value;
-  throw new Failure(
-    'GR-SWEEP-02',
-    2,
-    `read --budget: it must be a whole number of deletions per minute from 1 to ${LARGEST_BUDGET}.`,
   );
 }
 

@@ -16,6 +16,7 @@ import { deleteRegistration, readRegistration, readRegistrations, registrationLe
 import type { HttpClient } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { LiveJob, Look } from '../plan/evidence.ts';
+import { DEFAULT_BUDGET } from './budget.ts';
 import {
   type ChosenGroup,
   deadRegistrations,
@@ -23,9 +24,6 @@ import {
   type KeptBecause,
   type Sightings,
 } from './choose.ts';
-
-/** Deletions per minute unless told otherwise. */
-export const DEFAULT_BUDGET = 60;
 
 /** A group whose registrations are swept; it may have been removed already. */
 export interface SweepGroup {
