@@ -35,9 +35,9 @@ export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<Exi
     process.exit(1);
   });
   if (once) {
-    const troubles = await serveOnce(options, ending.signal);
-    for (const trouble of troubles) io.err(`error: ${printable(trouble)}\n`);
-    return troubles.length === 0 ? 0 : 1;
+    const failures = await serveOnce(options, ending.signal);
+    for (const failure of failures) io.err(`error: ${printable(failure)}\n`);
+    return failures.length === 0 ? 0 : 1;
   }
   await serve(options, ending.signal);
   return 0;

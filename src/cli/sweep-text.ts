@@ -1,6 +1,6 @@
 /** `sweep` for people: a pure function of what `sweep --json` prints. */
 import { count } from '../printable.ts';
-import type { Outcome, SweptRegistration } from '../sweep/sweep.ts';
+import type { SweepOutcome, SweptRegistration } from '../sweep/sweep.ts';
 import type { SweepResult } from './sweep.ts';
 import { table } from './table.ts';
 
@@ -21,7 +21,7 @@ export function sweepText(result: SweepResult, options: { readonly terminal: boo
   return parts.join('\n');
 }
 
-function outcomeText(outcome: Outcome): string {
+function outcomeText(outcome: SweepOutcome): string {
   switch (outcome.is) {
     case 'deleted':
       return 'deleted: offline, no CI job, no living Job';
@@ -40,7 +40,7 @@ function outcomeText(outcome: Outcome): string {
   }
 }
 
-function keptText({ because, witness }: Extract<Outcome, { readonly is: 'kept' }>): string {
+function keptText({ because, witness }: Extract<SweepOutcome, { readonly is: 'kept' }>): string {
   switch (because) {
     case 'online':
       return 'online';
@@ -64,7 +64,7 @@ function keptText({ because, witness }: Extract<Outcome, { readonly is: 'kept' }
 }
 
 function summary({ dryRun, registrations, foreign }: SweepResult): string {
-  const amount = (...kinds: readonly Outcome['is'][]): number => registrations.filter(isOneOf(kinds)).length;
+  const amount = (...kinds: readonly SweepOutcome['is'][]): number => registrations.filter(isOneOf(kinds)).length;
   const gone = amount('gone') > 0 ? `, ${amount('gone')} already gone` : '';
   const dead = dryRun
     ? `Dry run: ${count(amount('would-delete'), 'registration')} would be deleted`
@@ -74,6 +74,6 @@ function summary({ dryRun, registrations, foreign }: SweepResult): string {
   return `${dead}${gone}, ${staying} ${staying === 1 ? 'stays' : 'stay'}${others}.\n`;
 }
 
-function isOneOf(kinds: readonly Outcome['is'][]): (registration: SweptRegistration) => boolean {
+function isOneOf(kinds: readonly SweepOutcome['is'][]): (registration: SweptRegistration) => boolean {
   return ({ outcome }) => kinds.includes(outcome.is);
 }

@@ -38,7 +38,7 @@ import {
   repoLevel,
   unreachable,
 } from './endpoints.ts';
-import { foreignToken } from './errors.ts';
+import { foreignToken } from './failures.ts';
 import { type JobsById, readActiveJobs, readRunners, readRunningJobs } from './lists.ts';
 import { isTokenOf, readJobsByRepo } from './user-repos.ts';
 
@@ -166,12 +166,12 @@ function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string
 }
 
 /** How one target is looked at. */
-interface LookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'alwaysList' | 'ahead' | 'needsHistory'> {
+interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'alwaysList' | 'ahead' | 'needsHistory'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
 }
 
-async function lookAt(api: GiteaApi, scope: Scope, options: LookOptions): Promise<Look> {
+async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Promise<Look> {
   switch (scope.kind) {
     case 'global':
       return await lookAtLevel(api, GLOBAL_LEVEL, options);
@@ -186,14 +186,14 @@ async function lookAt(api: GiteaApi, scope: Scope, options: LookOptions): Promis
   }
 }
 
-async function lookAtUser(api: GiteaApi, user: string, options: LookOptions): Promise<Look> {
+async function lookAtUser(api: GiteaApi, user: string, options: OneLookOptions): Promise<Look> {
   if (await isTokenOf(api, user)) return await lookAtLevel(api, ownUserLevel(user), options);
   const jobs: JobsById = new Map();
   await readJobsByRepo(api, user, options, jobs);
   return { jobs: [...jobs.values()], runners: [] };
 }
 
-async function lookAtLevel(api: GiteaApi, level: Level, options: LookOptions): Promise<Look> {
+async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions): Promise<Look> {
   const jobs: JobsById = new Map();
   const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);

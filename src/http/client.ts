@@ -18,7 +18,7 @@ import { directWire } from './direct.ts';
 import { Gate, type SlowWork } from './gate.ts';
 import { type Env, proxyFor } from './proxy.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { describeTransportError, isBrokenConnection } from './transport-error.ts';
+import { isBrokenConnection, partsOfTransportError } from './transport-error.ts';
 import { type ClientCertificate, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
 
 /** What `-v` shows of one attempt. Never headers or bodies. */
@@ -224,7 +224,7 @@ export class HttpClient {
         if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
         if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
         const route = lane.proxy === undefined ? { host: url.host } : { host: url.host, proxy: lane.proxy };
-        const { code, received, remedy } = describeTransportError(error, route);
+        const { code, received, remedy } = partsOfTransportError(error, route);
         throw failure(request, code, received, remedy);
       } finally {
         limit.clear();

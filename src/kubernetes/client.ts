@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts';
 import { failure, type HttpAnswer, HttpClient, type HttpRequest, type RequestLine } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import type { Deadline } from '../http/deadline.ts';
-import { describeTransportError } from '../http/transport-error.ts';
+import { partsOfTransportError } from '../http/transport-error.ts';
 import type { ClusterConfig } from './config.ts';
 import { LONGEST_LINE_BYTES, splitLines } from './lines.ts';
 
@@ -117,7 +117,7 @@ export class KubeClient {
       if (life.signal.aborted) {
         throw failure(request, 'GR-CLUSTER-09', `nothing came for ${idleMs / 1000} s`, 'It is begun anew');
       }
-      const { code, received, remedy } = describeTransportError(error, { host: request.url.host });
+      const { code, received, remedy } = partsOfTransportError(error, { host: request.url.host });
       throw failure(request, code, received, remedy);
     } finally {
       clearTimeout(timer);

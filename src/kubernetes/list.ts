@@ -57,7 +57,7 @@ async function listOnce<T>(
     const request = client.request(question);
     const answer = await client.send(question, deadline);
     if (answer.status === 410) return 'expired';
-    if (answer.status !== 200) throw refusal(client, question, answer.status, resource.name, namespace);
+    if (answer.status !== 200) throw failureOfStatus(client, question, answer.status, resource.name, namespace);
     const page = parseAnswer(request, KubeList, answer.text, 'list');
     for (const item of page.items) {
       const parsed = resource.item.safeParse(item);
@@ -95,7 +95,7 @@ export function inNamespace(namespace: string | undefined): string {
   return namespace === undefined ? 'of all namespaces' : `of namespace ${namespace}`;
 }
 
-function refusal(
+function failureOfStatus(
   client: KubeClient,
   question: KubeQuestion,
   status: number,

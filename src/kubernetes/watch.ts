@@ -3,7 +3,7 @@
  *
  *     list ─► resourceVersion ─► watch from there ─► ADDED, MODIFIED, DELETED, BOOKMARK
  *      ▲                          │ ended: again from the last resourceVersion
- *      └── pause ◄── 410, fault ──┘
+ *      └── pause ◄── 410, error ──┘
  *
  * Whatever the server answers, requests that follow on a short watch are paced: 0.5 s apart, then 1 s, 2 s … 30 s. A watch that
  * lasted for 5 s starts the count again.
@@ -76,7 +76,7 @@ export class Watch<T extends Named> {
     return this.#objects;
   }
 
-  /** True while the copy follows the server; false before the first list and after a fault, until the next success. */
+  /** True while the copy follows the server; false before the first list and after an error, until the next success. */
   get fresh(): boolean {
     return this.#fresh;
   }

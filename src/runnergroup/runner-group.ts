@@ -26,14 +26,14 @@ export interface RunnerLabel {
 export type Quantities = Readonly<Record<string, string>>;
 
 /** Where something stands in a file, 1-based. */
-export interface Place {
+export interface FilePlace {
   readonly file: string;
   readonly line: number;
   readonly column: number;
 }
 
 export interface RunnerGroup {
-  readonly place: Place;
+  readonly place: FilePlace;
   readonly namespace: string;
   readonly name: string;
   readonly scope: Scope;

@@ -1,7 +1,7 @@
 /** One document that says it is a RunnerGroup -> its normal form, or everything that is wrong with it. */
 import * as z from 'zod';
 import type { Path, SourceDocument } from './documents.ts';
-import { type Complaint, explainIssue, MOST_COMPLAINTS, type Surroundings } from './explain-issue.ts';
+import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import type { Problem } from './problems.ts';
 import * as rules from './rules.ts';
 import type { RunnerGroup } from './runner-group.ts';
@@ -30,23 +30,21 @@ export function toRunnerGroup(
     writtenAt: (path) => document.writtenAt([...base, ...path]),
   };
   const parsed = RunnerGroupDocument.safeParse(value);
-  const complaints = [
+  const problems = [
     ...protoKeys(value),
-    ...(parsed.error?.issues ?? []).slice(0, MOST_COMPLAINTS).flatMap((issue) => explainIssue(issue, around)),
+    ...(parsed.error?.issues ?? []).slice(0, MOST_FIELD_PROBLEMS).flatMap((issue) => problemsOfIssue(issue, around)),
   ];
   const namespace = valueAt(value, ['metadata', 'namespace']) ?? defaultNamespace;
   if (namespace === defaultNamespace && !Metadata.shape.namespace.safeParse(namespace).success) {
-    complaints.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
+    problems.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
   }
-  const rule = isMapping(valueAt(value, ['spec']))
-    ? applyRules(draftOf(value, parsed, complaints))
-    : { complaints: [] };
-  complaints.push(...rule.complaints);
-  if (complaints.length > 0 || !parsed.success || !('values' in rule) || !rule.values) {
+  const rule = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : { problems: [] };
+  problems.push(...rule.problems);
+  if (problems.length > 0 || !parsed.success || !('values' in rule) || !rule.values) {
     return {
-      problems: withoutRepeats(complaints)
-        .slice(0, MOST_COMPLAINTS)
-        .map((complaint) => toProblem(complaint, source)),
+      problems: withoutRepeats(problems)
+        .slice(0, MOST_FIELD_PROBLEMS)
+        .map((problem) => toProblem(problem, source)),
     };
   }
   const { metadata, spec } = parsed.data;
@@ -70,12 +68,10 @@ export function toRunnerGroup(
 type Parsed = ReturnType<typeof RunnerGroupDocument.safeParse>;
 
 /** The fields of the spec that are good by themselves, also when others are not. */
-function draftOf(value: unknown, parsed: Parsed, complaints: readonly Complaint[]): rules.Draft {
+function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem[]): rules.Draft {
   const unclear = (...path: Path) => {
     const full = ['spec', ...path];
-    return complaints.some(
-      (complaint) => startsWith(complaint.path, full) || startsWith(meantPath(complaint) ?? [], full),
-    );
+    return problems.some((problem) => startsWith(problem.path, full) || startsWith(meantPath(problem) ?? [], full));
   };
   if (parsed.success) return { spec: parsed.data.spec, unclear };
   const written = valueAt(value, ['spec']);
@@ -101,11 +97,11 @@ type RuledFields = Pick<
   | 'resources'
 >;
 
-function applyRules(draft: rules.Draft): { readonly complaints: readonly Complaint[]; readonly values?: RuledFields } {
-  const complaints: Complaint[] = [];
+function applyRules(draft: rules.Draft): { readonly problems: readonly FieldProblem[]; readonly values?: RuledFields } {
+  const problems: FieldProblem[] = [];
   const take = <T>(ruled: rules.Ruled<T>): T | undefined => {
     if ('value' in ruled) return ruled.value;
-    complaints.push(...ruled.complaints);
+    problems.push(...ruled.problems);
     return undefined;
   };
   const scope = take(rules.ruleScope(draft));
@@ -128,10 +124,10 @@ function applyRules(draft: rules.Draft): { readonly complaints: readonly Complai
     !times ||
     !resources
   ) {
-    return { complaints };
+    return { problems };
   }
   return {
-    complaints,
+    problems,
     values: {
       scope,
       giteaUrl,
@@ -150,13 +146,13 @@ function applyRules(draft: rules.Draft): { readonly complaints: readonly Complai
  * A key `__proto__` would vanish between two copies of an object, so it is refused before it can hide something. Aliases may
  * show one object at several places; each object is searched once.
  */
-function protoKeys(value: unknown): readonly Complaint[] {
+function protoKeys(value: unknown): readonly FieldProblem[] {
   const seen = new Set<object>();
-  const search = (inner: unknown, path: Path): readonly Complaint[] => {
+  const search = (inner: unknown, path: Path): readonly FieldProblem[] => {
     if (typeof inner !== 'object' || inner === null || seen.has(inner)) return [];
     seen.add(inner);
     if (Array.isArray(inner)) return inner.flatMap((item, index) => search(item, [...path, index]));
-    return Object.entries(inner).flatMap(([key, item]): readonly Complaint[] =>
+    return Object.entries(inner).flatMap(([key, item]): readonly FieldProblem[] =>
       key === '__proto__'
         ? [{ path: [...path, key], message: 'unknown field: remove it', code: 'GR-INPUT-04' }]
         : search(item, [...path, key]),
@@ -187,15 +183,15 @@ function startsWith(path: Path, start: Path): boolean {
 }
 
 /** The path of the field that an unknown one was probably meant to be. */
-function meantPath({ path, meant }: Complaint): Path | undefined {
+function meantPath({ path, meant }: FieldProblem): Path | undefined {
   return meant === undefined ? undefined : [...path.slice(0, -1), meant];
 }
 
-/** One cause, one complaint: a missing field whose misspelled name was found is told there; one field is told once. */
-function withoutRepeats(complaints: readonly Complaint[]): readonly Complaint[] {
+/** One cause, one problem: a missing field whose misspelled name was found is told there; one field is told once. */
+function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const seen = new Set<string>();
-  const meant = new Set(complaints.map((complaint) => JSON.stringify(meantPath(complaint))));
-  return complaints.filter(({ path, message, code, missing }) => {
+  const meant = new Set(problems.map((problem) => JSON.stringify(meantPath(problem))));
+  return problems.filter(({ path, message, code, missing }) => {
     const at = JSON.stringify(path);
     const key = code === 'GR-INPUT-06' ? at + message : at;
     if (seen.has(key) || (missing && meant.has(at))) return false;
@@ -204,7 +200,7 @@ function withoutRepeats(complaints: readonly Complaint[]): readonly Complaint[] 
   });
 }
 
-function toProblem({ path, message, code }: Complaint, { document, base }: SourceObject): Problem {
+function toProblem({ path, message, code }: FieldProblem, { document, base }: SourceObject): Problem {
   const full = [...base, ...path];
   return { place: document.placeOf(full), path: pathText(full), message, code };
 }

@@ -1,9 +1,9 @@
 /** The pages of `/api/v1` that runners' generators, sweepers and tests use. One request in, one answer out; no sockets here. */
 import {
   type Doer,
+  ErrorAnswer,
   notFound,
   publicOnly,
-  Refusal,
   requireAdmin,
   requirePlace,
   requireRepoOwner,
@@ -55,7 +55,7 @@ const NO_PAGE: Answer = { status: 404 };
 const WRONG_METHOD: Answer = { status: 405 };
 
 /** What one of the four levels (admin, org, user, repo) shows, and to whom. */
-interface Level {
+interface ListedLevel {
   readonly repos: (repo: RepoRow) => boolean;
   readonly runners: (runner: RunnerRow) => boolean;
   readonly requireReader: () => void;
@@ -63,7 +63,7 @@ interface Level {
   readonly repo?: RepoRow;
 }
 
-/** Answers one request. @throws Refusal for every answer that is an error in Gitea's JSON form. */
+/** Answers one request. @throws ErrorAnswer for every answer that is an error in Gitea's JSON form. */
 export function answer(ask: Ask): Answer {
   const [api, v1, ...rest] = ask.path.split('/').slice(1).map(decodeURIComponent);
   if (api !== 'api' || v1 !== 'v1') return NO_PAGE;
@@ -108,7 +108,7 @@ function userRepos({ state, setup, doer, method, path, query }: Ask, below: read
   requireScope(doer, 'user', method);
   requireScope(doer, 'repository', method);
   if (!state.users.has(name) && !state.orgs.has(name)) {
-    throw new Refusal(404, `user redirect does not exist [name: ${name}]`);
+    throw new ErrorAnswer(404, `user redirect does not exist [name: ${name}]`);
   }
   const user = doer.user;
   const shown = [...state.repos.values()].filter((repo) => {
@@ -120,17 +120,17 @@ function userRepos({ state, setup, doer, method, path, query }: Ask, below: read
   return { status: 200, headers, body: cut.rows.map((repo) => repoJson(repo, setup.root)) };
 }
 
-function adminLevel({ doer, method }: Ask): Level {
+function adminLevel({ doer, method }: Ask): ListedLevel {
   requireScope(doer, 'admin', method);
   requireAdmin(requireUser(doer));
   const all = () => true;
   return { repos: all, runners: all, requireReader: () => {}, requireOwner: () => {} };
 }
 
-function userLevel({ state, doer, method }: Ask): Level {
+function userLevel({ state, doer, method }: Ask): ListedLevel {
   requireScope(doer, 'user', method);
   const user = requireUser(doer);
-  if (publicOnly(state, doer)) throw new Refusal(403, 'this endpoint is not available for public-only tokens');
+  if (publicOnly(state, doer)) throw new ErrorAnswer(403, 'this endpoint is not available for public-only tokens');
   return ownerLevel(
     user.name,
     () => true,
@@ -139,7 +139,7 @@ function userLevel({ state, doer, method }: Ask): Level {
   );
 }
 
-function orgLevel({ state, doer, method }: Ask, name: string): Level {
+function orgLevel({ state, doer, method }: Ask, name: string): ListedLevel {
   requireScope(doer, 'organization', method);
   if (!state.orgs.has(name)) {
     throw notFound(state, 'not found', ['GetOrgByName', `user redirect does not exist [name: ${name}]`]);
@@ -161,7 +161,7 @@ function ownerLevel(
   readable: (repo: RepoRow) => boolean,
   requireReader: () => void,
   requireOwner: () => void,
-): Level {
+): ListedLevel {
   return {
     repos: (repo) => repo.owner === owner && readable(repo),
     runners: ({ scope }) => scope.kind === 'owner' && scope.owner === owner,
@@ -170,7 +170,7 @@ function ownerLevel(
   };
 }
 
-function repoLevel({ state, doer, method }: Ask, fullName: string): Level {
+function repoLevel({ state, doer, method }: Ask, fullName: string): ListedLevel {
   requireScope(doer, 'repository', method);
   const repo = visibleRepo(state, doer, fullName);
   const user = requireUser(doer);
@@ -185,7 +185,7 @@ function repoLevel({ state, doer, method }: Ask, fullName: string): Level {
   };
 }
 
-function actions(ask: Ask, below: readonly string[], levelOf: (ask: Ask) => Level): Answer {
+function actions(ask: Ask, below: readonly string[], levelOf: (ask: Ask) => ListedLevel): Answer {
   const [room, page, ...rest] = below;
   if (room !== 'actions' || page === undefined) return NO_PAGE;
   const level = levelOf(ask);
@@ -195,7 +195,7 @@ function actions(ask: Ask, below: readonly string[], levelOf: (ask: Ask) => Leve
   return level.repo ? repoPages(ask, level, level.repo, [page, ...rest]) : NO_PAGE;
 }
 
-function listJobs(ask: Ask, level: Level, run?: RunRow): Answer {
+function listJobs(ask: Ask, level: ListedLevel, run?: RunRow): Answer {
   const { state, setup, method, path, query } = ask;
   if (method !== 'GET') return WRONG_METHOD;
   level.requireReader();
@@ -208,7 +208,7 @@ function listJobs(ask: Ask, level: Level, run?: RunRow): Answer {
   return { status: 200, headers, body };
 }
 
-function listRuns(ask: Ask, level: Level): Answer {
+function listRuns(ask: Ask, level: ListedLevel): Answer {
   const { state, setup, method, path, query } = ask;
   if (method !== 'GET') return WRONG_METHOD;
   level.requireReader();
@@ -222,7 +222,7 @@ function listRuns(ask: Ask, level: Level): Answer {
   return { status: 200, headers, body };
 }
 
-function listRunners(ask: Ask, level: Level): Answer {
+function listRunners(ask: Ask, level: ListedLevel): Answer {
   const { state, setup, method, query } = ask;
   if (method !== 'GET') return WRONG_METHOD;
   level.requireOwner();
@@ -236,7 +236,7 @@ function listRunners(ask: Ask, level: Level): Answer {
   return { status: 200, body };
 }
 
-function oneRunner(ask: Ask, level: Level, rest: readonly string[]): Answer {
+function oneRunner(ask: Ask, level: ListedLevel, rest: readonly string[]): Answer {
   const { state, method, body } = ask;
   const id = Number(rest[0]);
   if (rest.length !== 1) return NO_PAGE;
@@ -271,11 +271,11 @@ function disabledOf(body: string): boolean {
   } catch {
     // Falls through: a body that is no JSON lacks the field, too.
   }
-  throw new Refusal(422, '[Disabled]: Required');
+  throw new ErrorAnswer(422, '[Disabled]: Required');
 }
 
 /** Pages that only the repository level has: one job, one run, reruns. */
-function repoPages(ask: Ask, level: Level, repo: RepoRow, below: readonly string[]): Answer {
+function repoPages(ask: Ask, level: ListedLevel, repo: RepoRow, below: readonly string[]): Answer {
   const { state, setup, method } = ask;
   const shape = below.map((part) => (/^\d+$/.test(part) ? 'N' : part)).join('/');
   const [first, second] = below.filter((part) => /^\d+$/.test(part)).map(Number);
@@ -298,7 +298,7 @@ function repoPages(ask: Ask, level: Level, repo: RepoRow, below: readonly string
 function rerunPage({ state, setup, doer }: Ask, repo: RepoRow, run: RunRow, jobId: number | undefined): Answer {
   const user = requireUser(doer);
   if (!user.admin && !ownsRepo(state, user, repo)) {
-    throw new Refusal(403, 'user should have specific write permission or be a repo admin or a site admin');
+    throw new ErrorAnswer(403, 'user should have specific write permission or be a repo admin or a site admin');
   }
   const old = jobsOfAttempt(state, run).find((job) => job.id === jobId);
   if (jobId !== undefined && !old) {
@@ -309,7 +309,7 @@ function rerunPage({ state, setup, doer }: Ask, repo: RepoRow, run: RunRow, jobI
     const again = jobs.find((job) => job.position === old?.position);
     return { status: 201, body: again ? jobJson(state, again, setup.root) : runJson(state, run, setup.root) };
   } catch (error) {
-    if (error instanceof RerunRefused) throw new Refusal(400, error.message);
+    if (error instanceof RerunRefused) throw new ErrorAnswer(400, error.message);
     throw error;
   }
 }

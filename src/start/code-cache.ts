@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 
 /** A part of the program that is a command. */
-export interface Part {
+export interface ProgramPart {
   readonly main: (line: unknown) => void;
 }
 

@@ -9,7 +9,7 @@
  */
 import { join } from 'node:path';
 import { plainLine } from '../cli/plain-line.ts';
-import { load, type Part } from './code-cache.ts';
+import { load, type ProgramPart } from './code-cache.ts';
 
 const line = plainLine(process.argv.slice(2));
-(load(join(__dirname, `${line?.command ?? 'cli'}.cjs`)) as Part).main(line);
+(load(join(__dirname, `${line?.command ?? 'cli'}.cjs`)) as ProgramPart).main(line);

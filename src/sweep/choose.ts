@@ -45,7 +45,7 @@ export interface SweepEvidence {
 }
 
 /** The first rule, in the order above, that keeps a row. */
-export type KeptBecause =
+export type StaysBecause =
   | 'not-ephemeral'
   | 'online'
   | 'job-in-progress'
@@ -57,7 +57,7 @@ export type KeptBecause =
 export type Verdict =
   | { readonly dead: true }
   /** `witness`: the runner that lives elsewhere, for `group-elsewhere`. */
-  | { readonly dead: false; readonly because: KeptBecause; readonly witness?: string };
+  | { readonly dead: false; readonly because: StaysBecause; readonly witness?: string };
 
 /** A row of ours. */
 export interface JudgedRegistration {
@@ -186,7 +186,7 @@ function isUnfinished({ state }: LiveJob): boolean {
 }
 
 /** Rules 2 to 5. */
-function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts): KeptBecause | undefined {
+function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts): StaysBecause | undefined {
   if (!row.ephemeral) return 'not-ephemeral';
   if (facts.online.has(`${giteaUrl} ${row.name}`)) return 'online';
   if (facts.working.has(`${giteaUrl} ${row.name}`)) return 'job-in-progress';

@@ -62,7 +62,7 @@ export const FLAGS = {
     value: 'auto|off',
     default: 'auto',
     help: 'look at live Jobs and Pods when this runs in a cluster',
-    more: '`auto`: when a service account token is mounted or a kubeconfig is given; then a refusal is an error. `off`: never.',
+    more: '`auto`: when a service account token is mounted or a kubeconfig is given; then Kubernetes must answer. `off`: never.',
     read: readClusterMode,
   },
   kubeconfig: {

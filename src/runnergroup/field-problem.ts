@@ -1,11 +1,11 @@
-/** zod's issues in the words of somebody who writes a RunnerGroup: what came, what is wanted. */
+/** Turns zod's issues into problems, in the words of a person who writes RunnerGroups: what came, what is wanted. */
 import type * as z from 'zod';
 import type { Path } from './documents.ts';
 import { nearestName } from './nearest.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 
-/** One problem of one field, not yet bound to a place. */
-export interface Complaint {
+/** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` of it, which has a place in a file. */
+export interface FieldProblem {
   readonly path: Path;
   readonly message: string;
   readonly code: ProblemCode;
@@ -22,7 +22,7 @@ export interface Complaint {
 const NEVER_SHOWN = /^spec\.(?:registrationToken|authToken|gitea|giteaURL)(?:\.|$)/;
 
 /** More than anybody reads; a hostile file could ask for a million. */
-export const MOST_COMPLAINTS = 1000;
+export const MOST_FIELD_PROBLEMS = 1000;
 
 /** What an explanation may look at besides the issue. */
 export interface Surroundings {
@@ -33,14 +33,14 @@ export interface Surroundings {
   readonly writtenAt: (path: Path) => string | undefined;
 }
 
-/** One complaint per field; an issue about several unknown fields becomes one per field. */
-export function explainIssue(issue: z.core.$ZodIssue, around: Surroundings): readonly Complaint[] {
+/** One problem per field; an issue about several unknown fields becomes one per field. */
+export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): readonly FieldProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
   const missing = around.valueAt(path) === undefined;
-  const wrong = (message: string): readonly Complaint[] => [{ path, message, code: 'GR-INPUT-05', missing }];
+  const wrong = (message: string): readonly FieldProblem[] => [{ path, message, code: 'GR-INPUT-05', missing }];
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.slice(0, MOST_COMPLAINTS).map((key) => unknownField(path, key, around));
+      return issue.keys.slice(0, MOST_FIELD_PROBLEMS).map((key) => unknownField(path, key, around));
     case 'invalid_type':
       return wrong(wrongType(path, WANTED[issue.expected] ?? issue.expected, around));
     case 'invalid_value':
@@ -77,7 +77,7 @@ const WANTED: Readonly<Record<string, string>> = {
 /** So many names still help where they stand; more would bury the field. */
 const MOST_NAMES = 8;
 
-function unknownField(path: Path, key: string, around: Surroundings): Complaint {
+function unknownField(path: Path, key: string, around: Surroundings): FieldProblem {
   const known = around.namesAt(path);
   const meant = nearestName(key, known);
   const list =
