@@ -1,6 +1,6 @@
 /** lib/cli.cjs: every command of `gitea-runners`, loaded when the command line is more than `src/cli/plain-line.ts` reads. */
 import { CommanderError } from 'commander';
-import type { Given } from './cli/flags/flags.ts';
+import type { GivenFlags } from './cli/flags/flags.ts';
 import type { ExitCode } from './cli/io.ts';
 import { endOnClosedPipe, exitCodeOf, mainIo, reportFailure } from './cli/process.ts';
 import { makeProgram } from './cli/program.ts';
@@ -10,7 +10,7 @@ export function main(): void {
   const io = mainIo();
 
   /** Runs a command; its code is loaded only when it is called. */
-  const run = async (command: () => Promise<ExitCode>, flags: Given<'verbose'> = {}): Promise<void> => {
+  const run = async (command: () => Promise<ExitCode>, flags: GivenFlags<'verbose'> = {}): Promise<void> => {
     process.exitCode = await exitCodeOf(command, flags, io);
   };
 

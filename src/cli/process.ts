@@ -1,7 +1,7 @@
 /** The edge to the real process: its streams, and the one place where an error becomes text and an exit code. */
 import { Failure } from '../failure.ts';
 import { printable } from '../printable.ts';
-import { flagValue, type Given } from './flags/flags.ts';
+import { flagValue, type GivenFlags } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 
 /** The real process as an `Io`. */
@@ -49,7 +49,11 @@ export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCod
 }
 
 /** Runs a command; whatever it throws becomes one error text and an exit code. */
-export async function exitCodeOf(command: () => Promise<ExitCode>, flags: Given<'verbose'>, io: Io): Promise<ExitCode> {
+export async function exitCodeOf(
+  command: () => Promise<ExitCode>,
+  flags: GivenFlags<'verbose'>,
+  io: Io,
+): Promise<ExitCode> {
   try {
     return await command();
   } catch (error) {

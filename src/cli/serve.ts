@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Failure } from '../failure.ts';
-import { findCluster } from '../kubernetes/config.ts';
+import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
 import { openLog } from '../serve/log.ts';

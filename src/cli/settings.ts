@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs';
 import { Failure } from '../failure.ts';
 import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
-import { flagValue, type Given, PATH } from './flags/flags.ts';
+import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';
 import type { Io } from './io.ts';
 
 export { isOn } from './flags/flag.ts';
 
 /** The flags that every command that looks at Gitea has. */
-export type LookFlags = Given<'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose'>;
+export type LookFlags = GivenFlags<'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose'>;
 
 /** The flags that say which files are read. */
-export type PathFlags = Given<'recursive'>;
+export type PathFlags = GivenFlags<'recursive'>;
 
 /** @throws Failure exit 2 for a bad flag, exit 1 when the CA file cannot be read. */
 export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> {

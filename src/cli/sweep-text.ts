@@ -1,9 +1,16 @@
 /** `sweep` for people: a pure function of what `sweep --json` prints. */
 import { count } from '../printable.ts';
-import type { SweepOutcome, SweptRegistration } from '../sweep/sweep.ts';
-import type { SweepResult } from './sweep.ts';
+import type { SweepOutcome, SweepReport, SweptRegistration } from '../sweep/sweep.ts';
 import { table } from './table.ts';
 
+/** What `sweep --json` prints, and all that the text is made from. */
+export interface SweepResult extends Omit<SweepReport, 'failures'> {
+  readonly dryRun: boolean;
+  /** Number of RunnerGroups. */
+  readonly groups: number;
+}
+
+/** The table and the line of counts that `sweep` prints. */
 export function sweepText(result: SweepResult, options: { readonly terminal: boolean }): string {
   const { groups, registrations, unlisted } = result;
   if (groups === 0) return 'No RunnerGroups found.\n';

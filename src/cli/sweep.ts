@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
 import type { HttpClient } from '../http/client.ts';
-import { type ClusterConfig, findCluster } from '../kubernetes/config.ts';
+import type { ClusterConfig } from '../kubernetes/config.ts';
+import { findCluster } from '../kubernetes/find-cluster.ts';
 import { observeCluster } from '../kubernetes/observe.ts';
 import { findTargets, type Settings } from '../look/look-and-plan.ts';
 import { count, jsonText } from '../printable.ts';
@@ -15,7 +16,7 @@ import { Sweeper, type SweepGroup, type SweepReport, type SweepScene, type Swept
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { defaultNamespace, pathsFrom, settingsFrom } from './settings.ts';
-import { sweepText } from './sweep-text.ts';
+import { type SweepResult, sweepText } from './sweep-text.ts';
 
 /** Time as the command uses it; a test hands in its own. */
 export interface SweepClock {
@@ -33,13 +34,6 @@ const CLOCK: SweepClock = {
 
 /** Causes that are shown at once, as `observe` does. */
 const MOST_CAUSES = 5;
-
-/** What `sweep --json` prints, and all that the text is made from. */
-export interface SweepResult extends Omit<SweepReport, 'failures'> {
-  readonly dryRun: boolean;
-  /** Number of RunnerGroups. */
-  readonly groups: number;
-}
 
 /**
  * Looks, waits, looks again and deletes. stdout is written at the end, and only when everything was done.

@@ -1,8 +1,9 @@
 /** Reads one Gitea with one token: builds the address, sends, checks status and JSON. Knows no endpoint. */
 
 import type { Failure } from '../failure.ts';
-import { failure, type HttpAnswer, type HttpClient, type HttpRequest } from '../http/client.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { type AccessHints, failureOfOtherContent, failureOfShape, failureOfStatus, foreignToken } from './failures.ts';
 import { readVersionText, ShapeError } from './shapes.ts';

@@ -1,6 +1,6 @@
 /** What each error that Gitea answers means and what to do about it, in one place. Texts hold nothing that came in a body. */
 import { Failure } from '../failure.ts';
-import { failure, type HttpAnswer, type HttpRequest } from '../http/client.ts';
+import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 
 /** What to check when Gitea gives no access to an endpoint. */

@@ -14,10 +14,11 @@
  */
 import { normalBase } from '../base-url.ts';
 import { Failure } from '../failure.ts';
-import { HttpClient, type RequestLine } from '../http/client.ts';
+import { HttpClient } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { Env } from '../http/proxy.ts';
+import type { RequestLine } from '../http/request.ts';
 import type { Job, Look, RegisteredRunner } from '../plan/evidence.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
 import type { Token } from '../tokens/token.ts';

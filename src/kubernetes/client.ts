@@ -1,9 +1,10 @@
 /** One Kubernetes API server: requests with a fresh token, pages of lists, and the lines of a watch. Knows no resource. */
 import type * as z from 'zod';
 import { Failure } from '../failure.ts';
-import { failure, type HttpAnswer, HttpClient, type HttpRequest, type RequestLine } from '../http/client.ts';
+import { HttpClient } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
 import { partsOfTransportError } from '../http/transport-error.ts';
 import type { ClusterConfig } from './config.ts';
 import { LONGEST_LINE_BYTES, splitLines } from './lines.ts';

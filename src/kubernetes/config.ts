@@ -1,3 +1,4 @@
+/** How to reach the Kubernetes API, and the configuration that a pod finds: its service account. */
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
@@ -20,21 +21,6 @@ export interface ClusterConfig {
 
 /** What a pod finds: always a token. */
 export type InClusterConfig = ClusterConfig & Required<Pick<ClusterConfig, 'token'>>;
-
-/** Which cluster is looked at. All of it is the administrator's to say, nothing a repository's author's. */
-export interface ClusterChoice {
-  readonly cluster: ClusterMode;
-  /** Path of a kubeconfig; absent: the service account of this pod, when it has one. */
-  readonly kubeconfig?: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
-/** The cluster to look at; undefined when nobody said that there is one. @throws Failure (exit 1, 2) for one that is named and unusable. */
-export async function findCluster({ cluster, kubeconfig, env }: ClusterChoice): Promise<ClusterConfig | undefined> {
-  if (cluster === 'off' || kubeconfig === undefined) return await clusterConfig(cluster, env);
-  const { readKubeconfig } = await import('./kubeconfig.ts');
-  return await readKubeconfig(kubeconfig);
-}
 
 const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 

@@ -1,7 +1,7 @@
 /** Reads complete lists. Any answer that is not one is a `Failure`. */
 import type { Failure } from '../failure.ts';
-import { failure, type HttpRequest } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { failure, type HttpRequest } from '../http/request.ts';
 import { firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
 import { listPath, type Resource } from './resources.ts';
 import { KubeList } from './shapes.ts';

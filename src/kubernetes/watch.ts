@@ -13,8 +13,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
-import { failure } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
+import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import { firstPath, type KubeClient, type KubeQuestion, unreadable } from './client.ts';
 import { inNamespace, listAll } from './list.ts';

@@ -1,7 +1,7 @@
 /** Writes `status` of RunnerGroups, only when it says something new, and at most once a second per group. */
 import { Failure } from '../failure.ts';
-import { failure } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
+import { failure } from '../http/request.ts';
 import type { KubeClient, KubeQuestion } from '../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../kubernetes/resources.ts';
 import { RunnerGroupStatus } from '../runnergroup/status.ts';

@@ -1,67 +1,17 @@
 /** The pages of `/api/v1` that runners' generators, sweepers and tests use. One request in, one answer out; no sockets here. */
-import {
-  type Doer,
-  ErrorAnswer,
-  notFound,
-  publicOnly,
-  requireAdmin,
-  requirePlace,
-  requireRepoOwner,
-  requireScope,
-  requireUser,
-  visibleRepo,
-} from './access.ts';
+import { ErrorAnswer, notFound, publicOnly, requireScope, requireUser } from './access.ts';
+import type { Answer, Ask } from './ask.ts';
 import { jobJson, repoJson, runJson, runnerJson, runStatus, userJson } from './json.ts';
-import {
-  countHeaders,
-  type DatabaseOrder,
-  orderJobs,
-  orderRunners,
-  type Paging,
-  pageOf,
-  statusFilter,
-} from './lists.ts';
-import { jobsOfAttempt, type RepoRow, type RunnerRow, type RunRow, repoOf, type State } from './model.ts';
+import { adminLevel, type ListedLevel, orgLevel, repoLevel, userLevel } from './levels.ts';
+import { countHeaders, orderJobs, orderRunners, pageOf, statusFilter } from './lists.ts';
+import { jobsOfAttempt, type RepoRow, type RunRow, repoOf } from './model.ts';
 import { ownsRepo, readsRepo } from './people.ts';
 import { RerunRefused, rerun } from './reruns.ts';
 import { deleteRunner } from './runners.ts';
 
-/** How this Gitea is set up. */
-export interface Setup extends Paging {
-  /** ROOT_URL without a trailing slash: the start of every URL in an answer. */
-  readonly root: string;
-  readonly databaseOrder: DatabaseOrder;
-}
-
-export interface Ask {
-  readonly state: State;
-  readonly setup: Setup;
-  readonly doer: Doer;
-  readonly method: string;
-  /** Path without sub-path, e.g. `/api/v1/version`. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly body: string;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** No such page: Gitea's router answers in plain text (routers/init.go, http.NotFound). */
 const NO_PAGE: Answer = { status: 404 };
 const WRONG_METHOD: Answer = { status: 405 };
-
-/** What one of the four levels (admin, org, user, repo) shows, and to whom. */
-interface ListedLevel {
-  readonly repos: (repo: RepoRow) => boolean;
-  readonly runners: (runner: RunnerRow) => boolean;
-  readonly requireReader: () => void;
-  readonly requireOwner: () => void;
-  readonly repo?: RepoRow;
-}
 
 /** Answers one request. @throws ErrorAnswer for every answer that is an error in Gitea's JSON form. */
 export function answer(ask: Ask): Answer {
@@ -118,71 +68,6 @@ function userRepos({ state, setup, doer, method, path, query }: Ask, below: read
   const cut = pageOf(shown, query, setup);
   const headers = countHeaders(cut, path, query, setup.root);
   return { status: 200, headers, body: cut.rows.map((repo) => repoJson(repo, setup.root)) };
-}
-
-function adminLevel({ doer, method }: Ask): ListedLevel {
-  requireScope(doer, 'admin', method);
-  requireAdmin(requireUser(doer));
-  const all = () => true;
-  return { repos: all, runners: all, requireReader: () => {}, requireOwner: () => {} };
-}
-
-function userLevel({ state, doer, method }: Ask): ListedLevel {
-  requireScope(doer, 'user', method);
-  const user = requireUser(doer);
-  if (publicOnly(state, doer)) throw new ErrorAnswer(403, 'this endpoint is not available for public-only tokens');
-  return ownerLevel(
-    user.name,
-    () => true,
-    () => {},
-    () => {},
-  );
-}
-
-function orgLevel({ state, doer, method }: Ask, name: string): ListedLevel {
-  requireScope(doer, 'organization', method);
-  if (!state.orgs.has(name)) {
-    throw notFound(state, 'not found', ['GetOrgByName', `user redirect does not exist [name: ${name}]`]);
-  }
-  const user = requireUser(doer);
-  const { orgJobsFor } = state.traits;
-  const readable = (repo: RepoRow) => {
-    if (orgJobsFor !== 'readable') return true;
-    if (repo.private && publicOnly(state, doer)) return false;
-    return user.admin || readsRepo(state, user, repo);
-  };
-  const requireOwner = () => requirePlace(state, user, name, 'owner');
-  const requireMember = () => requirePlace(state, user, name, 'member');
-  return ownerLevel(name, readable, orgJobsFor === 'owners' ? requireOwner : requireMember, requireOwner);
-}
-
-function ownerLevel(
-  owner: string,
-  readable: (repo: RepoRow) => boolean,
-  requireReader: () => void,
-  requireOwner: () => void,
-): ListedLevel {
-  return {
-    repos: (repo) => repo.owner === owner && readable(repo),
-    runners: ({ scope }) => scope.kind === 'owner' && scope.owner === owner,
-    requireReader,
-    requireOwner,
-  };
-}
-
-function repoLevel({ state, doer, method }: Ask, fullName: string): ListedLevel {
-  requireScope(doer, 'repository', method);
-  const repo = visibleRepo(state, doer, fullName);
-  const user = requireUser(doer);
-  const requireOwner = () => requireRepoOwner(state, user, repo);
-  return {
-    repo,
-    repos: (other) => other.id === repo.id,
-    runners: ({ scope }) => scope.kind === 'repo' && scope.repo === repo.fullName,
-    // Whoever sees the repository reads its Actions here; repositories without the Actions unit are not simulated.
-    requireReader: state.traits.repoJobsFor === 'owners' ? requireOwner : () => {},
-    requireOwner,
-  };
 }
 
 function actions(ask: Ask, below: readonly string[], levelOf: (ask: Ask) => ListedLevel): Answer {

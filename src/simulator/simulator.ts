@@ -7,8 +7,9 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { authenticate, type Doer, ErrorAnswer } from './access.ts';
+import type { Answer, Setup } from './ask.ts';
 import { Gitea } from './gitea.ts';
-import { type Answer, answer, type Setup } from './routes.ts';
+import { answer } from './routes.ts';
 import type { GiteaVersion } from './versions.ts';
 
 export interface SimulatorOptions {

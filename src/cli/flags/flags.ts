@@ -187,17 +187,17 @@ type Flags = typeof FLAGS;
 export type FlagName = keyof Flags;
 
 /** Some flags as the command line gives them: those that it does not name are absent. */
-export type Given<N extends FlagName> = {
+export type GivenFlags<N extends FlagName> = {
   readonly [K in N]?: Flags[K] extends { readonly value: string } ? string : boolean;
 };
 
 /** The flags of a command as the command line gives them. */
-export type FlagsOf<C extends CommandName> = Given<
+export type FlagsOf<C extends CommandName> = GivenFlags<
   { [K in FlagName]: C extends Flags[K]['of'][number] ? K : never }[FlagName]
 >;
 
 /** The value of a flag: from the command line, else from its variable, else its default. @throws Failure exit 2 */
-export function flagValue<N extends FlagName>(name: N, given: Given<N>, io: Pick<Io, 'env'>): ValueOf<Flags[N]> {
+export function flagValue<N extends FlagName>(name: N, given: GivenFlags<N>, io: Pick<Io, 'env'>): ValueOf<Flags[N]> {
   return readFlag<Flags[N]>(name, FLAGS[name], given[name], io.env);
 }
 
