@@ -6,20 +6,18 @@ import { normalBase } from '../base-url.ts';
 import { DEFAULT_IMAGES, DEFAULT_LABELS, GRACEFUL_STOP_SECONDS, RUNNER_RELEASE } from './defaults.ts';
 import type { Path } from './documents.ts';
 import type { FieldProblem } from './field-problem.ts';
-import { type ParsedLabel, parseLabel } from './label.ts';
+import { type ParsedLabel, parseLabel, type RunnerLabel } from './label.ts';
 import { nearestName } from './nearest.ts';
 import { quoted } from './problems.ts';
 import { quantityValue } from './quantity.ts';
-import type { ContainerMode, RunnerLabel, Scope, SecretKey } from './runner-group.ts';
-import type { RunnerGroupDocument } from './schema.ts';
+import type { ContainerMode, NormalFields, Scope, SecretKey } from './runner-group.ts';
+import type { WrittenSpec } from './schema.ts';
 import { isQualifiedName } from './words.ts';
-
-type SpecInput = RunnerGroupDocument['spec'];
 
 /** A spec of which some fields may have failed their own check. */
 export interface Draft {
   /** Fields that passed, with defaults; the others are absent. */
-  readonly spec: Partial<SpecInput>;
+  readonly spec: Partial<WrittenSpec>;
   /** True when the field at this path below `spec`, or something in it, has a problem of its own. */
   readonly unclear: (...path: Path) => boolean;
 }
@@ -37,8 +35,31 @@ function problemAt(path: Path, message: string): { readonly problems: readonly F
 
 const UNCLEAR = { problems: [] };
 
+/** One rule per normal field, in the order of their problems. */
+const RULES: { readonly [Field in keyof NormalFields]: (draft: Draft) => Ruled<NormalFields[Field]> } = {
+  scope: ruleScope,
+  giteaUrl: ruleGiteaUrl,
+  labels: ruleLabels,
+  registrationToken: (draft) => ruleSecret('registrationToken', draft),
+  authToken: (draft) => ruleSecret('authToken', draft),
+  image: ruleImage,
+  acceptUnlabelledJobs: ruleUnlabelled,
+  gracefulStopSeconds: ruleGracefulStop,
+  resources: ruleResources,
+};
+
+/** All rules together: the normal fields, or the problems of all rules. */
+export function applyRules(draft: Draft): Ruled<NormalFields> {
+  const ruled = Object.entries(RULES).map(([field, rule]) => [field, rule(draft)] as const);
+  const values = ruled.flatMap(([field, result]) => ('value' in result ? [[field, result.value] as const] : []));
+  if (values.length < ruled.length) {
+    return { problems: ruled.flatMap(([, result]) => ('problems' in result ? result.problems : [])) };
+  }
+  return ok(Object.fromEntries(values) as unknown as NormalFields);
+}
+
 /** interface.md §1: which of org, user and repo a scope needs and refuses. */
-export function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
+function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
   const { scope, org, user, repo } = spec;
   if (scope === undefined) return UNCLEAR;
   const problems: FieldProblem[] = [];
@@ -91,7 +112,7 @@ function ruleRepository(repo: string, { spec: { org, user }, unclear }: Draft): 
 }
 
 /** Both spellings of Gitea's URL. */
-export function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft): Ruled<string> {
+function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft): Ruled<string> {
   if (unclear('gitea') || unclear('giteaURL')) return UNCLEAR;
   const written = gitea?.url ?? giteaURL;
   if (written === undefined) return problemAt([], 'gitea.url is required: add "gitea: {url: https://…}"');
@@ -104,7 +125,7 @@ export function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft): Rul
 }
 
 /** Both spellings of a Secret's key. */
-export function ruleSecret(field: 'registrationToken' | 'authToken', { spec, unclear }: Draft): Ruled<SecretKey> {
+function ruleSecret(field: 'registrationToken' | 'authToken', { spec, unclear }: Draft): Ruled<SecretKey> {
   const selector = spec[field];
   if (selector === undefined || unclear(field)) return UNCLEAR;
   const { secretRef, name, key } = selector;
@@ -123,7 +144,7 @@ export function ruleSecret(field: 'registrationToken' | 'authToken', { spec, unc
 }
 
 /** Own labels first, then the default ones that no own label replaces. */
-export function ruleLabels({ spec, unclear }: Draft): Ruled<readonly RunnerLabel[]> {
+function ruleLabels({ spec, unclear }: Draft): Ruled<readonly RunnerLabel[]> {
   if (unclear('labels') || unclear('defaultLabels') || unclear('containerMode')) return UNCLEAR;
   const mode: ContainerMode = spec.containerMode ?? 'dind-rootless';
   const given = spec.defaultLabels ?? (mode === 'host' ? false : DEFAULT_LABELS);
@@ -177,13 +198,13 @@ function checkLabels(
 }
 
 /** Image of the runner container. */
-export function ruleImage({ spec, unclear }: Draft): Ruled<string> {
+function ruleImage({ spec, unclear }: Draft): Ruled<string> {
   if (unclear('image') || unclear('containerMode')) return UNCLEAR;
   return ok(spec.image ?? DEFAULT_IMAGES[spec.containerMode ?? 'dind-rootless']);
 }
 
 /** A job without labels runs in docker, on the runner's own default image (runner 1.0.8, `PickPlatform`). */
-export function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
+function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
   if (spec.acceptUnlabelledJobs && spec.containerMode === 'host') {
     return problemAt(
       ['acceptUnlabelledJobs'],
@@ -193,18 +214,12 @@ export function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
   return ok(spec.acceptUnlabelledJobs ?? false);
 }
 
-/** How long a runner lives, and how long it may take to stop, in seconds. */
-export interface Lifetime {
-  readonly activeDeadlineSeconds: number;
-  readonly gracefulStopSeconds: number;
-}
-
-/** The deadline must leave time for work beside the stop. */
-export function ruleTimes({ spec, unclear }: Draft): Ruled<Lifetime> {
+/** A runner must have time for work besides the stop. */
+function ruleGracefulStop({ spec, unclear }: Draft): Ruled<number> {
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline === undefined || unclear('gracefulStopSeconds')) return UNCLEAR;
   const stop = spec.gracefulStopSeconds ?? Math.min(GRACEFUL_STOP_SECONDS, deadline - 1);
-  if (deadline > stop) return ok({ activeDeadlineSeconds: deadline, gracefulStopSeconds: stop });
+  if (deadline > stop) return ok(stop);
   return problemAt(
     ['activeDeadlineSeconds'],
     `is ${deadline}, but must be greater than gracefulStopSeconds, which is ${stop}`,
@@ -214,10 +229,7 @@ export function ruleTimes({ spec, unclear }: Draft): Ruled<Lifetime> {
 const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
 
 /** What the API server says about resources of a container, before it can say it about every single Job. */
-export function ruleResources({ spec: { resources }, unclear }: Draft): Ruled<{
-  readonly requests: Readonly<Record<string, string>>;
-  readonly limits: Readonly<Record<string, string>>;
-}> {
+function ruleResources({ spec: { resources }, unclear }: Draft): Ruled<NormalFields['resources']> {
   if (unclear('resources')) return UNCLEAR;
   const requests = asTexts(resources?.requests ?? {});
   const limits = asTexts(resources?.limits ?? {});

@@ -3,9 +3,9 @@ import * as z from 'zod';
 import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import type { Problem } from './problems.ts';
-import * as rules from './rules.ts';
-import type { RunnerGroup } from './runner-group.ts';
-import { Metadata, RunnerGroupDocument, Spec } from './schema.ts';
+import { applyRules, type Draft } from './rules.ts';
+import type { RunnerGroup, SpellingField } from './runner-group.ts';
+import { Metadata, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
 
 /** Where an object stands in its file, and what it was read from. */
 export interface SourceObject {
@@ -38,9 +38,9 @@ export function toRunnerGroup(
   if (namespace === defaultNamespace && !Metadata.shape.namespace.safeParse(namespace).success) {
     problems.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
   }
-  const rule = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : { problems: [] };
-  problems.push(...rule.problems);
-  if (problems.length > 0 || !parsed.success || !('values' in rule) || !rule.values) {
+  const ruled = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : { problems: [] };
+  if ('problems' in ruled) problems.push(...ruled.problems);
+  if (problems.length > 0 || !parsed.success || 'problems' in ruled) {
     return {
       problems: withoutRepeats(problems)
         .slice(0, MOST_FIELD_PROBLEMS)
@@ -50,25 +50,34 @@ export function toRunnerGroup(
   const { metadata, spec } = parsed.data;
   return {
     group: {
+      ...sameFields(spec),
+      ...ruled.value,
       place: document.placeOf(base),
       namespace: metadata.namespace ?? defaultNamespace,
       name: metadata.name,
-      maxActiveRunners: spec.maxActiveRunners,
-      suspend: spec.suspend,
-      fairness: spec.fairness,
-      containerMode: spec.containerMode,
-      spawnTimeoutSeconds: spec.spawnTimeoutSeconds,
-      ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished,
-      ...rule.values,
       manifest: manifestOf(value),
     },
   };
 }
 
+/** The fields that are in the model as they were written. `NormalFields` take the place of the others. */
+function sameFields(spec: WrittenSpec): Omit<WrittenSpec, SpellingField> {
+  const {
+    org: _org,
+    user: _user,
+    repo: _repo,
+    gitea: _gitea,
+    giteaURL: _giteaURL,
+    defaultLabels: _labels,
+    ...same
+  } = spec;
+  return same;
+}
+
 type Parsed = ReturnType<typeof RunnerGroupDocument.safeParse>;
 
 /** The fields of the spec that are good by themselves, also when others are not. */
-function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem[]): rules.Draft {
+function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem[]): Draft {
   const unclear = (...path: Path) => {
     const full = ['spec', ...path];
     return problems.some((problem) => startsWith(problem.path, full) || startsWith(meantPath(problem) ?? [], full));
@@ -81,65 +90,6 @@ function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem
     return result.success && result.data !== undefined ? [[name, result.data]] : [];
   });
   return { spec: Object.fromEntries(good), unclear };
-}
-
-type RuledFields = Pick<
-  RunnerGroup,
-  | 'scope'
-  | 'giteaUrl'
-  | 'labels'
-  | 'registrationToken'
-  | 'authToken'
-  | 'image'
-  | 'acceptUnlabelledJobs'
-  | 'activeDeadlineSeconds'
-  | 'gracefulStopSeconds'
-  | 'resources'
->;
-
-function applyRules(draft: rules.Draft): { readonly problems: readonly FieldProblem[]; readonly values?: RuledFields } {
-  const problems: FieldProblem[] = [];
-  const take = <T>(ruled: rules.Ruled<T>): T | undefined => {
-    if ('value' in ruled) return ruled.value;
-    problems.push(...ruled.problems);
-    return undefined;
-  };
-  const scope = take(rules.ruleScope(draft));
-  const giteaUrl = take(rules.ruleGiteaUrl(draft));
-  const labels = take(rules.ruleLabels(draft));
-  const registrationToken = take(rules.ruleSecret('registrationToken', draft));
-  const authToken = take(rules.ruleSecret('authToken', draft));
-  const image = take(rules.ruleImage(draft));
-  const acceptUnlabelledJobs = take(rules.ruleUnlabelled(draft));
-  const times = take(rules.ruleTimes(draft));
-  const resources = take(rules.ruleResources(draft));
-  if (
-    !scope ||
-    giteaUrl === undefined ||
-    !labels ||
-    !registrationToken ||
-    !authToken ||
-    image === undefined ||
-    acceptUnlabelledJobs === undefined ||
-    !times ||
-    !resources
-  ) {
-    return { problems };
-  }
-  return {
-    problems,
-    values: {
-      scope,
-      giteaUrl,
-      labels,
-      registrationToken,
-      authToken,
-      image,
-      acceptUnlabelledJobs,
-      ...times,
-      resources,
-    },
-  };
 }
 
 /**
