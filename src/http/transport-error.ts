@@ -26,7 +26,7 @@ const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'UND_ER
 const UNKNOWN_NAME = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME']);
 
 /** The `code` of an error or of the first of its causes that has one; empty when there is none. */
-export function errorCode(error: unknown): string {
+function errorCode(error: unknown): string {
   // undici leaves the code out for a first line that is not HTTP at all.
   if (error instanceof Error && error.name === 'HTTPParserError') return 'HPE_INVALID';
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
