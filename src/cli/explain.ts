@@ -9,7 +9,7 @@ import { pathsFrom } from './settings.ts';
 
 /**
  * `gitea-runners explain`: the same look as `generate`, for people.
- * @throws Failure exit 2 when there is no RunnerGroup: "nothing is queued" would be a guess, because then nobody asks Gitea.
+ * @throws Failure exit 2 when there is no RunnerGroup: without one Gitea is not asked, so "nothing is queued" would be a guess.
  */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
   const asJson = flagValue('json', flags, io);

@@ -34,7 +34,7 @@ export interface GiteaAccess {
   readonly versions: VersionCache;
   /** The clock by which times in answers are judged, ms since 1970. Default `Date.now`. */
   readonly now?: () => number;
-  /** On whose behalf requests are sent: such queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
+  /** Name of the queue of these requests. Queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
   readonly queue?: string;
 }
 
@@ -64,7 +64,7 @@ export class GiteaApi {
     if (known !== undefined) return known;
     const asked = this.#askVersion();
     versions.set(this.#base, asked);
-    // A failed question must not be remembered by a process that looks again.
+    // A long-running process must ask again after a failure.
     asked.catch(() => versions.delete(this.#base));
     return asked;
   }
@@ -160,7 +160,7 @@ export function requestTo(
 
 function readAs<T>(request: HttpRequest, answer: HttpAnswer, hints: AccessHints, read: (json: unknown) => T): T {
   if (answer.status !== 200) throw failureOfStatus(request, answer, hints);
-  // Gitea always says application/json; anything else is somebody who stands in between.
+  // Gitea always answers application/json. Anything else comes from a proxy or portal in between.
   if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer.mediaType);
   if (isTooDeep(answer.text)) throw failureOfShape(request, `it is nested deeper than ${MOST_DEPTH} levels`);
   const json = parse(answer.text);

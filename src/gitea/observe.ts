@@ -228,7 +228,7 @@ async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById):
 function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
   const done: JobsById = new Map();
   const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, done, furtherPages)]);
-  // Perhaps nobody wants to know; and the failure of the first question is told first.
+  // The answers may not be needed, and the failure of the first question comes first.
   asked.catch(() => undefined);
   return async (jobs) => {
     const [runners, completed] = await asked;

@@ -1,7 +1,7 @@
 import { failure, type HttpAnswer, type HttpRequest } from './request.ts';
 
 /**
- * Where a redirect leads. Never to another origin: the token belongs to this one, and the answer of another server proves nothing.
+ * Where a redirect leads. Never to another origin: the token belongs to this one, and the answer of another server says nothing about this one.
  * @throws Failure for a redirect that is not followed
  */
 export function redirectTarget(request: HttpRequest, from: URL, answer: HttpAnswer): URL {

@@ -65,7 +65,7 @@ export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): 
 }
 
 const WANTED: Readonly<Record<string, string>> = {
-  string: 'text',
+  string: 'a string',
   int: 'a whole number',
   number: 'a whole number',
   boolean: 'true or false',
@@ -94,8 +94,8 @@ function wrongType(path: Path, wanted: string, around: Surroundings): string {
   const value = around.valueAt(path);
   if (value === undefined) return `is required: ${wanted}`;
   const written = isShown(path) ? around.writtenAt(path) : undefined;
-  if (wanted === 'text' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
-    return `must be text, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
+  if (wanted === 'a string' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
+    return `must be a string, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
   }
   return `must be ${wanted}, not ${describe(path, value)}`;
 }
@@ -109,7 +109,7 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
   return `must be ${choice}, not ${describe(path, value)}${near && choices.length > 1 ? `; did you mean "${near}"?` : ''}`;
 }
 
-/** The only unions: a list or `false`, and a quantity as text or number. */
+/** The only unions: a list or `false`, and a quantity as a string or number. */
 function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Surroundings): string {
   const value = around.valueAt(path);
   if (issue.errors.some((branch) => branch.some((inner) => inner.code === 'invalid_value'))) {
@@ -132,7 +132,7 @@ function wrongSize(path: Path, issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssu
   }
 }
 
-/** `, not "x"` for a short text; long ones and mappings would only bury the sentence. */
+/** `; got the string "x"`. Nothing for a mapping or a list, which would bury the sentence. */
 function received(path: Path, around: Surroundings): string {
   const value = around.valueAt(path);
   return isShown(path) && (typeof value === 'string' || typeof value === 'number')
@@ -147,10 +147,10 @@ function isShown(path: Path): boolean {
 function describe(path: Path, value: unknown): string {
   if (value === null) return 'empty';
   if (Array.isArray(value)) return 'a list';
-  if (!isShown(path) && typeof value !== 'object') return `a ${typeof value === 'string' ? 'text' : typeof value}`;
+  if (!isShown(path) && typeof value !== 'object') return `a ${typeof value}`;
   switch (typeof value) {
     case 'string':
-      return value === '' ? 'an empty text' : `the text ${quoted(value)}`;
+      return value === '' ? 'an empty string' : `the string ${quoted(value)}`;
     case 'number':
       return `the number ${value}`;
     case 'boolean':

@@ -46,10 +46,10 @@ function defaultText(schema: JsonSchema, isRequired: boolean): string {
 
 function typeText(schema: JsonSchema): string {
   if (Array.isArray(schema['enum'])) return schema['enum'].map((word) => `\`${word}\``).join(', ');
-  if (Array.isArray(schema['anyOf'])) return 'list of texts, or `false`';
+  if (Array.isArray(schema['anyOf'])) return 'list of strings, or `false`';
   switch (schema.type) {
     case 'array':
-      return 'list of texts';
+      return 'list of strings';
     case 'integer':
       return `whole number, ${schema['minimum']} to ${schema['maximum']}`;
     case 'boolean':
@@ -57,6 +57,6 @@ function typeText(schema: JsonSchema): string {
     case 'object':
       return `\`{${Object.keys(schema.properties ?? {}).join(', ')}}\``;
     default:
-      return 'text';
+      return 'string';
   }
 }

@@ -93,7 +93,7 @@ class GroupReader {
     return this.budget.isSpent || this.problems.length >= MOST_PROBLEMS;
   }
 
-  /** Takes the groups of a file that holds nothing else and has no problem. False: it must be read with places, to say what is wrong where. */
+  /** Takes the groups of a file that holds nothing else and has no problem. False: the file must be read again with places, for its problems. */
   readQuickly(file: SourceFile): boolean {
     const quick = quickGroups(file, this.#defaultNamespace);
     if (!quick) return false;
@@ -154,12 +154,12 @@ function sortOut(document: SourceDocument): Sorted {
     problem: { place: path === '' ? place : document.placeOf([path]), path, message, code: 'GR-INPUT-03' },
   });
   if (!isMapping(value))
-    return problemAt('is no Kubernetes object, but a list or a single value: keep it out of these files');
+    return problemAt('is not a Kubernetes object, but a list or a single value: keep it out of these files');
   const { apiVersion, kind } = value;
   for (const [name, field] of Object.entries({ apiVersion, kind })) {
     if (typeof field === 'string' && field !== '') continue;
     return problemAt(
-      `is no Kubernetes object: ${name} is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read`,
+      `is not a Kubernetes object: ${name} is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read`,
     );
   }
   if (apiVersion === API_VERSION && kind === KIND) return { objects: [{ document, base: [], value }] };
@@ -183,7 +183,7 @@ function kindsIn(value: unknown, kinds: Set<string> = new Set()): ReadonlySet<st
   return kinds;
 }
 
-/** A document that wants to be ours and is not: passing it through would quietly drop its runners. */
+/** A document that looks like a RunnerGroup and is not one. Passing it through would drop its runners without a message. */
 function claim(apiVersion: unknown, kind: unknown): { readonly path: string; readonly message: string } | undefined {
   const [group = ''] = String(apiVersion).split('/');
   if (kind === KIND) {

@@ -1,8 +1,11 @@
 /**
  * The RunnerGroup as people write it: the single source of checks, JSON Schema, CRD, field table and construct.
  *
- * One field at a time: what several fields mean together is in `rules.ts`. Patterns must work in ECMAScript and in RE2 (the
- * Kubernetes API server), so they have no lookaround; `words.ts` adds what they cannot say. Descriptions are the manual.
+ * A schema checks one field at a time; rules over several fields are in `rules.ts`. Patterns must work in ECMAScript and in RE2 (the
+ * Kubernetes API server), so they have no lookaround; `words.ts` adds what they cannot say. The descriptions are the manual.
+ *
+ * To add a field: add its entry to `Spec`, with default and description, and run `npm run generated`. The model has it then. A field
+ * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (rules.ts).
  */
 import * as z from 'zod';
 import * as defaults from './defaults.ts';

@@ -41,7 +41,7 @@ export interface SweeperOptions {
   readonly timeoutMs: number;
   /** Deletions per minute, default 60; also the most that one pass deletes, so that no pass acts on an old look. */
   readonly budget?: number;
-  /** Only says what would be deleted. */
+  /** Delete nothing, only report what would be deleted. */
   readonly dryRun?: boolean;
   /** A clock that never jumps, ms; `performance.now`. */
   readonly nowMs: () => number;
@@ -60,7 +60,7 @@ export interface SweepScene {
 
 export type SweepOutcome =
   | { readonly is: 'deleted' }
-  /** Somebody else, or Gitea, was faster. */
+  /** Already deleted by someone else or by Gitea. */
   | { readonly is: 'gone' }
   | { readonly is: 'would-delete' }
   /** Dead, but the budget of this pass is used up, or a deletion in this scope failed. */
