@@ -48,7 +48,7 @@ export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCod
   return 1;
 }
 
-/** Runs a command; whatever it throws becomes one error text and an exit code. */
+/** Runs a command. Every error that it throws becomes one message and an exit code. */
 export async function exitCodeOf(
   command: () => Promise<ExitCode>,
   flags: GivenFlags<'verbose'>,

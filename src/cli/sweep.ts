@@ -80,7 +80,7 @@ export async function sweep(
   }
 }
 
-/** One pass, a second one when rows look dead, and more while the budget of a pass does not suffice. Each looks anew. */
+/** One pass, a second one when rows look dead, and more while the budget of a pass is too small. Each pass looks again. */
 async function passes(sweeper: Sweeper, scene: SweepScene, io: Io, clock: SweepClock): Promise<SweepReport> {
   const done: SweptRegistration[] = [];
   for (let waited = false; ; ) {

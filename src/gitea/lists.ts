@@ -9,7 +9,7 @@ import { type ListPage, readJobPage, readRunnerPage } from './shapes.ts';
 /** The `status=` values that are asked for (routers/api/v1/shared/action.go `convertToInternal`); any other is a 400. */
 export type StatusFilter = 'queued' | 'in_progress' | 'waiting' | 'completed';
 
-/** Jobs by id: whatever is put in later wins. */
+/** Jobs by id. A later entry replaces an earlier one. */
 export type JobsById = Map<number, Job>;
 
 /** First reading and at most 3 more. */

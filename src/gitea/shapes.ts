@@ -71,7 +71,7 @@ const userShapes = once(() => ({
   }),
 }));
 
-/** Gets ready for the first answer, for somebody who has nothing better to do while it is on its way. */
+/** Makes the shapes while the first answer is on its way. Optional: the first answer makes them otherwise. */
 export function prepareToRead(): void {
   listShapes();
 }

@@ -116,7 +116,7 @@ export class KubeClient {
       if (signal.aborted) return;
       if (error instanceof RangeError) throw unreadable(request, `a line longer than ${LONGEST_LINE_BYTES >> 20} MiB`);
       if (life.signal.aborted) {
-        throw failure(request, 'GR-CLUSTER-09', `nothing came for ${idleMs / 1000} s`, 'It is begun anew');
+        throw failure(request, 'GR-CLUSTER-09', `nothing came for ${idleMs / 1000} s`, 'It is started again');
       }
       const { code, received, remedy } = partsOfTransportError(error, { host: request.url.host });
       throw failure(request, code, received, remedy);

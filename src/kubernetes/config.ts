@@ -14,7 +14,7 @@ export interface ClusterConfig {
   readonly url: string;
   /** PEM of the cluster's CA; absent: the CAs that Node knows. */
   readonly ca?: string;
-  /** Reads the token anew each time: Kubernetes replaces it about every hour. Absent: the client certificate says who we are. */
+  /** Reads the token file each time: Kubernetes replaces the token about every hour. Absent: the client certificate says who we are. */
   readonly token?: () => Promise<string>;
   readonly clientCertificate?: ClientCertificate;
 }
@@ -26,7 +26,7 @@ const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
  * The in-cluster configuration, or undefined when there is none to use: mode `off`, or no token file, as in a sidecar
- * without a service account. Where a token lies, somebody wanted us to look: what is then missing is a `Failure` (exit 1).
+ * without a service account. Where there is a token file, an administrator wants us to look: anything else that is missing is a `Failure` (exit 1).
  * @param env `KUBERNETES_SERVICE_HOST` and `_PORT`, which Kubernetes sets in every pod, and `GITEA_RUNNERS_KUBERNETES_DIR`,
  *   the folder of `token` and `ca.crt` when it is not the usual one.
  */

@@ -9,7 +9,7 @@ export interface ClusterChoice {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The cluster to look at; undefined when nobody said that there is one. @throws Failure (exit 1, 2) for one that is named and unusable. */
+/** The cluster to look at. Undefined when none is configured. @throws Failure (exit 1, 2) for one that is configured and cannot be used. */
 export async function findCluster({ cluster, kubeconfig, env }: ClusterChoice): Promise<ClusterConfig | undefined> {
   if (cluster === 'off' || kubeconfig === undefined) return await clusterConfig(cluster, env);
   const { readKubeconfig } = await import('./kubeconfig.ts');

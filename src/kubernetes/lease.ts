@@ -107,7 +107,7 @@ export class Lease {
     }
   }
 
-  /** True when this process holds the Lease now. Failures are reported, never thrown; after an abort nobody wants to know. */
+  /** True when this process holds the Lease now. Failures are reported, never thrown. After an abort they are not reported. */
   async #tryToHold(signal: AbortSignal): Promise<boolean> {
     try {
       return await this.#acquireOrRenew();
@@ -139,7 +139,7 @@ export class Lease {
     return parseAnswer(this.#client.request(question), LeaseObject, answer.text, 'Lease');
   }
 
-  /** Takes or renews; false when somebody else was faster. */
+  /** Takes or renews the Lease. False when another process was faster. */
   async #write(found: LeaseObject | undefined): Promise<boolean> {
     const { identity, address } = this.#options;
     const now = micro(new Date());

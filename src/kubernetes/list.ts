@@ -21,7 +21,7 @@ export interface Snapshot<T> {
 }
 
 /**
- * Lists a kind. A snapshot that expires between two pages (410) is begun anew.
+ * Lists a kind. A list that expires between two pages (410) is read again from the start.
  * @param namespace undefined: all namespaces.
  */
 export async function listAll<T>(

@@ -81,7 +81,7 @@ export class Watch<T extends Named> {
     return this.#fresh;
   }
 
-  /** Runs until `signal` is aborted, and not longer, whatever the server does; never rejects. */
+  /** Runs until `signal` is aborted, and not longer, even when the server does not answer. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -144,7 +144,7 @@ export class Watch<T extends Named> {
           this.#client.request(question),
           'GR-CLUSTER-07',
           `the watch failed with ${object.code ?? 'no code'}`,
-          'It is begun anew',
+          'It is started again',
         );
       }
       version = object.metadata?.resourceVersion || version;

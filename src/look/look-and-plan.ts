@@ -62,7 +62,7 @@ export async function lookAndPlan(
   const { instance, timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
   if (groups.length === 0) {
-    // A file that somebody names must be there, whether or not there is something to look for.
+    // A kubeconfig that is named must exist, also when there is nothing to look for.
     if (settings.kubeconfig !== undefined) await findCluster(settings);
     const { planOrRefuse } = await import('./plan-groups.ts');
     return { plan: planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 }), nowMs: settings.now() };

@@ -88,7 +88,7 @@ class Sizes {
 
 /**
  * Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And merges (`<<`) behind other keys:
- * Kubernetes' own reader lets them overwrite what stands before (go-yaml v2), which YAML does not, so nobody can say what is meant.
+ * Kubernetes' own reader lets them overwrite what stands before (go-yaml v2), which YAML does not. So the meaning is not clear.
  */
 function wrongKeys({ items }: YAMLMap): readonly { readonly key: unknown; readonly message: string }[] {
   const seen = new Set<string>();
@@ -97,7 +97,7 @@ function wrongKeys({ items }: YAMLMap): readonly { readonly key: unknown; readon
     const name = String(key.value);
     if (seen.has(name)) return [{ key, message: 'this key is already in its mapping' }];
     seen.add(name);
-    // The package reads a plain "<<", and whatever is tagged so, as a symbol.
+    // The package reads a plain "<<", and every key with that tag, as a symbol.
     const isMerge = typeof key.value === 'symbol';
     if (isMerge && key.source !== '<<') return [{ key, message: 'a merge is written "<<"' }];
     if (isMerge && index > 0) return [{ key, message: '"<<" must come first in its mapping, or readers disagree' }];

@@ -16,7 +16,7 @@ export interface FieldProblem {
 }
 
 /**
- * Fields in which somebody may write a token by mistake, or a URL with a password: error texts reach Argo CD's UI and its
+ * Fields in which a person may write a token by mistake, or a URL with a password. Messages reach Argo CD's UI and its
  * cache, so what stands there is never repeated.
  */
 const NEVER_SHOWN = /^spec\.(?:registrationToken|authToken|gitea|giteaURL)(?:\.|$)/;

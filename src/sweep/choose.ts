@@ -38,7 +38,7 @@ export interface SweepEvidence {
   readonly groups: readonly ChosenGroup[];
   /** Looks that succeeded, with their runner lists. Of a group without a look nothing is chosen. */
   readonly looks: ReadonlyMap<string, Look>;
-  /** Listed after the looks; undefined when nobody looked at Kubernetes. */
+  /** Listed after the looks. Undefined when Kubernetes was not looked at. */
   readonly liveJobs: readonly LiveJob[] | undefined;
   /** Of a clock that never jumps. */
   readonly nowMs: number;
@@ -158,7 +158,7 @@ interface Facts {
   readonly online: ReadonlySet<string>;
   /** `<Gitea> <name>` of runners that jobs in progress name. */
   readonly working: ReadonlySet<string>;
-  /** Names of all Jobs; undefined when nobody looked. */
+  /** Names of all Jobs. Undefined when Kubernetes was not looked at. */
   readonly jobs: ReadonlySet<string> | undefined;
   /** Names of Jobs that are not finished. */
   readonly unfinished: ReadonlySet<string>;

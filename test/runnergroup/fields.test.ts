@@ -4,9 +4,9 @@ import { complaintsOf, groupOf } from './fixtures.ts';
 
 type Values = readonly (readonly [value: unknown, message: string])[];
 
-const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores; got the text';
+const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string';
 const URL_RULE = 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com';
-const REPO_RULE = 'must be a repository in Gitea: "name" or "owner/name"; got the text';
+const REPO_RULE = 'must be a repository in Gitea: "name" or "owner/name"; got the string';
 const SECRET_RULE = 'must name a Secret and its key: "secretRef: {name: …, key: …}"';
 const NO_IMAGE =
   'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits';

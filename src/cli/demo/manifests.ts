@@ -43,7 +43,7 @@ interface PrintedManifest {
   };
 }
 
-/** Reads the Jobs in `generate`'s output; other kinds are somebody else's. @throws Error for a Job the demo cannot run. */
+/** Reads the Jobs in `generate`'s output; other kinds are left out. @throws Error for a Job the demo cannot run. */
 export function readJobs(stdout: string): WantedJob[] {
   return parseAllDocuments(stdout).flatMap((document) => {
     if (document.errors[0]) throw document.errors[0];

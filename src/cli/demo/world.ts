@@ -29,7 +29,7 @@ export class DemoWorld {
   chapter: Chapter = 'zero';
   nowMs = 0;
   killed = 0;
-  /** Jobs that nobody covered at first. */
+  /** Jobs that no group covered at first. */
   readonly uncovered = new Set<number>();
   /** Jobs that ran on a runner made for another one. */
   crossings = 0;
