@@ -206,7 +206,11 @@ export const FIELDS: readonly Case[] = [
     changed('name: ci', 'name: 123'),
     '3:12: metadata.name: must be a string, but YAML reads 123 as the number 123: quote it: "123" [GR-INPUT-05]',
   ],
-  ['a name that is null', changed('name: ci', 'name: ~'), '3:12: metadata.name: must be a string, not empty [GR-INPUT-05]'],
+  [
+    'a name that is null',
+    changed('name: ci', 'name: ~'),
+    '3:12: metadata.name: must be a string, not empty [GR-INPUT-05]',
+  ],
   ['octal', changed('maxActiveRunners: 5', 'maxActiveRunners: 010'), 'runners/ci cap 8'],
   [
     'octal of YAML 1.2',
