@@ -1,6 +1,6 @@
 /**
- * Where a server is: scheme, host, port and path. Two spellings of one place are equal in their normal form, and a token that is
- * bound to a place is sent below it only (test/tokens/url-binding.test.ts).
+ * Base URLs of servers: scheme, host, port and path. Two spellings of one address have the same normal form. A token is bound to
+ * a base URL and is sent to addresses below it only (test/tokens/url-binding.test.ts).
  */
 
 /** A byte that may stand in a path as it is (RFC 3986 section 2.3), written as `%41`. */
@@ -21,7 +21,7 @@ export function normalBase(text: string): string | undefined {
   return `${url.origin}${normalPath(url)}`;
 }
 
-/** True for the base itself and for what lies below it. `base` is a normal form. */
+/** True for the base itself and for addresses below it. `base` is a normal form. */
 export function isBelow(url: URL, base: string): boolean {
   if (url.username !== '' || url.password !== '') return false;
   const place = `${url.origin}${normalPath(url)}`;

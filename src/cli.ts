@@ -1,5 +1,6 @@
 /** lib/cli.cjs: every command of `gitea-runners`, loaded when the command line is more than `src/cli/plain-line.ts` reads. */
 import { CommanderError } from 'commander';
+import type { GivenFlags } from './cli/flags/flags.ts';
 import type { ExitCode } from './cli/io.ts';
 import { endOnClosedPipe, exitCodeOf, mainIo, reportFailure } from './cli/process.ts';
 import { makeProgram } from './cli/program.ts';
@@ -9,7 +10,7 @@ export function main(): void {
   const io = mainIo();
 
   /** Runs a command; its code is loaded only when it is called. */
-  const run = async (command: () => Promise<ExitCode>, flags: { readonly verbose?: boolean } = {}): Promise<void> => {
+  const run = async (command: () => Promise<ExitCode>, flags: GivenFlags<'verbose'> = {}): Promise<void> => {
     process.exitCode = await exitCodeOf(command, flags, io);
   };
 
@@ -24,12 +25,13 @@ export function main(): void {
         const { validate } = await import('./cli/validate.ts');
         return validate(io, pathsFrom(paths, flags, io));
       }),
-    schema: (flags) => run(async () => (await import('./cli/schema.ts')).schema(io, { crd: flags.crd ?? false })),
+    schema: (flags) => run(async () => (await import('./cli/schema.ts')).schema(flags, io)),
     demo: (flags) =>
       run(async () => {
         const { ownGenerate } = await import('./cli/demo/own-generate.ts');
         const { demo } = await import('./cli/demo.ts');
-        return demo(io, { speed: Number(flags.speed), generate: ownGenerate });
+        const { flagValue } = await import('./cli/flags/flags.ts');
+        return demo(io, { speed: flagValue('speed', flags, io), generate: ownGenerate });
       }),
   });
 

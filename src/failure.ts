@@ -1,9 +1,12 @@
 /**
- * The one form in which this program says that it cannot go on.
+ * The error that ends a run. Three words are used for what can go wrong:
+ * - a *failure* ends a run, or one part of a round of `serve` (this class);
+ * - a *problem* is one finding in an input file (`runnergroup/problems.ts`); all problems of a run end it with one failure;
+ * - an *error* is JavaScript's, or the answer of another program. It never reaches a user: a failure takes its place.
  *
  * `exit` is the process' exit code: 1 the world (Gitea, cluster, missing file), 2 the input (RunnerGroup files, flags),
- * 3 refused (a token's binding, policy). `message` is complete and safe to show: operation, object, what came, what to do;
- * it never holds a token, a header or a response body. `code` is permanent, so that it can be searched for.
+ * 3 refused (a token's binding, policy). `message` is complete and safe to show: operation, object, what came, what to do.
+ * It never holds a token, a header or a response body. `code` is permanent, so that it can be searched for.
  */
 export class Failure extends Error {
   readonly code: string;

@@ -17,9 +17,10 @@
  * would only turn a 403 for a missing Application into a 404.
  */
 import { Failure } from '../failure.ts';
-import { type HttpAnswer, HttpClient, type HttpRequest, type RequestLine } from '../http/client.ts';
+import { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
 import type { Env } from '../http/proxy.ts';
+import type { HttpAnswer, HttpRequest, RequestLine } from '../http/request.ts';
 import { Token } from '../tokens/token.ts';
 import { AppShapeError, type AppState, readApplication } from './app-state.ts';
 import type { ApplicationRef } from './application.ts';

@@ -1,7 +1,7 @@
 /** What each refusal of Argo CD means and what to do about it, in one place. Texts hold nothing that came in a body. */
 import * as z from 'zod';
 import type { Failure } from '../failure.ts';
-import { failure, type HttpAnswer, type HttpRequest } from '../http/client.ts';
+import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 
 /** What a request asks of the account, for the texts. */
 export interface Needs {

@@ -4,7 +4,7 @@ import { printable } from '../printable.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
 import type { LabelHint } from './label-hint.ts';
 
-/** One line per cause, all in one text; nothing when nobody has to do anything. */
+/** One line per cause, all in one string. Nothing when there is nothing to do. */
 export function adviceText({ jobs, groups, runners }: Explanation): readonly string[] {
   const lines = new Set<string>();
   for (const job of jobs) {

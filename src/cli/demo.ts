@@ -17,7 +17,7 @@ import { readJobs } from './demo/manifests.ts';
 import { openScreen, type Screen } from './demo/screen.ts';
 import { type CommittedGroup, LONGEST_MS, NAMESPACE, ORG, SYNC_EVERY_MS } from './demo/story.ts';
 import { summarize } from './demo/summary.ts';
-import { World } from './demo/world.ts';
+import { DemoWorld } from './demo/world.ts';
 import type { ExitCode, Io } from './io.ts';
 
 /** Runs the real `generate` in a folder and catches what it prints. */
@@ -55,7 +55,7 @@ function prepareGitea({ gitea }: Simulator): void {
 }
 
 interface Stage {
-  readonly world: World;
+  readonly world: DemoWorld;
   readonly screen: Screen;
   readonly folder: string;
   readonly generate: Generate;
@@ -117,7 +117,7 @@ export async function demo(io: Io, { speed = 1, generate }: DemoOptions): Promis
   const simulator = await startSimulator({ now: () => startMs + nowMs() });
   const screen = openScreen(io);
   try {
-    const world = new World(simulator);
+    const world = new DemoWorld(simulator);
     nowMs = () => world.nowMs;
     prepareGitea(simulator);
     await prepareFolder(folder, simulator);

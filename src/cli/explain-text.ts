@@ -104,7 +104,7 @@ function notCoveredText({ didYouMean, missing, nearest }: HeldJob): string {
   return `labels not covered: ${missing?.join(', ') ?? ''}${nearest ? ` (nearest group: ${keyText(nearest)})` : ''}`;
 }
 
-/** Runners that are seen but not wanted, so that nobody wonders where a Job went. */
+/** Runners that are seen but not needed: a reader may look for their Jobs. */
 function leftoverTable(runners: readonly RunnerDecision[], options: { readonly terminal: boolean }): readonly string[] {
   const rows = runners.flatMap((decision) => {
     if (decision.emit) {

@@ -1,23 +1,21 @@
 import { jsonText } from '../printable.ts';
 import { explainText } from './explain-text.ts';
 import { explanationOf } from './explanation.ts';
+import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
 import { readAndPlan } from './read-and-plan.ts';
-import { type LookFlags, type PathFlags, pathsFrom } from './settings.ts';
+import { pathsFrom } from './settings.ts';
 
 /**
  * `gitea-runners explain`: the same look as `generate`, for people.
- * @throws Failure exit 2 when there is no RunnerGroup: "nothing is queued" would be a guess, because then nobody asks Gitea.
+ * @throws Failure exit 2 when there is no RunnerGroup: without one Gitea is not asked, so "nothing is queued" would be a guess.
  */
-export async function explain(
-  args: readonly string[],
-  flags: LookFlags & PathFlags & { readonly json?: boolean },
-  io: Io,
-): Promise<ExitCode> {
+export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
+  const asJson = flagValue('json', flags, io);
   const { read, plan, nowMs } = await readAndPlan(args, flags, io, { includeBlocked: true });
   if (read.groups.length === 0) throw noGroups({ ...pathsFrom(args, flags, io), cwd: io.cwd });
   const explanation = explanationOf(read.groups, plan, nowMs);
-  io.out(flags.json ? jsonText(explanation) : explainText(explanation, io));
+  io.out(asJson ? jsonText(explanation) : explainText(explanation, io));
   return 0;
 }

@@ -30,7 +30,7 @@ export interface ExplainedGroup {
   readonly held: number;
 }
 
-/** Joins groups and plan; finished jobs are left out, nobody asks why they wait. */
+/** Joins groups and plan. Finished jobs are left out: they wait for nothing. */
 export function explanationOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: number): Explanation {
   return {
     checkedAt: new Date(nowMs).toISOString(),

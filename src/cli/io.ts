@@ -1,4 +1,4 @@
-/** The process as commands see it: a value that is passed on, so that a test can hand in its own. */
+/** The process as commands see it. It is passed on as a value, so that a test can pass its own. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -8,7 +8,7 @@ export interface Io {
   readonly columns: number;
   readonly now: () => number;
   readonly out: (text: string) => void;
-  /** As `out` with all of them joined; absent: there is no better way. A long text that comes often is to be the same string each time. */
+  /** Optional. Writes several strings without joining them first. Pass the same string object for repeated parts: it is encoded once. */
   readonly outPieces?: (texts: readonly string[]) => void;
   readonly err: (text: string) => void;
 }

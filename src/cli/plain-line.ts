@@ -1,67 +1,53 @@
 /**
- * The command lines that Argo CD and CI use, read without commander, whose loading costs more than reading them. Reads less than
- * commander does and never otherwise: what is not plain is left to it, so help and errors are its own
- * (test/cli/plain-line.property.test.ts compares both).
+ * Reads the command lines that Argo CD and CI use without commander, because loading commander takes longer than reading them. It
+ * reads fewer command lines than commander and reads them in the same way. All other lines are left to commander, so help and errors
+ * come from one place. test/cli/plain-line.property.test.ts compares both.
  */
-import type { LookFlags, PathFlags } from './settings.ts';
+import { longName } from './flags/flag.ts';
+import { type FlagsOf, flagsOf } from './flags/flags.ts';
 
-/** A command line whose meaning is beyond doubt. */
+/** A command line that can be read in one way only. */
 export type PlainLine =
-  | { readonly command: 'generate'; readonly paths: readonly string[]; readonly flags: LookFlags & PathFlags }
-  | { readonly command: 'validate'; readonly paths: readonly string[]; readonly flags: PathFlags };
+  | { readonly command: 'generate'; readonly paths: readonly string[]; readonly flags: FlagsOf<'generate'> }
+  | { readonly command: 'validate'; readonly paths: readonly string[]; readonly flags: FlagsOf<'validate'> };
 
-type Flags = Record<string, string | boolean>;
+/** A flag as it is written: its name in the code, and whether a value follows. */
+interface WrittenFlag {
+  readonly name: string;
+  readonly takesValue: boolean;
+}
 
-const PATH_SWITCHES: Readonly<Record<string, string>> = { '-R': 'recursive', '--recursive': 'recursive' };
-const LOOK_SWITCHES: Readonly<Record<string, string>> = { ...PATH_SWITCHES, '-v': 'verbose', '--verbose': 'verbose' };
-const LOOK_VALUES: Readonly<Record<string, string>> = {
-  '--secrets-dir': 'secretsDir',
-  '--cluster': 'cluster',
-  '--kubeconfig': 'kubeconfig',
-  '--timeout': 'timeout',
-  '--ca-file': 'caFile',
-};
-
-/** Reads the arguments behind the program's name; undefined when commander should. */
+/** Reads the arguments after the program's name. Undefined: leave them to commander. */
 export function plainLine([command, ...args]: readonly string[]): PlainLine | undefined {
-  switch (command) {
-    case 'generate': {
-      const read = readArguments(args, LOOK_SWITCHES, LOOK_VALUES);
-      return read && { command, ...read };
-    }
-    case 'validate': {
-      const read = readArguments(args, PATH_SWITCHES, {});
-      return read && { command, ...read };
-    }
-    default:
-      return undefined;
-  }
+  if (command !== 'generate' && command !== 'validate') return undefined;
+  const known = new Map(
+    flagsOf(command).flatMap(([name, { short, value }]): [string, WrittenFlag][] => {
+      const written = { name, takesValue: value !== undefined };
+      return [[longName(name), written], ...(short === undefined ? [] : [[short, written] as [string, WrittenFlag]])];
+    }),
+  );
+  const read = readArguments(args, known);
+  return read && { command, ...read };
 }
 
 function readArguments(
   args: readonly string[],
-  switches: Readonly<Record<string, string>>,
-  values: Readonly<Record<string, string>>,
-): { readonly paths: readonly string[]; readonly flags: Flags } | undefined {
+  known: ReadonlyMap<string, WrittenFlag>,
+): { readonly paths: readonly string[]; readonly flags: Readonly<Record<string, string | boolean>> } | undefined {
   const paths: string[] = [];
-  const flags: Flags = {};
+  const flags: Record<string, string | boolean> = {};
   for (let at = 0; at < args.length; at += 1) {
     const arg = args[at] ?? '';
-    const isSwitch = own(switches, arg);
-    const takesValue = own(values, arg);
+    const flag = known.get(arg);
     if (!arg.startsWith('-')) paths.push(arg);
-    else if (isSwitch !== undefined) flags[isSwitch] = true;
-    else if (takesValue !== undefined) {
+    else if (flag === undefined) return undefined;
+    else if (flag.takesValue) {
       at += 1;
       const value = args[at] ?? '';
-      // Absent, or perhaps a flag whose value was forgotten.
+      // The value is missing, or it may be a flag whose value was forgotten.
       if (value === '' || value.startsWith('-')) return undefined;
-      flags[takesValue] = value;
-    } else return undefined;
+      flags[flag.name] = value;
+    } else flags[flag.name] = true;
   }
   return { paths, flags };
-}
-
-function own(names: Readonly<Record<string, string>>, name: string): string | undefined {
-  return Object.hasOwn(names, name) ? names[name] : undefined;
 }

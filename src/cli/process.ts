@@ -1,8 +1,8 @@
-/** The edge to the real process: its streams, and the one place where an error becomes text and an exit code. */
+/** The real process: its streams, and the one place where an error becomes a message and an exit code. */
 import { Failure } from '../failure.ts';
 import { printable } from '../printable.ts';
+import { flagValue, type GivenFlags } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import { isVerbose } from './settings.ts';
 
 /** The real process as an `Io`. */
 export function mainIo(): Io {
@@ -17,7 +17,7 @@ export function mainIo(): Io {
   };
 }
 
-/** Ends quietly when nobody reads any more (`gitea-runners explain | head`), instead of with a stack trace. */
+/** Ends the process quietly when its reader has gone (`gitea-runners explain | head`). Node would print a stack trace. */
 export function endOnClosedPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -31,8 +31,8 @@ export function endOnClosedPipe(): void {
 const MOST_LINES = 20;
 
 /**
- * Prints an error as `error: CODE message` and answers the exit code. An error that is no `Failure` is a mistake of ours:
- * only its name is shown (its text may hold anything), with `verbose` its stack.
+ * Prints an error as `error: CODE message` and returns the exit code. An error that is not a `Failure` is a bug of ours. Then only
+ * its name is printed, because its message may hold anything; with `verbose` its stack is printed too.
  */
 export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCode {
   if (error instanceof Failure) {
@@ -48,17 +48,17 @@ export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCod
   return 1;
 }
 
-/** Runs a command; whatever it throws becomes one error text and an exit code. */
+/** Runs a command. Every error that it throws becomes one message and an exit code. */
 export async function exitCodeOf(
   command: () => Promise<ExitCode>,
-  flags: { readonly verbose?: boolean },
+  flags: GivenFlags<'verbose'>,
   io: Io,
 ): Promise<ExitCode> {
   try {
     return await command();
   } catch (error) {
     try {
-      return reportFailure(error, io, isVerbose(flags, io));
+      return reportFailure(error, io, flagValue('verbose', flags, io));
     } catch (unclear) {
       // The variable that says how much to print cannot be read either: that comes first.
       return reportFailure(unclear, io, false);

@@ -3,39 +3,22 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Failure } from '../failure.ts';
-import { findCluster } from '../kubernetes/config.ts';
+import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
-import { type ListenAddress, parseListenAddress } from '../serve/http-server.ts';
 import { openLog } from '../serve/log.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
+import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import { fromEnv, isOn, isVerbose, type LookFlags, readCa, seconds, settingsFrom } from './settings.ts';
+import { readCa, settingsFrom } from './settings.ts';
 
-/** As commander gives them. */
-export interface ServeFlags extends LookFlags {
-  readonly listen?: string;
-  readonly metricsListen?: string;
-  readonly probeListen?: string;
-  readonly webhookSecretFile?: string;
-  readonly argocdUrl?: string;
-  readonly argocdTokenFile?: string;
-  readonly argocdCaFile?: string;
-  readonly argocdNamespace?: string;
-  readonly namespaces?: string;
-  readonly lease?: string;
-  readonly poll?: string;
-  readonly sweep?: boolean;
-  readonly once?: boolean;
-}
-
-const TOKEN_FILE = '/var/run/secrets/argocd/token';
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 /** After a signal everything must have ended by then: the Lease takes a second to give back at most, the rest is broken off. */
 const LAST_MS = 1_500;
 
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
-export async function serveCommand(flags: ServeFlags, io: Io): Promise<ExitCode> {
+export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<ExitCode> {
+  const once = flagValue('once', flags, io);
   const options = await optionsFrom(flags, io);
   const ending = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -51,18 +34,18 @@ export async function serveCommand(flags: ServeFlags, io: Io): Promise<ExitCode>
     options.log.error({ code: 'GR-INTERNAL', error: name, at }, 'a mistake in gitea-runners: please report it');
     process.exit(1);
   });
-  if (flags.once ?? false) {
-    const troubles = await serveOnce(options, ending.signal);
-    for (const trouble of troubles) io.err(`error: ${printable(trouble)}\n`);
-    return troubles.length === 0 ? 0 : 1;
+  if (once) {
+    const failures = await serveOnce(options, ending.signal);
+    for (const failure of failures) io.err(`error: ${printable(failure)}\n`);
+    return failures.length === 0 ? 0 : 1;
   }
   await serve(options, ending.signal);
   return 0;
 }
 
-async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
+async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOptions> {
   const settings = await settingsFrom(flags, io);
-  const argocdUrl = flags.argocdUrl ?? fromEnv(io, 'ARGOCD_URL');
+  const argocdUrl = flagValue('argocdUrl', flags, io);
   if (argocdUrl === undefined) {
     throw new Failure(
       'GR-FLAG-05',
@@ -70,10 +53,9 @@ async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
       'read --argocd-url: it is missing. Give the base URL of the Argo CD API server.',
     );
   }
-  const argocdCaFile = flags.argocdCaFile ?? fromEnv(io, 'ARGOCD_CA_FILE');
-  const webhookSecretFile = flags.webhookSecretFile ?? fromEnv(io, 'WEBHOOK_SECRET_FILE');
-  const lease = await leaseFrom(flags.lease ?? fromEnv(io, 'LEASE'), flags);
-  const namespaces = flags.namespaces ?? fromEnv(io, 'NAMESPACES') ?? '';
+  const argocdCaFile = flagValue('argocdCaFile', flags, io);
+  const webhookSecretFile = flagValue('webhookSecretFile', flags, io);
+  const lease = await leaseFrom(flags, io);
   return {
     env: io.env,
     secretsDir: settings.secretsDir,
@@ -81,24 +63,24 @@ async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
     timeoutMs: settings.timeoutMs,
     ...(settings.ca !== undefined && { ca: settings.ca }),
     cluster: await clusterFrom(settings),
-    namespaces: namespaces.split(',').filter((namespace) => namespace !== ''),
+    namespaces: flagValue('namespaces', flags, io) ?? [],
     argocd: {
       url: argocdUrl,
-      tokenFile: flags.argocdTokenFile ?? fromEnv(io, 'ARGOCD_TOKEN_FILE') ?? TOKEN_FILE,
-      namespace: flags.argocdNamespace ?? fromEnv(io, 'ARGOCD_NAMESPACE') ?? 'argocd',
+      tokenFile: flagValue('argocdTokenFile', flags, io),
+      namespace: flagValue('argocdNamespace', flags, io),
       ...(argocdCaFile !== undefined && { ca: await readCa(argocdCaFile, '--argocd-ca-file') }),
     },
-    listen: address('--listen', flags.listen ?? fromEnv(io, 'LISTEN') ?? ':8080'),
-    metricsListen: address('--metrics-listen', flags.metricsListen ?? fromEnv(io, 'METRICS_LISTEN') ?? ':9090'),
-    probeListen: address('--probe-listen', flags.probeListen ?? fromEnv(io, 'PROBE_LISTEN') ?? ':8081'),
+    listen: flagValue('listen', flags, io),
+    metricsListen: flagValue('metricsListen', flags, io),
+    probeListen: flagValue('probeListen', flags, io),
     ...(webhookSecretFile !== undefined && { webhookSecretFile }),
     ...(lease && { lease }),
     identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,
     host: io.env['POD_IP'] || '127.0.0.1',
-    pollMs: seconds('--poll', flags.poll ?? fromEnv(io, 'POLL') ?? '5') * 1000,
+    pollMs: flagValue('poll', flags, io) * 1000,
     now: io.now,
-    log: openLog(isVerbose(flags, io)),
-    sweep: flags.sweep ?? isOn(fromEnv(io, 'SWEEP'), 'GITEA_RUNNERS_SWEEP'),
+    log: openLog(flagValue('verbose', flags, io)),
+    sweep: flagValue('sweep', flags, io),
   };
 }
 
@@ -113,19 +95,10 @@ async function clusterFrom(settings: Settings): Promise<ServeOptions['cluster']>
   );
 }
 
-async function leaseFrom(text: string | undefined, flags: ServeFlags): Promise<ServeOptions['lease']> {
-  if (text === 'off' || flags.once) return undefined;
-  if (text === undefined) {
-    const namespace = await readFile(NAMESPACE_FILE, 'utf8').catch(() => '');
-    return namespace.trim() === '' ? undefined : { namespace: namespace.trim(), name: 'gitea-runners-serve' };
-  }
-  const { namespace, name } = /^(?<namespace>[a-z0-9-]+)\/(?<name>[a-z0-9.-]+)$/.exec(text)?.groups ?? {};
-  if (namespace !== undefined && name !== undefined) return { namespace, name };
-  throw new Failure('GR-FLAG-07', 2, 'read --lease: it must be NAMESPACE/NAME or off.');
-}
-
-function address(flag: string, text: string): ListenAddress {
-  const found = parseListenAddress(text);
-  if (found) return found;
-  throw new Failure('GR-FLAG-08', 2, `read ${flag}: it must be an address like :8080 or 127.0.0.1:8080.`);
+async function leaseFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOptions['lease']> {
+  const lease = flagValue('lease', flags, io);
+  if (lease === 'off' || flagValue('once', flags, io)) return undefined;
+  if (lease !== undefined) return lease;
+  const namespace = await readFile(NAMESPACE_FILE, 'utf8').catch(() => '');
+  return namespace.trim() === '' ? undefined : { namespace: namespace.trim(), name: 'gitea-runners-serve' };
 }

@@ -1,9 +1,16 @@
 /** `sweep` for people: a pure function of what `sweep --json` prints. */
 import { count } from '../printable.ts';
-import type { Outcome, SweptRegistration } from '../sweep/sweep.ts';
-import type { SweepResult } from './sweep.ts';
+import type { SweepOutcome, SweepReport, SweptRegistration } from '../sweep/sweep.ts';
 import { table } from './table.ts';
 
+/** What `sweep --json` prints, and all that the text is made from. */
+export interface SweepResult extends Omit<SweepReport, 'failures'> {
+  readonly dryRun: boolean;
+  /** Number of RunnerGroups. */
+  readonly groups: number;
+}
+
+/** The table and the line of counts that `sweep` prints. */
 export function sweepText(result: SweepResult, options: { readonly terminal: boolean }): string {
   const { groups, registrations, unlisted } = result;
   if (groups === 0) return 'No RunnerGroups found.\n';
@@ -21,7 +28,7 @@ export function sweepText(result: SweepResult, options: { readonly terminal: boo
   return parts.join('\n');
 }
 
-function outcomeText(outcome: Outcome): string {
+function outcomeText(outcome: SweepOutcome): string {
   switch (outcome.is) {
     case 'deleted':
       return 'deleted: offline, no CI job, no living Job';
@@ -40,7 +47,7 @@ function outcomeText(outcome: Outcome): string {
   }
 }
 
-function keptText({ because, witness }: Extract<Outcome, { readonly is: 'kept' }>): string {
+function keptText({ because, witness }: Extract<SweepOutcome, { readonly is: 'kept' }>): string {
   switch (because) {
     case 'online':
       return 'online';
@@ -64,7 +71,7 @@ function keptText({ because, witness }: Extract<Outcome, { readonly is: 'kept' }
 }
 
 function summary({ dryRun, registrations, foreign }: SweepResult): string {
-  const amount = (...kinds: readonly Outcome['is'][]): number => registrations.filter(isOneOf(kinds)).length;
+  const amount = (...kinds: readonly SweepOutcome['is'][]): number => registrations.filter(isOneOf(kinds)).length;
   const gone = amount('gone') > 0 ? `, ${amount('gone')} already gone` : '';
   const dead = dryRun
     ? `Dry run: ${count(amount('would-delete'), 'registration')} would be deleted`
@@ -74,6 +81,6 @@ function summary({ dryRun, registrations, foreign }: SweepResult): string {
   return `${dead}${gone}, ${staying} ${staying === 1 ? 'stays' : 'stay'}${others}.\n`;
 }
 
-function isOneOf(kinds: readonly Outcome['is'][]): (registration: SweptRegistration) => boolean {
+function isOneOf(kinds: readonly SweepOutcome['is'][]): (registration: SweptRegistration) => boolean {
   return ({ outcome }) => kinds.includes(outcome.is);
 }

@@ -4,39 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
 import type { HttpClient } from '../http/client.ts';
-import { type ClusterConfig, findCluster } from '../kubernetes/config.ts';
+import type { ClusterConfig } from '../kubernetes/config.ts';
+import { findCluster } from '../kubernetes/find-cluster.ts';
 import { observeCluster } from '../kubernetes/observe.ts';
 import { findTargets, type Settings } from '../look/look-and-plan.ts';
 import { count, jsonText } from '../printable.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
-import {
-  DEFAULT_BUDGET,
-  Sweeper,
-  type SweepGroup,
-  type SweepReport,
-  type SweepScene,
-  type SweptRegistration,
-} from '../sweep/sweep.ts';
+import { Sweeper, type SweepGroup, type SweepReport, type SweepScene, type SweptRegistration } from '../sweep/sweep.ts';
+import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import {
-  defaultNamespace,
-  fromEnv,
-  isOn,
-  type LookFlags,
-  type PathFlags,
-  pathsFrom,
-  settingsFrom,
-} from './settings.ts';
-import { sweepText } from './sweep-text.ts';
-
-/** As commander gives them. */
-export interface SweepFlags extends LookFlags, PathFlags {
-  readonly budget?: string;
-  readonly dryRun?: boolean;
-  readonly json?: boolean;
-}
+import { defaultNamespace, pathsFrom, settingsFrom } from './settings.ts';
+import { type SweepResult, sweepText } from './sweep-text.ts';
 
 /** Time as the command uses it; a test hands in its own. */
 export interface SweepClock {
@@ -52,17 +32,8 @@ const CLOCK: SweepClock = {
   },
 };
 
-/** Deletions per minute at most. */
-const LARGEST_BUDGET = 600;
 /** Causes that are shown at once, as `observe` does. */
 const MOST_CAUSES = 5;
-
-/** What `sweep --json` prints, and all that the text is made from. */
-export interface SweepResult extends Omit<SweepReport, 'failures'> {
-  readonly dryRun: boolean;
-  /** Number of RunnerGroups. */
-  readonly groups: number;
-}
 
 /**
  * Looks, waits, looks again and deletes. stdout is written at the end, and only when everything was done.
@@ -70,13 +41,14 @@ export interface SweepResult extends Omit<SweepReport, 'failures'> {
  */
 export async function sweep(
   args: readonly string[],
-  flags: SweepFlags,
+  flags: FlagsOf<'sweep'>,
   io: Io,
   clock: SweepClock = CLOCK,
 ): Promise<ExitCode> {
   const settings = await settingsFrom(flags, io);
-  const budget = budgetFrom(flags.budget ?? fromEnv(io, 'BUDGET') ?? String(DEFAULT_BUDGET));
-  const dryRun = flags.dryRun ?? isOn(fromEnv(io, 'DRY_RUN'), 'GITEA_RUNNERS_DRY_RUN');
+  const budget = flagValue('budget', flags, io);
+  const dryRun = flagValue('dryRun', flags, io);
+  const asJson = flagValue('json', flags, io);
   const { groups } = await readRunnerGroups({
     ...pathsFrom(args, flags, io),
     cwd: io.cwd,
@@ -101,14 +73,14 @@ export async function sweep(
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
     if (failures.length > 0) throw joined(failures, report.registrations);
     const result: SweepResult = { dryRun, groups: groups.length, ...report };
-    io.out(flags.json ? jsonText(result) : sweepText(result, io));
+    io.out(asJson ? jsonText(result) : sweepText(result, io));
     return 0;
   } finally {
     await http.close();
   }
 }
 
-/** One pass, a second one when rows look dead, and more while the budget of a pass does not suffice. Each looks anew. */
+/** One pass, a second one when rows look dead, and more while the budget of a pass is too small. Each pass looks again. */
 async function passes(sweeper: Sweeper, scene: SweepScene, io: Io, clock: SweepClock): Promise<SweepReport> {
   const done: SweptRegistration[] = [];
   for (let waited = false; ; ) {
@@ -155,16 +127,6 @@ function clusterUnseen(): Failure {
     2,
     'sweep: Kubernetes cannot be looked at, and without it a runner that starts or has lost its network looks like a dead one. ' +
       'Nothing was deleted. Run it in the cluster of the runners with a service account that lists Jobs and Pods, give --kubeconfig, or look with --dry-run.',
-  );
-}
-
-function budgetFrom(text: string): number {
-  const value = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0;
-  if (value > 0 && value <= LARGEST_BUDGET) return value;
-  throw new Failure(
-    'GR-SWEEP-02',
-    2,
-    `read --budget: it must be a whole number of deletions per minute from 1 to ${LARGEST_BUDGET}.`,
   );
 }
 

@@ -5,9 +5,9 @@ import type { ExitCode, Io } from './io.ts';
 import { defaultNamespace } from './settings.ts';
 
 /**
- * `gitea-runners validate`: reads RunnerGroups as `generate` does, without asking anybody. Every problem is one line on
+ * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem is one line on
  * stderr, in the order of files and lines; then the exit code is 2.
- * @throws Failure exit 2 when there is no RunnerGroup: a green check of nothing helps nobody
+ * @throws Failure exit 2 when there is no RunnerGroup: a check that read nothing must not look good
  */
 export async function validate(
   io: Io,

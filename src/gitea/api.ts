@@ -1,15 +1,16 @@
 /** Reads one Gitea with one token: builds the address, sends, checks status and JSON. Knows no endpoint. */
 
 import type { Failure } from '../failure.ts';
-import { failure, type HttpAnswer, type HttpClient, type HttpRequest } from '../http/client.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
-import { foreignToken, type Needs, notJson, refusal, wrongShape } from './errors.ts';
+import { type AccessHints, failureOfOtherContent, failureOfShape, failureOfStatus, foreignToken } from './failures.ts';
 import { readVersionText, ShapeError } from './shapes.ts';
-import { type GiteaVersion, judgeVersion, OLDEST_GITEA } from './version.ts';
+import { judgeVersion, OLDEST_GITEA, type VersionFacts } from './version.ts';
 
 /** One question to Gitea. */
-export interface Question extends Needs {
+export interface Question extends AccessHints {
   /** Operation and object: `list running jobs of org acme`. */
   readonly what: string;
   /** Below `/api/v1`, segments already encoded. */
@@ -19,10 +20,10 @@ export interface Question extends Needs {
 }
 
 /** Turns the JSON of an answer into what was asked for. Throws `ShapeError`. */
-export type Reader<T> = (json: unknown, version: GiteaVersion, answer: HttpAnswer) => T;
+export type AnswerReader<T> = (json: unknown, version: VersionFacts, answer: HttpAnswer) => T;
 
 /** Versions by base URL; a Promise, so that targets of one Gitea ask once. */
-export type VersionCache = Map<string, Promise<GiteaVersion>>;
+export type VersionCache = Map<string, Promise<VersionFacts>>;
 
 export interface GiteaAccess {
   readonly http: HttpClient;
@@ -33,7 +34,7 @@ export interface GiteaAccess {
   readonly versions: VersionCache;
   /** The clock by which times in answers are judged, ms since 1970. Default `Date.now`. */
   readonly now?: () => number;
-  /** On whose behalf requests are sent: such queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
+  /** Name of the queue of these requests. Queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
   readonly queue?: string;
 }
 
@@ -57,13 +58,13 @@ export class GiteaApi {
   }
 
   /** Asked once per base URL. Throws `Failure` when it is older than 1.25.0, Forgejo, or no version at all. */
-  version(): Promise<GiteaVersion> {
+  version(): Promise<VersionFacts> {
     const { versions } = this.#access;
     const known = versions.get(this.#base);
     if (known !== undefined) return known;
     const asked = this.#askVersion();
     versions.set(this.#base, asked);
-    // A failed question must not be remembered by a process that looks again.
+    // A long-running process must ask again after a failure.
     asked.catch(() => versions.delete(this.#base));
     return asked;
   }
@@ -72,7 +73,7 @@ export class GiteaApi {
    * The answer to a question, read by `read`. The version is asked at the same time when it is not known yet (same origin, so the
    * token is safe there); its failure comes first, because on an old Gitea the other one would only be a 404.
    */
-  async get<T>(question: Question, read: Reader<T>): Promise<T> {
+  async get<T>(question: Question, read: AnswerReader<T>): Promise<T> {
     this.#requests += 1;
     if (this.#requests > MOST_REQUESTS) {
       throw this.failure(
@@ -95,7 +96,7 @@ export class GiteaApi {
     return failure(this.#request(question), code, received, remedy);
   }
 
-  async #askVersion(): Promise<GiteaVersion> {
+  async #askVersion(): Promise<VersionFacts> {
     // With REQUIRE_SIGNIN_VIEW even this path wants a token; it needs no scope.
     const question = {
       what: 'ask the version of Gitea',
@@ -157,17 +158,17 @@ export function requestTo(
   return { what, method, url, authorization: (to) => token.headerFor(to), mayLeadTo: (to) => token.covers(to) };
 }
 
-function readAs<T>(request: HttpRequest, answer: HttpAnswer, needs: Needs, read: (json: unknown) => T): T {
-  if (answer.status !== 200) throw refusal(request, answer, needs);
-  // Gitea always says application/json; anything else is somebody who stands in between.
-  if (answer.mediaType !== 'application/json') throw notJson(request, answer.mediaType);
-  if (isTooDeep(answer.text)) throw wrongShape(request, `it is nested deeper than ${MOST_DEPTH} levels`);
+function readAs<T>(request: HttpRequest, answer: HttpAnswer, hints: AccessHints, read: (json: unknown) => T): T {
+  if (answer.status !== 200) throw failureOfStatus(request, answer, hints);
+  // Gitea always answers application/json. Anything else comes from a proxy or portal in between.
+  if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer.mediaType);
+  if (isTooDeep(answer.text)) throw failureOfShape(request, `it is nested deeper than ${MOST_DEPTH} levels`);
   const json = parse(answer.text);
-  if (json === undefined) throw notJson(request, answer.mediaType);
+  if (json === undefined) throw failureOfOtherContent(request, answer.mediaType);
   try {
     return read(json);
   } catch (error) {
-    if (error instanceof ShapeError) throw wrongShape(request, error.message);
+    if (error instanceof ShapeError) throw failureOfShape(request, error.message);
     throw error;
   }
 }

@@ -10,7 +10,7 @@ import type { GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { type JobsById, jobsQuestion, keep, readJobs, readPage } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
-import type { Page } from './shapes.ts';
+import type { ListPage } from './shapes.ts';
 
 /** More than end between two looks. */
 const NEWEST_ROWS = 150;
@@ -24,11 +24,11 @@ const FURTHER_PAGES = Array.from({ length: NEWEST_ROWS / PAGE_LIMIT - 1 }, (_, i
 /** A list of completed jobs of which some pages were read. */
 export interface CompletedList {
   readonly question: Question;
-  readonly first: Page<Job>;
+  readonly first: ListPage<Job>;
   /** False up to Gitea 1.26: the newest rows stand on the last pages of most databases. */
   readonly sorted: boolean;
   /** Besides the first one, the newest rows first. */
-  readonly pages: readonly Page<Job>[];
+  readonly pages: readonly ListPage<Job>[];
 }
 
 /** Puts the newest completed jobs into `jobs`, `rows` of them and perhaps the first page besides. */
@@ -102,27 +102,31 @@ function historyBegin(jobs: JobsById): number {
   return oldestMs - HISTORY_MARGIN_MS;
 }
 
-function isBefore({ rows }: Page<Job>, ms: number): boolean {
+function isBefore({ rows }: ListPage<Job>, ms: number): boolean {
   return rows.every(({ completedAtMs, createdAtMs }) => (completedAtMs ?? createdAtMs) < ms);
 }
 
 /** How many pages besides the first hold so many of the newest rows. */
-function pagesFor(rows: number, { rows: { length: size } }: Page<Job>, sorted: boolean): number {
+function pagesFor(rows: number, { rows: { length: size } }: ListPage<Job>, sorted: boolean): number {
   return Math.ceil(rows / Math.max(1, size)) - (sorted ? 1 : 0);
 }
 
 /** Numbers of at most `count` pages besides the first, the newest rows first, without the first `skip` of them. */
-function newestPages(first: Page<Job>, sorted: boolean, skip: number, count: number): readonly number[] {
+function newestPages(first: ListPage<Job>, sorted: boolean, skip: number, count: number): readonly number[] {
   const last = Math.ceil(first.total / Math.max(1, first.rows.length));
   const there = first.rows.length === 0 ? 0 : Math.max(0, last - 1 - skip);
   return Array.from({ length: Math.min(count, there) }, (_, at) => (sorted ? 2 + skip + at : last - skip - at));
 }
 
-async function readEach(api: GiteaApi, question: Question, numbers: readonly number[]): Promise<readonly Page<Job>[]> {
+async function readEach(
+  api: GiteaApi,
+  question: Question,
+  numbers: readonly number[],
+): Promise<readonly ListPage<Job>[]> {
   return await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
 }
 
 /** Gitea keeps all jobs that ever ran, so their number is no reason to refuse. */
-function readCompletedPage(api: GiteaApi, question: Question, page: number): Promise<Page<Job>> {
+function readCompletedPage(api: GiteaApi, question: Question, page: number): Promise<ListPage<Job>> {
   return readPage(api, question, page, readJobs(api), Number.POSITIVE_INFINITY);
 }

@@ -1,15 +1,15 @@
 /** Reads whole lists of one level: fetches pages and asks `paging.ts` whether they can be believed. */
 import type { Failure } from '../failure.ts';
 import type { Job, RegisteredRunner } from '../plan/evidence.ts';
-import type { GiteaApi, Question, Reader } from './api.ts';
+import type { AnswerReader, GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { countRows, endIsOpen, exceedsTotal, idsOf, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
-import { type Page, readJobPage, readRunnerPage } from './shapes.ts';
+import { type ListPage, readJobPage, readRunnerPage } from './shapes.ts';
 
 /** The `status=` values that are asked for (routers/api/v1/shared/action.go `convertToInternal`); any other is a 400. */
 export type StatusFilter = 'queued' | 'in_progress' | 'waiting' | 'completed';
 
-/** Jobs by id: whatever is put in later wins. */
+/** Jobs by id. A later entry replaces an earlier one. */
 export type JobsById = Map<number, Job>;
 
 /** First reading and at most 3 more. */
@@ -106,11 +106,15 @@ export function jobsQuestion(level: Level, states: readonly StatusFilter[], newe
 }
 
 /** Reads job rows, whose times are judged by the clock of the look. */
-export function readJobs(api: GiteaApi): Reader<Page<Job>> {
+export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
   return (json, version) => readJobPage(json, version, api.nowMs());
 }
 
-async function readPages<T>(api: GiteaApi, question: Question, read: Reader<Page<T>>): Promise<readonly Page<T>[]> {
+async function readPages<T>(
+  api: GiteaApi,
+  question: Question,
+  read: AnswerReader<ListPage<T>>,
+): Promise<readonly ListPage<T>[]> {
   const first = await readPage(api, question, 1, read);
   const rest = await Promise.all(pagesAfter(first).map((page) => readPage(api, question, page, read)));
   return await withEnd(api, question, read, [first, ...rest]);
@@ -120,9 +124,9 @@ async function readPages<T>(api: GiteaApi, question: Question, read: Reader<Page
 async function withEnd<T>(
   api: GiteaApi,
   question: Question,
-  read: Reader<Page<T>>,
-  pages: readonly Page<T>[],
-): Promise<readonly Page<T>[]> {
+  read: AnswerReader<ListPage<T>>,
+  pages: readonly ListPage<T>[],
+): Promise<readonly ListPage<T>[]> {
   return endIsOpen(pages) ? [...pages, await readPage(api, question, pages.length + 1, read)] : pages;
 }
 
@@ -131,9 +135,9 @@ export async function readPage<T>(
   api: GiteaApi,
   question: Question,
   page: number,
-  read: Reader<Page<T>>,
+  read: AnswerReader<ListPage<T>>,
   mostRows = MOST_ROWS,
-): Promise<Page<T>> {
+): Promise<ListPage<T>> {
   const paged: Question = {
     ...question,
     what: page === 1 ? question.what : `${question.what}, page ${page}`,
@@ -156,7 +160,7 @@ export function keep(jobs: JobsById, rows: readonly Job[]): void {
   for (const row of rows) jobs.set(row.id, row);
 }
 
-function incomplete(api: GiteaApi, question: Question, pages: readonly Page<{ readonly id: number }>[]): Failure {
+function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<{ readonly id: number }>[]): Failure {
   const totals = [...new Set(pages.map(({ total }) => total))];
   const counted =
     totals.length === 1

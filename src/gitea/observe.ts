@@ -14,10 +14,11 @@
  */
 import { normalBase } from '../base-url.ts';
 import { Failure } from '../failure.ts';
-import { HttpClient, type RequestLine } from '../http/client.ts';
+import { HttpClient } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { Env } from '../http/proxy.ts';
+import type { RequestLine } from '../http/request.ts';
 import type { Job, Look, RegisteredRunner } from '../plan/evidence.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
 import type { Token } from '../tokens/token.ts';
@@ -38,7 +39,7 @@ import {
   repoLevel,
   unreachable,
 } from './endpoints.ts';
-import { foreignToken } from './errors.ts';
+import { foreignToken } from './failures.ts';
 import { type JobsById, readActiveJobs, readRunners, readRunningJobs } from './lists.ts';
 import { isTokenOf, readJobsByRepo } from './user-repos.ts';
 
@@ -56,8 +57,6 @@ export interface ObserveOptions {
   readonly deadlineMs: number;
   /** Also list jobs that wait for others (`explain`). */
   readonly includeBlocked: boolean;
-  /** List runners and completed jobs even when nothing waits or runs (warm pools). */
-  readonly alwaysList: boolean;
   /**
    * Ask for runners and completed jobs at the same time as for the others, before it is known whether there are any: one wait
    * for the network instead of two, and needless questions when nothing is there (docs/adr/0011). Default false.
@@ -166,12 +165,12 @@ function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string
 }
 
 /** How one target is looked at. */
-interface LookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'alwaysList' | 'ahead' | 'needsHistory'> {
+interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
 }
 
-async function lookAt(api: GiteaApi, scope: Scope, options: LookOptions): Promise<Look> {
+async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Promise<Look> {
   switch (scope.kind) {
     case 'global':
       return await lookAtLevel(api, GLOBAL_LEVEL, options);
@@ -186,21 +185,21 @@ async function lookAt(api: GiteaApi, scope: Scope, options: LookOptions): Promis
   }
 }
 
-async function lookAtUser(api: GiteaApi, user: string, options: LookOptions): Promise<Look> {
+async function lookAtUser(api: GiteaApi, user: string, options: OneLookOptions): Promise<Look> {
   if (await isTokenOf(api, user)) return await lookAtLevel(api, ownUserLevel(user), options);
   const jobs: JobsById = new Map();
-  await readJobsByRepo(api, user, options, jobs);
+  await readJobsByRepo(api, user, options.includeBlocked, jobs);
   return { jobs: [...jobs.values()], runners: [] };
 }
 
-async function lookAtLevel(api: GiteaApi, level: Level, options: LookOptions): Promise<Look> {
+async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions): Promise<Look> {
   const jobs: JobsById = new Map();
   const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
   // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
   // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster or, where nobody sees Jobs, has its grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (!active && !options.alwaysList) return { jobs: [...jobs.values()], runners: [] };
+  if (!active) return { jobs: [...jobs.values()], runners: [] };
 
   // Reading several pages takes its time, and what was asked before them would be older than they are.
   const { runners, completed } = await (early && read === 'snapshot'
@@ -229,7 +228,7 @@ async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById):
 function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
   const done: JobsById = new Map();
   const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, done, furtherPages)]);
-  // Perhaps nobody wants to know; and the failure of the first question is told first.
+  // The answers may not be needed, and the failure of the first question comes first.
   asked.catch(() => undefined);
   return async (jobs) => {
     const [runners, completed] = await asked;

@@ -13,7 +13,7 @@
  * a full last page. After a full last page one more page is read, which must be empty. A total that equals the rows of a single page
  * below `limit` cannot be checked: nothing tells such a page from a short one.
  */
-import type { Page } from './shapes.ts';
+import type { ListPage } from './shapes.ts';
 
 /** Rows asked for per page: Gitea's default maximum. */
 export const PAGE_LIMIT = 50;
@@ -23,21 +23,21 @@ export const MOST_ROWS = 20_000;
 export type PassVerdict = 'complete' | 'drifted' | 'contradictory';
 
 /** Numbers of the pages after the first; its number of rows is the page size that the server really gives. */
-export function pagesAfter(first: Page<unknown>): readonly number[] {
+export function pagesAfter(first: ListPage<unknown>): readonly number[] {
   const size = first.rows.length;
   if (size === 0 || first.total <= size) return [];
   return Array.from({ length: Math.ceil(first.total / size) - 1 }, (_, index) => index + 2);
 }
 
 /** True when the last page is full, so that only an empty page after it shows the end of the list. */
-export function endIsOpen(pages: readonly Page<unknown>[]): boolean {
+export function endIsOpen(pages: readonly ListPage<unknown>[]): boolean {
   const size = pages[0]?.rows.length ?? 0;
   const last = pages.at(-1)?.rows.length ?? 0;
   return last > 0 && last >= (pages.length > 1 ? size : PAGE_LIMIT);
 }
 
 /** Judges one reading of all pages, in page order. */
-export function judgePass(pages: readonly Page<{ readonly id: number }>[]): PassVerdict {
+export function judgePass(pages: readonly ListPage<{ readonly id: number }>[]): PassVerdict {
   const size = pages[0]?.rows.length ?? 0;
   const totals = new Set(pages.map(({ total }) => total));
   if (totals.size === 1 && countRows(pages) === Math.max(...totals) && idsOf(pages).size === Math.max(...totals)) {
@@ -48,17 +48,17 @@ export function judgePass(pages: readonly Page<{ readonly id: number }>[]): Pass
 }
 
 /** True when one reading holds more rows than any of its pages counts. */
-export function exceedsTotal(pages: readonly Page<unknown>[]): boolean {
+export function exceedsTotal(pages: readonly ListPage<unknown>[]): boolean {
   return countRows(pages) > Math.max(...pages.map(({ total }) => total));
 }
 
 /** The different rows of a reading. */
-export function idsOf(pages: readonly Page<{ readonly id: number }>[]): ReadonlySet<number> {
+export function idsOf(pages: readonly ListPage<{ readonly id: number }>[]): ReadonlySet<number> {
   return new Set(pages.flatMap(({ rows }) => rows.map(({ id }) => id)));
 }
 
 /** All rows of a reading; one that came twice counts twice. */
-export function countRows(pages: readonly Page<unknown>[]): number {
+export function countRows(pages: readonly ListPage<unknown>[]): number {
   return pages.reduce((sum, { rows }) => sum + rows.length, 0);
 }
 

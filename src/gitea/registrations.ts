@@ -2,14 +2,14 @@
  * Registrations of runners in Gitea: lists them, reads one again, deletes one. The only writing of this program to Gitea.
  *
  * `DELETE …/runners/{id}` has no check of its own (routers/api/v1/shared/runners.go `DeleteRunner`, 1.25 to 1.27): it also removes a runner
- * at work, whose job is then lost. So whoever deletes must have read the row and the running jobs just before.
+ * at work, whose job is then lost. So the row and the running jobs must be read just before each deletion.
  */
 import { Failure } from '../failure.ts';
 import type { Look, RegisteredRunner } from '../plan/evidence.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
 import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
 import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel, unreachable } from './endpoints.ts';
-import { refusal } from './errors.ts';
+import { failureOfStatus } from './failures.ts';
 import { type JobsById, readRunners, readRunningJobs } from './lists.ts';
 import { readRunnerPage } from './shapes.ts';
 import { isTokenOf } from './user-repos.ts';
@@ -72,7 +72,7 @@ export async function deleteRegistration(access: GiteaAccess, level: Level, id: 
   const answer = await http.send(request, deadline);
   if (answer.status === 204) return 'deleted';
   if (answer.status === 404) return 'gone';
-  throw refusal(request, answer, { rights: deleteRights(level), missing: level.missing });
+  throw failureOfStatus(request, answer, { rights: deleteRights(level), missing: level.missing });
 }
 
 /** Deleting needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */

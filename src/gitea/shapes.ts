@@ -6,13 +6,13 @@ import * as z from 'zod';
 import type { Job, RegisteredRunner } from '../plan/evidence.ts';
 import { isGiteaName } from './endpoints.ts';
 import { toAttempt, toJobStatus } from './status.ts';
-import type { GiteaVersion } from './version.ts';
+import type { VersionFacts } from './version.ts';
 
 /** What does not fit, as a clause for an error: `job 17 has an unusable "labels[0]"`. */
 export class ShapeError extends Error {}
 
 /** One page of a list with Gitea's own count, the only one that every version and list has. */
-export interface Page<T> {
+export interface ListPage<T> {
   readonly rows: readonly T[];
   readonly total: number;
 }
@@ -71,7 +71,7 @@ const userShapes = once(() => ({
   }),
 }));
 
-/** Gets ready for the first answer, for somebody who has nothing better to do while it is on its way. */
+/** Makes the shapes while the first answer is on its way. Optional: the first answer makes them otherwise. */
 export function prepareToRead(): void {
   listShapes();
 }
@@ -90,7 +90,7 @@ const MANY = 200;
 const compiledJobRow = once(() => z.compile(listShapes().JobRow));
 
 /** Reads a jobs list. Times are judged by the clock `nowMs`, ms since 1970. Throws `ShapeError`. */
-export function readJobPage(json: unknown, version: GiteaVersion, nowMs: number): Page<Job> {
+export function readJobPage(json: unknown, version: VersionFacts, nowMs: number): ListPage<Job> {
   const page = check(listShapes().JobPage, json, 'the list');
   const shape = page.total_count > MANY ? compiledJobRow() : listShapes().JobRow;
   return {
@@ -100,7 +100,7 @@ export function readJobPage(json: unknown, version: GiteaVersion, nowMs: number)
 }
 
 /** Reads a runner list. Throws `ShapeError`. */
-export function readRunnerPage(json: unknown): Page<RegisteredRunner> {
+export function readRunnerPage(json: unknown): ListPage<RegisteredRunner> {
   const page = check(listShapes().RunnerPage, json, 'the list');
   return { rows: page.runners.map(readRunner), total: page.total_count };
 }
@@ -131,7 +131,7 @@ export function readRepos(json: unknown): readonly ListedRepo[] {
 
 /** How the rows of a page are read. */
 interface RowReading {
-  readonly version: GiteaVersion;
+  readonly version: VersionFacts;
   readonly shape: JobRowShape;
   readonly nowMs: number;
 }
@@ -164,13 +164,13 @@ function readRunner(json: unknown, index: number): RegisteredRunner {
   return { id, name, online: row.status === 'online', busy, disabled: row.disabled ?? false, ephemeral, labels };
 }
 
-type Times = Pick<Job, 'createdAtMs' | 'startedAtMs' | 'completedAtMs'>;
+type JobTimes = Pick<Job, 'createdAtMs' | 'startedAtMs' | 'completedAtMs'>;
 
 /**
  * A job that waits or runs must have a plausible time of creation: the planner reckons its age from it. A completed job is evidence
  * only, so the next best time stands in. A begin or end that cannot be is as if Gitea had not told it.
  */
-function readTimes(row: z.infer<JobRowShape>, status: Job['status'], subject: string, nowMs: number): Times {
+function readTimes(row: z.infer<JobRowShape>, status: Job['status'], subject: string, nowMs: number): JobTimes {
   const created = toTime(row.created_at, EARLIEST_MS, nowMs);
   if (created === undefined && status !== 'completed') {
     throw new ShapeError(

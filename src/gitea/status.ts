@@ -1,6 +1,6 @@
 /** Gitea's status words and attempt numbers in the planner's terms. */
 import type { JobStatus } from '../plan/evidence.ts';
-import type { GiteaVersion } from './version.ts';
+import type { VersionFacts } from './version.ts';
 
 /**
  * The planner's word for a job's `status` (services/convert `ToActionsStatus`, 1.25 to 1.27). `queued` means ready there, and `waiting`
@@ -22,7 +22,7 @@ export function toJobStatus(word: string): JobStatus {
  * A number that is the same while a job waits and while it runs. Up to 1.26 Gitea adds 1 to `run_attempt` at the claim (first queued 0,
  * running 1; measured on 1.26.0), so there a claimed job is one less; from 1.27 it stays as it is.
  */
-export function toAttempt(runAttempt: number, status: JobStatus, version: GiteaVersion): number {
+export function toAttempt(runAttempt: number, status: JobStatus, version: VersionFacts): number {
   const claimed = status === 'in_progress' || status === 'completed';
   return version.attemptGrowsAtClaim && claimed ? Math.max(0, runAttempt - 1) : runAttempt;
 }

@@ -1,7 +1,7 @@
 /** Reads Gitea's version and says what follows from it. Source of each difference: the version the fact was read in. */
 
 /** What this program needs to know about a Gitea. */
-export interface GiteaVersion {
+export interface VersionFacts {
   /** `major.minor.patch`, digits only, so safe to show. */
   readonly text: string;
   /** 1.27+: jobs are ordered by id and `sort=id&order=desc` works (routers/api/v1/utils/sort.go). Before: ignored, database order. */
@@ -14,7 +14,7 @@ export interface GiteaVersion {
 export const OLDEST_GITEA = '1.25.0';
 
 export type VersionVerdict =
-  | { readonly kind: 'fine'; readonly version: GiteaVersion }
+  | { readonly kind: 'fine'; readonly version: VersionFacts }
   | { readonly kind: 'too-old'; readonly found: string }
   /** Forgejo answers the same path with its own number and `+gitea-1.22.0`; its job API is another one. */
   | { readonly kind: 'forgejo' }

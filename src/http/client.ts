@@ -17,21 +17,12 @@ import { type Deadline, nowMs } from './deadline.ts';
 import { directWire } from './direct.ts';
 import { Gate, type SlowWork } from './gate.ts';
 import { type Env, proxyFor } from './proxy.ts';
+import { redirectTarget } from './redirect.ts';
+import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from './request.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { describeTransportError, isBrokenConnection } from './transport-error.ts';
+import { outOfTime, TimeLimit, tooSlow } from './time-limit.ts';
+import { isBrokenConnection, partsOfTransportError } from './transport-error.ts';
 import { type ClientCertificate, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
-
-/** What `-v` shows of one attempt. Never headers or bodies. */
-export interface RequestLine {
-  readonly method: string;
-  /** Origin, path and query. */
-  readonly url: string;
-  /** 0 when there was no answer. */
-  readonly status: number;
-  readonly ms: number;
-  /** `HttpRequest.queue`. */
-  readonly queue: string;
-}
 
 export interface HttpOptions {
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
@@ -52,34 +43,6 @@ export interface HttpOptions {
   readonly clocks?: ServerClocks;
 }
 
-export interface HttpRequest {
-  /** Operation and object, as an error says it: `list jobs of org acme`. */
-  readonly what: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly url: URL;
-  /** Gives the `Authorization` header for an address; asked again for each redirect, so it can refuse foreign ones. */
-  readonly authorization?: (url: URL) => string;
-  /** Where a redirect within the origin may lead. Default: anywhere in it. */
-  readonly mayLeadTo?: (url: URL) => boolean;
-  readonly body?: string | Uint8Array;
-  /** Besides our own ones; lower case. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Of `body`; default `application/json`. */
-  readonly contentType?: string;
-  /** On whose behalf it is sent. While all connections are in use, such queues take turns. Default: one queue for all. */
-  readonly queue?: string;
-}
-
-/** A complete answer, of any status but a followed redirect. */
-export interface HttpAnswer {
-  readonly status: number;
-  /** Lower case, without parameters; empty when absent. */
-  readonly mediaType: string;
-  readonly text: string;
-  /** A header by its lower-case name. */
-  readonly header: (name: string) => string | undefined;
-}
-
 const QUICK_PAUSES_MS = [100, 400];
 const QUICK_STATUSES = new Set([500, 502, 504]);
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -93,40 +56,6 @@ interface Lane {
   readonly wire: Promise<Wire>;
   readonly gate: Gate;
   readonly proxy: string | undefined;
-}
-
-/** The end of one attempt. */
-class TimeLimit {
-  /** Rejects when the time is up. */
-  readonly reached: Promise<never>;
-  readonly #timer: NodeJS.Timeout;
-  #isReached = false;
-  #stop = noop;
-
-  constructor(ms: number) {
-    let reject: (error: Error) => void = noop;
-    this.reached = new Promise((_resolve, rejectIt) => {
-      reject = rejectIt;
-    });
-    this.#timer = setTimeout(() => {
-      this.#isReached = true;
-      reject(new Error('the time is up'));
-      this.#stop();
-    }, ms);
-  }
-
-  get isReached(): boolean {
-    return this.#isReached;
-  }
-
-  /** What to stop then. */
-  onReached(stop: () => void): void {
-    this.#stop = stop;
-  }
-
-  clear(): void {
-    clearTimeout(this.#timer);
-  }
 }
 
 /** Sends requests. Connections are kept per origin until `close`, which must be called: open sockets keep the process alive. */
@@ -224,7 +153,7 @@ export class HttpClient {
         if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
         if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
         const route = lane.proxy === undefined ? { host: url.host } : { host: url.host, proxy: lane.proxy };
-        const { code, received, remedy } = describeTransportError(error, route);
+        const { code, received, remedy } = partsOfTransportError(error, route);
         throw failure(request, code, received, remedy);
       } finally {
         limit.clear();
@@ -317,38 +246,6 @@ export class HttpClient {
   }
 }
 
-/** The one shape of an error about a request. The query is left out: it adds length, not knowledge. */
-export function failure(
-  request: Pick<HttpRequest, 'what' | 'method' | 'url'>,
-  code: string,
-  received: string,
-  remedy: string,
-): Failure {
-  return new Failure(
-    code,
-    1,
-    `${request.what}: ${request.method} ${request.url.origin}${request.url.pathname}: ${received}. ${remedy}.`,
-  );
-}
-
-function outOfTime(request: HttpRequest, deadline: Deadline): Failure {
-  return failure(
-    request,
-    'GR-HTTP-09',
-    `not done within the time limit of ${deadline.ms / 1000} s`,
-    'Check the load of the server, or raise --timeout',
-  );
-}
-
-function tooSlow(request: HttpRequest, limitMs: number): Failure {
-  return failure(
-    request,
-    'GR-HTTP-09',
-    `no complete answer within ${limitMs / 1000} s`,
-    'Check the load of the server, or raise --timeout',
-  );
-}
-
 function headersOf(request: HttpRequest, url: URL): Record<string, string> {
   return {
     accept: 'application/json',
@@ -362,37 +259,6 @@ function headersOf(request: HttpRequest, url: URL): Record<string, string> {
 function pauseAskedFor(answer: HttpAnswer): number | undefined {
   if (answer.status !== 429 && answer.status !== 503) return undefined;
   return retryAfterMs(answer.header('retry-after'), Date.now());
-}
-
-/** Where a redirect leads. Never to another origin: the token belongs to this one, and the answer of another server proves nothing. */
-function redirectTarget(request: HttpRequest, from: URL, answer: HttpAnswer): URL {
-  const location = answer.header('location') ?? '';
-  const target = location !== '' && URL.canParse(location, from.href) ? new URL(location, from) : undefined;
-  if (target === undefined) {
-    throw failure(
-      request,
-      'GR-HTTP-11',
-      `a redirect (${answer.status}) that leads nowhere`,
-      'Check the server and what stands before it',
-    );
-  }
-  if (target.origin !== request.url.origin) {
-    throw failure(
-      request,
-      'GR-HTTP-11',
-      `a redirect (${answer.status}) to another server, which is not followed`,
-      'Use the address that the server gives itself, with the right http or https',
-    );
-  }
-  if (request.mayLeadTo?.(target) === false) {
-    throw failure(
-      request,
-      'GR-HTTP-11',
-      `a redirect (${answer.status}) to another path of this server, which is not followed`,
-      'Check that the URL is the base address, with its path if it has one',
-    );
-  }
-  return target;
 }
 
 function noop(): void {}

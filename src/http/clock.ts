@@ -44,7 +44,7 @@ export function either(a: ClockBounds, b: ClockBounds): ClockBounds {
   return { leastMs: Math.min(a.leastMs, b.leastMs), mostMs: Math.max(a.mostMs, b.mostMs) };
 }
 
-/** Answers are put together for this long; then the bounds are begun anew, because clocks are corrected and drift. */
+/** Answers are combined for this long. Then the bounds start again, because clocks drift and are corrected. */
 const WINDOW_MS = 60_000;
 
 /** The clocks of the servers that answered, by origin. Given to all clients whose servers are to be compared. */

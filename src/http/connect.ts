@@ -10,7 +10,7 @@ export function connectTo(origin: string, options: ConnectOptions & { readonly p
   const { ca, clientCertificate, connections, proxy, signal } = options;
   refuseBadCa(ca);
   const socket = { signal, timeout: 0, ...(ca !== undefined && { ca }), ...clientCertificate };
-  // Time is limited by the caller's signals; undici's own limits would only give the same fault a second wording.
+  // Time is limited by the caller's signals; undici's own limits would only describe the same error in a second way.
   const limits = { connections, headersTimeout: 0, bodyTimeout: 0 };
   if (proxy === undefined) return new Pool(origin, { ...limits, connect: socket });
   return new ProxyAgent({

@@ -14,7 +14,7 @@ export class Deadline {
   }
 }
 
-/** A clock that nobody sets back. Not `performance.now()`, which loads eight modules at its first use. */
+/** A clock that cannot be set back. Not `performance.now()`, which loads eight modules at its first use. */
 export function nowMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;

@@ -32,7 +32,7 @@ function wireOf(origin: string, agent: Agent, request: typeof requestOverHttp): 
   };
 }
 
-/** @param server what all requests of the wire have in common: Node takes an URL apart anew for each. */
+/** @param server what all requests of the wire have in common: Node parses a URL again for each request. */
 function send(
   { url, method, headers, body }: WireRequest,
   server: RequestOptions,

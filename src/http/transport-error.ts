@@ -1,13 +1,13 @@
-/** Turns what a socket says into what a person can do. Judges only; the texts hold nothing that the other side wrote. */
+/** Turns an error of a socket into what a person can do. The texts hold nothing that the other side wrote. */
 
-/** Why there was no usable answer, and what to do about it. */
-export interface Trouble {
+/** What a failure says about a request: why there was no usable answer, and what to do about it. */
+export interface FailureParts {
   readonly code: string;
   readonly received: string;
   readonly remedy: string;
 }
 
-/** What a trouble may mention of the request. */
+/** What a failure may say about the request. */
 export interface Route {
   readonly host: string;
   /** Host and port of the proxy, when one is used. */
@@ -26,7 +26,7 @@ const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'UND_ER
 const UNKNOWN_NAME = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME']);
 
 /** The `code` of an error or of the first of its causes that has one; empty when there is none. */
-export function errorCode(error: unknown): string {
+function errorCode(error: unknown): string {
   // undici leaves the code out for a first line that is not HTTP at all.
   if (error instanceof Error && error.name === 'HTTPParserError') return 'HPE_INVALID';
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
@@ -40,72 +40,72 @@ export function isBrokenConnection(error: unknown): boolean {
   return CLOSED.has(errorCode(error));
 }
 
-/** Names the trouble behind an error of undici, a socket or TLS. */
-export function describeTransportError(error: unknown, route: Route): Trouble {
+/** What a failure says about an error of undici, a socket or TLS. */
+export function partsOfTransportError(error: unknown, route: Route): FailureParts {
   const code = errorCode(error);
   const peer = route.proxy === undefined ? route.host : `the proxy ${route.proxy}`;
   if (code === 'UND_ERR_ABORTED' && route.proxy !== undefined) {
-    return trouble(
+    return parts(
       'GR-HTTP-08',
       `the proxy ${route.proxy} refused the connection to ${route.host}`,
       'Check the proxy, or put the host into NO_PROXY',
     );
   }
   if (UNKNOWN_NAME.has(code)) {
-    return trouble('GR-HTTP-02', `the name of ${peer} cannot be resolved`, 'Check the URL and the DNS of this pod');
+    return parts('GR-HTTP-02', `the name of ${peer} cannot be resolved`, 'Check the URL and the DNS of this pod');
   }
   if (code === 'ECONNREFUSED') {
-    return trouble('GR-HTTP-01', `${peer} refused the connection`, 'Check the URL and that the server is up');
+    return parts('GR-HTTP-01', `${peer} refused the connection`, 'Check the URL and that the server is up');
   }
   if (UNREACHABLE.has(code)) {
-    return trouble(
+    return parts(
       'GR-HTTP-03',
       `${peer} cannot be reached`,
       'Check the URL, network policies and whether a proxy is needed',
     );
   }
   if (CLOSED.has(code)) {
-    return trouble(
+    return parts(
       'GR-HTTP-04',
       'the connection was closed before the answer was complete',
       'Check the server and what stands before it',
     );
   }
-  return describeTlsError(code) ?? describeProtocolError(code);
+  return partsOfTlsError(code) ?? partsOfProtocolError(code);
 }
 
-function describeTlsError(code: string): Trouble | undefined {
+function partsOfTlsError(code: string): FailureParts | undefined {
   if (UNKNOWN_CA.has(code)) {
-    return trouble('GR-HTTP-05', 'its certificate is signed by an unknown CA', 'Give the CA as PEM with --ca-file');
+    return parts('GR-HTTP-05', 'its certificate is signed by an unknown CA', 'Give the CA as PEM with --ca-file');
   }
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    return trouble('GR-HTTP-05', 'its certificate is not valid at this time', 'Renew it, or set the clock');
+    return parts('GR-HTTP-05', 'its certificate is not valid at this time', 'Renew it, or set the clock');
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'UND_ERR_PRX_TLS') {
-    return trouble(
+    return parts(
       'GR-HTTP-05',
       'its certificate is for another host name',
       'Use the name in the certificate, or renew the certificate',
     );
   }
   if (code === 'EPROTO' || /^ERR_(SSL|TLS|OSSL)/.test(code)) {
-    return trouble('GR-HTTP-05', 'no TLS connection could be made', 'Check that the port speaks https');
+    return parts('GR-HTTP-05', 'no TLS connection could be made', 'Check that the port speaks https');
   }
   return undefined;
 }
 
-function describeProtocolError(code: string): Trouble {
+function partsOfProtocolError(code: string): FailureParts {
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return trouble(
+    return parts(
       'GR-HTTP-06',
       'the answer is not HTTP that can be read',
       'Check that the URL is that of a web server, http or https as it speaks it',
     );
   }
   const known = /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : 'unknown';
-  return trouble('GR-HTTP-07', `the request failed (${known})`, 'Check the URL, the network and the server');
+  return parts('GR-HTTP-07', `the request failed (${known})`, 'Check the URL, the network and the server');
 }
 
-function trouble(code: string, received: string, remedy: string): Trouble {
+function parts(code: string, received: string, remedy: string): FailureParts {
   return { code, received, remedy };
 }

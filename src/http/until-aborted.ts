@@ -1,4 +1,4 @@
-/** What `work` gives; undefined as soon as `signal` is aborted: nobody waits for `work` then, and its failure counts no more. */
+/** The result of `work`. Undefined as soon as `signal` is aborted: the caller no longer waits for `work`, and its failure is ignored. */
 export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
   let stop = (): void => undefined;
   const aborted = new Promise<undefined>((resolve) => {

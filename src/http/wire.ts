@@ -49,7 +49,7 @@ export interface Wire {
   readonly close: () => Promise<void>;
 }
 
-/** Throws `Failure` (exit 2) when `ca` is no PEM: Node would take it silently and trust nobody. */
+/** Throws `Failure` (exit 2) when `ca` is not PEM: Node would accept it without a message and trust no server. */
 export function refuseBadCa(ca: string | undefined): void {
   if (ca === undefined || ca.includes('-----BEGIN CERTIFICATE-----')) return;
   throw new Failure(

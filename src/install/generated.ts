@@ -1,19 +1,22 @@
 /**
- * `npm run generated [-- FOLDER]`: makes anew everything that follows from `src/runnergroup/schema.ts` and `src/install`:
- * `install/`, the construct of a RunnerGroup in `imports/`, the field table in `docs/runnergroup.md`; and of
- * `src/charts/job-construct.ts` the forms that a start fills in instead of loading cdk8s. In the project or, for the drift tests, in another folder. Started in the project's folder. Asks nobody: the construct is made from the file.
+ * `npm run generated [-- FOLDER]`: writes everything that follows from `src/runnergroup/schema.ts`, `src/cli/flags` and `src/install`:
+ * `install/`, the construct of a RunnerGroup in `imports/`, the field table in `docs/runnergroup.md`, the tables of flags in
+ * `docs/commands.md`; and of `src/charts/job-construct.ts` the forms that a start fills in instead of loading cdk8s. In the project or, for the drift tests, in another folder. Started in the project's folder. Asks nobody: the construct is made from the file.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { makeSkeletons } from '../charts/job-construct.ts';
 import { crdText } from '../runnergroup/crd.ts';
-import { withFieldTable } from '../runnergroup/field-table.ts';
+import { FIELD_HEAD, fieldRows } from '../runnergroup/field-table.ts';
 import { installFiles } from './files.ts';
+import { flagTables } from './flag-tables.ts';
+import { type GeneratedPart, markdownTable, withPart } from './generated-part.ts';
 
 const CRD = join('install', 'crd.yaml');
 const CONSTRUCT = join('imports', 'gitea.bpg.pw.ts');
-const MANUAL = join('docs', 'runnergroup.md');
+const FIELDS_PAGE = join('docs', 'runnergroup.md');
+const COMMANDS_PAGE = join('docs', 'commands.md');
 const SKELETONS = join('src', 'charts', 'skeletons.json');
 const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
 
@@ -21,7 +24,8 @@ const BIOME = join('node_modules', '@biomejs', 'biome', 'bin', 'biome');
 
 function generate(folder: string): void {
   write(join(folder, CRD), crdText());
-  write(join(folder, MANUAL), withFieldTable(readFileSync(MANUAL, 'utf8')));
+  writePage(folder, FIELDS_PAGE, [fieldTable()]);
+  writePage(folder, COMMANDS_PAGE, flagTables());
   const importing = ['import', join(folder, CRD), '--output', join(folder, 'imports'), '--language', 'typescript'];
   // The output is piped, so that it shows in the error only.
   execFileSync(process.execPath, [CDK8S, ...importing, '--no-save', '--no-check-upgrade'], { stdio: 'pipe' });
@@ -29,6 +33,14 @@ function generate(folder: string): void {
   write(join(folder, CONSTRUCT), withTypeImports(made));
   write(join(folder, SKELETONS), formatted(SKELETONS, JSON.stringify(makeSkeletons(), null, 2)));
   for (const [file, text] of Object.entries(installFiles())) write(join(folder, 'install', file), text);
+}
+
+function fieldTable(): GeneratedPart {
+  return { name: 'fields', source: 'src/runnergroup/schema.ts', text: markdownTable(FIELD_HEAD, fieldRows()) };
+}
+
+function writePage(folder: string, page: string, parts: readonly GeneratedPart[]): void {
+  write(join(folder, page), parts.reduce(withPart, readFileSync(page, 'utf8')));
 }
 
 /** cdk8s imports types as if they were values, which no runtime that only strips types can load. */

@@ -34,7 +34,7 @@ export class ServeAccount extends k8s.KubeServiceAccount {
 }
 
 /** Environment of serve that follows from these manifests. */
-export const SERVE_DEFAULTS = {
+const SERVE_DEFAULTS = {
   GITEA_RUNNERS_ARGOCD_NAMESPACE: ARGOCD_NAMESPACE,
   // Its service by the short name, which stands in the certificate that Argo CD makes for itself.
   GITEA_RUNNERS_ARGOCD_URL: 'https://argocd-server',

@@ -1,10 +1,11 @@
 /** One Kubernetes API server: requests with a fresh token, pages of lists, and the lines of a watch. Knows no resource. */
 import type * as z from 'zod';
 import { Failure } from '../failure.ts';
-import { failure, type HttpAnswer, HttpClient, type HttpRequest, type RequestLine } from '../http/client.ts';
+import { HttpClient } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import type { Deadline } from '../http/deadline.ts';
-import { describeTransportError } from '../http/transport-error.ts';
+import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
+import { partsOfTransportError } from '../http/transport-error.ts';
 import type { ClusterConfig } from './config.ts';
 import { LONGEST_LINE_BYTES, splitLines } from './lines.ts';
 
@@ -115,9 +116,9 @@ export class KubeClient {
       if (signal.aborted) return;
       if (error instanceof RangeError) throw unreadable(request, `a line longer than ${LONGEST_LINE_BYTES >> 20} MiB`);
       if (life.signal.aborted) {
-        throw failure(request, 'GR-CLUSTER-09', `nothing came for ${idleMs / 1000} s`, 'It is begun anew');
+        throw failure(request, 'GR-CLUSTER-09', `nothing came for ${idleMs / 1000} s`, 'It is started again');
       }
-      const { code, received, remedy } = describeTransportError(error, { host: request.url.host });
+      const { code, received, remedy } = partsOfTransportError(error, { host: request.url.host });
       throw failure(request, code, received, remedy);
     } finally {
       clearTimeout(timer);

@@ -1,3 +1,4 @@
+/** How to reach the Kubernetes API, and the configuration that a pod finds: its service account. */
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ export interface ClusterConfig {
   readonly url: string;
   /** PEM of the cluster's CA; absent: the CAs that Node knows. */
   readonly ca?: string;
-  /** Reads the token anew each time: Kubernetes replaces it about every hour. Absent: the client certificate says who we are. */
+  /** Reads the token file each time: Kubernetes replaces the token about every hour. Absent: the client certificate says who we are. */
   readonly token?: () => Promise<string>;
   readonly clientCertificate?: ClientCertificate;
 }
@@ -21,26 +22,11 @@ export interface ClusterConfig {
 /** What a pod finds: always a token. */
 export type InClusterConfig = ClusterConfig & Required<Pick<ClusterConfig, 'token'>>;
 
-/** Which cluster is looked at. All of it is the administrator's to say, nothing a repository's author's. */
-export interface ClusterChoice {
-  readonly cluster: ClusterMode;
-  /** Path of a kubeconfig; absent: the service account of this pod, when it has one. */
-  readonly kubeconfig?: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
-/** The cluster to look at; undefined when nobody said that there is one. @throws Failure (exit 1, 2) for one that is named and unusable. */
-export async function findCluster({ cluster, kubeconfig, env }: ClusterChoice): Promise<ClusterConfig | undefined> {
-  if (cluster === 'off' || kubeconfig === undefined) return await clusterConfig(cluster, env);
-  const { readKubeconfig } = await import('./kubeconfig.ts');
-  return await readKubeconfig(kubeconfig);
-}
-
 const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
  * The in-cluster configuration, or undefined when there is none to use: mode `off`, or no token file, as in a sidecar
- * without a service account. Where a token lies, somebody wanted us to look: what is then missing is a `Failure` (exit 1).
+ * without a service account. Where there is a token file, an administrator wants us to look: anything else that is missing is a `Failure` (exit 1).
  * @param env `KUBERNETES_SERVICE_HOST` and `_PORT`, which Kubernetes sets in every pod, and `GITEA_RUNNERS_KUBERNETES_DIR`,
  *   the folder of `token` and `ca.crt` when it is not the usual one.
  */

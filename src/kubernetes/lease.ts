@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
-import { failure } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
+import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
 
@@ -107,7 +107,7 @@ export class Lease {
     }
   }
 
-  /** True when this process holds the Lease now. Failures are reported, never thrown; after an abort nobody wants to know. */
+  /** True when this process holds the Lease now. Failures are reported, never thrown. After an abort they are not reported. */
   async #tryToHold(signal: AbortSignal): Promise<boolean> {
     try {
       return await this.#acquireOrRenew();
@@ -139,7 +139,7 @@ export class Lease {
     return parseAnswer(this.#client.request(question), LeaseObject, answer.text, 'Lease');
   }
 
-  /** Takes or renews; false when somebody else was faster. */
+  /** Takes or renews the Lease. False when another process was faster. */
   async #write(found: LeaseObject | undefined): Promise<boolean> {
     const { identity, address } = this.#options;
     const now = micro(new Date());

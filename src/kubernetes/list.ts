@@ -1,7 +1,7 @@
 /** Reads complete lists. Any answer that is not one is a `Failure`. */
 import type { Failure } from '../failure.ts';
-import { failure, type HttpRequest } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { failure, type HttpRequest } from '../http/request.ts';
 import { firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
 import { listPath, type Resource } from './resources.ts';
 import { KubeList } from './shapes.ts';
@@ -21,7 +21,7 @@ export interface Snapshot<T> {
 }
 
 /**
- * Lists a kind. A snapshot that expires between two pages (410) is begun anew.
+ * Lists a kind. A list that expires between two pages (410) is read again from the start.
  * @param namespace undefined: all namespaces.
  */
 export async function listAll<T>(
@@ -57,7 +57,7 @@ async function listOnce<T>(
     const request = client.request(question);
     const answer = await client.send(question, deadline);
     if (answer.status === 410) return 'expired';
-    if (answer.status !== 200) throw refusal(client, question, answer.status, resource.name, namespace);
+    if (answer.status !== 200) throw failureOfStatus(client, question, answer.status, resource.name, namespace);
     const page = parseAnswer(request, KubeList, answer.text, 'list');
     for (const item of page.items) {
       const parsed = resource.item.safeParse(item);
@@ -95,7 +95,7 @@ export function inNamespace(namespace: string | undefined): string {
   return namespace === undefined ? 'of all namespaces' : `of namespace ${namespace}`;
 }
 
-function refusal(
+function failureOfStatus(
   client: KubeClient,
   question: KubeQuestion,
   status: number,

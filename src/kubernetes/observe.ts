@@ -2,9 +2,10 @@
  * Reads our Jobs and their pods from Kubernetes. It only ever lists, in the namespaces it is told, with the label that all
  * our Jobs carry; everything it finds is judged by `judgeJob`. Any answer that is not a complete list is a `Failure`.
  */
-import type { RequestLine } from '../http/client.ts';
+
 import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
+import type { RequestLine } from '../http/request.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { KubeClient } from './client.ts';
 import type { ClusterConfig } from './config.ts';

@@ -3,7 +3,7 @@
  *
  *     list ─► resourceVersion ─► watch from there ─► ADDED, MODIFIED, DELETED, BOOKMARK
  *      ▲                          │ ended: again from the last resourceVersion
- *      └── pause ◄── 410, fault ──┘
+ *      └── pause ◄── 410, error ──┘
  *
  * Whatever the server answers, requests that follow on a short watch are paced: 0.5 s apart, then 1 s, 2 s … 30 s. A watch that
  * lasted for 5 s starts the count again.
@@ -13,8 +13,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
-import { failure } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
+import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import { firstPath, type KubeClient, type KubeQuestion, unreadable } from './client.ts';
 import { inNamespace, listAll } from './list.ts';
@@ -76,12 +76,12 @@ export class Watch<T extends Named> {
     return this.#objects;
   }
 
-  /** True while the copy follows the server; false before the first list and after a fault, until the next success. */
+  /** True while the copy follows the server; false before the first list and after an error, until the next success. */
   get fresh(): boolean {
     return this.#fresh;
   }
 
-  /** Runs until `signal` is aborted, and not longer, whatever the server does; never rejects. */
+  /** Runs until `signal` is aborted, and not longer, even when the server does not answer. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -144,7 +144,7 @@ export class Watch<T extends Named> {
           this.#client.request(question),
           'GR-CLUSTER-07',
           `the watch failed with ${object.code ?? 'no code'}`,
-          'It is begun anew',
+          'It is started again',
         );
       }
       version = object.metadata?.resourceVersion || version;

@@ -30,7 +30,7 @@ export interface ClockWarning {
 
 /** `Date` has a resolution of a second on either side: a smaller difference may be none. */
 const LEAST_SHIFT_MS = 2_000;
-/** From here on somebody should look at it. */
+/** A greater difference is reported. */
 const WARN_MS = 10_000;
 /** Farther off is no clock that runs, and correcting by it would make nonsense of good times. */
 const MOST_MS = 86_400_000;

@@ -10,10 +10,10 @@ import { Failure } from '../failure.ts';
 import { describeScope } from '../gitea/endpoints.ts';
 import { type GiteaTarget, observe } from '../gitea/observe.ts';
 import { prepareToRead } from '../gitea/shapes.ts';
-import type { RequestLine } from '../http/client.ts';
 import { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
-import { type ClusterChoice, findCluster } from '../kubernetes/config.ts';
+import type { RequestLine } from '../http/request.ts';
+import { type ClusterChoice, findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
@@ -62,7 +62,7 @@ export async function lookAndPlan(
   const { instance, timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
   if (groups.length === 0) {
-    // A file that somebody names must be there, whether or not there is something to look for.
+    // A kubeconfig that is named must exist, also when there is nothing to look for.
     if (settings.kubeconfig !== undefined) await findCluster(settings);
     const { planOrRefuse } = await import('./plan-groups.ts');
     return { plan: planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 }), nowMs: settings.now() };
@@ -77,7 +77,6 @@ export async function lookAndPlan(
       deadlineMs: settings.timeoutMs,
       includeBlocked,
       ahead,
-      alwaysList: false,
       // Without live Jobs the planner replays the past.
       needsHistory: () => asked.then((seen) => (seen?.jobs ?? []).length === 0),
       now: settings.now,

@@ -1,4 +1,4 @@
-/** RunnerGroups as the planner knows them, and its refusal as an error of ours. */
+/** RunnerGroups as the planner knows them. When it cannot plan, that becomes a `Failure`. */
 import { Failure } from '../failure.ts';
 import type { Plan } from '../plan/decisions.ts';
 import type { Evidence, Group, ScopeWidth } from '../plan/evidence.ts';

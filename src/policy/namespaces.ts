@@ -1,6 +1,6 @@
 /**
  * A RunnerGroup lives in the destination namespace of its Application. In another one it would run with Secrets and cluster rights that
- * were given to somebody else.
+ * belong to another team.
  */
 import { Failure } from '../failure.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';

@@ -3,11 +3,11 @@
  * the repository of the RunnerGroups could otherwise run any pod where only runners should be, privileged ones too.
  */
 import { Failure } from '../failure.ts';
-import type { Place } from '../runnergroup/runner-group.ts';
+import type { FilePlace } from '../runnergroup/runner-group.ts';
 
 /** A document of another kind, as it was read. */
 export interface OtherDocument {
-  readonly place: Place;
+  readonly place: FilePlace;
   readonly text: string;
   /** Its kind and those of all objects below `items`. */
   readonly kinds: ReadonlySet<string>;

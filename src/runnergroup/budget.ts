@@ -1,5 +1,5 @@
 /**
- * What one run reads at most, over all its files. The sidecar runs `generate` for everybody who may push to a repository. These
+ * The most that one run reads, over all its files. The sidecar runs `generate` for everybody who may push to a repository. These
  * limits keep the process below 150 MB for any input (test/runnergroup/memory.test.ts).
  *
  *     entries ─► files ─► bytes ─► documents ─► words of a document ─► words of all documents

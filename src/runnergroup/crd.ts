@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import type { JsonSchema } from './json-schema.ts';
 import { toJsonSchema } from './json-schema.ts';
 import { KIND, Metadata, Spec } from './schema.ts';
-import { Status } from './status.ts';
+import { RunnerGroupStatus } from './status.ts';
 
 const HEADER = '# Made from src/runnergroup/schema.ts by "npm run generated".\n';
 const KEPT = [
@@ -84,7 +84,7 @@ function rootSchema(): unknown {
       // Of metadata, a CRD may only restrict the name.
       metadata: { type: 'object', properties: { name } },
       spec: { ...structural(toJsonSchema(Spec)), description: 'What the group serves and what its runners are like.' },
-      status: { ...structural(toJsonSchema(Status)), description: 'Written by gitea-runners serve.' },
+      status: { ...structural(toJsonSchema(RunnerGroupStatus)), description: 'Written by gitea-runners serve.' },
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { ContainerMode } from './runner-group.ts';
+/** Defaults that depend on other fields. All others stand with their field in `schema.ts`. */
 
 /**
  * Release of the runner that default images carry: 1.0.8 ran in real pods against Gitea 1.26 and 1.27, and the pod template
@@ -7,11 +7,11 @@ import type { ContainerMode } from './runner-group.ts';
 export const RUNNER_RELEASE = '1.0.8';
 
 /** Image per container mode; the basic image reports the runner's real exit code, the dind-rootless one brings dockerd. */
-export const DEFAULT_IMAGES: Readonly<Record<ContainerMode, string>> = {
+export const DEFAULT_IMAGES = {
   'dind-rootless': `gitea/runner:${RUNNER_RELEASE}-dind-rootless`,
   dind: `gitea/runner:${RUNNER_RELEASE}`,
   host: `gitea/runner:${RUNNER_RELEASE}`,
-};
+} as const;
 
 /** The runner project's own default labels (runner 1.0.8, `internal/app/cmd/register.go`). All need docker. */
 export const DEFAULT_LABELS: readonly string[] = [
@@ -20,11 +20,5 @@ export const DEFAULT_LABELS: readonly string[] = [
   'ubuntu-22.04:docker://docker.gitea.com/runner-images:ubuntu-22.04',
 ];
 
-/** Seconds without a sign of life after which a runner counts as failed to start. */
-export const SPAWN_TIMEOUT_SECONDS = 300;
-/** 6 hours, as agent-stack-k8s. Gitea itself ends CI jobs after 3 h (`ENDLESS_TASK_TIMEOUT`) unless told otherwise. */
-export const ACTIVE_DEADLINE_SECONDS = 21_600;
-/** 10 minutes, as the operator. */
-export const TTL_SECONDS = 600;
 /** 3 hours, after which Gitea ends a CI job on its own (`ENDLESS_TASK_TIMEOUT`): no stop cuts one short (docs/adr/0018). */
 export const GRACEFUL_STOP_SECONDS = 10_800;

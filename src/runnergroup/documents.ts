@@ -18,24 +18,24 @@ import {
   Parser,
 } from 'yaml';
 import { Budget, MOST_DOCUMENT_WORDS, tooMuchInOne, wordsOf } from './budget.ts';
-import { judge, type Meanings } from './document-faults.ts';
+import { judge, type Meanings, type TextProblem } from './document-problems.ts';
 import type { SourceFile } from './files.ts';
 import { collectGarbage } from './garbage.ts';
-import type { Problem, ProblemCode } from './problems.ts';
-import type { Place } from './runner-group.ts';
+import type { Problem } from './problems.ts';
+import type { FilePlace } from './runner-group.ts';
 
 /** Keys and indices from a document's root to a value. */
 export type Path = readonly (string | number)[];
 
 /** One document that is not empty. */
 export interface SourceDocument {
-  readonly place: Place;
+  readonly place: FilePlace;
   /** Plain data. */
   readonly value: unknown;
   /** The document's own text, without markers and directives, ending in a newline. */
   readonly text: string;
   /** Where the key (else the item) at `path` stands; for a missing one, what is around it. */
-  readonly placeOf: (path: Path) => Place;
+  readonly placeOf: (path: Path) => FilePlace;
   /** The scalar at `path` as it is written, without quotes; undefined when it is none. */
   readonly writtenAt: (path: Path) => string | undefined;
 }
@@ -43,22 +43,14 @@ export interface SourceDocument {
 /** What a file holds, one by one. */
 export type Read = { readonly document: SourceDocument } | { readonly problem: Problem };
 
-/** Why a file is not read on from `offset`. */
-interface Refusal {
-  readonly offset: number;
-  readonly wrong: string;
-  /** Absent: GR-INPUT-02. */
-  readonly code?: ProblemCode;
-}
-
 /** YAML 1.1 types that have no JSON form, or that go-yaml (so kubectl) reads as text. */
 const LEFT_OUT = /^tag:yaml\.org,2002:(?:timestamp|binary|omap|pairs|set)$/;
 /** Not allowed in YAML (1.2.2, production 1) and refused by kubectl. */
 const CONTROL = /(?![\t\n\r\u0085])\p{Cc}/u;
 /** Far beyond any manifest: code that calls itself per level must not run out of stack. */
 const DEEPEST = 200;
-/** Faults shown of one document: the parser finds thousands in what is no YAML at all. */
-const MOST_FAULTS = 100;
+/** Problems shown of one document: the parser finds thousands in what is no YAML at all. */
+const MOST_TEXT_PROBLEMS = 100;
 /** The version that is read in any case; 1.2 would make a text of `yes`, for us but not for kubectl. */
 const ONLY_DIRECTIVE = /^%YAML\s+1\.1\s*$/;
 
@@ -68,10 +60,10 @@ const ONLY_DIRECTIVE = /^%YAML\s+1\.1\s*$/;
  * early, with a problem, where the file cannot be read on or `budget` is used up.
  */
 export function readDocuments(file: SourceFile, budget: Budget, take: (read: Read) => void): void {
-  new Reader(file, budget, take).read();
+  new DocumentReader(file, budget, take).read();
 }
 
-/** The value of the one document of a file, within a budget of its own; undefined when it has a fault or is not exactly one. */
+/** The value of the one document of a file, within a budget of its own; undefined when it has a problem or is not exactly one. */
 export function readOneDocument(file: SourceFile): unknown {
   const found: Read[] = [];
   readDocuments(file, new Budget(), (read) => found.push(read));
@@ -79,7 +71,7 @@ export function readOneDocument(file: SourceFile): unknown {
   return only && found.length === 1 && 'document' in only ? only.document.value : undefined;
 }
 
-class Reader {
+class DocumentReader {
   readonly #file: SourceFile;
   readonly #budget: Budget;
   readonly #take: (read: Read) => void;
@@ -106,15 +98,15 @@ class Reader {
 
   read(): void {
     const control = CONTROL.exec(this.#file.text);
-    const refusal = control
-      ? { offset: control.index, wrong: 'holds a control character: remove it' }
+    const end = control
+      ? { offset: control.index, message: 'holds a control character: remove it' }
       : (this.#readLexemes() ?? this.#compose(this.#parser.end()));
-    if (refusal) this.#refuse(refusal);
+    if (end) this.#reportEnd(end);
     else this.#finish();
   }
 
   /** @returns why the file is not read to its end */
-  #readLexemes(): Refusal | undefined {
+  #readLexemes(): TextProblem | undefined {
     this.#lines.addNewLine(0);
     for (const lexeme of new Lexer().lex(this.#file.text)) {
       const wrong = this.#compose(this.#parser.next(lexeme));
@@ -122,8 +114,8 @@ class Reader {
       const { offset, stack } = this.#parser;
       if (this.#held && stack[0]?.type === 'document') this.#finish();
       const excess = this.#count(lexeme);
-      if (excess !== undefined) return { offset, wrong: excess, code: 'GR-INPUT-08' };
-      if (stack.length > DEEPEST) return { offset, wrong: `is nested more than ${DEEPEST} levels deep` };
+      if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
+      if (stack.length > DEEPEST) return { offset, message: `is nested more than ${DEEPEST} levels deep` };
     }
     return undefined;
   }
@@ -138,15 +130,15 @@ class Reader {
     );
   }
 
-  #compose(tokens: Iterable<CST.Token>): Refusal | undefined {
+  #compose(tokens: Iterable<CST.Token>): TextProblem | undefined {
     for (const token of tokens) {
       const { offset } = token;
       if (token.type === 'directive' && !ONLY_DIRECTIVE.test(token.source)) {
-        return { offset, wrong: 'holds a YAML directive: leave it out' };
+        return { offset, message: 'holds a YAML directive: leave it out' };
       }
       if (token.type === 'document') {
         const excess = this.#budget.addDocuments(1);
-        if (excess !== undefined) return { offset, wrong: excess, code: 'GR-INPUT-08' };
+        if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
         this.#takeHeld();
         this.#held = token;
         this.#words = 0;
@@ -169,18 +161,18 @@ class Reader {
   }
 
   #sortOut(document: Document.Parsed, token: CST.Document | undefined): void {
-    const { faults, meanings } = judge(document);
-    for (const { offset, message } of faults.slice(0, MOST_FAULTS)) {
+    const { problems, meanings } = judge(document);
+    for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS)) {
       this.#report(offset, `is no valid YAML: ${message}`);
     }
-    if (faults.length > 0 || isEmpty(document)) return;
+    if (problems.length > 0 || isEmpty(document)) return;
     const read = toValue(document);
     const start = contentStart(document, token);
     if ('wrong' in read) this.#report(start, read.wrong);
     else this.#take({ document: this.#source(document, meanings, read.value, start) });
   }
 
-  #placeAt(offset: number): Place {
+  #placeAt(offset: number): FilePlace {
     const { line, col } = this.#lines.linePos(offset);
     return { file: this.#file.name, line: Math.max(line, 1), column: Math.max(col, 1) };
   }
@@ -189,12 +181,12 @@ class Reader {
     this.#take({ problem: { place: this.#placeAt(offset), path: '', message, code: 'GR-INPUT-02' } });
   }
 
-  /** Counts lines itself: the lexer may not have come this far. */
-  #refuse({ offset, wrong, code = 'GR-INPUT-02' }: Refusal): void {
+  /** Reports why the file is not read on. Counts lines itself: the lexer may not have come this far. */
+  #reportEnd({ offset, message, code = 'GR-INPUT-02' }: TextProblem): void {
     const before = this.#file.text.slice(0, offset);
     const line = before.split('\n').length;
     const place = { file: this.#file.name, line, column: offset - before.lastIndexOf('\n') };
-    this.#take({ problem: { place, path: '', message: wrong, code } });
+    this.#take({ problem: { place, path: '', message, code } });
   }
 
   #source(document: Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument {

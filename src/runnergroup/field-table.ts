@@ -1,29 +1,19 @@
-/** The table of all fields in docs/runnergroup.md. */
+/** The table of all fields in docs/runnergroup.md: its rows. */
 import * as z from 'zod';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 import { DEFAULT_NOTE, Metadata, Spec } from './schema.ts';
 
-const TABLE_START = '<!-- fields: made from src/runnergroup/schema.ts by "npm run generated" -->';
-const TABLE_END = '<!-- end of fields -->';
+/** One row per field: name, type, default, meaning. Markdown. */
+export const FIELD_HEAD = ['field', 'type', 'default', 'meaning'];
 
-/** The page with its table made anew. @throws Error when it has lost its markers. */
-export function withFieldTable(page: string): string {
-  const start = page.indexOf(TABLE_START);
-  const end = page.indexOf(TABLE_END);
-  if (start < 0 || end < start) throw new Error('docs/runnergroup.md has no markers for the field table');
-  return `${page.slice(0, start + TABLE_START.length)}\n${fieldTable()}${page.slice(end)}`;
-}
-
-/** All fields as a Markdown table. */
-export function fieldTable(): string {
-  const rows = [
+export function fieldRows(): readonly (readonly string[])[] {
+  return [
     ...rowsOf(z.strictObject({ name: Metadata.shape.name, namespace: Metadata.shape.namespace }), 'metadata.'),
     ...rowsOf(Spec, ''),
   ];
-  return ['| field | type | default | meaning |', '|---|---|---|---|', ...rows, ''].join('\n');
 }
 
-function rowsOf(object: z.ZodObject, prefix: string): readonly string[] {
+function rowsOf(object: z.ZodObject, prefix: string): readonly (readonly string[])[] {
   const required = new Set([toJsonSchema(object)['required']].flat());
   return Object.entries(object.shape).flatMap(([name, field]) => {
     const { [DEFAULT_NOTE]: note } = z.globalRegistry.get(field) ?? {};
@@ -31,7 +21,7 @@ function rowsOf(object: z.ZodObject, prefix: string): readonly string[] {
     const byDefault = typeof note === 'string' ? note : defaultText(schema, required.has(name));
     const cells = [`\`${prefix}${name}\``, typeText(schema), byDefault, String(schema['description'])];
     const inner = isNested(schema) && unwrapped(field);
-    return [`| ${cells.map(cell).join(' | ')} |`, ...(inner ? rowsOf(inner, `${prefix}${name}.`) : [])];
+    return [cells, ...(inner ? rowsOf(inner, `${prefix}${name}.`) : [])];
   });
 }
 
@@ -56,10 +46,10 @@ function defaultText(schema: JsonSchema, isRequired: boolean): string {
 
 function typeText(schema: JsonSchema): string {
   if (Array.isArray(schema['enum'])) return schema['enum'].map((word) => `\`${word}\``).join(', ');
-  if (Array.isArray(schema['anyOf'])) return 'list of texts, or `false`';
+  if (Array.isArray(schema['anyOf'])) return 'list of strings, or `false`';
   switch (schema.type) {
     case 'array':
-      return 'list of texts';
+      return 'list of strings';
     case 'integer':
       return `whole number, ${schema['minimum']} to ${schema['maximum']}`;
     case 'boolean':
@@ -67,10 +57,6 @@ function typeText(schema: JsonSchema): string {
     case 'object':
       return `\`{${Object.keys(schema.properties ?? {}).join(', ')}}\``;
     default:
-      return 'text';
+      return 'string';
   }
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }

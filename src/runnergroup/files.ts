@@ -108,14 +108,14 @@ function findPath(path: string, search: Search): void {
     const real = realpathSync.native(absolute);
     const border = borderOf(path, search.cwd);
     if (border !== undefined && !isInside(real, border)) {
-      refuse(name, 'is a symbolic link that leads out of its folder: it is not followed', search);
+      addProblem(name, 'is a symbolic link that leads out of its folder: it is not followed', search);
       return;
     }
     const status = statSync(real);
     if (status.isDirectory()) findInFolder(real, absolute, real, search);
     else add({ real, name }, search);
   } catch (error) {
-    report(error, name, search);
+    addError(error, name, search);
   }
 }
 
@@ -164,23 +164,23 @@ function findEntry(
   try {
     const real = entry.isSymbolicLink() ? realpathSync.native(at.real) : at.real;
     if (!isInside(real, at.border)) {
-      refuse(name, 'is a symbolic link that leads out of the given folder: it is not followed', search);
+      addProblem(name, 'is a symbolic link that leads out of the given folder: it is not followed', search);
       return;
     }
     const isFolder = entry.isSymbolicLink() ? statSync(real).isDirectory() : entry.isDirectory();
     if (isFolder && search.recursive) findInFolder(real, at.shown, at.border, search);
     else if (!isFolder && wanted) add({ real, name }, search);
   } catch (error) {
-    report(error, name, search);
+    addError(error, name, search);
   }
 }
 
-function report(error: unknown, name: string, search: Search): void {
+function addError(error: unknown, name: string, search: Search): void {
   if (error instanceof Excess) throw error;
-  refuse(name, notRead(error), search);
+  addProblem(name, notRead(error), search);
 }
 
-function refuse(name: string, message: string, search: Search): void {
+function addProblem(name: string, message: string, search: Search): void {
   search.problems.push(fileProblem(name, message));
   if (search.problems.length >= MOST_PROBLEMS) throw new Excess(name, `${MOST_PROBLEMS} problems`);
 }

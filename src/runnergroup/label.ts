@@ -1,4 +1,8 @@
-import type { RunnerLabel } from './runner-group.ts';
+/** One label as written, e.g. `ubuntu-latest:docker://image`, and its name, e.g. `ubuntu-latest`, which is all that Gitea sees. */
+export interface RunnerLabel {
+  readonly name: string;
+  readonly text: string;
+}
 
 /** A label and what its jobs need; `foreign`: a schema that only runner 2.1 and newer take, as part of the name. */
 export interface ParsedLabel extends RunnerLabel {

@@ -1,19 +1,19 @@
 /**
  * Reads the YAML that people write for RunnerGroups without the package `yaml`, which takes a start ten times as long: block
- * mappings and lists, and words, numbers and `{…}` or `[…]` on one line. Reads less than the package does and never otherwise
- * (test/runnergroup/plain-yaml.property.test.ts compares both): what is not plain is left to it, and so is everything with a
- * fault, because it tells where.
+ * mappings and lists, and words, numbers and `{…}` or `[…]` on one line. It reads less than the package does, and reads it in the same
+ * way (test/runnergroup/plain-yaml.property.test.ts compares both). What is not plain is left to the package, and so is everything
+ * with a problem, because the package knows the place.
  *
  *     file ─► lines without comments ─► document ─► mapping ─┬─ key: scalar
  *                                                            ├─ key: {flow}
  *                                                            └─ key: ─► mapping or list, deeper
  */
 import type { SourceFile } from './files.ts';
-import type { Place } from './runner-group.ts';
+import type { FilePlace } from './runner-group.ts';
 
 /** One document that is not empty. */
 export interface PlainDocument {
-  readonly place: Place;
+  readonly place: FilePlace;
   /** Plain data. */
   readonly value: unknown;
 }
@@ -26,7 +26,7 @@ const DEEPEST = 20;
 const ORDINARY = /^[\n\x20-\x7e]*$/;
 
 /** A line that is neither empty nor a comment. */
-interface Line {
+interface YamlLine {
   readonly indent: number;
   /** Without indent. */
   readonly text: string;
@@ -53,9 +53,9 @@ export function readPlainYaml({ name, text }: SourceFile): readonly PlainDocumen
 }
 
 /** The lines of each document that has any. */
-function documentsOf(text: string): readonly (readonly Line[])[] {
-  const documents: Line[][] = [];
-  let lines: Line[] = [];
+function documentsOf(text: string): readonly (readonly YamlLine[])[] {
+  const documents: YamlLine[][] = [];
+  let lines: YamlLine[] = [];
   for (const [index, line] of `${text}\n---`.split('\n').entries()) {
     if (line === '---') {
       if (lines.length > 0) documents.push(lines);
@@ -88,10 +88,10 @@ const SPACES = / */y;
 
 /** Reads the lines of one document. */
 class Block {
-  readonly #lines: readonly Line[];
+  readonly #lines: readonly YamlLine[];
   #at = 0;
 
-  constructor(lines: readonly Line[]) {
+  constructor(lines: readonly YamlLine[]) {
     this.#lines = lines;
   }
 

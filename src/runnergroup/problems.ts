@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts';
 import { count, printable } from '../printable.ts';
-import type { Place } from './runner-group.ts';
+import type { FilePlace } from './runner-group.ts';
 
 /**
  * Permanent codes of everything that can be wrong with the input.
@@ -15,9 +15,9 @@ import type { Place } from './runner-group.ts';
  */
 export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}`;
 
-/** One thing that is wrong in a file. */
+/** One finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and `FieldProblem`. */
 export interface Problem {
-  readonly place: Place;
+  readonly place: FilePlace;
   /** The field as people write it, e.g. `spec.labels[0]`; empty when the whole file or document is meant. */
   readonly path: string;
   /** What was received and what to do. May hold text from the file: print it through `formatProblem` only. */

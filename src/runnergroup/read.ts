@@ -14,13 +14,13 @@ import { readFiles, type SourceFile } from './files.ts';
 import { nearestName } from './nearest.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
-import type { Place, RunnerGroup } from './runner-group.ts';
+import type { FilePlace, RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
 import { isMapping, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 
 /** A document of another kind. */
 export interface PassThrough {
-  readonly place: Place;
+  readonly place: FilePlace;
   /** Its own text without `---`, valid as one document of a YAML stream. */
   readonly text: string;
   /** Its kind, and those of all objects below `items`, each once. Kept in place of the parsed document, which is large. */
@@ -51,7 +51,7 @@ export interface ReadResult {
 export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult> {
   const { files, problems: unread } = readFiles(options);
   if (files.reduce((sum, { text }) => sum + text.length, 0) > LARGE_INPUT) await saveMemory();
-  const reader = new Reader(options.defaultNamespace, unread);
+  const reader = new GroupReader(options.defaultNamespace, unread);
   for (const file of files) {
     if (reader.isDone) break;
     if (reader.readQuickly(file)) continue;
@@ -76,7 +76,7 @@ async function saveMemory(): Promise<void> {
 }
 
 /** Collects what the files hold. */
-class Reader {
+class GroupReader {
   readonly budget = new Budget();
   readonly groups: RunnerGroup[] = [];
   readonly others: PassThrough[] = [];
@@ -93,7 +93,7 @@ class Reader {
     return this.budget.isSpent || this.problems.length >= MOST_PROBLEMS;
   }
 
-  /** Takes the groups of a file that holds nothing else and has no fault. False: it must be read with places, to say what is wrong where. */
+  /** Takes the groups of a file that holds nothing else and has no problem. False: the file must be read again with places, for its problems. */
   readQuickly(file: SourceFile): boolean {
     const quick = quickGroups(file, this.#defaultNamespace);
     if (!quick) return false;
@@ -150,27 +150,27 @@ type Sorted =
 /** What a document is. A `List` is opened when it holds RunnerGroups (`kubectl get -o yaml` prints one). */
 function sortOut(document: SourceDocument): Sorted {
   const { value, place } = document;
-  const refuse = (message: string, path = ''): Sorted => ({
+  const problemAt = (message: string, path = ''): Sorted => ({
     problem: { place: path === '' ? place : document.placeOf([path]), path, message, code: 'GR-INPUT-03' },
   });
   if (!isMapping(value))
-    return refuse('is no Kubernetes object, but a list or a single value: keep it out of these files');
+    return problemAt('is not a Kubernetes object, but a list or a single value: keep it out of these files');
   const { apiVersion, kind } = value;
   for (const [name, field] of Object.entries({ apiVersion, kind })) {
     if (typeof field === 'string' && field !== '') continue;
-    return refuse(
-      `is no Kubernetes object: ${name} is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read`,
+    return problemAt(
+      `is not a Kubernetes object: ${name} is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read`,
     );
   }
   if (apiVersion === API_VERSION && kind === KIND) return { objects: [{ document, base: [], value }] };
   const claims = claim(apiVersion, kind);
-  if (claims) return refuse(claims.message, claims.path);
+  if (claims) return problemAt(claims.message, claims.path);
   const { items } = value;
   if (Array.isArray(items) && items.some(holdsGroup)) {
     if (kind === 'List' && apiVersion === 'v1' && items.every(claimsToBeGroup)) {
       return { objects: items.map((item, index) => ({ document, base: ['items', index], value: item })) };
     }
-    return refuse('holds RunnerGroups beside or below other things: put each into a document of its own', 'items');
+    return problemAt('holds RunnerGroups beside or below other things: put each into a document of its own', 'items');
   }
   return { other: { place, text: documentText(document), kinds: kindsIn(value) } };
 }
@@ -183,7 +183,7 @@ function kindsIn(value: unknown, kinds: Set<string> = new Set()): ReadonlySet<st
   return kinds;
 }
 
-/** A document that wants to be ours and is not: passing it through would quietly drop its runners. */
+/** A document that looks like a RunnerGroup and is not one. Passing it through would drop its runners without a message. */
 function claim(apiVersion: unknown, kind: unknown): { readonly path: string; readonly message: string } | undefined {
   const [group = ''] = String(apiVersion).split('/');
   if (kind === KIND) {
@@ -210,7 +210,7 @@ function holdsGroup(value: unknown): boolean {
   return isMapping(value) && Array.isArray(value['items']) && value['items'].some(holdsGroup);
 }
 
-/** JSON may be indented with tabs, which YAML readers refuse; in JSON a raw tab is never part of a text. */
+/** JSON may be indented with tabs, which YAML readers problemAt; in JSON a raw tab is never part of a text. */
 function documentText({ text }: SourceDocument): string {
   if (!text.includes('\t') || !text.trimStart().startsWith('{')) return text;
   try {

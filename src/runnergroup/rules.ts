@@ -1,72 +1,93 @@
 /**
- * What several fields mean together, and the normal form that follows. Each rule works on what the schema has let through:
- * a field with a problem of its own is `unclear` and gives rise to no second one.
+ * Rules that several fields follow together, and the normal form that results. Each rule works on the fields that passed the schema.
+ * A field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
  */
 import { normalBase } from '../base-url.ts';
 import { DEFAULT_IMAGES, DEFAULT_LABELS, GRACEFUL_STOP_SECONDS, RUNNER_RELEASE } from './defaults.ts';
 import type { Path } from './documents.ts';
-import type { Complaint } from './explain-issue.ts';
-import { type ParsedLabel, parseLabel } from './label.ts';
+import type { FieldProblem } from './field-problem.ts';
+import { type ParsedLabel, parseLabel, type RunnerLabel } from './label.ts';
 import { nearestName } from './nearest.ts';
 import { quoted } from './problems.ts';
 import { quantityValue } from './quantity.ts';
-import type { ContainerMode, RunnerLabel, Scope, SecretKey } from './runner-group.ts';
-import type { RunnerGroupDocument } from './schema.ts';
+import type { ContainerMode, NormalFields, Scope, SecretKey } from './runner-group.ts';
+import type { WrittenSpec } from './schema.ts';
 import { isQualifiedName } from './words.ts';
-
-type SpecInput = RunnerGroupDocument['spec'];
 
 /** A spec of which some fields may have failed their own check. */
 export interface Draft {
   /** Fields that passed, with defaults; the others are absent. */
-  readonly spec: Partial<SpecInput>;
+  readonly spec: Partial<WrittenSpec>;
   /** True when the field at this path below `spec`, or something in it, has a problem of its own. */
   readonly unclear: (...path: Path) => boolean;
 }
 
-/** Either the normal form or what stands against it. Empty complaints without a value: the fields told it already. */
-export type Ruled<T> = { readonly value: T } | { readonly complaints: readonly Complaint[] };
+/** Either the normal form or its problems. No value and no problems: the schema has reported the fields already. */
+export type Ruled<T> = { readonly value: T } | { readonly problems: readonly FieldProblem[] };
 
 function ok<T>(value: T): Ruled<T> {
   return { value };
 }
 
-function refuse(path: Path, message: string): { readonly complaints: readonly Complaint[] } {
-  return { complaints: [{ path: ['spec', ...path], message, code: 'GR-INPUT-06' }] };
+function problemAt(path: Path, message: string): { readonly problems: readonly FieldProblem[] } {
+  return { problems: [{ path: ['spec', ...path], message, code: 'GR-INPUT-06' }] };
 }
 
-const UNCLEAR = { complaints: [] };
+const UNCLEAR = { problems: [] };
+
+/** One rule per normal field, in the order of their problems. */
+const RULES: { readonly [Field in keyof NormalFields]: (draft: Draft) => Ruled<NormalFields[Field]> } = {
+  scope: ruleScope,
+  giteaUrl: ruleGiteaUrl,
+  labels: ruleLabels,
+  registrationToken: (draft) => ruleSecret('registrationToken', draft),
+  authToken: (draft) => ruleSecret('authToken', draft),
+  image: ruleImage,
+  acceptUnlabelledJobs: ruleUnlabelled,
+  gracefulStopSeconds: ruleGracefulStop,
+  resources: ruleResources,
+};
+
+/** All rules together: the normal fields, or the problems of all rules. */
+export function applyRules(draft: Draft): Ruled<NormalFields> {
+  const ruled = Object.entries(RULES).map(([field, rule]) => [field, rule(draft)] as const);
+  const values = ruled.flatMap(([field, result]) => ('value' in result ? [[field, result.value] as const] : []));
+  if (values.length < ruled.length) {
+    return { problems: ruled.flatMap(([, result]) => ('problems' in result ? result.problems : [])) };
+  }
+  return ok(Object.fromEntries(values) as unknown as NormalFields);
+}
 
 /** interface.md §1: which of org, user and repo a scope needs and refuses. */
-export function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
+function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
   const { scope, org, user, repo } = spec;
   if (scope === undefined) return UNCLEAR;
-  const complaints: Complaint[] = [];
+  const problems: FieldProblem[] = [];
   const needs = (field: 'org' | 'user' | 'repo', value: string | undefined) => {
     if (value === undefined && !unclear(field))
-      complaints.push(...refuse([], `scope ${scope} needs ${field}: add "${field}: …"`).complaints);
+      problems.push(...problemAt([], `scope ${scope} needs ${field}: add "${field}: …"`).problems);
   };
   const forbids = (field: 'org' | 'user' | 'repo') => {
     if (spec[field] === undefined) return;
-    complaints.push(
-      ...refuse([field], `does not go with scope ${scope}: remove it, or set "scope: ${field}"`).complaints,
+    problems.push(
+      ...problemAt([field], `does not go with scope ${scope}: remove it, or set "scope: ${field}"`).problems,
     );
   };
   switch (scope) {
     case 'global':
       for (const field of ['org', 'user', 'repo'] as const) forbids(field);
-      return complaints.length > 0 ? { complaints } : ok({ kind: 'global' });
+      return problems.length > 0 ? { problems } : ok({ kind: 'global' });
     case 'org':
       needs('org', org);
       for (const field of ['user', 'repo'] as const) forbids(field);
-      return org === undefined || complaints.length > 0 ? { complaints } : ok({ kind: 'org', org });
+      return org === undefined || problems.length > 0 ? { problems } : ok({ kind: 'org', org });
     case 'user':
       needs('user', user);
       for (const field of ['org', 'repo'] as const) forbids(field);
-      return user === undefined || complaints.length > 0 ? { complaints } : ok({ kind: 'user', user });
+      return user === undefined || problems.length > 0 ? { problems } : ok({ kind: 'user', user });
     case 'repo':
       needs('repo', repo);
-      return repo === undefined ? { complaints } : ruleRepository(repo, { spec, unclear });
+      return repo === undefined ? { problems } : ruleRepository(repo, { spec, unclear });
     default:
       return scope satisfies never;
   }
@@ -75,64 +96,67 @@ export function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
 function ruleRepository(repo: string, { spec: { org, user }, unclear }: Draft): Ruled<Scope> {
   if (unclear('org') || unclear('user')) return UNCLEAR;
   if (org !== undefined && user !== undefined)
-    return refuse(['user'], 'a repository has one owner: set org or user, not both');
+    return problemAt(['user'], 'a repository has one owner: set org or user, not both');
   const field = org === undefined ? 'user' : 'org';
   const owner = org ?? user;
   const [first = '', second] = repo.split('/');
   if (second === undefined) {
     if (owner !== undefined) return ok({ kind: 'repo', owner, repo: first });
-    return refuse(['repo'], `needs its owner: write "repo: OWNER/${first}", or add org or user`);
+    return problemAt(['repo'], `needs its owner: write "repo: OWNER/${first}", or add org or user`);
   }
   // Gitea compares owner names without regard to case.
   if (owner !== undefined && owner.toLowerCase() !== first.toLowerCase()) {
-    return refuse([field], `${quoted(owner)} is not the owner in "repo: ${repo}": remove it or correct one of them`);
+    return problemAt([field], `${quoted(owner)} is not the owner in "repo: ${repo}": remove it or correct one of them`);
   }
   return ok({ kind: 'repo', owner: first, repo: second });
 }
 
 /** Both spellings of Gitea's URL. */
-export function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft): Ruled<string> {
+function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft): Ruled<string> {
   if (unclear('gitea') || unclear('giteaURL')) return UNCLEAR;
   const written = gitea?.url ?? giteaURL;
-  if (written === undefined) return refuse([], 'gitea.url is required: add "gitea: {url: https://…}"');
+  if (written === undefined) return problemAt([], 'gitea.url is required: add "gitea: {url: https://…}"');
   const url = normalBase(written);
   if (url === undefined) return UNCLEAR;
   if (giteaURL !== undefined && normalBase(giteaURL) !== url) {
-    return refuse(['giteaURL'], 'differs from gitea.url: remove one of the two spellings');
+    return problemAt(['giteaURL'], 'differs from gitea.url: remove one of the two spellings');
   }
   return ok(url);
 }
 
 /** Both spellings of a Secret's key. */
-export function ruleSecret(field: 'registrationToken' | 'authToken', { spec, unclear }: Draft): Ruled<SecretKey> {
+function ruleSecret(field: 'registrationToken' | 'authToken', { spec, unclear }: Draft): Ruled<SecretKey> {
   const selector = spec[field];
   if (selector === undefined || unclear(field)) return UNCLEAR;
   const { secretRef, name, key } = selector;
   if (secretRef) {
     if ((name ?? secretRef.name) === secretRef.name && (key ?? secretRef.key) === secretRef.key) return ok(secretRef);
-    return refuse([field], 'name and key differ from secretRef: remove one of the two spellings');
+    return problemAt([field], 'name and key differ from secretRef: remove one of the two spellings');
   }
   if (name !== undefined && key !== undefined) return ok({ name, key });
   if (name === undefined && key === undefined) {
-    return refuse([field], 'must name a Secret and its key: "secretRef: {name: …, key: …}"');
+    return problemAt([field], 'must name a Secret and its key: "secretRef: {name: …, key: …}"');
   }
-  return refuse([field], `needs ${name === undefined ? 'name' : 'key'} beside ${name === undefined ? 'key' : 'name'}`);
+  return problemAt(
+    [field],
+    `needs ${name === undefined ? 'name' : 'key'} beside ${name === undefined ? 'key' : 'name'}`,
+  );
 }
 
 /** Own labels first, then the default ones that no own label replaces. */
-export function ruleLabels({ spec, unclear }: Draft): Ruled<readonly RunnerLabel[]> {
+function ruleLabels({ spec, unclear }: Draft): Ruled<readonly RunnerLabel[]> {
   if (unclear('labels') || unclear('defaultLabels') || unclear('containerMode')) return UNCLEAR;
   const mode: ContainerMode = spec.containerMode ?? 'dind-rootless';
   const given = spec.defaultLabels ?? (mode === 'host' ? false : DEFAULT_LABELS);
   const own = (spec.labels ?? []).map(read);
   const added = (given === false ? [] : given).map(read);
   const checks: Checks = { mode, foreignWork: spec.image !== undefined || unclear('image') };
-  const complaints = [...checkLabels('labels', own, checks), ...checkLabels('defaultLabels', added, checks)];
-  if (complaints.length > 0) return { complaints };
+  const problems = [...checkLabels('labels', own, checks), ...checkLabels('defaultLabels', added, checks)];
+  if (problems.length > 0) return { problems };
   const names = new Set(own.map(({ name }) => name));
   const labels = [...own, ...added.filter(({ name }) => !names.has(name))];
   if (labels.length > 0) return ok(labels.map(({ name, text }) => ({ name, text })));
-  return refuse([], 'the runners would have no label: add one to labels, e.g. "ubuntu-latest:host"');
+  return problemAt([], 'the runners would have no label: add one to labels, e.g. "ubuntu-latest:host"');
 }
 
 interface Checks {
@@ -150,56 +174,53 @@ function checkLabels(
   field: string,
   labels: readonly ParsedLabel[],
   { mode, foreignWork }: Checks,
-): readonly Complaint[] {
+): readonly FieldProblem[] {
   const seen = new Set<string>();
   return labels.flatMap(({ name, text, schema }, index) => {
     const at = [field, index];
     const twice = seen.has(name);
     seen.add(name);
-    if (twice) return refuse(at, `the name ${quoted(name)} is already in this list: remove one of them`).complaints;
+    if (twice) return problemAt(at, `the name ${quoted(name)} is already in this list: remove one of them`).problems;
     if (schema === 'docker' && mode === 'host') {
-      return refuse(
+      return problemAt(
         at,
         `needs docker, which containerMode host does not have: write "${name}:host", or choose another containerMode`,
-      ).complaints;
+      ).problems;
     }
     if (schema === 'foreign' && !foreignWork) {
-      return refuse(
+      return problemAt(
         at,
         `${quoted(text)} is neither name:host nor name:docker://image; the default runner ${RUNNER_RELEASE} would never register. Write it without a colon, or set image to a runner of 2.1 or newer`,
-      ).complaints;
+      ).problems;
     }
     return [];
   });
 }
 
 /** Image of the runner container. */
-export function ruleImage({ spec, unclear }: Draft): Ruled<string> {
+function ruleImage({ spec, unclear }: Draft): Ruled<string> {
   if (unclear('image') || unclear('containerMode')) return UNCLEAR;
   return ok(spec.image ?? DEFAULT_IMAGES[spec.containerMode ?? 'dind-rootless']);
 }
 
 /** A job without labels runs in docker, on the runner's own default image (runner 1.0.8, `PickPlatform`). */
-export function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
+function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
   if (spec.acceptUnlabelledJobs && spec.containerMode === 'host') {
-    return refuse(['acceptUnlabelledJobs'], 'does not go with containerMode host: a job without labels runs in docker');
+    return problemAt(
+      ['acceptUnlabelledJobs'],
+      'does not go with containerMode host: a job without labels runs in docker',
+    );
   }
   return ok(spec.acceptUnlabelledJobs ?? false);
 }
 
-/** How long a runner lives, and how long it may take to stop, in seconds. */
-export interface Times {
-  readonly activeDeadlineSeconds: number;
-  readonly gracefulStopSeconds: number;
-}
-
-/** The deadline must leave time for work beside the stop. */
-export function ruleTimes({ spec, unclear }: Draft): Ruled<Times> {
+/** A runner must have time for work besides the stop. */
+function ruleGracefulStop({ spec, unclear }: Draft): Ruled<number> {
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline === undefined || unclear('gracefulStopSeconds')) return UNCLEAR;
   const stop = spec.gracefulStopSeconds ?? Math.min(GRACEFUL_STOP_SECONDS, deadline - 1);
-  if (deadline > stop) return ok({ activeDeadlineSeconds: deadline, gracefulStopSeconds: stop });
-  return refuse(
+  if (deadline > stop) return ok(stop);
+  return problemAt(
     ['activeDeadlineSeconds'],
     `is ${deadline}, but must be greater than gracefulStopSeconds, which is ${stop}`,
   );
@@ -208,33 +229,30 @@ export function ruleTimes({ spec, unclear }: Draft): Ruled<Times> {
 const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
 
 /** What the API server says about resources of a container, before it can say it about every single Job. */
-export function ruleResources({ spec: { resources }, unclear }: Draft): Ruled<{
-  readonly requests: Readonly<Record<string, string>>;
-  readonly limits: Readonly<Record<string, string>>;
-}> {
+function ruleResources({ spec: { resources }, unclear }: Draft): Ruled<NormalFields['resources']> {
   if (unclear('resources')) return UNCLEAR;
   const requests = asTexts(resources?.requests ?? {});
   const limits = asTexts(resources?.limits ?? {});
-  const complaints = [...checkResourceNames('requests', requests), ...checkResourceNames('limits', limits)];
+  const problems = [...checkResourceNames('requests', requests), ...checkResourceNames('limits', limits)];
   for (const [name, request] of Object.entries(requests)) {
     const limit = limits[name];
     const at = ['resources', 'requests', name];
     if (limit !== undefined && quantityValue(request) > quantityValue(limit)) {
-      complaints.push(...refuse(at, `is ${request}, more than its limit ${limit}`).complaints);
+      problems.push(...problemAt(at, `is ${request}, more than its limit ${limit}`).problems);
     } else if (name.includes('/') && (limit === undefined || quantityValue(request) !== quantityValue(limit))) {
-      complaints.push(
-        ...refuse(at, 'must have an equal limit: Kubernetes does not overcommit this resource').complaints,
+      problems.push(
+        ...problemAt(at, 'must have an equal limit: Kubernetes does not overcommit this resource').problems,
       );
     }
   }
-  return complaints.length > 0 ? { complaints } : ok({ requests, limits });
+  return problems.length > 0 ? { problems } : ok({ requests, limits });
 }
 
 function asTexts(quantities: Readonly<Record<string, string | number>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, String(quantity)]));
 }
 
-function checkResourceNames(field: string, quantities: Readonly<Record<string, string>>): Complaint[] {
+function checkResourceNames(field: string, quantities: Readonly<Record<string, string>>): FieldProblem[] {
   return Object.keys(quantities).flatMap((name) => {
     if (PLAIN_RESOURCES.includes(name) || /^hugepages-[0-9]+[KMG]i$/.test(name)) return [];
     if (name.includes('/') && isQualifiedName(name)) return [];
@@ -243,6 +261,6 @@ function checkResourceNames(field: string, quantities: Readonly<Record<string, s
       near === undefined
         ? `use ${PLAIN_RESOURCES.join(', ')} or a name with a domain, e.g. example.com/gpu`
         : `did you mean "${near}"?`;
-    return refuse(['resources', field, name], `is no resource of a container; ${hint}`).complaints;
+    return problemAt(['resources', field, name], `is no resource of a container; ${hint}`).problems;
   });
 }

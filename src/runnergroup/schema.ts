@@ -1,8 +1,11 @@
 /**
  * The RunnerGroup as people write it: the single source of checks, JSON Schema, CRD, field table and construct.
  *
- * One field at a time: what several fields mean together is in `rules.ts`. Patterns must work in ECMAScript and in RE2 (the
- * Kubernetes API server), so they have no lookaround; `words.ts` adds what they cannot say. Descriptions are the manual.
+ * A schema checks one field at a time; rules over several fields are in `rules.ts`. Patterns must work in ECMAScript and in RE2 (the
+ * Kubernetes API server), so they have no lookaround; `words.ts` adds what they cannot say. The descriptions are the manual.
+ *
+ * To add a field: add its entry to `Spec`, with default and description, and run `npm run generated`. The model has it then. A field
+ * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (rules.ts).
  */
 import * as z from 'zod';
 import * as defaults from './defaults.ts';
@@ -211,15 +214,17 @@ export const Spec = z.strictObject({
       [DEFAULT_NOTE]: 'none',
     }),
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
-  spawnTimeoutSeconds: seconds(30, ONE_DAY).default(defaults.SPAWN_TIMEOUT_SECONDS).meta({
+  spawnTimeoutSeconds: seconds(30, ONE_DAY).default(300).meta({
     description:
       'How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',
   }),
-  activeDeadlineSeconds: seconds(1, THIRTY_DAYS).default(defaults.ACTIVE_DEADLINE_SECONDS).meta({
+  // 6 hours, as agent-stack-k8s. Gitea itself ends CI jobs after 3 h (`ENDLESS_TASK_TIMEOUT`) unless told otherwise.
+  activeDeadlineSeconds: seconds(1, THIRTY_DAYS).default(21_600).meta({
     description:
       "Longest life of a runner, waiting included; also the runner's own time limit for a CI job. Greater than `gracefulStopSeconds`. Gitea's `ENDLESS_TASK_TIMEOUT` (3 h) ends CI jobs on its own.",
   }),
-  ttlSecondsAfterFinished: seconds(0, THIRTY_DAYS).default(defaults.TTL_SECONDS).meta({
+  // 10 minutes, as the operator.
+  ttlSecondsAfterFinished: seconds(0, THIRTY_DAYS).default(600).meta({
     description: 'How long a finished Job and its pod stay for a look at them.',
   }),
   gracefulStopSeconds: seconds(0, ONE_DAY)
@@ -231,6 +236,9 @@ export const Spec = z.strictObject({
     }),
 });
 
+/** The parsed `spec`: defaults filled in, all spellings still apart. */
+export type WrittenSpec = z.output<typeof Spec>;
+
 /** The whole document. `status` is ignored: `kubectl get -o yaml` prints it. */
 export const RunnerGroupDocument = z.strictObject({
   apiVersion: z.literal(API_VERSION).meta({ description: 'Version of this format.' }),
@@ -239,9 +247,6 @@ export const RunnerGroupDocument = z.strictObject({
   spec: Spec.meta({ description: 'What the group serves and what its runners are like.' }),
   status: z.unknown().optional().meta({ description: 'Written by `gitea-runners serve`; ignored in files.' }),
 });
-
-/** The parsed document: defaults filled in, both spellings still apart. */
-export type RunnerGroupDocument = z.output<typeof RunnerGroupDocument>;
 
 /** A check of `words.ts` as zod wants it: it answers what is wrong, or nothing. */
 function words<T>(check: (value: T) => string | undefined): (value: T, context: z.RefinementCtx) => void {

@@ -18,7 +18,7 @@ const Condition = z.object({
     .meta({ format: 'int64', description: 'Generation of the spec it is about.' }),
 });
 
-export const Status = z.object({
+export const RunnerGroupStatus = z.object({
   activeRunners: count().optional().meta({ description: 'Runners that exist: starting, idle and busy.' }),
   queuedJobs: count().optional().meta({ description: 'Jobs of the group that wait for a runner.' }),
   heldJobs: count().optional().meta({ description: 'Of these, jobs that the cap holds back.' }),
@@ -38,4 +38,4 @@ export const Status = z.object({
       'x-kubernetes-list-map-keys': ['type'],
     }),
 });
-export type Status = z.output<typeof Status>;
+export type RunnerGroupStatus = z.output<typeof RunnerGroupStatus>;

@@ -1,11 +1,11 @@
 /** One document that says it is a RunnerGroup -> its normal form, or everything that is wrong with it. */
 import * as z from 'zod';
 import type { Path, SourceDocument } from './documents.ts';
-import { type Complaint, explainIssue, MOST_COMPLAINTS, type Surroundings } from './explain-issue.ts';
+import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import type { Problem } from './problems.ts';
-import * as rules from './rules.ts';
-import type { RunnerGroup } from './runner-group.ts';
-import { Metadata, RunnerGroupDocument, Spec } from './schema.ts';
+import { applyRules, type Draft } from './rules.ts';
+import type { RunnerGroup, SpellingField } from './runner-group.ts';
+import { Metadata, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
 
 /** Where an object stands in its file, and what it was read from. */
 export interface SourceObject {
@@ -30,52 +30,57 @@ export function toRunnerGroup(
     writtenAt: (path) => document.writtenAt([...base, ...path]),
   };
   const parsed = RunnerGroupDocument.safeParse(value);
-  const complaints = [
+  const problems = [
     ...protoKeys(value),
-    ...(parsed.error?.issues ?? []).slice(0, MOST_COMPLAINTS).flatMap((issue) => explainIssue(issue, around)),
+    ...(parsed.error?.issues ?? []).slice(0, MOST_FIELD_PROBLEMS).flatMap((issue) => problemsOfIssue(issue, around)),
   ];
   const namespace = valueAt(value, ['metadata', 'namespace']) ?? defaultNamespace;
   if (namespace === defaultNamespace && !Metadata.shape.namespace.safeParse(namespace).success) {
-    complaints.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
+    problems.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
   }
-  const rule = isMapping(valueAt(value, ['spec']))
-    ? applyRules(draftOf(value, parsed, complaints))
-    : { complaints: [] };
-  complaints.push(...rule.complaints);
-  if (complaints.length > 0 || !parsed.success || !('values' in rule) || !rule.values) {
+  const ruled = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : { problems: [] };
+  if ('problems' in ruled) problems.push(...ruled.problems);
+  if (problems.length > 0 || !parsed.success || 'problems' in ruled) {
     return {
-      problems: withoutRepeats(complaints)
-        .slice(0, MOST_COMPLAINTS)
-        .map((complaint) => toProblem(complaint, source)),
+      problems: withoutRepeats(problems)
+        .slice(0, MOST_FIELD_PROBLEMS)
+        .map((problem) => toProblem(problem, source)),
     };
   }
   const { metadata, spec } = parsed.data;
   return {
     group: {
+      ...sameFields(spec),
+      ...ruled.value,
       place: document.placeOf(base),
       namespace: metadata.namespace ?? defaultNamespace,
       name: metadata.name,
-      maxActiveRunners: spec.maxActiveRunners,
-      suspend: spec.suspend,
-      fairness: spec.fairness,
-      containerMode: spec.containerMode,
-      spawnTimeoutSeconds: spec.spawnTimeoutSeconds,
-      ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished,
-      ...rule.values,
       manifest: manifestOf(value),
     },
   };
 }
 
+/** The fields that are in the model as they were written. `NormalFields` take the place of the others. */
+function sameFields(spec: WrittenSpec): Omit<WrittenSpec, SpellingField> {
+  const {
+    org: _org,
+    user: _user,
+    repo: _repo,
+    gitea: _gitea,
+    giteaURL: _giteaURL,
+    defaultLabels: _labels,
+    ...same
+  } = spec;
+  return same;
+}
+
 type Parsed = ReturnType<typeof RunnerGroupDocument.safeParse>;
 
 /** The fields of the spec that are good by themselves, also when others are not. */
-function draftOf(value: unknown, parsed: Parsed, complaints: readonly Complaint[]): rules.Draft {
+function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem[]): Draft {
   const unclear = (...path: Path) => {
     const full = ['spec', ...path];
-    return complaints.some(
-      (complaint) => startsWith(complaint.path, full) || startsWith(meantPath(complaint) ?? [], full),
-    );
+    return problems.some((problem) => startsWith(problem.path, full) || startsWith(meantPath(problem) ?? [], full));
   };
   if (parsed.success) return { spec: parsed.data.spec, unclear };
   const written = valueAt(value, ['spec']);
@@ -87,76 +92,17 @@ function draftOf(value: unknown, parsed: Parsed, complaints: readonly Complaint[
   return { spec: Object.fromEntries(good), unclear };
 }
 
-type RuledFields = Pick<
-  RunnerGroup,
-  | 'scope'
-  | 'giteaUrl'
-  | 'labels'
-  | 'registrationToken'
-  | 'authToken'
-  | 'image'
-  | 'acceptUnlabelledJobs'
-  | 'activeDeadlineSeconds'
-  | 'gracefulStopSeconds'
-  | 'resources'
->;
-
-function applyRules(draft: rules.Draft): { readonly complaints: readonly Complaint[]; readonly values?: RuledFields } {
-  const complaints: Complaint[] = [];
-  const take = <T>(ruled: rules.Ruled<T>): T | undefined => {
-    if ('value' in ruled) return ruled.value;
-    complaints.push(...ruled.complaints);
-    return undefined;
-  };
-  const scope = take(rules.ruleScope(draft));
-  const giteaUrl = take(rules.ruleGiteaUrl(draft));
-  const labels = take(rules.ruleLabels(draft));
-  const registrationToken = take(rules.ruleSecret('registrationToken', draft));
-  const authToken = take(rules.ruleSecret('authToken', draft));
-  const image = take(rules.ruleImage(draft));
-  const acceptUnlabelledJobs = take(rules.ruleUnlabelled(draft));
-  const times = take(rules.ruleTimes(draft));
-  const resources = take(rules.ruleResources(draft));
-  if (
-    !scope ||
-    giteaUrl === undefined ||
-    !labels ||
-    !registrationToken ||
-    !authToken ||
-    image === undefined ||
-    acceptUnlabelledJobs === undefined ||
-    !times ||
-    !resources
-  ) {
-    return { complaints };
-  }
-  return {
-    complaints,
-    values: {
-      scope,
-      giteaUrl,
-      labels,
-      registrationToken,
-      authToken,
-      image,
-      acceptUnlabelledJobs,
-      ...times,
-      resources,
-    },
-  };
-}
-
 /**
  * A key `__proto__` would vanish between two copies of an object, so it is refused before it can hide something. Aliases may
  * show one object at several places; each object is searched once.
  */
-function protoKeys(value: unknown): readonly Complaint[] {
+function protoKeys(value: unknown): readonly FieldProblem[] {
   const seen = new Set<object>();
-  const search = (inner: unknown, path: Path): readonly Complaint[] => {
+  const search = (inner: unknown, path: Path): readonly FieldProblem[] => {
     if (typeof inner !== 'object' || inner === null || seen.has(inner)) return [];
     seen.add(inner);
     if (Array.isArray(inner)) return inner.flatMap((item, index) => search(item, [...path, index]));
-    return Object.entries(inner).flatMap(([key, item]): readonly Complaint[] =>
+    return Object.entries(inner).flatMap(([key, item]): readonly FieldProblem[] =>
       key === '__proto__'
         ? [{ path: [...path, key], message: 'unknown field: remove it', code: 'GR-INPUT-04' }]
         : search(item, [...path, key]),
@@ -187,15 +133,15 @@ function startsWith(path: Path, start: Path): boolean {
 }
 
 /** The path of the field that an unknown one was probably meant to be. */
-function meantPath({ path, meant }: Complaint): Path | undefined {
+function meantPath({ path, meant }: FieldProblem): Path | undefined {
   return meant === undefined ? undefined : [...path.slice(0, -1), meant];
 }
 
-/** One cause, one complaint: a missing field whose misspelled name was found is told there; one field is told once. */
-function withoutRepeats(complaints: readonly Complaint[]): readonly Complaint[] {
+/** One cause, one problem: a missing field whose misspelled name was found is told there; one field is told once. */
+function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const seen = new Set<string>();
-  const meant = new Set(complaints.map((complaint) => JSON.stringify(meantPath(complaint))));
-  return complaints.filter(({ path, message, code, missing }) => {
+  const meant = new Set(problems.map((problem) => JSON.stringify(meantPath(problem))));
+  return problems.filter(({ path, message, code, missing }) => {
     const at = JSON.stringify(path);
     const key = code === 'GR-INPUT-06' ? at + message : at;
     if (seen.has(key) || (missing && meant.has(at))) return false;
@@ -204,7 +150,7 @@ function withoutRepeats(complaints: readonly Complaint[]): readonly Complaint[] 
   });
 }
 
-function toProblem({ path, message, code }: Complaint, { document, base }: SourceObject): Problem {
+function toProblem({ path, message, code }: FieldProblem, { document, base }: SourceObject): Problem {
   const full = [...base, ...path];
   return { place: document.placeOf(full), path: pathText(full), message, code };
 }

@@ -1,6 +1,6 @@
 /** What `serve` writes into `status` of a RunnerGroup. Pure: times come in as text. */
 import type { Failure } from '../failure.ts';
-import type { Status } from '../runnergroup/status.ts';
+import type { RunnerGroupStatus } from '../runnergroup/status.ts';
 import type { GroupCounts } from './planning.ts';
 import type { WakeOutcome } from './waker.ts';
 
@@ -26,7 +26,7 @@ export type ArgoFacts =
   /** No tracking annotation: no Application is known. */
   { readonly is: 'unmanaged' } | { readonly is: 'managed'; readonly last?: WakeOutcome; readonly differsForMs: number };
 
-type Condition = NonNullable<Status['conditions']>[number];
+type Condition = NonNullable<RunnerGroupStatus['conditions']>[number];
 type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
@@ -36,7 +36,7 @@ export const CHECK_TIME_MS = 60_000;
 const LONGEST_MESSAGE = 1_000;
 
 /** @param old what stands in the cluster: times of conditions that stay as they were are kept. */
-export function statusOf(facts: GroupFacts, old: Status | undefined, nowMs: number): Status {
+export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
   const generation = facts.generation;
   const drafts = [readiness(facts), reachability(facts), capacity(facts), argoCd(facts)];
   return {
@@ -55,13 +55,13 @@ export function statusOf(facts: GroupFacts, old: Status | undefined, nowMs: numb
 }
 
 /** True when the new status says something else, or the time of the last look has become old. */
-export function isWorthWriting(next: Status, old: Status | undefined): boolean {
+export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus | undefined): boolean {
   if (old === undefined) return true;
   if (JSON.stringify(essence(next)) !== JSON.stringify(essence(old))) return true;
   return timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime) > CHECK_TIME_MS;
 }
 
-function essence({ lastCheckTime: _, conditions, ...counts }: Status): unknown {
+function essence({ lastCheckTime: _, conditions, ...counts }: RunnerGroupStatus): unknown {
   const { activeRunners, heldJobs, observedGeneration, queuedJobs } = counts;
   const told = (conditions ?? []).map(({ type, status, reason, message }) => [type, status, reason, message]);
   return [activeRunners, heldJobs, observedGeneration, queuedJobs, told];
@@ -147,7 +147,7 @@ function argoCd({ argocd }: GroupFacts): Draft {
   }
 }
 
-function transitionTime(draft: Draft, old: Status | undefined, nowMs: number): string {
+function transitionTime(draft: Draft, old: RunnerGroupStatus | undefined, nowMs: number): string {
   const before = old?.conditions?.find(({ type }) => type === draft.type);
   return before?.status === draft.status ? before.lastTransitionTime : toSecond(nowMs);
 }

@@ -44,16 +44,6 @@ const BACKLOG = 4096;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
 
-/** Reads `:8080`, `127.0.0.1:0`, `localhost:80`, `[::1]:80`. Undefined when it is none of these. */
-export function parseListenAddress(text: string): ListenAddress | undefined {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
-  if (match === null) return undefined;
-  const host = match[1] ?? match[2] ?? '';
-  const port = Number(match[3]);
-  if (port > 65_535) return undefined;
-  return host === '' ? { port } : { host, port };
-}
-
 /** Listens. Throws `Failure` (exit 1) when the address cannot be had. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { what, address, onRequest, onMalformed, onDropped, requestMs = REQUEST_MS } = options;

@@ -9,9 +9,10 @@
 import { Failure } from '../failure.ts';
 import type { VersionCache } from '../gitea/api.ts';
 import { type GiteaTarget, giteaClient, observeEach } from '../gitea/observe.ts';
-import type { HttpClient, RequestLine } from '../http/client.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import type { Env } from '../http/proxy.ts';
+import type { RequestLine } from '../http/request.ts';
 import type { Look } from '../plan/evidence.ts';
 import {
   announced,
@@ -223,7 +224,6 @@ export class Lookout {
       const looks = await observeEach([target], {
         deadlineMs,
         includeBlocked: false,
-        alwaysList: false,
         env,
         now,
         ...shared,

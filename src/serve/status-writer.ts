@@ -1,17 +1,17 @@
 /** Writes `status` of RunnerGroups, only when it says something new, and at most once a second per group. */
 import { Failure } from '../failure.ts';
-import { failure } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
+import { failure } from '../http/request.ts';
 import type { KubeClient, KubeQuestion } from '../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../kubernetes/resources.ts';
-import { Status } from '../runnergroup/status.ts';
+import { RunnerGroupStatus } from '../runnergroup/status.ts';
 import { type GroupFacts, isWorthWriting, statusOf } from './group-status.ts';
 
 const SHORTEST_GAP_MS = 1_000;
 const WRITE_MS = 10_000;
 
 interface Written {
-  readonly status: Status;
+  readonly status: RunnerGroupStatus;
   readonly atMs: number;
   /** A write is under way. */
   busy: boolean;
@@ -34,7 +34,7 @@ export class StatusWriter {
   }
 
   /** The status that follows from the facts; it is written when that is worth it. */
-  put(object: RunnerGroupObject, facts: GroupFacts): Status {
+  put(object: RunnerGroupObject, facts: GroupFacts): RunnerGroupStatus {
     const { uid } = object.metadata;
     const now = this.#now();
     const known = this.#written.get(uid);
@@ -70,7 +70,7 @@ export class StatusWriter {
     }
   }
 
-  async #write({ metadata }: RunnerGroupObject, status: Status, atMs: number): Promise<void> {
+  async #write({ metadata }: RunnerGroupObject, status: RunnerGroupStatus, atMs: number): Promise<void> {
     const { namespace, name, uid } = metadata;
     const before = this.#written.get(uid);
     const written: Written = { status, atMs, busy: true };
@@ -107,7 +107,7 @@ export class StatusWriter {
   }
 }
 
-function readStatus(status: unknown): Status | undefined {
-  const parsed = Status.safeParse(status);
+function readStatus(status: unknown): RunnerGroupStatus | undefined {
+  const parsed = RunnerGroupStatus.safeParse(status);
   return parsed.success ? parsed.data : undefined;
 }

@@ -4,7 +4,7 @@ import type { RepoRow, State, TokenRow, UserRow } from './model.ts';
 import { ownsRepo, readsRepo } from './people.ts';
 
 /** An answer that is an error; `message` is what the JSON body says. */
-export class Refusal extends Error {
+export class ErrorAnswer extends Error {
   readonly status: number;
   /** Up to 1.26 most 404s carry a list of texts, or null, besides; absent elsewhere. */
   readonly errors: readonly string[] | null | undefined;
@@ -37,20 +37,20 @@ function secretOf(header: string): string | undefined {
   }
 }
 
-/** Reads the Authorization header. @throws Refusal 401 for a token that Gitea does not know, on every page of the API. */
+/** Reads the Authorization header. @throws ErrorAnswer 401 for a token that Gitea does not know, on every page of the API. */
 export function authenticate(state: State, request: IncomingMessage): Doer {
   const secret = secretOf(request.headers.authorization ?? '');
   if (secret === undefined) return {};
   const token = state.tokens.get(secret);
   const user = token && state.users.get(token.user);
-  if (!token || !user) throw new Refusal(401, state.traits.badToken);
+  if (!token || !user) throw new ErrorAnswer(401, state.traits.badToken);
   return { user, token };
 }
 
 /** What a page is about, as token scopes name it. */
 export type Category = 'admin' | 'organization' | 'repository' | 'user';
 
-/** @throws Refusal 403 when the token lacks the scope. Without a token nothing is checked here (tokenRequiresScopes). */
+/** @throws ErrorAnswer 403 when the token lacks the scope. Without a token nothing is checked here (tokenRequiresScopes). */
 export function requireScope(doer: Doer, category: Category, method: string): void {
   if (!doer.token) return;
   const level = method === 'GET' || method === 'HEAD' ? 'read' : 'write';
@@ -59,12 +59,12 @@ export function requireScope(doer: Doer, category: Category, method: string): vo
   if (scopes.some((scope) => enough.includes(scope))) return;
   const required = `${level}:${category}`;
   const message = 'token does not have at least one of required scope(s)';
-  throw new Refusal(403, `${message}, required=[${required}], token scope=${scopes.join(',')}`);
+  throw new ErrorAnswer(403, `${message}, required=[${required}], token scope=${scopes.join(',')}`);
 }
 
-/** @throws Refusal 401 without a user. */
+/** @throws ErrorAnswer 401 without a user. */
 export function requireUser(doer: Doer): UserRow {
-  if (!doer.user) throw new Refusal(401, 'token is required');
+  if (!doer.user) throw new ErrorAnswer(401, 'token is required');
   return doer.user;
 }
 
@@ -78,25 +78,25 @@ export function notFound(
   state: State,
   text = 'not found',
   old: readonly [message: string, detail?: string] = ['not found'],
-): Refusal {
-  if (!state.traits.notFoundErrors) return new Refusal(404, text);
-  return new Refusal(404, old[0], old[1] === undefined ? null : [old[1]]);
+): ErrorAnswer {
+  if (!state.traits.notFoundErrors) return new ErrorAnswer(404, text);
+  return new ErrorAnswer(404, old[0], old[1] === undefined ? null : [old[1]]);
 }
 
-/** Only site admins. @throws Refusal 403 */
+/** Only site admins. @throws ErrorAnswer 403 */
 export function requireAdmin(user: UserRow): void {
-  if (!user.admin) throw new Refusal(403, 'user should be the site admin');
+  if (!user.admin) throw new ErrorAnswer(403, 'user should be the site admin');
 }
 
-/** @throws Refusal 403 when the user has not this place in the organization. Site admins always have. */
+/** @throws ErrorAnswer 403 when the user has not this place in the organization. Site admins always have. */
 export function requirePlace(state: State, user: UserRow, orgName: string, place: 'owner' | 'member'): void {
   const org = state.orgs.get(orgName);
   if (user.admin || org?.owners.includes(user.name)) return;
-  if (place === 'owner') throw new Refusal(403, 'Must be an organization owner');
-  if (!org?.members.includes(user.name)) throw new Refusal(403, 'Must be an organization member');
+  if (place === 'owner') throw new ErrorAnswer(403, 'Must be an organization owner');
+  if (!org?.members.includes(user.name)) throw new ErrorAnswer(403, 'Must be an organization member');
 }
 
-/** @throws Refusal 404 when the repository is not there or hidden from the one who asks. */
+/** @throws ErrorAnswer 404 when the repository is not there or hidden from the one who asks. */
 export function visibleRepo(state: State, doer: Doer, fullName: string): RepoRow {
   const repo = state.repos.get(fullName);
   const owner = fullName.split('/')[0] ?? '';
@@ -109,7 +109,7 @@ export function visibleRepo(state: State, doer: Doer, fullName: string): RepoRow
   return repo;
 }
 
-/** @throws Refusal 403 unless the user owns the repository or is a site admin. */
+/** @throws ErrorAnswer 403 unless the user owns the repository or is a site admin. */
 export function requireRepoOwner(state: State, user: UserRow, repo: RepoRow): void {
-  if (!user.admin && !ownsRepo(state, user, repo)) throw new Refusal(403, 'user should be the owner of the repo');
+  if (!user.admin && !ownsRepo(state, user, repo)) throw new ErrorAnswer(403, 'user should be the owner of the repo');
 }

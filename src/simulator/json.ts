@@ -15,7 +15,7 @@ import {
 import { aggregate } from './queue.ts';
 import { isBusy, isOnline } from './runners.ts';
 
-type Json = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Unset times are 1970, not null. */
 function time(seconds: number): string {
@@ -45,7 +45,7 @@ export function shownStatus(status: Status): { readonly status: string; readonly
 }
 
 /** Runner and steps of the task that ran the job; a runner whose row was cleaned up has lost its name. */
-function taskJson(state: State, job: JobRow): Json {
+function taskJson(state: State, job: JobRow): JsonObject {
   const task = state.tasks.get(job.taskId || job.sourceTaskId);
   if (!task) return { steps: state.traits.unclaimedSteps };
   const name = state.runners.get(task.runnerId)?.name;
@@ -58,7 +58,7 @@ function taskJson(state: State, job: JobRow): Json {
 }
 
 /** A job as `ActionWorkflowJob`. @param root Gitea's ROOT_URL without a trailing slash. */
-export function jobJson(state: State, job: JobRow, root: string): Json {
+export function jobJson(state: State, job: JobRow, root: string): JsonObject {
   const repo = repoOf(state, job);
   const run = mustGet(state.runs, job.runId, 'run');
   const api = `${root}/api/v1/repos/${repo.fullName}/actions`;
@@ -83,7 +83,7 @@ export function jobJson(state: State, job: JobRow, root: string): Json {
 }
 
 /** A row of the runner list as `ActionRunner`. */
-export function runnerJson(state: State, runner: RunnerRow): Json {
+export function runnerJson(state: State, runner: RunnerRow): JsonObject {
   return {
     id: runner.id,
     name: runner.name,
@@ -96,7 +96,11 @@ export function runnerJson(state: State, runner: RunnerRow): Json {
 }
 
 /** A user as `User`, with the fields that clients read. */
-export function userJson(user: { readonly id: number; readonly name: string }, admin: boolean, root: string): Json {
+export function userJson(
+  user: { readonly id: number; readonly name: string },
+  admin: boolean,
+  root: string,
+): JsonObject {
   return {
     id: user.id,
     login: user.name,
@@ -108,7 +112,7 @@ export function userJson(user: { readonly id: number; readonly name: string }, a
 }
 
 /** A repository as `Repository`, with the fields that clients read. */
-export function repoJson(repo: RepoRow, root: string): Json {
+export function repoJson(repo: RepoRow, root: string): JsonObject {
   return {
     id: repo.id,
     owner: userJson({ id: repo.ownerId, name: repo.owner }, false, root),
@@ -127,7 +131,7 @@ export function runStatus(state: State, run: RunRow): Status {
 }
 
 /** A run as `ActionWorkflowRun`. */
-export function runJson(state: State, run: RunRow, root: string): Json {
+export function runJson(state: State, run: RunRow, root: string): JsonObject {
   const repo = repoOf(state, run);
   const jobs = jobsOfAttempt(state, run);
   const status = runStatus(state, run);

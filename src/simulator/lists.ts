@@ -1,6 +1,6 @@
 /** Filters, order and pages of lists (routers/api/v1/shared/action.go, utils/page.go, utils/sort.go). */
 import { createHash } from 'node:crypto';
-import { Refusal } from './access.ts';
+import { ErrorAnswer } from './access.ts';
 import type { JobRow, RunnerRow, State, Status } from './model.ts';
 import { isBusy, isOnline } from './runners.ts';
 
@@ -18,7 +18,7 @@ function formInt(query: URLSearchParams, name: string): number {
   return /^[+-]?\d+$/.test(text) ? Number(text) : 0;
 }
 
-export interface Page<T> {
+export interface SimulatedPage<T> {
   readonly rows: readonly T[];
   readonly total: number;
   readonly number: number;
@@ -26,7 +26,7 @@ export interface Page<T> {
 }
 
 /** Cuts the page that was asked for. `limit` above the maximum is clamped without a word. */
-export function pageOf<T>(all: readonly T[], query: URLSearchParams, paging: Paging): Page<T> {
+export function pageOf<T>(all: readonly T[], query: URLSearchParams, paging: Paging): SimulatedPage<T> {
   const limit = formInt(query, 'limit');
   const size = limit <= 0 ? paging.defaultPagingNum : Math.min(limit, paging.maxResponseItems);
   const number = Math.max(formInt(query, 'page'), 1);
@@ -35,7 +35,7 @@ export function pageOf<T>(all: readonly T[], query: URLSearchParams, paging: Pag
 
 /** `X-Total-Count` and `Link`. Links start with ROOT_URL, whatever name the client used (services/context/api.go, genAPILinks). */
 export function countHeaders(
-  page: Page<unknown>,
+  page: SimulatedPage<unknown>,
   path: string,
   query: URLSearchParams,
   root: string,
@@ -72,7 +72,7 @@ const WORDS: Readonly<Record<string, readonly Status[]>> = {
 
 /**
  * The statuses that the repeated parameter `status` asks for, undefined for all. No word finds `cancelling`, and commas
- * are not split. @throws Refusal 400 for an unknown word, also the empty one.
+ * are not split. @throws ErrorAnswer 400 for an unknown word, also the empty one.
  */
 export function statusFilter(state: State, query: URLSearchParams): ReadonlySet<Status> | undefined {
   const words = query.getAll('status');
@@ -80,7 +80,7 @@ export function statusFilter(state: State, query: URLSearchParams): ReadonlySet<
   return new Set(
     words.flatMap((word) => {
       const statuses = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
-      if (!statuses) throw new Refusal(400, `${state.traits.invalidStatus} ${word}`);
+      if (!statuses) throw new ErrorAnswer(400, `${state.traits.invalidStatus} ${word}`);
       return statuses;
     }),
   );
@@ -89,7 +89,7 @@ export function statusFilter(state: State, query: URLSearchParams): ReadonlySet<
 /** The order a database gives when nobody asks for one: by id, as SQLite mostly does, or any other that is stable. */
 export type DatabaseOrder = 'by-id' | 'shuffled';
 
-/** Orders jobs: from 1.27 as asked for, before as the database likes. @throws Refusal 422 for an unknown order (1.27). */
+/** Orders jobs: from 1.27 as asked for, before as the database likes. @throws ErrorAnswer 422 for an unknown order (1.27). */
 export function orderJobs(state: State, jobs: JobRow[], query: URLSearchParams, database: DatabaseOrder): JobRow[] {
   if (!state.traits.ordersJobs) {
     const key = (job: JobRow) => createHash('sha1').update(String(job.id)).digest('hex');
@@ -97,8 +97,8 @@ export function orderJobs(state: State, jobs: JobRow[], query: URLSearchParams, 
   }
   const sort = query.get('sort') || 'id';
   const order = (query.get('sort') && query.get('order')) || 'asc';
-  if (order !== 'asc' && order !== 'desc') throw new Refusal(422, `Invalid sort order: ${JSON.stringify(order)}`);
-  if (sort !== 'id') throw new Refusal(422, `Invalid sort mode: ${JSON.stringify(sort)}`);
+  if (order !== 'asc' && order !== 'desc') throw new ErrorAnswer(422, `Invalid sort order: ${JSON.stringify(order)}`);
+  if (sort !== 'id') throw new ErrorAnswer(422, `Invalid sort mode: ${JSON.stringify(sort)}`);
   return jobs.sort((a, b) => (order === 'asc' ? a.id - b.id : b.id - a.id));
 }
 

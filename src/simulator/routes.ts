@@ -1,69 +1,19 @@
 /** The pages of `/api/v1` that runners' generators, sweepers and tests use. One request in, one answer out; no sockets here. */
-import {
-  type Doer,
-  notFound,
-  publicOnly,
-  Refusal,
-  requireAdmin,
-  requirePlace,
-  requireRepoOwner,
-  requireScope,
-  requireUser,
-  visibleRepo,
-} from './access.ts';
+import { ErrorAnswer, notFound, publicOnly, requireScope, requireUser } from './access.ts';
+import type { Answer, Ask } from './ask.ts';
 import { jobJson, repoJson, runJson, runnerJson, runStatus, userJson } from './json.ts';
-import {
-  countHeaders,
-  type DatabaseOrder,
-  orderJobs,
-  orderRunners,
-  type Paging,
-  pageOf,
-  statusFilter,
-} from './lists.ts';
-import { jobsOfAttempt, type RepoRow, type RunnerRow, type RunRow, repoOf, type State } from './model.ts';
+import { adminLevel, type ListedLevel, orgLevel, repoLevel, userLevel } from './levels.ts';
+import { countHeaders, orderJobs, orderRunners, pageOf, statusFilter } from './lists.ts';
+import { jobsOfAttempt, type RepoRow, type RunRow, repoOf } from './model.ts';
 import { ownsRepo, readsRepo } from './people.ts';
 import { RerunRefused, rerun } from './reruns.ts';
 import { deleteRunner } from './runners.ts';
-
-/** How this Gitea is set up. */
-export interface Setup extends Paging {
-  /** ROOT_URL without a trailing slash: the start of every URL in an answer. */
-  readonly root: string;
-  readonly databaseOrder: DatabaseOrder;
-}
-
-export interface Ask {
-  readonly state: State;
-  readonly setup: Setup;
-  readonly doer: Doer;
-  readonly method: string;
-  /** Path without sub-path, e.g. `/api/v1/version`. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly body: string;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 /** No such page: Gitea's router answers in plain text (routers/init.go, http.NotFound). */
 const NO_PAGE: Answer = { status: 404 };
 const WRONG_METHOD: Answer = { status: 405 };
 
-/** What one of the four levels (admin, org, user, repo) shows, and to whom. */
-interface Level {
-  readonly repos: (repo: RepoRow) => boolean;
-  readonly runners: (runner: RunnerRow) => boolean;
-  readonly requireReader: () => void;
-  readonly requireOwner: () => void;
-  readonly repo?: RepoRow;
-}
-
-/** Answers one request. @throws Refusal for every answer that is an error in Gitea's JSON form. */
+/** Answers one request. @throws ErrorAnswer for every answer that is an error in Gitea's JSON form. */
 export function answer(ask: Ask): Answer {
   const [api, v1, ...rest] = ask.path.split('/').slice(1).map(decodeURIComponent);
   if (api !== 'api' || v1 !== 'v1') return NO_PAGE;
@@ -108,7 +58,7 @@ function userRepos({ state, setup, doer, method, path, query }: Ask, below: read
   requireScope(doer, 'user', method);
   requireScope(doer, 'repository', method);
   if (!state.users.has(name) && !state.orgs.has(name)) {
-    throw new Refusal(404, `user redirect does not exist [name: ${name}]`);
+    throw new ErrorAnswer(404, `user redirect does not exist [name: ${name}]`);
   }
   const user = doer.user;
   const shown = [...state.repos.values()].filter((repo) => {
@@ -120,72 +70,7 @@ function userRepos({ state, setup, doer, method, path, query }: Ask, below: read
   return { status: 200, headers, body: cut.rows.map((repo) => repoJson(repo, setup.root)) };
 }
 
-function adminLevel({ doer, method }: Ask): Level {
-  requireScope(doer, 'admin', method);
-  requireAdmin(requireUser(doer));
-  const all = () => true;
-  return { repos: all, runners: all, requireReader: () => {}, requireOwner: () => {} };
-}
-
-function userLevel({ state, doer, method }: Ask): Level {
-  requireScope(doer, 'user', method);
-  const user = requireUser(doer);
-  if (publicOnly(state, doer)) throw new Refusal(403, 'this endpoint is not available for public-only tokens');
-  return ownerLevel(
-    user.name,
-    () => true,
-    () => {},
-    () => {},
-  );
-}
-
-function orgLevel({ state, doer, method }: Ask, name: string): Level {
-  requireScope(doer, 'organization', method);
-  if (!state.orgs.has(name)) {
-    throw notFound(state, 'not found', ['GetOrgByName', `user redirect does not exist [name: ${name}]`]);
-  }
-  const user = requireUser(doer);
-  const { orgJobsFor } = state.traits;
-  const readable = (repo: RepoRow) => {
-    if (orgJobsFor !== 'readable') return true;
-    if (repo.private && publicOnly(state, doer)) return false;
-    return user.admin || readsRepo(state, user, repo);
-  };
-  const requireOwner = () => requirePlace(state, user, name, 'owner');
-  const requireMember = () => requirePlace(state, user, name, 'member');
-  return ownerLevel(name, readable, orgJobsFor === 'owners' ? requireOwner : requireMember, requireOwner);
-}
-
-function ownerLevel(
-  owner: string,
-  readable: (repo: RepoRow) => boolean,
-  requireReader: () => void,
-  requireOwner: () => void,
-): Level {
-  return {
-    repos: (repo) => repo.owner === owner && readable(repo),
-    runners: ({ scope }) => scope.kind === 'owner' && scope.owner === owner,
-    requireReader,
-    requireOwner,
-  };
-}
-
-function repoLevel({ state, doer, method }: Ask, fullName: string): Level {
-  requireScope(doer, 'repository', method);
-  const repo = visibleRepo(state, doer, fullName);
-  const user = requireUser(doer);
-  const requireOwner = () => requireRepoOwner(state, user, repo);
-  return {
-    repo,
-    repos: (other) => other.id === repo.id,
-    runners: ({ scope }) => scope.kind === 'repo' && scope.repo === repo.fullName,
-    // Whoever sees the repository reads its Actions here; repositories without the Actions unit are not simulated.
-    requireReader: state.traits.repoJobsFor === 'owners' ? requireOwner : () => {},
-    requireOwner,
-  };
-}
-
-function actions(ask: Ask, below: readonly string[], levelOf: (ask: Ask) => Level): Answer {
+function actions(ask: Ask, below: readonly string[], levelOf: (ask: Ask) => ListedLevel): Answer {
   const [room, page, ...rest] = below;
   if (room !== 'actions' || page === undefined) return NO_PAGE;
   const level = levelOf(ask);
@@ -195,7 +80,7 @@ function actions(ask: Ask, below: readonly string[], levelOf: (ask: Ask) => Leve
   return level.repo ? repoPages(ask, level, level.repo, [page, ...rest]) : NO_PAGE;
 }
 
-function listJobs(ask: Ask, level: Level, run?: RunRow): Answer {
+function listJobs(ask: Ask, level: ListedLevel, run?: RunRow): Answer {
   const { state, setup, method, path, query } = ask;
   if (method !== 'GET') return WRONG_METHOD;
   level.requireReader();
@@ -208,7 +93,7 @@ function listJobs(ask: Ask, level: Level, run?: RunRow): Answer {
   return { status: 200, headers, body };
 }
 
-function listRuns(ask: Ask, level: Level): Answer {
+function listRuns(ask: Ask, level: ListedLevel): Answer {
   const { state, setup, method, path, query } = ask;
   if (method !== 'GET') return WRONG_METHOD;
   level.requireReader();
@@ -222,7 +107,7 @@ function listRuns(ask: Ask, level: Level): Answer {
   return { status: 200, headers, body };
 }
 
-function listRunners(ask: Ask, level: Level): Answer {
+function listRunners(ask: Ask, level: ListedLevel): Answer {
   const { state, setup, method, query } = ask;
   if (method !== 'GET') return WRONG_METHOD;
   level.requireOwner();
@@ -236,7 +121,7 @@ function listRunners(ask: Ask, level: Level): Answer {
   return { status: 200, body };
 }
 
-function oneRunner(ask: Ask, level: Level, rest: readonly string[]): Answer {
+function oneRunner(ask: Ask, level: ListedLevel, rest: readonly string[]): Answer {
   const { state, method, body } = ask;
   const id = Number(rest[0]);
   if (rest.length !== 1) return NO_PAGE;
@@ -271,11 +156,11 @@ function disabledOf(body: string): boolean {
   } catch {
     // Falls through: a body that is no JSON lacks the field, too.
   }
-  throw new Refusal(422, '[Disabled]: Required');
+  throw new ErrorAnswer(422, '[Disabled]: Required');
 }
 
 /** Pages that only the repository level has: one job, one run, reruns. */
-function repoPages(ask: Ask, level: Level, repo: RepoRow, below: readonly string[]): Answer {
+function repoPages(ask: Ask, level: ListedLevel, repo: RepoRow, below: readonly string[]): Answer {
   const { state, setup, method } = ask;
   const shape = below.map((part) => (/^\d+$/.test(part) ? 'N' : part)).join('/');
   const [first, second] = below.filter((part) => /^\d+$/.test(part)).map(Number);
@@ -298,7 +183,7 @@ function repoPages(ask: Ask, level: Level, repo: RepoRow, below: readonly string
 function rerunPage({ state, setup, doer }: Ask, repo: RepoRow, run: RunRow, jobId: number | undefined): Answer {
   const user = requireUser(doer);
   if (!user.admin && !ownsRepo(state, user, repo)) {
-    throw new Refusal(403, 'user should have specific write permission or be a repo admin or a site admin');
+    throw new ErrorAnswer(403, 'user should have specific write permission or be a repo admin or a site admin');
   }
   const old = jobsOfAttempt(state, run).find((job) => job.id === jobId);
   if (jobId !== undefined && !old) {
@@ -309,7 +194,7 @@ function rerunPage({ state, setup, doer }: Ask, repo: RepoRow, run: RunRow, jobI
     const again = jobs.find((job) => job.position === old?.position);
     return { status: 201, body: again ? jobJson(state, again, setup.root) : runJson(state, run, setup.root) };
   } catch (error) {
-    if (error instanceof RerunRefused) throw new Refusal(400, error.message);
+    if (error instanceof RerunRefused) throw new ErrorAnswer(400, error.message);
     throw error;
   }
 }

@@ -107,7 +107,7 @@ export function jobOfRunner(state: State, runnerId: number): JobRow | undefined 
 }
 
 /** Ready jobs that this runner may take, in the order in which Gitea hands them out: `updated`, then id. */
-export function readyFor(state: State, runner: RunnerRow): JobRow[] {
+function readyFor(state: State, runner: RunnerRow): JobRow[] {
   const labels = new Set(runner.labels);
   return [...state.openJobs.values()]
     .filter((job) => job.status === 'waiting' && job.taskId === 0 && !job.caller)

@@ -6,9 +6,10 @@
  * What it does is what Gitea's source does or what was measured on real servers; each place names its source.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { authenticate, type Doer, Refusal } from './access.ts';
+import { authenticate, type Doer, ErrorAnswer } from './access.ts';
+import type { Answer, Setup } from './ask.ts';
 import { Gitea } from './gitea.ts';
-import { type Answer, answer, type Setup } from './routes.ts';
+import { answer } from './routes.ts';
 import type { GiteaVersion } from './versions.ts';
 
 export interface SimulatorOptions {
@@ -39,7 +40,7 @@ export interface SeenRequest {
 
 /**
  * Called before each request is answered. It may change the simulator's state (a job claimed between two pages), or
- * answer itself and return true: a fault.
+ * answer itself and return true: an injected error.
  */
 export type Intercept = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
@@ -73,7 +74,7 @@ function send(response: ServerResponse, { status, body, headers }: Answer): void
 }
 
 /** An error in the form `{"message","url"}` (services/context/api.go, APIError). */
-function refusalAnswer({ status, message, errors }: Refusal, setup: Setup): Answer {
+function refusalAnswer({ status, message, errors }: ErrorAnswer, setup: Setup): Answer {
   const body = { message, url: `${setup.root}/api/swagger`, ...(errors === undefined ? {} : { errors }) };
   return { status, body };
 }
@@ -93,7 +94,7 @@ async function handle(gitea: Gitea, setup: Setup, subPath: string, request: Inco
     const path = url.pathname.slice(subPath.length);
     return answer({ state: gitea.state, setup, doer, method, path, query: url.searchParams, body });
   } catch (error) {
-    if (error instanceof Refusal) return refusalAnswer(error, setup);
+    if (error instanceof ErrorAnswer) return refusalAnswer(error, setup);
     if (isBadPath(error)) return { status: 400 };
     throw error;
   }

@@ -1,19 +1,19 @@
 /**
- * V8's code cache for one of our files: what its compiler made of the source, kept beside it as `FILE.cache` by
- * `scripts/code-cache.mjs` after a run, so that it also holds the functions that only run later. It halves a start.
+ * V8's code cache for one of our files. `scripts/code-cache.mjs` writes the compiled code beside the file, as `FILE.cache`. It does so
+ * after a run, so that the cache also holds functions that run late. The cache halves the time of a start.
  *
  *   FILE.cache = maker (Node's version, processor, system) | the whole source | the data | the data again
  *
- * Never wrong, because everything is compared: another source, another Node, a cut or changed file does not fit, and the source is
- * compiled as ever. (V8 itself looks at the length of the source and at its flags only, and takes damaged data; comparing costs less
- * than a checksum, for which node:crypto would be loaded.) Nothing is ever written here: the folder may be read-only.
+ * A wrong cache is never used, because everything is compared. When the source or Node differs, or the file is cut or changed, the
+ * source is compiled without the cache. V8 itself compares only the length of the source and its flags, and takes damaged data.
+ * Comparing costs less than a checksum, which would need node:crypto. This module writes nothing: the folder may be read-only.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 
 /** A part of the program that is a command. */
-export interface Part {
+export interface ProgramPart {
   readonly main: (line: unknown) => void;
 }
 

@@ -1,15 +1,16 @@
 #!/usr/bin/env node
 /**
- * lib/gitea-runners.cjs, the program. Argo CD starts it for every sync, so it loads the one part that is asked for:
+ * lib/gitea-runners.cjs, the program. Argo CD starts it for every sync, so it loads only the part that the command needs:
  *
  *   generate, validate with a plain command line ──► lib/generate.cjs, lib/validate.cjs
  *   everything else, also --help and mistakes ─────► lib/cli.cjs
  *
- * What these need only sometimes lies in parts of its own: lib/documents.cjs, lib/proxied.cjs (scripts/build.mjs). Each with its code cache (`code-cache.ts`) when there is one.
+ * Code that these commands need only sometimes is in parts of its own: lib/documents.cjs and lib/proxied.cjs (scripts/build.mjs). Each
+ * part has its code cache (`code-cache.ts`).
  */
 import { join } from 'node:path';
 import { plainLine } from '../cli/plain-line.ts';
-import { load, type Part } from './code-cache.ts';
+import { load, type ProgramPart } from './code-cache.ts';
 
 const line = plainLine(process.argv.slice(2));
-(load(join(__dirname, `${line?.command ?? 'cli'}.cjs`)) as Part).main(line);
+(load(join(__dirname, `${line?.command ?? 'cli'}.cjs`)) as ProgramPart).main(line);

@@ -1,11 +1,11 @@
 /**
- * The process for a command that prints once and ends. Node's own `process.stdout` loads a stream, and a process that ends by
- * itself takes itself apart first: together 5 ms of a start (docs/performance.md).
+ * The process of a command that prints once and ends. Node's own `process.stdout` loads a stream, and a process that ends by itself
+ * first frees what it holds. Both together take 5 ms (docs/performance.md).
  */
 import { writeSync } from 'node:fs';
 import type { ExitCode, Io } from '../cli/io.ts';
 
-/** Descriptors that take no more at the moment, because their reader is slow and they do not block. */
+/** Descriptors that accept no more bytes at the moment: they do not block, and their reader is slow. */
 const slow = new Set<1 | 2>();
 
 /** As `mainIo`, but what is printed has left the process when `out` and `err` return, unless the reader is slow. */

@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import v8 from 'node:v8';
 import type { Script } from 'node:vm';
 import { plainLine } from '../cli/plain-line.ts';
-import { compile, type Part, run, sealed } from './code-cache.ts';
+import { compile, type ProgramPart, run, sealed } from './code-cache.ts';
 
 const [folder = '', part = '', ...args] = process.argv.slice(2);
 const loaded: { readonly file: string; readonly source: Buffer; readonly script: Script }[] = [];
@@ -31,4 +31,4 @@ process.on('exit', () => {
     renameSync(`${cache}.new`, cache);
   }
 });
-(load(part) as Part).main(plainLine(args));
+(load(part) as ProgramPart).main(plainLine(args));

@@ -38,14 +38,14 @@ export interface SweepEvidence {
   readonly groups: readonly ChosenGroup[];
   /** Looks that succeeded, with their runner lists. Of a group without a look nothing is chosen. */
   readonly looks: ReadonlyMap<string, Look>;
-  /** Listed after the looks; undefined when nobody looked at Kubernetes. */
+  /** Listed after the looks. Undefined when Kubernetes was not looked at. */
   readonly liveJobs: readonly LiveJob[] | undefined;
   /** Of a clock that never jumps. */
   readonly nowMs: number;
 }
 
 /** The first rule, in the order above, that keeps a row. */
-export type KeptBecause =
+export type StaysBecause =
   | 'not-ephemeral'
   | 'online'
   | 'job-in-progress'
@@ -57,7 +57,7 @@ export type KeptBecause =
 export type Verdict =
   | { readonly dead: true }
   /** `witness`: the runner that lives elsewhere, for `group-elsewhere`. */
-  | { readonly dead: false; readonly because: KeptBecause; readonly witness?: string };
+  | { readonly dead: false; readonly because: StaysBecause; readonly witness?: string };
 
 /** A row of ours. */
 export interface JudgedRegistration {
@@ -158,7 +158,7 @@ interface Facts {
   readonly online: ReadonlySet<string>;
   /** `<Gitea> <name>` of runners that jobs in progress name. */
   readonly working: ReadonlySet<string>;
-  /** Names of all Jobs; undefined when nobody looked. */
+  /** Names of all Jobs. Undefined when Kubernetes was not looked at. */
   readonly jobs: ReadonlySet<string> | undefined;
   /** Names of Jobs that are not finished. */
   readonly unfinished: ReadonlySet<string>;
@@ -186,7 +186,7 @@ function isUnfinished({ state }: LiveJob): boolean {
 }
 
 /** Rules 2 to 5. */
-function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts): KeptBecause | undefined {
+function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts): StaysBecause | undefined {
   if (!row.ephemeral) return 'not-ephemeral';
   if (facts.online.has(`${giteaUrl} ${row.name}`)) return 'online';
   if (facts.working.has(`${giteaUrl} ${row.name}`)) return 'job-in-progress';

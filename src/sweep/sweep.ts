@@ -16,16 +16,14 @@ import { deleteRegistration, readRegistration, readRegistrations, registrationLe
 import type { HttpClient } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { LiveJob, Look } from '../plan/evidence.ts';
+import { DEFAULT_BUDGET } from './budget.ts';
 import {
   type ChosenGroup,
   deadRegistrations,
   type JudgedRegistration,
-  type KeptBecause,
   type Sightings,
+  type StaysBecause,
 } from './choose.ts';
-
-/** Deletions per minute unless told otherwise. */
-export const DEFAULT_BUDGET = 60;
 
 /** A group whose registrations are swept; it may have been removed already. */
 export interface SweepGroup {
@@ -43,7 +41,7 @@ export interface SweeperOptions {
   readonly timeoutMs: number;
   /** Deletions per minute, default 60; also the most that one pass deletes, so that no pass acts on an old look. */
   readonly budget?: number;
-  /** Only says what would be deleted. */
+  /** Delete nothing, only report what would be deleted. */
   readonly dryRun?: boolean;
   /** A clock that never jumps, ms; `performance.now`. */
   readonly nowMs: () => number;
@@ -60,15 +58,15 @@ export interface SweepScene {
   readonly liveJobs: () => Promise<readonly LiveJob[] | undefined>;
 }
 
-export type Outcome =
+export type SweepOutcome =
   | { readonly is: 'deleted' }
-  /** Somebody else, or Gitea, was faster. */
+  /** Already deleted by someone else or by Gitea. */
   | { readonly is: 'gone' }
   | { readonly is: 'would-delete' }
   /** Dead, but the budget of this pass is used up, or a deletion in this scope failed. */
   | { readonly is: 'postponed' }
   | { readonly is: 'failed'; readonly code: string }
-  | { readonly is: 'kept'; readonly because: KeptBecause | 'changed'; readonly witness?: string };
+  | { readonly is: 'kept'; readonly because: StaysBecause | 'changed'; readonly witness?: string };
 
 /** A row of ours and what became of it. */
 export interface SweptRegistration {
@@ -77,7 +75,7 @@ export interface SweptRegistration {
   readonly gitea: string;
   readonly id: number;
   readonly name: string;
-  readonly outcome: Outcome;
+  readonly outcome: SweepOutcome;
 }
 
 export interface SweepReport {
@@ -91,7 +89,8 @@ export interface SweepReport {
   readonly failures: readonly Failure[];
 }
 
-interface Place {
+/** One scope that was looked at. */
+interface ScopeLook {
   readonly target: GiteaTarget;
   readonly level: Level;
   readonly look: Look;
@@ -115,12 +114,12 @@ export class Sweeper {
   async pass({ groups, liveJobs }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
     const failures: Failure[] = [];
     const unlisted: string[] = [];
-    const places = await this.#lookAt(groups, failures, unlisted);
+    const looks = await this.#lookAt(groups, failures, unlisted);
     const choice = deadRegistrations(
       {
         instance: this.#options.instance,
         groups: groups.map(toChosen),
-        looks: new Map([...places].map(([key, { look }]) => [key, look])),
+        looks: new Map([...looks].map(([key, { look }]) => [key, look])),
         liveJobs: await liveJobs(),
         nowMs: this.#options.nowMs(),
       },
@@ -132,31 +131,31 @@ export class Sweeper {
     const stopped = new Set<string>();
     let deletions = 0;
     for (const judged of choice.registrations) {
-      const place = places.get(judged.group.look);
+      const scope = looks.get(judged.group.look);
       const mayDelete = !stopped.has(judged.group.look) && deletions < this.#budget;
-      const outcome = await this.#actOn(judged, mayDelete ? place : undefined, failures, signal);
+      const outcome = await this.#actOn(judged, mayDelete ? scope : undefined, failures, signal);
       if (outcome.is === 'deleted') deletions += 1;
-      // What a token may not do once it may not do for the next row either, and a server in trouble is left alone.
+      // What a token may not do once it may not do for the next row either, and a server that fails is left alone.
       if (outcome.is === 'failed') stopped.add(judged.group.look);
       registrations.push(toSwept(judged, outcome));
     }
     return { registrations, foreign: choice.foreign, unlisted, failures };
   }
 
-  /** Every target once, all at the same time. One scope's trouble is no other's. */
+  /** Every target once, all at the same time. The failure of one scope does not stop the others. */
   async #lookAt(
     groups: readonly SweepGroup[],
     failures: Failure[],
     unlisted: string[],
-  ): Promise<ReadonlyMap<string, Place>> {
+  ): Promise<ReadonlyMap<string, ScopeLook>> {
     const targets = new Map(groups.map(({ target }) => [target.key, target]));
-    const places = new Map<string, Place>();
+    const looks = new Map<string, ScopeLook>();
     await Promise.all(
       [...targets].map(async ([key, target]) => {
         try {
           const access = this.#accessTo(target);
           const level = await registrationLevel(access, target.scope);
-          if (level) places.set(key, { target, level, look: await readRegistrations(access, level) });
+          if (level) looks.set(key, { target, level, look: await readRegistrations(access, level) });
           else unlisted.push(describeScope(target.scope));
         } catch (error) {
           if (!(error instanceof Failure)) throw error;
@@ -164,26 +163,26 @@ export class Sweeper {
         }
       }),
     );
-    return places;
+    return looks;
   }
 
   async #actOn(
     judged: JudgedRegistration,
-    place: Place | undefined,
+    scope: ScopeLook | undefined,
     failures: Failure[],
     signal: AbortSignal | undefined,
-  ): Promise<Outcome> {
+  ): Promise<SweepOutcome> {
     const { verdict } = judged;
     if (!verdict.dead) {
       const { because, witness } = verdict;
       return { is: 'kept', because, ...(witness !== undefined && { witness }) };
     }
     if (this.#options.dryRun) return { is: 'would-delete' };
-    if (!place) return { is: 'postponed' };
+    if (!scope) return { is: 'postponed' };
     try {
       await this.#waitForBudget(signal);
       if (signal?.aborted) return { is: 'postponed' };
-      return await this.#delete(judged, place);
+      return await this.#delete(judged, scope);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       failures.push(error);
@@ -198,7 +197,7 @@ export class Sweeper {
     await pause(waitMs, signal);
   }
 
-  async #delete({ id, name }: JudgedRegistration, { target, level }: Place): Promise<Outcome> {
+  async #delete({ id, name }: JudgedRegistration, { target, level }: ScopeLook): Promise<SweepOutcome> {
     const access = this.#accessTo(target);
     const { row, jobs } = await readRegistration(access, level, id);
     if (!row) return { is: 'gone' };
@@ -227,6 +226,6 @@ function toChosen({ namespace, name, target }: SweepGroup): ChosenGroup {
   return { namespace, name, giteaUrl: target.url, look: target.key };
 }
 
-function toSwept({ group, id, name }: JudgedRegistration, outcome: Outcome): SweptRegistration {
+function toSwept({ group, id, name }: JudgedRegistration, outcome: SweepOutcome): SweptRegistration {
   return { namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome };
 }

@@ -12,9 +12,6 @@ import { Failure } from '../failure.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { Token } from './token.ts';
 
-/** Default of `--secrets-dir`. */
-export const SECRETS_DIR = '/var/run/secrets/gitea-runners';
-
 /** No slash, no dot at the start, no longer than a file name of Kubernetes. */
 const PATH_PART = /^[A-Za-z0-9_][-._A-Za-z0-9]{0,252}$/;
 /** What may stand in an HTTP header: visible ASCII. */

@@ -17,7 +17,7 @@ afterEach(() => {
 const ci = group();
 const other = group({ namespace: 'a', name: 'z' });
 
-test('nothing to emit is an empty text', () => {
+test('nothing to emit is an empty string', () => {
   expect(renderManifests(buildApp({ groups: [{ group: ci, runners: [] }], emitGroups: false }))).toBe('');
 });
 

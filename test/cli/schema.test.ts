@@ -14,7 +14,7 @@ function run(crd: boolean): { readonly code: number; readonly text: string } {
     out: (text: string) => void parts.push(text),
     err: () => undefined,
   };
-  const code = schema(io, { crd });
+  const code = schema({ crd }, io);
   return { code, text: parts.join('') };
 }
 

@@ -39,10 +39,10 @@ test('prints every problem to stderr, nothing to stdout, and answers 2', async (
   const lines = err.trimEnd().split('\n');
   expect({ code, out, lines: lines.length }).toEqual({ code: 2, out: '', lines: 41 });
   expect(lines[0]).toBe(
-    'a.yaml:2:1: is no Kubernetes object: apiVersion is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    'a.yaml:2:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   );
   expect(lines[40]).toBe(
-    `b.yaml:1:${document({ suspend: 'no' }).indexOf('"suspend"') + 1}: spec.suspend: must be true or false, not the text "no" [GR-INPUT-05]`,
+    `b.yaml:1:${document({ suspend: 'no' }).indexOf('"suspend"') + 1}: spec.suspend: must be true or false, not the string "no" [GR-INPUT-05]`,
   );
 });
 

@@ -11,7 +11,7 @@ import {
   readRunnerPage,
   readVersionText,
 } from '../../src/gitea/shapes.ts';
-import { type GiteaVersion, judgeVersion } from '../../src/gitea/version.ts';
+import { judgeVersion, type VersionFacts } from '../../src/gitea/version.ts';
 import { fakeGitea, json } from './fake-gitea.ts';
 import { failureOf, lookAt } from './looking.ts';
 
@@ -35,7 +35,7 @@ function recordings(version: string) {
   }));
 }
 
-function versionOf(text: string): GiteaVersion {
+function versionOf(text: string): VersionFacts {
   const verdict = judgeVersion(text);
   if (verdict.kind !== 'fine') throw new Error(`${text} is ${verdict.kind}`);
   return verdict.version;

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { endIsOpen, exceedsTotal, judgePass, pagesAfter } from '../../src/gitea/paging.ts';
 import { readJobPage, readRunnerPage } from '../../src/gitea/shapes.ts';
 import { toAttempt, toJobStatus } from '../../src/gitea/status.ts';
-import { type GiteaVersion, judgeVersion } from '../../src/gitea/version.ts';
+import { judgeVersion, type VersionFacts } from '../../src/gitea/version.ts';
 import { EPOCH, jobRow, runnerRow } from './fake-gitea.ts';
 
-const V26: GiteaVersion = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClaim: true };
+const V26: VersionFacts = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClaim: true };
 const NOW = Date.parse('2026-08-01T12:00:00Z');
-const V27: GiteaVersion = { text: '1.27.0', sortsJobs: true, attemptGrowsAtClaim: false };
+const V27: VersionFacts = { text: '1.27.0', sortsJobs: true, attemptGrowsAtClaim: false };
 
 describe('judgeVersion', () => {
   test.each([

@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { HttpClient, type RequestLine } from '../../src/http/client.ts';
+import { HttpClient } from '../../src/http/client.ts';
 import { Deadline } from '../../src/http/deadline.ts';
+import type { RequestLine } from '../../src/http/request.ts';
 import { failureOf, request, send } from './sending.ts';
 import { serve } from './server.ts';
 

@@ -1,8 +1,9 @@
 import { inspect } from 'node:util';
 import { expect } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { HttpClient, type HttpOptions, type HttpRequest } from '../../src/http/client.ts';
+import { HttpClient, type HttpOptions } from '../../src/http/client.ts';
 import { Deadline } from '../../src/http/deadline.ts';
+import type { HttpRequest } from '../../src/http/request.ts';
 
 /** A GET with a token. */
 export function request(url: string, more: Partial<HttpRequest> = {}): HttpRequest {

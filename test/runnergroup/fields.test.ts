@@ -4,9 +4,9 @@ import { complaintsOf, groupOf } from './fixtures.ts';
 
 type Values = readonly (readonly [value: unknown, message: string])[];
 
-const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores; got the text';
+const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string';
 const URL_RULE = 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com';
-const REPO_RULE = 'must be a repository in Gitea: "name" or "owner/name"; got the text';
+const REPO_RULE = 'must be a repository in Gitea: "name" or "owner/name"; got the string';
 const SECRET_RULE = 'must name a Secret and its key: "secretRef: {name: …, key: …}"';
 const NO_IMAGE =
   'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits';
@@ -17,26 +17,26 @@ const QUANTITY = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
 const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   scope: [
     [undefined, 'is required: one of global, org, user, repo'],
-    ['Org', 'must be one of global, org, user, repo, not the text "Org"; did you mean "org"?'],
+    ['Org', 'must be one of global, org, user, repo, not the string "Org"; did you mean "org"?'],
     [null, 'must be one of global, org, user, repo, not empty'],
   ],
   org: [
     ['', 'must not be empty'],
     ['a/b', `${NAME_RULE} "a/b"`],
-    ['..', 'must not be "." and must not contain ".."; got the text ".."'],
+    ['..', 'must not be "." and must not contain ".."; got the string ".."'],
     ['a\u0000b', `${NAME_RULE} "a\\u{0}b"`],
     ['x'.repeat(256), 'must have at most 255 characters'],
-    [7, 'must be text, but YAML reads 7 as the number 7: quote it: "7"'],
+    [7, 'must be a string, but YAML reads 7 as the number 7: quote it: "7"'],
   ],
   user: [['a b', `${NAME_RULE} "a b"`]],
   repo: [
     ['a/b/c', `${REPO_RULE} "a/b/c"`],
-    ['../x', 'must not be "." and must not contain ".."; got the text "../x"'],
-    ['a/.', 'must not be "." and must not contain ".."; got the text "a/."'],
+    ['../x', 'must not be "." and must not contain ".."; got the string "../x"'],
+    ['a/.', 'must not be "." and must not contain ".."; got the string "a/."'],
   ],
   gitea: [
-    ['https://x', 'must be a mapping, not a text'],
-    [{}, 'spec.gitea.url: is required: text [GR-INPUT-05]'],
+    ['https://x', 'must be a mapping, not a string'],
+    [{}, 'spec.gitea.url: is required: a string [GR-INPUT-05]'],
     [{ url: 'ftp://x' }, `spec.gitea.url: ${URL_RULE} [GR-INPUT-05]`],
     [{ uri: 'https://x' }, 'spec.gitea.uri: unknown field; did you mean "url"? [GR-INPUT-04]'],
     [undefined, 'spec: gitea.url is required: add "gitea: {url: https://…}" [GR-INPUT-06]'],
@@ -54,7 +54,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ['https://x:99999', 'must be a URL with a host, e.g. https://gitea.example.com'],
   ],
   labels: [
-    ['gpu', 'must be a list, not the text "gpu"'],
+    ['gpu', 'must be a list, not the string "gpu"'],
     [['a'.repeat(513)], 'spec.labels[0]: must have at most 512 characters [GR-INPUT-05]'],
     [Array.from({ length: 101 }, (_, index) => `l${index}`), 'must have at most 100 entries'],
   ],
@@ -62,7 +62,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [true, 'must be a list of labels or false, not the boolean true'],
     [
       ['-x'],
-      'spec.defaultLabels[0]: must not start with "-": the runner would take it for an option; got the text "-x" [GR-INPUT-05]',
+      'spec.defaultLabels[0]: must not start with "-": the runner would take it for an option; got the string "-x" [GR-INPUT-05]',
     ],
   ],
   maxActiveRunners: [
@@ -70,7 +70,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [-1, 'must be at least 0, not the number -1'],
     [10_001, 'must be at most 10000, not the number 10001'],
     [1.5, 'must be a whole number, not the number 1.5'],
-    ['3', 'must be a whole number, not the text "3"'],
+    ['3', 'must be a whole number, not the string "3"'],
   ],
   registrationToken: [
     [undefined, 'is required: a mapping'],
@@ -81,7 +81,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
       { secretRef: { name: 'a', key: 'k' }, name: 'b' },
       'spec.registrationToken: name and key differ from secretRef: remove one of the two spellings [GR-INPUT-06]',
     ],
-    ['plain-token', 'must be a mapping, not a text'],
+    ['plain-token', 'must be a mapping, not a string'],
   ],
   authToken: [
     [
@@ -93,28 +93,28 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
       { name: 's', key: 'a/b' },
       'spec.authToken.key: must be a key of a Secret: letters, digits, dots, dashes and underscores [GR-INPUT-05]',
     ],
-    [{ secretRef: { name: 's' } }, 'spec.authToken.secretRef.key: is required: text [GR-INPUT-05]'],
+    [{ secretRef: { name: 's' } }, 'spec.authToken.secretRef.key: is required: a string [GR-INPUT-05]'],
   ],
-  suspend: [['yes', 'must be true or false, not the text "yes"']],
+  suspend: [['yes', 'must be true or false, not the string "yes"']],
   acceptUnlabelledJobs: [[1, 'must be true or false, not the number 1']],
-  fairness: [['fair', 'must be one of oldest, per-repository, not the text "fair"']],
+  fairness: [['fair', 'must be one of oldest, per-repository, not the string "fair"']],
   image: [
-    ['a b', `${NO_IMAGE}; got the text "a b"`],
-    ['a@sha256:00', `${NO_IMAGE}; got the text "a@sha256:00"`],
-    ['a@sha256:', `${NO_IMAGE}; got the text "a@sha256:"`],
-    ['a@b', `${NO_IMAGE}; got the text "a@b"`],
+    ['a b', `${NO_IMAGE}; got the string "a b"`],
+    ['a@sha256:00', `${NO_IMAGE}; got the string "a@sha256:00"`],
+    ['a@sha256:', `${NO_IMAGE}; got the string "a@sha256:"`],
+    ['a@b', `${NO_IMAGE}; got the string "a@b"`],
     ['', 'must not be empty'],
   ],
   containerMode: [
     [
       'dind-rootles',
-      'must be one of dind-rootless, dind, host, not the text "dind-rootles"; did you mean "dind-rootless"?',
+      'must be one of dind-rootless, dind, host, not the string "dind-rootles"; did you mean "dind-rootless"?',
     ],
   ],
   resources: [
     [{ limits: { cpu: 0.5 } }, 'spec.resources.limits.cpu: must be a whole number or quoted: "0.5" [GR-INPUT-05]'],
-    [{ limits: { cpu: 'two' } }, `spec.resources.limits.cpu: ${QUANTITY}; got the text "two" [GR-INPUT-05]`],
-    [{ limits: { cpu: '-1' } }, `spec.resources.limits.cpu: ${QUANTITY}; got the text "-1" [GR-INPUT-05]`],
+    [{ limits: { cpu: 'two' } }, `spec.resources.limits.cpu: ${QUANTITY}; got the string "two" [GR-INPUT-05]`],
+    [{ limits: { cpu: '-1' } }, `spec.resources.limits.cpu: ${QUANTITY}; got the string "-1" [GR-INPUT-05]`],
     [{ limits: { cpu: true } }, `spec.resources.limits.cpu: ${QUANTITY}, not the boolean true [GR-INPUT-05]`],
     [
       { limits: { cpus: 1 } },
@@ -133,7 +133,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   spawnTimeoutSeconds: [[29, 'must be at least 30, not the number 29']],
   activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
   ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
-  gracefulStopSeconds: [['5m', 'must be a whole number, not the text "5m"']],
+  gracefulStopSeconds: [['5m', 'must be a whole number, not the string "5m"']],
 };
 
 /** `[field, value, message]` for the tables below. */
@@ -222,7 +222,7 @@ test.each([
   ],
   [
     { scope: 'repo', org: '..', repo: 'web' },
-    ['spec.org: must not be "." and must not contain ".."; got the text ".." [GR-INPUT-05]'],
+    ['spec.org: must not be "." and must not contain ".."; got the string ".." [GR-INPUT-05]'],
   ],
 ])('scope rules: %j', async (spec, complaints) => {
   expect(await complaintsOf(spec)).toEqual(complaints);
@@ -231,28 +231,31 @@ test.each([
 test.each([
   [
     { name: 'CI' },
-    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "CI"',
+    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "CI"',
   ],
   [{ name: 'x'.repeat(64) }, 'metadata.name: must have at most 63 characters'],
   [
     { name: 'a.b' },
-    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "a.b"',
+    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "a.b"',
   ],
-  [{ name: undefined }, 'metadata.name: is required: text'],
+  [{ name: undefined }, 'metadata.name: is required: a string'],
   [
     { namespace: '../x' },
-    'metadata.namespace: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "../x"',
+    'metadata.namespace: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "../x"',
   ],
   [
     { labels: { a: true } },
-    'metadata.labels.a: must be text, but YAML reads true as the boolean true: quote it: "true"',
+    'metadata.labels.a: must be a string, but YAML reads true as the boolean true: quote it: "true"',
   ],
   [{ labels: { 'a b': 'c' } }, 'metadata.labels["a b"]: must have a key such as "team" or "example.com/team"'],
   [
     { labels: { a: 'b c' } },
-    'metadata.labels.a: must be at most 63 letters, digits, dots, dashes and underscores, with a letter or digit at both ends; got the text "b c"',
+    'metadata.labels.a: must be at most 63 letters, digits, dots, dashes and underscores, with a letter or digit at both ends; got the string "b c"',
   ],
-  [{ annotations: { a: 1 } }, 'metadata.annotations.a: must be text, but YAML reads 1 as the number 1: quote it: "1"'],
+  [
+    { annotations: { a: 1 } },
+    'metadata.annotations.a: must be a string, but YAML reads 1 as the number 1: quote it: "1"',
+  ],
 ])('metadata refuses %j', async (metadata, complaint) => {
   expect(await complaintsOf({}, metadata)).toEqual([`${complaint} [GR-INPUT-05]`]);
 });

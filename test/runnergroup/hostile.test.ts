@@ -71,7 +71,7 @@ test('text from a file cannot steer the terminal or start a new line', async () 
 
   expect(lines).toHaveLength(3);
   expect(lines.join('')).not.toMatch(/\p{Cc}|\p{Cf}/u);
-  expect(lines.join('\n')).toContain('the text "a\\nerror: all good\\u{1b}[2J"');
+  expect(lines.join('\n')).toContain('the string "a\\nerror: all good\\u{1b}[2J"');
 });
 
 test('a token or password that somebody wrote into a RunnerGroup is never repeated', async () => {

@@ -54,11 +54,11 @@ test('a name occurs once', async () => {
 
 test.each([
   ['', 'must not be empty'],
-  [':host', 'must have a name before the colon; got the text ":host"'],
-  ['a:host:b', 'must end after ":host"; got the text "a:host:b"'],
-  ['a:docker', 'must name an image: "a:docker://image"; got the text "a:docker"'],
-  ['a:docker://', 'must name an image: "a:docker://image"; got the text "a:docker://"'],
-  ['--ephemeral', 'must not start with "-": the runner would take it for an option; got the text "--ephemeral"'],
+  [':host', 'must have a name before the colon; got the string ":host"'],
+  ['a:host:b', 'must end after ":host"; got the string "a:host:b"'],
+  ['a:docker', 'must name an image: "a:docker://image"; got the string "a:docker"'],
+  ['a:docker://', 'must name an image: "a:docker://image"; got the string "a:docker://"'],
+  ['--ephemeral', 'must not start with "-": the runner would take it for an option; got the string "--ephemeral"'],
 ])('refuses the label %j', async (label, message) => {
   expect(await complaintsOf({ labels: [label] })).toEqual([`spec.labels[0]: ${message} [GR-INPUT-05]`]);
 });

@@ -28,11 +28,11 @@ spec:
 test('all problems of a file come at once, each with its place and one cause told once', async () => {
   expect(await problemsIn({ 'ci.yaml': BROKEN })).toEqual([
     'ci.yaml:6:3: metadata.lables: unknown field; did you mean "labels"? [GR-INPUT-04]',
-    'ci.yaml:8:5: metadata.labels.on-call: must be text, but YAML reads on as the boolean true: quote it: "on" [GR-INPUT-05]',
+    'ci.yaml:8:5: metadata.labels.on-call: must be a string, but YAML reads on as the boolean true: quote it: "on" [GR-INPUT-05]',
     'ci.yaml:9:1: spec: scope org needs org: add "org: …" [GR-INPUT-06]',
     'ci.yaml:11:3: spec.user: does not go with scope org: remove it, or set "scope: user" [GR-INPUT-06]',
     'ci.yaml:12:3: spec.maxActiveRunner: unknown field; did you mean "maxActiveRunners"? [GR-INPUT-04]',
-    `ci.yaml:15:7: spec.labels[1]: must not contain spaces, commas, quotes, backslashes, "$", "\`", "*", "?", "[", "]" or control characters: the runner's start script would split or expand it; got the text "two words" [GR-INPUT-05]`,
+    `ci.yaml:15:7: spec.labels[1]: must not contain spaces, commas, quotes, backslashes, "$", "\`", "*", "?", "[", "]" or control characters: the runner's start script would split or expand it; got the string "two words" [GR-INPUT-05]`,
     'ci.yaml:16:3: spec.giteaUrl: unknown field; did you mean "giteaURL"? [GR-INPUT-04]',
     'ci.yaml:17:3: spec.registrationToken: needs key beside name [GR-INPUT-06]',
     'ci.yaml:19:17: spec.authToken.secretRef.nme: unknown field; did you mean "name"? [GR-INPUT-04]',
@@ -52,7 +52,7 @@ test.each([
   [
     'metadata: ci\nspec: [1]\n',
     [
-      'ci.yaml:3:1: metadata: must be a mapping, not the text "ci" [GR-INPUT-05]',
+      'ci.yaml:3:1: metadata: must be a mapping, not the string "ci" [GR-INPUT-05]',
       'ci.yaml:4:1: spec: must be a mapping, not a list [GR-INPUT-05]',
     ],
   ],
@@ -94,7 +94,7 @@ test('problems are sorted by file, line and column, and the message shows the fi
   if (!(error instanceof InputProblems)) throw error;
   expect([error.exit, error.code, error.problems.length]).toEqual([2, 'GR-INPUT-03', 46]);
   const line = (number: number) =>
-    `a.yaml:${number}:1: is no Kubernetes object: apiVersion is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]`;
+    `a.yaml:${number}:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]`;
   expect(error.message.split('\n')).toEqual([
     'read RunnerGroups: 46 problems in 2 files.',
     ...Array.from({ length: 15 }, (_, index) => line(2 + 2 * index)),

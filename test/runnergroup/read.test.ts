@@ -225,7 +225,7 @@ test.each([
   expect(await problemsIn({ 'ci.yaml': `apiVersion: ${apiVersion}\nkind: ${kind}\n` })).toEqual([problem]);
 });
 
-test('what is no Kubernetes object is refused, not dropped', async () => {
+test('what is not a Kubernetes object is refused, not dropped', async () => {
   const files = {
     'a.yaml': 'replicas: 3\n',
     'b.yaml': '- 1\n',
@@ -234,10 +234,10 @@ test('what is no Kubernetes object is refused, not dropped', async () => {
   };
 
   expect(await problemsIn(files)).toEqual([
-    'a.yaml:1:1: is no Kubernetes object: apiVersion is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
-    'b.yaml:1:1: is no Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
-    'c.yaml:1:1: is no Kubernetes object: kind is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
-    'd.yaml:1:1: is no Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
+    'a.yaml:1:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    'b.yaml:1:1: is not a Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
+    'c.yaml:1:1: is not a Kubernetes object: kind is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    'd.yaml:1:1: is not a Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
   ]);
 });
 
@@ -253,6 +253,6 @@ test('a List of other kinds passes through; a mixed one is refused; problems ins
     'b.yaml:3:1: items: holds RunnerGroups beside or below other things: put each into a document of its own [GR-INPUT-03]',
   ]);
   expect(await problemsIn(broken)).toEqual([
-    `c.yaml:4:${item.indexOf('"suspend"') + 3}: items[0].spec.suspend: must be true or false, not the text "x" [GR-INPUT-05]`,
+    `c.yaml:4:${item.indexOf('"suspend"') + 3}: items[0].spec.suspend: must be true or false, not the string "x" [GR-INPUT-05]`,
   ]);
 });

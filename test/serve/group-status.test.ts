@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { Status } from '../../src/runnergroup/status.ts';
+import { RunnerGroupStatus } from '../../src/runnergroup/status.ts';
 import {
   CHECK_TIME_MS,
   type GroupFacts,
@@ -32,7 +32,7 @@ function words(facts: GroupFacts): Record<string, string> {
 
 describe('the status of a group', () => {
   it('is what the CRD admits', () => {
-    expect(Status.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
+    expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
   });
 
   it('counts runners and jobs', () => {

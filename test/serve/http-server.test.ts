@@ -3,7 +3,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type HttpServer,
   type HttpServerOptions,
-  parseListenAddress,
   plain,
   servePages,
   startHttpServer,
@@ -20,35 +19,6 @@ async function start(options: Partial<HttpServerOptions> = {}): Promise<HttpServ
   onTestFinished(server.close);
   return server;
 }
-
-describe('an address to listen on', () => {
-  it.each([
-    [':8080', { port: 8080 }],
-    ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
-    ['localhost:80', { host: 'localhost', port: 80 }],
-    ['[::1]:80', { host: '::1', port: 80 }],
-    ['[::]:65535', { host: '::', port: 65_535 }],
-  ])('%s is read', (text, address) => {
-    expect(parseListenAddress(text)).toEqual(address);
-  });
-
-  it.each([
-    '',
-    '8080',
-    ':',
-    ':x',
-    ':65536',
-    ':-1',
-    '::1:80',
-    '[::1]',
-    'http://127.0.0.1:80',
-    'host name:80',
-    ':80 ',
-    '[a]b:80',
-  ])('%j is none', (text) => {
-    expect(parseListenAddress(text)).toBeUndefined();
-  });
-});
 
 describe('a server', () => {
   it('listens on all addresses when no host is given', async () => {

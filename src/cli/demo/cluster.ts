@@ -10,7 +10,7 @@ import type { WantedJob } from './manifests.ts';
 export type Phase = 'starting' | 'idle' | 'busy' | 'done';
 
 /** A Job that exists, with its one pod. */
-export interface LiveJob {
+export interface DemoJob {
   readonly name: string;
   readonly group: string;
   readonly madeFor?: number;
@@ -20,7 +20,7 @@ export interface LiveJob {
   readonly runs?: GiteaJob;
 }
 
-type MutableJob = { -readonly [K in keyof LiveJob]: LiveJob[K] } & {
+type MutableJob = { -readonly [K in keyof DemoJob]: DemoJob[K] } & {
   pinned: boolean;
   runnerId: number;
   /** When the present phase ends; milliseconds of the story. */
@@ -29,10 +29,10 @@ type MutableJob = { -readonly [K in keyof LiveJob]: LiveJob[K] } & {
 
 /** What happened, for the story. */
 export type ClusterEvent =
-  | { readonly what: 'created' | 'pruned' | 'expired'; readonly job: LiveJob }
-  | { readonly what: 'took' | 'ended'; readonly job: LiveJob; readonly runs: GiteaJob }
+  | { readonly what: 'created' | 'pruned' | 'expired'; readonly job: DemoJob }
+  | { readonly what: 'took' | 'ended'; readonly job: DemoJob; readonly runs: GiteaJob }
   /** A prune hit a runner at work: must never happen. */
-  | { readonly what: 'killed'; readonly job: LiveJob; readonly runs: GiteaJob };
+  | { readonly what: 'killed'; readonly job: DemoJob; readonly runs: GiteaJob };
 
 /** Pods need different times to start, so that a younger one is often ready first. */
 const START_MS = [900, 500, 1500, 700, 1100, 400];
@@ -56,7 +56,7 @@ export class Cluster {
   }
 
   /** Jobs that exist, oldest first. */
-  jobs(): readonly LiveJob[] {
+  jobs(): readonly DemoJob[] {
     return [...this.#jobs.values()];
   }
 

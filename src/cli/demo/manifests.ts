@@ -22,12 +22,12 @@ function labelName(label: string): string {
   return label.replace(/:(docker|host)(:.*)?$/, '');
 }
 
-interface EnvEntry {
+interface PrintedVariable {
   readonly name?: string;
   readonly value?: string;
 }
 
-interface Manifest {
+interface PrintedManifest {
   readonly kind?: string;
   readonly metadata?: {
     readonly name?: string;
@@ -37,22 +37,22 @@ interface Manifest {
   readonly spec?: {
     readonly template?: {
       readonly spec?: {
-        readonly containers?: readonly { readonly name?: string; readonly env?: readonly EnvEntry[] }[];
+        readonly containers?: readonly { readonly name?: string; readonly env?: readonly PrintedVariable[] }[];
       };
     };
   };
 }
 
-/** Reads the Jobs in `generate`'s output; other kinds are somebody else's. @throws Error for a Job the demo cannot run. */
+/** Reads the Jobs in `generate`'s output; other kinds are left out. @throws Error for a Job the demo cannot run. */
 export function readJobs(stdout: string): WantedJob[] {
   return parseAllDocuments(stdout).flatMap((document) => {
     if (document.errors[0]) throw document.errors[0];
-    const manifest = document.toJS() as Manifest | null;
+    const manifest = document.toJS() as PrintedManifest | null;
     return manifest?.kind === 'Job' ? [wantedJob(manifest)] : [];
   });
 }
 
-function wantedJob({ metadata, spec }: Manifest): WantedJob {
+function wantedJob({ metadata, spec }: PrintedManifest): WantedJob {
   const runner = spec?.template?.spec?.containers?.find((container) => container.name === 'runner');
   const env = new Map(runner?.env?.map(({ name, value }) => [name, value]));
   const labels = env.get('GITEA_RUNNER_LABELS');

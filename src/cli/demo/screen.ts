@@ -2,11 +2,11 @@
 import type { Io } from '../io.ts';
 import { CHAPTERS, type Chapter } from './story.ts';
 import { canvas, frame, logLine, NARROWEST } from './view.ts';
-import type { World } from './world.ts';
+import type { DemoWorld } from './world.ts';
 
 export interface Screen {
   /** Shows the world as it is now. */
-  draw(world: World): void;
+  draw(world: DemoWorld): void;
   /** Leaves the last picture and gives the cursor back. */
   close(): void;
 }

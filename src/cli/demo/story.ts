@@ -7,7 +7,7 @@ export const NAMESPACE = 'runners';
 export const STEP_MS = 100;
 /** Argo CD is woken this often while something moves (measured.md §1: 0.5-1.2 s a wake). */
 export const SYNC_EVERY_MS = 700;
-/** From then on the watcher is told about the job that nobody covers. */
+/** From then on the watcher is told about the job that no group covers. */
 export const UNCOVERED_FROM_MS = 7000;
 /** A story that is not over by then has failed. */
 export const LONGEST_MS = 60_000;

@@ -1,6 +1,6 @@
 /** The end of the demo: what was promised, and whether it held. */
 import { secondsText } from './view.ts';
-import type { World } from './world.ts';
+import type { DemoWorld } from './world.ts';
 
 export interface Summary {
   readonly good: boolean;
@@ -8,7 +8,7 @@ export interface Summary {
 }
 
 /** Counts up; good only when every CI job succeeded, nothing was killed or left over, and no cap was exceeded. */
-export function summarize(world: World, generated: number): Summary {
+export function summarize(world: DemoWorld, generated: number): Summary {
   const jobs = world.jobs();
   const succeeded = jobs.filter((job) => job.status === 'success').length;
   const left = world.cluster.jobs().length;

@@ -6,9 +6,9 @@ import { styleText } from 'node:util';
 import { printable } from '../../printable.ts';
 import type { GiteaJob } from '../../simulator/gitea.ts';
 import { isDone } from '../../simulator/model.ts';
-import type { LiveJob } from './cluster.ts';
+import type { DemoJob } from './cluster.ts';
 import { CHAPTERS } from './story.ts';
-import type { Told, World } from './world.ts';
+import type { DemoWorld, Told } from './world.ts';
 
 const QUEUE_ROWS = 9;
 const RUNNER_ROWS = 5;
@@ -49,13 +49,13 @@ interface Row {
 }
 
 /** Says of every CI job what becomes of it, in the order of Gitea's list. */
-function queueRows(world: World): readonly { readonly job: GiteaJob; readonly row: Row }[] {
+function queueRows(world: DemoWorld): readonly { readonly job: GiteaJob; readonly row: Row }[] {
   // Free runners serve the oldest jobs they cover; what is left is held back or not seen yet.
   const free = world.cluster.jobs().filter((live) => live.phase === 'starting' || live.phase === 'idle');
   return world.jobs().map((job) => ({ job, row: queueRow(world, job, free) }));
 }
 
-function queueRow(world: World, job: GiteaJob, free: LiveJob[]): Row {
+function queueRow(world: DemoWorld, job: GiteaJob, free: DemoJob[]): Row {
   const wait = world.waits.get(job.id);
   const waited = wait?.tookMs === undefined ? '' : `, waited ${secondsText(wait.tookMs - wait.readyMs)}`;
   if (isDone(job.status)) return { text: `done: ${job.status}${waited}`, style: 'green' };
@@ -75,7 +75,7 @@ function queueRow(world: World, job: GiteaJob, free: LiveJob[]): Row {
   return { text: full ? `queued: held back by the cap of ${group.cap}` : 'queued: new', style: 'yellow' };
 }
 
-function queueLines(world: World, { columns, paint }: Canvas): string[] {
+function queueLines(world: DemoWorld, { columns, paint }: Canvas): string[] {
   const rows = [...queueRows(world)];
   // The oldest finished jobs make room first.
   while (rows.length > QUEUE_ROWS) {
@@ -93,7 +93,7 @@ function queueLines(world: World, { columns, paint }: Canvas): string[] {
   return [...lines, ...Array<string>(QUEUE_ROWS - lines.length).fill('')];
 }
 
-function runnerLines(world: World, { columns, paint }: Canvas): string[] {
+function runnerLines(world: DemoWorld, { columns, paint }: Canvas): string[] {
   const jobs = world.cluster.jobs();
   const lines = jobs.slice(0, RUNNER_ROWS).map((live) => {
     const madeFor = live.madeFor === undefined ? '' : `made for #${live.madeFor}`;
@@ -104,7 +104,7 @@ function runnerLines(world: World, { columns, paint }: Canvas): string[] {
   return [...lines, ...Array<string>(RUNNER_ROWS - lines.length).fill('')];
 }
 
-function runnerText(live: LiveJob): readonly [string, Style] {
+function runnerText(live: DemoJob): readonly [string, Style] {
   switch (live.phase) {
     case 'starting':
       return ['pod starts', 'dim'];
@@ -130,20 +130,20 @@ export function logLine({ atMs, who, what }: Told, columns = Number.POSITIVE_INF
   return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
 }
 
-function logLines(world: World, { columns, paint }: Canvas): string[] {
+function logLines(world: DemoWorld, { columns, paint }: Canvas): string[] {
   const lines = world.told.slice(-LOG_ROWS).map((told) => paint('dim', logLine(told, columns - 1)));
   return [...lines, ...Array<string>(LOG_ROWS - lines.length).fill('')];
 }
 
 /** Counts of the queue by what people call it. */
-function counts(world: World): string {
+function counts(world: DemoWorld): string {
   const of = (...statuses: readonly string[]) => world.jobs().filter((job) => statuses.includes(job.status)).length;
   const done = world.jobs().filter((job) => isDone(job.status)).length;
   return `${of('waiting')} queued, ${of('running')} running, ${of('blocked')} blocked, ${done} done`;
 }
 
 /** The picture of this moment: at most 23 lines, none longer than the terminal is wide. */
-export function frame(world: World, on: Canvas): string[] {
+export function frame(world: DemoWorld, on: Canvas): string[] {
   const columns = Math.min(on.columns, 110);
   const fitted = { ...on, columns };
   const [first, second] = CHAPTERS[world.chapter];

@@ -13,23 +13,23 @@ export interface Told {
 }
 
 /** When a CI job became ready and when a runner took it. */
-export interface Wait {
+export interface DemoWait {
   readonly readyMs: number;
   tookMs?: number;
 }
 
-export class World {
+export class DemoWorld {
   readonly simulator: Simulator;
   readonly cluster: Cluster;
   readonly groups: CommittedGroup[] = [];
   readonly told: Told[] = [];
-  readonly waits = new Map<number, Wait>();
+  readonly waits = new Map<number, DemoWait>();
   /** Most runners of a group at once. */
   readonly most = new Map<string, number>();
   chapter: Chapter = 'zero';
   nowMs = 0;
   killed = 0;
-  /** Jobs that nobody covered at first. */
+  /** Jobs that no group covered at first. */
   readonly uncovered = new Set<number>();
   /** Jobs that ran on a runner made for another one. */
   crossings = 0;

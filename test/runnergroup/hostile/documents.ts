@@ -20,24 +20,24 @@ export const DOCUMENTS: readonly Case[] = [
   [
     'a value behind three dashes',
     '--- a\n',
-    '1:5: is no Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
+    '1:5: is not a Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
   ],
   ['empty documents around one', `---\n---\n${GROUP}---\n---\n`, 'runners/ci cap 5'],
   ['null', 'null\n', 'nothing'],
   [
     'a list',
     '- a\n- b\n',
-    '1:1: is no Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
+    '1:1: is not a Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
   ],
   [
     'a number',
     '7\n',
-    '1:1: is no Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
+    '1:1: is not a Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
   ],
   [
     'Helm values',
     'image:\n  tag: 1\n',
-    '1:1: is no Kubernetes object: apiVersion is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    '1:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   ],
   ['a List of groups', `apiVersion: v1\nkind: List\nitems:\n- ${indented}\n`, 'runners/ci cap 5'],
   [
@@ -104,22 +104,22 @@ export const DOCUMENTS: readonly Case[] = [
   [
     'a kind that is a list',
     changed('kind: RunnerGroup', 'kind: [RunnerGroup]'),
-    '1:1: is no Kubernetes object: kind is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    '1:1: is not a Kubernetes object: kind is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   ],
   [
     'a version that is a number',
     changed('apiVersion: gitea.bpg.pw/v1alpha1', 'apiVersion: 1'),
-    '1:1: is no Kubernetes object: apiVersion is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    '1:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   ],
   [
     'no version',
     changed('apiVersion: gitea.bpg.pw/v1alpha1\n', ''),
-    '1:1: is no Kubernetes object: apiVersion is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    '1:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   ],
   [
     'the kind only in __proto__',
     'apiVersion: v1\n__proto__: {kind: RunnerGroup}\n',
-    '1:1: is no Kubernetes object: kind is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    '1:1: is not a Kubernetes object: kind is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   ],
 ];
 
@@ -178,7 +178,7 @@ export const FIELDS: readonly Case[] = [
   [
     'a spec that is text',
     'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerGroup\nmetadata: {name: ci}\nspec: x\n',
-    '4:1: spec: must be a mapping, not the text "x" [GR-INPUT-05]',
+    '4:1: spec: must be a mapping, not the string "x" [GR-INPUT-05]',
   ],
   [
     'metadata that is a list',
@@ -190,7 +190,7 @@ export const FIELDS: readonly Case[] = [
     changed('namespace: runners}', 'namespace: runners, finalizers: ["evil/never"]}'),
     'runners/ci cap 5',
   ],
-  ['generateName', changed('name: ci', 'generateName: ci-'), '3:1: metadata.name: is required: text [GR-INPUT-05]'],
+  ['generateName', changed('name: ci', 'generateName: ci-'), '3:1: metadata.name: is required: a string [GR-INPUT-05]'],
   [
     'yes',
     changed('maxActiveRunners: 5', 'maxActiveRunners: yes'),
@@ -199,25 +199,29 @@ export const FIELDS: readonly Case[] = [
   [
     'on as an org',
     changed('org: acme', 'org: on'),
-    '6:3: spec.org: must be text, but YAML reads on as the boolean true: quote it: "on" [GR-INPUT-05]',
+    '6:3: spec.org: must be a string, but YAML reads on as the boolean true: quote it: "on" [GR-INPUT-05]',
   ],
   [
     'a name that is a number',
     changed('name: ci', 'name: 123'),
-    '3:12: metadata.name: must be text, but YAML reads 123 as the number 123: quote it: "123" [GR-INPUT-05]',
+    '3:12: metadata.name: must be a string, but YAML reads 123 as the number 123: quote it: "123" [GR-INPUT-05]',
   ],
-  ['a name that is null', changed('name: ci', 'name: ~'), '3:12: metadata.name: must be text, not empty [GR-INPUT-05]'],
+  [
+    'a name that is null',
+    changed('name: ci', 'name: ~'),
+    '3:12: metadata.name: must be a string, not empty [GR-INPUT-05]',
+  ],
   ['octal', changed('maxActiveRunners: 5', 'maxActiveRunners: 010'), 'runners/ci cap 8'],
   [
     'octal of YAML 1.2',
     changed('maxActiveRunners: 5', 'maxActiveRunners: 0o10'),
-    '11:3: spec.maxActiveRunners: must be a whole number, not the text "0o10" [GR-INPUT-05]',
+    '11:3: spec.maxActiveRunners: must be a whole number, not the string "0o10" [GR-INPUT-05]',
   ],
   ['hexadecimal', changed('maxActiveRunners: 5', 'maxActiveRunners: 0x10'), 'runners/ci cap 16'],
   [
     'sexagesimal',
     changed('maxActiveRunners: 5', 'maxActiveRunners: 1:30'),
-    '11:3: spec.maxActiveRunners: must be a whole number, not the text "1:30" [GR-INPUT-05]',
+    '11:3: spec.maxActiveRunners: must be a whole number, not the string "1:30" [GR-INPUT-05]',
   ],
   ['an underscore in a number', changed('maxActiveRunners: 5', 'maxActiveRunners: 1_0'), 'runners/ci cap 10'],
   ['an exponent', changed('maxActiveRunners: 5', 'maxActiveRunners: 1e3'), 'runners/ci cap 1000'],
@@ -250,18 +254,18 @@ export const FIELDS: readonly Case[] = [
   [
     'digits of another script',
     changed('maxActiveRunners: 5', 'maxActiveRunners: \u0665'),
-    '11:3: spec.maxActiveRunners: must be a whole number, not the text "٥" [GR-INPUT-05]',
+    '11:3: spec.maxActiveRunners: must be a whole number, not the string "٥" [GR-INPUT-05]',
   ],
   ['a time as a name', changed('name: ci', 'name: 2026-01-01'), 'runners/2026-01-01 cap 5'],
   [
     'a label with a new line',
     changed('["linux:host"]', '["linux:host\\n  evil: true"]'),
-    '10:12: spec.labels[0]: must not contain spaces, commas, quotes, backslashes, "$", "`", "*", "?", "[", "]" or control characters: the runner\'s start script would split or expand it; got the text "linux:host\\n  evil: true" [GR-INPUT-05]',
+    '10:12: spec.labels[0]: must not contain spaces, commas, quotes, backslashes, "$", "`", "*", "?", "[", "]" or control characters: the runner\'s start script would split or expand it; got the string "linux:host\\n  evil: true" [GR-INPUT-05]',
   ],
   [
     'a label with a shell in it',
     changed('["linux:host"]', '["$(GITEA_RUNNER_REGISTRATION_TOKEN):host"]'),
-    '10:12: spec.labels[0]: must not contain spaces, commas, quotes, backslashes, "$", "`", "*", "?", "[", "]" or control characters: the runner\'s start script would split or expand it; got the text "$(GITEA_RUNNER_REGISTRATION_TOKEN):host" [GR-INPUT-05]',
+    '10:12: spec.labels[0]: must not contain spaces, commas, quotes, backslashes, "$", "`", "*", "?", "[", "]" or control characters: the runner\'s start script would split or expand it; got the string "$(GITEA_RUNNER_REGISTRATION_TOKEN):host" [GR-INPUT-05]',
   ],
   [
     'a label of 600 letters',
@@ -277,7 +281,7 @@ export const FIELDS: readonly Case[] = [
   [
     'a quantity of 200,000 digits',
     `${GROUP}  resources: {limits: {cpu: "${'9'.repeat(200_000)}x"}}\n`,
-    '14:24: spec.resources.limits.cpu: must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"; got the text "999999999999999999999999999999999999999999999999999999999999…" [GR-INPUT-05]',
+    '14:24: spec.resources.limits.cpu: must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"; got the string "999999999999999999999999999999999999999999999999999999999999…" [GR-INPUT-05]',
   ],
   [
     'a resource with a long name',

@@ -8,12 +8,12 @@ export const BYTES: readonly Case[] = [
   [
     'a byte order mark before the second document',
     `${OTHER}---\n\ufeff${GROUP}`,
-    '5:1: is no Kubernetes object: apiVersion is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    '5:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   ],
   [
     'a byte order mark in the middle',
     changed('name: ci', 'name: \ufeffci'),
-    '3:12: metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "\\u{feff}ci" [GR-INPUT-05]',
+    '3:12: metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "\\u{feff}ci" [GR-INPUT-05]',
   ],
   ['CRLF', GROUP.replaceAll('\n', '\r\n'), 'runners/ci cap 5'],
   [
@@ -29,7 +29,7 @@ export const BYTES: readonly Case[] = [
   [
     'a line separator in a name',
     changed('name: ci', 'name: "c\u2028i"'),
-    '3:12: metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "c\\u{2028}i" [GR-INPUT-05]',
+    '3:12: metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "c\\u{2028}i" [GR-INPUT-05]',
   ],
   ['UTF-16', Buffer.from(`\ufeff${GROUP}`, 'utf16le'), '1:1: is not UTF-8 text [GR-INPUT-01]'],
   ['UTF-16, big endian', Buffer.from(`\ufeff${GROUP}`, 'utf16le').swap16(), '1:1: is not UTF-8 text [GR-INPUT-01]'],
@@ -54,17 +54,17 @@ export const BYTES: readonly Case[] = [
   [
     'an escaped control character',
     changed('name: ci', 'name: "c\\u001b[31mi"'),
-    '3:12: metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "c\\u{1b}[31mi" [GR-INPUT-05]',
+    '3:12: metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "c\\u{1b}[31mi" [GR-INPUT-05]',
   ],
   [
     'an escaped NUL',
     changed('org: acme', 'org: "ac\\0me"'),
-    '6:3: spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the text "ac\\u{0}me" [GR-INPUT-05]',
+    '6:3: spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "ac\\u{0}me" [GR-INPUT-05]',
   ],
   [
     'a text that runs backwards',
     changed('org: acme', 'org: "\u202eemca"'),
-    '6:3: spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the text "\\u{202e}emca" [GR-INPUT-05]',
+    '6:3: spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "\\u{202e}emca" [GR-INPUT-05]',
   ],
   ['nothing', '', 'nothing'],
   ['spaces', '   \n  \n', 'nothing'],
@@ -143,13 +143,13 @@ export const TAGS: readonly Case[] = [
   [
     'a number that is called text',
     changed('maxActiveRunners: 5', 'maxActiveRunners: !!str 5'),
-    '11:3: spec.maxActiveRunners: must be a whole number, not the text "5" [GR-INPUT-05]',
+    '11:3: spec.maxActiveRunners: must be a whole number, not the string "5" [GR-INPUT-05]',
   ],
   ['a text that is called a number', changed('maxActiveRunners: 5', 'maxActiveRunners: !!int "5"'), 'runners/ci cap 5'],
   [
     'no tag at all',
     changed('maxActiveRunners: 5', 'maxActiveRunners: ! 5'),
-    '11:3: spec.maxActiveRunners: must be a whole number, not the text "5" [GR-INPUT-05]',
+    '11:3: spec.maxActiveRunners: must be a whole number, not the string "5" [GR-INPUT-05]',
   ],
   [
     'a tag of somebody',
@@ -213,7 +213,7 @@ export const FORM: readonly Case[] = [
   [
     'a block scalar with its newline as a name',
     changed('{name: ci, namespace: runners}', '\n  namespace: runners\n  name: |\n    ci'),
-    '5:3: metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the text "ci\\n" [GR-INPUT-05]',
+    '5:3: metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "ci\\n" [GR-INPUT-05]',
   ],
   ['a comma too many', changed('["linux:host"]', '["linux:host",]'), 'runners/ci cap 5'],
   [
@@ -260,7 +260,7 @@ export const FORM: readonly Case[] = [
   [
     'JSON with comments',
     '{"apiVersion":"v1", // x\n"kind":"X"}',
-    '1:1: is no Kubernetes object: kind is missing or no text. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    '1:1: is not a Kubernetes object: kind is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   ],
   [
     'two lines of JSON',
@@ -270,7 +270,7 @@ export const FORM: readonly Case[] = [
   [
     'HTML',
     '<!DOCTYPE html>\n<html><body>Login</body></html>\n',
-    '1:1: is no Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
+    '1:1: is not a Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
   ],
   [
     'a Helm template',

@@ -1,11 +1,11 @@
-/** zod's issues in the words of somebody who writes a RunnerGroup: what came, what is wanted. */
+/** Turns zod's issues into problems, in the words of a person who writes RunnerGroups: what came, what is wanted. */
 import type * as z from 'zod';
 import type { Path } from './documents.ts';
 import { nearestName } from './nearest.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 
-/** One problem of one field, not yet bound to a place. */
-export interface Complaint {
+/** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` of it, which has a place in a file. */
+export interface FieldProblem {
   readonly path: Path;
   readonly message: string;
   readonly code: ProblemCode;
@@ -16,13 +16,13 @@ export interface Complaint {
 }
 
 /**
- * Fields in which somebody may write a token by mistake, or a URL with a password: error texts reach Argo CD's UI and its
+ * Fields in which a person may write a token by mistake, or a URL with a password. Messages reach Argo CD's UI and its
  * cache, so what stands there is never repeated.
  */
 const NEVER_SHOWN = /^spec\.(?:registrationToken|authToken|gitea|giteaURL)(?:\.|$)/;
 
 /** More than anybody reads; a hostile file could ask for a million. */
-export const MOST_COMPLAINTS = 1000;
+export const MOST_FIELD_PROBLEMS = 1000;
 
 /** What an explanation may look at besides the issue. */
 export interface Surroundings {
@@ -33,14 +33,14 @@ export interface Surroundings {
   readonly writtenAt: (path: Path) => string | undefined;
 }
 
-/** One complaint per field; an issue about several unknown fields becomes one per field. */
-export function explainIssue(issue: z.core.$ZodIssue, around: Surroundings): readonly Complaint[] {
+/** One problem per field; an issue about several unknown fields becomes one per field. */
+export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): readonly FieldProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
   const missing = around.valueAt(path) === undefined;
-  const wrong = (message: string): readonly Complaint[] => [{ path, message, code: 'GR-INPUT-05', missing }];
+  const wrong = (message: string): readonly FieldProblem[] => [{ path, message, code: 'GR-INPUT-05', missing }];
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.slice(0, MOST_COMPLAINTS).map((key) => unknownField(path, key, around));
+      return issue.keys.slice(0, MOST_FIELD_PROBLEMS).map((key) => unknownField(path, key, around));
     case 'invalid_type':
       return wrong(wrongType(path, WANTED[issue.expected] ?? issue.expected, around));
     case 'invalid_value':
@@ -65,7 +65,7 @@ export function explainIssue(issue: z.core.$ZodIssue, around: Surroundings): rea
 }
 
 const WANTED: Readonly<Record<string, string>> = {
-  string: 'text',
+  string: 'a string',
   int: 'a whole number',
   number: 'a whole number',
   boolean: 'true or false',
@@ -77,7 +77,7 @@ const WANTED: Readonly<Record<string, string>> = {
 /** So many names still help where they stand; more would bury the field. */
 const MOST_NAMES = 8;
 
-function unknownField(path: Path, key: string, around: Surroundings): Complaint {
+function unknownField(path: Path, key: string, around: Surroundings): FieldProblem {
   const known = around.namesAt(path);
   const meant = nearestName(key, known);
   const list =
@@ -94,8 +94,8 @@ function wrongType(path: Path, wanted: string, around: Surroundings): string {
   const value = around.valueAt(path);
   if (value === undefined) return `is required: ${wanted}`;
   const written = isShown(path) ? around.writtenAt(path) : undefined;
-  if (wanted === 'text' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
-    return `must be text, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
+  if (wanted === 'a string' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
+    return `must be a string, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
   }
   return `must be ${wanted}, not ${describe(path, value)}`;
 }
@@ -109,7 +109,7 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
   return `must be ${choice}, not ${describe(path, value)}${near && choices.length > 1 ? `; did you mean "${near}"?` : ''}`;
 }
 
-/** The only unions: a list or `false`, and a quantity as text or number. */
+/** The only unions: a list or `false`, and a quantity as a string or number. */
 function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Surroundings): string {
   const value = around.valueAt(path);
   if (issue.errors.some((branch) => branch.some((inner) => inner.code === 'invalid_value'))) {
@@ -132,7 +132,7 @@ function wrongSize(path: Path, issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssu
   }
 }
 
-/** `, not "x"` for a short text; long ones and mappings would only bury the sentence. */
+/** `; got the string "x"`. Nothing for a mapping or a list, which would bury the sentence. */
 function received(path: Path, around: Surroundings): string {
   const value = around.valueAt(path);
   return isShown(path) && (typeof value === 'string' || typeof value === 'number')
@@ -147,10 +147,10 @@ function isShown(path: Path): boolean {
 function describe(path: Path, value: unknown): string {
   if (value === null) return 'empty';
   if (Array.isArray(value)) return 'a list';
-  if (!isShown(path) && typeof value !== 'object') return `a ${typeof value === 'string' ? 'text' : typeof value}`;
+  if (!isShown(path) && typeof value !== 'object') return `a ${typeof value}`;
   switch (typeof value) {
     case 'string':
-      return value === '' ? 'an empty text' : `the text ${quoted(value)}`;
+      return value === '' ? 'an empty string' : `the string ${quoted(value)}`;
     case 'number':
       return `the number ${value}`;
     case 'boolean':

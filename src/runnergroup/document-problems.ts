@@ -1,4 +1,4 @@
-/** What makes a parsed document unusable: faults of the syntax, keys that JSON cannot have, aliases that mean nothing or too much. */
+/** What makes a parsed document unusable: problems of the syntax, keys that JSON cannot have, aliases that mean nothing or too much. */
 import {
   type Alias,
   type Document,
@@ -13,24 +13,31 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { MOST_DOCUMENT_WORDS, tooMuchInOne } from './budget.ts';
+import type { ProblemCode } from './problems.ts';
 
-/** Something that is wrong in a document. */
-export interface Fault {
+/** A problem at a place in the text of a file. `DocumentReader` makes a `Problem` of it. */
+export interface TextProblem {
+  /** Characters from the start of the file. */
   readonly offset: number;
   readonly message: string;
+  /** Absent: GR-INPUT-02. */
+  readonly code?: ProblemCode;
 }
 
 /** What each alias means. Asking the package costs a walk through the whole document each time. */
 export type Meanings = ReadonlyMap<Alias, Node>;
 
 /** What is wrong in a document that the package could parse, or what the package says; and what its aliases mean. */
-export function judge(document: Document.Parsed): { readonly faults: readonly Fault[]; readonly meanings: Meanings } {
+export function judge(document: Document.Parsed): {
+  readonly problems: readonly TextProblem[];
+  readonly meanings: Meanings;
+} {
   const found = [...document.errors, ...document.warnings];
   const meanings = new Map<Alias, Node>();
-  if (found.length > 0) return { faults: found.map(({ pos, message }) => ({ offset: pos[0], message })), meanings };
-  const faults: Fault[] = [];
+  if (found.length > 0) return { problems: found.map(({ pos, message }) => ({ offset: pos[0], message })), meanings };
+  const problems: TextProblem[] = [];
   const report = (node: unknown, message: string) => {
-    faults.push({ offset: isNode(node) ? (node.range?.[0] ?? 0) : 0, message });
+    problems.push({ offset: isNode(node) ? (node.range?.[0] ?? 0) : 0, message });
   };
   const anchors = new Map<string, Node>();
   const sizes = new Sizes();
@@ -52,7 +59,7 @@ export function judge(document: Document.Parsed): { readonly faults: readonly Fa
       for (const { key, message } of wrongKeys(node)) report(key, message);
     },
   });
-  return { faults, meanings };
+  return { problems, meanings };
 }
 
 /** How many values aliases stand for. A merge (`<<: *a`) copies them all. */
@@ -81,7 +88,7 @@ class Sizes {
 
 /**
  * Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And merges (`<<`) behind other keys:
- * Kubernetes' own reader lets them overwrite what stands before (go-yaml v2), which YAML does not, so nobody can say what is meant.
+ * Kubernetes' own reader lets them overwrite what stands before (go-yaml v2), which YAML does not. So the meaning is not clear.
  */
 function wrongKeys({ items }: YAMLMap): readonly { readonly key: unknown; readonly message: string }[] {
   const seen = new Set<string>();
@@ -90,7 +97,7 @@ function wrongKeys({ items }: YAMLMap): readonly { readonly key: unknown; readon
     const name = String(key.value);
     if (seen.has(name)) return [{ key, message: 'this key is already in its mapping' }];
     seen.add(name);
-    // The package reads a plain "<<", and whatever is tagged so, as a symbol.
+    // The package reads a plain "<<", and every key with that tag, as a symbol.
     const isMerge = typeof key.value === 'symbol';
     if (isMerge && key.source !== '<<') return [{ key, message: 'a merge is written "<<"' }];
     if (isMerge && index > 0) return [{ key, message: '"<<" must come first in its mapping, or readers disagree' }];

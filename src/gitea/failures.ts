@@ -1,16 +1,18 @@
-/** What each refusal of Gitea means and what to do about it, in one place. Texts hold nothing that came in a body. */
+/** What each error that Gitea answers means and what to do about it, in one place. Texts hold nothing that came in a body. */
 import { Failure } from '../failure.ts';
-import { failure, type HttpAnswer, type HttpRequest } from '../http/client.ts';
+import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 
-/** What an endpoint asks of the token and its path, for the texts. */
-export interface Needs {
+/** What to check when Gitea gives no access to an endpoint. */
+export interface AccessHints {
+  /** For 403: what the token hints. */
   readonly rights: string;
+  /** For 404: what to check. */
   readonly missing: string;
 }
 
 /** The Failure for an answer that is not 200. */
-export function refusal(request: HttpRequest, { status }: HttpAnswer, needs: Needs): Failure {
+export function failureOfStatus(request: HttpRequest, { status }: HttpAnswer, hints: AccessHints): Failure {
   const say = (code: string, received: string, remedy: string) => failure(request, code, received, remedy);
   switch (status) {
     case 401:
@@ -20,9 +22,9 @@ export function refusal(request: HttpRequest, { status }: HttpAnswer, needs: Nee
         'It is expired, deleted or of another Gitea: put a valid one into the Secret of authToken',
       );
     case 403:
-      return say('GR-GITEA-02', 'Gitea forbids it (403)', `The token needs ${needs.rights}`);
+      return say('GR-GITEA-02', 'Gitea forbids it (403)', `The token needs ${hints.rights}`);
     case 404:
-      return say('GR-GITEA-03', 'not found (404)', needs.missing);
+      return say('GR-GITEA-03', 'not found (404)', hints.missing);
     case 407:
       return say('GR-HTTP-08', 'the proxy wants a login (407)', 'Put user and password into the proxy URL');
     case 429:
@@ -40,7 +42,7 @@ export function refusal(request: HttpRequest, { status }: HttpAnswer, needs: Nee
 }
 
 /** The Failure for a 200 that is no JSON: a login page, a portal, another program. */
-export function notJson(request: HttpRequest, mediaType: string): Failure {
+export function failureOfOtherContent(request: HttpRequest, mediaType: string): Failure {
   const received = mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
   return failure(
     request,
@@ -51,7 +53,7 @@ export function notJson(request: HttpRequest, mediaType: string): Failure {
 }
 
 /** The Failure for JSON that cannot be read; `detail` is a clause of `ShapeError`. */
-export function wrongShape(request: HttpRequest, detail: string): Failure {
+export function failureOfShape(request: HttpRequest, detail: string): Failure {
   return failure(
     request,
     'GR-GITEA-08',

@@ -1,0 +1,78 @@
+/** What a flag is made of, and how its value is found: the command line, else its environment variable, else its default. */
+import { Failure } from '../../failure.ts';
+import type { Io } from '../io.ts';
+
+/** Commands that have flags, in the order of the manual. */
+export type CommandName = 'generate' | 'explain' | 'validate' | 'serve' | 'sweep' | 'schema' | 'demo';
+
+/** One flag, e.g. `secretsDir`: on the command line `--secrets-dir`, in the environment `GITEA_RUNNERS_SECRETS_DIR`. */
+export interface Flag {
+  /** The commands that have it. */
+  readonly of: readonly CommandName[];
+  /** One letter with its dash, e.g. `-v`. */
+  readonly short?: string;
+  /** What the value is called in the help, e.g. `DIR`. Absent: a switch, which is on or off. */
+  readonly value?: string;
+  readonly default?: string | number;
+  /** For the help, when the default is no constant: what holds without the flag. */
+  readonly defaultNote?: string;
+  /** For `--help` and the manual: a phrase without a full stop. */
+  readonly help: string;
+  /** For the manual: sentences that come after `help`. Markdown. */
+  readonly more?: string;
+  /** Reads the value. Absent: the string as it is. @throws Failure exit 2 */
+  readonly read?: (text: string, source: Source) => unknown;
+}
+
+/** Where a value was written, for error messages. */
+export interface Source {
+  /** `--timeout` or `GITEA_RUNNERS_TIMEOUT`. */
+  readonly name: string;
+  readonly isVariable: boolean;
+}
+
+/** `secretsDir` → `--secrets-dir`. */
+export function longName(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** `secretsDir` → `GITEA_RUNNERS_SECRETS_DIR`. */
+export function variableOf(name: string): string {
+  return `GITEA_RUNNERS_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/** The type of a flag's value: a switch gives a boolean, a flag without a default may be undefined. */
+export type ValueOf<F extends Flag> = F extends { readonly value: string }
+  ?
+      | (F extends { readonly read: (text: string, source: Source) => infer T } ? T : string)
+      | (F extends { readonly default: string | number } ? never : undefined)
+  : boolean;
+
+/**
+ * The value of a flag.
+ * @param given what the command line says: a string, true for a switch, undefined when it says nothing
+ * @throws Failure exit 2 when the value cannot be read
+ */
+export function readFlag<F extends Flag>(
+  name: string,
+  flag: F,
+  given: string | boolean | undefined,
+  env: Io['env'],
+): ValueOf<F>;
+export function readFlag(name: string, flag: Flag, given: string | boolean | undefined, env: Io['env']): unknown {
+  const variable = variableOf(name);
+  // An empty variable counts as not set.
+  const fromEnv = env[variable] || undefined;
+  if (flag.value === undefined) return given ?? isOn(fromEnv, variable);
+  const text = given ?? fromEnv ?? flag.default;
+  if (text === undefined || !flag.read) return text;
+  const isVariable = given === undefined && fromEnv !== undefined;
+  return flag.read(String(text), { name: isVariable ? variable : longName(name), isVariable });
+}
+
+/** A switch in the environment. @throws Failure exit 2 when it is neither true nor false. */
+export function isOn(text: string | undefined, variable: string): boolean {
+  if (text === undefined || text === 'false' || text === '0') return false;
+  if (text === 'true' || text === '1') return true;
+  throw new Failure('GR-FLAG-03', 2, `read ${variable}: it must be true or false.`);
+}

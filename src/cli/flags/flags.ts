@@ -1,0 +1,207 @@
+/**
+ * All flags. From this table follow: what commander reads and prints (`program.ts`), what is read without commander
+ * (`plain-line.ts`), the environment variables (`flag.ts`), and the tables in docs/commands.md (`src/install/flag-tables.ts`).
+ *
+ * To add a flag: add its entry here, use it with `flagValue('name', flags, io)`, and run `npm run generated`.
+ */
+import { DEFAULT_BUDGET } from '../../sweep/budget.ts';
+import type { Io } from '../io.ts';
+import { type CommandName, type Flag, readFlag, type ValueOf } from './flag.ts';
+import {
+  readAddress,
+  readBudget,
+  readClusterMode,
+  readKubeconfigPath,
+  readLease,
+  readList,
+  readSeconds,
+  readSpeed,
+} from './readers.ts';
+
+/** The arguments of the commands that read files. */
+export const PATH = {
+  of: ['generate', 'explain', 'validate', 'sweep'],
+  variable: 'GITEA_RUNNERS_PATH',
+  default: '.',
+  help: 'files and folders with RunnerGroups',
+} as const;
+
+/** The order is that of `--help` and of the manual. */
+export const FLAGS = {
+  recursive: {
+    of: ['generate', 'explain', 'validate', 'sweep'],
+    short: '-R',
+    help: 'read folders with all below them',
+  },
+  secretsDir: {
+    of: ['generate', 'explain', 'serve', 'sweep'],
+    value: 'DIR',
+    default: '/var/run/secrets/gitea-runners',
+    help: 'where API tokens are mounted',
+  },
+  timeout: {
+    of: ['generate', 'explain', 'serve', 'sweep'],
+    value: 'SECONDS',
+    default: 20,
+    help: 'time limit of a run; in serve and sweep, of each look and each deletion',
+    more: 'A plan that comes later is not printed (exit 1). Argo CD ends a plugin after 60 s.',
+    read: readSeconds,
+  },
+  caFile: {
+    of: ['generate', 'explain', 'serve', 'sweep'],
+    value: 'FILE',
+    help: 'PEM of a private CA for Gitea',
+  },
+  verbose: {
+    of: ['generate', 'explain', 'serve', 'sweep'],
+    short: '-v',
+    help: 'print requests to stderr: method, path, status, time',
+  },
+  cluster: {
+    of: ['generate', 'explain', 'sweep'],
+    value: 'auto|off',
+    default: 'auto',
+    help: 'look at live Jobs and Pods when this runs in a cluster',
+    more: '`auto`: when a service account token is mounted or a kubeconfig is given; then Kubernetes must answer. `off`: never.',
+    read: readClusterMode,
+  },
+  kubeconfig: {
+    of: ['generate', 'explain', 'serve', 'sweep'],
+    value: 'FILE',
+    defaultNote: 'the service account of this pod',
+    help: 'the cluster in which the runners run',
+    more: 'The variable must hold an absolute path. The file needs a token or a client certificate; a kubeconfig that starts a program is refused.',
+    read: readKubeconfigPath,
+  },
+  argocdUrl: {
+    of: ['serve'],
+    value: 'URL',
+    defaultNote: 'none, it is required',
+    help: 'Argo CD API server',
+  },
+  argocdTokenFile: {
+    of: ['serve'],
+    value: 'FILE',
+    default: '/var/run/secrets/argocd/token',
+    help: 'token of an Argo CD account',
+    more: 'The account needs `applications, get` and `applications, sync`. The file is read again before each wake.',
+  },
+  argocdCaFile: {
+    of: ['serve'],
+    value: 'FILE',
+    help: 'PEM of the CA of Argo CD',
+  },
+  argocdNamespace: {
+    of: ['serve'],
+    value: 'NAMESPACE',
+    default: 'argocd',
+    help: 'where Argo CD itself runs',
+  },
+  listen: {
+    of: ['serve'],
+    value: 'ADDRESS',
+    default: ':8080',
+    help: 'for Gitea webhooks, path /webhook',
+    read: readAddress,
+  },
+  webhookSecretFile: {
+    of: ['serve'],
+    value: 'FILE',
+    defaultNote: 'refuse every webhook',
+    help: 'valid webhook secrets, one per line',
+  },
+  metricsListen: {
+    of: ['serve'],
+    value: 'ADDRESS',
+    default: ':9090',
+    help: 'for /metrics, /healthz and /readyz',
+    read: readAddress,
+  },
+  probeListen: {
+    of: ['serve'],
+    value: 'ADDRESS',
+    default: ':8081',
+    help: 'for /healthz and /readyz, nothing else',
+    read: readAddress,
+  },
+  namespaces: {
+    of: ['serve'],
+    value: 'LIST',
+    defaultNote: 'all',
+    help: 'serve the RunnerGroups of these namespaces, comma-separated',
+    read: readList,
+  },
+  lease: {
+    of: ['serve'],
+    value: 'NAMESPACE/NAME|off',
+    defaultNote: 'gitea-runners-serve in the namespace of this pod',
+    help: 'the Lease by which one of several replicas leads',
+    more: '`off`: this replica always leads.',
+    read: readLease,
+  },
+  poll: {
+    of: ['serve'],
+    value: 'SECONDS',
+    default: 5,
+    help: 'shortest time between two looks',
+    read: readSeconds,
+  },
+  sweep: {
+    of: ['serve'],
+    help: 'delete dead registrations of our runners',
+    more: '[Sweeps](#sweep) once a minute. The API token then needs write rights.',
+  },
+  once: {
+    of: ['serve'],
+    help: 'one pass, then exit: 0 when all is well',
+  },
+  budget: {
+    of: ['sweep'],
+    value: 'N',
+    default: DEFAULT_BUDGET,
+    help: 'deletions per minute, 1 to 600',
+    read: readBudget,
+  },
+  dryRun: {
+    of: ['sweep'],
+    help: 'only say what would be deleted, and why',
+  },
+  json: {
+    of: ['explain', 'sweep'],
+    help: 'print the same as JSON',
+  },
+  crd: {
+    of: ['schema'],
+    help: 'print the CustomResourceDefinition instead',
+  },
+  speed: {
+    of: ['demo'],
+    value: 'FACTOR',
+    default: 1,
+    help: 'how many times faster',
+    read: readSpeed,
+  },
+} as const satisfies Readonly<Record<string, Flag>>;
+
+type Flags = typeof FLAGS;
+export type FlagName = keyof Flags;
+
+/** Some flags as the command line gives them: those that it does not name are absent. */
+export type GivenFlags<N extends FlagName> = {
+  readonly [K in N]?: Flags[K] extends { readonly value: string } ? string : boolean;
+};
+
+/** The flags of a command as the command line gives them. */
+export type FlagsOf<C extends CommandName> = GivenFlags<
+  { [K in FlagName]: C extends Flags[K]['of'][number] ? K : never }[FlagName]
+>;
+
+/** The value of a flag: from the command line, else from its variable, else its default. @throws Failure exit 2 */
+export function flagValue<N extends FlagName>(name: N, given: GivenFlags<N>, io: Pick<Io, 'env'>): ValueOf<Flags[N]> {
+  return readFlag<Flags[N]>(name, FLAGS[name], given[name], io.env);
+}
+
+/** The flags of a command, in order. */
+export function flagsOf(command: CommandName): readonly (readonly [string, Flag])[] {
+  return Object.entries<Flag>(FLAGS).filter(([, { of }]) => of.includes(command));
+}

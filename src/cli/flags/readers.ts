@@ -1,0 +1,78 @@
+/** Readers of values that several flags have: text -> value. Each throws `Failure` (exit 2) that names the flag or its variable. */
+import { isAbsolute } from 'node:path';
+import { Failure } from '../../failure.ts';
+import type { ClusterMode } from '../../kubernetes/config.ts';
+import type { ListenAddress } from '../../serve/http-server.ts';
+import { LARGEST_BUDGET } from '../../sweep/budget.ts';
+import type { Source } from './flag.ts';
+
+/** Argo CD ends a plugin after 60 s. Nobody waits ten minutes for an answer. */
+const LONGEST_SECONDS = 600;
+
+/** A positive number of seconds. */
+export function readSeconds(text: string, { name }: Source): number {
+  const value = /^[0-9]{1,4}(?:\.[0-9]{1,3})?$/.test(text) ? Number(text) : 0;
+  if (value > 0 && value <= LONGEST_SECONDS) return value;
+  throw new Failure('GR-FLAG-02', 2, `read ${name}: it must be a number of seconds from 0.001 to ${LONGEST_SECONDS}.`);
+}
+
+export function readClusterMode(text: string, { name }: Source): ClusterMode {
+  if (text === 'auto' || text === 'off') return text;
+  throw new Failure('GR-FLAG-01', 2, `read ${name}: it must be auto or off.`);
+}
+
+/**
+ * Path of a kubeconfig. The variable must hold an absolute path: Argo CD starts us in the repository, and its author could put a
+ * file there.
+ */
+export function readKubeconfigPath(text: string, { name, isVariable }: Source): string {
+  if (!isVariable || isAbsolute(text)) return text;
+  throw new Failure('GR-FLAG-09', 2, `read ${name}: it must be an absolute path.`);
+}
+
+/** `:8080`, `127.0.0.1:0`, `localhost:80` or `[::1]:80`. */
+export function readAddress(text: string, { name }: Source): ListenAddress {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2] ?? '';
+  const port = Number(match?.[3]);
+  if (match !== null && port <= 65_535) return host === '' ? { port } : { host, port };
+  throw new Failure('GR-FLAG-08', 2, `read ${name}: it must be an address like :8080 or 127.0.0.1:8080.`);
+}
+
+/** `NAMESPACE/NAME` of a Lease, or `off`. */
+export function readLease(
+  text: string,
+  { name }: Source,
+): 'off' | { readonly namespace: string; readonly name: string } {
+  if (text === 'off') return text;
+  const lease = /^(?<namespace>[a-z0-9-]+)\/(?<name>[a-z0-9.-]+)$/.exec(text)?.groups ?? {};
+  if (lease['namespace'] !== undefined && lease['name'] !== undefined)
+    return { namespace: lease['namespace'], name: lease['name'] };
+  throw new Failure('GR-FLAG-07', 2, `read ${name}: it must be NAMESPACE/NAME or off.`);
+}
+
+/** Words between commas. */
+export function readList(text: string): readonly string[] {
+  return text.split(',').filter((word) => word !== '');
+}
+
+/** Deletions per minute. */
+export function readBudget(text: string, { name }: Source): number {
+  const value = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0;
+  if (value > 0 && value <= LARGEST_BUDGET) return value;
+  throw new Failure(
+    'GR-SWEEP-02',
+    2,
+    `read ${name}: it must be a whole number of deletions per minute from 1 to ${LARGEST_BUDGET}.`,
+  );
+}
+
+/** The demo at 100 times its speed takes a fraction of a second; more would show nothing. */
+const FASTEST = 100;
+
+/** How many times faster than told: 0.1 to 100. */
+export function readSpeed(text: string, { name }: Source): number {
+  const value = /^[0-9]{1,3}(?:\.[0-9]{1,3})?$/.test(text) ? Number(text) : 0;
+  if (value >= 0.1 && value <= FASTEST) return value;
+  throw new Failure('GR-FLAG-10', 2, `read ${name}: it must be a number from 0.1 to ${FASTEST}.`);
+}

@@ -1,0 +1,164 @@
+/** The table of flags, and what follows from it. */
+import { describe, expect, it, test } from 'vitest';
+import { type Flag, longName, variableOf } from '../../src/cli/flags/flag.ts';
+import { FLAGS, type FlagName, flagsOf, flagValue } from '../../src/cli/flags/flags.ts';
+import { readAddress } from '../../src/cli/flags/readers.ts';
+import { makeProgram } from '../../src/cli/program.ts';
+import { Failure } from '../../src/failure.ts';
+
+const program = makeProgram({
+  generate: async () => undefined,
+  explain: async () => undefined,
+  validate: async () => undefined,
+  serve: async () => undefined,
+  sweep: async () => undefined,
+  schema: async () => undefined,
+  demo: async () => undefined,
+});
+const names = Object.keys(FLAGS) as FlagName[];
+
+/** A value that each flag with a value takes, other than its default. */
+const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> = {
+  secretsDir: ['/s', '/s'],
+  timeout: ['1.5', 1.5],
+  caFile: ['/ca', '/ca'],
+  cluster: ['off', 'off'],
+  kubeconfig: ['/k', '/k'],
+  argocdUrl: ['https://a', 'https://a'],
+  argocdTokenFile: ['/t', '/t'],
+  argocdCaFile: ['/c', '/c'],
+  argocdNamespace: ['argo', 'argo'],
+  listen: ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
+  webhookSecretFile: ['/w', '/w'],
+  metricsListen: [':2', { port: 2 }],
+  probeListen: ['[::1]:3', { host: '::1', port: 3 }],
+  namespaces: ['a,,b', ['a', 'b']],
+  lease: ['a/b', { namespace: 'a', name: 'b' }],
+  poll: ['7', 7],
+  budget: ['600', 600],
+  speed: ['0.5', 0.5],
+};
+
+/** Any flag, read without the types that tell flags apart. */
+function read(name: string, given: Readonly<Record<string, string | boolean>>, env: Record<string, string>): unknown {
+  return flagValue(name as 'json', given as { json?: boolean }, { env });
+}
+
+function failureOf(name: string, given: Readonly<Record<string, string>>, env: Record<string, string> = {}): Failure {
+  try {
+    read(name, given, env);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+  }
+  throw new Error(`${name} was read`);
+}
+
+describe.each(names)('the flag %s', (name) => {
+  const flag: Flag = FLAGS[name];
+  const [text, value] = flag.value === undefined ? ['true', true] : (VALUES[name] ?? ['', undefined]);
+
+  it('is read from GITEA_RUNNERS_… of the same name', () => {
+    expect(read(name, {}, { [variableOf(name)]: text })).toEqual(value);
+  });
+
+  it('wins over its variable', () => {
+    const given = flag.value === undefined ? true : text;
+
+    expect(read(name, { [name]: given }, { [variableOf(name)]: 'false' })).toEqual(value);
+  });
+
+  it('has its default when neither says anything, or the variable is empty', () => {
+    const byDefault = read(name, {}, {});
+
+    expect(byDefault).not.toEqual(value);
+    expect(read(name, {}, { [variableOf(name)]: '' })).toEqual(byDefault);
+  });
+
+  it('is in the help of each of its commands, with its variable', () => {
+    for (const command of flag.of) {
+      const help = program.commands.find((each) => each.name() === command)?.helpInformation() ?? '';
+      expect(help).toContain(longName(name));
+      expect(help.replaceAll(/\s+/g, ' ')).toContain(`(env: ${variableOf(name)}`);
+    }
+  });
+});
+
+test('commander calls each flag as the table does', () => {
+  for (const command of program.commands) {
+    const ours = flagsOf(command.name() as 'generate').map(([name]) => name);
+
+    expect([command.name(), command.options.map((option) => option.attributeName())]).toEqual([command.name(), ours]);
+  }
+});
+
+test('a switch in the environment is true or false and nothing else', () => {
+  expect(read('sweep', {}, { GITEA_RUNNERS_SWEEP: 'false' })).toBe(false);
+  expect(read('sweep', {}, { GITEA_RUNNERS_SWEEP: '0' })).toBe(false);
+  expect(failureOf('sweep', {}, { GITEA_RUNNERS_SWEEP: 'no' }).message).toBe(
+    'read GITEA_RUNNERS_SWEEP: it must be true or false.',
+  );
+});
+
+test('an error names the place where the value was written', () => {
+  expect(failureOf('timeout', { timeout: '5s' }).message).toBe(
+    'read --timeout: it must be a number of seconds from 0.001 to 600.',
+  );
+  expect(failureOf('timeout', {}, { GITEA_RUNNERS_TIMEOUT: '5s' }).message).toBe(
+    'read GITEA_RUNNERS_TIMEOUT: it must be a number of seconds from 0.001 to 600.',
+  );
+});
+
+test.each([
+  ['cluster', 'on', 'GR-FLAG-01'],
+  ['timeout', '0', 'GR-FLAG-02'],
+  ['timeout', '601', 'GR-FLAG-02'],
+  ['poll', '1e3', 'GR-FLAG-02'],
+  ['lease', 'a', 'GR-FLAG-07'],
+  ['lease', 'a/b/c', 'GR-FLAG-07'],
+  ['listen', '8080', 'GR-FLAG-08'],
+  ['budget', '601', 'GR-SWEEP-02'],
+  ['budget', '0', 'GR-SWEEP-02'],
+  ['speed', 'fast', 'GR-FLAG-10'],
+  ['speed', '0', 'GR-FLAG-10'],
+  ['speed', '101', 'GR-FLAG-10'],
+])('--%s %s is refused with %s', (name, text, code) => {
+  const failure = failureOf(name, { [name]: text });
+
+  expect([failure.code, failure.exit]).toEqual([code, 2]);
+});
+
+test('a kubeconfig is a relative path on the command line only', () => {
+  expect(read('kubeconfig', { kubeconfig: 'k' }, {})).toBe('k');
+  expect(failureOf('kubeconfig', {}, { GITEA_RUNNERS_KUBECONFIG: 'k' }).code).toBe('GR-FLAG-09');
+});
+
+describe('an address to listen on', () => {
+  const source = { name: '--listen', isVariable: false };
+
+  it.each([
+    [':8080', { port: 8080 }],
+    ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
+    ['localhost:80', { host: 'localhost', port: 80 }],
+    ['[::1]:80', { host: '::1', port: 80 }],
+    ['[::]:65535', { host: '::', port: 65_535 }],
+  ])('%s is read', (text, address) => {
+    expect(readAddress(text, source)).toEqual(address);
+  });
+
+  it.each([
+    '',
+    '8080',
+    ':',
+    ':x',
+    ':65536',
+    ':-1',
+    '::1:80',
+    '[::1]',
+    'http://127.0.0.1:80',
+    'host name:80',
+    ':80 ',
+    '[a]b:80',
+  ])('%j is none', (text) => {
+    expect(() => readAddress(text, source)).toThrow('it must be an address like :8080');
+  });
+});
