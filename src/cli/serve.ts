@@ -6,9 +6,9 @@ import { Failure } from '../failure.ts';
 import { findCluster } from '../kubernetes/config.ts';
 import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
-import { type ListenAddress, parseListenAddress } from '../serve/http-server.ts';
-import { openLog } from '../serve/log.ts';
+import { type ListenAddress, parseListenAddress } from '../serve/http/server.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
+import { openLog } from '../serve/subscribers/log.ts';
 import type { ExitCode, Io } from './io.ts';
 import { fromEnv, isOn, isVerbose, type LookFlags, readCa, seconds, settingsFrom } from './settings.ts';
 

@@ -2,8 +2,8 @@
 
 import type { ServerClocks } from '../http/clock.ts';
 import { type ClockCorrection, correctClocks, type ServerClock } from '../look/clock-correction.ts';
-import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import type { Log } from './subscribers/log.ts';
+import type { Metrics } from './subscribers/metrics.ts';
 
 export interface ClockWatchOptions {
   readonly clocks: ServerClocks;

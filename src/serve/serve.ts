@@ -17,15 +17,15 @@ import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { Lease } from '../kubernetes/lease.ts';
 import type { TokenSources } from '../tokens/api-token.ts';
-import { ArgoCdAccess } from './argocd-access.ts';
-import { LiveCluster } from './cluster.ts';
-import type { ListenAddress } from './http-server.ts';
+import { LiveCluster } from './cluster/live-cluster.ts';
+import { startListeners } from './http/listeners.ts';
+import type { ListenAddress } from './http/server.ts';
 import { Leader } from './leader.ts';
-import { startListeners } from './listeners.ts';
-import type { Log } from './log.ts';
-import { type Metrics, openMetrics } from './metrics.ts';
-import { parseSecrets, type WebhookEvent, WebhookGate } from './webhook.ts';
-import type { RawDelivery } from './webhook-server.ts';
+import type { Log } from './subscribers/log.ts';
+import { type Metrics, openMetrics } from './subscribers/metrics.ts';
+import { ArgoCdAccess } from './waking/argocd-access.ts';
+import { parseSecrets, type WebhookEvent, WebhookGate } from './webhook/gate.ts';
+import type { RawDelivery } from './webhook/listener.ts';
 
 export interface ServeOptions extends TokenSources {
   readonly cluster: ClusterConfig;

@@ -4,9 +4,9 @@ import { Failure } from '../failure.ts';
 import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { Sweeper, type SweepGroup, type SweepReport } from '../sweep/sweep.ts';
-import type { Log } from './log.ts';
-import type { LookoutOptions } from './lookout.ts';
-import type { Metrics } from './metrics.ts';
+import type { LookoutOptions } from './looks/lookout.ts';
+import type { Log } from './subscribers/log.ts';
+import type { Metrics } from './subscribers/metrics.ts';
 
 export interface SweepingOptions {
   readonly instance: string;

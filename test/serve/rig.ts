@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { openMetrics } from '../../src/serve/metrics.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
+import { openMetrics } from '../../src/serve/subscribers/metrics.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import {
   application,

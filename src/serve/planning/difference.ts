@@ -1,0 +1,123 @@
+/** Compares what the planner wants with the Jobs that exist. Pure. */
+import { jobAnnotations, present, type Texts } from '../../charts/labels.ts';
+import type { RunnerDecision } from '../../plan/decisions.ts';
+import type { LiveJob } from '../../plan/evidence.ts';
+
+/** A Job of ours in the cluster, with what Argo CD reads of it. */
+export interface LiveRunner {
+  readonly job: LiveJob;
+  readonly annotations: Texts;
+}
+
+/** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */
+export interface Difference {
+  /** Runners without a Job: a CI job waits. */
+  readonly missing: readonly string[];
+  /** Busy runners that nothing protects from a prune yet, in the first seconds of their CI jobs: a sidecar that does not see Kubernetes pins none. */
+  readonly unpinned: readonly string[];
+  /** Jobs that nobody wants any more and that have not ended. */
+  readonly surplus: readonly string[];
+  /**
+   * Ended Jobs that the output no longer holds, Jobs whose annotations tell of another CI job, and names that Argo CD still has in
+   * its copy of the output although nobody wants them: when Kubernetes removes such a Job, Argo CD would call it missing for ever.
+   */
+  readonly untidy: readonly string[];
+}
+
+/** The annotations that we write, all of them. */
+const OUR_ANNOTATIONS = Object.keys(jobAnnotations({ pinned: true }));
+
+/** For so long after the begin of its CI job a missing pin is worth a wake, ms; later the next sync for any other reason sets it. */
+const PIN_WITHIN_MS = 20_000;
+
+/**
+ * @param runners decisions about the runners of one Application.
+ * @param live all Jobs of that Application.
+ * @param printed keys of the Jobs that the output held at the last wake.
+ */
+export function differenceOf(
+  runners: readonly RunnerDecision[],
+  live: readonly LiveRunner[],
+  nowMs: number,
+  printed: ReadonlySet<string> = new Set(),
+): Difference {
+  const liveByKey = new Map(live.map((runner) => [keyOf(runner.job.namespace, runner.job.name), runner]));
+  const wanted = new Map<string, Emitted>();
+  for (const decision of runners) {
+    if (decision.emit) wanted.set(keyOf(decision.group.namespace, decision.runner), decision);
+  }
+  const changes = new Map<string, keyof Difference | undefined>();
+  for (const key of printed) if (!wanted.has(key)) changes.set(key, 'untidy');
+  for (const [key, runner] of liveByKey) if (!wanted.has(key)) changes.set(key, excessOf(runner) ?? changes.get(key));
+  for (const [key, decision] of wanted) changes.set(key, lackOf(decision, liveByKey.get(key), nowMs));
+  const keysOfChange = (change: keyof Difference): readonly string[] =>
+    [...changes].flatMap(([key, of]) => (of === change ? key : [])).sort();
+  return {
+    missing: keysOfChange('missing'),
+    unpinned: keysOfChange('unpinned'),
+    surplus: keysOfChange('surplus'),
+    untidy: keysOfChange('untidy'),
+  };
+}
+
+/** Keys of the Jobs that the output holds and that Argo CD would miss. */
+export function printedKeys(runners: readonly RunnerDecision[]): ReadonlySet<string> {
+  return new Set(
+    runners.flatMap((decision) =>
+      decision.emit && !decision.skip ? keyOf(decision.group.namespace, decision.runner) : [],
+    ),
+  );
+}
+
+/** Nothing to do. */
+export const NO_DIFFERENCE: Difference = { missing: [], unpinned: [], surplus: [], untidy: [] };
+
+/** How long a difference may wait for others to come along, ms: each wake costs Argo CD about a second. */
+const PATIENCE_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_000 } as const;
+
+/** The most urgent part of a difference; undefined when there is none. */
+export function patienceMs(difference: Difference): number | undefined {
+  if (difference.missing.length > 0) return PATIENCE_MS.missing;
+  if (difference.surplus.length > 0) return PATIENCE_MS.surplus;
+  if (difference.unpinned.length > 0) return PATIENCE_MS.unpinned;
+  if (difference.untidy.length > 0) return PATIENCE_MS.untidy;
+  return undefined;
+}
+
+function sameAnnotations(decision: Emitted, { annotations }: LiveRunner): boolean {
+  const expected = present(jobAnnotations(decision));
+  return OUR_ANNOTATIONS.every((name) => expected[name] === annotations[name]);
+}
+
+type Emitted = RunnerDecision & { readonly emit: true };
+
+/** What the Job of a runner in the output lacks, if anything. */
+function lackOf(
+  decision: Emitted,
+  found: LiveRunner | undefined,
+  nowMs: number,
+): Exclude<keyof Difference, 'surplus'> | undefined {
+  if (decision.skip || (found && hasEnded(found.job))) return undefined;
+  if (!found) return 'missing';
+  if (decision.pinned && !found.job.pinned) return hasJustBegun(decision, nowMs) ? 'unpinned' : undefined;
+  return sameAnnotations(decision, found) ? undefined : 'untidy';
+}
+
+function hasJustBegun({ job }: Emitted, nowMs: number): boolean {
+  return nowMs - (job?.startedAtMs ?? 0) < PIN_WITHIN_MS;
+}
+
+/** What is wrong with a Job that the output does not hold, if anything: a pinned one is never pruned, whoever asks, and one that is being deleted needs nobody. */
+function excessOf({ job }: LiveRunner): 'surplus' | 'untidy' | undefined {
+  if (job.pinned) return undefined;
+  if (hasEnded(job)) return 'untidy';
+  return job.state === 'deleting' ? undefined : 'surplus';
+}
+
+function hasEnded({ state }: LiveJob): boolean {
+  return state === 'complete' || state === 'failed';
+}
+
+function keyOf(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}

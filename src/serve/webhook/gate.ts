@@ -1,0 +1,215 @@
+/**
+ * Judges one delivery of Gitea's webhook `workflow_job`. A delivery is believed when, in this order:
+ *
+ *   a secret is configured ................. else 404 no-secret
+ *   X-Gitea-Signature is 64 hex digits ..... else 401 unsigned
+ *   it is HMAC-SHA256(secret, body) ........ else 403 signature   (any of the secrets)
+ *   X-Gitea-Event is workflow_job .......... else 422 event
+ *   the body is such an event .............. else 422 payload
+ *   it was not seen before ................. else 409 replayed
+ *
+ * Source: Gitea 1.27.3 services/webhook/deliver.go (`addDefaultHeaders`), modules/structs/hook.go (`WorkflowJobPayload`). Headers are
+ * not signed, only the body is; so the signature is what tells a replay, and the delivery's id is only a second look. Gitea
+ * never repeats a delivery by itself; a person can, in its web form, and gets the 409 too. An event asks for a look at Gitea
+ * and proves nothing, so a replay that is older than the memory costs one look.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import * as z from 'zod';
+import type { Scope } from '../../runnergroup/runner-group.ts';
+import { hasJobsOf } from '../../runnergroup/scope.ts';
+
+/** What happened to which job. */
+export interface WebhookEvent {
+  readonly owner: string;
+  readonly repo: string;
+  /** As the API lists it: `waiting` is blocked. */
+  readonly status: 'queued' | 'waiting' | 'in_progress' | 'completed';
+  readonly jobId: number;
+  readonly attempt: number;
+}
+
+/** Why a delivery was refused; a label of the metric. The last five are about HTTP (webhook-server.ts). */
+export type RefusalReason =
+  | 'no-secret'
+  | 'unsigned'
+  | 'signature'
+  | 'event'
+  | 'payload'
+  | 'replayed'
+  | 'path'
+  | 'method'
+  | 'media-type'
+  | 'too-large'
+  | 'malformed';
+
+export interface Refusal {
+  readonly is: 'refused';
+  /** 4xx */
+  readonly status: number;
+  readonly reason: RefusalReason;
+  /** For the answer, which Gitea shows in its list of deliveries; a fixed text. */
+  readonly message: string;
+}
+
+export type WebhookVerdict = { readonly is: 'accepted'; readonly event: WebhookEvent } | Refusal;
+
+/** One request. Header names in lower case; a header that came several times is joined, as node:http does. */
+export interface Delivery {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Uint8Array;
+}
+
+export interface WebhookGateOptions {
+  /** Asked for each delivery, so that they can be replaced. */
+  readonly secrets: () => readonly string[];
+  readonly nowMs: () => number;
+  /** How many deliveries are remembered, default 10,000, and how long, default 24 h. */
+  readonly memory?: { readonly deliveries: number; readonly ms: number };
+}
+
+const NAME = /^[A-Za-z0-9_.-]{1,255}$/;
+
+const Payload = z.object({
+  action: z.string(),
+  workflow_job: z.object({
+    id: z.int().positive(),
+    run_id: z.int().positive(),
+    run_attempt: z.int().min(0),
+    status: z.enum(['queued', 'waiting', 'in_progress', 'completed']),
+  }),
+  repository: z.object({
+    full_name: z
+      .string()
+      .max(600)
+      .transform((text) => text.split('/'))
+      .pipe(z.tuple([z.string().regex(NAME), z.string().regex(NAME)])),
+  }),
+});
+
+/** The secrets of a file: one per line, white space around them and empty lines do not count. */
+export function parseSecrets(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+export class WebhookGate {
+  readonly #options: WebhookGateOptions;
+  readonly #seen: Memory;
+
+  constructor(options: WebhookGateOptions) {
+    this.#options = options;
+    this.#seen = new Memory(options.memory ?? { deliveries: 10_000, ms: 24 * 3_600_000 });
+  }
+
+  /** Judges a delivery and remembers it when it is accepted. */
+  judge(delivery: Delivery): WebhookVerdict {
+    const secrets = this.#options.secrets();
+    if (secrets.length === 0) return refuse(404, 'no-secret', 'No webhook secret is configured, so none is accepted.');
+    const signature = signatureOf(delivery);
+    if (signature === undefined) {
+      return refuse(401, 'unsigned', 'X-Gitea-Signature is missing: give the webhook a secret.');
+    }
+    if (!isSigned(delivery.body, signature, secrets)) {
+      return refuse(403, 'signature', 'X-Gitea-Signature is wrong: the secrets of both sides differ.');
+    }
+    if (header(delivery, 'x-gitea-event') !== 'workflow_job') {
+      return refuse(422, 'event', 'The secret is right, but only the event "Workflow Job" is read.');
+    }
+    const event = readEvent(delivery.body);
+    if (event === undefined) return refuse(422, 'payload', 'The body is no workflow_job event of Gitea.');
+    if (!this.#seen.add(marksOf(delivery, signature), this.#options.nowMs())) {
+      return refuse(409, 'replayed', 'This delivery was accepted before.');
+    }
+    return { is: 'accepted', event };
+  }
+
+  /** Forgets an accepted delivery, so that it may come again: it could not be passed on. */
+  forget(delivery: Delivery): void {
+    const signature = signatureOf(delivery);
+    if (signature !== undefined) this.#seen.remove(marksOf(delivery, signature));
+  }
+}
+
+/** Remembers texts for a time, at most so many entries; the oldest go first. */
+class Memory {
+  readonly #limits: { readonly deliveries: number; readonly ms: number };
+  /** Mark to the moment it was added, oldest first (a Map keeps the order of insertion). */
+  readonly #added = new Map<string, number>();
+
+  constructor(limits: { readonly deliveries: number; readonly ms: number }) {
+    this.#limits = limits;
+  }
+
+  /** False, and nothing added, when one of the marks is known. */
+  add(marks: readonly string[], nowMs: number): boolean {
+    this.#dropUntil((at) => nowMs - at < this.#limits.ms);
+    if (marks.some((mark) => this.#added.has(mark))) return false;
+    for (const mark of marks) this.#added.set(mark, nowMs);
+    // A delivery leaves two marks at most.
+    this.#dropUntil(() => this.#added.size <= this.#limits.deliveries * 2);
+    return true;
+  }
+
+  remove(marks: readonly string[]): void {
+    for (const mark of marks) this.#added.delete(mark);
+  }
+
+  /** Drops the oldest until one may stay. */
+  #dropUntil(mayStay: (addedAtMs: number) => boolean): void {
+    for (const [mark, at] of this.#added) {
+      if (mayStay(at)) return;
+      this.#added.delete(mark);
+    }
+  }
+}
+
+/** What a delivery is known by. Marks cannot be mistaken for each other: a hash has another form than what stands behind `id `. */
+function marksOf(delivery: Delivery, signature: string): readonly string[] {
+  const id = header(delivery, 'x-gitea-delivery');
+  return id !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(id) ? [signature, `id ${id}`] : [signature];
+}
+
+function signatureOf(delivery: Delivery): string | undefined {
+  const text = header(delivery, 'x-gitea-signature');
+  return text !== undefined && /^[0-9a-f]{64}$/.test(text) ? text : undefined;
+}
+
+/** All secrets are tried, also after a hit: the time tells nothing. */
+function isSigned(body: Uint8Array, signature: string, secrets: readonly string[]): boolean {
+  const claimed = Buffer.from(signature, 'hex');
+  return secrets
+    .map((secret) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), claimed))
+    .includes(true);
+}
+
+function readEvent(body: Uint8Array): WebhookEvent | undefined {
+  const parsed = Payload.safeParse(parseJson(body));
+  if (!parsed.success) return undefined;
+  const { workflow_job: job, repository } = parsed.data;
+  const [owner, repo] = repository.full_name;
+  return { owner, repo, status: job.status, jobId: job.id, attempt: job.run_attempt };
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+function header({ headers }: Delivery, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function refuse(status: number, reason: RefusalReason, message: string): Refusal {
+  return { is: 'refused', status, reason, message };
+}
+
+/** True when the event's job may belong to the scope. */
+export function concerns({ owner, repo }: WebhookEvent, scope: Scope): boolean {
+  return hasJobsOf(scope, owner, repo);
+}
