@@ -14,6 +14,7 @@
  * and proves nothing, so a replay that is older than the memory costs one look.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import type { Scope } from '../../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../../runnergroup/scope.ts';
@@ -42,7 +43,7 @@ export type RefusalReason =
   | 'too-large'
   | 'malformed';
 
-export interface Refusal {
+export interface RefusedDelivery {
   readonly is: 'refused';
   /** 4xx */
   readonly status: number;
@@ -51,7 +52,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export type WebhookVerdict = { readonly is: 'accepted'; readonly event: WebhookEvent } | Refusal;
+export type WebhookVerdict = { readonly is: 'accepted'; readonly event: WebhookEvent } | RefusedDelivery;
 
 /** One request. Header names in lower case; a header that came several times is joined, as node:http does. */
 export interface Delivery {
@@ -67,6 +68,8 @@ export interface WebhookGateOptions {
   readonly memory?: { readonly deliveries: number; readonly ms: number };
 }
 
+/** Marks that one delivery leaves: its signature and its id. */
+const MOST_MARKS = 2;
 const NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 
 const Payload = z.object({
@@ -96,11 +99,14 @@ export function parseSecrets(text: string): readonly string[] {
 
 export class WebhookGate {
   readonly #options: WebhookGateOptions;
-  readonly #seen: Memory;
+  /** The marks of accepted deliveries. Marks are only ever added, so the least recently used one is the oldest one. */
+  readonly #seen: LRUCache<string, true>;
 
   constructor(options: WebhookGateOptions) {
     this.#options = options;
-    this.#seen = new Memory(options.memory ?? { deliveries: 10_000, ms: 24 * 3_600_000 });
+    const { deliveries, ms } = options.memory ?? { deliveries: 10_000, ms: 24 * 3_600_000 };
+    const perf = { now: options.nowMs };
+    this.#seen = new LRUCache({ max: deliveries * MOST_MARKS, ttl: ms, ttlResolution: 0, perf });
   }
 
   /** Judges a delivery and remembers it when it is accepted. */
@@ -119,49 +125,19 @@ export class WebhookGate {
     }
     const event = readEvent(delivery.body);
     if (event === undefined) return refuse(422, 'payload', 'The body is no workflow_job event of Gitea.');
-    if (!this.#seen.add(marksOf(delivery, signature), this.#options.nowMs())) {
+    const marks = marksOf(delivery, signature);
+    if (marks.some((mark) => this.#seen.has(mark))) {
       return refuse(409, 'replayed', 'This delivery was accepted before.');
     }
+    for (const mark of marks) this.#seen.set(mark, true);
     return { is: 'accepted', event };
   }
 
   /** Forgets an accepted delivery, so that it may come again: it could not be passed on. */
   forget(delivery: Delivery): void {
     const signature = signatureOf(delivery);
-    if (signature !== undefined) this.#seen.remove(marksOf(delivery, signature));
-  }
-}
-
-/** Remembers texts for a time, at most so many entries; the oldest go first. */
-class Memory {
-  readonly #limits: { readonly deliveries: number; readonly ms: number };
-  /** Mark to the moment it was added, oldest first (a Map keeps the order of insertion). */
-  readonly #added = new Map<string, number>();
-
-  constructor(limits: { readonly deliveries: number; readonly ms: number }) {
-    this.#limits = limits;
-  }
-
-  /** False, and nothing added, when one of the marks is known. */
-  add(marks: readonly string[], nowMs: number): boolean {
-    this.#dropUntil((at) => nowMs - at < this.#limits.ms);
-    if (marks.some((mark) => this.#added.has(mark))) return false;
-    for (const mark of marks) this.#added.set(mark, nowMs);
-    // A delivery leaves two marks at most.
-    this.#dropUntil(() => this.#added.size <= this.#limits.deliveries * 2);
-    return true;
-  }
-
-  remove(marks: readonly string[]): void {
-    for (const mark of marks) this.#added.delete(mark);
-  }
-
-  /** Drops the oldest until one may stay. */
-  #dropUntil(mayStay: (addedAtMs: number) => boolean): void {
-    for (const [mark, at] of this.#added) {
-      if (mayStay(at)) return;
-      this.#added.delete(mark);
-    }
+    if (signature === undefined) return;
+    for (const mark of marksOf(delivery, signature)) this.#seen.delete(mark);
   }
 }
 
@@ -205,7 +181,7 @@ function header({ headers }: Delivery, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function refuse(status: number, reason: RefusalReason, message: string): Refusal {
+function refuse(status: number, reason: RefusalReason, message: string): RefusedDelivery {
   return { is: 'refused', status, reason, message };
 }
 
