@@ -56,8 +56,6 @@ export interface ObserveOptions {
   readonly deadlineMs: number;
   /** Also list jobs that wait for others (`explain`). */
   readonly includeBlocked: boolean;
-  /** List runners and completed jobs even when nothing waits or runs (warm pools). */
-  readonly alwaysList: boolean;
   /**
    * Ask for runners and completed jobs at the same time as for the others, before it is known whether there are any: one wait
    * for the network instead of two, and needless questions when nothing is there (docs/adr/0011). Default false.
@@ -166,7 +164,7 @@ function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string
 }
 
 /** How one target is looked at. */
-interface LookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'alwaysList' | 'ahead' | 'needsHistory'> {
+interface LookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
 }
@@ -200,7 +198,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: LookOptions): P
   // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
   // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster or, where nobody sees Jobs, has its grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (!active && !options.alwaysList) return { jobs: [...jobs.values()], runners: [] };
+  if (!active) return { jobs: [...jobs.values()], runners: [] };
 
   // Reading several pages takes its time, and what was asked before them would be older than they are.
   const { runners, completed } = await (early && read === 'snapshot'

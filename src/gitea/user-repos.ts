@@ -32,11 +32,11 @@ export async function isTokenOf(api: GiteaApi, user: string): Promise<boolean> {
   return (await api.get(question, readLogin)).toLowerCase() === user.toLowerCase();
 }
 
-/** Puts the jobs of all repositories of `user` into `jobs`, completed ones only when any is active or `always`. Throws `Failure` when one repository cannot be read. */
+/** Puts the jobs of all repositories of `user` into `jobs`, completed ones only when any is active. Throws `Failure` when one repository cannot be read. */
 export async function readJobsByRepo(
   api: GiteaApi,
   user: string,
-  options: { readonly includeBlocked: boolean; readonly alwaysList: boolean },
+  options: { readonly includeBlocked: boolean },
   jobs: JobsById,
 ): Promise<void> {
   const repos = await listRepos(api, user);
@@ -44,8 +44,7 @@ export async function readJobsByRepo(
   const levels = repos.filter(({ mayHaveJobs }) => mayHaveJobs).map(({ owner, name }) => repoLevel(owner, name));
   await Promise.all(levels.map((level) => readActiveJobs(api, level, options.includeBlocked, jobs)));
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (active || options.alwaysList)
-    await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, PAGE_LIMIT)));
+  if (active) await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, PAGE_LIMIT)));
 }
 
 /**

@@ -77,7 +77,6 @@ export async function lookAndPlan(
       deadlineMs: settings.timeoutMs,
       includeBlocked,
       ahead,
-      alwaysList: false,
       // Without live Jobs the planner replays the past.
       needsHistory: () => asked.then((seen) => (seen?.jobs ?? []).length === 0),
       now: settings.now,

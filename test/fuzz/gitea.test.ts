@@ -200,7 +200,6 @@ test(
             deadlineMs: DEADLINE_MS,
             includeBlocked,
             ahead,
-            alwaysList: true,
             env: {},
             onRequest: (line) => lines.push(JSON.stringify(line)),
           }).catch((error: unknown) => error);

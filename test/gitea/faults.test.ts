@@ -11,7 +11,7 @@ const SECRET = 's3cret-t0ken';
 async function failureOf(url: string, seconds: number): Promise<Failure> {
   const token = new Token(SECRET, url);
   const scope = { kind: 'org', org: 'acme' } as const;
-  const options = { deadlineMs: seconds * 1000, includeBlocked: false, alwaysList: false, env: {} };
+  const options = { deadlineMs: seconds * 1000, includeBlocked: false, env: {} };
   const outcome = await observe([{ key: 'k', url, scope, token }], options).catch((error: unknown) => error);
   if (!(outcome instanceof Failure)) throw new Error(`no Failure but ${inspect(outcome)}`);
   return outcome;

@@ -8,7 +8,7 @@ import { Token } from '../../src/tokens/token.ts';
 
 export const SECRET = 's3cret-t0ken';
 export const ACME: Scope = { kind: 'org', org: 'acme' };
-export const OPTIONS: ObserveOptions = { deadlineMs: 30_000, includeBlocked: false, alwaysList: false, env: {} };
+export const OPTIONS: ObserveOptions = { deadlineMs: 30_000, includeBlocked: false, env: {} };
 
 export function targetOf(url: string, scope: Scope = ACME, key = 'look'): GiteaTarget {
   return { key, url, scope, token: new Token(SECRET, url) };

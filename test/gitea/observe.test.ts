@@ -22,15 +22,6 @@ describe('an idle look', () => {
     );
   });
 
-  test('lists runners and completed jobs all the same when a warm pool wants them', async () => {
-    const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
-
-    const found = await lookAt(gitea.url, ACME, { alwaysList: true });
-
-    expect(idsOf(found)).toEqual([1]);
-    expect(found.runners.map(({ name }) => name)).toEqual(['idle']);
-  });
-
   test('does not list runners for jobs that are only blocked', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(1, 'waiting')] });
 

@@ -117,7 +117,6 @@ export class World {
       const looks = await observe(targets, {
         deadlineMs: fault?.deadlineMs ?? 20_000,
         includeBlocked: this.setting.explains,
-        alwaysList: false,
         env: {},
         versions: this.#versions,
       });

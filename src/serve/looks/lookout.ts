@@ -223,7 +223,6 @@ export class Lookout {
       const looks = await observeEach([target], {
         deadlineMs,
         includeBlocked: false,
-        alwaysList: false,
         env,
         now,
         ...shared,
