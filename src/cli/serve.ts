@@ -6,9 +6,10 @@ import { Failure } from '../failure.ts';
 import { findCluster } from '../kubernetes/config.ts';
 import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
+import { tellAll } from '../serve/events.ts';
 import { type ListenAddress, parseListenAddress } from '../serve/http/server.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
-import { openLog } from '../serve/subscribers/log.ts';
+import { logTo, openLog } from '../serve/subscribers/log.ts';
 import type { ExitCode, Io } from './io.ts';
 import { fromEnv, isOn, isVerbose, type LookFlags, readCa, seconds, settingsFrom } from './settings.ts';
 
@@ -37,9 +38,10 @@ const LAST_MS = 1_500;
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
 export async function serveCommand(flags: ServeFlags, io: Io): Promise<ExitCode> {
   const options = await optionsFrom(flags, io);
+  const tell = tellAll(options.subscribers);
   const ending = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
-    options.log.info({ signal }, 'ending');
+    tell({ is: 'ending', signal });
     ending.abort();
     setTimeout(() => process.exit(1), LAST_MS).unref();
   };
@@ -48,7 +50,7 @@ export async function serveCommand(flags: ServeFlags, io: Io): Promise<ExitCode>
     // A mistake of ours. Its message may hold anything, so only its kind and place are told; Kubernetes starts us again.
     const { name, stack = '' } = error instanceof Error ? error : new Error();
     const at = stack.split('\n').filter((line) => /^\s+at /.test(line));
-    options.log.error({ code: 'GR-INTERNAL', error: name, at }, 'a mistake in gitea-runners: please report it');
+    tell({ is: 'mistake', error: name, at });
     process.exit(1);
   });
   if (flags.once ?? false) {
@@ -97,7 +99,7 @@ async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
     host: io.env['POD_IP'] || '127.0.0.1',
     pollMs: seconds('--poll', flags.poll ?? fromEnv(io, 'POLL') ?? '5') * 1000,
     now: io.now,
-    log: openLog(isVerbose(flags, io)),
+    subscribers: [logTo(openLog(isVerbose(flags, io)))],
     sweep: flags.sweep ?? isOn(fromEnv(io, 'SWEEP'), 'GITEA_RUNNERS_SWEEP'),
   };
 }

@@ -1,5 +1,5 @@
-/** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods, kept up to date by watches. Reads only. */
-import { isDeepStrictEqual } from 'node:util';
+/** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods. Watches keep it up to date. Reads only. */
+import { TRACKING_ANNOTATION } from '../../argocd/application.ts';
 import type { Failure } from '../../failure.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
@@ -14,66 +14,46 @@ import {
 import type { KubePod } from '../../kubernetes/shapes.ts';
 import { keyOf, Watch } from '../../kubernetes/watch.ts';
 import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import type { LiveRunner } from '../planning/difference.ts';
-import { isSame } from '../planning/runner-index.ts';
-
-/** A RunnerGroup in the cluster. */
-export interface LiveGroup {
-  /** `<namespace>/<name>`. */
-  readonly key: string;
-  readonly object: RunnerGroupObject;
-  /** Argo CD's `argocd.argoproj.io/tracking-id`; absent on one that Argo CD does not manage. */
-  readonly trackingId?: string;
-  /** Absent: the spec is not valid; `problem` says why. */
-  readonly group?: RunnerGroup;
-  readonly problem?: string;
-}
-
-/** A Job of ours in the cluster. */
-export interface LiveRunnerOfApp extends LiveRunner {
-  readonly trackingId?: string;
-  /** `gitea.bpg.pw/runnergroup-name`. */
-  readonly groupName?: string;
-}
+import type { LiveGroup, LiveRunner } from '../planning/live.ts';
+import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
 
 export interface ClusterListeners {
   readonly onChange: () => void;
   readonly onFailure: (failure: Failure) => void;
 }
 
-const TRACKING = 'argocd.argoproj.io/tracking-id';
 const GROUP_NAME = 'gitea.bpg.pw/runnergroup-name';
+const NO_PODS: readonly KubePod[] = [];
 
 export class LiveCluster {
   readonly #groups: readonly Watch<RunnerGroupObject>[];
   readonly #jobs: readonly Watch<TrackedJob>[];
   readonly #pods: readonly Watch<KubePod>[];
-  /** Worked out anew only after a change: most rounds are about Gitea. */
-  #groupList: readonly LiveGroup[] | undefined;
-  #runnerList: readonly LiveRunnerOfApp[] | undefined;
-  #read = new Map<string, { readonly uid: string; readonly generation: number; readonly live: LiveGroup }>();
-  /** What the last lists were made of: what is the same stays the same object. */
-  #groupsBefore: readonly LiveGroup[] = [];
-  #judged = new Map<TrackedJob, { readonly pods: readonly KubePod[]; readonly live: LiveRunnerOfApp }>();
-  #runnersBefore: readonly LiveRunnerOfApp[] = [];
+  readonly #judgedGroups = new KeptByKey<LiveGroup>();
+  readonly #judgedRunners = new KeptByKey<LiveRunner>();
+  /** The lists of now, and whether a watch has told of a change since they were made: most rounds are about Gitea. */
+  #groupList: readonly LiveGroup[] = [];
+  #groupsChanged = true;
+  #runnerList: readonly LiveRunner[] = [];
+  #runnersChanged = true;
 
   /** @param namespaces empty: all. */
-  constructor(client: KubeClient, namespaces: readonly string[], listeners: ClusterListeners) {
+  constructor(client: KubeClient, namespaces: readonly string[], { onChange, onFailure }: ClusterListeners) {
     const where = namespaces.length > 0 ? namespaces : [undefined];
-    const forget = (forgetList: () => void): ClusterListeners => ({
-      onFailure: listeners.onFailure,
+    const ofGroups = {
+      onFailure,
       onChange: () => {
-        forgetList();
-        listeners.onChange();
+        this.#groupsChanged = true;
+        onChange();
       },
-    });
-    const ofGroups = forget(() => {
-      this.#groupList = undefined;
-    });
-    const ofRunners = forget(() => {
-      this.#runnerList = undefined;
-    });
+    };
+    const ofRunners = {
+      onFailure,
+      onChange: () => {
+        this.#runnersChanged = true;
+        onChange();
+      },
+    };
     this.#groups = where.map((namespace) => new Watch(client, RUNNER_GROUPS, namespace, ofGroups));
     this.#jobs = where.map((namespace) => new Watch(client, TRACKED_JOBS, namespace, ofRunners));
     this.#pods = where.map((namespace) => new Watch(client, PODS, namespace, ofRunners));
@@ -89,72 +69,63 @@ export class LiveCluster {
     await Promise.all([...this.#groups, ...this.#jobs, ...this.#pods].map((watch) => watch.run(signal)));
   }
 
-  /** By namespace and name; the same list until something of it changes. A group is read anew only when its generation has changed. */
+  /** By namespace and name. The same list until something of it changes; a group that is the same is the same object. */
   groups(): readonly LiveGroup[] {
-    this.#groupList ??= sameOr(this.#groupsBefore, this.#readGroups());
-    this.#groupsBefore = this.#groupList;
+    if (this.#groupsChanged) this.#groupList = keepList(this.#groupList, this.#judgeGroups());
+    this.#groupsChanged = false;
     return this.#groupList;
   }
 
-  /** The same list until something of it changes, and of another list the same objects for what has not. */
-  runners(): readonly LiveRunnerOfApp[] {
-    this.#runnerList ??= sameOr(this.#runnersBefore, this.#judgeRunners());
-    this.#runnersBefore = this.#runnerList;
+  /** The same list until something of it changes; a Job that is the same is the same object. */
+  runners(): readonly LiveRunner[] {
+    if (this.#runnersChanged) this.#runnerList = keepList(this.#runnerList, this.#judgeRunners());
+    this.#runnersChanged = false;
     return this.#runnerList;
   }
 
-  #readGroups(): readonly LiveGroup[] {
+  #judgeGroups(): readonly LiveGroup[] {
     const objects = this.#groups.flatMap(({ objects: found }) => [...found.values()]);
-    const read = new Map<string, { readonly uid: string; readonly generation: number; readonly live: LiveGroup }>();
-    for (const object of objects) {
-      const key = keyOf(object);
-      const { uid } = object.metadata;
-      const generation = object.metadata.generation ?? 0;
-      const known = this.#read.get(key);
-      const trackingId = object.metadata.annotations?.[TRACKING];
-      const same = known && known.uid === uid && known.generation === generation && generation > 0;
-      // The same object while only its status changes, which is our own doing.
-      const unchanged = same && known.live.trackingId === trackingId;
-      const live = unchanged
-        ? known.live
-        : {
-            key,
-            object,
-            ...(trackingId !== undefined && { trackingId }),
-            ...(same ? pick(known.live) : judgeGroup(object)),
-          };
-      read.set(key, { uid, generation, live });
-    }
-    this.#read = read;
-    return [...read.values()].map(({ live }) => live).sort((a, b) => (a.key < b.key ? -1 : 1));
+    const items = objects.map((object) => {
+      const { annotations, generation, uid } = object.metadata;
+      // The generation stays while only the status changes, which is our own doing.
+      const version = generation || object;
+      return {
+        key: keyOf(object),
+        inputs: [uid, version, annotations?.[TRACKING_ANNOTATION]],
+        make: () => judge(object),
+      };
+    });
+    return [...this.#judgedGroups.all(items)].sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  #judgeRunners(): readonly LiveRunnerOfApp[] {
+  #judgeRunners(): readonly LiveRunner[] {
     const podsOf = podsByJob(this.#pods.flatMap(({ objects }) => [...objects.values()]));
-    const before = new Map(this.#runnersBefore.map((live) => [keyOfRunner(live), live]));
-    const judged = new Map<TrackedJob, { readonly pods: readonly KubePod[]; readonly live: LiveRunnerOfApp }>();
-    for (const job of this.#jobs.flatMap(({ objects }) => [...objects.values()])) {
-      const pods = podsOf.get(job.metadata.uid) ?? NO_PODS;
-      const known = this.#judged.get(job);
-      if (known && isSame(known.pods, pods)) {
-        judged.set(job, known);
-        continue;
-      }
-      const live = judgeRunner(job, pods);
-      const old = before.get(keyOfRunner(live));
-      // Most events are about fields that we do not read.
-      judged.set(job, { pods, live: old && isDeepStrictEqual(old, live) ? old : live });
-    }
-    this.#judged = judged;
-    return [...judged.values()].map(({ live }) => live);
+    const jobs = this.#jobs.flatMap(({ objects }) => [...objects.values()]);
+    return this.#judgedRunners.all(
+      jobs.map((job) => {
+        const pods = podsOf.get(job.metadata.uid) ?? NO_PODS;
+        // Most events are about fields that we do not read.
+        const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, pods));
+        return { key: keyOf(job), inputs: [job, ...pods], make };
+      }),
+    );
   }
 }
 
-const NO_PODS: readonly KubePod[] = [];
+function judge(object: RunnerGroupObject): LiveGroup {
+  const { annotations, name, namespace } = object.metadata;
+  const trackingId = annotations?.[TRACKING_ANNOTATION];
+  return {
+    key: keyOf(object),
+    object,
+    ...(trackingId !== undefined && { trackingId }),
+    ...runnerGroupFromObject({ namespace, name, spec: object.spec }),
+  };
+}
 
-function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunnerOfApp {
+function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
   const annotations = job.metadata.annotations ?? {};
-  const trackingId = annotations[TRACKING];
+  const trackingId = annotations[TRACKING_ANNOTATION];
   const groupName = job.metadata.labels?.[GROUP_NAME];
   return {
     job: judgeJob(job, pods),
@@ -162,22 +133,4 @@ function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunnerOfApp
     ...(trackingId !== undefined && { trackingId }),
     ...(groupName !== undefined && { groupName }),
   };
-}
-
-function keyOfRunner({ job }: LiveRunnerOfApp): string {
-  return `${job.namespace}/${job.name}`;
-}
-
-function sameOr<T>(before: readonly T[], now: readonly T[]): readonly T[] {
-  return isSame(before, now) ? before : now;
-}
-
-type Judged = Pick<LiveGroup, 'group' | 'problem'>;
-
-function pick({ group, problem }: LiveGroup): Judged {
-  return { ...(group && { group }), ...(problem !== undefined && { problem }) };
-}
-
-function judgeGroup({ metadata, spec }: RunnerGroupObject): Judged {
-  return runnerGroupFromObject({ namespace: metadata.namespace, name: metadata.name, spec });
 }

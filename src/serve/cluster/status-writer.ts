@@ -33,8 +33,8 @@ export class StatusWriter {
     this.#onFailure = onFailure;
   }
 
-  /** The status that follows from the facts; it is written when that is worth it. */
-  put(object: RunnerGroupObject, facts: GroupFacts): Status {
+  /** Writes the status that follows from the facts, when that is worth it. */
+  put(object: RunnerGroupObject, facts: GroupFacts): void {
     const { uid } = object.metadata;
     const now = this.#now();
     const known = this.#written.get(uid);
@@ -42,7 +42,7 @@ export class StatusWriter {
     const next = statusOf(facts, old, now);
     clearTimeout(this.#late.get(uid));
     this.#late.delete(uid);
-    if (this.#closed || !isWorthWriting(next, old)) return next;
+    if (this.#closed || !isWorthWriting(next, old)) return;
     const waitMs = known === undefined ? 0 : known.atMs + SHORTEST_GAP_MS - now;
     if (waitMs <= 0 && !known?.busy) void this.#write(object, next, now);
     else
@@ -50,7 +50,6 @@ export class StatusWriter {
         uid,
         setTimeout(() => this.put(object, facts), Math.max(waitMs, SHORTEST_GAP_MS / 10)),
       );
-    return next;
   }
 
   /** Writes nothing more. A write that is under way may be broken off. */

@@ -6,49 +6,53 @@
  *     probes     from the node only: the NetworkPolicy of install/ names this port to nobody, and the kubelet needs no leave
  */
 
-import type { Log } from '../subscribers/log.ts';
-import type { Metrics } from '../subscribers/metrics.ts';
-import type { WebhookEvent, WebhookGate } from '../webhook/gate.ts';
+import type { Listener, Ports, Tell } from '../events.ts';
+import type { RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
 import { type RawDelivery, webhookListener } from '../webhook/listener.ts';
-import { type HttpServer, type ListenAddress, type Page, plain, servePages, startHttpServer } from './server.ts';
+import {
+  type HttpServer,
+  type HttpServerOptions,
+  type ListenAddress,
+  plain,
+  servePages,
+  startHttpServer,
+  type WebPage,
+} from './server.ts';
 
 export interface ListenersOptions {
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress;
   readonly probeListen: ListenAddress;
-  readonly metrics: Metrics;
-  readonly log: Log;
+  readonly tell: Tell;
   readonly gate: WebhookGate;
   /** Takes an accepted delivery and gives the status to answer. */
   readonly take: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
   readonly isReady: () => boolean;
-  /** Brings the gauges up to date. */
-  readonly measure: () => void;
+  /** What `/metrics` shows. */
+  readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
 export interface Listeners {
-  /** The real ports. */
-  readonly ports: { readonly webhooks: number; readonly metrics: number; readonly probes: number };
+  readonly ports: Ports;
   /** Stops listening and ends all connections at once. */
   readonly close: () => Promise<void>;
 }
 
-/** The log tells of dropped connections at most this often per port; the metric counts each. */
-const DROPPED_LOG_MS = 60_000;
-
 /** Listens on all three. @throws Failure when one address cannot be had; then none is kept. */
 export async function startListeners(options: ListenersOptions): Promise<Listeners> {
-  const { metrics, gate, take } = options;
+  const { gate, take, tell } = options;
   const open: HttpServer[] = [];
-  const start = async (parameters: Parameters<typeof startHttpServer>[0]): Promise<number> => {
-    const server = await startHttpServer({ ...parameters, onDropped: tellOfDropped(parameters.what, options) });
+  const start = async (parameters: HttpServerOptions & { readonly what: Listener }): Promise<number> => {
+    const listener = parameters.what;
+    const onDropped = () => tell({ is: 'connection-dropped', listener });
+    const server = await startHttpServer({ ...parameters, onDropped });
     open.push(server);
     return server.port;
   };
   const close = async (): Promise<void> => {
     await Promise.all(open.map((server) => server.close()));
   };
-  const refused = (result: string): void => metrics.webhooks.inc({ result });
+  const refused = (result: RefusalReason): void => tell({ is: 'webhook', result });
   const probes = probePages(options.isReady);
   const metricsPage = { '/metrics': shared(() => metricsOf(options)) };
   try {
@@ -74,40 +78,25 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
   }
 }
 
-function probePages(isReady: () => boolean): Readonly<Record<string, () => Page>> {
+function probePages(isReady: () => boolean): Readonly<Record<string, () => WebPage>> {
   return {
     '/healthz': () => plain(200, 'ok'),
     '/readyz': () => (isReady() ? plain(200, 'ok') : plain(503, 'not ready')),
   };
 }
 
-async function metricsOf({ measure, metrics: { registry } }: ListenersOptions): Promise<Page> {
-  measure();
-  return { status: 200, contentType: registry.contentType, body: await registry.metrics() };
+async function metricsOf({ metricsPage }: ListenersOptions): Promise<WebPage> {
+  return { status: 200, ...(await metricsPage()) };
 }
 
 /** One page for all who ask in the same turn of the event loop: a crowd costs little more than one of them. */
-function shared(render: () => Promise<Page>): () => Promise<Page> {
-  let next: Promise<Page> | undefined;
+function shared(render: () => Promise<WebPage>): () => Promise<WebPage> {
+  let next: Promise<WebPage> | undefined;
   return () => {
     next ??= new Promise(setImmediate).then(() => {
       next = undefined;
       return render();
     });
     return next;
-  };
-}
-
-/** Counts connections that were closed because there were too many, and says so in the log now and then. */
-function tellOfDropped(listener: string, { log, metrics }: ListenersOptions): () => void {
-  let toldMs = Number.NEGATIVE_INFINITY;
-  return () => {
-    metrics.droppedConnections.inc({ listener });
-    if (performance.now() - toldMs < DROPPED_LOG_MS) return;
-    toldMs = performance.now();
-    log.warn(
-      { code: 'GR-LISTEN-02', listener },
-      'too many connections: the longest idle ones are closed. Look for a client that opens connections and does not use them',
-    );
   };
 }

@@ -81,7 +81,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 }
 
 /** What is shown at a path. */
-export interface Page {
+export interface WebPage {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
@@ -91,10 +91,10 @@ export interface Page {
  * Serves pages by their exact path to GET and HEAD, 404 and 405 otherwise; a query does not count. A page that throws is a 500
  * without a word of the error.
  */
-export function servePages(pages: Readonly<Record<string, () => Page | Promise<Page>>>): RequestListener {
+export function servePages(pages: Readonly<Record<string, () => WebPage | Promise<WebPage>>>): RequestListener {
   const byPath = new Map(Object.entries(pages));
   return (request, response) => {
-    const show = ({ status, contentType, body }: Page, more: Readonly<Record<string, string>> = {}) => {
+    const show = ({ status, contentType, body }: WebPage, more: Readonly<Record<string, string>> = {}) => {
       response.writeHead(status, {
         'content-type': contentType,
         'content-length': Buffer.byteLength(body),
@@ -116,7 +116,7 @@ export function servePages(pages: Readonly<Record<string, () => Page | Promise<P
 }
 
 /** A page of one line. */
-export function plain(status: number, text: string): Page {
+export function plain(status: number, text: string): WebPage {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
 }
 

@@ -13,6 +13,7 @@ import type { HttpClient, RequestLine } from '../../http/client.ts';
 import type { ServerClocks } from '../../http/clock.ts';
 import type { Env } from '../../http/proxy.ts';
 import type { Look } from '../../plan/evidence.ts';
+import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
 import {
   announced,
@@ -127,9 +128,9 @@ export class Lookout {
     }
   }
 
-  /** The last look at a target. */
-  sightOf(key: string): Sight | undefined {
-    return this.#posts.get(key)?.sight;
+  /** The last look at each target, by its key. Targets that were not looked at yet are left out. */
+  get sights(): ReadonlyMap<string, Sight> {
+    return new Map([...this.#posts].flatMap(([key, { sight }]) => (sight ? [[key, sight]] : [])));
   }
 
   /** Looks soon at the targets that fit. @param event what a webhook told: that change then counts as seen by webhook. */
@@ -177,7 +178,7 @@ export class Lookout {
     post.sight =
       found instanceof Failure || found === undefined
         ? { beganMs, endedMs, ...(post.sight?.look && { look: post.sight.look }), ...(found && { failure: found }) }
-        : { beganMs, endedMs, look: post.sight?.look && isSameLook(post.sight.look, found) ? post.sight.look : found };
+        : { beganMs, endedMs, look: keepEqual(post.sight?.look, found) };
     if (found instanceof Failure) post.pace = failed(post.pace);
     else if (found !== undefined) post.pace = looked(post.pace, activeJobs(found), endedMs, this.#limits);
     this.#options.onLook(target, post.sight);
@@ -249,9 +250,4 @@ function activeJobs({ jobs }: Look): ReturnType<typeof seen>[] {
   return jobs
     .filter(({ status }) => status === 'queued' || status === 'in_progress')
     .map(({ id, status }) => seen(id, status));
-}
-
-function isSameLook(a: Look, b: Look): boolean {
-  if (a.jobs.length !== b.jobs.length || a.runners.length !== b.runners.length) return false;
-  return JSON.stringify(a) === JSON.stringify(b);
 }

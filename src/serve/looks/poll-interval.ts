@@ -15,8 +15,8 @@
  * Not announced although webhooks work: jobs of a deleted repository; that costs some quick looks.
  */
 
-/** A job of the last look. */
-export interface SeenJob {
+/** A job as a look or a webhook shows it. */
+export interface AnnouncedJob {
   readonly id: number;
   readonly attempt: number;
   readonly status: string;
@@ -60,7 +60,7 @@ export function newPace({ shortestMs }: PollLimits): PollPace {
 }
 
 /** A webhook has told of a job, which may be none of this target's. */
-export function announced(pace: PollPace, job: SeenJob, nowMs: number): PollPace {
+export function announced(pace: PollPace, job: AnnouncedJob, nowMs: number): PollPace {
   const change = changeTo(job);
   const doubtful = new Map(pace.doubtful);
   // The look came first, so nothing is left to announce.
@@ -79,7 +79,7 @@ export function failed(pace: PollPace): PollPace {
 }
 
 /** A look has succeeded and shown these active jobs. */
-export function looked(pace: PollPace, active: readonly SeenJob[], nowMs: number, limits: PollLimits): PollPace {
+export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: number, limits: PollLimits): PollPace {
   const jobs = new Map(active.map((job) => [job.id, changeTo(job)]));
   const changes = pace.jobs === undefined ? [] : changesBetween(pace.jobs, jobs);
   const isOverdue = (since: number) => nowMs - since >= GRACE_MS;
@@ -124,7 +124,7 @@ function changesBetween(before: ReadonlyMap<number, string>, after: ReadonlyMap<
 }
 
 /** The attempt of a job that is done does not matter: the look that no longer shows it does not tell which it was. */
-function changeTo({ id, attempt, status }: SeenJob): string {
+function changeTo({ id, attempt, status }: AnnouncedJob): string {
   return status === 'completed' ? `${id} completed` : `${id} ${status} ${attempt}`;
 }
 

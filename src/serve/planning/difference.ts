@@ -1,13 +1,8 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
-import { jobAnnotations, present, type Texts } from '../../charts/labels.ts';
+import { jobAnnotations, present } from '../../charts/labels.ts';
 import type { RunnerDecision } from '../../plan/decisions.ts';
 import type { LiveJob } from '../../plan/evidence.ts';
-
-/** A Job of ours in the cluster, with what Argo CD reads of it. */
-export interface LiveRunner {
-  readonly job: LiveJob;
-  readonly annotations: Texts;
-}
+import type { LiveRunner } from './live.ts';
 
 /** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */
 export interface Difference {
@@ -73,14 +68,14 @@ export function printedKeys(runners: readonly RunnerDecision[]): ReadonlySet<str
 export const NO_DIFFERENCE: Difference = { missing: [], unpinned: [], surplus: [], untidy: [] };
 
 /** How long a difference may wait for others to come along, ms: each wake costs Argo CD about a second. */
-const PATIENCE_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_000 } as const;
+const MAY_WAIT_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_000 } as const;
 
 /** The most urgent part of a difference; undefined when there is none. */
-export function patienceMs(difference: Difference): number | undefined {
-  if (difference.missing.length > 0) return PATIENCE_MS.missing;
-  if (difference.surplus.length > 0) return PATIENCE_MS.surplus;
-  if (difference.unpinned.length > 0) return PATIENCE_MS.unpinned;
-  if (difference.untidy.length > 0) return PATIENCE_MS.untidy;
+export function mayWaitMs(difference: Difference): number | undefined {
+  if (difference.missing.length > 0) return MAY_WAIT_MS.missing;
+  if (difference.surplus.length > 0) return MAY_WAIT_MS.surplus;
+  if (difference.unpinned.length > 0) return MAY_WAIT_MS.unpinned;
+  if (difference.untidy.length > 0) return MAY_WAIT_MS.untidy;
   return undefined;
 }
 

@@ -54,6 +54,11 @@ export function statusOf(facts: GroupFacts, old: Status | undefined, nowMs: numb
   };
 }
 
+/** True when condition `Ready` is True. */
+export function isReady(facts: GroupFacts): boolean {
+  return readiness(facts).status === 'True';
+}
+
 /** True when the new status says something else, or the time of the last look has become old. */
 export function isWorthWriting(next: Status, old: Status | undefined): boolean {
   if (old === undefined) return true;

@@ -6,7 +6,7 @@ import { planOrRefuse, toPlanned } from '../../look/plan-groups.ts';
 import type { GroupSummary, JobDecision, Plan } from '../../plan/decisions.ts';
 import type { Look } from '../../plan/evidence.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import type { LiveRunner } from './difference.ts';
+import type { LiveRunner } from './live.ts';
 
 /** A valid RunnerGroup with the last look at its scope, or why there is none. */
 export interface SightedGroup {

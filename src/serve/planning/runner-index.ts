@@ -1,72 +1,60 @@
 /** The Jobs in the cluster, sorted once for all who ask: with many Applications each would look at every Job of all others. */
-import type { LiveRunnerOfApp } from '../cluster/live-cluster.ts';
+import { keepLists } from '../unchanged.ts';
+import { groupKeyOfRunner, keyOfRunner, type LiveRunner } from './live.ts';
 
-const NONE: readonly LiveRunnerOfApp[] = [];
+const NONE: readonly LiveRunner[] = [];
 
 export class RunnerIndex {
-  /** What it was made from. */
-  readonly all: readonly LiveRunnerOfApp[];
-  readonly #byApp = new Map<string, LiveRunnerOfApp[]>();
-  readonly #byGroup = new Map<string, LiveRunnerOfApp[]>();
-  readonly #byJobUrl = new Map<string, LiveRunnerOfApp[]>();
-  /** Jobs that have ended or are being deleted, as `<namespace>/<name>`, with their groups. */
-  readonly ended = new Map<string, string>();
+  /** The list that the index was made from. */
+  readonly all: readonly LiveRunner[];
+  readonly #byApp: ReadonlyMap<string, readonly LiveRunner[]>;
+  readonly #byGroup: ReadonlyMap<string, readonly LiveRunner[]>;
+  readonly #byJobUrl: ReadonlyMap<string, readonly LiveRunner[]>;
+  /** Jobs that have ended or are being deleted, by `<namespace>/<name>`. */
+  readonly ended: ReadonlyMap<string, LiveRunner>;
 
   /**
    * @param appOf key of a Job's Application, undefined when it has none.
    * @param before lists that are still the same are taken from there, as the same objects.
    */
-  constructor(
-    all: readonly LiveRunnerOfApp[],
-    appOf: (runner: LiveRunnerOfApp) => string | undefined,
-    before?: RunnerIndex,
-  ) {
+  constructor(all: readonly LiveRunner[], appOf: (runner: LiveRunner) => string | undefined, before?: RunnerIndex) {
     this.all = all;
-    for (const runner of all) {
-      const { namespace, name, state, jobUrl } = runner.job;
-      const group = `${namespace}/${runner.groupName ?? ''}`;
-      const app = appOf(runner);
-      if (app !== undefined) add(this.#byApp, app, runner);
-      add(this.#byGroup, group, runner);
-      if (jobUrl !== undefined) add(this.#byJobUrl, jobUrl, runner);
-      if (state === 'complete' || state === 'failed' || state === 'deleting') {
-        this.ended.set(`${namespace}/${name}`, group);
-      }
-    }
-    if (!before) return;
-    keepSame(this.#byApp, before.#byApp);
-    keepSame(this.#byGroup, before.#byGroup);
+    const byApp = groupBy(all, appOf);
+    const byGroup = groupBy(all, groupKeyOfRunner);
+    this.#byApp = before ? keepLists(before.#byApp, byApp) : byApp;
+    this.#byGroup = before ? keepLists(before.#byGroup, byGroup) : byGroup;
+    this.#byJobUrl = groupBy(all, ({ job }) => job.jobUrl);
+    this.ended = new Map(all.filter(isOver).map((runner) => [keyOfRunner(runner), runner]));
   }
 
-  ofApp(key: string): readonly LiveRunnerOfApp[] {
+  ofApp(key: string): readonly LiveRunner[] {
     return this.#byApp.get(key) ?? NONE;
   }
 
-  /** Those that were printed for a CI job, whoever's they are. @param url the job's page. */
-  printedFor(url: string): readonly LiveRunnerOfApp[] {
+  /** The Jobs that were printed for a CI job, by any Application. @param url the CI job's page. */
+  printedFor(url: string): readonly LiveRunner[] {
     return this.#byJobUrl.get(url) ?? NONE;
   }
 
   /** @param key `<namespace>/<name>` of a RunnerGroup. */
-  ofGroup(key: string): readonly LiveRunnerOfApp[] {
+  ofGroup(key: string): readonly LiveRunner[] {
     return this.#byGroup.get(key) ?? NONE;
   }
 }
 
-function keepSame(lists: Map<string, LiveRunnerOfApp[]>, before: ReadonlyMap<string, LiveRunnerOfApp[]>): void {
-  for (const [key, list] of lists) {
-    const known = before.get(key);
-    if (known && isSame(known, list)) lists.set(key, known);
+function isOver({ job: { state } }: LiveRunner): boolean {
+  return state === 'complete' || state === 'failed' || state === 'deleting';
+}
+
+/** Those without a key are left out. */
+function groupBy<T>(all: readonly T[], keyOf: (each: T) => string | undefined): Map<string, T[]> {
+  const lists = new Map<string, T[]>();
+  for (const each of all) {
+    const key = keyOf(each);
+    if (key === undefined) continue;
+    const known = lists.get(key);
+    if (known) known.push(each);
+    else lists.set(key, [each]);
   }
-}
-
-/** True for lists of the same objects. */
-export function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((each, at) => each === b[at]);
-}
-
-function add(map: Map<string, LiveRunnerOfApp[]>, key: string, runner: LiveRunnerOfApp): void {
-  const known = map.get(key);
-  if (known) known.push(runner);
-  else map.set(key, [runner]);
+  return lists;
 }

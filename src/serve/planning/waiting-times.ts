@@ -2,7 +2,7 @@
 import type { JobDecision } from '../../plan/decisions.ts';
 
 /** One job that came to run. */
-export interface Wait {
+export interface EndedWait {
   readonly namespace: string;
   readonly group: string;
   readonly seconds: number;
@@ -13,9 +13,9 @@ export class WaitingTimes {
   #queuedSince: ReadonlyMap<string, number> = new Map();
 
   /** Takes the decisions of all plans of one moment, and answers the waits that have ended since the last call. */
-  take(decisions: Iterable<JobDecision>, nowMs: number): readonly Wait[] {
+  take(decisions: Iterable<JobDecision>, nowMs: number): readonly EndedWait[] {
     const queued = new Map<string, number>();
-    const waits: Wait[] = [];
+    const waits: EndedWait[] = [];
     for (const decision of decisions) {
       const { job, origin } = decision;
       const key = `${origin} ${job.id} ${job.attempt}`;

@@ -1,39 +1,40 @@
-/** The gauges that show the last round: written when they are read, so that rounds are cheap. */
-import type { Plan } from '../../plan/decisions.ts';
-import type { LiveGroup, LiveRunnerOfApp } from '../cluster/live-cluster.ts';
-import type { countsOf } from '../planning/plan-application.ts';
-import type { Metrics } from './metrics.ts';
+/** The gauges that show the last round. They are written when they are read, so that rounds are cheap. */
+import type { GroupVerdict, Verdict } from '../round.ts';
+import type { MetricSet } from './metric-set.ts';
 
-/** One group as the last round saw it. */
-export interface GroupMeasures {
-  readonly live: LiveGroup;
-  /** All its Jobs. */
-  readonly runners: readonly LiveRunnerOfApp[];
-  /** Undefined when there is no plan. */
-  readonly counts: ReturnType<typeof countsOf> | undefined;
-  readonly ready: boolean;
+/** What the gauges show. */
+export interface LastRound {
+  readonly verdicts: readonly Verdict[];
+  /** Kubernetes' clock minus Gitea's, ms, by origin. */
+  readonly skews: ReadonlyMap<string, number>;
 }
 
-/** Forgets groups that are gone. */
-export function resetMeasures(metrics: Metrics): void {
-  const { clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs } = metrics;
+const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
+
+/** Writes all gauges anew, so that groups which are gone are forgotten. */
+export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
+  const { clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs } = set;
   for (const gauge of [clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs]) gauge.reset();
+  for (const { application, groups, planning } of verdicts) {
+    for (const group of groups) showGroup(set, group);
+    if (planning.is !== 'planned') continue;
+    const uncovered = planning.plan.jobs.filter(
+      (job) => job.verdict === 'held' && job.because === 'labels-not-covered',
+    );
+    uncoveredJobs.set({ application }, uncovered.length);
+  }
+  for (const [origin, ms] of skews) clockSkew.set({ origin }, ms / 1000);
 }
 
-export function measureGroup(metrics: Metrics, { live, runners, counts, ready }: GroupMeasures): void {
+function showGroup(set: MetricSet, { live, runners, counts, ready }: GroupVerdict): void {
   const { object, group } = live;
   const labels = { namespace: object.metadata.namespace, group: object.metadata.name };
-  metrics.ready.set(labels, ready ? 1 : 0);
-  if (group) metrics.maxActiveRunners.set(labels, group.maxActiveRunners);
-  for (const state of ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const) {
-    metrics.runners.set({ ...labels, state }, runners.filter(({ job }) => job.state === state).length);
+  set.ready.set(labels, ready ? 1 : 0);
+  if (group) set.maxActiveRunners.set(labels, group.maxActiveRunners);
+  for (const state of STATES) {
+    set.runners.set({ ...labels, state }, runners.filter(({ job }) => job.state === state).length);
   }
   if (!counts) return;
-  metrics.queuedJobs.set(labels, counts.queued);
-  for (const [reason, jobs] of Object.entries(counts.held)) metrics.heldJobs.set({ ...labels, reason }, jobs);
-}
-
-export function measureApplication(metrics: Metrics, application: string, { jobs }: Plan): void {
-  const uncovered = jobs.filter((job) => job.verdict === 'held' && job.because === 'labels-not-covered').length;
-  metrics.uncoveredJobs.set({ application }, uncovered);
+  set.queuedJobs.set(labels, counts.queued);
+  for (const [held, jobs] of Object.entries(counts.held)) set.heldJobs.set({ ...labels, reason: held }, jobs);
 }

@@ -3,17 +3,18 @@ import type { ApplicationRef, ObjectRef } from '../../argocd/application.ts';
 import { type WakeTarget, wake } from '../../argocd/wake.ts';
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
-import type { Plan } from '../../plan/decisions.ts';
-import { differenceOf, type LiveRunner, NO_DIFFERENCE, printedKeys } from '../planning/difference.ts';
-import type { Log } from '../subscribers/log.ts';
-import type { Metrics } from '../subscribers/metrics.ts';
-import { type WakeOutcome, Waker } from './waker.ts';
+import type { Tell } from '../events.ts';
+import { NO_DIFFERENCE } from '../planning/difference.ts';
+import type { Verdict, WakeFacts } from '../round.ts';
+import { Waker } from './waker.ts';
+
+/** The part of a verdict that is about waking. */
+export type Wish = Pick<Verdict, 'planning' | 'difference' | 'prints' | 'settled'>;
 
 export interface ManagedAppOptions {
   readonly argocd: WakeTarget;
   readonly now: () => number;
-  readonly log: Log;
-  readonly metrics: Metrics;
+  readonly tell: Tell;
   /** A wake has ended, or Argo CD has answered. */
   readonly onNews: () => void;
 }
@@ -64,38 +65,26 @@ export class ManagedApp {
     return this.#waker.trouble;
   }
 
-  /** How its last wake ended. */
-  get last(): Waker['last'] {
-    return this.#waker.last;
+  /** How it was woken so far. */
+  get wakes(): WakeFacts {
+    const { last, differsSinceMs } = this.#waker;
+    const printed = this.#printed;
+    return { printed, ...(last && { last }), ...(differsSinceMs !== undefined && { differsSinceMs }) };
   }
 
-  /** How long the cluster has not shown the plan, ms. */
-  get differsForMs(): number {
-    return this.#waker.differsForMs();
-  }
-
-  get printed(): ReadonlySet<string> {
-    return this.#printed;
-  }
-
-  /**
-   * It shall print this plan.
-   * @param live all Jobs of this Application.
-   * @param settled no look that may explain the difference is under way.
-   */
-  planned({ runners }: Plan, live: readonly LiveRunner[], settled: boolean): void {
+  /** Has it print the plan of the verdict. Without a plan nobody knows what it should print, and nothing is wanted. */
+  follow({ planning, difference, prints, settled }: Wish): void {
+    if (planning.is !== 'planned') {
+      this.#failing ||= planning.is === 'failed';
+      this.#waker.want(NO_DIFFERENCE, true);
+      return;
+    }
     if (this.#failing) {
       this.#failing = false;
       void this.#ask();
     }
-    this.#wanted = printedKeys(runners);
-    this.#waker.want(differenceOf(runners, live, this.#options.now(), this.#printed), settled);
-  }
-
-  /** What it shall print is not known now. */
-  unplanned(failed: boolean): void {
-    this.#failing ||= failed;
-    this.#waker.want(NO_DIFFERENCE, true);
+    this.#wanted = prints;
+    this.#waker.want(difference, settled);
   }
 
   close(): void {
@@ -104,7 +93,7 @@ export class ManagedApp {
   }
 
   #makeWaker(): Waker {
-    const { argocd, log, metrics, now, onNews } = this.#options;
+    const { argocd, now, onNews, tell } = this.#options;
     const application = this.#key;
     return new Waker({
       now,
@@ -122,19 +111,16 @@ export class ManagedApp {
         }
       },
       onWake: (outcome, ms) => {
-        metrics.wakes.inc({ application, outcome: outcome.is });
-        metrics.wakeSeconds.observe({ application }, ms / 1000);
-        const level = outcome.is === 'synced' || outcome.is === 'in-sync' || outcome.is === 'busy' ? 'info' : 'warn';
-        log[level]({ application, outcome: outcome.is, ms: Math.round(ms), ...textOf(outcome) }, 'woke Argo CD');
+        tell({ is: 'woken', application, outcome, ms });
         onNews();
       },
-      onShown: (ms) => metrics.shownSeconds.observe({ application }, ms / 1000),
+      onShown: (ms) => tell({ is: 'plan-shown', application, ms }),
     });
   }
 
   /** At start and after each outage: an error that Argo CD kept meanwhile must be woken away, and so must an old output. */
   async #ask(): Promise<void> {
-    const { argocd, log, onNews } = this.#options;
+    const { argocd, onNews, tell } = this.#options;
     try {
       const state = await argocd.read(this.#ref, new Deadline(WAKE_MS));
       const [first] = state.errors.filter(({ stops }) => stops);
@@ -144,15 +130,11 @@ export class ManagedApp {
       // Whoever closed this has ended the question, too.
       if (this.#closed) return;
       if (!(error instanceof Failure)) throw error;
-      log.warn({ application: this.#key, code: error.code, error: error.message }, 'cannot ask Argo CD');
+      tell({ is: 'ask-failed', application: this.#key, failure: error });
       this.#waker.owe({ is: 'failed', message: `${error.code} ${error.message}` });
     }
     onNews();
   }
-}
-
-function textOf(outcome: WakeOutcome): { readonly error?: string } {
-  return 'message' in outcome && outcome.message !== undefined ? { error: outcome.message } : {};
 }
 
 function isTimeout(error: unknown): boolean {

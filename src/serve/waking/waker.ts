@@ -11,7 +11,7 @@
 
 import type { WakeResult } from '../../argocd/wake.ts';
 import { Failure } from '../../failure.ts';
-import { type Difference, NO_DIFFERENCE, patienceMs } from '../planning/difference.ts';
+import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
 
 /** How the last wake ended, for conditions and metrics. */
 export type WakeOutcome =
@@ -70,7 +70,7 @@ export class Waker {
   /** True while nothing is to be done: the cluster shows the plan, or the last wake was in vain. */
   get done(): boolean {
     if (this.#waking) return false;
-    return (patienceMs(this.#difference) === undefined && !this.#owes) || this.trouble !== undefined;
+    return (mayWaitMs(this.#difference) === undefined && !this.#owes) || this.trouble !== undefined;
   }
 
   /** Why the last wake was in vain; undefined when it was not. */
@@ -91,9 +91,9 @@ export class Waker {
     }
   }
 
-  /** For how long the cluster has not shown the plan, ms; 0 when it does. */
-  differsForMs(): number {
-    return this.#differsSinceMs === undefined ? 0 : this.#options.now() - this.#differsSinceMs;
+  /** Since when the cluster has not shown the plan; undefined while it does. */
+  get differsSinceMs(): number | undefined {
+    return this.#differsSinceMs;
   }
 
   /**
@@ -104,8 +104,8 @@ export class Waker {
     if (this.#closed) return;
     const now = this.#options.now();
     this.#difference = difference;
-    const patience = patienceMs(difference);
-    if (patience === undefined) {
+    const mayWait = mayWaitMs(difference);
+    if (mayWait === undefined) {
       this.#differsSinceMs = undefined;
       if (this.#target.size > 0 && !this.#waking && this.#last?.is === 'synced') this.#shown(now);
       if (!this.#owes) {
@@ -150,9 +150,9 @@ export class Waker {
   #schedule(extraMs: number): void {
     if (this.#waking || this.#closed) return;
     const now = this.#options.now();
-    const patience = patienceMs(this.#difference);
+    const mayWait = mayWaitMs(this.#difference);
     const since = this.#differsSinceMs ?? now;
-    const wanted = patience === undefined ? now : Math.max(since + patience, now) + extraMs;
+    const wanted = mayWait === undefined ? now : Math.max(since + mayWait, now) + extraMs;
     // New Jobs need not wait for the fate of old ones, unless Argo CD itself is in trouble.
     const mayGo = this.#hasNew() && !this.#inTrouble() ? 0 : this.#retryAtMs;
     clearTimeout(this.#timer);
@@ -174,7 +174,7 @@ export class Waker {
     this.#retryAtMs = now + this.#pauseMs(outcome, tookMs);
     this.#fruitless += 1;
     this.#options.onWake(outcome, tookMs);
-    if (patienceMs(this.#difference) === undefined && !this.#owes) {
+    if (mayWaitMs(this.#difference) === undefined && !this.#owes) {
       if (outcome.is === 'synced') this.#shown(now);
       this.#fruitless = 0;
       return;

@@ -8,17 +8,15 @@ import { talk } from '../talk.ts';
 const ANY = { host: '127.0.0.1', port: 0 };
 
 async function start(over: Partial<ListenersOptions> = {}): Promise<Listeners> {
-  const silent = (): void => undefined;
   const listeners = await startListeners({
     listen: ANY,
     metricsListen: ANY,
     probeListen: ANY,
-    metrics: openMetrics(),
-    log: { debug: silent, info: silent, warn: silent, error: silent },
+    tell: () => undefined,
     gate: new WebhookGate({ secrets: () => [], nowMs: () => 0 }),
     take: async () => 202,
     isReady: () => false,
-    measure: silent,
+    metricsPage: openMetrics().render,
     ...over,
   });
   onTestFinished(listeners.close);
@@ -40,8 +38,9 @@ it('each port answers what it is for, and nothing else', async () => {
 it('the metrics are rendered once for a crowd that asks at the same time', async () => {
   let rendered = 0;
   const { ports } = await start({
-    measure: () => {
+    metricsPage: async () => {
       rendered += 1;
+      return { contentType: 'text/plain', body: 'x 1\n' };
     },
   });
   const ask = 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n';

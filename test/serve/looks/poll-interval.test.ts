@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  type AnnouncedJob,
   announced,
   failed,
   looked,
@@ -8,13 +9,12 @@ import {
   nextLookMs,
   type PollPace,
   pollLimits,
-  type SeenJob,
 } from '../../../src/serve/looks/poll-interval.ts';
 
 const LIMITS = pollLimits(5000);
 const NO_CHANCE = 0.5;
 
-function queued(id: number): SeenJob {
+function queued(id: number): AnnouncedJob {
   return { id, attempt: 1, status: 'queued' };
 }
 
@@ -25,11 +25,11 @@ function waitOf(pace: PollPace): number {
 /** Looks that each show one more job, which a webhook announced. */
 function afterProofs(count: number): {
   readonly pace: PollPace;
-  readonly jobs: readonly SeenJob[];
+  readonly jobs: readonly AnnouncedJob[];
   readonly nowMs: number;
 } {
   let pace = looked(newPace(LIMITS), [], 0, LIMITS);
-  const jobs: SeenJob[] = [];
+  const jobs: AnnouncedJob[] = [];
   for (let id = 1; id <= count; id += 1) {
     pace = announced(pace, queued(id), id * 10_000);
     jobs.push(queued(id));

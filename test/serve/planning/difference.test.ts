@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { jobAnnotations, present } from '../../../src/charts/labels.ts';
 import type { LiveState } from '../../../src/plan/evidence.ts';
-import { differenceOf, type LiveRunner, patienceMs, printedKeys } from '../../../src/serve/planning/difference.ts';
+import { differenceOf, mayWaitMs, printedKeys } from '../../../src/serve/planning/difference.ts';
+import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { job, runner } from '../../charts/fixtures.ts';
 
 const NAME = 'ci-4711-1-9c31e0aa';
@@ -102,14 +103,14 @@ describe('the difference between a plan and the cluster', () => {
 describe('patience', () => {
   it('is least for a waiting CI job, and none is needed without a difference', () => {
     const waits = [
-      patienceMs({ ...NOTHING, missing: ['a'], untidy: ['b'] }),
-      patienceMs({ ...NOTHING, surplus: ['a'] }),
-      patienceMs({ ...NOTHING, unpinned: ['a'] }),
-      patienceMs({ ...NOTHING, untidy: ['a'] }),
+      mayWaitMs({ ...NOTHING, missing: ['a'], untidy: ['b'] }),
+      mayWaitMs({ ...NOTHING, surplus: ['a'] }),
+      mayWaitMs({ ...NOTHING, unpinned: ['a'] }),
+      mayWaitMs({ ...NOTHING, untidy: ['a'] }),
     ];
 
     expect(waits).toEqual([...waits].sort((a, b) => (a ?? 0) - (b ?? 0)));
     expect(new Set(waits).size).toBe(4);
-    expect(patienceMs(NOTHING)).toBeUndefined();
+    expect(mayWaitMs(NOTHING)).toBeUndefined();
   });
 });

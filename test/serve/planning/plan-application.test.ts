@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import type { ClockCorrection } from '../../../src/look/clock-correction.ts';
-import type { LiveRunner } from '../../../src/serve/planning/difference.ts';
+import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, planApplication, type SightedGroup } from '../../../src/serve/planning/plan-application.ts';
 import { WaitingTimes } from '../../../src/serve/planning/waiting-times.ts';
 import { job, live, NOW, ORIGIN, running } from '../../plan/scenario.ts';

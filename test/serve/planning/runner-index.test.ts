@@ -1,12 +1,12 @@
 /** What the index of Jobs hands on from the one before: who depends on a list need not look at it again. */
 import { describe, expect, test } from 'vitest';
-import type { LiveRunnerOfApp } from '../../../src/serve/cluster/live-cluster.ts';
+import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { RunnerIndex } from '../../../src/serve/planning/runner-index.ts';
 
-function live(name: string, group: string, state: 'running' | 'complete' = 'running'): LiveRunnerOfApp {
+function live(name: string, group: string, state: 'running' | 'complete' = 'running'): LiveRunner {
   return { job: { namespace: 'ci', name, state, createdAtMs: 0 }, annotations: {}, groupName: group };
 }
-const appOf = ({ groupName = '' }: LiveRunnerOfApp) => `app-${groupName}`;
+const appOf = ({ groupName = '' }: LiveRunner) => `app-${groupName}`;
 
 describe('a new index', () => {
   const [a1, a2, b1] = [live('a1', 'a'), live('a2', 'a'), live('b1', 'b')];
@@ -19,7 +19,7 @@ describe('a new index', () => {
     expect(after.ofApp('app-a')).toBe(before.ofApp('app-a'));
   });
 
-  test.each<[string, readonly LiveRunnerOfApp[]]>([
+  test.each<[string, readonly LiveRunner[]]>([
     ['one has another state', [a1, live('a2', 'a', 'complete'), b1]],
     ['one is gone', [a1, b1]],
     ['one is new', [a1, a2, live('a3', 'a'), b1]],

@@ -1,6 +1,5 @@
 import { expect, it, vi } from 'vitest';
 import type { WakeTarget } from '../../../src/argocd/wake.ts';
-import { openMetrics } from '../../../src/serve/subscribers/metrics.ts';
 import { ManagedApp, wakeLimitMs } from '../../../src/serve/waking/managed-app.ts';
 
 it('ends quietly when its question to Argo CD is ended with it', async () => {
@@ -9,12 +8,10 @@ it('ends quietly when its question to Argo CD is ended with it', async () => {
     end = reject;
   });
   const onNews = vi.fn();
-  const silent = () => undefined;
   const app = new ManagedApp('argocd/runners', { namespace: 'argocd', name: 'runners' }, [], {
     argocd: { read: () => asked } as Partial<WakeTarget> as WakeTarget,
     now: Date.now,
-    log: { debug: silent, info: silent, warn: silent, error: silent },
-    metrics: openMetrics(),
+    tell: () => undefined,
     onNews,
   });
   app.close();
