@@ -23,7 +23,7 @@ import type { Env } from '../http/proxy.ts';
 import { Token } from '../tokens/token.ts';
 import { AppShapeError, type AppState, readApplication } from './app-state.ts';
 import type { ApplicationRef } from './application.ts';
-import { isBusy, type Needs, notJson, refusal, wrongShape } from './refusals.ts';
+import { isBusy, type NeededRight, notJson, refusal, wrongShape } from './refusals.ts';
 
 export interface ArgoCdOptions {
   /** Base URL of the API server, perhaps with a root path. */
@@ -163,7 +163,7 @@ export class ArgoCd {
     return appNamespace === undefined ? app.name : `${appNamespace}/${app.name}`;
   }
 
-  #needs(app: ApplicationRef, action: Needs['action']): Needs {
+  #needs(app: ApplicationRef, action: NeededRight['action']): NeededRight {
     return { action, object: this.#objectOf(app) };
   }
 }

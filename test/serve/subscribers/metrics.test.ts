@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
+import type { Verdict } from '../../../src/serve/round.ts';
 import { openMetrics } from '../../../src/serve/subscribers/metrics.ts';
 
 it('the manual lists every metric of ours, and no other, with its labels', async () => {
@@ -16,4 +18,36 @@ it('the manual lists every metric of ours, and no other, with its labels', async
 
   expect(ours.length).toBeGreaterThan(10);
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(ours.map(({ name }) => [name, [...labelsOf(name)]])));
+});
+
+it('a process that leads no longer shows no figures of groups, but goes on counting', async () => {
+  const { render, subscriber } = openMetrics();
+  const shown = async (): Promise<readonly string[]> => {
+    const { body } = await render();
+    return ['clock_skew_seconds', 'group_ready', 'looks_total'].filter((name) =>
+      new RegExp(`^gitea_runners_${name}\\{.*\\} 1$`, 'm').test(body),
+    );
+  };
+  const origin = 'https://gitea.example.com';
+  const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
+  const facts = { generation: 1, suspended: false, activeRunners: 0, argocd: { is: 'unmanaged' } } as const;
+  const group = { live: { key: 'runners/ci', object: { metadata } }, runners: [], facts, ready: true };
+  const verdict: Verdict = {
+    application: '',
+    planning: { is: 'waiting' },
+    difference: NO_DIFFERENCE,
+    prints: new Set(),
+    settled: true,
+    clockWarnings: [],
+    groups: [group],
+    inputs: [],
+    untilMs: 0,
+  };
+
+  subscriber({ is: 'looked', origin, beganMs: 0, endedMs: 1 });
+  subscriber({ is: 'round-done', verdicts: [verdict], skews: new Map([[origin, 1_000]]) });
+  expect(await shown()).toEqual(['clock_skew_seconds', 'group_ready', 'looks_total']);
+
+  subscriber({ is: 'not-leading' });
+  expect(await shown()).toEqual(['looks_total']);
 });
