@@ -9,7 +9,7 @@ import type { Failure } from '../failure.ts';
 import type { RequestLine } from '../http/client.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { EndedWait } from './planning/waiting-times.ts';
-import type { Verdict } from './round.ts';
+import type { AppVerdict } from './round.ts';
 import type { WakeOutcome } from './waking/waker.ts';
 import type { RefusalReason } from './webhook/gate.ts';
 
@@ -61,7 +61,7 @@ export type ServeEvent =
   /** A round is over: everything is as these verdicts say. */
   | {
       readonly is: 'round-done';
-      readonly verdicts: readonly Verdict[];
+      readonly verdicts: readonly AppVerdict[];
       /** Kubernetes' clock minus Gitea's, ms, by origin of the Gitea. */
       readonly skews: ReadonlyMap<string, number>;
     }

@@ -22,7 +22,7 @@ import { groupKeyOfRunner } from './planning/live.ts';
 import { applicationOfGroup, refOf } from './planning/ownership.ts';
 import { type Survey, survey } from './planning/survey.ts';
 import { WaitingTimes } from './planning/waiting-times.ts';
-import { originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS, type Verdict } from './round.ts';
+import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
 import { sameElements } from './unchanged.ts';
 import { ManagedApp } from './waking/managed-app.ts';
@@ -62,7 +62,7 @@ export class Leader {
   readonly #apps = new Map<string, ManagedApp>();
   #survey: Survey | undefined;
   /** Of the last round, by Application. */
-  #verdicts: ReadonlyMap<string, Verdict> = new Map();
+  #verdicts: ReadonlyMap<string, AppVerdict> = new Map();
   #targetOf: TargetOf = new Map();
   #resolvedMs = 0;
   #resolved: readonly RunnerGroup[] = [];
@@ -182,7 +182,7 @@ export class Leader {
     await this.#resolveTargets(cluster.groups().flatMap(({ group }) => group ?? []));
     if (this.#closed) return;
     const scene = this.#scene();
-    const verdicts = new Map<string, Verdict>();
+    const verdicts = new Map<string, AppVerdict>();
     let beganMs = performance.now();
     for (const verdict of round(scene, this.#verdicts)) {
       const { application } = verdict;
@@ -233,7 +233,7 @@ export class Leader {
     return { kubernetes: client.origin, bounds: new Map(bounds) };
   }
 
-  #actOn({ application, clockWarnings, groups, ...verdict }: Verdict): void {
+  #actOn({ application, clockWarnings, groups, ...verdict }: AppVerdict): void {
     const { tell } = this.#options;
     const origins = originsOf(groups.map(({ live }) => live));
     for (const { code, message } of clockWarnings) tell({ is: 'clocks-differ', code, message, origins });

@@ -62,7 +62,7 @@ export interface WakeFacts {
 }
 
 /** What follows for one Application. */
-export interface Verdict {
+export interface AppVerdict {
   /** Its key; '' for groups that no Application manages. */
   readonly application: string;
   readonly planning: Planning;
@@ -105,7 +105,7 @@ const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).
  * The verdicts on all Applications. Each one is worked out when it is asked for, so the caller may let others have their turn in
  * between. @param before verdicts of the last round: one that still holds is given again, as the same object.
  */
-export function* round(scene: Scene, before: ReadonlyMap<string, Verdict>): Generator<Verdict, void> {
+export function* round(scene: Scene, before: ReadonlyMap<string, AppVerdict>): Generator<AppVerdict, void> {
   for (const [application, members] of scene.survey.byApp) {
     yield judgeApplication(scene, application, members, before.get(application));
   }
@@ -126,8 +126,8 @@ function judgeApplication(
   scene: Scene,
   application: string,
   members: readonly LiveGroup[],
-  before: Verdict | undefined,
-): Verdict {
+  before: AppVerdict | undefined,
+): AppVerdict {
   const { nowMs, survey } = scene;
   const isManaged = application !== '';
   const wake = (isManaged && scene.wakes.get(application)) || NEVER_WOKEN;

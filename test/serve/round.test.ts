@@ -6,12 +6,12 @@ import type { Look } from '../../src/plan/evidence.ts';
 import type { Sight } from '../../src/serve/looks/lookout.ts';
 import type { LiveGroup, LiveRunner } from '../../src/serve/planning/live.ts';
 import { survey } from '../../src/serve/planning/survey.ts';
-import { round, type Scene, skewsOf, type Verdict } from '../../src/serve/round.ts';
+import { type AppVerdict, round, type Scene, skewsOf } from '../../src/serve/round.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { job, live, NOW, ORIGIN } from '../plan/scenario.ts';
 import { runnerGroup } from '../runner-group.ts';
 
-const NO_VERDICTS: ReadonlyMap<string, Verdict> = new Map();
+const NO_VERDICTS: ReadonlyMap<string, AppVerdict> = new Map();
 const IDLE: Look = { jobs: [], runners: [] };
 
 /** A RunnerGroup of the Application of the same name; without one of none. */
@@ -67,11 +67,11 @@ function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners
   };
 }
 
-function play(scene: Scene, before = NO_VERDICTS): ReadonlyMap<string, Verdict> {
+function play(scene: Scene, before = NO_VERDICTS): ReadonlyMap<string, AppVerdict> {
   return new Map([...round(scene, before)].map((verdict) => [verdict.application, verdict]));
 }
 
-function only(verdicts: ReadonlyMap<string, Verdict>): Verdict {
+function only(verdicts: ReadonlyMap<string, AppVerdict>): AppVerdict {
   const [verdict, ...others] = verdicts.values();
   if (!verdict || others.length > 0) throw new Error(`${verdicts.size} verdicts`);
   return verdict;

@@ -6,7 +6,7 @@ import { applicationOfGroup, keyOfJob } from './ownership.ts';
 import { RunnerIndex } from './runner-index.ts';
 
 /** What a survey is made from. */
-export interface Surroundings {
+export interface LiveObjects {
   readonly groups: readonly LiveGroup[];
   readonly runners: readonly LiveRunner[];
   /** Where Argo CD lives: an Application without a namespace lives there. */
@@ -26,7 +26,7 @@ export interface Survey {
 }
 
 /** @param before the last survey: lists that are still the same are the same objects. */
-export function survey(around: Surroundings, before?: Survey): Survey {
+export function survey(around: LiveObjects, before?: Survey): Survey {
   const { groups, runners, controlPlaneNamespace, nowMs } = around;
   const byApp = before?.groups === groups ? before.byApp : byApplication(groups, controlPlaneNamespace);
   if (before && before.index.all === runners) return { ...before, groups, byApp, ended: [] };

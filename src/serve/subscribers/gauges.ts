@@ -1,10 +1,10 @@
 /** The gauges that show the last round. They are written when they are read, so that rounds are cheap. */
-import type { GroupVerdict, Verdict } from '../round.ts';
+import type { AppVerdict, GroupVerdict } from '../round.ts';
 import type { MetricSet } from './metric-set.ts';
 
 /** What the gauges show. */
 export interface LastRound {
-  readonly verdicts: readonly Verdict[];
+  readonly verdicts: readonly AppVerdict[];
   /** Kubernetes' clock minus Gitea's, ms, by origin. */
   readonly skews: ReadonlyMap<string, number>;
 }

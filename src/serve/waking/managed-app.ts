@@ -5,11 +5,11 @@ import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { Tell } from '../events.ts';
 import { NO_DIFFERENCE } from '../planning/difference.ts';
-import type { Verdict, WakeFacts } from '../round.ts';
+import type { AppVerdict, WakeFacts } from '../round.ts';
 import { Waker } from './waker.ts';
 
 /** The part of a verdict that is about waking. */
-export type Wish = Pick<Verdict, 'planning' | 'difference' | 'prints' | 'settled'>;
+export type Wish = Pick<AppVerdict, 'planning' | 'difference' | 'prints' | 'settled'>;
 
 export interface ManagedAppOptions {
   readonly argocd: WakeTarget;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
-import type { Verdict } from '../../../src/serve/round.ts';
+import type { AppVerdict } from '../../../src/serve/round.ts';
 import { openMetrics } from '../../../src/serve/subscribers/metrics.ts';
 
 it('the manual lists every metric of ours, and no other, with its labels', async () => {
@@ -32,7 +32,7 @@ it('a process that leads no longer shows no figures of groups, but goes on count
   const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
   const facts = { generation: 1, suspended: false, activeRunners: 0, argocd: { is: 'unmanaged' } } as const;
   const group = { live: { key: 'runners/ci', object: { metadata } }, runners: [], facts, ready: true };
-  const verdict: Verdict = {
+  const verdict: AppVerdict = {
     application: '',
     planning: { is: 'waiting' },
     difference: NO_DIFFERENCE,
