@@ -6,7 +6,7 @@ import { Failure } from '../failure.ts';
 import { findCluster } from '../kubernetes/config.ts';
 import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
-import { tellAll } from '../serve/events.ts';
+import { type Subscriber, tellAll } from '../serve/events.ts';
 import { type ListenAddress, parseListenAddress } from '../serve/http/server.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { logTo, openLog } from '../serve/subscribers/log.ts';
@@ -99,9 +99,14 @@ async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
     host: io.env['POD_IP'] || '127.0.0.1',
     pollMs: seconds('--poll', flags.poll ?? fromEnv(io, 'POLL') ?? '5') * 1000,
     now: io.now,
-    subscribers: [logTo(openLog(isVerbose(flags, io)))],
+    subscribers: subscribersFrom(flags, io),
     sweep: flags.sweep ?? isOn(fromEnv(io, 'SWEEP'), 'GITEA_RUNNERS_SWEEP'),
   };
+}
+
+/** Who hears what happens, besides the metrics. */
+function subscribersFrom(flags: ServeFlags, io: Io): readonly Subscriber[] {
+  return [logTo(openLog(isVerbose(flags, io)))];
 }
 
 /** `serve` is nothing without a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off. */

@@ -103,8 +103,8 @@ export async function startRig(spec = ''): Promise<Rig> {
     pollMs: 100,
     sweep: false,
     now: Date.now,
-    subscribers: [logTo(logInto(log))],
     ...over,
+    subscribers: [logTo(logInto(log)), ...(over.subscribers ?? [])],
   });
 
   return {
