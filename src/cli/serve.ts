@@ -32,7 +32,7 @@ export interface ServeFlags extends LookFlags {
 
 const TOKEN_FILE = '/var/run/secrets/argocd/token';
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-/** After a signal everything must have ended by then: the Lease takes a second to give back at most, the rest is broken off. */
+/** After a signal the process ends by then. Giving the Lease back takes at most a second; other requests are broken off. */
 const LAST_MS = 1_500;
 
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
@@ -47,7 +47,7 @@ export async function serveCommand(flags: ServeFlags, io: Io): Promise<ExitCode>
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, onSignal);
   process.once('unhandledRejection', (error) => {
-    // A mistake of ours. Its message may hold anything, so only its kind and place are told; Kubernetes starts us again.
+    // Its message may hold anything, so only its kind and place are told. Kubernetes starts us again.
     const { name, stack = '' } = error instanceof Error ? error : new Error();
     const at = stack.split('\n').filter((line) => /^\s+at /.test(line));
     tell({ is: 'mistake', error: name, at });
@@ -104,12 +104,12 @@ async function optionsFrom(flags: ServeFlags, io: Io): Promise<ServeOptions> {
   };
 }
 
-/** Who hears what happens, besides the metrics. */
+/** Hear what happens. `serve` adds the metrics. */
 function subscribersFrom(flags: ServeFlags, io: Io): readonly Subscriber[] {
   return [logTo(openLog(isVerbose(flags, io)))];
 }
 
-/** `serve` is nothing without a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off. */
+/** `serve` needs a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off. */
 async function clusterFrom(settings: Settings): Promise<ServeOptions['cluster']> {
   const found = await findCluster({ ...settings, cluster: 'auto' });
   if (found) return found;

@@ -1,5 +1,5 @@
 /**
- * What happens in `serve`, as data. Whoever is to hear of it subscribes: metrics, the log, and what else comes.
+ * What happens in `serve`, as data. Metrics and log subscribe to it.
  *
  *     leader, ports, watches, sweep ─► Tell ─► each subscriber, in one turn
  *
@@ -29,12 +29,12 @@ export type ServeEvent =
   | { readonly is: 'argocd-request'; readonly line: RequestLine }
   | { readonly is: 'cluster-failed'; readonly failure: Failure }
   | { readonly is: 'webhook'; readonly result: WebhookResult }
-  /** A connection was closed because too many were open. @see Listener */
+  /** A connection was closed because too many were open. */
   | { readonly is: 'connection-dropped'; readonly listener: Listener }
   /** The webhook secrets cannot be read; those of before stay valid. */
   | { readonly is: 'secrets-unreadable'; readonly failure: Failure }
 
-  /** A look has ended; with `failure` in vain. */
+  /** A look has ended. With `failure` it failed. */
   | {
       readonly is: 'looked';
       readonly origin: string;
@@ -45,7 +45,7 @@ export type ServeEvent =
   /** So many scopes share one Gitea that looks wait longer than the poll interval. Told once a minute at most. */
   | { readonly is: 'looks-late'; readonly origin: string; readonly scopes: number }
 
-  /** One Application was planned anew and compared with its Jobs. */
+  /** One Application was planned and compared with its Jobs. */
   | { readonly is: 'planned'; readonly application: string; readonly ms: number }
   /** Told with each plan that is concerned. @see `src/look/clock-correction.ts` */
   | {

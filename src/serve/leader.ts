@@ -42,12 +42,12 @@ export interface LeaderOptions extends TokenSources {
 
 /** Rounds are at least this far apart: watches tell of bursts. */
 const ROUND_GAP_MS = 20;
-/** Secrets are read anew this often. */
+/** Secrets are read again after this time. */
 const TOKENS_MS = 30_000;
 
 /**
- * Lets the event loop turn. A plan takes the process for itself, and there are many Applications: between two plans probes,
- * webhooks, signals and the renewal of the Lease get their turn.
+ * Lets the event loop turn. A plan blocks the process, and there may be many Applications. So probes, webhooks, signals and the
+ * renewal of the Lease get their turn between two plans.
  */
 async function breath(): Promise<void> {
   await new Promise(setImmediate);
@@ -99,7 +99,7 @@ export class Leader {
     return this.#rounds > 0 && this.#book.targets.every(({ key }) => this.#lookout.sights.has(key));
   }
 
-  /** True once everything was looked at and each Application either shows its plan or was woken in vain. */
+  /** True once everything was looked at, and each Application shows its plan or its last wake failed. */
   get done(): boolean {
     const planned = this.#planned === this.#news && !this.#running;
     return this.settled && planned && [...this.#apps.values()].every(({ done }) => done);

@@ -57,7 +57,7 @@ export interface ServeOptions extends TokenSources {
   /** Delete dead registrations regularly. */
   readonly sweep: boolean;
   readonly now: () => number;
-  /** Hear what happens. The metrics hear it besides. */
+  /** Hear what happens. The metrics hear it, too. */
   readonly subscribers: readonly Subscriber[];
 }
 
@@ -65,8 +65,9 @@ export interface ServeOptions extends TokenSources {
 const ONCE_MS = 120_000;
 
 /**
- * Serves until `signal` is aborted. Then it ends within a second or so: requests under way are broken off, only the Lease is given
- * back. @throws Failure when it cannot begin: a port is taken, an option is wrong. */
+ * Serves until `signal` is aborted. Then it ends within a second or so: requests under way are broken off, and the Lease is given back.
+ * @throws Failure when it cannot begin: a port is taken, an option is wrong.
+ */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const metrics = openMetrics();
   const tell = tellAll([metrics.subscriber, ...options.subscribers]);

@@ -83,7 +83,7 @@ export class StatusWriter {
     };
     try {
       const answer = await this.#client.send(question, new Deadline(WRITE_MS));
-      // 404, 409: the group was deleted, or deleted and made anew, meanwhile.
+      // 404, 409: meanwhile the group was deleted, or deleted and re-created.
       if (answer.status === 404 || answer.status === 409) this.#written.delete(uid);
       else if (answer.status !== 200) {
         throw failure(

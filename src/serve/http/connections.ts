@@ -1,5 +1,5 @@
 /**
- * Who may stay connected to a server of ours. Anybody who reaches a port may open connections and hold them. That must not
+ * Limits the connections to a server of ours. Any client that reaches a port can open connections and hold them. That must not
  * keep others out:
  *
  *     new connection ─► within both limits ──────────────────────────► stays
@@ -7,8 +7,8 @@
  *          ├─ all together are too many ─► the longest idle one of all is closed for it
  *          └─ none is idle ─────────────► the new one is closed
  *
- * A connection is idle unless a complete request waits for our answer. So whoever sends nothing, sends slowly, reads slowly or
- * only keeps a connection open goes first. A request that arrives in one piece is answered long before its turn comes.
+ * A connection is idle unless a complete request waits for our answer. So clients that send nothing, send slowly, read slowly or
+ * only keep a connection open are closed first. A request that arrives in one piece is answered long before its turn comes.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -3,7 +3,7 @@
  *
  *     webhooks   from anywhere: Gitea is behind an Ingress or outside
  *     metrics    from every namespace but that of the runners
- *     probes     from the node only: the NetworkPolicy of install/ names this port to nobody, and the kubelet needs no leave
+ *     probes     from the node only: the NetworkPolicy of install/ opens this port to no pod, and the kubelet needs no policy
  */
 
 import type { Listener, Ports, Tell } from '../events.ts';
@@ -38,7 +38,7 @@ export interface Listeners {
   readonly close: () => Promise<void>;
 }
 
-/** Listens on all three. @throws Failure when one address cannot be had; then none is kept. */
+/** Listens on all three. @throws Failure when it cannot listen on one of them; then it listens on none. */
 export async function startListeners(options: ListenersOptions): Promise<Listeners> {
   const { gate, take, tell } = options;
   const open: HttpServer[] = [];
@@ -89,7 +89,7 @@ async function metricsOf({ metricsPage }: ListenersOptions): Promise<WebPage> {
   return { status: 200, ...(await metricsPage()) };
 }
 
-/** One page for all who ask in the same turn of the event loop: a crowd costs little more than one of them. */
+/** Renders one page for all requests of one turn of the event loop, so that a thousand clients cost little more than one. */
 function shared(render: () => Promise<WebPage>): () => Promise<WebPage> {
   let next: Promise<WebPage> | undefined;
   return () => {

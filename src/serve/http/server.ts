@@ -15,7 +15,7 @@ export interface HttpServerOptions {
   readonly what: string;
   readonly address: ListenAddress;
   readonly onRequest: RequestListener;
-  /** Called for what is no HTTP, too slow or broken off, so never got to `onRequest` or was lost in it. */
+  /** Called for what is not HTTP, too slow or broken off. */
   readonly onMalformed?: () => void;
   /** For a whole request, in ms; default 5,000: Gitea waits no longer for an answer. Its headers have at most 2,000 of that. */
   readonly requestMs?: number;
@@ -36,7 +36,7 @@ const REQUEST_MS = 5000;
 /** Also for the first byte: a connection that says nothing ends by then. */
 const HEADERS_MS = 2000;
 const KEEP_ALIVE_MS = 5000;
-/** An idle connection costs some 20 KB. A crowd that fits in costs less than one that is turned away and comes back at once. */
+/** An idle connection costs some 20 KB. Clients that stay connected cost less than clients that are closed and come back at once. */
 const CONNECTIONS: ConnectionLimits = { total: 2048, perAddress: 1024 };
 /** Connections that the kernel may keep until we accept them; Node's default, 511, is full sooner than our limits. */
 const BACKLOG = 4096;
@@ -54,7 +54,7 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return host === '' ? { port } : { host, port };
 }
 
-/** Listens. Throws `Failure` (exit 1) when the address cannot be had. */
+/** Listens. Throws `Failure` (exit 1) when it cannot listen on the address. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { what, address, onRequest, onMalformed, onDropped, requestMs = REQUEST_MS } = options;
   const server = createServer(
@@ -144,7 +144,7 @@ async function close(server: Server): Promise<void> {
   await closed;
 }
 
-/** Node's own answer to what is no HTTP, which a listener of `clientError` has to give itself. */
+/** Answers what is not HTTP as Node would. With a listener for `clientError` Node leaves that to the listener. */
 function answerMalformed(error: Error, socket: Duplex): void {
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ECONNRESET' || !socket.writable) {

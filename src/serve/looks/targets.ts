@@ -29,7 +29,7 @@ export class TargetBook {
     return this.#needed;
   }
 
-  /** Reads every token anew: Secrets are replaced while we run. One group's trouble is no other's. */
+  /** Reads every token again: Secrets are replaced while we run. A failure of one group does not concern the others. */
   async resolve(groups: readonly RunnerGroup[]): Promise<TargetOf> {
     const found = new Map<RunnerGroup, GiteaTarget | Failure>();
     const before = this.targets;

@@ -58,19 +58,19 @@ export class Turns {
     });
   }
 
-  /** A look has asked so many requests besides its first one. */
+  /** A look has made so many requests after its first one. */
   spend(key: string, requests: number): void {
     this.#earn();
     this.#pay(key, requests);
   }
 
-  /** Lets nobody pass any more. */
+  /** No look may begin any more. */
   close(): void {
     clearTimeout(this.#timer);
     this.#waiting = [];
   }
 
-  /** What has been earned since the last time: by each target, and by all together. */
+  /** Adds what was earned since the last call, by each target and by all together. */
   #earn(): void {
     const now = this.#options.now();
     // A clock that is set back earns nothing.
@@ -89,12 +89,12 @@ export class Turns {
     this.#owed.set(key, (this.#owed.get(key) ?? 0) + requests);
   }
 
-  /** A target that is gone may pass at once: its look ends before it begins. */
+  /** A target that is gone may go at once: its look ends before it begins. */
   #shareOf(key: string): number {
     return this.#shares.get(key) ?? 1;
   }
 
-  /** Lets those pass whose turn it is, and comes again for the next one. */
+  /** Lets those looks begin whose turn it is, and sets a timer for the next one. */
   #go(): void {
     clearTimeout(this.#timer);
     this.#earn();

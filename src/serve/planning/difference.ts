@@ -8,13 +8,16 @@ import type { LiveRunner } from './live.ts';
 export interface Difference {
   /** Runners without a Job: a CI job waits. */
   readonly missing: readonly string[];
-  /** Busy runners that nothing protects from a prune yet, in the first seconds of their CI jobs: a sidecar that does not see Kubernetes pins none. */
+  /** Runners in the first seconds of their CI jobs whose Jobs are not pinned yet: a prune could stop them. */
   readonly unpinned: readonly string[];
-  /** Jobs that nobody wants any more and that have not ended. */
+  /** Jobs that the plan no longer holds and that have not ended. */
   readonly surplus: readonly string[];
   /**
-   * Ended Jobs that the output no longer holds, Jobs whose annotations tell of another CI job, and names that Argo CD still has in
-   * its copy of the output although nobody wants them: when Kubernetes removes such a Job, Argo CD would call it missing for ever.
+   * Nothing that a CI job waits for:
+   * - ended Jobs that the plan no longer holds,
+   * - Jobs whose annotations name another CI job,
+   * - names in Argo CD's copy of the output that the plan no longer holds. When Kubernetes removes such a Job, Argo CD calls it missing
+   *   until the next sync.
    */
   readonly untidy: readonly string[];
 }
@@ -22,7 +25,7 @@ export interface Difference {
 /** The annotations that we write, all of them. */
 const OUR_ANNOTATIONS = Object.keys(jobAnnotations({ pinned: true }));
 
-/** For so long after the begin of its CI job a missing pin is worth a wake, ms; later the next sync for any other reason sets it. */
+/** A missing pin is worth a wake for so long after the CI job began, ms. Later it waits for the next sync. */
 const PIN_WITHIN_MS = 20_000;
 
 /**
@@ -67,10 +70,10 @@ export function printedKeys(runners: readonly RunnerDecision[]): ReadonlySet<str
 /** Nothing to do. */
 export const NO_DIFFERENCE: Difference = { missing: [], unpinned: [], surplus: [], untidy: [] };
 
-/** How long a difference may wait for others to come along, ms: each wake costs Argo CD about a second. */
+/** How long a difference may wait for others that go into the same wake, ms. Each wake costs Argo CD about a second. */
 const MAY_WAIT_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_000 } as const;
 
-/** The most urgent part of a difference; undefined when there is none. */
+/** The shortest of these times for what differs; undefined when nothing differs. */
 export function mayWaitMs(difference: Difference): number | undefined {
   if (difference.missing.length > 0) return MAY_WAIT_MS.missing;
   if (difference.surplus.length > 0) return MAY_WAIT_MS.surplus;
@@ -102,7 +105,7 @@ function hasJustBegun({ job }: Emitted, nowMs: number): boolean {
   return nowMs - (job?.startedAtMs ?? 0) < PIN_WITHIN_MS;
 }
 
-/** What is wrong with a Job that the output does not hold, if anything: a pinned one is never pruned, whoever asks, and one that is being deleted needs nobody. */
+/** What is wrong with a Job that the plan does not hold, if anything. A pinned one is never pruned. One that is being deleted is left alone. */
 function excessOf({ job }: LiveRunner): 'surplus' | 'untidy' | undefined {
   if (job.pinned) return undefined;
   if (hasEnded(job)) return 'untidy';

@@ -11,7 +11,7 @@ export interface LastRound {
 
 const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
 
-/** Writes all gauges anew, so that groups which are gone are forgotten. */
+/** Clears all gauges and writes them, so that groups which are gone are forgotten. */
 export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
   const { clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs } = set;
   for (const gauge of [clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs]) gauge.reset();

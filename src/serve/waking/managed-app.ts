@@ -1,4 +1,4 @@
-/** One Application that manages groups of ours: what it shall print, what it printed last, and the waker that tells it to. */
+/** One Application that manages groups of ours: the plan that it should print, what it printed last, and its waker. */
 import type { ApplicationRef, ObjectRef } from '../../argocd/application.ts';
 import { type WakeTarget, wake } from '../../argocd/wake.ts';
 import { Failure } from '../../failure.ts';
@@ -21,9 +21,9 @@ export interface ManagedAppOptions {
 
 /** Longest time for one wake: a hard refresh waits for Argo CD's queues, git and the generator. */
 const WAKE_MS = 120_000;
-/** The same for an Application whose last wake was not answered in time: it may hang for ever. */
+/** The same for an Application whose last wake was not answered in time: it may never answer. */
 const WAKE_AGAIN_MS = 30_000;
-/** One of so many wakes in a row without an answer is patient again: an Application may just be slow. */
+/** Every so many wakes without an answer one waits as long as the first: an Application may just be slow. */
 const PATIENT_EVERY = 4;
 
 /** How long the next wake may take, ms. @param unanswered wakes in a row that were not answered in time. */
@@ -32,7 +32,7 @@ export function wakeLimitMs(unanswered: number): number {
 }
 
 export class ManagedApp {
-  /** Who names this Application as theirs. */
+  /** The RunnerGroups whose annotations name this Application. */
   groups: readonly ObjectRef[];
   readonly #key: string;
   readonly #ref: ApplicationRef;
@@ -41,7 +41,7 @@ export class ManagedApp {
   /** Keys of the Jobs that the plan holds, and those that it held at the last wake: these are in Argo CD's copy of the output. */
   #wanted: ReadonlySet<string> = new Set();
   #printed: ReadonlySet<string> = new Set();
-  /** The last look or plan failed: Argo CD may have met the same trouble and kept its error. */
+  /** The last look or plan failed. Argo CD may have met the same fault and kept its error. */
   #failing = false;
   /** Wakes in a row that were not answered in time. */
   #unanswered = 0;
@@ -72,7 +72,7 @@ export class ManagedApp {
     return { printed, ...(last && { last }), ...(differsSinceMs !== undefined && { differsSinceMs }) };
   }
 
-  /** Has it print the plan of the verdict. Without a plan nobody knows what it should print, and nothing is wanted. */
+  /** Wakes Argo CD until the cluster shows the plan of the verdict. Without a plan nothing is wanted. */
   follow({ planning, difference, prints, settled }: Wish): void {
     if (planning.is !== 'planned') {
       this.#failing ||= planning.is === 'failed';
@@ -118,7 +118,7 @@ export class ManagedApp {
     });
   }
 
-  /** At start and after each outage: an error that Argo CD kept meanwhile must be woken away, and so must an old output. */
+  /** Asked at the start and after each outage. An error that Argo CD has kept, or an old output, is ended by a wake. */
   async #ask(): Promise<void> {
     const { argocd, onNews, tell } = this.#options;
     try {
@@ -127,7 +127,7 @@ export class ManagedApp {
       if (first) this.#waker.owe({ is: 'error', message: first.message });
       else if (state.sync !== 'Synced') this.#waker.owe();
     } catch (error) {
-      // Whoever closed this has ended the question, too.
+      // `close` has ended the request.
       if (this.#closed) return;
       if (!(error instanceof Failure)) throw error;
       tell({ is: 'ask-failed', application: this.#key, failure: error });

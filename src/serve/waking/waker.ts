@@ -1,5 +1,5 @@
 /**
- * Wakes one Application until the cluster shows the plan. One wake at a time; what comes meanwhile goes into the next one.
+ * Wakes one Application until the cluster shows the plan. One wake at a time. A difference that is found meanwhile goes into the next one.
  *
  *     difference ─► patience (others may come along) ─► wake ─┬─ synced ──► the cluster shows it? else again, later and later
  *                                                             ├─ in-sync ─► a lost wake-up, or Argo CD sees it otherwise: again
@@ -52,7 +52,7 @@ export class Waker {
   /** Not before this time for what the last wake was for already. */
   #retryAtMs = 0;
   #fruitless = 0;
-  /** Argo CD is in error: it must be woken until it is not, also without a difference. */
+  /** Argo CD is in error. It is woken until it is not, also without a difference. */
   #owes = false;
   #waking = false;
   #timer: NodeJS.Timeout | undefined;
@@ -67,13 +67,13 @@ export class Waker {
     return this.#last;
   }
 
-  /** True while nothing is to be done: the cluster shows the plan, or the last wake was in vain. */
+  /** True while there is nothing to do: the cluster shows the plan, or the last wake failed. */
   get done(): boolean {
     if (this.#waking) return false;
     return (mayWaitMs(this.#difference) === undefined && !this.#owes) || this.trouble !== undefined;
   }
 
-  /** Why the last wake was in vain; undefined when it was not. */
+  /** Why the last wake failed; undefined when it did not. */
   get trouble(): string | undefined {
     switch (this.#last?.is) {
       case 'error':
@@ -98,7 +98,7 @@ export class Waker {
 
   /**
    * Tells what a sync would change now.
-   * @param settled false when the look behind it is older than the end of a runner: it may be about nothing, so it waits a little.
+   * @param settled false when a runner ended after the look began. The difference may be about nothing then, so it waits a second.
    */
   want(difference: Difference, settled: boolean): void {
     if (this.#closed) return;
@@ -120,7 +120,7 @@ export class Waker {
     this.#schedule(settled ? 0 : 1_000);
   }
 
-  /** Argo CD was found in error (`outcome`) or out of sync: it is woken, although nothing may differ, until it is well. */
+  /** Argo CD was found in error (`outcome`) or out of sync. It is woken until it is not, also without a difference. */
   owe(outcome?: WakeOutcome): void {
     this.#owes = true;
     if (outcome) this.#last = outcome;
@@ -182,7 +182,7 @@ export class Waker {
     this.#schedule(0);
   }
 
-  /** How long to wait for a wake to show. What took Argo CD long to compare takes it long to apply: asking again would slow it down. */
+  /** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */
   #pauseMs({ is }: WakeOutcome, tookMs: number): number {
     const first = is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, tookMs) : FIRST_PAUSE_MS[is];
     return Math.min(first * 2 ** Math.min(this.#fruitless, 10), LONGEST_PAUSE_MS);

@@ -8,10 +8,11 @@
  *   the body is such an event .............. else 422 payload
  *   it was not seen before ................. else 409 replayed
  *
- * Source: Gitea 1.27.3 services/webhook/deliver.go (`addDefaultHeaders`), modules/structs/hook.go (`WorkflowJobPayload`). Headers are
- * not signed, only the body is; so the signature is what tells a replay, and the delivery's id is only a second look. Gitea
- * never repeats a delivery by itself; a person can, in its web form, and gets the 409 too. An event asks for a look at Gitea
- * and proves nothing, so a replay that is older than the memory costs one look.
+ * Source: Gitea 1.27.3 services/webhook/deliver.go (`addDefaultHeaders`), modules/structs/hook.go (`WorkflowJobPayload`).
+ *
+ * Gitea signs the body and not the headers. So a replay is recognized by its signature; the delivery's id is only a second check.
+ * Gitea never repeats a delivery by itself. A person can, in the web form, and gets the 409, too.
+ * An event only asks for a look at Gitea and proves nothing. So a replay that is older than the memory costs one look.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -48,20 +49,20 @@ export interface RefusedDelivery {
   /** 4xx */
   readonly status: number;
   readonly reason: RefusalReason;
-  /** For the answer, which Gitea shows in its list of deliveries; a fixed text. */
+  /** For the answer, which Gitea shows in its list of deliveries. A fixed string. */
   readonly message: string;
 }
 
 export type WebhookVerdict = { readonly is: 'accepted'; readonly event: WebhookEvent } | RefusedDelivery;
 
-/** One request. Header names in lower case; a header that came several times is joined, as node:http does. */
+/** One request. Header names are in lower case. A header that came several times is joined, as node:http does. */
 export interface Delivery {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Uint8Array;
 }
 
 export interface WebhookGateOptions {
-  /** Asked for each delivery, so that they can be replaced. */
+  /** Called for each delivery, so that the secrets can be replaced. */
   readonly secrets: () => readonly string[];
   readonly nowMs: () => number;
   /** How many deliveries are remembered, default 10,000, and how long, default 24 h. */
@@ -89,7 +90,7 @@ const Payload = z.object({
   }),
 });
 
-/** The secrets of a file: one per line, white space around them and empty lines do not count. */
+/** The secrets of a file, one per line. White space around them and empty lines are ignored. */
 export function parseSecrets(text: string): readonly string[] {
   return text
     .split('\n')
@@ -141,7 +142,7 @@ export class WebhookGate {
   }
 }
 
-/** What a delivery is known by. Marks cannot be mistaken for each other: a hash has another form than what stands behind `id `. */
+/** What a delivery is recognized by. A signature cannot be mistaken for an id: it does not begin with `id `. */
 function marksOf(delivery: Delivery, signature: string): readonly string[] {
   const id = header(delivery, 'x-gitea-delivery');
   return id !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(id) ? [signature, `id ${id}`] : [signature];
@@ -152,7 +153,7 @@ function signatureOf(delivery: Delivery): string | undefined {
   return text !== undefined && /^[0-9a-f]{64}$/.test(text) ? text : undefined;
 }
 
-/** All secrets are tried, also after a hit: the time tells nothing. */
+/** All secrets are tried, also after a match, so that the time reveals nothing. */
 function isSigned(body: Uint8Array, signature: string, secrets: readonly string[]): boolean {
   const claimed = Buffer.from(signature, 'hex');
   return secrets

@@ -1,15 +1,15 @@
 /**
- * Bodies of requests while they arrive. Nobody knows yet who sends them, so all together have a bound: when they need more, the
- * oldest one gives way. A body that comes in one piece is complete before anybody can push it out.
+ * Bodies of requests while they arrive. Their senders are not known yet, so all bodies together have a bound. When they need more,
+ * the oldest one is dropped. A body that arrives in one piece is complete at once and is never dropped.
  */
 
-/** A body of which more is to come. */
+/** A body that is not complete yet. */
 export interface HalfBody {
-  /** Takes the next piece. False when the body has become too long; its memory is free again then. */
+  /** Takes the next piece. False when the body has become too long; then its memory is freed. */
   readonly add: (chunk: Uint8Array) => boolean;
   /** What came so far. */
   readonly bytes: () => Buffer;
-  /** Frees its memory: it is complete, or nobody waits for the rest. May be called several times. */
+  /** Frees its memory: it is complete, or the rest is not needed. May be called several times. */
   readonly end: () => void;
 }
 

@@ -1,29 +1,29 @@
 /**
  * Takes webhooks over HTTP: `POST /webhook` with a JSON body of at most 256 KiB, and nothing else. Gitea waits 5 s for an
- * answer and keeps it in its list of deliveries; so the answer comes before anything is done about the event.
+ * answer. So the answer is sent before the event is acted on. Gitea shows the answer in its list of deliveries.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 import { HalfBodies } from './half-bodies.ts';
 
-/** A delivery as it can be sent on to another replica, which judges it anew. */
+/** A delivery that can be sent on to another replica. That replica judges it again. */
 export interface RawDelivery {
   /** What the judgement needs, and the mark of a forwarded delivery. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** It was forwarded already: whoever is not the leader must not forward it again. */
+  /** It was forwarded before. A follower must not forward it again. */
   readonly forwarded: boolean;
 }
 
 export interface WebhookListenerOptions {
   readonly gate: WebhookGate;
   /**
-   * Called for each accepted delivery; gives the status to answer: 202 when it was taken, what the leader answered when it was
-   * forwarded. Anything else than 2xx and 4xx, or a rejection, is answered with 503, and the delivery may come again. It
-   * must only note the event: the answer waits for it.
+   * Called for each accepted delivery. Gives the status to answer: 202, or what the leader answered to a forwarded delivery.
+   * Any status but 2xx and 4xx, and a rejection, becomes 503; then the delivery may come again.
+   * It must only note the event: the answer waits for it.
    */
   readonly onAccepted: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
-  /** For the metric. */
+  /** Told why a delivery was refused. */
   readonly onRefused?: (reason: RefusalReason) => void;
   /** For all bodies that are not complete yet; default 32 MiB. The oldest one gives way. */
   readonly memoryBytes?: number;
@@ -81,7 +81,7 @@ async function statusOf(work: () => Promise<number>): Promise<number> {
   }
 }
 
-/** With a parameter or without; node:http keeps the first of several headers. */
+/** The media type may have a parameter. node:http keeps the first of several headers. */
 function isJson(request: IncomingMessage): boolean {
   const type = (request.headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase();
   return type === 'application/json';
@@ -118,7 +118,7 @@ function rawDelivery(request: IncomingMessage, body: Uint8Array): RawDelivery {
   return { headers, body, forwarded: request.headers[FORWARDED_HEADER] !== undefined };
 }
 
-/** What is still to come of a body is not read: the connection ends with the answer then. */
+/** The rest of an incomplete body is not read: then the connection is closed after the answer. */
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
