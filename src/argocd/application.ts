@@ -4,7 +4,7 @@
  *   <application>:<group>/<Kind>:<namespace>/<name>
  *
  * (Argo CD 3.5.3 util/argo/resource_tracking.go, `BuildAppInstanceValue`). `<application>` is `<namespace>_<name>` for an Application
- * outside the control-plane namespace (`InstanceName` in pkg/apis/application/v1alpha1/types.go). Whoever may write the object may
+ * outside the control-plane namespace (`InstanceName` in pkg/apis/application/v1alpha1/types.go). Who can write the object can
  * write the annotation, so it is a hint where to look and never a proof; `wake.ts` asks Argo CD itself.
  */
 

@@ -9,7 +9,7 @@
  *   sync     POST …/applications/NAME/sync          writes `.operation` and answers at once. The controller then compares again from
  *            its cache (`SyncAppState`: noCache false), so it applies what the refresh before it generated.
  *
- * Lost wake-up: a comparison that was asked for by an annotation removes it at its end, also one that was set anew meanwhile. So a
+ * Lost wake-up: a comparison that was asked for by an annotation removes it at its end, also one that was set again meanwhile. So a
  * refresh asked for while another one is under way (a push webhook, the UI) is answered by that other one's result. `AppState`
  * shows it: `refreshPending`.
  *
@@ -24,7 +24,7 @@ import type { HttpAnswer, HttpRequest, RequestLine } from '../http/request.ts';
 import { Token } from '../tokens/token.ts';
 import { AppShapeError, type AppState, readApplication } from './app-state.ts';
 import type { ApplicationRef } from './application.ts';
-import { isBusy, type Needs, notJson, refusal, wrongShape } from './refusals.ts';
+import { isBusy, type NeededRight, notJson, refusal, wrongShape } from './refusals.ts';
 
 export interface ArgoCdOptions {
   /** Base URL of the API server, perhaps with a root path. */
@@ -38,7 +38,7 @@ export interface ArgoCdOptions {
   /** Where Argo CD itself lives, `argocd` mostly: an Application without a namespace lives there. */
   readonly controlPlaneNamespace: string;
   readonly onRequest?: (line: RequestLine) => void;
-  /** A request that takes longer gives its place among the eight at work to another Application, ms. Default 5,000. */
+  /** A request that takes longer no longer counts as one of the eight that may run at the same time, ms. Default 5,000. */
   readonly slowAfterMs?: number;
 }
 
@@ -94,7 +94,7 @@ export class ArgoCd {
     });
   }
 
-  /** The Application as it is; nothing is compared anew. */
+  /** The Application as it is. Argo CD compares nothing for this. */
   async read(app: ApplicationRef, deadline: Deadline): Promise<AppState> {
     return await this.#get(app, 'read', {}, deadline);
   }
@@ -164,7 +164,7 @@ export class ArgoCd {
     return appNamespace === undefined ? app.name : `${appNamespace}/${app.name}`;
   }
 
-  #needs(app: ApplicationRef, action: Needs['action']): Needs {
+  #needs(app: ApplicationRef, action: NeededRight['action']): NeededRight {
     return { action, object: this.#objectOf(app) };
   }
 }

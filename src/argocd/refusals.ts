@@ -4,7 +4,7 @@ import type { Failure } from '../failure.ts';
 import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 
 /** What a request asks of the account, for the texts. */
-export interface Needs {
+export interface NeededRight {
   /** As RBAC names it. */
   readonly action: 'get' | 'sync';
   /** `name` or `namespace/name`, the object of an RBAC line below its project. */
@@ -31,7 +31,7 @@ export function isBusy(answer: HttpAnswer): boolean {
 }
 
 /** The Failure for an answer that is not 200. */
-export function refusal(request: HttpRequest, answer: HttpAnswer, needs: Needs): Failure {
+export function refusal(request: HttpRequest, answer: HttpAnswer, needs: NeededRight): Failure {
   const { status } = answer;
   const say = (code: string, received: string, remedy: string) => failure(request, code, received, remedy);
   switch (status) {
@@ -89,7 +89,7 @@ export function wrongShape(request: HttpRequest, detail: string): Failure {
 }
 
 /** Argo CD says 403 for what does not exist too, so as not to tell what there is (`getAppEnforceRBAC`). */
-function forbidden({ action, object }: Needs): string {
+function forbidden({ action, object }: NeededRight): string {
   return (
     `Give its account "p, <account>, applications, ${action}, <project>/${object}, allow" in argocd-rbac-cm; ` +
     'the same is answered when the Application does not exist, or when its namespace is not among application.namespaces'

@@ -12,11 +12,11 @@
  *                                              └─ another operation is under way ─────► busy
  *
  * Why so: a sync after a failed refresh would apply older manifests and wipe the error away (facts of real servers: it answers
- * 200 and says "successfully synced"), so the refreshed Application decides. The tracking annotation can be forged by whoever may write
+ * 200 and says "successfully synced"), so the refreshed Application decides. The tracking annotation can be forged by all who can write
  * a RunnerGroup, so nothing, not even a refresh, happens to an Application that does not list one of them.
  *
- * What no answer can prove is that nobody else's refresh came in between the read and ours. So the caller repeats until the
- * cluster shows what it wants; `in-sync` is what Argo CD says, not that the wish is fulfilled.
+ * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
+ * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
 import type { Deadline } from '../http/deadline.ts';
 import type { AppError, AppState } from './app-state.ts';
@@ -27,7 +27,7 @@ import type { SyncStart } from './argocd.ts';
 export type WakeResult =
   /** Argo CD could not generate or compare; nothing was synced, everything stays. At least one error. */
   | { readonly is: 'error'; readonly errors: readonly AppError[]; readonly app: AppState }
-  /** The plugin printed what is there already. */
+  /** The cluster holds what the plugin printed. */
   | { readonly is: 'in-sync'; readonly app: AppState }
   /** It does not manage any of the RunnerGroups; nothing was done. */
   | { readonly is: 'foreign'; readonly app: AppState }

@@ -6,32 +6,34 @@ import { Failure } from '../failure.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
-import { openLog } from '../serve/log.ts';
+import { type Subscriber, tellAll } from '../serve/events.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
+import { logTo, openLog } from '../serve/subscribers/log.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { readCa, settingsFrom } from './settings.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-/** After a signal everything must have ended by then: the Lease takes a second to give back at most, the rest is broken off. */
+/** After a signal the process ends by then. Giving the Lease back takes at most a second; other requests are broken off. */
 const LAST_MS = 1_500;
 
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
 export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<ExitCode> {
   const once = flagValue('once', flags, io);
   const options = await optionsFrom(flags, io);
+  const tell = tellAll(options.subscribers);
   const ending = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
-    options.log.info({ signal }, 'ending');
+    tell({ is: 'ending', signal });
     ending.abort();
     setTimeout(() => process.exit(1), LAST_MS).unref();
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, onSignal);
   process.once('unhandledRejection', (error) => {
-    // A mistake of ours. Its message may hold anything, so only its kind and place are told; Kubernetes starts us again.
+    // Its message may hold anything, so only its kind and place are told. Kubernetes starts us again.
     const { name, stack = '' } = error instanceof Error ? error : new Error();
     const at = stack.split('\n').filter((line) => /^\s+at /.test(line));
-    options.log.error({ code: 'GR-INTERNAL', error: name, at }, 'a mistake in gitea-runners: please report it');
+    tell({ is: 'mistake', error: name, at });
     process.exit(1);
   });
   if (once) {
@@ -79,12 +81,17 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     host: io.env['POD_IP'] || '127.0.0.1',
     pollMs: flagValue('poll', flags, io) * 1000,
     now: io.now,
-    log: openLog(flagValue('verbose', flags, io)),
+    subscribers: subscribersFrom(flags, io),
     sweep: flagValue('sweep', flags, io),
   };
 }
 
-/** `serve` is nothing without a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off. */
+/** Hear what happens. `serve` adds the metrics. */
+function subscribersFrom(flags: FlagsOf<'serve'>, io: Io): readonly Subscriber[] {
+  return [logTo(openLog(flagValue('verbose', flags, io)))];
+}
+
+/** `serve` needs a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off. */
 async function clusterFrom(settings: Settings): Promise<ServeOptions['cluster']> {
   const found = await findCluster({ ...settings, cluster: 'auto' });
   if (found) return found;

@@ -1,35 +1,32 @@
 /**
- * What the leading process does, until it leads no more:
+ * The leading process, until it leads no more. It times and wires; what follows from what is decided in `round.ts`:
  *
- *     cluster changes ──┐
- *     looks at Gitea ───┼─► round: plan each Application ─► difference ─► its waker
- *     once a second ────┘                    └─► status of its groups, metrics
+ *     cluster changes ──┐                      ┌─► wakers (waking/), one per Application
+ *     looks at Gitea ───┼─► scene ─► round ────┼─► status of the groups
+ *     every 5 s ────────┘                      └─► events
  *
- * It changes nothing in the cluster but `status`; Jobs are made and pruned by Argo CD only.
+ * It changes nothing in the cluster but `status`. Only Argo CD makes and prunes Jobs.
  */
 import type { WakeTarget } from '../argocd/wake.ts';
 import { Failure } from '../failure.ts';
-import type { GiteaTarget } from '../gitea/observe.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
 import type { TokenSources } from '../tokens/api-token.ts';
-import { ClockWatch } from './clock-watch.ts';
-import type { LiveCluster, LiveGroup, LiveRunnerOfApp } from './cluster.ts';
-import type { GroupFacts } from './group-status.ts';
-import type { Log } from './log.ts';
-import { Lookout, type LookoutOptions, type Sight } from './lookout.ts';
-import { ManagedApp } from './managed-app.ts';
-import { measureApplication, measureGroup, resetMeasures } from './measures.ts';
-import type { Metrics } from './metrics.ts';
-import { applicationOfGroup, byApplication, keyOfJob, refOf } from './ownership.ts';
-import { countsOf, type Planning, planApplication, type SightedGroup } from './planning.ts';
-import { isSame, RunnerIndex } from './runner-index.ts';
-import { StatusWriter } from './status-writer.ts';
+import type { LiveCluster } from './cluster/live-cluster.ts';
+import { StatusWriter } from './cluster/status-writer.ts';
+import type { Tell } from './events.ts';
+import { Lookout, type LookoutOptions } from './looks/lookout.ts';
+import { TargetBook, type TargetOf } from './looks/targets.ts';
+import { groupKeyOfRunner } from './planning/live.ts';
+import { applicationOfGroup, refOf } from './planning/ownership.ts';
+import { type Survey, survey } from './planning/survey.ts';
+import { WaitingTimes } from './planning/waiting-times.ts';
+import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
-import { TargetBook, type TargetOf } from './targets.ts';
-import { WaitingTimes } from './waiting-times.ts';
-import { concerns, type WebhookEvent } from './webhook.ts';
+import { sameElements } from './unchanged.ts';
+import { ManagedApp } from './waking/managed-app.ts';
+import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
 export interface LeaderOptions extends TokenSources {
   readonly cluster: LiveCluster;
@@ -40,38 +37,20 @@ export interface LeaderOptions extends TokenSources {
   readonly sweep: boolean;
   readonly lookout: Omit<LookoutOptions, 'onLook' | 'onLate' | 'onRequest' | 'now' | 'env'>;
   readonly now: () => number;
-  readonly log: Log;
-  readonly metrics: Metrics;
+  readonly tell: Tell;
 }
 
 /** Rounds are at least this far apart: watches tell of bursts. */
 const ROUND_GAP_MS = 20;
-/** Times in the plan (spawn timeout, back-off) pass without an event. */
-const TICK_MS = 5_000;
-/** With no job and no runner nothing depends on the time but `lastCheckTime`. */
-const QUIET_MS = 30_000;
-/** Secrets are read anew this often. */
+/** Secrets are read again after this time. */
 const TOKENS_MS = 30_000;
 
-/** What is told when one Gitea has too many scopes to look at. */
-const LATE =
-  'looks at Gitea come late: all scopes share 20 requests per second. Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository';
-
 /**
- * Lets the event loop turn. A plan takes the process for itself, and there are many Applications: between two plans probes,
- * webhooks, signals and the renewal of the Lease get their turn.
+ * Lets the event loop turn. A plan blocks the process, and there may be many Applications. So probes, webhooks, signals and the
+ * renewal of the Lease get their turn between two plans.
  */
 async function breath(): Promise<void> {
   await new Promise(setImmediate);
-}
-
-/** What a round found out about one Application. It holds while its inputs are the same, but not for ever: time changes plans. */
-interface View {
-  readonly inputs: readonly unknown[];
-  readonly atMs: number;
-  readonly lifeMs: number;
-  readonly planning: Planning | undefined;
-  readonly measures: readonly (() => void)[];
 }
 
 export class Leader {
@@ -79,19 +58,11 @@ export class Leader {
   readonly #lookout: Lookout;
   readonly #book: TargetBook;
   readonly #statuses: StatusWriter;
-  readonly #clocks: ClockWatch;
   readonly #waits = new WaitingTimes();
   readonly #apps = new Map<string, ManagedApp>();
-  readonly #hashes = new WeakMap<RunnerGroup, string>();
-  #index = new RunnerIndex([], () => undefined);
-  /** When the end of a runner was last noticed, by group. */
-  readonly #lastEndMs = new Map<string, number>();
-  /** What the last round found out, by Application. */
-  #views: ReadonlyMap<string, View> = new Map();
-  /** Kept while the groups are the same list. */
-  #sorted:
-    | { readonly groups: readonly LiveGroup[]; readonly byApp: ReadonlyMap<string, readonly LiveGroup[]> }
-    | undefined;
+  #survey: Survey | undefined;
+  /** Of the last round, by Application. */
+  #verdicts: ReadonlyMap<string, AppVerdict> = new Map();
   #targetOf: TargetOf = new Map();
   #resolvedMs = 0;
   #resolved: readonly RunnerGroup[] = [];
@@ -106,38 +77,29 @@ export class Leader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    const { client, env, log, lookout, metrics, now } = options;
+    const { client, env, lookout, now, tell } = options;
     this.#book = new TargetBook(options);
-    this.#clocks = new ClockWatch({ clocks: lookout.clocks, kubernetes: client.origin, metrics, log, now });
-    this.#statuses = new StatusWriter(client, now, (failure) => this.#clusterFailed(failure));
+    this.#statuses = new StatusWriter(client, now, (failure) => tell({ is: 'cluster-failed', failure }));
     this.#lookout = new Lookout({
       ...lookout,
       env,
       now,
-      onRequest: ({ url, status, method, ms }) => {
-        metrics.giteaRequests.inc({ origin: new URL(url).origin, status: String(status) });
-        log.debug({ method, url, status, ms: Math.round(ms) }, 'request to Gitea');
-      },
-      onLook: ({ url }, { failure }) => {
-        const { origin } = new URL(url);
-        metrics.looks.inc({ origin });
-        if (failure) {
-          metrics.giteaErrors.inc({ origin, code: failure.code });
-          log.warn({ code: failure.code, error: failure.message }, 'look at Gitea failed');
-        }
+      onRequest: (line) => tell({ is: 'gitea-request', line }),
+      onLook: ({ url }, { beganMs, endedMs, failure }) => {
+        tell({ is: 'looked', origin: new URL(url).origin, beganMs, endedMs, ...(failure && { failure }) });
         this.#news += 1;
         this.changed();
       },
-      onLate: (origin, scopes) => log.warn({ origin, scopes }, LATE),
+      onLate: (origin, scopes) => tell({ is: 'looks-late', origin, scopes }),
     });
   }
 
   /** True once everything that exists was looked at once. */
   get settled(): boolean {
-    return this.#rounds > 0 && this.#book.targets.every(({ key }) => this.#lookout.sightOf(key) !== undefined);
+    return this.#rounds > 0 && this.#book.targets.every(({ key }) => this.#lookout.sights.has(key));
   }
 
-  /** True once everything was looked at and each Application either shows its plan or was woken in vain. */
+  /** True once everything was looked at, and each Application shows its plan or its last wake failed. */
   get done(): boolean {
     const planned = this.#planned === this.#news && !this.#running;
     return this.settled && planned && [...this.#apps.values()].every(({ done }) => done);
@@ -145,7 +107,8 @@ export class Leader {
 
   /** What stands against "all is well", one line each. */
   get troubles(): readonly string[] {
-    const looks = this.#book.targets.flatMap(({ key }) => this.#lookout.sightOf(key)?.failure ?? []);
+    const { sights } = this.#lookout;
+    const looks = this.#book.targets.flatMap(({ key }) => sights.get(key)?.failure ?? []);
     const tokens = [...this.#targetOf.values()].filter((target) => target instanceof Failure);
     const wakes = [...this.#apps].flatMap(([key, { trouble }]) => (trouble ? `${key}: ${trouble}` : []));
     return [...[...looks, ...tokens].map(({ code, message }) => `${code} ${message}`), ...wakes];
@@ -171,22 +134,6 @@ export class Leader {
     }
   }
 
-  async #sweep(signal: AbortSignal): Promise<void> {
-    const { cluster, env, instance, log, lookout, metrics } = this.#options;
-    const groups = (): readonly SweepGroup[] =>
-      [...this.#targetOf].flatMap(([{ namespace, name }, target]) =>
-        target instanceof Failure ? [] : [{ namespace, name, target }],
-      );
-    const liveJobs = () => (cluster.fresh ? cluster.runners().map(({ job }) => job) : undefined);
-    await sweepAgainAndAgain({ instance, lookout, env, groups, liveJobs, metrics, log }, signal);
-  }
-
-  /** Writes what the last round found out into the gauges: done when they are read, so that rounds are cheap. */
-  measure(): void {
-    resetMeasures(this.#options.metrics);
-    for (const { measures } of this.#views.values()) for (const measure of measures) measure();
-  }
-
   /** Something may have changed: a round follows soon. */
   changed(): void {
     if (this.#closed) return;
@@ -196,7 +143,7 @@ export class Leader {
     }
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      void this.#round();
+      void this.#playRound();
     }, ROUND_GAP_MS);
   }
 
@@ -205,225 +152,144 @@ export class Leader {
     this.#lookout.nudge((target) => concerns(event, target.scope), event);
   }
 
-  async #round(): Promise<void> {
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { cluster, env, instance, lookout, tell } = this.#options;
+    const groups = (): readonly SweepGroup[] =>
+      [...this.#targetOf].flatMap(([{ namespace, name }, target]) =>
+        target instanceof Failure ? [] : [{ namespace, name, target }],
+      );
+    const liveJobs = () => (cluster.fresh ? cluster.runners().map(({ job }) => job) : undefined);
+    await sweepAgainAndAgain({ instance, lookout, env, groups, liveJobs, tell }, signal);
+  }
+
+  async #playRound(): Promise<void> {
     if (this.#closed) return;
     this.#running = true;
     this.#again = false;
     try {
-      await this.#planAll();
+      await this.#judgeAll();
     } finally {
       this.#running = false;
     }
     if (this.#again) this.changed();
   }
 
-  async #planAll(): Promise<void> {
-    const { cluster, metrics, now } = this.#options;
+  async #judgeAll(): Promise<void> {
+    const { cluster, tell } = this.#options;
     // What is not seen proves something only while the copies are complete.
     if (!cluster.fresh) return;
-    const groups = cluster.groups();
     const news = this.#news;
-    await this.#resolveTargets(groups.flatMap(({ group }) => group ?? []));
+    await this.#resolveTargets(cluster.groups().flatMap(({ group }) => group ?? []));
     if (this.#closed) return;
-    this.#indexRunners(groups);
-    const byApp = this.#sort(groups);
-    this.#forgetApps(new Set(byApp.keys()));
-    const views = new Map<string, View>();
-    for (const [key, members] of byApp) {
-      const view = await this.#viewOf(key, members);
-      if (view !== this.#views.get(key)) await breath();
+    const scene = this.#scene();
+    const verdicts = new Map<string, AppVerdict>();
+    let beganMs = performance.now();
+    for (const verdict of round(scene, this.#verdicts)) {
+      const { application } = verdict;
+      if (verdict !== this.#verdicts.get(application)) {
+        tell({ is: 'planned', application, ms: performance.now() - beganMs });
+        this.#actOn(verdict);
+        await breath();
+      }
       if (this.#closed) return;
-      views.set(key, view);
+      verdicts.set(application, verdict);
+      beganMs = performance.now();
     }
-    this.#views = views;
-    this.#statuses.keepOnly(new Set(groups.map(({ object }) => object.metadata.uid)));
-    const plans = [...views.values()].flatMap(({ planning }) => (planning?.is === 'planned' ? planning.plan : []));
-    const decisions = plans.flatMap(({ jobs }) => jobs);
-    for (const { namespace, group, seconds } of this.#waits.take(decisions, now())) {
-      metrics.waitSeconds.observe({ namespace, group }, seconds);
-    }
+    this.#verdicts = verdicts;
+    this.#statuses.keepOnly(new Set(scene.survey.groups.map(({ object }) => object.metadata.uid)));
+    this.#tellWaits();
+    tell({ is: 'round-done', verdicts: [...verdicts.values()], skews: skewsOf(scene) });
     this.#rounds += 1;
     this.#planned = news;
   }
 
-  #sort(groups: readonly LiveGroup[]): ReadonlyMap<string, readonly LiveGroup[]> {
-    if (this.#sorted?.groups === groups) return this.#sorted.byApp;
-    const byApp = byApplication(groups, this.#options.controlPlaneNamespace);
-    this.#sorted = { groups, byApp };
-    return byApp;
+  /** Everything as it is now. Makes wakers for new Applications. */
+  #scene(): Scene {
+    const { cluster, controlPlaneNamespace, instance, now } = this.#options;
+    const nowMs = now();
+    const groups = cluster.groups();
+    const seen = survey({ groups, runners: cluster.runners(), controlPlaneNamespace, nowMs }, this.#survey);
+    this.#noteEnds(seen);
+    this.#survey = seen;
+    this.#manage(seen);
+    return {
+      nowMs,
+      instance,
+      survey: seen,
+      targetOf: this.#targetOf,
+      sights: this.#lookout.sights,
+      clocks: this.#clocksOf(seen),
+      wakes: new Map([...this.#apps].map(([key, { wakes }]) => [key, wakes])),
+    };
+  }
+
+  #clocksOf({ groups }: Survey): SceneClocks {
+    const { client, lookout } = this.#options;
+    const origins = [client.origin, ...originsOf(groups)];
+    const bounds = origins.flatMap((origin) => {
+      const found = lookout.clocks.of(origin);
+      return found ? [[origin, found] as const] : [];
+    });
+    return { kubernetes: client.origin, bounds: new Map(bounds) };
+  }
+
+  #actOn({ application, clockWarnings, groups, ...verdict }: AppVerdict): void {
+    const { tell } = this.#options;
+    const origins = originsOf(groups.map(({ live }) => live));
+    for (const { code, message } of clockWarnings) tell({ is: 'clocks-differ', code, message, origins });
+    this.#apps.get(application)?.follow(verdict);
+    for (const { live, facts } of groups) this.#statuses.put(live.object, facts);
+  }
+
+  #tellWaits(): void {
+    const { now, tell } = this.#options;
+    const decisions = [...this.#verdicts.values()].flatMap(({ planning }) =>
+      planning.is === 'planned' ? planning.plan.jobs : [],
+    );
+    for (const wait of this.#waits.take(decisions, now())) tell({ is: 'job-started', wait });
   }
 
   async #resolveTargets(groups: readonly RunnerGroup[]): Promise<void> {
-    const same = groups.length === this.#resolved.length && groups.every((group, at) => group === this.#resolved[at]);
     const now = this.#options.now();
-    if (same && now - this.#resolvedMs < TOKENS_MS) return;
+    if (sameElements(groups, this.#resolved) && now - this.#resolvedMs < TOKENS_MS) return;
     this.#targetOf = await this.#book.resolve(groups);
     this.#resolved = groups;
     this.#resolvedMs = now;
     this.#lookout.watch(this.#book.namespacesOf);
   }
 
-  async #viewOf(key: string, members: readonly LiveGroup[]): Promise<View> {
-    const now = this.#options.now();
-    const app = key === '' ? undefined : this.#appFor(key, members);
-    const others = this.#printedElsewhere(members);
-    const inputs = [
-      app?.last,
-      app?.printed,
-      this.#index.ofApp(key),
-      ...members.flatMap((member) => {
-        const target = member.group && this.#targetOf.get(member.group);
-        const sight = this.#sightOf(member.group);
-        return [member, target, sight?.look, sight?.failure, this.#index.ofGroup(member.key)];
-      }),
-      ...others,
-    ];
-    const known = this.#views.get(key);
-    if (known && now - known.atMs < known.lifeMs && isSame(known.inputs, inputs)) return known;
-    const planning = await this.#plan(members, others);
-    if (app && !this.#closed) this.#compare(app, key, members, planning);
-    const measures = members.map((member) => this.#tell(member, planning, app));
-    if (planning?.is === 'planned') measures.push(() => measureApplication(this.#options.metrics, key, planning.plan));
-    const giteas = members.flatMap(({ group }) => group?.giteaUrl ?? []);
-    measures.push(() => this.#clocks.measure(giteas));
-    const quiet = planning?.is === 'planned' && planning.plan.jobs.length + planning.plan.runners.length === 0;
-    return { inputs, atMs: now, lifeMs: quiet ? QUIET_MS : TICK_MS, planning, measures };
-  }
-
-  /** Sorts the Jobs anew when they have changed. The end of a runner is news that only a new look explains. */
-  #indexRunners(groups: readonly LiveGroup[]): void {
-    const runners = this.#options.cluster.runners();
-    if (this.#index.all === runners) return;
-    const before = this.#index.ended;
-    const appOf = (runner: LiveRunnerOfApp) => keyOfJob(runner, this.#options.controlPlaneNamespace);
-    this.#index = new RunnerIndex(runners, appOf, this.#index);
-    const concerned = new Set<string>();
-    for (const [job, group] of this.#index.ended) if (!before.has(job)) concerned.add(group);
-    if (concerned.size === 0) return;
-    for (const group of concerned) this.#lastEndMs.set(group, this.#options.now());
+  /** Looks again where runners have ended: only a new look tells what that means. */
+  #noteEnds({ ended, groups }: Survey): void {
+    if (ended.length === 0) return;
+    const concerned = new Set(ended.map(groupKeyOfRunner));
     const targets = groups.flatMap(
       ({ key, group }) => (concerned.has(key) && group && this.#targetOf.get(group)) || [],
     );
     this.#lookout.nudge((target) => targets.includes(target));
+    // The first survey finds what ended before this process led.
+    if (this.#survey) for (const runner of ended) this.#options.tell({ is: 'runner-ended', runner });
   }
 
-  async #plan(members: readonly LiveGroup[], others: readonly LiveRunnerOfApp[]): Promise<Planning | undefined> {
-    const { instance, metrics, now } = this.#options;
-    const sighted: SightedGroup[] = [];
-    for (const { group, problem, key } of members) {
-      // `generate` refuses the whole Application then.
-      if (!group)
-        return { is: 'failed', failure: new Failure('GR-INPUT-91', 2, `RunnerGroup ${key}: ${problem ?? ''}`) };
-      const target = this.#targetOf.get(group);
-      if (target === undefined) return { is: 'waiting' };
-      const lookKey = target instanceof Failure ? key : target.key;
-      const look = target instanceof Failure ? target : this.#newest(target);
-      sighted.push({ group, templateHash: await this.#hashOf(group), lookKey, ...(look && { look }) });
-    }
-    // Of other Jobs the planner reads only those that were printed for a job of these looks.
-    const runners = [...members.flatMap(({ key }) => this.#index.ofGroup(key)), ...others];
-    const done = metrics.planSeconds.startTimer();
-    const clocks = this.#clocks.correctionFor(sighted.map(({ group }) => group.giteaUrl));
-    const planning = planApplication({ groups: sighted, runners, instance, nowMs: now(), clocks });
-    done();
-    return planning;
-  }
-
-  /** Jobs of other groups that were printed for a queued job that these groups see. */
-  #printedElsewhere(members: readonly LiveGroup[]): readonly LiveRunnerOfApp[] {
-    const own = new Set(members.flatMap(({ key }) => this.#index.ofGroup(key)));
-    const found = new Set<LiveRunnerOfApp>();
-    for (const { group } of members) {
-      for (const { status, url } of this.#sightOf(group)?.look?.jobs ?? []) {
-        if (status !== 'queued') continue;
-        for (const runner of this.#index.printedFor(url)) if (!own.has(runner)) found.add(runner);
-      }
-    }
-    return [...found];
-  }
-
-  /** The last look for a group; undefined when it has no target, or that was not looked at yet. */
-  #sightOf(group: RunnerGroup | undefined): Sight | undefined {
-    const target = group && this.#targetOf.get(group);
-    return target && !(target instanceof Failure) ? this.#lookout.sightOf(target.key) : undefined;
-  }
-
-  #newest({ key }: GiteaTarget): SightedGroup['look'] {
-    const sight = this.#lookout.sightOf(key);
-    return sight?.failure ?? sight?.look;
-  }
-
-  async #hashOf(group: RunnerGroup): Promise<string> {
-    const known = this.#hashes.get(group);
-    if (known !== undefined) return known;
-    const { templateHash } = await import('../charts/pod-template.ts');
-    const made = templateHash(group);
-    this.#hashes.set(group, made);
-    return made;
-  }
-
-  #compare(app: ManagedApp, key: string, members: readonly LiveGroup[], planning: Planning | undefined): void {
-    if (planning?.is !== 'planned') {
-      app.unplanned(planning?.is === 'failed');
-      return;
-    }
-    const settled = members.every(({ key: group, group: read }) => {
-      return (this.#sightOf(read)?.beganMs ?? 0) >= (this.#lastEndMs.get(group) ?? 0);
-    });
-    app.planned(planning.plan, this.#index.ofApp(key), settled);
-  }
-
-  #tell(live: LiveGroup, planning: Planning | undefined, app: ManagedApp | undefined): () => void {
-    const { group, problem, object } = live;
-    const target = group && this.#targetOf.get(group);
-    const sight = this.#sightOf(group);
-    const giteaFailure = target instanceof Failure ? target : sight?.failure;
-    const counts = planning?.is === 'planned' && group ? countsOf(planning.plan, group) : undefined;
-    const own = this.#index.ofGroup(live.key);
-    const facts: GroupFacts = {
-      generation: object.metadata.generation ?? undefined,
-      suspended: group?.suspend ?? false,
-      activeRunners: own.filter(({ job }) => job.state !== 'complete' && job.state !== 'failed').length,
-      argocd: app
-        ? { is: 'managed', differsForMs: app.differsForMs, ...(app.last && { last: app.last }) }
-        : { is: 'unmanaged' },
-      ...(problem !== undefined && { problem }),
-      ...(counts && { counts }),
-      ...(sight && { checkedAtMs: sight.endedMs }),
-      ...(giteaFailure && { giteaFailure }),
-      ...(planning?.is === 'failed' && !giteaFailure && { planFailure: planning.failure }),
-    };
-    const status = this.#statuses.put(object, facts);
-    const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
-    return () => measureGroup(this.#options.metrics, { live, runners: own, counts, ready });
-  }
-
-  #appFor(key: string, members: readonly LiveGroup[]): ManagedApp {
-    const groups = members.map(({ object }) => refOf(object.metadata));
-    const known = this.#apps.get(key);
-    if (known) {
-      known.groups = groups;
-      return known;
-    }
-    const [first] = members;
-    const ref = first && applicationOfGroup(first);
-    if (!ref) throw new Error(`no Application behind ${key}`);
-    const made = new ManagedApp(key, ref, groups, { ...this.#options, onNews: () => this.changed() });
-    this.#apps.set(key, made);
-    return made;
-  }
-
-  #forgetApps(keys: ReadonlySet<string>): void {
+  /** Keeps one waker per Application. */
+  #manage({ byApp }: Survey): void {
     for (const [key, app] of this.#apps) {
-      if (keys.has(key)) continue;
+      if (byApp.has(key)) continue;
       app.close();
       this.#apps.delete(key);
     }
-  }
-
-  #clusterFailed(failure: Failure): void {
-    const { log, metrics } = this.#options;
-    metrics.clusterErrors.inc({ code: failure.code });
-    log.warn({ code: failure.code, error: failure.message }, 'request to the cluster failed');
+    const { argocd, now, tell } = this.#options;
+    for (const [key, members] of byApp) {
+      if (key === '') continue;
+      const groups = members.map(({ object }) => refOf(object.metadata));
+      const known = this.#apps.get(key);
+      if (known) {
+        known.groups = groups;
+        continue;
+      }
+      const [first] = members;
+      const ref = first && applicationOfGroup(first);
+      if (!ref) throw new Error(`no Application behind ${key}`);
+      this.#apps.set(key, new ManagedApp(key, ref, groups, { argocd, now, tell, onNews: () => this.changed() }));
+    }
   }
 }

@@ -3,29 +3,29 @@
  *
  *     /webhook ──► gate ──► leader? ─ yes ─► look at Gitea
  *                             └ no ─► sent on to the leader's address (annotation of the Lease)
- *     /metrics, /healthz, /readyz (listeners.ts)
+ *     /metrics, /healthz, /readyz (http/listeners.ts)
  *     watches of the cluster (every replica: a new leader must not wait for them)
  *     Lease ──► Leader (one replica at a time)
+ *     what happens ──► metrics, log and other subscribers (events.ts)
  */
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure } from '../failure.ts';
-import { HttpClient } from '../http/client.ts';
 import { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
-import { Lease } from '../kubernetes/lease.ts';
+import { Lease, type LeaseOptions } from '../kubernetes/lease.ts';
 import type { TokenSources } from '../tokens/api-token.ts';
-import { ArgoCdAccess } from './argocd-access.ts';
-import { LiveCluster } from './cluster.ts';
-import type { ListenAddress } from './http-server.ts';
-import { Leader } from './leader.ts';
-import { startListeners } from './listeners.ts';
-import type { Log } from './log.ts';
-import { type Metrics, openMetrics } from './metrics.ts';
-import { parseSecrets, type WebhookEvent, WebhookGate } from './webhook.ts';
-import type { RawDelivery } from './webhook-server.ts';
+import { LiveCluster } from './cluster/live-cluster.ts';
+import { type Subscriber, type Tell, tellAll } from './events.ts';
+import { type Listeners, startListeners } from './http/listeners.ts';
+import type { ListenAddress } from './http/server.ts';
+import { Leader, type LeaderOptions } from './leader.ts';
+import { openMetrics } from './subscribers/metrics.ts';
+import { ArgoCdAccess } from './waking/argocd-access.ts';
+import { Forwarder } from './webhook/forward.ts';
+import { type WebhookEvent, WebhookGate } from './webhook/gate.ts';
+import type { RawDelivery } from './webhook/listener.ts';
+import { watchSecrets } from './webhook/secrets.ts';
 
 export interface ServeOptions extends TokenSources {
   readonly cluster: ClusterConfig;
@@ -57,22 +57,25 @@ export interface ServeOptions extends TokenSources {
   /** Delete dead registrations regularly. */
   readonly sweep: boolean;
   readonly now: () => number;
-  readonly log: Log;
+  /** Hear what happens. The metrics hear it, too. */
+  readonly subscribers: readonly Subscriber[];
 }
 
-/** The webhook secrets are read anew this often. */
-const SECRETS_MS = 10_000;
-const FORWARD_MS = 3_000;
+/** `--once` ends after this time, done or not. */
 const ONCE_MS = 120_000;
 
 /**
- * Serves until `signal` is aborted. Then it ends within a second or so: requests under way are broken off, only the Lease is given
- * back. @throws Failure when it cannot begin: a port is taken, an option is wrong. */
+ * Serves until `signal` is aborted. Then it ends within a second or so: requests under way are broken off, and the Lease is given back.
+ * @throws Failure when it cannot begin: a port is taken, an option is wrong.
+ */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const metrics = openMetrics();
-  const parts = open(options, metrics);
-  const { cluster, log } = parts;
-  const secrets = await watchSecrets(options, signal);
+  const tell = tellAll([metrics.subscriber, ...options.subscribers]);
+  const open = openCluster(options, tell);
+  const secrets = await watchSecrets(
+    { file: options.webhookSecretFile, onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }) },
+    signal,
+  );
   const life = new AbortController();
   const stop = (): void => life.abort();
   signal.addEventListener('abort', stop, { once: true });
@@ -81,43 +84,41 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   let leader: Leader | undefined;
   // Connections of its own: requests that hang elsewhere must not cost the leadership.
   const leaseClient = new KubeClient(options.cluster);
-  const lease = options.lease && new Lease(leaseClient, leaseOptions(options, options.lease, parts.onFailure));
-  const forward = new HttpClient({ env: {}, attemptMs: FORWARD_MS });
+  const lease = options.lease && new Lease(leaseClient, leaseOptions(options, options.lease, tell));
+  const forwarder = new Forwarder();
   const take = async (event: WebhookEvent, raw: RawDelivery): Promise<number> => {
-    if (leader) leader.announced(event);
-    else return await sendOn(forward, lease?.otherHolder, raw);
-    return 202;
+    if (leader) {
+      leader.announced(event);
+      tell({ is: 'webhook', result: 'accepted' });
+      return 202;
+    }
+    const status = await forwarder.send(lease?.otherHolder, raw);
+    tell({ is: 'webhook', result: 'forwarded' });
+    return status;
   };
   const { listen, metricsListen, probeListen } = options;
-  const listeners = await startListeners({
+  const listeners: Listeners = await startListeners({
     listen,
     metricsListen,
     probeListen,
-    metrics,
-    log,
+    tell,
     gate: new WebhookGate({ secrets, nowMs: options.now }),
-    take: async (event, raw) => {
-      const status = await take(event, raw);
-      metrics.webhooks.inc({ result: leader ? 'accepted' : 'forwarded' });
-      return status;
-    },
-    isReady: () => cluster.fresh && (leader === undefined || leader.settled),
-    measure: () => leader?.measure(),
+    take,
+    isReady: () => open.cluster.fresh && (leader === undefined || leader.settled),
+    metricsPage: metrics.render,
   });
-  log.info(listeners.ports, 'serving');
+  tell({ is: 'serving', ports: listeners.ports });
 
-  const watching = cluster.run(life.signal);
-  parts.onChange = () => leader?.changed();
+  const watching = open.cluster.run(life.signal);
+  open.onChange = () => leader?.changed();
   const lead = async (leading: AbortSignal): Promise<void> => {
-    leader = new Leader(parts.leaderOptions);
-    metrics.leader.set(1);
-    log.info('leading');
+    leader = new Leader(open.leaderOptions);
+    tell({ is: 'leading' });
     try {
       await leader.run(leading);
     } finally {
       leader = undefined;
-      metrics.leader.set(0);
-      log.info('not leading any more');
+      tell({ is: 'not-leading' });
     }
   };
   try {
@@ -125,73 +126,64 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   } finally {
     stop();
     await watching;
-    await Promise.all([listeners.close(), forward.close(), leaseClient.close(), parts.close()]);
+    await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), open.close()]);
   }
 }
 
 /** One pass: looks, plans, wakes where it is needed, writes status. Answers what went wrong, one line each. */
 export async function serveOnce(options: ServeOptions, signal: AbortSignal): Promise<readonly string[]> {
-  const parts = open(options, openMetrics());
+  let unread = 'the cluster was not read';
+  const remember: Subscriber = (event) => {
+    if (event.is === 'cluster-failed') unread = `${event.failure.code} ${event.failure.message}`;
+  };
+  const open = openCluster(options, tellAll([remember, ...options.subscribers]));
   const life = new AbortController();
-  const leader = new Leader(parts.leaderOptions);
-  parts.onChange = () => leader.changed();
-  const running = Promise.all([parts.cluster.run(life.signal), leader.run(life.signal)]);
+  const leader = new Leader(open.leaderOptions);
+  open.onChange = () => leader.changed();
+  const running = Promise.all([open.cluster.run(life.signal), leader.run(life.signal)]);
   try {
     const deadline = new Deadline(ONCE_MS);
     while (!leader.done && deadline.remainingMs() > 0 && !signal.aborted) await sleep(50);
     const troubles = leader.troubles;
     if (leader.done) return troubles;
-    const unread = parts.cluster.fresh ? [] : [parts.lastFailure ?? 'the cluster was not read'];
-    return [...unread, ...troubles, `not done within ${ONCE_MS / 1000} s`];
+    return [...(open.cluster.fresh ? [] : [unread]), ...troubles, `not done within ${ONCE_MS / 1000} s`];
   } finally {
     life.abort();
     await running;
-    await parts.close();
+    await open.close();
   }
 }
 
-interface Parts {
+/** What `serve` and `--once` have in common. */
+interface OpenCluster {
   readonly cluster: LiveCluster;
-  readonly log: Log;
-  readonly leaderOptions: ConstructorParameters<typeof Leader>[0];
-  readonly onFailure: (failure: Failure) => void;
+  readonly leaderOptions: LeaderOptions;
   readonly close: () => Promise<void>;
   /** Called after each change in the cluster. */
   onChange: () => void;
-  lastFailure: string | undefined;
 }
 
-function open(options: ServeOptions, metrics: Metrics): Parts {
-  const { argocd, log } = options;
+function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
+  const { argocd, ca, env, instance, now, pollMs, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, undefined, clocks);
-  const onFailure = (failure: Failure): void => {
-    parts.lastFailure = `${failure.code} ${failure.message}`;
-    metrics.clusterErrors.inc({ code: failure.code });
-    log.warn({ code: failure.code, error: failure.message }, 'request to the cluster failed');
-  };
-  const cluster = new LiveCluster(client, options.namespaces, { onChange: () => parts.onChange(), onFailure });
+  const cluster = new LiveCluster(client, options.namespaces, {
+    onChange: () => open.onChange(),
+    onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
+  });
   const access = new ArgoCdAccess(
     {
       url: argocd.url,
       controlPlaneNamespace: argocd.namespace,
-      env: options.env,
+      env,
       ...(argocd.ca !== undefined && { ca: argocd.ca }),
-      onRequest: ({ status, method, url, ms }) => {
-        metrics.argocdRequests.inc({ status: String(status) });
-        log.debug({ method, url, status, ms: Math.round(ms) }, 'request to Argo CD');
-      },
+      onRequest: (line) => tell({ is: 'argocd-request', line }),
     },
     argocd.tokenFile,
   );
-  const { env, instance, now, secretsDir } = options;
-  const { ca, pollMs, timeoutMs } = options;
-  const parts: Parts = {
+  const open: OpenCluster = {
     cluster,
-    log,
-    onFailure,
     onChange: () => undefined,
-    lastFailure: undefined,
     leaderOptions: {
       env,
       instance,
@@ -199,68 +191,24 @@ function open(options: ServeOptions, metrics: Metrics): Parts {
       secretsDir,
       cluster,
       client,
-      log,
-      metrics,
+      tell,
       argocd: access,
       controlPlaneNamespace: argocd.namespace,
-      sweep: options.sweep,
+      sweep,
       lookout: { timeoutMs, pollMs, clocks, random: Math.random, ...(ca !== undefined && { ca }) },
     },
     close: async () => {
       await Promise.all([access.close(), client.close()]);
     },
   };
-  return parts;
+  return open;
 }
 
 function leaseOptions(
   { identity, host, listen: { port } }: ServeOptions,
   { namespace, name }: NonNullable<ServeOptions['lease']>,
-  onFailure: (failure: Failure) => void,
-): ConstructorParameters<typeof Lease>[1] {
+  tell: Tell,
+): LeaseOptions {
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return { namespace, name, identity, address, onFailure };
-}
-
-/** Lets the leader have a delivery that came to us. One that was sent on before ends here: nobody leads at the moment. */
-async function sendOn(http: HttpClient, holder: string | undefined, raw: RawDelivery): Promise<number> {
-  if (holder === undefined || raw.forwarded || !URL.canParse('/webhook', holder)) return 503;
-  const url = new URL('/webhook', holder);
-  const { body, headers } = raw;
-  const request = { what: 'send a webhook on to the leader', method: 'POST', url, body, headers } as const;
-  return (await http.send(request, new Deadline(FORWARD_MS))).status;
-}
-
-/** The secrets that are valid now; the file is read again every 10 s. @throws Failure when it cannot be read at start. */
-async function watchSecrets(
-  { webhookSecretFile: file, log }: ServeOptions,
-  signal: AbortSignal,
-): Promise<() => readonly string[]> {
-  if (file === undefined) return () => [];
-  let secrets = await readSecrets(file);
-  const timer = setInterval(async () => {
-    try {
-      secrets = await readSecrets(file);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      log.warn({ code: error.code, error: error.message }, 'the webhook secrets stay as they were');
-    }
-  }, SECRETS_MS);
-  // It keeps no process alive that has nothing else to do.
-  timer.unref();
-  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-  return () => secrets;
-}
-
-async function readSecrets(file: string): Promise<readonly string[]> {
-  try {
-    return parseSecrets(await readFile(file, 'utf8'));
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
-    throw new Failure(
-      'GR-SERVE-02',
-      1,
-      `read the webhook secrets: ${file}: ${code}. Mount the Secret, or leave --webhook-secret-file out to do without webhooks.`,
-    );
-  }
+  return { namespace, name, identity, address, onFailure: (failure) => tell({ is: 'cluster-failed', failure }) };
 }

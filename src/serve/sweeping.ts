@@ -4,9 +4,8 @@ import { Failure } from '../failure.ts';
 import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { Sweeper, type SweepGroup, type SweepReport } from '../sweep/sweep.ts';
-import type { Log } from './log.ts';
-import type { LookoutOptions } from './lookout.ts';
-import type { Metrics } from './metrics.ts';
+import type { Tell } from './events.ts';
+import type { LookoutOptions } from './looks/lookout.ts';
 
 export interface SweepingOptions {
   readonly instance: string;
@@ -16,8 +15,7 @@ export interface SweepingOptions {
   readonly groups: () => readonly SweepGroup[];
   /** Undefined while the copies of the cluster are not complete. */
   readonly liveJobs: () => readonly LiveJob[] | undefined;
-  readonly metrics: Metrics;
-  readonly log: Log;
+  readonly tell: Tell;
 }
 
 const PAUSE_MS = 60_000;
@@ -27,7 +25,7 @@ const REMEMBERED_PASSES = 60;
 /** Runs until `signal` is aborted. */
 export async function sweepAgainAndAgain(options: SweepingOptions, signal: AbortSignal): Promise<void> {
   const { ca, timeoutMs } = options.lookout;
-  const { env, instance, log, metrics } = options;
+  const { env, instance, tell } = options;
   const http = giteaClient({ deadlineMs: timeoutMs, env, ...(ca !== undefined && { ca }) });
   const sweeper = new Sweeper({ instance, http, timeoutMs, nowMs: () => performance.now() });
   // A Gitea that hangs must not keep the process.
@@ -38,12 +36,7 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
       for (const group of options.groups()) known.set(keyOf(group), { group, pass });
       for (const [key, { pass: seen }] of known) if (pass - seen > REMEMBERED_PASSES) known.delete(key);
       const groups = [...known.values()].map(({ group }) => group);
-      await onePass(
-        () => sweeper.pass({ groups, liveJobs: async () => options.liveJobs() }, signal),
-        log,
-        metrics,
-        signal,
-      );
+      await onePass(() => sweeper.pass({ groups, liveJobs: async () => options.liveJobs() }, signal), tell, signal);
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }
   } finally {
@@ -51,25 +44,18 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
   }
 }
 
-async function onePass(
-  pass: () => Promise<SweepReport>,
-  log: Log,
-  metrics: Metrics,
-  signal: AbortSignal,
-): Promise<void> {
+async function onePass(pass: () => Promise<SweepReport>, tell: Tell, signal: AbortSignal): Promise<void> {
   try {
     const { registrations, failures } = await pass();
     for (const { gitea, name, outcome } of registrations) {
-      if (outcome.is !== 'deleted') continue;
-      metrics.swept.inc({ origin: new URL(gitea).origin });
-      log.info({ gitea, runner: name }, 'deleted a dead registration');
+      if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
     }
-    for (const { code, message } of failures) log.warn({ code, error: message }, 'sweep failed in part');
+    for (const failure of failures) tell({ is: 'sweep-failed', failure, of: 'part' });
   } catch (error) {
     // Leadership has ended, and the connections with it.
     if (signal.aborted) return;
     if (!(error instanceof Failure)) throw error;
-    log.warn({ code: error.code, error: error.message }, 'sweep failed');
+    tell({ is: 'sweep-failed', failure: error, of: 'all' });
   }
 }
 

@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { openMetrics } from '../../src/serve/metrics.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
+import { type Log, logTo } from '../../src/serve/subscribers/log.ts';
+import { openMetrics } from '../../src/serve/subscribers/metrics.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import {
   application,
@@ -102,8 +103,8 @@ export async function startRig(spec = ''): Promise<Rig> {
     pollMs: 100,
     sweep: false,
     now: Date.now,
-    log: logInto(log),
     ...over,
+    subscribers: [logTo(logInto(log)), ...(over.subscribers ?? [])],
   });
 
   return {
@@ -184,7 +185,7 @@ function managed(cluster: FakeCluster): readonly KubeObject[] {
   return cluster.all('jobs').filter(({ metadata }) => JSON.stringify(metadata['annotations']).includes('"runners:'));
 }
 
-function logInto(log: Record<string, unknown>[]): ServeOptions['log'] {
+function logInto(log: Record<string, unknown>[]): Log {
   const write = (fields: unknown, message?: unknown): void => {
     log.push(typeof fields === 'string' ? { message: fields } : { ...(fields as object), message });
   };

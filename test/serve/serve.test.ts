@@ -212,7 +212,7 @@ describe('serve', () => {
       const tracked = { 'argocd.argoproj.io/tracking-id': `app-${nth}:gitea.bpg.pw/RunnerGroup:runners/${name}` };
       rig.cluster.put('runnergroups', { ...first, metadata: { namespace: 'runners', name, annotations: tracked } });
     }
-    // How often a turn of the event loop asks for the time: a plan with what follows it does five times.
+    // How often a turn of the event loop asks for the time: what follows from a plan does a few times.
     let asked = 0;
     let most = 0;
     let turning = true;

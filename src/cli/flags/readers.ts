@@ -2,7 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { Failure } from '../../failure.ts';
 import type { ClusterMode } from '../../kubernetes/config.ts';
-import type { ListenAddress } from '../../serve/http-server.ts';
+import type { ListenAddress } from '../../serve/http/server.ts';
 import { LARGEST_BUDGET } from '../../sweep/budget.ts';
 import type { Source } from './flag.ts';
 

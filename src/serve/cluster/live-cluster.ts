@@ -1,0 +1,136 @@
+/** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods. Watches keep it up to date. Reads only. */
+import { TRACKING_ANNOTATION } from '../../argocd/application.ts';
+import type { Failure } from '../../failure.ts';
+import type { KubeClient } from '../../kubernetes/client.ts';
+import { judgeJob } from '../../kubernetes/judge.ts';
+import { podsByJob } from '../../kubernetes/observe.ts';
+import {
+  PODS,
+  RUNNER_GROUPS,
+  type RunnerGroupObject,
+  TRACKED_JOBS,
+  type TrackedJob,
+} from '../../kubernetes/resources.ts';
+import type { KubePod } from '../../kubernetes/shapes.ts';
+import { keyOf, Watch } from '../../kubernetes/watch.ts';
+import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
+import type { LiveGroup, LiveRunner } from '../planning/live.ts';
+import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
+
+export interface ClusterListeners {
+  readonly onChange: () => void;
+  readonly onFailure: (failure: Failure) => void;
+}
+
+const GROUP_NAME = 'gitea.bpg.pw/runnergroup-name';
+const NO_PODS: readonly KubePod[] = [];
+
+export class LiveCluster {
+  readonly #groups: readonly Watch<RunnerGroupObject>[];
+  readonly #jobs: readonly Watch<TrackedJob>[];
+  readonly #pods: readonly Watch<KubePod>[];
+  readonly #judgedGroups = new KeptByKey<LiveGroup>();
+  readonly #judgedRunners = new KeptByKey<LiveRunner>();
+  /** The lists of now, and whether a watch has told of a change since they were made: most rounds are about Gitea. */
+  #groupList: readonly LiveGroup[] = [];
+  #groupsChanged = true;
+  #runnerList: readonly LiveRunner[] = [];
+  #runnersChanged = true;
+
+  /** @param namespaces empty: all. */
+  constructor(client: KubeClient, namespaces: readonly string[], { onChange, onFailure }: ClusterListeners) {
+    const where = namespaces.length > 0 ? namespaces : [undefined];
+    const ofGroups = {
+      onFailure,
+      onChange: () => {
+        this.#groupsChanged = true;
+        onChange();
+      },
+    };
+    const ofRunners = {
+      onFailure,
+      onChange: () => {
+        this.#runnersChanged = true;
+        onChange();
+      },
+    };
+    this.#groups = where.map((namespace) => new Watch(client, RUNNER_GROUPS, namespace, ofGroups));
+    this.#jobs = where.map((namespace) => new Watch(client, TRACKED_JOBS, namespace, ofRunners));
+    this.#pods = where.map((namespace) => new Watch(client, PODS, namespace, ofRunners));
+  }
+
+  /** True while every copy follows the API server: only then may anything be concluded from what is not there. */
+  get fresh(): boolean {
+    return [...this.#groups, ...this.#jobs, ...this.#pods].every(({ fresh }) => fresh);
+  }
+
+  /** Runs until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#groups, ...this.#jobs, ...this.#pods].map((watch) => watch.run(signal)));
+  }
+
+  /** By namespace and name. The same list until something of it changes; a group that is the same is the same object. */
+  groups(): readonly LiveGroup[] {
+    if (this.#groupsChanged) this.#groupList = keepList(this.#groupList, this.#judgeGroups());
+    this.#groupsChanged = false;
+    return this.#groupList;
+  }
+
+  /** The same list until something of it changes; a Job that is the same is the same object. */
+  runners(): readonly LiveRunner[] {
+    if (this.#runnersChanged) this.#runnerList = keepList(this.#runnerList, this.#judgeRunners());
+    this.#runnersChanged = false;
+    return this.#runnerList;
+  }
+
+  #judgeGroups(): readonly LiveGroup[] {
+    const objects = this.#groups.flatMap(({ objects: found }) => [...found.values()]);
+    const items = objects.map((object) => {
+      const { annotations, generation, uid } = object.metadata;
+      // The generation stays while only the status changes, which is our own doing.
+      const version = generation || object;
+      return {
+        key: keyOf(object),
+        inputs: [uid, version, annotations?.[TRACKING_ANNOTATION]],
+        make: () => judge(object),
+      };
+    });
+    return [...this.#judgedGroups.all(items)].sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  #judgeRunners(): readonly LiveRunner[] {
+    const podsOf = podsByJob(this.#pods.flatMap(({ objects }) => [...objects.values()]));
+    const jobs = this.#jobs.flatMap(({ objects }) => [...objects.values()]);
+    return this.#judgedRunners.all(
+      jobs.map((job) => {
+        const pods = podsOf.get(job.metadata.uid) ?? NO_PODS;
+        // Most events are about fields that we do not read.
+        const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, pods));
+        return { key: keyOf(job), inputs: [job, ...pods], make };
+      }),
+    );
+  }
+}
+
+function judge(object: RunnerGroupObject): LiveGroup {
+  const { annotations, name, namespace } = object.metadata;
+  const trackingId = annotations?.[TRACKING_ANNOTATION];
+  return {
+    key: keyOf(object),
+    object,
+    ...(trackingId !== undefined && { trackingId }),
+    ...runnerGroupFromObject({ namespace, name, spec: object.spec }),
+  };
+}
+
+function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
+  const annotations = job.metadata.annotations ?? {};
+  const trackingId = annotations[TRACKING_ANNOTATION];
+  const groupName = job.metadata.labels?.[GROUP_NAME];
+  return {
+    job: judgeJob(job, pods),
+    annotations,
+    ...(trackingId !== undefined && { trackingId }),
+    ...(groupName !== undefined && { groupName }),
+  };
+}

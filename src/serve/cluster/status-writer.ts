@@ -1,0 +1,112 @@
+/** Writes `status` of RunnerGroups, only when it says something new, and at most once a second per group. */
+import { Failure } from '../../failure.ts';
+import { Deadline } from '../../http/deadline.ts';
+import { failure } from '../../http/request.ts';
+import type { KubeClient, KubeQuestion } from '../../kubernetes/client.ts';
+import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
+import { RunnerGroupStatus } from '../../runnergroup/status.ts';
+import { type GroupFacts, isWorthWriting, statusOf } from '../planning/group-status.ts';
+
+const SHORTEST_GAP_MS = 1_000;
+const WRITE_MS = 10_000;
+
+interface Written {
+  readonly status: RunnerGroupStatus;
+  readonly atMs: number;
+  /** A write is under way. */
+  busy: boolean;
+}
+
+export class StatusWriter {
+  readonly #client: KubeClient;
+  readonly #now: () => number;
+  readonly #onFailure: (failure: Failure) => void;
+  /** What we wrote last: the copy of the watch is a moment behind. By uid. */
+  readonly #written = new Map<string, Written>();
+  /** Statuses that came too early; by uid. */
+  readonly #late = new Map<string, NodeJS.Timeout>();
+  #closed = false;
+
+  constructor(client: KubeClient, now: () => number, onFailure: (failure: Failure) => void) {
+    this.#client = client;
+    this.#now = now;
+    this.#onFailure = onFailure;
+  }
+
+  /** Writes the status that follows from the facts, when that is worth it. */
+  put(object: RunnerGroupObject, facts: GroupFacts): void {
+    const { uid } = object.metadata;
+    const now = this.#now();
+    const known = this.#written.get(uid);
+    const old = known?.status ?? readStatus(object.status);
+    const next = statusOf(facts, old, now);
+    clearTimeout(this.#late.get(uid));
+    this.#late.delete(uid);
+    if (this.#closed || !isWorthWriting(next, old)) return;
+    const waitMs = known === undefined ? 0 : known.atMs + SHORTEST_GAP_MS - now;
+    if (waitMs <= 0 && !known?.busy) void this.#write(object, next, now);
+    else
+      this.#late.set(
+        uid,
+        setTimeout(() => this.put(object, facts), Math.max(waitMs, SHORTEST_GAP_MS / 10)),
+      );
+  }
+
+  /** Writes nothing more. A write that is under way may be broken off. */
+  close(): void {
+    this.#closed = true;
+    for (const timer of this.#late.values()) clearTimeout(timer);
+    this.#late.clear();
+  }
+
+  /** Forgets groups that are gone. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    for (const uid of this.#written.keys()) if (!uids.has(uid)) this.#written.delete(uid);
+    for (const [uid, timer] of this.#late) {
+      if (uids.has(uid)) continue;
+      clearTimeout(timer);
+      this.#late.delete(uid);
+    }
+  }
+
+  async #write({ metadata }: RunnerGroupObject, status: RunnerGroupStatus, atMs: number): Promise<void> {
+    const { namespace, name, uid } = metadata;
+    const before = this.#written.get(uid);
+    const written: Written = { status, atMs, busy: true };
+    this.#written.set(uid, written);
+    const question: KubeQuestion = {
+      what: `write the status of RunnerGroup ${namespace}/${name}`,
+      method: 'PATCH',
+      path: `/apis/gitea.bpg.pw/v1alpha1/namespaces/${encodeURIComponent(namespace)}/runnergroups/${encodeURIComponent(name)}/status`,
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { uid }, status },
+    };
+    try {
+      const answer = await this.#client.send(question, new Deadline(WRITE_MS));
+      // 404, 409: meanwhile the group was deleted, or deleted and re-created.
+      if (answer.status === 404 || answer.status === 409) this.#written.delete(uid);
+      else if (answer.status !== 200) {
+        throw failure(
+          this.#client.request(question),
+          'GR-CLUSTER-13',
+          `status ${answer.status}`,
+          'Grant the service account "patch" on "runnergroups/status" of "gitea.bpg.pw", and install the CRD of this release',
+        );
+      }
+    } catch (error) {
+      if (this.#closed) return;
+      if (!(error instanceof Failure)) throw error;
+      this.#onFailure(error);
+      // Tried again at the next put, a second later.
+      if (before) this.#written.set(uid, { ...before, atMs, busy: false });
+      else this.#written.delete(uid);
+    } finally {
+      written.busy = false;
+    }
+  }
+}
+
+function readStatus(status: unknown): RunnerGroupStatus | undefined {
+  const parsed = RunnerGroupStatus.safeParse(status);
+  return parsed.success ? parsed.data : undefined;
+}

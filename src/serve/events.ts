@@ -1,0 +1,93 @@
+/**
+ * What happens in `serve`, as data. Metrics and log subscribe to it.
+ *
+ *     leader, ports, watches, sweep ─► Tell ─► each subscriber, in one turn
+ *
+ * An event holds no token, header or body. To add a subscriber: write it in `subscribers/`, and add it to the list in `src/cli/serve.ts`.
+ */
+import type { Failure } from '../failure.ts';
+import type { RequestLine } from '../http/request.ts';
+import type { LiveRunner } from './planning/live.ts';
+import type { EndedWait } from './planning/waiting-times.ts';
+import type { AppVerdict } from './round.ts';
+import type { WakeOutcome } from './waking/waker.ts';
+import type { RefusalReason } from './webhook/gate.ts';
+
+export type ServeEvent =
+  /** All ports listen. */
+  | { readonly is: 'serving'; readonly ports: Ports }
+  /** This process leads from now on. */
+  | { readonly is: 'leading' }
+  | { readonly is: 'not-leading' }
+  /** A signal asks this process to end. */
+  | { readonly is: 'ending'; readonly signal: string }
+  /** A mistake of ours; the process ends. Its message may hold anything, so only its kind and place are told. */
+  | { readonly is: 'mistake'; readonly error: string; readonly at: readonly string[] }
+
+  /** A request was answered, or was not. */
+  | { readonly is: 'gitea-request'; readonly line: RequestLine }
+  | { readonly is: 'argocd-request'; readonly line: RequestLine }
+  | { readonly is: 'cluster-failed'; readonly failure: Failure }
+  | { readonly is: 'webhook'; readonly result: WebhookResult }
+  /** A connection was closed because too many were open. */
+  | { readonly is: 'connection-dropped'; readonly listener: Listener }
+  /** The webhook secrets cannot be read; those of before stay valid. */
+  | { readonly is: 'secrets-unreadable'; readonly failure: Failure }
+
+  /** A look has ended. With `failure` it failed. */
+  | {
+      readonly is: 'looked';
+      readonly origin: string;
+      readonly beganMs: number;
+      readonly endedMs: number;
+      readonly failure?: Failure;
+    }
+  /** So many scopes share one Gitea that looks wait longer than the poll interval. Told once a minute at most. */
+  | { readonly is: 'looks-late'; readonly origin: string; readonly scopes: number }
+
+  /** One Application was planned and compared with its Jobs. */
+  | { readonly is: 'planned'; readonly application: string; readonly ms: number }
+  /** Told with each plan that is concerned. @see `src/look/clock-correction.ts` */
+  | {
+      readonly is: 'clocks-differ';
+      readonly code: string;
+      readonly message: string;
+      readonly origins: readonly string[];
+    }
+  /** A CI job was first seen on a runner of ours. */
+  | { readonly is: 'job-started'; readonly wait: EndedWait }
+  /** A runner's Job has completed, failed or is being deleted. Told once per Job by one leader, and not of those that ended before it led. */
+  | { readonly is: 'runner-ended'; readonly runner: LiveRunner }
+  /** A round is over: everything is as these verdicts say. */
+  | {
+      readonly is: 'round-done';
+      readonly verdicts: readonly AppVerdict[];
+      /** Kubernetes' clock minus Gitea's, ms, by origin of the Gitea. */
+      readonly skews: ReadonlyMap<string, number>;
+    }
+
+  /** Argo CD was woken for an Application. */
+  | { readonly is: 'woken'; readonly application: string; readonly outcome: WakeOutcome; readonly ms: number }
+  /** The cluster shows the plan, so long after the begin of the wake. */
+  | { readonly is: 'plan-shown'; readonly application: string; readonly ms: number }
+  /** Argo CD did not tell the state of an Application. */
+  | { readonly is: 'ask-failed'; readonly application: string; readonly failure: Failure }
+  | { readonly is: 'registration-deleted'; readonly gitea: string; readonly runner: string }
+  /** A sweep failed: `all` of it, or a `part`. */
+  | { readonly is: 'sweep-failed'; readonly failure: Failure; readonly of: 'all' | 'part' };
+
+export type Listener = 'webhooks' | 'metrics' | 'probes';
+/** The real ports. */
+export type Ports = Readonly<Record<Listener, number>>;
+export type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
+
+/** Hears every event. It must return soon and not throw: the work of `serve` waits for it. */
+export type Subscriber = (event: ServeEvent) => void;
+export type Tell = (event: ServeEvent) => void;
+
+/** Tells all of them, in their order. */
+export function tellAll(subscribers: readonly Subscriber[]): Tell {
+  return (event) => {
+    for (const subscriber of subscribers) subscriber(event);
+  };
+}

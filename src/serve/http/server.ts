@@ -1,0 +1,146 @@
+/** The small HTTP servers of `serve`: what they have in common, and the pages for metrics and probes. */
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Failure } from '../../failure.ts';
+import { type ConnectionLimits, limitConnections } from './connections.ts';
+
+/** Where to listen; without `host` on all addresses of the machine, IPv6 and IPv4. Port 0 takes a free one. */
+export interface ListenAddress {
+  readonly host?: string;
+  readonly port: number;
+}
+
+export interface HttpServerOptions {
+  /** What listens, for the error: `webhooks`, `metrics`, `probes`. */
+  readonly what: string;
+  readonly address: ListenAddress;
+  readonly onRequest: RequestListener;
+  /** Called for what is not HTTP, too slow or broken off. */
+  readonly onMalformed?: () => void;
+  /** For a whole request, in ms; default 5,000: Gitea waits no longer for an answer. Its headers have at most 2,000 of that. */
+  readonly requestMs?: number;
+  /** Default: 2,048 in all, 1,024 of one address. */
+  readonly connections?: ConnectionLimits;
+  /** Called for each connection that is closed because there are too many. */
+  readonly onDropped?: () => void;
+}
+
+export interface HttpServer {
+  /** The real port, also when 0 was asked for. */
+  readonly port: number;
+  /** Stops listening and ends all connections at once. */
+  readonly close: () => Promise<void>;
+}
+
+const REQUEST_MS = 5000;
+/** Also for the first byte: a connection that says nothing ends by then. */
+const HEADERS_MS = 2000;
+const KEEP_ALIVE_MS = 5000;
+/** An idle connection costs some 20 KB. Clients that stay connected cost less than clients that are closed and come back at once. */
+const CONNECTIONS: ConnectionLimits = { total: 2048, perAddress: 1024 };
+/** Connections that the kernel may keep until we accept them; Node's default, 511, is full sooner than our limits. */
+const BACKLOG = 4096;
+/** Gitea sends about 1 KB of headers. */
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_HEADERS = 100;
+
+/** Listens. Throws `Failure` (exit 1) when the address cannot be had. */
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { what, address, onRequest, onMalformed, onDropped, requestMs = REQUEST_MS } = options;
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      requestTimeout: requestMs,
+      headersTimeout: Math.min(HEADERS_MS, requestMs),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Node looks for late requests only this often; its default is 30 s.
+      connectionsCheckingInterval: Math.min(500, requestMs),
+    },
+    onRequest,
+  );
+  limitConnections(server, options.connections ?? CONNECTIONS, () => onDropped?.());
+  server.maxHeadersCount = MAX_HEADERS;
+  server.on('clientError', (error: Error, socket) => {
+    onMalformed?.();
+    answerMalformed(error, socket);
+  });
+  await listen(server, what, address);
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('a TCP server has no port');
+  return { port: bound.port, close: () => close(server) };
+}
+
+/** What is shown at a path. */
+export interface WebPage {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/**
+ * Serves pages by their exact path to GET and HEAD, 404 and 405 otherwise; a query does not count. A page that throws is a 500
+ * without a word of the error.
+ */
+export function servePages(pages: Readonly<Record<string, () => WebPage | Promise<WebPage>>>): RequestListener {
+  const byPath = new Map(Object.entries(pages));
+  return (request, response) => {
+    const show = ({ status, contentType, body }: WebPage, more: Readonly<Record<string, string>> = {}) => {
+      response.writeHead(status, {
+        'content-type': contentType,
+        'content-length': Buffer.byteLength(body),
+        'x-content-type-options': 'nosniff',
+        ...more,
+      });
+      response.end(request.method === 'HEAD' ? undefined : body);
+    };
+    const page = byPath.get((request.url ?? '').split('?', 1).join(''));
+    if (page === undefined) return show(plain(404, 'not found'));
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return show(plain(405, 'only GET'), { allow: 'GET, HEAD', connection: 'close' });
+    }
+    Promise.resolve()
+      .then(page)
+      .catch(() => plain(500, 'an error'))
+      .then((shown) => show(shown));
+  };
+}
+
+/** A page of one line. */
+export function plain(status: number, text: string): WebPage {
+  return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
+}
+
+async function listen(server: Server, what: string, { host, port }: ListenAddress): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => {
+      const code = 'code' in error ? String(error.code) : 'unknown';
+      const shown = `${host?.includes(':') ? `[${host}]` : (host ?? '')}:${port}`;
+      reject(
+        new Failure(
+          'GR-LISTEN-01',
+          1,
+          `listen for ${what} on ${shown}: ${code}. Give an address of this machine and a port that is free and allowed.`,
+        ),
+      );
+    });
+    server.listen({ port, backlog: BACKLOG, ...(host !== undefined && { host }) }, resolve);
+  });
+  server.removeAllListeners('error');
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}
+
+/** Answers what is not HTTP as Node would. With a listener for `clientError` Node leaves that to the listener. */
+function answerMalformed(error: Error, socket: Duplex): void {
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`, () => socket.destroy());
+}

@@ -1,0 +1,129 @@
+/**
+ * When the next look at one Gitea may begin, so that all looks together ask no more than so many requests per second.
+ *
+ *   the target has paid for its last look ... at once: every target earns its share of the rate
+ *   the Gitea has requests to spare ......... at once, in the order of asking: what others do not use
+ *   else .................................... as soon as one of both is true
+ *
+ * So a look of many requests delays the next look at its own target. The others keep their share. Namespaces have equal shares,
+ * and the targets of a namespace share what it has: a hundred groups in one namespace do not delay a group in another one.
+ */
+
+/** Requests per second to one Gitea, by all looks. It has no rate limit of its own. */
+const RATE_PER_S = 20;
+/** What may be saved for a burst: five seconds. */
+const MOST_SPARE = 100;
+
+export interface TurnsOptions {
+  /** A clock, ms. */
+  readonly now: () => number;
+  /** Told how long a look had to wait, ms. */
+  readonly onWaited: (ms: number) => void;
+}
+
+interface Waiting {
+  readonly key: string;
+  readonly sinceMs: number;
+  readonly go: () => void;
+}
+
+export class Turns {
+  readonly #options: TurnsOptions;
+  /** Requests that each target has asked beyond what it has earned, at `#atMs`. */
+  readonly #owed = new Map<string, number>();
+  #waiting: readonly Waiting[] = [];
+  #spare = MOST_SPARE;
+  #atMs: number;
+  #shares: ReadonlyMap<string, number> = new Map();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: TurnsOptions) {
+    this.#options = options;
+    this.#atMs = options.now();
+  }
+
+  /** The targets from now on, each with the namespaces whose groups need it. */
+  share(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): void {
+    this.#earn();
+    this.#shares = sharesOf(namespacesOf);
+    for (const key of this.#owed.keys()) if (!namespacesOf.has(key)) this.#owed.delete(key);
+    this.#go();
+  }
+
+  /** Resolves when a look at this target may begin; its first request is then paid for. Not for two looks at one target at a time. */
+  async take(key: string): Promise<void> {
+    await new Promise<void>((go) => {
+      this.#waiting = [...this.#waiting, { key, sinceMs: this.#options.now(), go }];
+      this.#go();
+    });
+  }
+
+  /** A look has made so many requests after its first one. */
+  spend(key: string, requests: number): void {
+    this.#earn();
+    this.#pay(key, requests);
+  }
+
+  /** No look may begin any more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#waiting = [];
+  }
+
+  /** Adds what was earned since the last call, by each target and by all together. */
+  #earn(): void {
+    const now = this.#options.now();
+    // A clock that is set back earns nothing.
+    const earned = (RATE_PER_S * Math.max(0, now - this.#atMs)) / 1000;
+    this.#atMs = now;
+    this.#spare = Math.min(MOST_SPARE, this.#spare + earned);
+    for (const [key, owed] of this.#owed) {
+      const left = owed - earned * this.#shareOf(key);
+      if (left > 0) this.#owed.set(key, left);
+      else this.#owed.delete(key);
+    }
+  }
+
+  #pay(key: string, requests: number): void {
+    this.#spare -= requests;
+    this.#owed.set(key, (this.#owed.get(key) ?? 0) + requests);
+  }
+
+  /** A target that is gone may go at once: its look ends before it begins. */
+  #shareOf(key: string): number {
+    return this.#shares.get(key) ?? 1;
+  }
+
+  /** Lets those looks begin whose turn it is, and sets a timer for the next one. */
+  #go(): void {
+    clearTimeout(this.#timer);
+    this.#earn();
+    const still: Waiting[] = [];
+    for (const waiting of this.#waiting) {
+      if (this.#spare < 1 && this.#owed.has(waiting.key)) {
+        still.push(waiting);
+        continue;
+      }
+      this.#pay(waiting.key, 1);
+      this.#options.onWaited(this.#options.now() - waiting.sinceMs);
+      waiting.go();
+    }
+    this.#waiting = still;
+    if (still.length === 0) return;
+    const untilPaid = Math.min(...still.map(({ key }) => (this.#owed.get(key) ?? 0) / this.#shareOf(key)));
+    const requests = Math.min(untilPaid, 1 - this.#spare);
+    this.#timer = setTimeout(() => this.#go(), Math.ceil((requests * 1000) / RATE_PER_S));
+  }
+}
+
+/** Above 0; the sum is 1. */
+function sharesOf(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyMap<string, number> {
+  const targets = new Map<string, number>();
+  for (const namespaces of namespacesOf.values()) {
+    for (const namespace of namespaces) targets.set(namespace, (targets.get(namespace) ?? 0) + 1);
+  }
+  const shareIn = (namespace: string): number => 1 / (targets.size * (targets.get(namespace) ?? 1));
+  return new Map(
+    [...namespacesOf].map(([key, namespaces]) => [key, [...namespaces].reduce((sum, name) => sum + shareIn(name), 0)]),
+  );
+}

@@ -1,0 +1,121 @@
+/** Compares what the planner wants with the Jobs that exist. Pure. */
+import { jobAnnotations, present } from '../../charts/labels.ts';
+import type { RunnerDecision } from '../../plan/decisions.ts';
+import type { LiveJob } from '../../plan/evidence.ts';
+import type { LiveRunner } from './live.ts';
+
+/** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */
+export interface Difference {
+  /** Runners without a Job: a CI job waits. */
+  readonly missing: readonly string[];
+  /** Runners in the first seconds of their CI jobs whose Jobs are not pinned yet: a prune could stop them. */
+  readonly unpinned: readonly string[];
+  /** Jobs that the plan no longer holds and that have not ended. */
+  readonly surplus: readonly string[];
+  /**
+   * Nothing that a CI job waits for:
+   * - ended Jobs that the plan no longer holds,
+   * - Jobs whose annotations name another CI job,
+   * - names in Argo CD's copy of the output that the plan no longer holds. When Kubernetes removes such a Job, Argo CD calls it missing
+   *   until the next sync.
+   */
+  readonly untidy: readonly string[];
+}
+
+/** The annotations that we write, all of them. */
+const OUR_ANNOTATIONS = Object.keys(jobAnnotations({ pinned: true }));
+
+/** A missing pin is worth a wake for so long after the CI job began, ms. Later it waits for the next sync. */
+const PIN_WITHIN_MS = 20_000;
+
+/**
+ * @param runners decisions about the runners of one Application.
+ * @param live all Jobs of that Application.
+ * @param printed keys of the Jobs that the output held at the last wake.
+ */
+export function differenceOf(
+  runners: readonly RunnerDecision[],
+  live: readonly LiveRunner[],
+  nowMs: number,
+  printed: ReadonlySet<string> = new Set(),
+): Difference {
+  const liveByKey = new Map(live.map((runner) => [keyOf(runner.job.namespace, runner.job.name), runner]));
+  const wanted = new Map<string, Emitted>();
+  for (const decision of runners) {
+    if (decision.emit) wanted.set(keyOf(decision.group.namespace, decision.runner), decision);
+  }
+  const changes = new Map<string, keyof Difference | undefined>();
+  for (const key of printed) if (!wanted.has(key)) changes.set(key, 'untidy');
+  for (const [key, runner] of liveByKey) if (!wanted.has(key)) changes.set(key, excessOf(runner) ?? changes.get(key));
+  for (const [key, decision] of wanted) changes.set(key, lackOf(decision, liveByKey.get(key), nowMs));
+  const keysOfChange = (change: keyof Difference): readonly string[] =>
+    [...changes].flatMap(([key, of]) => (of === change ? key : [])).sort();
+  return {
+    missing: keysOfChange('missing'),
+    unpinned: keysOfChange('unpinned'),
+    surplus: keysOfChange('surplus'),
+    untidy: keysOfChange('untidy'),
+  };
+}
+
+/** Keys of the Jobs that the output holds and that Argo CD would miss. */
+export function printedKeys(runners: readonly RunnerDecision[]): ReadonlySet<string> {
+  return new Set(
+    runners.flatMap((decision) =>
+      decision.emit && !decision.skip ? keyOf(decision.group.namespace, decision.runner) : [],
+    ),
+  );
+}
+
+/** Nothing to do. */
+export const NO_DIFFERENCE: Difference = { missing: [], unpinned: [], surplus: [], untidy: [] };
+
+/** How long a difference may wait for others that go into the same wake, ms. Each wake costs Argo CD about a second. */
+const MAY_WAIT_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_000 } as const;
+
+/** The shortest of these times for what differs; undefined when nothing differs. */
+export function mayWaitMs(difference: Difference): number | undefined {
+  if (difference.missing.length > 0) return MAY_WAIT_MS.missing;
+  if (difference.surplus.length > 0) return MAY_WAIT_MS.surplus;
+  if (difference.unpinned.length > 0) return MAY_WAIT_MS.unpinned;
+  if (difference.untidy.length > 0) return MAY_WAIT_MS.untidy;
+  return undefined;
+}
+
+function sameAnnotations(decision: Emitted, { annotations }: LiveRunner): boolean {
+  const expected = present(jobAnnotations(decision));
+  return OUR_ANNOTATIONS.every((name) => expected[name] === annotations[name]);
+}
+
+type Emitted = RunnerDecision & { readonly emit: true };
+
+/** What the Job of a runner in the output lacks, if anything. */
+function lackOf(
+  decision: Emitted,
+  found: LiveRunner | undefined,
+  nowMs: number,
+): Exclude<keyof Difference, 'surplus'> | undefined {
+  if (decision.skip || (found && hasEnded(found.job))) return undefined;
+  if (!found) return 'missing';
+  if (decision.pinned && !found.job.pinned) return hasJustBegun(decision, nowMs) ? 'unpinned' : undefined;
+  return sameAnnotations(decision, found) ? undefined : 'untidy';
+}
+
+function hasJustBegun({ job }: Emitted, nowMs: number): boolean {
+  return nowMs - (job?.startedAtMs ?? 0) < PIN_WITHIN_MS;
+}
+
+/** What is wrong with a Job that the plan does not hold, if anything. A pinned one is never pruned. One that is being deleted is left alone. */
+function excessOf({ job }: LiveRunner): 'surplus' | 'untidy' | undefined {
+  if (job.pinned) return undefined;
+  if (hasEnded(job)) return 'untidy';
+  return job.state === 'deleting' ? undefined : 'surplus';
+}
+
+function hasEnded({ state }: LiveJob): boolean {
+  return state === 'complete' || state === 'failed';
+}
+
+function keyOf(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,178 @@
+/** What `serve` writes into `status` of a RunnerGroup. Pure: times come in as text. */
+import type { Failure } from '../../failure.ts';
+import type { RunnerGroupStatus } from '../../runnergroup/status.ts';
+import type { WakeOutcome } from '../waking/waker.ts';
+import type { GroupCounts } from './plan-application.ts';
+
+/** Everything that a group's status follows from. */
+export interface GroupFacts {
+  readonly generation: number | undefined;
+  /** What is wrong with the spec. */
+  readonly problem?: string;
+  readonly suspended: boolean;
+  /** Jobs of the group that have not ended. */
+  readonly activeRunners: number;
+  /** Absent: nothing was planned. */
+  readonly counts?: GroupCounts;
+  /** Newest look at its scope: when it ended, and why it failed. */
+  readonly checkedAtMs?: number;
+  readonly giteaFailure?: Failure;
+  /** Why its Application could not be planned, when it is not this group's look. */
+  readonly planFailure?: Failure;
+  readonly argocd: ArgoFacts;
+}
+
+export type ArgoFacts =
+  /** No tracking annotation: no Application is known. */
+  { readonly is: 'unmanaged' } | { readonly is: 'managed'; readonly last?: WakeOutcome; readonly differsForMs: number };
+
+type Condition = NonNullable<RunnerGroupStatus['conditions']>[number];
+type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
+export const TOLERATED_DIFFERENCE_MS = 60_000;
+/** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
+export const CHECK_TIME_MS = 60_000;
+const LONGEST_MESSAGE = 1_000;
+
+/** @param old what stands in the cluster: times of conditions that stay as they were are kept. */
+export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
+  const generation = facts.generation;
+  const drafts = [readiness(facts), reachability(facts), capacity(facts), argoCd(facts)];
+  return {
+    activeRunners: facts.activeRunners,
+    queuedJobs: facts.counts?.queued ?? old?.queuedJobs ?? 0,
+    heldJobs: facts.counts?.held.cap ?? old?.heldJobs ?? 0,
+    ...(facts.checkedAtMs !== undefined && { lastCheckTime: toSecond(facts.checkedAtMs) }),
+    ...(generation !== undefined && { observedGeneration: generation }),
+    conditions: drafts.map((draft) => ({
+      ...draft,
+      message: draft.message.slice(0, LONGEST_MESSAGE),
+      lastTransitionTime: transitionTime(draft, old, nowMs),
+      ...(generation !== undefined && { observedGeneration: generation }),
+    })),
+  };
+}
+
+/** True when condition `Ready` is True. */
+export function isReady(facts: GroupFacts): boolean {
+  return readiness(facts).status === 'True';
+}
+
+/** True when the new status says something else, or the time of the last look has become old. */
+export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus | undefined): boolean {
+  if (old === undefined) return true;
+  if (JSON.stringify(essence(next)) !== JSON.stringify(essence(old))) return true;
+  return timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime) > CHECK_TIME_MS;
+}
+
+function essence({ lastCheckTime: _, conditions, ...counts }: RunnerGroupStatus): unknown {
+  const { activeRunners, heldJobs, observedGeneration, queuedJobs } = counts;
+  const told = (conditions ?? []).map(({ type, status, reason, message }) => [type, status, reason, message]);
+  return [activeRunners, heldJobs, observedGeneration, queuedJobs, told];
+}
+
+function readiness(facts: GroupFacts): Draft {
+  const ready = (status: Draft['status'], reason: string, message: string): Draft => ({
+    type: 'Ready',
+    status,
+    reason,
+    message,
+  });
+  if (facts.problem !== undefined) return ready('False', 'InvalidSpec', facts.problem);
+  if (facts.giteaFailure) return ready('False', 'GiteaFailed', told(facts.giteaFailure));
+  if (facts.planFailure) {
+    return ready(
+      'False',
+      'ApplicationBlocked',
+      `Another RunnerGroup of this Application fails: ${told(facts.planFailure)}`,
+    );
+  }
+  const argo = argoCd(facts);
+  if (argo.status === 'False') return ready('False', argo.reason, argo.message);
+  if (facts.counts === undefined) return ready('Unknown', 'NotLookedYet', 'Gitea was not looked at yet.');
+  if (facts.suspended) return ready('True', 'Suspended', 'No new runners; busy ones finish.');
+  return ready('True', 'Serving', 'Jobs get runners.');
+}
+
+function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Draft {
+  const type = 'GiteaReachable';
+  if (giteaFailure) return { type, status: 'False', reason: reasonOf(giteaFailure), message: told(giteaFailure) };
+  if (counts === undefined && checkedAtMs === undefined) {
+    return { type, status: 'Unknown', reason: 'NotLookedYet', message: 'Gitea was not looked at yet.' };
+  }
+  return { type, status: 'True', reason: 'Seen', message: 'The last look at Gitea was complete.' };
+}
+
+function capacity({ counts }: GroupFacts): Draft {
+  const type = 'AtCapacity';
+  if (counts === undefined) return { type, status: 'Unknown', reason: 'NotPlanned', message: 'Nothing was planned.' };
+  if (counts.held.cap === 0) {
+    return { type, status: 'False', reason: 'RoomLeft', message: 'No job is held back by maxActiveRunners.' };
+  }
+  return { type, status: 'True', reason: 'JobsHeldBack', message: 'Jobs are held back by maxActiveRunners.' };
+}
+
+function argoCd({ argocd }: GroupFacts): Draft {
+  const draft = (status: Draft['status'], reason: string, message: string): Draft => ({
+    type: 'ArgoCDSynced',
+    status,
+    reason,
+    message,
+  });
+  if (argocd.is === 'unmanaged') {
+    return draft(
+      'False',
+      'NoApplication',
+      'No Argo CD Application manages this object (annotation argocd.argoproj.io/tracking-id), so nobody makes its runners. Commit it to the repository of one.',
+    );
+  }
+  const { last, differsForMs } = argocd;
+  const late = differsForMs > TOLERATED_DIFFERENCE_MS;
+  switch (last?.is) {
+    case 'error':
+      return draft('False', 'ComparisonError', last.message ?? 'Argo CD could not generate the manifests.');
+    case 'foreign':
+      return draft('False', 'ForeignApplication', last.message ?? 'The Application does not manage this RunnerGroup.');
+    case 'failed':
+      return draft('False', 'WakeFailed', last.message);
+    case 'synced':
+    case 'in-sync':
+    case 'busy':
+    case undefined:
+      return late
+        ? draft(
+            'False',
+            'PlanDiffers',
+            `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s: look at the last sync of the Application, and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve.`,
+          )
+        : draft('True', 'Synced', 'The cluster shows the plan, or will in a moment.');
+    default:
+      return last satisfies never;
+  }
+}
+
+function transitionTime(draft: Draft, old: RunnerGroupStatus | undefined, nowMs: number): string {
+  const before = old?.conditions?.find(({ type }) => type === draft.type);
+  return before?.status === draft.status ? before.lastTransitionTime : toSecond(nowMs);
+}
+
+function told(failure: Failure): string {
+  return `${failure.code} ${failure.message}`;
+}
+
+/** A reason is one word for programs: GR-HTTP-01 -> GRHTTP01 says little, so the rooms of the codes get names. */
+function reasonOf({ code }: Failure): string {
+  if (code.startsWith('GR-TOKEN')) return 'TokenUnusable';
+  if (code.startsWith('GR-HTTP')) return 'Unreachable';
+  return 'BadAnswer';
+}
+
+/** RFC 3339 with whole seconds, as Kubernetes writes times. */
+function toSecond(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}
+
+function timeOf(text: string | undefined): number {
+  return text === undefined ? 0 : Date.parse(text);
+}

@@ -1,0 +1,36 @@
+/** What stands in the cluster, as a round sees it. */
+import type { Texts } from '../../charts/labels.ts';
+import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
+import type { LiveJob } from '../../plan/evidence.ts';
+import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+
+/** A RunnerGroup in the cluster. */
+export interface LiveGroup {
+  /** `<namespace>/<name>`. */
+  readonly key: string;
+  readonly object: RunnerGroupObject;
+  /** Argo CD's `argocd.argoproj.io/tracking-id`; absent on one that Argo CD does not manage. */
+  readonly trackingId?: string;
+  /** Absent: the spec is not valid; `problem` says why. */
+  readonly group?: RunnerGroup;
+  readonly problem?: string;
+}
+
+/** A Job of ours in the cluster, with what Argo CD reads of it. */
+export interface LiveRunner {
+  readonly job: LiveJob;
+  readonly annotations: Texts;
+  readonly trackingId?: string;
+  /** `gitea.bpg.pw/runnergroup-name`. */
+  readonly groupName?: string;
+}
+
+/** `<namespace>/<name>` of a Job. */
+export function keyOfRunner({ job }: LiveRunner): string {
+  return `${job.namespace}/${job.name}`;
+}
+
+/** `<namespace>/<name>` of the RunnerGroup that a Job belongs to. */
+export function groupKeyOfRunner({ job, groupName = '' }: LiveRunner): string {
+  return `${job.namespace}/${groupName}`;
+}

@@ -1,0 +1,89 @@
+/** Plans one Application the way its own `generate` does: all its RunnerGroups together, and the Jobs in their namespaces. Pure. */
+
+import { Failure } from '../../failure.ts';
+import { type ClockCorrection, NO_CORRECTION, shiftJobs } from '../../look/clock-correction.ts';
+import { planOrRefuse, toPlanned } from '../../look/plan-groups.ts';
+import type { GroupSummary, JobDecision, Plan } from '../../plan/decisions.ts';
+import type { Look } from '../../plan/evidence.ts';
+import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import type { LiveRunner } from './live.ts';
+
+/** A valid RunnerGroup with the last look at its scope, or why there is none. */
+export interface SightedGroup {
+  readonly group: RunnerGroup;
+  readonly templateHash: string;
+  readonly lookKey: string;
+  /** Absent: not looked yet. */
+  readonly look?: Look | Failure;
+}
+
+export interface PlanningInput {
+  readonly groups: readonly SightedGroup[];
+  /** Jobs in the cluster; those in other namespaces are left out, as `generate` does. */
+  readonly runners: readonly LiveRunner[];
+  readonly instance: string;
+  /** By this machine's clock. */
+  readonly nowMs: number;
+  /** Makes Gitea's time of it, and of that of the Jobs; default: the clocks are the same. */
+  readonly clocks?: ClockCorrection;
+}
+
+/** The plan, or why there is none: `generate` would fail too, so nothing is to be woken. */
+export type Planning =
+  | { readonly is: 'planned'; readonly plan: Plan }
+  /** A look is missing for now. */
+  | { readonly is: 'waiting' }
+  | { readonly is: 'failed'; readonly failure: Failure };
+
+/** A watch tells of a change well within this time. */
+const WATCH_LAG_MS = 5_000;
+
+export function planApplication({ groups, runners, instance, ...time }: PlanningInput): Planning {
+  const looks = new Map<string, Look>();
+  for (const { look, lookKey } of groups) {
+    if (look instanceof Failure) return { is: 'failed', failure: look };
+    if (look !== undefined) looks.set(lookKey, look);
+  }
+  if (groups.some(({ lookKey }) => !looks.has(lookKey))) return { is: 'waiting' };
+  const namespaces = new Set(groups.map(({ group }) => group.namespace));
+  const { jobShiftMs, nowShiftMs } = time.clocks ?? NO_CORRECTION;
+  const seen = runners.map(({ job }) => job).filter(({ namespace }) => namespaces.has(namespace));
+  const liveJobs = shiftJobs(seen, jobShiftMs);
+  const nowMs = time.nowMs + nowShiftMs;
+  const planned = groups.map(({ group, lookKey, templateHash }) => toPlanned(group, lookKey, templateHash));
+  try {
+    const liveSinceMs = nowMs - WATCH_LAG_MS;
+    return { is: 'planned', plan: planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs }) };
+  } catch (error) {
+    if (error instanceof Failure) return { is: 'failed', failure: error };
+    throw error;
+  }
+}
+
+/** What a plan says about one group. */
+export interface GroupCounts {
+  /** Jobs that wait for a runner of the group, held ones too. */
+  readonly queued: number;
+  /** Of these, by what holds them back. */
+  readonly held: Readonly<Record<'cap' | 'suspended' | 'backing-off', number>>;
+  readonly summary: GroupSummary | undefined;
+}
+
+export function countsOf(plan: Plan, group: RunnerGroup): GroupCounts {
+  const own = (key: { readonly namespace: string; readonly name: string } | undefined): boolean =>
+    key?.namespace === group.namespace && key.name === group.name;
+  const held = { cap: 0, suspended: 0, 'backing-off': 0 };
+  let queued = 0;
+  for (const decision of plan.jobs) {
+    if (!waits(decision) || !own(decision.group)) continue;
+    queued += 1;
+    if (decision.verdict !== 'held') continue;
+    const { because } = decision;
+    if (because === 'cap' || because === 'suspended' || because === 'backing-off') held[because] += 1;
+  }
+  return { queued, held, summary: plan.groups.find((summary) => own(summary.group)) };
+}
+
+function waits(decision: JobDecision): decision is Extract<JobDecision, { readonly verdict: 'served' | 'held' }> {
+  return decision.verdict === 'served' || (decision.verdict === 'held' && decision.because !== 'blocked');
+}

@@ -1,0 +1,33 @@
+/** Measures how long CI jobs wait: from when a job was first seen queued to when it was first seen on a runner of ours. */
+import type { JobDecision } from '../../plan/decisions.ts';
+
+/** One job that came to run. */
+export interface EndedWait {
+  readonly namespace: string;
+  readonly group: string;
+  readonly seconds: number;
+}
+
+export class WaitingTimes {
+  /** When a stay in the queue was first seen, by `<origin> <job id> <attempt>`. */
+  #queuedSince: ReadonlyMap<string, number> = new Map();
+
+  /** Takes the decisions of all plans of one moment, and answers the waits that have ended since the last call. */
+  take(decisions: Iterable<JobDecision>, nowMs: number): readonly EndedWait[] {
+    const queued = new Map<string, number>();
+    const waits: EndedWait[] = [];
+    for (const decision of decisions) {
+      const { job, origin } = decision;
+      const key = `${origin} ${job.id} ${job.attempt}`;
+      const since = this.#queuedSince.get(key);
+      if (job.status === 'queued') queued.set(key, since ?? nowMs);
+      else if (decision.verdict === 'running' && decision.group && since !== undefined) {
+        const { namespace, name: group } = decision.group;
+        // Gitea's clock may differ from ours, and it tells whole seconds: what we saw is the limit.
+        waits.push({ namespace, group, seconds: Math.max(0, nowMs - since) / 1000 });
+      }
+    }
+    this.#queuedSince = queued;
+    return waits;
+  }
+}

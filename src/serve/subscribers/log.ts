@@ -1,0 +1,136 @@
+/** The log: JSON lines for a log collector. Texts that came from outside were made printable before; no header, body or token gets here. */
+import { destination, type Logger, pino } from 'pino';
+import type { Failure } from '../../failure.ts';
+import type { RequestLine } from '../../http/request.ts';
+import type { ServeEvent, Subscriber } from '../events.ts';
+import type { WakeOutcome } from '../waking/waker.ts';
+
+export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
+
+/** Clocks stay wrong for days, and plans are made every few seconds: the same warning is logged this often. */
+const CLOCKS_AGAIN_MS = 3_600_000;
+/** Dropped connections of a port are logged at most this often; the metric counts each. */
+const DROPPED_AGAIN_MS = 60_000;
+
+/** Writes to stderr at once, so that the last line before an end is not lost. */
+export function openLog(verbose: boolean): Log {
+  return pino(
+    {
+      level: verbose ? 'debug' : 'info',
+      base: null,
+      messageKey: 'message',
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (level) => ({ level }) },
+    },
+    destination({ fd: 2, sync: true }),
+  );
+}
+
+/** @param nowMs a clock that never jumps, ms. */
+export function logTo(log: Log, nowMs: () => number = () => performance.now()): Subscriber {
+  const isDue = seldom(nowMs);
+  return (event) => {
+    switch (event.is) {
+      case 'serving':
+        log.info(event.ports, 'serving');
+        return;
+      case 'leading':
+        log.info('leading');
+        return;
+      case 'not-leading':
+        log.info('not leading any more');
+        return;
+      case 'ending':
+        log.info({ signal: event.signal }, 'ending');
+        return;
+      case 'mistake':
+        log.error(
+          { code: 'GR-INTERNAL', error: event.error, at: event.at },
+          'a mistake in gitea-runners: please report it',
+        );
+        return;
+      case 'gitea-request':
+        log.debug(fieldsOf(event.line), 'request to Gitea');
+        return;
+      case 'argocd-request':
+        log.debug(fieldsOf(event.line), 'request to Argo CD');
+        return;
+      case 'cluster-failed':
+        log.warn(reason(event.failure), 'request to the cluster failed');
+        return;
+      case 'connection-dropped':
+        if (!isDue(`dropped ${event.listener}`, DROPPED_AGAIN_MS)) return;
+        log.warn(
+          { code: 'GR-LISTEN-02', listener: event.listener },
+          'too many connections: the longest idle ones are closed. Look for a client that opens connections and does not use them',
+        );
+        return;
+      case 'secrets-unreadable':
+        log.warn(reason(event.failure), 'the webhook secrets stay as they were');
+        return;
+      case 'looked':
+        if (event.failure) log.warn(reason(event.failure), 'look at Gitea failed');
+        return;
+      case 'looks-late':
+        log.warn(
+          { origin: event.origin, scopes: event.scopes },
+          'looks at Gitea come late: all scopes share 20 requests per second. Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository',
+        );
+        return;
+      case 'clocks-differ':
+        if (!isDue(['clocks', event.code, ...event.origins].join(' '), CLOCKS_AGAIN_MS)) return;
+        log.warn({ code: event.code, error: event.message }, 'the clocks of servers differ');
+        return;
+      case 'woken':
+        logWake(log, event);
+        return;
+      case 'ask-failed':
+        log.warn({ application: event.application, ...reason(event.failure) }, 'cannot ask Argo CD');
+        return;
+      case 'registration-deleted':
+        log.info({ gitea: event.gitea, runner: event.runner }, 'deleted a dead registration');
+        return;
+      case 'sweep-failed':
+        log.warn(reason(event.failure), event.of === 'all' ? 'sweep failed' : 'sweep failed in part');
+        return;
+      case 'webhook':
+      case 'planned':
+      case 'job-started':
+      case 'runner-ended':
+      case 'round-done':
+      case 'plan-shown':
+        return;
+      default:
+        event satisfies never;
+    }
+  };
+}
+
+function logWake(log: Log, { application, outcome, ms }: Extract<ServeEvent, { readonly is: 'woken' }>): void {
+  const isGood = outcome.is === 'synced' || outcome.is === 'in-sync' || outcome.is === 'busy';
+  const fields = { application, outcome: outcome.is, ms: Math.round(ms), ...errorOf(outcome) };
+  log[isGood ? 'info' : 'warn'](fields, 'woke Argo CD');
+}
+
+function errorOf(outcome: WakeOutcome): { readonly error?: string } {
+  return 'message' in outcome && outcome.message !== undefined ? { error: outcome.message } : {};
+}
+
+function reason({ code, message }: Failure): { readonly code: string; readonly error: string } {
+  return { code, error: message };
+}
+
+function fieldsOf({ method, url, status, ms }: RequestLine): object {
+  return { method, url, status, ms: Math.round(ms) };
+}
+
+/** True when a subject was not logged for a time. */
+function seldom(nowMs: () => number): (subject: string, pauseMs: number) => boolean {
+  const loggedMs = new Map<string, number>();
+  return (subject, pauseMs) => {
+    const now = nowMs();
+    if (now - (loggedMs.get(subject) ?? Number.NEGATIVE_INFINITY) < pauseMs) return false;
+    loggedMs.set(subject, now);
+    return true;
+  };
+}

@@ -1,0 +1,68 @@
+/** Names, labels and buckets of the metrics. They are part of the interface: docs/serve.md lists them. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+
+export type MetricSet = ReturnType<typeof makeMetrics>;
+
+const GROUP = ['namespace', 'group'] as const;
+/** From "at once" to an hour: a CI job waits for a pod, an image or a cap. */
+const WAITING_SECONDS = [0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
+const WAKE_SECONDS = [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 60];
+const PLAN_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+
+/** The event loop is timed this often; the default, 10 ms, is a third of what `serve` takes while nothing happens. */
+const LAG_MS = 100;
+
+/** Makes them all in this registry. */
+export function makeMetrics(registry: Registry) {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_MS });
+  const registers = [registry];
+  const gauge = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) =>
+    new Gauge({ name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers });
+  const counter = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) =>
+    new Counter({ name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers });
+  const histogram = <const Name extends string>(
+    name: string,
+    help: string,
+    buckets: number[],
+    labelNames: readonly Name[],
+  ) => new Histogram({ name: `gitea_runners_${name}`, help, buckets, labelNames: [...labelNames], registers });
+  return {
+    queuedJobs: gauge('queued_jobs', 'CI jobs that wait for a runner of the group.', GROUP),
+    heldJobs: gauge('held_jobs', 'Of these, jobs held back, by reason.', [...GROUP, 'reason']),
+    runners: gauge('runners', 'Jobs of the group in the cluster, by state.', [...GROUP, 'state']),
+    maxActiveRunners: gauge('max_active_runners', 'Cap of the group.', GROUP),
+    uncoveredJobs: gauge('uncovered_jobs', 'Queued CI jobs that no group of the Application covers.', ['application']),
+    ready: gauge('group_ready', '1 when condition Ready of the group is True.', GROUP),
+    waitSeconds: histogram(
+      'job_wait_seconds',
+      'From when a CI job was first seen queued to its start on a runner of the group.',
+      WAITING_SECONDS,
+      GROUP,
+    ),
+    giteaRequests: counter('gitea_requests_total', 'Requests to Gitea by status; 0: no answer.', ['origin', 'status']),
+    giteaErrors: counter('gitea_errors_total', 'Looks that failed, by error code.', ['origin', 'code']),
+    looks: counter('looks_total', 'Looks at Gitea.', ['origin']),
+    wakes: counter('wakes_total', 'Wakes of an Application by outcome.', ['application', 'outcome']),
+    wakeSeconds: histogram('wake_duration_seconds', 'One wake: refresh and sync request.', WAKE_SECONDS, [
+      'application',
+    ]),
+    shownSeconds: histogram(
+      'wake_shown_seconds',
+      'From the begin of a wake until the cluster shows the plan.',
+      WAKE_SECONDS,
+      ['application'],
+    ),
+    argocdRequests: counter('argocd_requests_total', 'Requests to Argo CD by status; 0: no answer.', ['status']),
+    planSeconds: histogram('plan_duration_seconds', 'One plan of one Application.', PLAN_SECONDS, []),
+    webhooks: counter('webhook_deliveries_total', 'Webhook deliveries by result.', ['result']),
+    droppedConnections: counter(
+      'dropped_connections_total',
+      'Connections closed because too many were open, by listener.',
+      ['listener'],
+    ),
+    clusterErrors: counter('cluster_errors_total', 'Failed requests to the Kubernetes API, by error code.', ['code']),
+    swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
+    clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),
+    leader: gauge('leader', '1 while this process leads.', []),
+  };
+}

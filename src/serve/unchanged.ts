@@ -1,0 +1,65 @@
+/**
+ * What has not changed stays the same object. Then a later step can see by `===` that it has nothing to do. All of `serve` keeps
+ * results by these functions only.
+ */
+import { isDeepStrictEqual } from 'node:util';
+
+/** True for two lists of the same objects in the same order. */
+export function sameElements(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a === b || (a.length === b.length && a.every((each, at) => each === b[at]));
+}
+
+/** The list of before, when both hold the same objects. */
+export function keepList<T>(before: readonly T[] | undefined, now: readonly T[]): readonly T[] {
+  return before && sameElements(before, now) ? before : now;
+}
+
+/** The same lists by key; each list that holds the same objects as before is the list of before. */
+export function keepLists<K, T>(
+  before: ReadonlyMap<K, readonly T[]>,
+  now: ReadonlyMap<K, readonly T[]>,
+): ReadonlyMap<K, readonly T[]> {
+  return new Map([...now].map(([key, list]) => [key, keepList(before.get(key), list)]));
+}
+
+/** The value of before, when both say the same. */
+export function keepEqual<T>(before: T | undefined, now: T): T {
+  return before !== undefined && isDeepStrictEqual(before, now) ? before : now;
+}
+
+/** A pure function that is called once per object. It keeps no object alive. */
+export function oncePerObject<K extends object, V>(make: (key: K) => V): (key: K) => V {
+  const known = new WeakMap<K, { readonly value: V }>();
+  return (key) => {
+    const found = known.get(key);
+    if (found) return found.value;
+    const value = make(key);
+    known.set(key, { value });
+    return value;
+  };
+}
+
+/** How `KeptByKey` gets one value. */
+export interface KeptItem<V> {
+  readonly key: string;
+  /** While these are the same, the value of before holds. */
+  readonly inputs: readonly unknown[];
+  /** @param before the value that other inputs led to. */
+  readonly make: (before: V | undefined) => V;
+}
+
+/** Values by key. Each is made again only when its inputs have changed. */
+export class KeptByKey<V> {
+  #known: ReadonlyMap<string, { readonly inputs: readonly unknown[]; readonly value: V }> = new Map();
+
+  /** The values of these items, in their order. What is known of other keys is forgotten. */
+  all(items: Iterable<KeptItem<V>>): readonly V[] {
+    const next = new Map<string, { readonly inputs: readonly unknown[]; readonly value: V }>();
+    for (const { key, inputs, make } of items) {
+      const known = this.#known.get(key);
+      next.set(key, known && sameElements(known.inputs, inputs) ? known : { inputs, value: make(known?.value) });
+    }
+    this.#known = next;
+    return [...next.values()].map(({ value }) => value);
+  }
+}

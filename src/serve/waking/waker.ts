@@ -1,0 +1,206 @@
+/**
+ * Wakes one Application until the cluster shows the plan. One wake at a time. A difference that is found meanwhile goes into the next one.
+ *
+ *     difference ─► patience (others may come along) ─► wake ─┬─ synced ──► the cluster shows it? else again, later and later
+ *                                                             ├─ in-sync ─► a lost wake-up, or Argo CD sees it otherwise: again
+ *                                                             ├─ busy ────► again soon
+ *                                                             └─ error, foreign, Failure: again, later and later
+ *
+ * Argo CD loses wake-ups that come while it compares (facts of 3.5: issue 28306), so nothing counts but the cluster.
+ */
+
+import type { WakeResult } from '../../argocd/wake.ts';
+import { Failure } from '../../failure.ts';
+import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
+
+/** How the last wake ended, for conditions and metrics. */
+export type WakeOutcome =
+  | { readonly is: WakeResult['is']; readonly message?: string }
+  | { readonly is: 'failed'; readonly message: string };
+
+export interface WakerOptions {
+  /** Wakes Argo CD. @throws Failure */
+  readonly wake: () => Promise<WakeResult>;
+  readonly now: () => number;
+  /** Told after each wake. */
+  readonly onWake: (outcome: WakeOutcome, ms: number) => void;
+  /** Told when the cluster shows what a wake was for, with the time since the wake began. */
+  readonly onShown: (ms: number) => void;
+}
+
+/** First pause after a wake that did not help, ms; doubled each time. */
+const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
+  // Argo CD applies one Job in about 50 ms, but the operation begins when its queue says so.
+  synced: 2_000,
+  'in-sync': 500,
+  busy: 250,
+  error: 5_000,
+  foreign: 30_000,
+  failed: 1_000,
+};
+const LONGEST_PAUSE_MS = 60_000;
+
+export class Waker {
+  readonly #options: WakerOptions;
+  #difference: Difference = NO_DIFFERENCE;
+  /** Since when there has been a difference without a break. */
+  #differsSinceMs: number | undefined;
+  /** What the last wake was for. */
+  #target = new Set<string>();
+  #beganMs = 0;
+  #last: WakeOutcome | undefined;
+  /** Not before this time for what the last wake was for already. */
+  #retryAtMs = 0;
+  #fruitless = 0;
+  /** Argo CD is in error. It is woken until it is not, also without a difference. */
+  #owes = false;
+  #waking = false;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: WakerOptions) {
+    this.#options = options;
+  }
+
+  /** How the last wake ended; undefined before the first. */
+  get last(): WakeOutcome | undefined {
+    return this.#last;
+  }
+
+  /** True while there is nothing to do: the cluster shows the plan, or the last wake failed. */
+  get done(): boolean {
+    if (this.#waking) return false;
+    return (mayWaitMs(this.#difference) === undefined && !this.#owes) || this.trouble !== undefined;
+  }
+
+  /** Why the last wake failed; undefined when it did not. */
+  get trouble(): string | undefined {
+    switch (this.#last?.is) {
+      case 'error':
+      case 'failed':
+        return this.#last.message ?? this.#last.is;
+      case 'foreign':
+        return 'the Application does not manage the RunnerGroup that names it';
+      case 'synced':
+      case 'in-sync':
+      case 'busy':
+      case undefined:
+        return undefined;
+      default:
+        return this.#last satisfies never;
+    }
+  }
+
+  /** Since when the cluster has not shown the plan; undefined while it does. */
+  get differsSinceMs(): number | undefined {
+    return this.#differsSinceMs;
+  }
+
+  /**
+   * Tells what a sync would change now.
+   * @param settled false when a runner ended after the look began. The difference may be about nothing then, so it waits a second.
+   */
+  want(difference: Difference, settled: boolean): void {
+    if (this.#closed) return;
+    const now = this.#options.now();
+    this.#difference = difference;
+    const mayWait = mayWaitMs(difference);
+    if (mayWait === undefined) {
+      this.#differsSinceMs = undefined;
+      if (this.#target.size > 0 && !this.#waking && this.#last?.is === 'synced') this.#shown(now);
+      if (!this.#owes) {
+        clearTimeout(this.#timer);
+        this.#timer = undefined;
+        return;
+      }
+    } else {
+      this.#differsSinceMs ??= now;
+      if (this.#hasNew() && !this.#inTrouble()) this.#fruitless = 0;
+    }
+    this.#schedule(settled ? 0 : 1_000);
+  }
+
+  /** Argo CD was found in error (`outcome`) or out of sync. It is woken until it is not, also without a difference. */
+  owe(outcome?: WakeOutcome): void {
+    this.#owes = true;
+    if (outcome) this.#last = outcome;
+    this.#schedule(0);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #shown(now: number): void {
+    this.#target.clear();
+    this.#fruitless = 0;
+    this.#options.onShown(now - this.#beganMs);
+  }
+
+  #inTrouble(): boolean {
+    return this.#last !== undefined && this.#last.is !== 'synced' && this.#last.is !== 'in-sync';
+  }
+
+  /** True when something is wanted that the last wake was not for. */
+  #hasNew(): boolean {
+    return keysOf(this.#difference).some((key) => !this.#target.has(key));
+  }
+
+  #schedule(extraMs: number): void {
+    if (this.#waking || this.#closed) return;
+    const now = this.#options.now();
+    const mayWait = mayWaitMs(this.#difference);
+    const since = this.#differsSinceMs ?? now;
+    const wanted = mayWait === undefined ? now : Math.max(since + mayWait, now) + extraMs;
+    // New Jobs need not wait for the fate of old ones, unless Argo CD itself is in trouble.
+    const mayGo = this.#hasNew() && !this.#inTrouble() ? 0 : this.#retryAtMs;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#wake(), Math.max(0, Math.max(wanted, mayGo) - now));
+  }
+
+  async #wake(): Promise<void> {
+    if (this.#waking || this.#closed) return;
+    this.#waking = true;
+    this.#beganMs = this.#options.now();
+    this.#target = new Set(keysOf(this.#difference));
+    const outcome = await this.#outcome();
+    this.#waking = false;
+    if (this.#closed) return;
+    const now = this.#options.now();
+    this.#last = outcome;
+    this.#owes = outcome.is === 'error' || outcome.is === 'failed';
+    const tookMs = now - this.#beganMs;
+    this.#retryAtMs = now + this.#pauseMs(outcome, tookMs);
+    this.#fruitless += 1;
+    this.#options.onWake(outcome, tookMs);
+    if (mayWaitMs(this.#difference) === undefined && !this.#owes) {
+      if (outcome.is === 'synced') this.#shown(now);
+      this.#fruitless = 0;
+      return;
+    }
+    this.#schedule(0);
+  }
+
+  /** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */
+  #pauseMs({ is }: WakeOutcome, tookMs: number): number {
+    const first = is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, tookMs) : FIRST_PAUSE_MS[is];
+    return Math.min(first * 2 ** Math.min(this.#fruitless, 10), LONGEST_PAUSE_MS);
+  }
+
+  async #outcome(): Promise<WakeOutcome> {
+    try {
+      const result = await this.#options.wake();
+      if (result.is !== 'error') return { is: result.is };
+      return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
+    } catch (error) {
+      if (error instanceof Failure) return { is: 'failed', message: `${error.code} ${error.message}` };
+      if (this.#closed) return { is: 'failed', message: 'stopped' };
+      throw error;
+    }
+  }
+}
+
+function keysOf({ missing, unpinned, surplus, untidy }: Difference): readonly string[] {
+  return [...missing, ...unpinned, ...surplus, ...untidy];
+}

@@ -1,0 +1,192 @@
+/**
+ * Judges one delivery of Gitea's webhook `workflow_job`. A delivery is believed when, in this order:
+ *
+ *   a secret is configured ................. else 404 no-secret
+ *   X-Gitea-Signature is 64 hex digits ..... else 401 unsigned
+ *   it is HMAC-SHA256(secret, body) ........ else 403 signature   (any of the secrets)
+ *   X-Gitea-Event is workflow_job .......... else 422 event
+ *   the body is such an event .............. else 422 payload
+ *   it was not seen before ................. else 409 replayed
+ *
+ * Source: Gitea 1.27.3 services/webhook/deliver.go (`addDefaultHeaders`), modules/structs/hook.go (`WorkflowJobPayload`).
+ *
+ * Gitea signs the body and not the headers. So a replay is recognized by its signature; the delivery's id is only a second check.
+ * Gitea never repeats a delivery by itself. A person can, in the web form, and gets the 409, too.
+ * An event only asks for a look at Gitea and proves nothing. So a replay that is older than the memory costs one look.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import * as z from 'zod';
+import type { Scope } from '../../runnergroup/runner-group.ts';
+import { hasJobsOf } from '../../runnergroup/scope.ts';
+
+/** What happened to which job. */
+export interface WebhookEvent {
+  readonly owner: string;
+  readonly repo: string;
+  /** As the API lists it: `waiting` is blocked. */
+  readonly status: 'queued' | 'waiting' | 'in_progress' | 'completed';
+  readonly jobId: number;
+  readonly attempt: number;
+}
+
+/** Why a delivery was refused; a label of the metric. The last five are about HTTP (webhook-server.ts). */
+export type RefusalReason =
+  | 'no-secret'
+  | 'unsigned'
+  | 'signature'
+  | 'event'
+  | 'payload'
+  | 'replayed'
+  | 'path'
+  | 'method'
+  | 'media-type'
+  | 'too-large'
+  | 'malformed';
+
+export interface RefusedDelivery {
+  readonly is: 'refused';
+  /** 4xx */
+  readonly status: number;
+  readonly reason: RefusalReason;
+  /** For the answer, which Gitea shows in its list of deliveries. A fixed string. */
+  readonly message: string;
+}
+
+export type WebhookVerdict = { readonly is: 'accepted'; readonly event: WebhookEvent } | RefusedDelivery;
+
+/** One request. Header names are in lower case. A header that came several times is joined, as node:http does. */
+export interface Delivery {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Uint8Array;
+}
+
+export interface WebhookGateOptions {
+  /** Called for each delivery, so that the secrets can be replaced. */
+  readonly secrets: () => readonly string[];
+  readonly nowMs: () => number;
+  /** How many deliveries are remembered, default 10,000, and how long, default 24 h. */
+  readonly memory?: { readonly deliveries: number; readonly ms: number };
+}
+
+/** Marks that one delivery leaves: its signature and its id. */
+const MOST_MARKS = 2;
+const NAME = /^[A-Za-z0-9_.-]{1,255}$/;
+
+const Payload = z.object({
+  action: z.string(),
+  workflow_job: z.object({
+    id: z.int().positive(),
+    run_id: z.int().positive(),
+    run_attempt: z.int().min(0),
+    status: z.enum(['queued', 'waiting', 'in_progress', 'completed']),
+  }),
+  repository: z.object({
+    full_name: z
+      .string()
+      .max(600)
+      .transform((text) => text.split('/'))
+      .pipe(z.tuple([z.string().regex(NAME), z.string().regex(NAME)])),
+  }),
+});
+
+/** The secrets of a file, one per line. White space around them and empty lines are ignored. */
+export function parseSecrets(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+export class WebhookGate {
+  readonly #options: WebhookGateOptions;
+  /** The marks of accepted deliveries. Marks are only ever added, so the least recently used one is the oldest one. */
+  readonly #seen: LRUCache<string, true>;
+
+  constructor(options: WebhookGateOptions) {
+    this.#options = options;
+    const { deliveries, ms } = options.memory ?? { deliveries: 10_000, ms: 24 * 3_600_000 };
+    const perf = { now: options.nowMs };
+    this.#seen = new LRUCache({ max: deliveries * MOST_MARKS, ttl: ms, ttlResolution: 0, perf });
+  }
+
+  /** Judges a delivery and remembers it when it is accepted. */
+  judge(delivery: Delivery): WebhookVerdict {
+    const secrets = this.#options.secrets();
+    if (secrets.length === 0) return refuse(404, 'no-secret', 'No webhook secret is configured, so none is accepted.');
+    const signature = signatureOf(delivery);
+    if (signature === undefined) {
+      return refuse(401, 'unsigned', 'X-Gitea-Signature is missing: give the webhook a secret.');
+    }
+    if (!isSigned(delivery.body, signature, secrets)) {
+      return refuse(403, 'signature', 'X-Gitea-Signature is wrong: the secrets of both sides differ.');
+    }
+    if (header(delivery, 'x-gitea-event') !== 'workflow_job') {
+      return refuse(422, 'event', 'The secret is right, but only the event "Workflow Job" is read.');
+    }
+    const event = readEvent(delivery.body);
+    if (event === undefined) return refuse(422, 'payload', 'The body is no workflow_job event of Gitea.');
+    const marks = marksOf(delivery, signature);
+    if (marks.some((mark) => this.#seen.has(mark))) {
+      return refuse(409, 'replayed', 'This delivery was accepted before.');
+    }
+    for (const mark of marks) this.#seen.set(mark, true);
+    return { is: 'accepted', event };
+  }
+
+  /** Forgets an accepted delivery, so that it may come again: it could not be passed on. */
+  forget(delivery: Delivery): void {
+    const signature = signatureOf(delivery);
+    if (signature === undefined) return;
+    for (const mark of marksOf(delivery, signature)) this.#seen.delete(mark);
+  }
+}
+
+/** What a delivery is recognized by. A signature cannot be mistaken for an id: it does not begin with `id `. */
+function marksOf(delivery: Delivery, signature: string): readonly string[] {
+  const id = header(delivery, 'x-gitea-delivery');
+  return id !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(id) ? [signature, `id ${id}`] : [signature];
+}
+
+function signatureOf(delivery: Delivery): string | undefined {
+  const text = header(delivery, 'x-gitea-signature');
+  return text !== undefined && /^[0-9a-f]{64}$/.test(text) ? text : undefined;
+}
+
+/** All secrets are tried, also after a match, so that the time reveals nothing. */
+function isSigned(body: Uint8Array, signature: string, secrets: readonly string[]): boolean {
+  const claimed = Buffer.from(signature, 'hex');
+  return secrets
+    .map((secret) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), claimed))
+    .includes(true);
+}
+
+function readEvent(body: Uint8Array): WebhookEvent | undefined {
+  const parsed = Payload.safeParse(parseJson(body));
+  if (!parsed.success) return undefined;
+  const { workflow_job: job, repository } = parsed.data;
+  const [owner, repo] = repository.full_name;
+  return { owner, repo, status: job.status, jobId: job.id, attempt: job.run_attempt };
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+function header({ headers }: Delivery, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function refuse(status: number, reason: RefusalReason, message: string): RefusedDelivery {
+  return { is: 'refused', status, reason, message };
+}
+
+/** True when the event's job may belong to the scope. */
+export function concerns({ owner, repo }: WebhookEvent, scope: Scope): boolean {
+  return hasJobsOf(scope, owner, repo);
+}

@@ -1,0 +1,137 @@
+/**
+ * Takes webhooks over HTTP: `POST /webhook` with a JSON body of at most 256 KiB, and nothing else. Gitea waits 5 s for an
+ * answer. So the answer is sent before the event is acted on. Gitea shows the answer in its list of deliveries.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
+import { HalfBodies } from './half-bodies.ts';
+
+/** A delivery that can be sent on to another replica. That replica judges it again. */
+export interface RawDelivery {
+  /** What the judgement needs, and the mark of a forwarded delivery. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** It was forwarded before. A follower must not forward it again. */
+  readonly forwarded: boolean;
+}
+
+export interface WebhookListenerOptions {
+  readonly gate: WebhookGate;
+  /**
+   * Called for each accepted delivery. Gives the status to answer: 202, or what the leader answered to a forwarded delivery.
+   * Any status but 2xx and 4xx, and a rejection, becomes 503; then the delivery may come again.
+   * It must only note the event: the answer waits for it.
+   */
+  readonly onAccepted: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
+  /** Told why a delivery was refused. */
+  readonly onRefused?: (reason: RefusalReason) => void;
+  /** For all bodies that are not complete yet; default 32 MiB. The oldest one gives way. */
+  readonly memoryBytes?: number;
+}
+
+/** Longest accepted body. Gitea's are about 5 KB, more with a pull request's text in them. */
+export const MAX_WEBHOOK_BYTES = 256 * 1024;
+const MEMORY_BYTES = 32 * 1024 * 1024;
+const FORWARDED_HEADER = 'x-gitea-runners-forwarded';
+const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery'];
+
+export function webhookListener(options: WebhookListenerOptions): RequestListener {
+  const halves = new HalfBodies(MAX_WEBHOOK_BYTES, options.memoryBytes ?? MEMORY_BYTES);
+  return (request, response) => {
+    handle(request, response, options, halves).catch(() => {
+      // The sender went away (node:http tells that to `onMalformed`), or others need the memory.
+      response.destroy();
+    });
+  };
+}
+
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { gate, onAccepted, onRefused }: WebhookListenerOptions,
+  halves: HalfBodies,
+): Promise<void> {
+  const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
+    onRefused?.(reason);
+    answer(request, response, status, message, headers);
+  };
+  if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
+  if (request.method !== 'POST') return refuse(405, 'method', 'Webhooks are sent with POST.', { allow: 'POST' });
+  if (!isJson(request)) return refuse(415, 'media-type', 'Set the content type of the webhook to application/json.');
+  const body = await readBody(request, halves);
+  if (body === undefined) return refuse(413, 'too-large', `The body is longer than ${MAX_WEBHOOK_BYTES} bytes.`);
+  const delivery = { headers: request.headers, body };
+  const verdict = gate.judge(delivery);
+  if (verdict.is === 'refused') return refuse(verdict.status, verdict.reason, verdict.message);
+  const status = await statusOf(async () => await onAccepted(verdict.event, rawDelivery(request, body)));
+  const isDone = status >= 200 && status < 300;
+  const isRefused = status >= 400 && status < 500;
+  if (!isDone && !isRefused) {
+    gate.forget(delivery);
+    return answer(request, response, 503, 'Not now: no replica could take it. Send it again.');
+  }
+  answer(request, response, status, isDone ? '' : 'The replica that is in charge refused it.');
+}
+
+async function statusOf(work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch {
+    return 503;
+  }
+}
+
+/** The media type may have a parameter. node:http keeps the first of several headers. */
+function isJson(request: IncomingMessage): boolean {
+  const type = (request.headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase();
+  return type === 'application/json';
+}
+
+/**
+ * The body; undefined as soon as it is known to be too long, and then the rest is not read. Rejects when the sender goes away,
+ * and when the unread bodies together need too much memory and this one is the oldest.
+ */
+async function readBody(request: IncomingMessage, halves: HalfBodies): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > MAX_WEBHOOK_BYTES) return undefined;
+  return await new Promise((resolve, reject) => {
+    const half = halves.begin(() => reject(new Error('too many bodies are being read')));
+    request.on('data', (chunk: Buffer) => {
+      if (half.add(chunk)) return;
+      request.pause();
+      resolve(undefined);
+    });
+    request.once('end', () => resolve(half.bytes()));
+    request.once('error', reject);
+    request.once('close', () => {
+      half.end();
+      reject(new Error('the sender went away'));
+    });
+  });
+}
+
+function rawDelivery(request: IncomingMessage, body: Uint8Array): RawDelivery {
+  const headers: Record<string, string> = { [FORWARDED_HEADER]: '1' };
+  for (const name of KEPT_HEADERS) {
+    const value = request.headers[name];
+    if (typeof value === 'string') headers[name] = value;
+  }
+  return { headers, body, forwarded: request.headers[FORWARDED_HEADER] !== undefined };
+}
+
+/** The rest of an incomplete body is not read: then the connection is closed after the answer. */
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const text = message && `${message}\n`;
+  response.writeHead(status, {
+    ...(text && { 'content-type': 'text/plain; charset=utf-8' }),
+    'content-length': Buffer.byteLength(text),
+    ...(!request.complete && { connection: 'close' }),
+    ...headers,
+  });
+  response.end(text);
+}

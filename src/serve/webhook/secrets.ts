@@ -1,0 +1,47 @@
+/** The webhook secrets that are valid now. Secrets are replaced while we run, so their file is read again and again. */
+import { readFile } from 'node:fs/promises';
+import { Failure } from '../../failure.ts';
+import { parseSecrets } from './gate.ts';
+
+const AGAIN_MS = 10_000;
+
+export interface SecretsOptions {
+  /** One secret per line; absent: there are none, and no webhook is accepted. */
+  readonly file: string | undefined;
+  /** Told when the file cannot be read any more. The secrets of before stay valid. */
+  readonly onFailure: (failure: Failure) => void;
+}
+
+/** Gives a function that answers the secrets of the moment. @throws Failure when the file cannot be read at the start. */
+export async function watchSecrets(
+  { file, onFailure }: SecretsOptions,
+  signal: AbortSignal,
+): Promise<() => readonly string[]> {
+  if (file === undefined) return () => [];
+  let secrets = await readSecrets(file);
+  const timer = setInterval(async () => {
+    try {
+      secrets = await readSecrets(file);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      onFailure(error);
+    }
+  }, AGAIN_MS);
+  // It keeps no process alive that has nothing else to do.
+  timer.unref();
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  return () => secrets;
+}
+
+async function readSecrets(file: string): Promise<readonly string[]> {
+  try {
+    return parseSecrets(await readFile(file, 'utf8'));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
+    throw new Failure(
+      'GR-SERVE-02',
+      1,
+      `read the webhook secrets: ${file}: ${code}. Mount the Secret, or leave --webhook-secret-file out to do without webhooks.`,
+    );
+  }
+}

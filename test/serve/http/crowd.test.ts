@@ -1,0 +1,75 @@
+/** Clients that hold connections and keep nobody out. The limit of one second is the law itself, so these tests look at the clock. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type RequestOptions, request } from 'node:http';
+import { expect, it, onTestFinished } from 'vitest';
+import { delivery, payload } from '../deliveries.ts';
+import { startRig, until } from '../rig.ts';
+
+const CLIENTS = 1000;
+const TIMES = 20;
+const LIMIT_MS = 1000;
+
+/** Starts them in a process of their own. Resolves when all are connected, or were. */
+async function holdConnections(port: number, kind: string): Promise<void> {
+  const child = spawn(process.execPath, ['test/serve/hostile-clients.mjs', String(port), String(CLIENTS), kind], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  await once(child.stdout, 'data');
+}
+
+/** One request over a connection of its own: its status, or why there was none, with `late` when it took too long. */
+async function ask(options: RequestOptions, body?: Uint8Array): Promise<string> {
+  const beganMs = performance.now();
+  const outcome = await new Promise<string>((resolve) => {
+    const sent = request({ host: '127.0.0.1', agent: false, timeout: 5 * LIMIT_MS, ...options }, (response) => {
+      response.resume().on('end', () => resolve(String(response.statusCode)));
+    });
+    sent.on('timeout', () => sent.destroy());
+    sent.on('error', ({ message }) => resolve(message));
+    sent.end(body);
+  });
+  return performance.now() - beganMs < LIMIT_MS ? outcome : `${outcome}, late`;
+}
+
+async function repeat(one: (nth: number) => Promise<string>): Promise<readonly string[]> {
+  const outcomes: string[] = [];
+  for (let nth = 0; nth < TIMES; nth += 1) outcomes.push(await one(nth));
+  return outcomes;
+}
+
+const KINDS = ['idle', 'slow headers', 'slow body', 'a request that has no end', 'endless keep-alive'];
+
+it.each(KINDS)(
+  '1,000 hostile connections (%s) on the port of webhooks keep out neither a webhook nor a probe',
+  async (kind) => {
+    const rig = await startRig();
+    const replica = await rig.start({ pollMs: 60_000 });
+    await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
+    await holdConnections(replica.webhooks, kind);
+
+    const webhooks = await repeat((nth) => {
+      const { headers, body } = delivery(payload({ id: nth + 1 }));
+      return ask({ port: replica.webhooks, path: '/webhook', method: 'POST', headers }, body);
+    });
+    const probes = await repeat((nth) => ask({ port: replica.probes, path: nth % 2 === 0 ? '/healthz' : '/readyz' }));
+
+    expect(webhooks).toEqual(Array(TIMES).fill('202'));
+    expect(probes).toEqual(Array(TIMES).fill('200'));
+  },
+);
+
+it.each(KINDS)('1,000 hostile connections (%s) on the port of probes do not keep out a probe', async (kind) => {
+  const rig = await startRig();
+  const replica = await rig.start({ pollMs: 60_000 });
+  await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
+  await holdConnections(replica.probes, kind);
+
+  const probes = await repeat((nth) => ask({ port: replica.probes, path: nth % 2 === 0 ? '/healthz' : '/readyz' }));
+
+  expect(probes).toEqual(Array(TIMES).fill('200'));
+});

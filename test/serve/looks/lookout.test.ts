@@ -1,0 +1,92 @@
+/** Many targets at one Gitea: none keeps the others waiting. Real requests. */
+import { expect, onTestFinished, test } from 'vitest';
+import type { GiteaTarget } from '../../../src/gitea/observe.ts';
+import { ServerClocks } from '../../../src/http/clock.ts';
+import { Lookout, type LookoutOptions } from '../../../src/serve/looks/lookout.ts';
+import { fakeGitea, json } from '../../gitea/fake-gitea.ts';
+import { targetOf } from '../../gitea/looking.ts';
+import { until } from '../rig.ts';
+
+function start(over: Partial<LookoutOptions> = {}): {
+  readonly lookout: Lookout;
+  readonly looked: Map<string, number>;
+} {
+  const looked = new Map<string, number>();
+  const lookout = new Lookout({
+    timeoutMs: 20_000,
+    env: {},
+    clocks: new ServerClocks(),
+    pollMs: 20,
+    now: Date.now,
+    random: () => 0.5,
+    onRequest: () => undefined,
+    onLook: ({ key }) => looked.set(key, (looked.get(key) ?? 0) + 1),
+    ...over,
+  });
+  onTestFinished(() => lookout.close());
+  return { lookout, looked };
+}
+
+/** Targets of groups of one namespace. */
+const inOne = (targets: readonly GiteaTarget[]) => new Map(targets.map((target) => [target, new Set(['runners'])]));
+
+const repos = (url: string, count: number): readonly GiteaTarget[] =>
+  Array.from({ length: count }, (_, index) =>
+    targetOf(url, { kind: 'repo', owner: 'acme', repo: `r${index}` }, `r${index}`),
+  );
+
+test('all targets together ask no more than 20 requests a second, and it is told when looks come late', async () => {
+  const gitea = await fakeGitea();
+  const late: unknown[] = [];
+  const { lookout, looked } = start({ onLate: (origin, scopes) => late.push([origin, scopes]) });
+  const began = performance.now();
+
+  lookout.watch(inOne(repos(gitea.url, 60)));
+  await until('everything was looked at', () => looked.size === 60);
+  await until('looks come late', () => late.length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+
+  // The first look of each, what may be saved for a burst, the rate, and the version.
+  const seconds = (performance.now() - began) / 1000;
+  expect(gitea.seen.length).toBeLessThanOrEqual(60 + 100 + 20 * seconds + 1);
+  expect(late).toEqual([[gitea.origin, 60]]);
+});
+
+test('a user with hundreds of repositories does not keep another target waiting', async () => {
+  const rows = Array.from({ length: 400 }, (_, index) => ({
+    name: `r${index}`,
+    owner: { login: 'many' },
+    empty: false,
+    has_actions: true,
+  }));
+  const arrived: string[] = [];
+  const gitea = await fakeGitea({
+    repos: rows,
+    intercept: ({ path }, response) => {
+      arrived.push(path);
+      if (!path.startsWith('/api/v1/repos/many/')) return false;
+      setTimeout(() => json(response, { jobs: [], total_count: 0 }), 20);
+      return true;
+    },
+  });
+  const { lookout, looked } = start();
+  const isSmall = (path: string): boolean => path.startsWith('/api/v1/orgs/acme/');
+
+  lookout.watch(inOne([targetOf(gitea.url, { kind: 'user', user: 'many' }, 'many')]));
+  await until(
+    'the big look asks repositories',
+    () => arrived.filter((path) => path.includes('/repos/many/')).length > 20,
+  );
+  lookout.watch(
+    inOne([
+      targetOf(gitea.url, { kind: 'user', user: 'many' }, 'many'),
+      targetOf(gitea.url, { kind: 'org', org: 'acme' }, 'small'),
+    ]),
+  );
+  const from = arrived.length;
+  await until('the small look is done', () => looked.has('small'));
+
+  // Eight requests were under way, and then it was its turn.
+  expect(arrived.findIndex(isSmall) - from).toBeLessThanOrEqual(9);
+  expect(looked.has('many')).toBe(false);
+});

@@ -1,0 +1,211 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type AnnouncedJob,
+  announced,
+  failed,
+  looked,
+  newPace,
+  nextLookMs,
+  type PollPace,
+  pollLimits,
+} from '../../../src/serve/looks/poll-interval.ts';
+
+const LIMITS = pollLimits(5000);
+const NO_CHANCE = 0.5;
+
+function queued(id: number): AnnouncedJob {
+  return { id, attempt: 1, status: 'queued' };
+}
+
+function waitOf(pace: PollPace): number {
+  return nextLookMs(pace, NO_CHANCE, LIMITS);
+}
+
+/** Looks that each show one more job, which a webhook announced. */
+function afterProofs(count: number): {
+  readonly pace: PollPace;
+  readonly jobs: readonly AnnouncedJob[];
+  readonly nowMs: number;
+} {
+  let pace = looked(newPace(LIMITS), [], 0, LIMITS);
+  const jobs: AnnouncedJob[] = [];
+  for (let id = 1; id <= count; id += 1) {
+    pace = announced(pace, queued(id), id * 10_000);
+    jobs.push(queued(id));
+    pace = looked(pace, jobs, id * 10_000 + 100, LIMITS);
+  }
+  return { pace, jobs, nowMs: (count + 1) * 10_000 };
+}
+
+describe('the poll interval', () => {
+  it('begins with the shortest', () => {
+    expect(waitOf(newPace(LIMITS))).toBe(5000);
+  });
+
+  it('grows step by step to a minute while webhooks announce every change', () => {
+    const waits = Array.from({ length: 9 }, (_, count) => waitOf(afterProofs(count).pace));
+
+    expect(waits).toEqual([5000, 7500, 11_250, 16_875, 25_313, 37_970, 56_955, 60_000, 60_000]);
+  });
+
+  it('stays where it is while nothing changes, with or without webhooks about other jobs', () => {
+    const { pace, jobs, nowMs } = afterProofs(3);
+
+    const later = looked(announced(pace, queued(99), nowMs), jobs, nowMs + 60_000, LIMITS);
+
+    expect(waitOf(later)).toBe(waitOf(pace));
+  });
+
+  it('takes the jobs of the first look for no change', () => {
+    const pace = looked(newPace(LIMITS), [queued(1), queued(2)], 0, LIMITS);
+
+    expect(waitOf(looked(pace, [queued(1), queued(2)], 60_000, LIMITS))).toBe(5000);
+    expect(pace.doubtful.size).toBe(0);
+  });
+
+  it('is the shortest for one look after a change without a webhook, and as before when the webhook was only late', () => {
+    const { pace, jobs, nowMs } = afterProofs(7);
+    const more = [...jobs, queued(50)];
+
+    const doubting = looked(pace, more, nowMs, LIMITS);
+    const settled = announced(doubting, queued(50), nowMs + 1200);
+
+    expect(waitOf(doubting)).toBe(5000);
+    expect(waitOf(settled)).toBe(60_000);
+    expect(waitOf(looked(settled, more, nowMs + 6000, LIMITS))).toBe(60_000);
+  });
+
+  it('goes back to the shortest when the webhook did not come at all', () => {
+    const { pace, jobs, nowMs } = afterProofs(7);
+    const more = [...jobs, queued(50)];
+
+    const missed = looked(looked(pace, more, nowMs, LIMITS), more, nowMs + 5500, LIMITS);
+
+    expect(waitOf(missed)).toBe(5000);
+    expect(missed.intervalMs).toBe(5000);
+    expect(missed.doubtful.size).toBe(0);
+  });
+
+  it.each([
+    ['is taken by a runner', [{ id: 1, attempt: 1, status: 'in_progress' }]],
+    ['is done', []],
+    ['is queued again as another attempt', [{ id: 1, attempt: 2, status: 'queued' }]],
+  ])('counts as a change that a job %s', (_, now) => {
+    const pace = looked(newPace(LIMITS), [queued(1)], 0, LIMITS);
+
+    expect(looked(pace, now, 1000, LIMITS).doubtful.size).toBe(1);
+  });
+
+  it('knows the attempt 0 of Gitea 1.26, which becomes 1 when the job is taken, as one job', () => {
+    let pace = looked(newPace(LIMITS), [{ id: 1, attempt: 0, status: 'queued' }], 0, LIMITS);
+    pace = announced(pace, { id: 1, attempt: 1, status: 'in_progress' }, 100);
+    pace = looked(pace, [{ id: 1, attempt: 1, status: 'in_progress' }], 200, LIMITS);
+    pace = announced(pace, { id: 1, attempt: 1, status: 'completed' }, 300);
+    pace = looked(pace, [], 400, LIMITS);
+
+    expect(pace.doubtful.size).toBe(0);
+    expect(waitOf(pace)).toBe(11_250);
+  });
+
+  it('does not take an old announcement for a new one', () => {
+    let pace = looked(newPace(LIMITS), [], 0, LIMITS);
+    pace = looked(announced(pace, queued(1), 100), [queued(1)], 200, LIMITS);
+    pace = looked(announced(pace, { ...queued(1), status: 'completed' }, 300), [], 400, LIMITS);
+
+    expect(looked(pace, [queued(1)], 500, LIMITS).doubtful.size).toBe(1);
+  });
+
+  it('is the shortest while looks fail, and as before afterwards', () => {
+    const { pace, jobs, nowMs } = afterProofs(7);
+
+    expect(waitOf(failed(pace))).toBe(5000);
+    expect(waitOf(looked(failed(pace), jobs, nowMs, LIMITS))).toBe(60_000);
+  });
+
+  it('never gets shorter than asked for, also beyond a minute', () => {
+    expect(pollLimits(90_000)).toEqual({ shortestMs: 90_000, longestMs: 90_000 });
+  });
+});
+
+describe('in any history', () => {
+  const job = fc.record({
+    id: fc.integer({ min: 1, max: 6 }),
+    attempt: fc.integer({ min: 0, max: 2 }),
+    status: fc.constantFrom('queued', 'in_progress'),
+  });
+  const step = fc.oneof(
+    fc.record({ is: fc.constant('look' as const), jobs: fc.uniqueArray(job, { selector: ({ id }) => id }) }),
+    fc.record({ is: fc.constant('webhook' as const), job }),
+    fc.record({ is: fc.constant('failure' as const) }),
+  );
+  const history = fc.array(fc.tuple(fc.integer({ min: 1, max: 90_000 }), step), { maxLength: 40 });
+
+  function play(pace: PollPace, what: typeof step extends fc.Arbitrary<infer T> ? T : never, nowMs: number): PollPace {
+    switch (what.is) {
+      case 'look':
+        return looked(pace, what.jobs, nowMs, LIMITS);
+      case 'webhook':
+        return announced(pace, what.job, nowMs);
+      case 'failure':
+        return failed(pace);
+      default:
+        return what satisfies never;
+    }
+  }
+
+  it('the wait lies between the limits, give or take a tenth', () => {
+    fc.assert(
+      fc.property(history, fc.double({ min: 0, max: 0.999, noNaN: true }), (steps, random) => {
+        let pace = newPace(LIMITS);
+        let nowMs = 0;
+        for (const [ms, what] of steps) {
+          nowMs += ms;
+          pace = play(pace, what, nowMs);
+
+          const wait = nextLookMs(pace, random, LIMITS);
+
+          expect(wait).toBeGreaterThanOrEqual(4500);
+          expect(wait).toBeLessThanOrEqual(66_000);
+        }
+      }),
+    );
+  });
+
+  it('without a single webhook the interval is the shortest', () => {
+    fc.assert(
+      fc.property(history, (steps) => {
+        let pace = newPace(LIMITS);
+        let nowMs = 0;
+        for (const [ms, what] of steps) {
+          nowMs += ms;
+          if (what.is !== 'webhook') pace = play(pace, what, nowMs);
+        }
+
+        expect(waitOf(pace)).toBe(5000);
+      }),
+    );
+  });
+
+  it('one change without a webhook brings the shortest within two looks, however long webhooks had come', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 5000, max: 90_000 }), (proofs, laterMs) => {
+        const { pace, jobs, nowMs } = afterProofs(proofs);
+        const more = [...jobs, queued(1000)];
+
+        const first = looked(pace, more, nowMs, LIMITS);
+        const second = looked(first, more, nowMs + laterMs, LIMITS);
+
+        expect([waitOf(first), waitOf(second)]).toEqual([5000, 5000]);
+      }),
+    );
+  });
+
+  it('what is remembered does not grow without end', () => {
+    let pace = newPace(LIMITS);
+    for (let id = 1; id <= 10_000; id += 1) pace = announced(pace, queued(id), id);
+
+    expect(pace.announced.size).toBe(1000);
+    expect(looked(pace, [], 1_000_000, LIMITS).announced.size).toBe(0);
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../../src/failure.ts';
+import { RunnerGroupStatus } from '../../../src/runnergroup/status.ts';
+import {
+  CHECK_TIME_MS,
+  type GroupFacts,
+  isWorthWriting,
+  statusOf,
+  TOLERATED_DIFFERENCE_MS,
+} from '../../../src/serve/planning/group-status.ts';
+
+const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
+const counts: NonNullable<GroupFacts['counts']> = {
+  queued: 3,
+  held: { cap: 2, suspended: 0, 'backing-off': 0 },
+  summary: undefined,
+};
+const calm: GroupFacts = {
+  generation: 4,
+  suspended: false,
+  activeRunners: 1,
+  checkedAtMs: NOW,
+  counts: { ...counts, queued: 0, held: { ...counts.held, cap: 0 } },
+  argocd: { is: 'managed', last: { is: 'synced' }, differsForMs: 0 },
+};
+const refused = new Failure('GR-HTTP-01', 1, 'list jobs of org acme: refused.');
+
+function words(facts: GroupFacts): Record<string, string> {
+  const status = statusOf(facts, undefined, NOW);
+  return Object.fromEntries((status.conditions ?? []).map(({ type, status: is, reason }) => [type, `${is} ${reason}`]));
+}
+
+describe('the status of a group', () => {
+  it('is what the CRD admits', () => {
+    expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
+  });
+
+  it('counts runners and jobs', () => {
+    expect(statusOf({ ...calm, counts }, undefined, NOW)).toMatchObject({
+      activeRunners: 1,
+      queuedJobs: 3,
+      heldJobs: 2,
+      observedGeneration: 4,
+      lastCheckTime: '2026-11-21T12:00:00Z',
+    });
+  });
+
+  it('says that all is well', () => {
+    expect(words(calm)).toEqual({
+      Ready: 'True Serving',
+      GiteaReachable: 'True Seen',
+      AtCapacity: 'False RoomLeft',
+      ArgoCDSynced: 'True Synced',
+    });
+  });
+
+  it('says that the cap holds jobs back, which is no fault', () => {
+    expect(words({ ...calm, counts })).toMatchObject({ Ready: 'True Serving', AtCapacity: 'True JobsHeldBack' });
+  });
+
+  it('says that Gitea cannot be reached, and keeps the last counts', () => {
+    const { counts: _, ...facts } = calm;
+    const old = statusOf({ ...calm, counts }, undefined, NOW);
+    const status = statusOf({ ...facts, giteaFailure: refused }, old, NOW);
+
+    expect(words({ ...facts, giteaFailure: refused })).toMatchObject({
+      Ready: 'False GiteaFailed',
+      GiteaReachable: 'False Unreachable',
+      AtCapacity: 'Unknown NotPlanned',
+    });
+    expect(status).toMatchObject({ queuedJobs: 3, heldJobs: 2 });
+    expect(status.conditions?.[0]?.message).toBe('GR-HTTP-01 list jobs of org acme: refused.');
+  });
+
+  it.each([
+    ['an invalid spec', { problem: 'spec.org is missing' }, 'False InvalidSpec'],
+    ['trouble of a neighbour', { planFailure: refused }, 'False ApplicationBlocked'],
+    ['a suspended group', { suspended: true }, 'True Suspended'],
+    ['an object that Argo CD does not manage', { argocd: { is: 'unmanaged' } }, 'False NoApplication'],
+  ] as const)('tells of %s', (_, change, ready) => {
+    expect(words({ ...calm, ...change })['Ready']).toBe(ready);
+  });
+
+  it.each([
+    ['error', 'False ComparisonError'],
+    ['foreign', 'False ForeignApplication'],
+    ['failed', 'False WakeFailed'],
+  ] as const)('tells of a wake that ended with %s', (is, said) => {
+    const told = words({ ...calm, argocd: { is: 'managed', last: { is, message: 'why' }, differsForMs: 0 } });
+
+    expect(told).toMatchObject({ ArgoCDSynced: said, Ready: said });
+  });
+
+  it('tolerates a difference for a while only', () => {
+    const argo = (differsForMs: number) =>
+      words({ ...calm, argocd: { is: 'managed', last: { is: 'in-sync' }, differsForMs } })['ArgoCDSynced'];
+
+    expect(argo(TOLERATED_DIFFERENCE_MS)).toBe('True Synced');
+    expect(argo(TOLERATED_DIFFERENCE_MS + 1)).toBe('False PlanDiffers');
+  });
+
+  it('keeps the time of a condition whose status stays, and renews it when it turns', () => {
+    const before = statusOf(calm, undefined, NOW);
+    const later = statusOf({ ...calm, counts }, before, NOW + 60_000);
+    const times = Object.fromEntries((later.conditions ?? []).map((each) => [each.type, each.lastTransitionTime]));
+
+    expect(times).toEqual({
+      Ready: '2026-11-21T12:00:00Z',
+      GiteaReachable: '2026-11-21T12:00:00Z',
+      AtCapacity: '2026-11-21T12:01:00Z',
+      ArgoCDSynced: '2026-11-21T12:00:00Z',
+    });
+  });
+});
+
+describe('a status is written', () => {
+  const old = statusOf(calm, undefined, NOW);
+
+  it('when there is none yet, and when it says something new', () => {
+    expect(isWorthWriting(old, undefined)).toBe(true);
+    expect(isWorthWriting(statusOf({ ...calm, activeRunners: 2 }, old, NOW), old)).toBe(true);
+    expect(isWorthWriting(statusOf({ ...calm, generation: 5 }, old, NOW), old)).toBe(true);
+  });
+
+  it('not when only the time of the last look is new, unless the old one is old', () => {
+    const looked = (ms: number) => statusOf({ ...calm, checkedAtMs: NOW + ms }, old, NOW + ms);
+
+    expect(isWorthWriting(looked(CHECK_TIME_MS), old)).toBe(false);
+    expect(isWorthWriting(looked(CHECK_TIME_MS + 1_000), old)).toBe(true);
+  });
+});

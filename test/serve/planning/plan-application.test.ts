@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../../src/failure.ts';
+import type { ClockCorrection } from '../../../src/look/clock-correction.ts';
+import type { LiveRunner } from '../../../src/serve/planning/live.ts';
+import { countsOf, planApplication, type SightedGroup } from '../../../src/serve/planning/plan-application.ts';
+import { WaitingTimes } from '../../../src/serve/planning/waiting-times.ts';
+import { job, live, NOW, ORIGIN, running } from '../../plan/scenario.ts';
+import { runnerGroup } from '../../runner-group.ts';
+
+const group = runnerGroup({ maxActiveRunners: 1 });
+const sighted = (change: Partial<SightedGroup> = {}): SightedGroup => ({
+  group,
+  templateHash: 't',
+  lookKey: 'acme',
+  look: { jobs: [job(1), job(2), job(3, { labels: ['other'] })], runners: [] },
+  ...change,
+});
+const input = (...groups: readonly SightedGroup[]) => ({ groups, runners: [], instance: '', nowMs: NOW });
+
+describe('the plan of an Application', () => {
+  it('counts what waits for a group and what holds it back', () => {
+    const planning = planApplication(input(sighted()));
+
+    expect(planning.is).toBe('planned');
+    if (planning.is !== 'planned') return;
+    expect(countsOf(planning.plan, group)).toMatchObject({ queued: 2, held: { cap: 1, suspended: 0 } });
+    expect(countsOf(planning.plan, runnerGroup({ name: 'other' }))).toMatchObject({ queued: 0 });
+  });
+
+  it('waits until every scope was looked at', () => {
+    const { look: _, ...unseen } = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other' });
+
+    expect(planApplication(input(sighted(), unseen))).toEqual({ is: 'waiting' });
+  });
+
+  it('fails as a whole when one look failed, as generate does', () => {
+    const failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    const other = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other', look: failure });
+
+    expect(planApplication(input(sighted(), other))).toEqual({ is: 'failed', failure });
+  });
+
+  it('takes no notice of Jobs in namespaces that are not its own', () => {
+    const none = planApplication(input(sighted()));
+    const name = none.is === 'planned' ? (none.plan.runners[0]?.runner ?? '') : '';
+    const starting = { job: live(name, 'starting'), annotations: {} };
+    const elsewhere = { job: live(name, 'starting', { namespace: 'other' }), annotations: {} };
+    const by = (runner: typeof starting) => {
+      const planning = planApplication({ ...input(sighted()), runners: [runner] });
+      return planning.is === 'planned' ? planning.plan.runners.map(({ because }) => because) : [];
+    };
+
+    expect(by(starting)).toEqual(['own-runner']);
+    expect(by(elsewhere)).toEqual(['new-runner']);
+  });
+});
+
+describe('clocks that differ', () => {
+  /** The planning after the runners with these times of their end have failed, by the clock of Kubernetes. */
+  const whenFailed = (clocks: ClockCorrection | undefined, ...finishedMs: readonly number[]) => {
+    const runners: LiveRunner[] = [];
+    const plan = () => planApplication({ ...input(sighted()), runners, ...(clocks && { clocks }) });
+    for (const finishedAtMs of finishedMs) {
+      const planning = plan();
+      const name = planning.is === 'planned' ? (planning.plan.jobs[0] as { readonly runner?: string }).runner : '';
+      const times = { createdAtMs: finishedAtMs - 5_000, finishedAtMs };
+      runners.push({ job: live(name ?? '', 'failed', times), annotations: {} });
+    }
+    return plan();
+  };
+  const untilMs = (planning: ReturnType<typeof whenFailed>): number | undefined => {
+    const first = planning.is === 'planned' ? planning.plan.jobs[0] : undefined;
+    return first?.verdict === 'held' ? first.untilMs : undefined;
+  };
+
+  it('are one: a back-off begins when the Job failed by Gitea’s clock', () => {
+    const behind: ClockCorrection = { nowShiftMs: 0, jobShiftMs: 60_000, warnings: [] };
+    const early: ClockCorrection = { nowShiftMs: 60_000, jobShiftMs: 60_000, warnings: [] };
+    const equal = untilMs(whenFailed(undefined, NOW - 600_000, NOW));
+
+    expect(equal).toBeGreaterThan(NOW);
+    expect(untilMs(whenFailed(behind, NOW - 660_000, NOW - 60_000))).toBe(equal);
+    expect(untilMs(whenFailed(early, NOW - 600_000, NOW))).toBe((equal ?? 0) + 60_000);
+    expect(untilMs(whenFailed(undefined, NOW - 660_000, NOW - 60_000))).toBeUndefined();
+  });
+});
+
+describe('a job for which another Application has a runner', () => {
+  it('waits for no group', () => {
+    const theirs = live('team-b-1-1-0000cafe', 'starting', { jobUrl: job(1).url });
+    const planning = planApplication({ ...input(sighted()), runners: [{ job: theirs, annotations: {} }] });
+
+    expect(planning.is === 'planned' && planning.plan.jobs).toMatchObject([
+      { because: 'served-elsewhere', runner: theirs.name },
+      { verdict: 'served' },
+      { because: 'labels-not-covered' },
+    ]);
+    if (planning.is === 'planned')
+      expect(countsOf(planning.plan, group)).toMatchObject({ queued: 1, held: { cap: 0 } });
+  });
+});
+
+describe('waiting times', () => {
+  const key = { namespace: 'runners', name: 'ci' };
+  const queued = { job: job(1), origin: ORIGIN, verdict: 'served', by: 'new-runner', group: key, runner: 'r' } as const;
+  const runs = { job: running(1, 'r'), origin: ORIGIN, verdict: 'running', group: key } as const;
+
+  it('go from the first sight in the queue to the first on a runner', () => {
+    const times = new WaitingTimes();
+
+    expect(times.take([queued], 1_000)).toEqual([]);
+    expect(times.take([queued], 2_000)).toEqual([]);
+    expect(times.take([runs], 4_500)).toEqual([{ namespace: 'runners', group: 'ci', seconds: 3.5 }]);
+    expect(times.take([runs], 9_000)).toEqual([]);
+  });
+
+  it('are not known of jobs that were never seen queued, nor of other runners', () => {
+    const times = new WaitingTimes();
+
+    expect(times.take([runs], 1_000)).toEqual([]);
+    times.take([queued], 2_000);
+    expect(times.take([{ job: runs.job, origin: ORIGIN, verdict: 'running' }], 3_000)).toEqual([]);
+  });
+
+  it('begin anew with each stay in the queue', () => {
+    const times = new WaitingTimes();
+    times.take([queued], 1_000);
+    times.take([runs], 2_000);
+    times.take([{ ...queued, job: job(1, { attempt: 2 }) }], 10_000);
+
+    expect(times.take([{ ...runs, job: running(1, 'r', { attempt: 2 }) }], 11_000)).toEqual([
+      { namespace: 'runners', group: 'ci', seconds: 1 },
+    ]);
+  });
+});

@@ -1,0 +1,233 @@
+/** The round without a network, a clock or a cluster: a scene goes in, verdicts come out. */
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/failure.ts';
+import type { GiteaTarget } from '../../src/gitea/observe.ts';
+import type { Look } from '../../src/plan/evidence.ts';
+import type { Sight } from '../../src/serve/looks/lookout.ts';
+import type { LiveGroup, LiveRunner } from '../../src/serve/planning/live.ts';
+import { survey } from '../../src/serve/planning/survey.ts';
+import { type AppVerdict, round, type Scene, skewsOf } from '../../src/serve/round.ts';
+import { Token } from '../../src/tokens/token.ts';
+import { job, live, NOW, ORIGIN } from '../plan/scenario.ts';
+import { runnerGroup } from '../runner-group.ts';
+
+const NO_VERDICTS: ReadonlyMap<string, AppVerdict> = new Map();
+const IDLE: Look = { jobs: [], runners: [] };
+
+/** A RunnerGroup of the Application of the same name; without one of none. */
+function liveGroup(name: string, application: string | undefined = name): LiveGroup {
+  return {
+    key: `runners/${name}`,
+    object: { metadata: { namespace: 'runners', name, uid: name, generation: 1 } },
+    group: runnerGroup({ name }),
+    ...(application !== undefined && {
+      trackingId: `${application}:gitea.bpg.pw/RunnerGroup:runners/${name}`,
+    }),
+  };
+}
+
+function liveRunner(name: string, groupName: string, state: LiveRunner['job']['state']): LiveRunner {
+  const trackingId = `${groupName}:batch/Job:runners/${name}`;
+  return { job: live(name, state), annotations: {}, groupName, trackingId };
+}
+
+function seen(look: Look, beganMs = NOW - 1_000): Sight {
+  return { beganMs, endedMs: beganMs + 100, look };
+}
+
+interface SeenGroup {
+  readonly live: LiveGroup;
+  readonly sight?: Sight;
+}
+
+/** A scene of these groups, each with a target of its own. */
+function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners: readonly LiveRunner[] = []): Scene {
+  const targets = parts.map(({ live: { key } }): GiteaTarget => {
+    return { key, url: ORIGIN, scope: { kind: 'org', org: 'acme' }, token: new Token('secret', ORIGIN) };
+  });
+  return {
+    nowMs: NOW,
+    instance: 'test',
+    survey: survey({
+      groups: parts.map((part) => part.live),
+      runners,
+      controlPlaneNamespace: 'argocd',
+      nowMs: NOW,
+    }),
+    targetOf: new Map(
+      parts.flatMap((part, at) => {
+        const [group, target] = [part.live.group, targets[at]];
+        return group && target ? [[group, target]] : [];
+      }),
+    ),
+    sights: new Map(parts.flatMap((part) => (part.sight ? [[part.live.key, part.sight]] : []))),
+    clocks: { kubernetes: 'https://kubernetes', bounds: new Map() },
+    wakes: new Map(),
+    ...over,
+  };
+}
+
+function play(scene: Scene, before = NO_VERDICTS): ReadonlyMap<string, AppVerdict> {
+  return new Map([...round(scene, before)].map((verdict) => [verdict.application, verdict]));
+}
+
+function only(verdicts: ReadonlyMap<string, AppVerdict>): AppVerdict {
+  const [verdict, ...others] = verdicts.values();
+  if (!verdict || others.length > 0) throw new Error(`${verdicts.size} verdicts`);
+  return verdict;
+}
+
+describe('a verdict', () => {
+  const ci = liveGroup('ci');
+
+  it('asks for a wake when a queued job has no runner', () => {
+    const verdict = only(play(sceneOf([{ live: ci, sight: seen({ ...IDLE, jobs: [job(1)] }) }])));
+
+    expect(verdict).toMatchObject({ application: 'argocd/ci', settled: true });
+    expect(verdict.difference.missing).toEqual([...verdict.prints]);
+    expect(verdict.difference.missing).toHaveLength(1);
+    expect(verdict.groups).toMatchObject([{ ready: true, counts: { queued: 1 } }]);
+  });
+
+  it('is the same for the same scene', () => {
+    const scene = sceneOf([{ live: ci, sight: seen({ ...IDLE, jobs: [job(1), job(2)] }) }]);
+
+    expect(play(scene)).toEqual(play(scene));
+  });
+
+  it('asks for nothing when the last look failed, and says why in the status', () => {
+    const failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    const { look } = seen({ ...IDLE, jobs: [job(1)] });
+    const verdict = only(play(sceneOf([{ live: ci, sight: { ...seen(IDLE), ...(look && { look }), failure } }])));
+
+    expect(verdict.planning).toEqual({ is: 'failed', failure });
+    expect(verdict.difference.missing).toEqual([]);
+    expect(verdict.groups).toMatchObject([{ ready: false, facts: { giteaFailure: failure } }]);
+  });
+
+  it('waits for the first look', () => {
+    const verdict = only(play(sceneOf([{ live: ci }])));
+
+    expect(verdict).toMatchObject({ planning: { is: 'waiting' }, groups: [{ ready: false }] });
+  });
+
+  it('asks for nothing for a group that no Application manages', () => {
+    const stray: LiveGroup = { key: 'runners/ci', object: ci.object, group: runnerGroup() };
+    const verdict = only(play(sceneOf([{ live: stray, sight: seen({ ...IDLE, jobs: [job(1)] }) }])));
+
+    expect(verdict).toMatchObject({ application: '', planning: { is: 'planned' }, difference: { missing: [] } });
+    expect(verdict.groups).toMatchObject([{ ready: false, facts: { argocd: { is: 'unmanaged' } } }]);
+  });
+
+  it('blocks the whole Application while one of its groups is not valid', () => {
+    const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
+    const verdict = only(play(sceneOf([{ live: ci, sight: seen(IDLE) }, { live: wrong }])));
+
+    expect(verdict.planning).toMatchObject({ is: 'failed', failure: { code: 'GR-INPUT-91' } });
+    expect(verdict.groups.map(({ facts }) => facts.problem)).toEqual([undefined, 'spec.org is missing']);
+  });
+
+  it('is not settled when a runner ended after the last look began', () => {
+    const ended = [liveRunner('ci-1-1-0000cafe', 'ci', 'complete')];
+    const before = only(play(sceneOf([{ live: ci, sight: seen(IDLE, NOW - 1) }], {}, ended)));
+    const after = only(play(sceneOf([{ live: ci, sight: seen(IDLE, NOW) }], {}, ended)));
+
+    expect([before.settled, after.settled]).toEqual([false, true]);
+  });
+
+  it('counts how long the cluster has not shown the plan', () => {
+    const wakes = new Map([['argocd/ci', { printed: new Set<string>(), differsSinceMs: NOW - 90_000 }]]);
+    const differsForMs = (look: Look) =>
+      only(play(sceneOf([{ live: ci, sight: seen(look) }], { wakes }))).groups[0]?.facts.argocd;
+
+    expect(differsForMs({ ...IDLE, jobs: [job(1)] })).toEqual({ is: 'managed', differsForMs: 90_000 });
+    expect(differsForMs(IDLE)).toEqual({ is: 'managed', differsForMs: 0 });
+  });
+});
+
+describe('a verdict of the last round', () => {
+  const [a, b] = [liveGroup('a'), liveGroup('b')];
+  const busy: Look = { ...IDLE, jobs: [job(1)] };
+  const parts = [
+    { live: a, sight: seen(busy) },
+    { live: b, sight: seen(IDLE) },
+  ];
+  const first = sceneOf(parts);
+  const before = play(first);
+  const kept = (scene: Scene) => [...play(scene, before)].map(([key, verdict]) => verdict === before.get(key));
+
+  it('holds while nothing has changed', () => {
+    expect(kept({ ...first, nowMs: NOW + 4_999 })).toEqual([true, true]);
+  });
+
+  it('is renewed after 5 s, and after 30 s where nothing waits or runs: time changes plans', () => {
+    expect(kept({ ...first, nowMs: NOW + 5_000 })).toEqual([false, true]);
+    expect(kept({ ...first, nowMs: NOW + 30_000 })).toEqual([false, false]);
+  });
+
+  it.each<[string, Partial<Scene>]>([
+    ['a look has found something else', { sights: new Map([...first.sights, ['runners/a', seen({ ...busy })]]) }],
+    [
+      'a look has failed',
+      {
+        sights: new Map([
+          ...first.sights,
+          ['runners/a', { ...seen(busy), failure: new Failure('GR-HTTP-01', 1, 'refused.') }],
+        ]),
+      },
+    ],
+    ['a wake has ended', { wakes: new Map([['argocd/a', { printed: new Set<string>(), last: { is: 'synced' } }]]) }],
+  ])('is renewed when %s, and the other Application keeps its own', (_what, change) => {
+    expect(kept({ ...first, ...change })).toEqual([false, true]);
+  });
+
+  it('is renewed when a Job of the Application has changed', () => {
+    const runners = [liveRunner('a-1-1-0000cafe', 'a', 'starting')];
+    const { groups, byApp } = first.survey;
+    const next = survey({ groups, runners, controlPlaneNamespace: 'argocd', nowMs: NOW }, first.survey);
+
+    expect(next.byApp).toBe(byApp);
+    expect(kept({ ...first, survey: next })).toEqual([false, true]);
+  });
+});
+
+describe('a survey', () => {
+  const ci = liveGroup('ci');
+  const at = (runners: readonly LiveRunner[], nowMs: number) => ({
+    groups: [ci],
+    runners,
+    controlPlaneNamespace: 'argocd',
+    nowMs,
+  });
+
+  it('tells of each end once', () => {
+    const [old, fresh] = [liveRunner('old', 'ci', 'complete'), liveRunner('fresh', 'ci', 'failed')];
+    const one = survey(at([old], 1));
+    const two = survey(at([old, fresh], 2), one);
+    const three = survey(at([fresh, old], 3), two);
+
+    expect([one.ended, two.ended, three.ended]).toEqual([[old], [fresh], []]);
+    expect(three.lastEndMs).toEqual(new Map([['runners/ci', 2]]));
+  });
+
+  it('forgets the ends of groups that are gone', () => {
+    const one = survey(at([liveRunner('old', 'ci', 'complete')], 1));
+    const two = survey({ ...at([], 2), groups: [] }, one);
+
+    expect(two.lastEndMs.size).toBe(0);
+  });
+});
+
+it('the skew of a Gitea is what its clock and that of Kubernetes tell', () => {
+  const exactly = (ms: number) => ({ leastMs: ms, mostMs: ms });
+  const bounds = new Map([
+    ['https://kubernetes', exactly(30_000)],
+    [ORIGIN, exactly(0)],
+  ]);
+  const scene = sceneOf([{ live: liveGroup('ci') }]);
+
+  expect(skewsOf({ ...scene, clocks: { kubernetes: 'https://kubernetes', bounds } })).toEqual(
+    new Map([[ORIGIN, 30_000]]),
+  );
+  expect(skewsOf(scene)).toEqual(new Map());
+});

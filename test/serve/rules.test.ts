@@ -1,0 +1,32 @@
+/** What keeps `src/serve` in shape: a pure round, one way for what happens, static imports. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const files = readdirSync('src/serve', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => join('src/serve', file));
+
+/** Files with such a text, but for those that may have it. */
+function filesWith(pattern: RegExp, isAllowed: (file: string) => boolean): readonly string[] {
+  return files.filter((file) => !isAllowed(file) && pattern.test(readFileSync(file, 'utf8')));
+}
+
+const isPure = (file: string) => file === 'src/serve/round.ts' || file.startsWith('src/serve/planning/');
+
+it('the round and its steps read no clock, chance or environment, and wait for nothing', () => {
+  const impure =
+    /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\.|\bperformance\b|\bset(?:Timeout|Interval|Immediate)\b|\basync\b|\bawait\b|from 'node:/;
+
+  expect(files.filter(isPure).length).toBeGreaterThan(5);
+  expect(filesWith(impure, (file) => !isPure(file))).toEqual([]);
+});
+
+it('only subscribers know the log and the metrics', () => {
+  expect(filesWith(/from '(?:pino|prom-client)'/, (file) => file.startsWith('src/serve/subscribers/'))).toEqual([]);
+});
+
+it('a daemon loads everything at its start', () => {
+  expect(filesWith(/\bimport\(/, () => false)).toEqual([]);
+  expect(readFileSync('src/cli/serve.ts', 'utf8')).not.toMatch(/\bimport\(/);
+});

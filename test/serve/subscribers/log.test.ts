@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import type { ServeEvent } from '../../../src/serve/events.ts';
+import { type Log, logTo } from '../../../src/serve/subscribers/log.ts';
+
+/** Lines as `<level> <message>`, and the clock that the log reads. */
+function openTestLog() {
+  const lines: string[] = [];
+  const clock = { nowMs: 0 };
+  const write = (level: string) => (fields: unknown, message?: string) => {
+    lines.push(`${level} ${typeof fields === 'string' ? fields : message}`);
+  };
+  const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  return { lines, clock, tell: logTo(log, () => clock.nowMs) };
+}
+
+it('warns of dropped connections once a minute per port', () => {
+  const { clock, lines, tell } = openTestLog();
+  const dropped = (listener: 'webhooks' | 'metrics') => tell({ is: 'connection-dropped', listener });
+  dropped('webhooks');
+  dropped('webhooks');
+  expect(lines).toHaveLength(1);
+
+  dropped('metrics');
+  expect(lines).toHaveLength(2);
+
+  clock.nowMs = 59_999;
+  dropped('webhooks');
+  expect(lines).toHaveLength(2);
+  clock.nowMs = 60_000;
+  dropped('webhooks');
+  expect(lines).toHaveLength(3);
+});
+
+it('warns of clocks once an hour per servers', () => {
+  const { clock, lines, tell } = openTestLog();
+  const differ = (...origins: readonly string[]) =>
+    tell({ is: 'clocks-differ', code: 'GR-CLOCK-01', message: 'compare clocks: …', origins });
+  differ('https://a');
+  differ('https://a');
+  differ('https://a', 'https://b');
+  expect(lines).toHaveLength(2);
+
+  clock.nowMs = 3_600_000;
+  differ('https://a');
+  expect(lines).toHaveLength(3);
+});
+
+it.each<[ServeEvent, readonly string[]]>([
+  [{ is: 'woken', application: 'argocd/ci', outcome: { is: 'synced' }, ms: 1 }, ['info woke Argo CD']],
+  [{ is: 'woken', application: 'argocd/ci', outcome: { is: 'failed', message: 'x' }, ms: 1 }, ['warn woke Argo CD']],
+  [{ is: 'looked', origin: 'https://a', beganMs: 0, endedMs: 1 }, []],
+  [{ is: 'not-leading' }, ['info not leading any more']],
+  [{ is: 'plan-shown', application: 'argocd/ci', ms: 1 }, []],
+])('of %j writes %j', (event, expected) => {
+  const { lines, tell } = openTestLog();
+
+  tell(event);
+
+  expect(lines).toEqual(expected);
+});

@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest';
+import { KeptByKey, keepEqual, keepList, keepLists, oncePerObject, sameElements } from '../../src/serve/unchanged.ts';
+
+const [a, b] = [{ name: 'a' }, { name: 'b' }];
+
+it('lists are the same when they hold the same objects in the same order', () => {
+  expect(sameElements([a, b], [a, b])).toBe(true);
+  expect(sameElements([a, b], [b, a])).toBe(false);
+  expect(sameElements([a], [a, b])).toBe(false);
+  expect(sameElements([a], [{ ...a }])).toBe(false);
+});
+
+it('keeps the list of before while it holds the same objects', () => {
+  const before = [a, b];
+
+  expect(keepList(before, [a, b])).toBe(before);
+  expect(keepList(before, [a])).toEqual([a]);
+  expect(keepList(undefined, [a])).toEqual([a]);
+});
+
+it('keeps those lists of a map that hold the same objects', () => {
+  const before = new Map([
+    ['x', [a]],
+    ['gone', [b]],
+  ]);
+  const after = keepLists(
+    before,
+    new Map([
+      ['x', [a]],
+      ['new', [b]],
+    ]),
+  );
+
+  expect(after).toEqual(
+    new Map([
+      ['x', [a]],
+      ['new', [b]],
+    ]),
+  );
+  expect(after.get('x')).toBe(before.get('x'));
+});
+
+it('keeps the value of before while it says the same', () => {
+  const before = { list: [1, 2] };
+
+  expect(keepEqual(before, { list: [1, 2] })).toBe(before);
+  expect(keepEqual(before, { list: [1, 3] })).toEqual({ list: [1, 3] });
+  expect(keepEqual(undefined, before)).toBe(before);
+});
+
+it('asks a function once per object', () => {
+  let calls = 0;
+  const nameOf = oncePerObject(({ name }: { readonly name: string }) => {
+    calls += 1;
+    return name;
+  });
+
+  expect([nameOf(a), nameOf(b), nameOf(a)]).toEqual(['a', 'b', 'a']);
+  expect(calls).toBe(2);
+});
+
+it('makes a value by key again only when its inputs have changed, and forgets keys that are gone', () => {
+  const kept = new KeptByKey<string>();
+  const made: string[] = [];
+  const item = (key: string, input: unknown) => ({
+    key,
+    inputs: [input],
+    make: (before: string | undefined) => {
+      made.push(key);
+      return `${before ?? 'nothing'} > ${key}`;
+    },
+  });
+
+  expect(kept.all([item('x', a), item('y', a)])).toEqual(['nothing > x', 'nothing > y']);
+  expect(kept.all([item('x', a), item('y', b)])).toEqual(['nothing > x', 'nothing > y > y']);
+  expect(kept.all([item('x', a)])).toEqual(['nothing > x']);
+  expect(kept.all([item('x', a), item('y', b)])).toEqual(['nothing > x', 'nothing > y']);
+  expect(made).toEqual(['x', 'y', 'y', 'y']);
+});

@@ -1,0 +1,297 @@
+import { request as httpRequest } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { HttpClient } from '../../../src/http/client.ts';
+import { Deadline } from '../../../src/http/deadline.ts';
+import { startHttpServer } from '../../../src/serve/http/server.ts';
+import { type WebhookEvent, WebhookGate } from '../../../src/serve/webhook/gate.ts';
+import { MAX_WEBHOOK_BYTES, type RawDelivery, webhookListener } from '../../../src/serve/webhook/listener.ts';
+import { delivery, payload, RECORDED, recorded, SECRET, sign, type TestDelivery } from '../deliveries.ts';
+import { type Sender, talk } from '../talk.ts';
+
+interface Receiver {
+  readonly url: string;
+  readonly port: number;
+  readonly events: WebhookEvent[];
+  readonly raw: RawDelivery[];
+  readonly refused: string[];
+}
+
+async function receiver(
+  answer: () => Promise<number> = async () => 202,
+  secret = SECRET,
+  memoryBytes?: number,
+): Promise<Receiver> {
+  const events: WebhookEvent[] = [];
+  const raw: RawDelivery[] = [];
+  const refused: string[] = [];
+  const server = await startHttpServer({
+    what: 'webhooks',
+    address: { host: '127.0.0.1', port: 0 },
+    onRequest: webhookListener({
+      gate: new WebhookGate({ secrets: () => [secret], nowMs: () => 0 }),
+      onAccepted: (event, delivered) => {
+        events.push(event);
+        raw.push(delivered);
+        return answer();
+      },
+      onRefused: (reason) => refused.push(reason),
+      ...(memoryBytes !== undefined && { memoryBytes }),
+    }),
+    onMalformed: () => refused.push('malformed'),
+  });
+  onTestFinished(server.close);
+  return { url: `http://127.0.0.1:${server.port}/webhook`, port: server.port, events, raw, refused };
+}
+
+async function send(to: Receiver, { headers, body }: TestDelivery): Promise<readonly [number, string]> {
+  const answer = await fetch(to.url, { method: 'POST', headers, body });
+  return [answer.status, await answer.text()];
+}
+
+/** A request as text. */
+function raw(line: string, headers: Readonly<Record<string, string>>, body = ''): string {
+  const all = Object.entries({ host: 'x', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${line}\r\n${all.join('')}\r\n${body}`;
+}
+
+describe('the webhook server', () => {
+  it.each(RECORDED)('takes %s as Gitea sent it, and answers 202 without a body', async (name, event) => {
+    const { secret, headers, body } = recorded(name);
+    const to = await receiver(undefined, secret);
+
+    const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, connection: 'close' }, body));
+
+    expect(await sender.ended).toMatch(/^HTTP\/1\.1 202 Accepted\r\n[\s\S]*content-length: 0\r\n[\s\S]*\r\n\r\n$/);
+    expect(to.events).toEqual([{ owner: 'acme', repo: 'web', ...event }]);
+    expect(to.refused).toEqual([]);
+  });
+
+  it('takes a body in chunks', async () => {
+    const to = await receiver();
+    const { headers, body } = delivery();
+    const status = new Promise((resolve, reject) => {
+      const request = httpRequest(to.url, { method: 'POST', headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.on('error', reject);
+      for (const byte of body) request.write(Buffer.of(byte));
+      request.end();
+    });
+
+    expect(await status).toBe(202);
+    expect(to.events).toHaveLength(1);
+  });
+
+  it('takes 1000 deliveries that come at once over a few connections', async () => {
+    const to = await receiver();
+    const deliveries = Array.from({ length: 1000 }, (_, index) => delivery(payload({ id: index + 1 })));
+    const gitea = new HttpClient({ env: {}, connections: 10 });
+    onTestFinished(() => gitea.close());
+
+    const statuses = await Promise.all(
+      deliveries.map(async ({ headers, body }) => {
+        const url = new URL(to.url);
+        const request = { what: 'send', method: 'POST', url, headers, body: body.toString() } as const;
+        return (await gitea.send(request, new Deadline(20_000))).status;
+      }),
+    );
+
+    expect(new Set(statuses)).toEqual(new Set([202]));
+    expect(to.events).toHaveLength(1000);
+  });
+
+  it.each([
+    ['without a signature', 401, 'unsigned', delivery(payload(), { 'x-gitea-signature': undefined })],
+    ['with a wrong one', 403, 'signature', delivery(payload(), { 'x-gitea-signature': '0'.repeat(64) })],
+    ['of another event', 422, 'event', delivery(payload(), { 'x-gitea-event': 'push' })],
+    ['of no event', 422, 'payload', delivery('{}')],
+    ['as a form', 415, 'media-type', delivery('payload=x', { 'content-type': 'application/x-www-form-urlencoded' })],
+    ['without a media type', 415, 'media-type', delivery(payload(), { 'content-type': '' })],
+    [
+      'of a media type that only looks right',
+      415,
+      'media-type',
+      delivery(payload(), { 'content-type': 'application/jsonp' }),
+    ],
+  ])('refuses a delivery %s with %i, and does nothing', async (_, status, reason, what) => {
+    const to = await receiver();
+
+    const [answered, text] = await send(to, what);
+
+    expect(answered).toBe(status);
+    expect(text).toMatch(/^[A-Z][^\n]+\.\n$/);
+    expect([to.events, to.refused]).toEqual([[], [reason]]);
+  });
+
+  it('takes a media type with a parameter', async () => {
+    const to = await receiver();
+
+    expect((await send(to, delivery(payload(), { 'content-type': 'Application/JSON; charset=utf-8' })))[0]).toBe(202);
+  });
+
+  it('refuses a replay with 409', async () => {
+    const to = await receiver();
+    const once = delivery();
+
+    expect([(await send(to, once))[0], (await send(to, once))[0]]).toEqual([202, 409]);
+    expect([to.events.length, to.refused]).toEqual([1, ['replayed']]);
+  });
+
+  it.each([
+    ['GET', '/webhook', 405, 'method'],
+    ['PUT', '/webhook', 405, 'method'],
+    ['POST', '/', 404, 'path'],
+    ['POST', '/webhook/', 404, 'path'],
+    ['POST', '/webhook?x=1', 404, 'path'],
+    ['POST', '/Webhook', 404, 'path'],
+    ['POST', '/x/../webhook', 404, 'path'],
+    ['POST', 'http://elsewhere/webhook', 404, 'path'],
+  ])('refuses %s %s with %i', async (method, path, status, reason) => {
+    const to = await receiver();
+    const { headers, body } = delivery();
+    const length = { 'content-length': String(body.length), connection: 'close' };
+
+    const sender = await talk(to.port, raw(`${method} ${path} HTTP/1.1`, { ...headers, ...length }, body.toString()));
+
+    expect(await sender.ended).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect([to.events, to.refused]).toEqual([[], [reason]]);
+  });
+
+  it('refuses a header of ours that comes twice', async () => {
+    const to = await receiver();
+    const { headers, body } = delivery();
+    const twice = {
+      ...headers,
+      'X-GITEA-SIGNATURE': sign(body),
+      'content-length': String(body.length),
+      connection: 'close',
+    };
+
+    const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', twice, body.toString()));
+
+    expect(await sender.ended).toMatch(/^HTTP\/1\.1 401 /);
+  });
+});
+
+describe('a body', () => {
+  const { headers } = delivery();
+
+  it('of the longest length is read', async () => {
+    const to = await receiver();
+    const short = JSON.stringify(payload());
+    const body = Buffer.from(short.padEnd(MAX_WEBHOOK_BYTES, ' '));
+
+    expect((await send(to, delivery(body)))[0]).toBe(202);
+  });
+
+  it('that is announced as too long is refused before it is read', async () => {
+    const to = await receiver();
+    const length = String(MAX_WEBHOOK_BYTES + 1);
+
+    const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, 'content-length': length }));
+
+    expect(await sender.ended).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close/);
+    expect(to.refused).toEqual(['too-large']);
+  });
+
+  it('without a length is refused as soon as it is too long, and the connection ends', async () => {
+    const to = await receiver();
+    const chunk = `${(64 * 1024).toString(16)}\r\n${'x'.repeat(64 * 1024)}\r\n`;
+
+    const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, 'transfer-encoding': 'chunked' }));
+    for (let sent = 0; sent <= MAX_WEBHOOK_BYTES; sent += 64 * 1024) sender.write(chunk);
+
+    await sender.ended;
+    expect([to.events, to.refused]).toEqual([[], ['too-large']]);
+  });
+
+  it('that stays away gives its memory to others', async () => {
+    const to = await receiver(undefined, SECRET, 2 * MAX_WEBHOOK_BYTES);
+    const slow: Sender[] = [];
+    for (let nth = 0; nth < 4; nth += 1) {
+      slow.push(await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, 'content-length': '262144' })));
+      slow.at(-1)?.write(Buffer.alloc(200_000, ' '));
+    }
+
+    await slow[0]?.ended;
+    await slow[1]?.ended;
+
+    expect((await send(to, delivery()))[0]).toBe(202);
+  });
+
+  it('that breaks off does nothing', async () => {
+    const to = await receiver();
+
+    const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, 'content-length': '100' }, '{"act'));
+    sender.end();
+
+    await sender.ended;
+    expect([to.events, to.refused]).toEqual([[], ['malformed']]);
+  });
+
+  it('that was not read is not taken for the next request', async () => {
+    const to = await receiver();
+    const { headers: inner, body } = delivery();
+    const smuggled = raw(
+      'POST /webhook HTTP/1.1',
+      { ...inner, 'content-length': String(body.length) },
+      body.toString(),
+    );
+
+    const sender = await talk(
+      to.port,
+      raw('POST /elsewhere HTTP/1.1', { 'content-length': String(smuggled.length) }, smuggled),
+    );
+
+    expect((await sender.ended).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404']);
+    expect(to.events).toEqual([]);
+  });
+});
+
+describe('a delivery that is passed on', () => {
+  it('holds what another replica needs to judge it, and is known as forwarded there', async () => {
+    const leader = await receiver();
+    const follower = await receiver(async () => {
+      const first = follower.raw[0];
+      if (first === undefined) throw new Error('nothing to pass on');
+      return (await fetch(leader.url, { method: 'POST', headers: first.headers, body: Buffer.from(first.body) }))
+        .status;
+    });
+
+    const [status] = await send(follower, delivery(payload(), { 'x-other': 'private' }));
+
+    expect(status).toBe(202);
+    expect(leader.events).toEqual(follower.events);
+    expect([follower.raw[0]?.forwarded, leader.raw[0]?.forwarded]).toEqual([false, true]);
+    expect(Object.keys(follower.raw[0]?.headers ?? {})).not.toContain('x-other');
+  });
+
+  it('gets the refusal of the leader', async () => {
+    const to = await receiver(async () => 409);
+
+    expect((await send(to, delivery()))[0]).toBe(409);
+  });
+
+  it.each([
+    ['nobody can be reached', () => Promise.reject(new Error('secret words'))],
+    [
+      'it cannot even be tried',
+      () => {
+        throw new Error('secret words');
+      },
+    ],
+    ['the other one is in trouble', async () => 500],
+    ['the other one sends elsewhere', async () => 302],
+  ])('is answered with 503 when %s, and may come again', async (_, answer) => {
+    const answers = [answer, async () => 202];
+    const to = await receiver(() => (answers.shift() ?? answer)());
+    const once = delivery();
+
+    const [first, text] = await send(to, once);
+    const [second] = await send(to, once);
+
+    expect([first, second]).toEqual([503, 202]);
+    expect(text).not.toContain('secret words');
+  });
+});
