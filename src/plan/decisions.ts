@@ -14,7 +14,7 @@ export interface GroupKey {
 export type ServedBy =
   /** The runner made for this job lives. */
   | 'own-runner'
-  /** It takes over the runner of another job, which its own runner or somebody else took, or which was cancelled. */
+  /** Gitea alone: it takes over the runner of another job, which its own runner or somebody else took, or which was cancelled. */
   | 'chain'
   /** A free runner without a job of its own. */
   | 'free-runner'
