@@ -1,6 +1,6 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import type { DroppedBecause, KeptBecause, RunnerDecision, ServedBy } from '../plan/decisions.ts';
+import type { DroppedBecause, EmittedBecause, RunnerDecision, ServedBy } from '../plan/decisions.ts';
 import { count } from '../printable.ts';
 import { adviceText, keyText, meantText } from './advice.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
@@ -122,7 +122,7 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
 }
 
 /** Runners that stay although no job in the table names them. */
-const KEPT: Readonly<Partial<Record<KeptBecause, string>>> = {
+const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
   finishing: 'stays: busy in Gitea without a listed job (a cancelled job cleans up)',
   spare: 'stays: no job needs it now, but CI goes on; it goes spawnTimeoutSeconds after its start',
   lost: 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot',

@@ -1,10 +1,10 @@
 /**
- * A map by Gitea and an id that is unique there (job, run). Two maps, because a text made of both for each look-up would cost more than
- * the rest of the planning.
+ * A map by Gitea and an id that is unique there (of a job or a run). It is two maps: one string of both for each look-up would cost more
+ * than the rest of the plan.
  */
 export class ByGitea<V> {
   readonly #byOrigin = new Map<string, Map<number, V>>();
-  /** The part that was asked for last: most often there is one Gitea only. */
+  /** The part that was asked for last. Most often there is one Gitea only. */
   #last: { readonly origin: string; readonly ofGitea: Map<number, V> } | undefined;
 
   get(origin: string, id: number): V | undefined {
@@ -15,7 +15,7 @@ export class ByGitea<V> {
     this.ofGitea(origin).set(id, value);
   }
 
-  /** The part of one Gitea, by id; made when it is not there. */
+  /** The part of one Gitea, by id. It is created if it is not there. */
   ofGitea(origin: string): Map<number, V> {
     if (this.#last?.origin === origin) return this.#last.ofGitea;
     const ofGitea = this.#byOrigin.get(origin) ?? new Map<number, V>();

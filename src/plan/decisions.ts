@@ -1,6 +1,6 @@
 /**
- * What the planner answers: one decision for every job and every runner of ours that was seen, each with one reason.
- * `generate` renders `runners` with `emit`, `explain` prints all of it. Text is made at the edge, never here.
+ * What the planner answers: one decision for every job and for every runner of ours that was seen, each with one reason. `generate`
+ * renders the runners with `emit`. `explain` prints everything. Sentences for people are made there, not here.
  */
 import type { Job } from './evidence.ts';
 
@@ -12,13 +12,13 @@ export interface GroupKey {
 
 /** Why a job has the runner it has. */
 export type ServedBy =
-  /** The runner made for this job lives. */
+  /** The runner that was made for this job lives. */
   | 'own-runner'
-  /** It takes over the runner of another job, which its own runner or somebody else took, or which was cancelled. */
+  /** Gitea alone: it takes over the runner of another job, which its own runner or somebody else took, or which was cancelled. */
   | 'chain'
   /** A free runner without a job of its own. */
   | 'free-runner'
-  /** A runner is asked for; it may be starting already, which Gitea alone cannot tell. */
+  /** A new runner is asked for. With Gitea alone it may be starting already. */
   | 'new-runner';
 
 /** Why a job has no runner. */
@@ -28,7 +28,7 @@ export type HeldBecause =
   | 'labels-not-covered'
   | 'suspended'
   | 'cap'
-  /** Its last runner failed; the next one is tried later. */
+  /** Its last runner failed. The next one is tried later. */
   | 'backing-off'
   /** A runner of another Application is there for it. */
   | 'served-elsewhere';
@@ -69,24 +69,24 @@ export type JobDecision =
     };
 
 /** Why a runner's Job is in the output. */
-export type KeptBecause =
+export type EmittedBecause =
   | 'busy'
-  /** Gitea shows its row online and busy but lists no job: it cleans up after a cancel. */
+  /** Gitea shows its row online and busy, but lists no job: it cleans up after a cancel. */
   | 'finishing'
   | ServedBy
-  /** No job needs it now; kept while CI goes on that it could have taken, until it is one spawn timeout old (docs/adr/0022). */
+  /** No job needs it. It is kept while CI goes on that it could have taken, until it is one spawn timeout old (docs/adr/0022). */
   | 'spare'
-  /** Its pod is lost while Gitea still shows its CI job in progress; the object stays as a record, without a slot (docs/adr/0003, 0021). */
+  /** Its pod is lost, but Gitea still shows its CI job in progress. Its Job stays as a record and takes no slot (docs/adr/0003, 0021). */
   | 'lost'
-  /** Nobody needs it, but its Job is still pinned: printed once more without the pin, so that the sync after this one prunes it. */
+  /** No job needs it, but its Job is still pinned. It is printed without the pin, so that the sync after this one prunes it. */
   | 'unpinning'
-  /** Its Job failed; the object stays as a record, without a slot, while its CI job waits for a runner (docs/adr/0002). */
+  /** Its Job failed. The Job stays as a record while its CI job waits for a runner, and takes no slot (docs/adr/0002). */
   | 'back-off-record';
 
 /** Why a runner's Job is not in the output. */
 export type DroppedBecause =
   | 'used-up'
-  /** Its Job ended, and no CI job is known that it ran. */
+  /** Its Job has ended, and no CI job is known that it ran. */
   | 'failed'
   | 'never-came'
   /** Its RunnerGroup was changed before it registered. */
@@ -95,7 +95,7 @@ export type DroppedBecause =
   | 'suspended'
   | 'surplus'
   | 'deleting'
-  /** Registered and idle for Gitea, but its Job is gone, while other Jobs of its group are seen. */
+  /** Gitea lists it as idle, but its Job is gone, while other Jobs of its group are seen. */
   | 'gone'
   | 'offline';
 
@@ -104,12 +104,12 @@ export type RunnerDecision =
       readonly emit: true;
       readonly runner: string;
       readonly group: GroupKey;
-      readonly because: KeptBecause;
-      /** Pinned: from the next sync on nothing prunes it. */
+      readonly because: EmittedBecause;
+      /** From the next sync on nothing prunes its Job. */
       readonly pinned: boolean;
-      /** Argo CD keeps its Job as it is and does not create it: a record, a spare runner, or a runner at work whose Job is pinned or unseen (docs/adr/0020). */
+      /** Argo CD keeps the Job as it is and does not create it. For records, spare runners, and runners at work whose Job is pinned or unseen (docs/adr/0020). */
       readonly skip?: true;
-      /** The job it runs or is wanted for; absent for a runner that is finishing, spare or unpinned and for a record. */
+      /** The job that it runs or is wanted for. Absent for a runner that is finishing, spare or unpinning, and for a record. */
       readonly job?: Job;
     }
   | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };
@@ -127,7 +127,7 @@ export interface GroupSummary {
   readonly held: number;
 }
 
-/** Frozen result of one pass. Every list is sorted: groups by namespace and name, jobs by age, runners by group and name. */
+/** The frozen result. Every list is sorted: groups by namespace and name, jobs by age, runners by group and name. */
 export interface Plan {
   readonly groups: readonly GroupSummary[];
   readonly jobs: readonly JobDecision[];

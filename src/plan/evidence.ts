@@ -1,6 +1,6 @@
 /**
- * What the planner may know: plain data, gathered by `src/gitea` and `src/kubernetes`, judged by nobody before it comes here.
- * Only presence is evidence: a Job or runner that is not listed proves nothing.
+ * What the planner may know: plain data from `src/gitea` and `src/kubernetes`. Nobody judges it before the planner does.
+ * Only presence is evidence. A Job or runner that is not listed proves nothing.
  */
 
 /**
@@ -54,8 +54,8 @@ export interface RegisteredRunner {
 }
 
 /**
- * Everything one look at one scope of one Gitea found. `jobs` is deduplicated by id (the later answer won): all queued and
- * in_progress jobs, the newest completed ones, and blocked ones when they were asked for.
+ * What one look at one scope of one Gitea found. `jobs` has every id once: all queued and in_progress jobs, the newest completed ones,
+ * and blocked ones if they were asked for.
  */
 export interface Look {
   readonly jobs: readonly Job[];
@@ -75,13 +75,13 @@ export interface LiveJob {
   readonly name: string;
   readonly state: LiveState;
   readonly createdAtMs: number;
-  /** True when its pod waits for what does not come by itself, such as an image that cannot be pulled; for `starting` only. */
+  /** Its pod waits for something that does not come by itself, such as an image that cannot be pulled. For `starting` only. */
   readonly stuck?: boolean;
-  /** When the container of its runner started; for `running` only. */
+  /** When the container of its runner started. For `running` only. */
   readonly runningSinceMs?: number;
   /** When it became complete or failed. */
   readonly finishedAtMs?: number;
-  /** True when Argo CD must not prune it: it was printed pinned at the last sync. */
+  /** Argo CD must not prune it: it was pinned at the last sync. */
   readonly pinned?: boolean;
   /** Page of the CI job that it runs or was last wanted for (`html_url`), as it was printed. */
   readonly jobUrl?: string;
@@ -113,7 +113,7 @@ export interface Group {
   readonly acceptUnlabelledJobs: boolean;
   readonly fairness: Fairness;
   readonly spawnTimeoutMs: number;
-  /** Hash of the rendered pod template: another template makes other names for runners that have not registered yet. */
+  /** Hash of the rendered pod template. Another template gives other names to runners that have not registered yet. */
   readonly templateHash: string;
 }
 
@@ -122,9 +122,9 @@ export interface Evidence {
   /** Tells two clusters on one Gitea apart (`GITEA_RUNNERS_INSTANCE`). */
   readonly instance: string;
   readonly looks: ReadonlyMap<string, Look>;
-  /** Jobs of ours seen in Kubernetes; empty when nobody looked. */
+  /** Jobs of ours that Kubernetes shows. Empty when nobody looked. */
   readonly liveJobs: readonly LiveJob[];
-  /** When `liveJobs` were asked for, by the same clock as `nowMs`; absent: some time during the look. */
+  /** When `liveJobs` were asked for, by the clock of `nowMs`. Absent: some time during the look. */
   readonly liveSinceMs?: number;
   readonly nowMs: number;
 }

@@ -8,8 +8,8 @@
  *     │  └──────────── id of the Gitea job that the runner was made for
  *     └─────────────── RunnerGroup, shortened with a hash when longer than 31 characters
  *
- * A name is at most 63 characters (it is also a Kubernetes label value) and the same for the same inputs, so emitting it
- * twice asks for one Job. A runner is ours only when prefix, form and group hash all fit.
+ * A name has at most 63 characters, because it is a Kubernetes label value, too. The same inputs give the same name, so a name that is
+ * printed twice asks for one Job. A runner is ours only if prefix, form and group hash all fit.
  */
 import { hash as digest } from 'node:crypto';
 import type { Group, Job } from './evidence.ts';
@@ -28,9 +28,9 @@ export interface RunnerName {
   readonly runnerHash: string;
 }
 
-/** First `digits` hex digits of SHA-256 over the parts; a NUL between parts keeps `a`,`bc` and `ab`,`c` apart. */
+/** The first `digits` hex digits of SHA-256 over the parts. A NUL between parts keeps `a`,`bc` and `ab`,`c` apart. */
 function hash(digits: number, ...parts: readonly (string | number)[]): string {
-  // One call, because a hash object costs ten times the hashing, once per runner.
+  // One call: a hash object for each runner costs ten times as much.
   return digest('sha256', parts.join('\0')).slice(0, digits);
 }
 
@@ -52,8 +52,8 @@ export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'template
 export type Stay = Pick<Job, 'id' | 'attempt'>;
 
 /**
- * More ordinals than any job can have missed: each missed one has twice the patience of the one before (`patienceMs`), so 40 of them
- * are 34,000 years with a spawn timeout of one second. Names that are used up come on top.
+ * More ordinals than any job can have missed: each has twice the patience of the one before (`patienceMs`), so 40 of them take 34,000
+ * years with a spawn timeout of one second. Names that are used up are not counted in it.
  */
 export const ORDINALS_SEARCHED = 40;
 
@@ -63,7 +63,7 @@ export const ORDINALS_SEARCHED = 40;
  */
 export type RunnerNamer = (stay: Stay, ordinal: number) => string;
 
-/** The names of this group's runners; what they have in common is worked out once. */
+/** The names of this group's runners. What they have in common is worked out once. */
 export function runnerNamer(instance: string, group: NamedGroup): RunnerNamer {
   const prefix = namePrefix(group.name);
   const ofGroup = groupHash(instance, group);
@@ -78,7 +78,7 @@ export function runnerName(instance: string, group: NamedGroup, stay: Stay, ordi
   return runnerNamer(instance, group)(stay, ordinal);
 }
 
-/** Reads a name back; undefined when it has not our form. Does not say whose it is: compare prefix and group hash. */
+/** Reads a name back; undefined if it does not have our form. It does not say whose runner it is: compare prefix and group hash. */
 export function parseRunnerName(name: string): RunnerName | undefined {
   if (name.length > 63) return undefined;
   const parts = NAME.exec(name);

@@ -1,16 +1,17 @@
 /**
- * What a job may have needed. Gitea's API does not say (`needs` stands in the workflow file only), but the runs of a repository tell
- * much: a job that once began before another one of its run had ended does not need that one, in no run; and workflow files name
- * first what others need, and Gitea numbers jobs in that order (`modules/actions/jobparser`).
+ * Which other jobs a job may have needed. Gitea's API does not say: `needs` stands in the workflow file only. Two things tell:
+ *
+ * - A job that once began before another job of its run had ended does not need that one, in any run of the repository.
+ * - A workflow file names a job before those that need it, and Gitea numbers jobs in that order (`modules/actions/jobparser`).
  */
 import type { Job } from './evidence.ts';
-import type { SeenJob } from './world.ts';
+import type { ListedJob } from './listed-jobs.ts';
 
 /** One job of one attempt of a run, or all legs of its matrix. */
 interface Span {
   /** When the first one began, ms; Infinity: none has. */
   beginMs: number;
-  /** When the last one ended, ms; Infinity: one has not. */
+  /** When the last one ended, ms; Infinity: one has not ended. */
   endMs: number;
 }
 
@@ -20,12 +21,12 @@ type Attempt = Map<string, Span>;
 /** Of one repository. */
 interface Repository {
   readonly attempts: Map<string, Attempt>;
-  /** What was found out, by both names. */
+  /** What was worked out, by both names. */
   readonly begunBefore: Map<string, boolean>;
 }
 
-/** A function that says whether a job can have waited for the end of another one of its run. */
-export function needsFinder(jobs: readonly SeenJob[]): (seen: SeenJob, other: Job) => boolean {
+/** Says whether a job can have waited for the end of another job of its run. */
+export function needsFinder(jobs: readonly ListedJob[]): (seen: ListedJob, other: Job) => boolean {
   // Most plans never ask.
   let repositories: ReadonlyMap<string, Repository> | undefined;
   return ({ job, origin }, other) => {
@@ -51,7 +52,7 @@ function hasBegunBefore({ attempts, begunBefore }: Repository, base: string, oth
   return found;
 }
 
-function indexRuns(jobs: readonly SeenJob[]): ReadonlyMap<string, Repository> {
+function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, Repository> {
   const repositories = new Map<string, Repository>();
   for (const { job, origin } of jobs) {
     const place = `${origin} ${job.repository}`;

@@ -1,11 +1,11 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
 import type { GroupKey } from './decisions.ts';
 import type { Group, Job, ScopeWidth } from './evidence.ts';
-import { compareText, type SeenJob } from './world.ts';
+import { compareText, type ListedJob } from './listed-jobs.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
 
-/** The groups that cover a job, first owner first; when there are none, why. */
+/** The groups that cover a job, first owner first, or why there is none. */
 export type Owners =
   | { readonly covered: true; readonly groups: readonly [Group, ...Group[]] }
   | { readonly covered: false; readonly because: 'no-labels' }
@@ -16,14 +16,14 @@ export type Owners =
       readonly nearest: GroupKey;
     };
 
-/** A function that finds the owners of a job. Jobs with the same labels, seen by the same looks, are worked out once. */
-export function ownersFinder(groups: readonly Group[]): (seen: SeenJob) => Owners {
+/** Finds the owners of a job. They are worked out once for jobs with the same labels in the same looks. */
+export function ownersFinder(groups: readonly Group[]): (seen: ListedJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
   const labelSets = new Map(groups.map((group) => [group, new Set(group.labels)]));
   const ofOneLabel = new Map<ReadonlySet<string>, Map<string, Owners>>();
   const ofLabels = new Map<ReadonlySet<string>, Map<string, Owners>>();
   return ({ job, looks }) => {
-    // One label, as most jobs have, needs no text made of all.
+    // Most jobs have one label. They need no joined string.
     const isOne = job.labels.length === 1;
     const known = isOne ? ofOneLabel : ofLabels;
     const key = isOne ? (job.labels[0] ?? '') : JSON.stringify(job.labels);
@@ -57,7 +57,7 @@ function findOwners(
   candidates: readonly Group[],
   labelSets: ReadonlyMap<Group, ReadonlySet<string>>,
 ): Owners {
-  // Gitea gives a job without labels to any runner, but on 1.27 it may be a reusable-workflow caller that no runner ever gets.
+  // Gitea gives a job without labels to any runner. But on 1.27 it may be the caller of a reusable workflow, which no runner ever gets.
   const willing = job.labels.length > 0 ? candidates : candidates.filter((group) => group.acceptUnlabelledJobs);
   const lacks = willing.map((group) => ({
     group,

@@ -1,15 +1,15 @@
-/** How long a runner may take to come, and when a job whose runner failed gets the next one. */
+/** How long a runner may take to register, and when a job whose runner failed gets the next one. */
 import type { LiveJob } from './evidence.ts';
 
-/** A runner that has not come after so many spawn timeouts is given up: its node will not come. An hour by default. */
+/** A pod that is on its way has so many spawn timeouts (an hour by default). Then its node will not come. */
 const PENDING_TIMEOUTS = 12;
 /** Starts vary: the next one may take longer than the slowest so far. */
 const MARGIN = 1.5;
 
 /**
- * How long a runner may take to come, ms, when the generator cannot see its pod: one spawn timeout for the first runner of a job, twice
- * as long for each further one, and longer than the slowest one of its group took. So pods that need longer than the timeout (a node
- * is added, an image is pulled) are served all the same.
+ * How long a runner may take when the generator cannot see its pod, ms: one spawn timeout for the first runner of a job, twice as long for
+ * each further one, and always longer than the slowest runner of its group took. So slow starts are served, too (a node is added, an
+ * image is pulled).
  */
 export function patienceMs(
   { missed, slowestMs }: { readonly missed: number; readonly slowestMs: number },
@@ -18,7 +18,7 @@ export function patienceMs(
   return Math.max(spawnTimeoutMs * 2 ** missed, Math.min(MARGIN * slowestMs, PENDING_TIMEOUTS * spawnTimeoutMs));
 }
 
-/** How many runners of a job have not come since `sinceMs`, each given its `patienceMs`. Never negative (clocks differ), at most 50. */
+/** How many runners of a job have not come since `sinceMs`, if each had its `patienceMs`. Never negative (clocks differ), at most 50. */
 export function missedRunners(sinceMs: number, nowMs: number, spawnTimeoutMs: number): number {
   return Math.floor(Math.log2(1 + Math.max(0, nowMs - sinceMs) / spawnTimeoutMs));
 }
@@ -29,16 +29,20 @@ export function missedRunners(sinceMs: number, nowMs: number, spawnTimeoutMs: nu
  * @param sinceMs its time counts from here, if that is later than what the Job shows
  */
 export function mayStillCome(
-  { state, stuck, createdAtMs, runningSinceMs = createdAtMs }: LiveJob,
+  live: LiveJob,
   now: { readonly nowMs: number; readonly spawnTimeoutMs: number; readonly sinceMs?: number },
 ): boolean {
   const { nowMs, spawnTimeoutMs, sinceMs = 0 } = now;
-  const isOnItsWay = state === 'starting' && stuck !== true;
-  return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
+  const { createdAtMs, runningSinceMs = createdAtMs } = live;
+  return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
+}
+
+function isOnItsWay({ state, stuck }: LiveJob): boolean {
+  return state === 'starting' && stuck !== true;
 }
 
 /**
- * Wait after a runner has failed, ms: none after the first one, then 10 s doubled each time, at most the spawn timeout.
+ * How long a job waits after its runner failed, ms: 0 after the first one, then 10 s, doubled each time, at most the spawn timeout.
  * @param failed runners of the same job that have failed, at least 1
  */
 export function backOffMs(failed: number, spawnTimeoutMs: number): number {

@@ -1,6 +1,6 @@
 /** Everything that some case must show. A new kind of decision does not compile until it is here. */
 import * as z from 'zod';
-import type { DroppedBecause, HeldBecause, JobDecision, KeptBecause, ServedBy } from '../../src/plan/decisions.ts';
+import type { DroppedBecause, EmittedBecause, HeldBecause, JobDecision, ServedBy } from '../../src/plan/decisions.ts';
 import type { ContainerMode, RunnerGroup, Scope } from '../../src/runnergroup/runner-group.ts';
 import type { Exchange } from './answers.ts';
 
@@ -17,7 +17,7 @@ const HELD: Kinds<HeldBecause> = {
   'backing-off': true,
   'served-elsewhere': true,
 };
-const KEPT: Kinds<KeptBecause> = {
+const KEPT: Kinds<EmittedBecause> = {
   ...SERVED,
   busy: true,
   finishing: true,

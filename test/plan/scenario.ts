@@ -1,5 +1,5 @@
 /** Short words for planner tests: a group, jobs, rows and Jobs with defaults that say nothing. */
-import type { KeptBecause, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
+import type { EmittedBecause, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/plan/evidence.ts';
 import { runnerName } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
@@ -82,7 +82,7 @@ export function planScene(scene: Scene): Plan {
 }
 
 /** Why a Job is in the output although its runner is not wanted. */
-const NOT_WANTED: readonly string[] = ['back-off-record', 'lost', 'spare', 'unpinning'] satisfies KeptBecause[];
+const NOT_WANTED: readonly string[] = ['back-off-record', 'lost', 'spare', 'unpinning'] satisfies EmittedBecause[];
 
 /** Runners in the output that are wanted there. */
 export function emitted(planned: Plan): readonly (RunnerDecision & { emit: true })[] {

@@ -1,17 +1,20 @@
 /** Since when a job has been ready, for a planner without memory. */
 import { ByGitea } from './by-gitea.ts';
 import type { Job } from './evidence.ts';
+import type { ListedJob } from './listed-jobs.ts';
 import { needsFinder } from './needs.ts';
-import type { Rosters } from './roster.ts';
-import type { SeenJob } from './world.ts';
+import type { Runners } from './runners.ts';
 
 /**
- * A function that says since when a job has been ready, ms. Gitea does not say: a job that `needs` others shows the creation of
- * its run. So it is the newest end in its run, if that is later; but no end of a job that it cannot have needed (`needs.ts`), and none
- * after a runner that was made for it had begun a job. Gitea's own queue runs by `updated`, which the API hides; this is near to it, and
- * ordering by it keeps the runners that are starting (docs/adr/0004).
+ * Says since when a job has been ready, ms. Gitea does not tell: a job that `needs` others shows the creation of its run. So a job is ready
+ * since the newest end in its run, if that is later. Two kinds of ends do not count:
+ *
+ * - of a job that it cannot have needed (`needs.ts`);
+ * - after a runner that was made for it had begun a job: it was ready before.
+ *
+ * Gitea orders its queue by `updated`, which the API hides. This is near to it (docs/adr/0004).
  */
-export function readySinceFinder(jobs: readonly SeenJob[], madeFor: Rosters['madeFor']): (seen: SeenJob) => number {
+export function readySinceFinder(jobs: readonly ListedJob[], madeFor: Runners['madeFor']): (seen: ListedJob) => number {
   const endedIn = new ByGitea<Job[]>();
   for (const { job, origin } of jobs) {
     if (job.completedAtMs === undefined) continue;

@@ -1,0 +1,20 @@
+/** `npm run ablation` switches rules off by the names of their functions in src/plan: each name must still be there. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+const run = promisify(execFile);
+
+it('builds a planner without each rule, and tells that no replay costs needless runners', {
+  timeout: 300_000,
+}, async () => {
+  const env = { ...process.env, HISTORIES: '1', FIRST: '3' };
+
+  const { stdout } = await run(process.execPath, ['test/simulation/ablation/build.mjs', '--calm'], { env });
+
+  const rows = stdout.split('\n').filter((line) => line.startsWith('| '));
+  const needlessAlone = (rule: string): number =>
+    Number.parseFloat(rows.find((row) => row.startsWith(`| ${rule}`))?.split(' | ')[6] ?? '');
+  expect(rows).toHaveLength(14);
+  expect(needlessAlone('replay')).toBeGreaterThan(needlessAlone('none |'));
+});
