@@ -4,6 +4,7 @@
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { onlyWhatAJobNeeds } from './cdk8s-part.mjs';
 import { makeCodeCache } from './code-cache.mjs';
 import { thirdPartyNotices } from './third-party.mjs';
 
@@ -26,11 +27,17 @@ const options = {
   metafile: true,
   write: false,
 };
+/** What the cdk8s app is imported as. */
+const CHARTS = /\/charts\/(?:app|pod-template)\.ts$/;
 const built = await Promise.all([
   build({
     ...options,
     entryPoints: { generate: 'src/start/generate.ts', validate: 'src/start/validate.ts' },
-    plugins: [apart(/\/connect\.ts$/, './proxied.cjs'), apart(/\/documents\.ts$/, './documents.cjs')],
+    plugins: [
+      apart(/\/connect\.ts$/, './proxied.cjs'),
+      apart(/\/documents\.ts$/, './documents.cjs'),
+      apart(CHARTS, './charts.cjs'),
+    ],
   }),
   build({
     ...options,
@@ -40,8 +47,15 @@ const built = await Promise.all([
       documents: 'src/runnergroup/documents.ts',
       cli: 'src/cli.ts',
       main: 'src/main.ts',
-      generated: 'src/install/generated.ts',
     },
+    plugins: [apart(CHARTS, './charts.cjs')],
+  }),
+  build({ ...options, entryPoints: { generated: 'src/install/generated.ts' } }),
+  build({
+    ...options,
+    entryPoints: { charts: 'src/start/charts.ts' },
+    minifyIdentifiers: true,
+    plugins: [onlyWhatAJobNeeds],
   }),
 ]);
 const outputFiles = built.flatMap((result) => result.outputFiles);

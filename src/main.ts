@@ -1,18 +1,15 @@
 /** The cdk8s app (`cdk8s.yaml`): writes what `generate` prints as files under `dist/`. Settings come from the environment. */
-
-import { toAppGroups } from './charts/app-groups.ts';
-import { buildApp, knowsRunnerGroups } from './charts/index.ts';
+import { outputOf } from './charts/output.ts';
 import { mainIo, reportFailure } from './cli/process.ts';
 import { readAndPlan } from './cli/read-and-plan.ts';
 
 async function synth(): Promise<void> {
   const io = mainIo();
-  const { read, plan } = await readAndPlan([], {}, io, { includeBlocked: false });
-  buildApp({
-    groups: toAppGroups(read.groups, plan),
-    others: read.others.map(({ text }) => text),
-    emitGroups: knowsRunnerGroups(io.env),
-  }).synth();
+  const { read, plan, app } = await readAndPlan([], {}, io, { includeBlocked: false });
+  const { RunnersApp } = await import('./charts/app.ts');
+  const written = app ?? new RunnersApp([]);
+  written.emit(outputOf(plan, read.others, io.env));
+  written.synth();
 }
 
 synth().catch((error: unknown) => {

@@ -1,5 +1,5 @@
 /** Labels and annotations of a runner's Job (interface.md §4). Every value is a string; the emitter quotes it. */
-import type { RunnerDecision } from '../plan/decisions.ts';
+import type { EmittedRunner } from '../plan/decisions.ts';
 import { parseRunnerName } from '../plan/names.ts';
 
 /** Text by key, as labels and annotations are. */
@@ -29,7 +29,7 @@ export function runnerLabels(runner: string): Texts {
 }
 
 /** How Argo CD is to treat a Job, and the CI job that it is for. */
-export type Treatment = Pick<Extract<RunnerDecision, { readonly emit: true }>, 'pinned' | 'skip' | 'job'>;
+export type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job'>;
 
 /**
  * Annotations of the Job object, never of its pod template: they may change while the Job lives.

@@ -1,12 +1,11 @@
 /**
- * `npm run generated [-- FOLDER]`: makes anew everything that follows from `src/runnergroup/schema.ts` and `src/install`:
- * `install/`, the construct of a RunnerGroup in `imports/`, the field table in `docs/runnergroup.md`; and of
- * `src/charts/job-construct.ts` the forms that a start fills in instead of loading cdk8s. In the project or, for the drift tests, in another folder. Started in the project's folder. Asks nobody: the construct is made from the file.
+ * `npm run generated [-- FOLDER]` writes everything that follows from `src/runnergroup/schema.ts` and `src/install`: `install/`, the
+ * construct of a RunnerGroup in `imports/`, the field table in `docs/runnergroup.md`. It writes into the project or, for the drift
+ * tests, into another folder. It is started in the project's folder. It needs no network.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { makeSkeletons } from '../charts/job-construct.ts';
 import { crdText } from '../runnergroup/crd.ts';
 import { withFieldTable } from '../runnergroup/field-table.ts';
 import { installFiles } from './files.ts';
@@ -14,10 +13,7 @@ import { installFiles } from './files.ts';
 const CRD = join('install', 'crd.yaml');
 const CONSTRUCT = join('imports', 'gitea.bpg.pw.ts');
 const MANUAL = join('docs', 'runnergroup.md');
-const SKELETONS = join('src', 'charts', 'skeletons.json');
 const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
-
-const BIOME = join('node_modules', '@biomejs', 'biome', 'bin', 'biome');
 
 function generate(folder: string): void {
   write(join(folder, CRD), crdText());
@@ -27,7 +23,6 @@ function generate(folder: string): void {
   execFileSync(process.execPath, [CDK8S, ...importing, '--no-save', '--no-check-upgrade'], { stdio: 'pipe' });
   const made = readFileSync(join(folder, CONSTRUCT), 'utf8');
   write(join(folder, CONSTRUCT), withTypeImports(made));
-  write(join(folder, SKELETONS), formatted(SKELETONS, JSON.stringify(makeSkeletons(), null, 2)));
   for (const [file, text] of Object.entries(installFiles())) write(join(folder, 'install', file), text);
 }
 
@@ -39,14 +34,6 @@ function withTypeImports(code: string): string {
       'import { ApiObject, type ApiObjectMetadata, type GroupVersionKind }',
     )
     .replace('import { Construct }', 'import type { Construct }');
-}
-
-/** As `npm run fix` leaves it: the file is read by people when it changes. */
-function formatted(file: string, text: string): string {
-  return execFileSync(process.execPath, [BIOME, 'format', `--stdin-file-path=${file}`], {
-    input: text,
-    encoding: 'utf8',
-  });
 }
 
 function write(file: string, text: string): void {

@@ -5,7 +5,8 @@
  *   generate, validate with a plain command line ──► lib/generate.cjs, lib/validate.cjs
  *   everything else, also --help and mistakes ─────► lib/cli.cjs
  *
- * What these need only sometimes lies in parts of its own: lib/documents.cjs, lib/proxied.cjs (scripts/build.mjs). Each with its code cache (`code-cache.ts`) when there is one.
+ * What these need only sometimes lies in parts of its own: lib/charts.cjs, lib/documents.cjs,
+ * lib/proxied.cjs (scripts/build.mjs). Each with its code cache (`code-cache.ts`) when there is one.
  */
 import { join } from 'node:path';
 import { plainLine } from '../cli/plain-line.ts';

@@ -1,20 +1,19 @@
-import { ApiObject } from 'cdk8s';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildApp } from '../../src/charts/app.ts';
-import { type JobManifest, podTemplate, templateHash } from '../../src/charts/pod-template.ts';
-import { knowsRunnerGroups } from '../../src/charts/runner-group-chart.ts';
-import type { EmittedRunner } from '../../src/charts/runner-job.ts';
+import { knowsRunnerGroups } from '../../src/charts/group-manifest.ts';
+import type { JobManifest } from '../../src/charts/job-manifest.ts';
+import { Manifest } from '../../src/charts/manifest.ts';
+import { podTemplate, templateHash } from '../../src/charts/pod-template.ts';
+import type { EmittedRunner } from '../../src/plan/decisions.ts';
 import type { ContainerMode, RunnerGroup } from '../../src/runnergroup/runner-group.ts';
-import { group, job, runner } from './fixtures.ts';
+import { appOf, group, job, runner } from './fixtures.ts';
 
 const MODES: readonly ContainerMode[] = ['dind-rootless', 'dind', 'host'];
 
 function emitted(of: RunnerGroup, ...runners: readonly EmittedRunner[]): JobManifest[] {
-  const app = buildApp({ groups: [{ group: of, runners }], emitGroups: false });
-  return app.node
-    .findAll()
-    .filter((construct) => ApiObject.isApiObject(construct))
+  return appOf([{ group: of, runners }])
+    .node.findAll()
+    .filter((construct) => Manifest.isManifest(construct))
     .map((object) => object.toJson() as JobManifest);
 }
 
