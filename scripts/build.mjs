@@ -50,7 +50,6 @@ const built = await Promise.all([
     },
     plugins: [apart(CHARTS, './charts.cjs')],
   }),
-  build({ ...options, entryPoints: { generated: 'src/install/generated.ts' } }),
   build({
     ...options,
     entryPoints: { charts: 'src/start/charts.ts' },

@@ -27,6 +27,7 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
   },
   'src/kubernetes': {
     may: [
+      'src/charts/marks.ts',
       'src/failure.ts',
       'src/http',
       'src/plan/evidence.ts',
@@ -39,7 +40,15 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     instead: 'return evidence and let src/look/look-and-plan.ts join it',
   },
   'src/argocd': {
-    may: ['src/failure.ts', 'src/http', 'src/tokens/token.ts', 'src/printable.ts', 'node:*', 'zod'],
+    may: [
+      'src/charts/marks.ts',
+      'src/failure.ts',
+      'src/http',
+      'src/tokens/token.ts',
+      'src/printable.ts',
+      'node:*',
+      'zod',
+    ],
     instead: 'it knows Applications, and src/serve knows why they are woken',
   },
   'src/tokens': {
@@ -105,6 +114,22 @@ describe.each(Object.entries(RULES))('%s', (room, { may, instead }) => {
     );
 
     expect(wrong).toEqual([]);
+  });
+});
+
+describe('src/charts/marks.ts', () => {
+  it('imports nothing, and no other file spells a label or annotation that two rooms know', () => {
+    const marks = [
+      ...readFileSync('src/charts/marks.ts', 'utf8').matchAll(/'((?:argocd\.argoproj\.io|gitea\.bpg\.pw)\/[^']+)'/g),
+    ];
+    const spelled = files.filter((file) => {
+      const text = readFileSync(file, 'utf8');
+      return file !== 'src/charts/marks.ts' && marks.some(([quoted]) => text.includes(quoted));
+    });
+
+    expect(marks.length).toBeGreaterThan(10);
+    expect(importsOf('src/charts/marks.ts')).toEqual([]);
+    expect(spelled).toEqual([]);
   });
 });
 

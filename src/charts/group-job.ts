@@ -15,9 +15,9 @@ import {
   STOP_MARGIN_SECONDS,
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
-import { groupLabels, type Texts } from './labels.ts';
+import { groupLabels, RUNNER_CONFIG, type Texts } from './marks.ts';
 import { BOUND_KEY, BOUND_VARIABLE, REGISTER, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
-import { CONFIG_ANNOTATION, CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
+import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
 
 /** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
 const DATA: Mount = { name: 'data', path: '/data' };
@@ -38,7 +38,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
     metadata: { name: 'runner', namespace: group.namespace, labels: groupLabels(group.name) },
     podMetadata: {
       labels: groupLabels(group.name),
-      annotations: { ...STAY, [CONFIG_ANNOTATION]: runnerConfig(group) },
+      annotations: { ...STAY, [RUNNER_CONFIG]: runnerConfig(group) },
     },
     activeDeadline: Duration.seconds(group.activeDeadlineSeconds),
     backoffLimit: 0,
@@ -150,7 +150,7 @@ function jobCorrections(): readonly JsonPatch[] {
     JsonPatch.add(`${POD}/securityContext`, { fsGroup: RUNNER_ID }),
     JsonPatch.add(`${POD}/volumes/-`, {
       downwardAPI: {
-        items: [{ fieldRef: { fieldPath: `metadata.annotations['${CONFIG_ANNOTATION}']` }, path: 'config.yaml' }],
+        items: [{ fieldRef: { fieldPath: `metadata.annotations['${RUNNER_CONFIG}']` }, path: 'config.yaml' }],
       },
       name: 'config',
     }),

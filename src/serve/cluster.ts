@@ -1,5 +1,6 @@
 /** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods, kept up to date by watches. Reads only. */
 import { isDeepStrictEqual } from 'node:util';
+import { GROUP_NAME, TRACKING_ID } from '../charts/marks.ts';
 import type { Failure } from '../failure.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
 import { judgeJob } from '../kubernetes/judge.ts';
@@ -35,9 +36,6 @@ export interface ClusterListeners {
   readonly onChange: () => void;
   readonly onFailure: (failure: Failure) => void;
 }
-
-const TRACKING = 'argocd.argoproj.io/tracking-id';
-const GROUP_NAME = 'gitea.bpg.pw/runnergroup-name';
 
 export class LiveCluster {
   readonly #groups: readonly Watch<RunnerGroupObject>[];
@@ -105,7 +103,7 @@ export class LiveCluster {
       const { uid } = object.metadata;
       const generation = object.metadata.generation ?? 0;
       const known = this.#read.get(key);
-      const trackingId = object.metadata.annotations?.[TRACKING];
+      const trackingId = object.metadata.annotations?.[TRACKING_ID];
       const same = known && known.uid === uid && known.generation === generation && generation > 0;
       // The same object while only its status changes, which is our own doing.
       const unchanged = same && known.live.trackingId === trackingId;
@@ -148,7 +146,7 @@ const NO_PODS: readonly KubePod[] = [];
 
 function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunnerOfApp {
   const annotations = job.metadata.annotations ?? {};
-  const trackingId = annotations[TRACKING];
+  const trackingId = annotations[TRACKING_ID];
   const groupName = job.metadata.labels?.[GROUP_NAME];
   return {
     job: judgeJob(job, pods),

@@ -1,5 +1,6 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
-import { jobAnnotations, present, type Texts } from '../charts/labels.ts';
+import { jobAnnotations, present } from '../charts/labels.ts';
+import type { Texts } from '../charts/marks.ts';
 import type { EmittedRunner, RunnerDecision } from '../plan/decisions.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 
