@@ -11,7 +11,6 @@ import { withFieldTable } from '../runnergroup/field-table.ts';
 import { installFiles } from './files.ts';
 
 const CRD = join('install', 'crd.yaml');
-const CONSTRUCT = join('imports', 'gitea.bpg.pw.ts');
 const MANUAL = join('docs', 'runnergroup.md');
 const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
 
@@ -21,19 +20,7 @@ function generate(folder: string): void {
   const importing = ['import', join(folder, CRD), '--output', join(folder, 'imports'), '--language', 'typescript'];
   // The output is piped, so that it shows in the error only.
   execFileSync(process.execPath, [CDK8S, ...importing, '--no-save', '--no-check-upgrade'], { stdio: 'pipe' });
-  const made = readFileSync(join(folder, CONSTRUCT), 'utf8');
-  write(join(folder, CONSTRUCT), withTypeImports(made));
   for (const [file, text] of Object.entries(installFiles())) write(join(folder, 'install', file), text);
-}
-
-/** cdk8s imports types as if they were values, which no runtime that only strips types can load. */
-function withTypeImports(code: string): string {
-  return code
-    .replace(
-      'import { ApiObject, ApiObjectMetadata, GroupVersionKind }',
-      'import { ApiObject, type ApiObjectMetadata, type GroupVersionKind }',
-    )
-    .replace('import { Construct }', 'import type { Construct }');
 }
 
 function write(file: string, text: string): void {
