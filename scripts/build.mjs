@@ -2,7 +2,8 @@
  * Bundles the program into lib/: one file per part, so that a start reads what it needs and no node_modules (src/start/launcher.ts).
  * Then a code cache for the parts, made by this Node: `npm run build -- --no-cache` leaves it out.
  */
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { onlyWhatAJobNeeds } from './cdk8s-part.mjs';
 import { makeCodeCache } from './code-cache.mjs';
@@ -62,6 +63,9 @@ const outputFiles = built.flatMap((result) => result.outputFiles);
 mkdirSync(LIB, { recursive: true });
 for (const { path, text } of outputFiles) write(path, asAscii(text, path));
 write(`${LIB}/THIRD-PARTY.txt`, thirdPartyNotices(built.map(({ metafile }) => metafile)));
+// Parts that are no more.
+const written = new Set([...outputFiles.map(({ path }) => basename(path)), 'THIRD-PARTY.txt']);
+for (const file of readdirSync(LIB)) if (!written.has(file.replace(/\.cache$/, ''))) rmSync(join(LIB, file));
 if (!process.argv.includes('--no-cache')) await makeCodeCache({ lib: LIB, node: process.execPath });
 
 function write(path, text) {

@@ -35,7 +35,6 @@ export const API_SECRETS_DIR = '/var/run/secrets/gitea-runners';
 export const SERVE_SECRET_DIR = '/var/run/secrets/gitea-runners-serve';
 export const CA_DIR = '/etc/gitea-runners/ca';
 export const ARGOCD_TLS_DIR = '/etc/gitea-runners/argocd';
-export const CACHE_DIR = '/var/cache/gitea-runners';
 
 /** Places in the image: Dockerfile, scripts/image.mjs. */
 export const TINI = '/usr/bin/tini';

@@ -3,18 +3,7 @@
  * so that the kustomize patch and the Helm values are made of the same.
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
-import {
-  API_SECRET,
-  API_SECRETS_DIR,
-  CA_BUNDLE,
-  CA_DIR,
-  CACHE_DIR,
-  IMAGE,
-  PLUGIN,
-  SETTINGS,
-  TINI,
-  USER_ID,
-} from './names.ts';
+import { API_SECRET, API_SECRETS_DIR, CA_BUNDLE, CA_DIR, IMAGE, PLUGIN, SETTINGS, TINI, USER_ID } from './names.ts';
 
 /** What every container of ours may do: Pod Security Standard "restricted", and no writable root. */
 export const CONFINED: k8s.SecurityContext = {
@@ -56,8 +45,6 @@ export function sidecar(): k8s.Container {
     image: IMAGE,
     imagePullPolicy: 'IfNotPresent',
     command: [TINI, '--', '/var/run/argocd/argocd-cmp-server'],
-    // Compiled code is kept between runs: 25 ms of 220 less for each (docs/adr/0008-node-in-the-image.md).
-    env: [{ name: 'NODE_COMPILE_CACHE', value: CACHE_DIR }],
     envFrom: [{ configMapRef: { name: SETTINGS, optional: true } }],
     resources: RESOURCES,
     securityContext: CONFINED,
@@ -65,7 +52,6 @@ export function sidecar(): k8s.Container {
       { name: ARGOCD_BINARY, mountPath: '/var/run/argocd', readOnly: true },
       { name: PLUGIN_SOCKETS, mountPath: '/home/argocd/cmp-server/plugins' },
       { name: 'gitea-runners-tmp', mountPath: '/tmp' },
-      { name: 'gitea-runners-cache', mountPath: CACHE_DIR },
       { name: 'gitea-runners-api', mountPath: `${API_SECRETS_DIR}/${API_SECRET}`, readOnly: true },
       { name: 'gitea-runners-ca', mountPath: CA_DIR, readOnly: true },
       { name: 'gitea-runners-kube', mountPath: SERVICE_ACCOUNT_DIR, readOnly: true },
@@ -81,8 +67,6 @@ export function sidecarVolumes(): readonly k8s.Volume[] {
   return [
     // Not the repo-server's /tmp: Argo CD asks for its own, against path traversal.
     { name: 'gitea-runners-tmp', emptyDir: {} },
-    // Not in /tmp, where repositories are unpacked: what lies here is run.
-    { name: 'gitea-runners-cache', emptyDir: {} },
     apiSecretVolume({ optional: true }),
     caVolume(),
     {

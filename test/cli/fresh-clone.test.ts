@@ -27,7 +27,7 @@ afterAll(() => rmSync(clone, { recursive: true, force: true }));
 /** `cdk8s ARGUMENTS` in the clone. The upgrade check would ask the internet. */
 function cdk8s(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
   const bin = join(clone, 'node_modules', '.bin', 'cdk8s');
-  return runNode([bin, ...args], { PATH: process.env['PATH'] ?? '', CDK8S_CHECK_UPGRADE: 'false', ...env }, clone);
+  return runNode([bin, ...args], { CDK8S_CHECK_UPGRADE: 'false', ...env }, clone);
 }
 
 const dist = () => join(clone, 'dist');
