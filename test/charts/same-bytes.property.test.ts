@@ -7,7 +7,7 @@ import { anyOutput } from './any-output.ts';
 import { appOf, generated, group, runner, synthesized } from './fixtures.ts';
 
 /** Cases per property; more by `PROPERTY_RUNS=20000`. */
-const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 2000);
+const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 500);
 
 describe('the output', () => {
   test('is the same to the byte, for any groups and runners', () => {
