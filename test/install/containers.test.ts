@@ -61,12 +61,12 @@ describe('the sidecar', () => {
     ]);
   });
 
-  it('writes only to /tmp, its cache and the folder of the sockets', () => {
+  it('writes only to /tmp and the folder of the sockets', () => {
     const writable = sidecar?.volumeMounts
       .filter(({ readOnly }) => readOnly !== true)
       .map(({ mountPath }) => mountPath);
 
-    expect(writable).toEqual(['/home/argocd/cmp-server/plugins', '/tmp', '/var/cache/gitea-runners']);
+    expect(writable).toEqual(['/home/argocd/cmp-server/plugins', '/tmp']);
   });
 
   it('waits for nothing that a person creates: Argo CD starts without it', () => {
