@@ -2,8 +2,10 @@
  * Bundles the program into lib/: one file per part, so that a start reads what it needs and no node_modules (src/start/launcher.ts).
  * Then a code cache for the parts, made by this Node: `npm run build -- --no-cache` leaves it out.
  */
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { build } from 'esbuild';
+import { onlyWhatAJobNeeds } from './cdk8s-part.mjs';
 import { makeCodeCache } from './code-cache.mjs';
 import { thirdPartyNotices } from './third-party.mjs';
 
@@ -26,11 +28,17 @@ const options = {
   metafile: true,
   write: false,
 };
+/** What the cdk8s app is imported as. */
+const CHARTS = /\/charts\/(?:app|pod-template)\.ts$/;
 const built = await Promise.all([
   build({
     ...options,
     entryPoints: { generate: 'src/start/generate.ts', validate: 'src/start/validate.ts' },
-    plugins: [apart(/\/connect\.ts$/, './proxied.cjs'), apart(/\/documents\.ts$/, './documents.cjs')],
+    plugins: [
+      apart(/\/connect\.ts$/, './proxied.cjs'),
+      apart(/\/documents\.ts$/, './documents.cjs'),
+      apart(CHARTS, './charts.cjs'),
+    ],
   }),
   build({
     ...options,
@@ -40,8 +48,14 @@ const built = await Promise.all([
       documents: 'src/runnergroup/documents.ts',
       cli: 'src/cli.ts',
       main: 'src/main.ts',
-      generated: 'src/install/generated.ts',
     },
+    plugins: [apart(CHARTS, './charts.cjs')],
+  }),
+  build({
+    ...options,
+    entryPoints: { charts: 'src/start/charts.ts' },
+    minifyIdentifiers: true,
+    plugins: [onlyWhatAJobNeeds],
   }),
 ]);
 const outputFiles = built.flatMap((result) => result.outputFiles);
@@ -49,6 +63,9 @@ const outputFiles = built.flatMap((result) => result.outputFiles);
 mkdirSync(LIB, { recursive: true });
 for (const { path, text } of outputFiles) write(path, asAscii(text, path));
 write(`${LIB}/THIRD-PARTY.txt`, thirdPartyNotices(built.map(({ metafile }) => metafile)));
+// Parts that are no more.
+const written = new Set([...outputFiles.map(({ path }) => basename(path)), 'THIRD-PARTY.txt']);
+for (const file of readdirSync(LIB)) if (!written.has(file.replace(/\.cache$/, ''))) rmSync(join(LIB, file));
 if (!process.argv.includes('--no-cache')) await makeCodeCache({ lib: LIB, node: process.execPath });
 
 function write(path, text) {

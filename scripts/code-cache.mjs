@@ -32,9 +32,9 @@ export async function makeCodeCache({ lib, node, out = lib }) {
       logLevel: 'warning',
     });
     const [group, second] = [join(folder, 'group.yaml'), join(folder, 'second.yaml')];
-    writeFileSync(group, runnerGroup(gitea.url, 'ci'));
+    writeFileSync(group, runnerGroup(gitea.url, 'ci', 'dind-rootless'));
     // Not plain (src/runnergroup/plain-yaml.ts), so that the other reader is run too.
-    writeFileSync(second, `%YAML 1.1\n---\n${runnerGroup(gitea.url, 'second')}`);
+    writeFileSync(second, `%YAML 1.1\n---\n${runnerGroup(gitea.url, 'second', 'dind')}`);
     const env = { PATH: '/usr/bin:/bin', GITEA_URL: gitea.url, GITEA_TOKEN: 'stand-in' };
     for (const [part, args] of [
       ['generate', ['generate', group, second]],
@@ -49,12 +49,13 @@ export async function makeCodeCache({ lib, node, out = lib }) {
   }
 }
 
-function runnerGroup(url, name) {
+function runnerGroup(url, name, containerMode) {
   const spec = {
     scope: 'org',
     org: 'acme',
     gitea: { url },
     labels: ['gpu', 'ubuntu-latest:docker://docker.gitea.com/runner-images:ubuntu-latest'],
+    containerMode,
     maxActiveRunners: 50,
     registrationToken: { secretRef: { name: 'gitea-runner', key: 'token' } },
     authToken: { secretRef: { name: 'gitea-api', key: 'token' } },

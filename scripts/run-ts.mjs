@@ -9,7 +9,16 @@ const [entry, ...args] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'run-ts-'));
 const outfile = join(folder, 'program.mjs');
 try {
-  await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'warning' });
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    // CommonJS packages in the bundle call it for Node's own modules.
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    logLevel: 'warning',
+  });
   process.exitCode = spawnSync(process.execPath, [outfile, ...args], { stdio: 'inherit' }).status ?? 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });

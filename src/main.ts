@@ -1,20 +1,55 @@
-/** The cdk8s app (`cdk8s.yaml`): writes what `generate` prints as files under `dist/`. Settings come from the environment. */
-
-import { toAppGroups } from './charts/app-groups.ts';
-import { buildApp, knowsRunnerGroups } from './charts/index.ts';
+/**
+ * The cdk8s app: writes what `generate` prints as files under `dist/`. Settings come from the environment.
+ *
+ *   node main.cjs                     reads `GITEA_RUNNERS_PATH`, else the current folder, and asks Gitea
+ *   node main.cjs --examples FOLDER   reads FOLDER if `GITEA_RUNNERS_PATH` is not set. If no Gitea is named either, it makes up two CI
+ *                                     jobs per group, and says so. For a fresh clone: `cdk8s.yaml` of this repository
+ */
+import { existsSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { outputOf } from './charts/output.ts';
+import { FLAGS } from './cli/flags/flags.ts';
+import type { Io } from './cli/io.ts';
 import { mainIo, reportFailure } from './cli/process.ts';
 import { readAndPlan } from './cli/read-and-plan.ts';
 
-async function synth(): Promise<void> {
-  const io = mainIo();
-  const { read, plan } = await readAndPlan([], {}, io, { includeBlocked: false });
-  buildApp({
-    groups: toAppGroups(read.groups, plan),
-    others: read.others.map(({ text }) => text),
-    emitGroups: knowsRunnerGroups(io.env),
-  }).synth();
+import { planOfExample } from './look/example.ts';
+import { readRunnerGroups } from './runnergroup/read.ts';
+
+async function synth(io: Io): Promise<void> {
+  const { values } = parseArgs({ options: { examples: { type: 'string' } } });
+  const examples = !io.env['GITEA_RUNNERS_PATH'] ? values.examples : undefined;
+  const { read, plan, app } =
+    examples !== undefined && !isGiteaNamed(io)
+      ? await example(examples, io)
+      : await readAndPlan(examples === undefined ? [] : [examples], {}, io, { includeBlocked: false });
+  const written = app ?? new (await import('./charts/app.ts')).RunnersApp([]);
+  written.emit(outputOf(plan, read.others, io.env));
+  written.synth();
 }
 
-synth().catch((error: unknown) => {
+/** Whether anything says that a Gitea is to be asked, or that Argo CD runs us. An empty variable counts as not set. */
+function isGiteaNamed(io: Io): boolean {
+  const named = [
+    io.env['GITEA_URL'],
+    io.env['GITEA_TOKEN'],
+    io.env['ARGOCD_APP_NAME'],
+    io.env['GITEA_RUNNERS_SECRETS_DIR'],
+  ];
+  return named.some((text) => text) || existsSync(FLAGS.secretsDir.default);
+}
+
+async function example(folder: string, io: Io) {
+  const read = await readRunnerGroups({ paths: [folder], recursive: false, cwd: io.cwd, defaultNamespace: 'default' });
+  const { RunnersApp } = await import('./charts/app.ts');
+  const app = new RunnersApp(read.groups);
+  io.err(
+    `Example: no Gitea is named, so no Gitea was asked. The CI jobs are made up: two per RunnerGroup in ${folder}/.\n` +
+      'For your own RunnerGroups set GITEA_RUNNERS_PATH, GITEA_URL and GITEA_TOKEN.\n',
+  );
+  return { read, plan: planOfExample(app), app };
+}
+
+synth(mainIo()).catch((error: unknown) => {
   process.exitCode = reportFailure(error, mainIo(), false);
 });

@@ -27,6 +27,7 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
   },
   'src/kubernetes': {
     may: [
+      'src/charts/marks.ts',
       'src/failure.ts',
       'src/http',
       'src/plan/evidence.ts',
@@ -39,7 +40,15 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     instead: 'return evidence and let src/look/look-and-plan.ts join it',
   },
   'src/argocd': {
-    may: ['src/failure.ts', 'src/http', 'src/tokens/token.ts', 'src/printable.ts', 'node:*', 'zod'],
+    may: [
+      'src/charts/marks.ts',
+      'src/failure.ts',
+      'src/http',
+      'src/tokens/token.ts',
+      'src/printable.ts',
+      'node:*',
+      'zod',
+    ],
     instead: 'it knows Applications, and src/serve knows why they are woken',
   },
   'src/tokens': {
@@ -108,6 +117,22 @@ describe.each(Object.entries(RULES))('%s', (room, { may, instead }) => {
   });
 });
 
+describe('src/charts/marks.ts', () => {
+  it('imports nothing, and no other file spells a label or annotation that two rooms know', () => {
+    const marks = [
+      ...readFileSync('src/charts/marks.ts', 'utf8').matchAll(/'((?:argocd\.argoproj\.io|gitea\.bpg\.pw)\/[^']+)'/g),
+    ];
+    const spelled = files.filter((file) => {
+      const text = readFileSync(file, 'utf8');
+      return file !== 'src/charts/marks.ts' && marks.some(([quoted]) => text.includes(quoted));
+    });
+
+    expect(marks.length).toBeGreaterThan(10);
+    expect(importsOf('src/charts/marks.ts')).toEqual([]);
+    expect(spelled).toEqual([]);
+  });
+});
+
 describe('src/plan', () => {
   it('reads no clock, chance or environment', () => {
     const impure =
@@ -126,10 +151,11 @@ describe('the path that Argo CD runs', () => {
       ),
     );
 
-  it('has of all packages only those that read RunnerGroups', () => {
+  it('has of all packages those that read RunnerGroups, and cdk8s in a part of its own', () => {
     expect(packagesIn('lib/generate.cjs')).toEqual(new Set(['zod']));
     expect(packagesIn('lib/validate.cjs')).toEqual(new Set(['zod']));
     expect(packagesIn('lib/documents.cjs')).toEqual(new Set(['yaml']));
+    expect(packagesIn('lib/charts.cjs')).toEqual(new Set(['cdk8s', 'cdk8s-plus-28', 'constructs']));
     expect(packagesIn('lib/gitea-runners.cjs')).toEqual(new Set());
   });
 
@@ -146,7 +172,7 @@ describe('the path that Argo CD runs', () => {
       'yaml',
       'zod',
     ];
-    const found = new Set([...packagesIn('lib/cli.cjs'), ...packagesIn('lib/main.cjs')]);
+    const found = new Set([...packagesIn('lib/cli.cjs'), ...packagesIn('lib/charts.cjs')]);
 
     expect(all.filter((name) => !found.has(name))).toEqual([]);
   });
@@ -155,12 +181,16 @@ describe('the path that Argo CD runs', () => {
 describe('the whole program', () => {
   it('loads commands, serve and the demo only when they are called for', () => {
     const eager =
-      /(?:^|\n)import (?!type)[^;]*from '(?:\.\/cli\/(?:generate|explain|demo|validate|schema|serve|sweep)|\.\/serve\/|prom-client|pino|cdk8s|\.\.?\/(?:cli\/)?charts\/(?:index|app|render|job-construct)\.ts)/;
+      /(?:^|\n)import (?!type)[^;]*from '(?:\.\/cli\/(?:generate|explain|demo|validate|schema|serve|sweep)|\.\/serve\/|prom-client|pino|cdk8s|\.\.?\/(?:cli\/)?charts\/(?:app|pod-template|render|group-job|runner-group-chart)\.ts)/;
 
     expect(
-      ['src/cli.ts', 'src/look/look-and-plan.ts', 'src/cli/read-and-plan.ts', 'src/cli/generate.ts'].filter((file) =>
-        eager.test(readFileSync(file, 'utf8')),
-      ),
+      [
+        'src/cli.ts',
+        'src/look/look-and-plan.ts',
+        'src/cli/read-and-plan.ts',
+        'src/cli/generate.ts',
+        'src/main.ts',
+      ].filter((file) => eager.test(readFileSync(file, 'utf8'))),
     ).toEqual([]);
   });
 });

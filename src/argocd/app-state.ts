@@ -3,6 +3,7 @@
  * fields, everything else may be anything. Judges only; fetches nothing.
  */
 import * as z from 'zod';
+import { REFRESH } from '../charts/marks.ts';
 import { printable } from '../printable.ts';
 import { type ObjectRef, objectKey } from './application.ts';
 
@@ -58,7 +59,6 @@ export interface AppState {
 export class AppShapeError extends Error {}
 
 const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError']);
-const REFRESH_ANNOTATION = 'argocd.argoproj.io/refresh';
 /** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */
 const LONGEST_MESSAGE = 600;
 const LONGEST_WORD = 60;
@@ -120,7 +120,7 @@ export function readApplication(json: unknown): AppState {
     errors: (status?.conditions ?? []).filter(({ type }) => type.endsWith('Error')).map(toError),
     ...(operation && { operation: toOperation(operation) }),
     ...(reconciledAtMs != null && { reconciledAtMs }),
-    refreshPending: metadata.annotations?.[REFRESH_ANNOTATION] !== undefined,
+    refreshPending: metadata.annotations?.[REFRESH] !== undefined,
     manages: (object) => managed.has(objectKey(object)),
   };
 }

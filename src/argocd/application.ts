@@ -8,9 +8,6 @@
  * write the annotation, so it is a hint where to look and never a proof; `wake.ts` asks Argo CD itself.
  */
 
-/** Annotation that Argo CD writes on what it manages, unless it tracks by label only. */
-export const TRACKING_ANNOTATION = 'argocd.argoproj.io/tracking-id';
-
 /** An Application. Without `namespace` it lives in Argo CD's own (control-plane) namespace. */
 export interface ApplicationRef {
   readonly namespace?: string;

@@ -1,42 +1,41 @@
+/**
+ * The cdk8s app, the one way to a Job. `generate`, `cdk8s synth` and `serve` build it, at run time:
+ *
+ *   RunnersApp ─► a RunnerGroupChart per RunnerGroup ─► the group's Job (group-job.ts) ─► a stamp of it per runner (stamp.ts)
+ *
+ * `generate` writes the stamps as text (text.ts). `cdk8s synth` adds them to the charts and writes files. `serve` needs the hash only.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Chart } from 'cdk8s';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { Output } from './output.ts';
 import { PassThroughDocument } from './pass-through.ts';
 import { renderManifests } from './render.ts';
 import { RunnerGroupChart } from './runner-group-chart.ts';
-import type { EmittedRunner } from './runner-job.ts';
 
-/** What becomes constructs. */
-export interface AppProps {
-  readonly groups: readonly { readonly group: RunnerGroup; readonly runners: readonly EmittedRunner[] }[];
-  /** Texts of documents of other kinds, for `cdk8s synth`; `generate` hands them to `renderManifests` instead. */
-  readonly others?: readonly string[];
-  /** Emit the RunnerGroup objects too (`knowsRunnerGroups`). */
-  readonly emitGroups: boolean;
-  /** Where `synth` writes; default: what `cdk8s synth` asks for, else `dist`. */
-  readonly outdir?: string;
-}
+/** The tree of constructs. @param outdir where `synth` writes; default: what `cdk8s synth` asks for, else `dist`. */
+export class RunnersApp extends App {
+  /** By namespace and name. */
+  readonly groupCharts: readonly RunnerGroupChart[];
 
-/** The cdk8s app: one chart per RunnerGroup, one for all other documents. Groups come sorted by namespace and name. */
-export function buildApp(props: AppProps): App {
-  const app = new RunnersApp(props.outdir === undefined ? {} : { outdir: props.outdir });
-  // A dot, which no namespace and no group name holds, keeps a-b/c and a/b-c apart.
-  const charts = props.groups.map((item) => ({ ...item, id: `${item.group.namespace}.${item.group.name}` }));
-  for (const { id, group, runners } of charts.sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    new RunnerGroupChart(app, id, { group, runners, emitGroup: props.emitGroups });
+  constructor(groups: readonly RunnerGroup[], outdir?: string) {
+    super(outdir === undefined ? {} : { outdir });
+    // A dot, which no namespace and no group name holds, keeps a-b/c and a/b-c apart.
+    const named = groups.map((group) => ({ group, id: `${group.namespace}.${group.name}` }));
+    named.sort((a, b) => (a.id < b.id ? -1 : 1));
+    this.groupCharts = named.map(({ group, id }) => new RunnerGroupChart(this, id, group));
   }
-  if (props.others && props.others.length > 0) {
-    const chart = new Chart(app, 'other-documents');
-    for (const [index, text] of props.others.entries()) {
-      new PassThroughDocument(chart, `document-${index}`, text);
-    }
-  }
-  return app;
-}
 
-/** Writes each chart with our own emitter: cdk8s' leaves strings plain that other readers take for numbers. */
-class RunnersApp extends App {
+  /** Adds the objects of the output to the tree. Called once, before `synth`. */
+  emit(output: Output): void {
+    for (const chart of this.groupCharts) chart.emit(output);
+    if (output.others.length === 0) return;
+    const chart = new Chart(this, 'other-documents');
+    for (const [index, text] of output.others.entries()) new PassThroughDocument(chart, `document-${index}`, text);
+  }
+
+  /** Writes a file per chart with our own emitter: cdk8s' leaves strings plain that other readers take for numbers. */
   override synth(): void {
     mkdirSync(this.outdir, { recursive: true });
     for (const chart of this.node.children) {

@@ -1,5 +1,5 @@
 import type { Json } from './container-mode.ts';
-import type { Texts } from './labels.ts';
+import type { Texts } from './marks.ts';
 
 /** The variable that holds the runner's name: the only thing in a pod's spec that differs within a group. Two containers have it. */
 export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';

@@ -1,35 +1,35 @@
 /** Labels and annotations of a runner's Job (interface.md §4). Every value is a string; the emitter quotes it. */
-import type { RunnerDecision } from '../plan/decisions.ts';
+import type { EmittedRunner } from '../plan/decisions.ts';
 import { parseRunnerName } from '../plan/names.ts';
+import {
+  COMPARE_OPTIONS,
+  HOOK,
+  IGNORE_EXTRANEOUS,
+  IGNORE_HEALTH,
+  JOB_ID,
+  JOB_URL,
+  NO_PRUNE,
+  REPOSITORY,
+  RUN_ATTEMPT,
+  SKIP,
+  SYNC_OPTIONS,
+  type Texts,
+} from './marks.ts';
 
-/** Text by key, as labels and annotations are. */
-export type Texts = Readonly<Record<string, string>>;
-
-const MANAGER = 'argocd-gitea-runners';
 /** Far below Kubernetes' 256 KiB for all annotations together; longer than any page of Gitea. */
 const TEXT_LIMIT = 2048;
 /** Control and format characters, line and paragraph separators, lone surrogates: they steer terminals or break readers. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** Labels that all Jobs and pods of a group carry. */
-export function groupLabels(groupName: string): Texts {
-  return {
-    'app.kubernetes.io/managed-by': MANAGER,
-    'app.kubernetes.io/name': 'gitea-runner',
-    'gitea.bpg.pw/managed-by': MANAGER,
-    'gitea.bpg.pw/runnergroup-name': groupName,
-  };
-}
-
 /** Labels that follow from the runner's name alone; none for a warm-pool runner, whose name holds job id 0. */
 export function runnerLabels(runner: string): Texts {
   const parts = parseRunnerName(runner);
   if (!parts || parts.jobId === 0) return {};
-  return { 'gitea.bpg.pw/job-id': String(parts.jobId), 'gitea.bpg.pw/run-attempt': String(parts.attempt) };
+  return { [JOB_ID]: String(parts.jobId), [RUN_ATTEMPT]: String(parts.attempt) };
 }
 
 /** How Argo CD is to treat a Job, and the CI job that it is for. */
-export type Treatment = Pick<Extract<RunnerDecision, { readonly emit: true }>, 'pinned' | 'skip' | 'job'>;
+export type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job'>;
 
 /**
  * Annotations of the Job object, never of its pod template: they may change while the Job lives.
@@ -38,13 +38,12 @@ export type Treatment = Pick<Extract<RunnerDecision, { readonly emit: true }>, '
  */
 export function jobAnnotations({ pinned, skip, job }: Treatment): Texts {
   return {
-    'argocd.argoproj.io/compare-options': pinned ? 'IgnoreExtraneous' : '',
-    // No hook: the word by which Argo CD leaves an object as it is, and does not make it either.
-    'argocd.argoproj.io/hook': skip ? 'Skip' : '',
-    'argocd.argoproj.io/ignore-healthcheck': 'true',
-    'argocd.argoproj.io/sync-options': pinned ? 'Prune=false' : '',
-    'gitea.bpg.pw/job-url': plainUrl(job?.url ?? ''),
-    'gitea.bpg.pw/repository': (job?.repository ?? '').replace(UNPRINTABLE, '?').slice(0, TEXT_LIMIT),
+    [COMPARE_OPTIONS]: pinned ? IGNORE_EXTRANEOUS : '',
+    [HOOK]: skip ? SKIP : '',
+    [IGNORE_HEALTH]: 'true',
+    [SYNC_OPTIONS]: pinned ? NO_PRUNE : '',
+    [JOB_URL]: plainUrl(job?.url ?? ''),
+    [REPOSITORY]: (job?.repository ?? '').replace(UNPRINTABLE, '?').slice(0, TEXT_LIMIT),
   };
 }
 

@@ -1,19 +1,18 @@
-import { ApiObject } from 'cdk8s';
 import type { IConstruct } from 'constructs';
+import { Manifest } from './manifest.ts';
 import { PassThroughDocument } from './pass-through.ts';
 import { document, ended, type Memo } from './yaml.ts';
 
 /**
- * Everything as one YAML stream: the objects below `root` (an app or a chart) in order, then the texts of documents that
- * pass through. Each document follows a line `---`, also the first one: Kubernetes' decoder takes a stream that begins with
- * `{` for JSON and, before 1.33, stops after the first document. Nothing to say is an empty string.
- * @param passThrough each the text of one YAML or JSON document without markers; it stays as it is.
+ * Everything below `root` (an app or a chart) as one YAML stream, in the order of the tree. The group's Jobs, which are templates, are
+ * no part of it. Each document follows a line `---`, also the first one: Kubernetes' decoder takes a stream that begins with `{` for
+ * JSON and, before 1.33, stops after the first document. Nothing to say is an empty string.
  */
-export function renderManifests(root: IConstruct, passThrough: readonly string[] = []): string {
+export function renderManifests(root: IConstruct): string {
   const memo: Memo = new WeakMap();
-  const own = root.node.findAll().flatMap((construct) => {
+  const texts = root.node.findAll().flatMap((construct) => {
     if (construct instanceof PassThroughDocument) return [ended(construct.text)];
-    return ApiObject.isApiObject(construct) ? [document(construct.toJson(), memo)] : [];
+    return Manifest.isManifest(construct) ? [document(construct.toJson(), memo)] : [];
   });
-  return [...own, ...passThrough.map(ended)].map((text) => `---\n${text}`).join('');
+  return texts.map((text) => `---\n${text}`).join('');
 }

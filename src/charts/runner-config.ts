@@ -1,7 +1,5 @@
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 
-/** Annotation of the pod template that holds the runner's configuration file: one object less to apply and to prune. */
-export const CONFIG_ANNOTATION = 'gitea.bpg.pw/runner-config';
 /** Folder of the configuration file in the runner container. */
 export const CONFIG_DIR = '/etc/gitea-runner';
 /** What `CONFIG_FILE` says: `scripts/run.sh` hands it to `register` and `daemon`. */

@@ -1,29 +1,34 @@
 import { Chart } from 'cdk8s';
 import type { Construct } from 'constructs';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { groupJob } from './group-job.ts';
 import { groupManifest } from './group-manifest.ts';
+import type { JobManifest } from './job-manifest.ts';
 import { Manifest } from './manifest.ts';
-import { type EmittedRunner, RunnerJob } from './runner-job.ts';
+import type { Output } from './output.ts';
+import { partsOf, stamp } from './stamp.ts';
 
-export { knowsRunnerGroups } from './group-manifest.ts';
-
-/** What one RunnerGroup puts into the output. */
-export interface RunnerGroupChartProps {
-  readonly group: RunnerGroup;
-  /** Its runners with a Job, in output order. */
-  readonly runners: readonly EmittedRunner[];
-  /** Emit the RunnerGroup object itself: only where the cluster knows its kind. */
-  readonly emitGroup: boolean;
-}
-
-/** Everything of one RunnerGroup: the object itself, when asked for, then one Job per runner. */
+/**
+ * Everything of one RunnerGroup. It holds the group's Job as a construct, which is the template and not itself part of the output.
+ * `emit` adds what is: the RunnerGroup object and one Job per runner.
+ */
 export class RunnerGroupChart extends Chart {
-  constructor(scope: Construct, id: string, props: RunnerGroupChartProps) {
-    super(scope, id, { namespace: props.group.namespace });
-    if (props.emitGroup) new Manifest(this, 'runner-group', groupManifest(props.group));
-    for (const runner of props.runners) {
+  readonly group: RunnerGroup;
+  /** The group's Job without what belongs to one runner. */
+  readonly template: JobManifest;
+
+  constructor(scope: Construct, id: string, group: RunnerGroup) {
+    super(scope, id, { namespace: group.namespace });
+    this.group = group;
+    this.template = groupJob(this, group);
+  }
+
+  /** Adds the objects of the output. Called once. */
+  emit({ runnersOf, emitGroups }: Output): void {
+    if (emitGroups) new Manifest(this, 'runner-group', groupManifest(this.group));
+    for (const decision of runnersOf(this.group)) {
       // The prefix: constructs would sort ids that look like numbers.
-      new RunnerJob(this, `job-${runner.runner}`, { group: props.group, runner });
+      new Manifest(this, `job-${decision.runner}`, stamp(this.template, partsOf(decision)));
     }
   }
 }

@@ -1,9 +1,7 @@
-import type { RunnerDecision } from '../plan/decisions.ts';
+import type { EmittedRunner } from '../plan/decisions.ts';
 import { type Container, type JobManifest, NAME_VARIABLE } from './job-manifest.ts';
-import { jobAnnotations, present, runnerLabels, type Texts } from './labels.ts';
-
-/** A decision that puts a runner's Job into the output. */
-export type EmittedRunner = Extract<RunnerDecision, { readonly emit: true }>;
+import { jobAnnotations, present, runnerLabels } from './labels.ts';
+import type { Texts } from './marks.ts';
 
 /** What makes a group's template the Job of one runner. */
 export interface RunnerParts {

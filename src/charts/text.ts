@@ -1,44 +1,37 @@
 /**
- * What `renderManifests(buildApp(…))` writes, without cdk8s: the Job of a group is written once, with marks where runners
- * differ, and each runner's Job is that text with the marks replaced. 3 µs per Job instead of 400 (docs/performance.md).
- * That both ways give the same bytes is a property test: test/charts/same-bytes.property.test.ts.
+ * The fast writer of `generate`. It writes the Job of a group once, with marks where runners differ; each runner's Job is that text
+ * with the marks replaced. 3 µs per Job instead of 400 (docs/performance.md).
+ * `cdk8s synth` stamps objects and writes the same bytes: test/charts/same-bytes.property.test.ts.
  */
+import type { EmittedRunner } from '../plan/decisions.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { groupManifest } from './group-manifest.ts';
 import type { JobManifest } from './job-manifest.ts';
 import { jobAnnotations, runnerLabels, type Treatment } from './labels.ts';
-import { podTemplate } from './pod-template.ts';
-import { type EmittedRunner, partsOf, stamp } from './stamp.ts';
+import type { Output } from './output.ts';
+import { partsOf, stamp } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
 
-/** A group and its runners with a Job, in output order. */
-export interface GroupWithRunners {
+/** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
+export interface GroupTemplate {
   readonly group: RunnerGroup;
-  readonly runners: readonly EmittedRunner[];
-}
-
-export interface OutputOptions {
-  /** Emit the RunnerGroup objects too (`knowsRunnerGroups`). */
-  readonly emitGroups: boolean;
-  /** Texts of documents of other kinds; they stay as they are. */
-  readonly passThrough: readonly string[];
+  readonly template: JobManifest;
 }
 
 /**
- * The whole output in pieces, to be joined: each document behind a line `---`. Groups come by namespace and name, each with its
- * object (when asked for) and its Jobs, then the documents that pass through. The Jobs of a group have their long pieces in common,
- * as one string, so whoever writes them need not copy them together first.
+ * The whole output in pieces, to be joined: each document behind a line `---`. Each group has its object (when asked for) and its
+ * Jobs; the other documents follow. The Jobs of a group have their long pieces in common, as one string, so whoever writes them need
+ * not copy them together first.
+ * @param charts in output order, as `RunnersApp.groupCharts`.
  */
-export function manifestPieces(groups: readonly GroupWithRunners[], options: OutputOptions): readonly string[] {
-  // As the ids of charts are sorted in app.ts.
-  const items = groups.map((item) => ({ ...item, id: `${item.group.namespace}.${item.group.name}` }));
+export function manifestPieces(charts: readonly GroupTemplate[], output: Output): readonly string[] {
   const pieces: string[] = [];
-  for (const { group, runners } of items.sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    if (options.emitGroups) pieces.push(`---\n${document(groupManifest(group))}`);
-    const writer = new JobWriter(podTemplate(group), pieces);
-    for (const runner of runners) writer.write(runner);
+  for (const { group, template } of charts) {
+    if (output.emitGroups) pieces.push(`---\n${document(groupManifest(group))}`);
+    const writer = new JobWriter(template, pieces);
+    for (const runner of output.runnersOf(group)) writer.write(runner);
   }
-  for (const text of options.passThrough) pieces.push(`---\n${ended(text)}`);
+  for (const text of output.others) pieces.push(`---\n${ended(text)}`);
   return pieces;
 }
 

@@ -1,5 +1,4 @@
-import { toAppGroups } from '../charts/app-groups.ts';
-import { knowsRunnerGroups } from '../charts/group-manifest.ts';
+import { outputOf } from '../charts/output.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
 import type { ExitCode, Io } from './io.ts';
 import { readAndPlan } from './read-and-plan.ts';
@@ -11,12 +10,10 @@ import type { LookFlags, PathFlags } from './settings.ts';
  * once: Argo CD takes an empty stdout with exit 0 for "delete everything", so no error may leave half an answer.
  */
 export async function generate(args: readonly string[], flags: LookFlags & PathFlags, io: Io): Promise<ExitCode> {
-  const { read, plan } = await readAndPlan(args, flags, io, { includeBlocked: false, ahead: isSync(io) });
+  const options = { includeBlocked: false, ahead: isSync(io) };
+  const { read, plan, app } = await readAndPlan(args, flags, io, options);
   const { manifestPieces } = await import('../charts/text.ts');
-  const pieces = manifestPieces(toAppGroups(read.groups, plan), {
-    emitGroups: knowsRunnerGroups(io.env),
-    passThrough: read.others.map((other) => other.text),
-  });
+  const pieces = manifestPieces(app?.groupCharts ?? [], outputOf(plan, read.others, io.env));
   // From here on nothing can fail but the writing itself.
   if (io.outPieces) io.outPieces(pieces);
   else io.out(pieces.join(''));

@@ -1,12 +1,12 @@
 /**
  * `npm run generated [-- FOLDER]`: writes everything that follows from `src/runnergroup/schema.ts`, `src/cli/flags` and `src/install`:
  * `install/`, the construct of a RunnerGroup in `imports/`, the field table in `docs/runnergroup.md`, the tables of flags in
- * `docs/commands.md`; and of `src/charts/job-construct.ts` the forms that a start fills in instead of loading cdk8s. In the project or, for the drift tests, in another folder. Started in the project's folder. Asks nobody: the construct is made from the file.
+ * `docs/commands.md`. It writes into the project or, for the drift tests, into another folder. It is started in the project's folder.
+ * It needs no network.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { makeSkeletons } from '../charts/job-construct.ts';
 import { crdText } from '../runnergroup/crd.ts';
 import { FIELD_HEAD, fieldRows } from '../runnergroup/field-table.ts';
 import { installFiles } from './files.ts';
@@ -14,13 +14,9 @@ import { flagTables } from './flag-tables.ts';
 import { type GeneratedPart, markdownTable, withPart } from './generated-part.ts';
 
 const CRD = join('install', 'crd.yaml');
-const CONSTRUCT = join('imports', 'gitea.bpg.pw.ts');
 const FIELDS_PAGE = join('docs', 'runnergroup.md');
 const COMMANDS_PAGE = join('docs', 'commands.md');
-const SKELETONS = join('src', 'charts', 'skeletons.json');
 const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
-
-const BIOME = join('node_modules', '@biomejs', 'biome', 'bin', 'biome');
 
 function generate(folder: string): void {
   write(join(folder, CRD), crdText());
@@ -29,9 +25,6 @@ function generate(folder: string): void {
   const importing = ['import', join(folder, CRD), '--output', join(folder, 'imports'), '--language', 'typescript'];
   // The output is piped, so that it shows in the error only.
   execFileSync(process.execPath, [CDK8S, ...importing, '--no-save', '--no-check-upgrade'], { stdio: 'pipe' });
-  const made = readFileSync(join(folder, CONSTRUCT), 'utf8');
-  write(join(folder, CONSTRUCT), withTypeImports(made));
-  write(join(folder, SKELETONS), formatted(SKELETONS, JSON.stringify(makeSkeletons(), null, 2)));
   for (const [file, text] of Object.entries(installFiles())) write(join(folder, 'install', file), text);
 }
 
@@ -41,24 +34,6 @@ function fieldTable(): GeneratedPart {
 
 function writePage(folder: string, page: string, parts: readonly GeneratedPart[]): void {
   write(join(folder, page), parts.reduce(withPart, readFileSync(page, 'utf8')));
-}
-
-/** cdk8s imports types as if they were values, which no runtime that only strips types can load. */
-function withTypeImports(code: string): string {
-  return code
-    .replace(
-      'import { ApiObject, ApiObjectMetadata, GroupVersionKind }',
-      'import { ApiObject, type ApiObjectMetadata, type GroupVersionKind }',
-    )
-    .replace('import { Construct }', 'import type { Construct }');
-}
-
-/** As `npm run fix` leaves it: the file is read by people when it changes. */
-function formatted(file: string, text: string): string {
-  return execFileSync(process.execPath, [BIOME, 'format', `--stdin-file-path=${file}`], {
-    input: text,
-    encoding: 'utf8',
-  });
 }
 
 function write(file: string, text: string): void {

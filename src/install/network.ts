@@ -6,6 +6,7 @@
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
+import { RUNNER_APP } from '../charts/marks.ts';
 import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, RUNNERS_NAMESPACE, SERVE_LABELS, WEBHOOK_PORT } from './names.ts';
 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
@@ -15,13 +16,11 @@ const ARGOCD_SERVER_PORT = 8080;
 const CLOUD_METADATA = '169.254.169.254/32';
 const CLOUD_METADATA_IPV6 = 'fd00:ec2::254/128';
 
-/** The label of our runners' pods. */
-const RUNNER = { 'app.kubernetes.io/name': 'gitea-runner' } as const;
 /** Pods of the cluster without our runners, wherever these are, and without anything else in their namespace. */
 const NO_RUNNERS: k8s.NetworkPolicyPeer = {
   // The API server puts this label on each namespace.
   namespaceSelector: notIn('kubernetes.io/metadata.name', RUNNERS_NAMESPACE),
-  podSelector: notIn('app.kubernetes.io/name', RUNNER['app.kubernetes.io/name']),
+  podSelector: notIn('app.kubernetes.io/name', RUNNER_APP['app.kubernetes.io/name']),
 };
 
 /**
@@ -54,7 +53,7 @@ export class RunnerNetworkPolicy extends k8s.KubeNetworkPolicy {
     super(scope, id, {
       metadata: { name: 'gitea-runner', namespace: props.namespace },
       spec: {
-        podSelector: { matchLabels: RUNNER },
+        podSelector: { matchLabels: RUNNER_APP },
         policyTypes: ['Ingress', 'Egress'],
         ingress: [],
         egress: [

@@ -17,11 +17,9 @@
  *   6. no pod yet and none counted ..................... starting
  *   7. anything else ................................... unknown (counts as running)
  */
+import { isPinned, JOB_URL } from '../charts/marks.ts';
 import type { LiveJob, LiveState } from '../plan/evidence.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
-
-/** As `src/charts/labels.ts` writes it. */
-const JOB_URL = 'gitea.bpg.pw/job-url';
 
 /** Times in ms; absent or null: Kubernetes does not say. */
 interface Judgement {
@@ -44,15 +42,9 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(stuck && { stuck }),
     ...(runningSinceMs != null && { runningSinceMs }),
     ...(finishedAtMs != null && { finishedAtMs }),
-    ...(isPinned(job) && { pinned: true }),
+    ...(isPinned(annotations ?? {}) && { pinned: true }),
     ...(jobUrl && { jobUrl }),
   };
-}
-
-/** Argo CD reads its sync options from this annotation, separated by commas. */
-function isPinned({ metadata }: KubeJob): boolean {
-  const options = metadata.annotations?.['argocd.argoproj.io/sync-options'];
-  return options?.split(',').some((option) => option.trim() === 'Prune=false') ?? false;
 }
 
 function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {

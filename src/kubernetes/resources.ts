@@ -1,5 +1,6 @@
 /** The kinds that are read: where they are listed, and which fields of an item are used. */
 import * as z from 'zod';
+import { OUR_SELECTOR } from '../charts/marks.ts';
 import { KubeJob, KubePod } from './shapes.ts';
 
 /** A kind of object. */
@@ -15,14 +16,13 @@ export interface Resource<T> {
   readonly item: z.ZodType<T>;
 }
 
-const OURS = 'gitea.bpg.pw/managed-by=argocd-gitea-runners';
 const texts = z.record(z.string(), z.string()).nullish();
 
 export const JOBS: Resource<KubeJob> = {
   name: 'jobs.batch',
   root: '/apis/batch/v1',
   plural: 'jobs',
-  labelSelector: OURS,
+  labelSelector: OUR_SELECTOR,
   item: KubeJob,
 };
 
@@ -35,7 +35,7 @@ export const PODS: Resource<KubePod> = {
   name: 'pods',
   root: '/api/v1',
   plural: 'pods',
-  labelSelector: OURS,
+  labelSelector: OUR_SELECTOR,
   item: KubePod,
 };
 

@@ -3,9 +3,11 @@
  *
  *     groups ──► tokens ──► looks at Gitea (one per origin, scope and token) ─┐
  *        │                  look at Kubernetes (optional) ────────────────────┼──► plan
- *        └────► planner and pod templates (while the answers are on their way) ──┘
+ *        └────► planner and cdk8s app, with a template per group (while the answers are on their way) ──┘
  */
 
+import type { RunnersApp } from '../charts/app.ts';
+import { hashOf } from '../charts/template-hash.ts';
 import { Failure } from '../failure.ts';
 import { describeScope } from '../gitea/endpoints.ts';
 import { type GiteaTarget, observe } from '../gitea/observe.ts';
@@ -40,6 +42,8 @@ export interface PlanOfNow {
   readonly plan: Plan;
   /** By Gitea's clock, as all times of CI jobs. */
   readonly nowMs: number;
+  /** Absent: there are no groups. */
+  readonly app?: RunnersApp;
 }
 
 /** Jobs that were listed so long ago are listed again before a plan is made of them, ms. */
@@ -93,8 +97,9 @@ export async function lookAndPlan(
   await new Promise(setImmediate);
   prepareToRead();
   const { planOrRefuse, toPlanned } = await import('./plan-groups.ts');
-  const { templateHash } = await import('../charts/pod-template.ts');
-  const planned = groups.map((group) => toPlanned(group, lookOf(group), templateHash(group)));
+  const { RunnersApp } = await import('../charts/app.ts');
+  const app = new RunnersApp(groups);
+  const planned = app.groupCharts.map(({ group, template }) => toPlanned(group, lookOf(group), hashOf(template)));
   const [looks, listed] = await looking;
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const isStale = performance.now() - beganMs > FRESH_MS;
@@ -108,7 +113,7 @@ export async function lookAndPlan(
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
   const plan = planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs });
-  if (deadline.remainingMs() > 0) return { plan, nowMs };
+  if (deadline.remainingMs() > 0) return { plan, nowMs, app };
   throw new Failure(
     'GR-PLAN-01',
     1,

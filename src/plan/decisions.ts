@@ -114,6 +114,9 @@ export type RunnerDecision =
     }
   | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };
 
+/** A decision that puts a runner's Job into the output. */
+export type EmittedRunner = Extract<RunnerDecision, { readonly emit: true }>;
+
 /** Counts of one group, for `explain`, the status line and metrics. */
 export interface GroupSummary {
   readonly group: GroupKey;

@@ -17,8 +17,15 @@ export interface ProgramPart {
   readonly main: (line: unknown) => void;
 }
 
-/** Compiles and runs a file of ours, with its code cache when that fits. Answers what it exports. */
+const loaded = new Map<string, unknown>();
+
+/** Compiles and runs a file of ours, with its code cache when that fits; once. Answers what it exports. */
 export function load(file: string): unknown {
+  if (!loaded.has(file)) loaded.set(file, loadFirst(file));
+  return loaded.get(file);
+}
+
+function loadFirst(file: string): unknown {
   const source = readFileSync(file);
   const cachedData = openCache(source, file);
   const script = compile(source, file, cachedData);

@@ -1,11 +1,10 @@
 /** Any output of `generate`: groups and decisions as the planner makes them, with the texts of people who mean harm. */
 import fc from 'fast-check';
-import type { GroupWithRunners } from '../../src/charts/text.ts';
 import type { Job } from '../../src/plan/evidence.ts';
 import { runnerName } from '../../src/plan/names.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
 import { runnerGroup } from '../runner-group.ts';
-import { job, runner } from './fixtures.ts';
+import { type GroupOutput, job, runner } from './fixtures.ts';
 
 const dnsLabel = fc.stringMatching(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/).filter((text) => text.length <= 63);
 const hostile = fc.oneof(
@@ -57,7 +56,7 @@ const anyJob: fc.Arbitrary<Job> = fc
 const because = fc.constantFrom('new-runner' as const, 'chain' as const, 'busy' as const, 'own-runner' as const);
 
 /** Groups, each once, and runners, each once. */
-export const anyOutput: fc.Arbitrary<readonly GroupWithRunners[]> = fc
+export const anyOutput: fc.Arbitrary<readonly GroupOutput[]> = fc
   .uniqueArray(
     fc.record({
       group: anyGroup,

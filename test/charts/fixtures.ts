@@ -1,4 +1,8 @@
-import type { EmittedRunner } from '../../src/charts/runner-job.ts';
+import { RunnersApp } from '../../src/charts/app.ts';
+import type { Output } from '../../src/charts/output.ts';
+import { renderManifests } from '../../src/charts/render.ts';
+import { manifestPieces } from '../../src/charts/text.ts';
+import type { EmittedRunner } from '../../src/plan/decisions.ts';
 import type { Job } from '../../src/plan/evidence.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
 import { runnerGroup } from '../runner-group.ts';
@@ -51,4 +55,37 @@ export function runner(change: Partial<EmittedRunner> = {}): EmittedRunner {
     job: job(),
     ...change,
   };
+}
+
+/** A group and its runners in the output. */
+export interface GroupOutput {
+  readonly group: RunnerGroup;
+  readonly runners: readonly EmittedRunner[];
+}
+
+type More = Partial<Omit<Output, 'runnersOf'>>;
+
+function outputOf(items: readonly GroupOutput[], { emitGroups = false, others = [] }: More): Output {
+  return { runnersOf: (of) => items.find((item) => item.group === of)?.runners ?? [], emitGroups, others };
+}
+
+/** The app that `cdk8s synth` writes. */
+export function appOf(items: readonly GroupOutput[], more: More & { readonly outdir?: string } = {}): RunnersApp {
+  const app = new RunnersApp(
+    items.map((item) => item.group),
+    more.outdir,
+  );
+  app.emit(outputOf(items, more));
+  return app;
+}
+
+/** As `cdk8s synth` writes it, all files in one. */
+export function synthesized(items: readonly GroupOutput[], more: More = {}): string {
+  return renderManifests(appOf(items, more));
+}
+
+/** As `generate` prints it. */
+export function generated(items: readonly GroupOutput[], more: More = {}): string {
+  const app = new RunnersApp(items.map((item) => item.group));
+  return manifestPieces(app.groupCharts, outputOf(items, more)).join('');
 }

@@ -1,13 +1,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiObject } from 'cdk8s';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { buildApp } from '../../src/charts/app.ts';
+import { Manifest } from '../../src/charts/manifest.ts';
 import { renderManifests } from '../../src/charts/render.ts';
-import { group, job, runner } from './fixtures.ts';
+import { appOf, group, job, runner, synthesized } from './fixtures.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -18,13 +17,11 @@ const ci = group();
 const other = group({ namespace: 'a', name: 'z' });
 
 test('nothing to emit is an empty string', () => {
-  expect(renderManifests(buildApp({ groups: [{ group: ci, runners: [] }], emitGroups: false }))).toBe('');
+  expect(synthesized([{ group: ci, runners: [] }])).toBe('');
 });
 
 test('the first line is a document marker also when only foreign JSON is there', () => {
-  const app = buildApp({ groups: [], emitGroups: false });
-
-  expect(renderManifests(app, ['{"kind": "A"}', 'kind: B\n'])).toBe('---\n{"kind": "A"}\n---\nkind: B\n');
+  expect(synthesized([], { others: ['{"kind": "A"}', 'kind: B\n'] })).toBe('---\n{"kind": "A"}\n---\nkind: B\n');
 });
 
 test('groups come by namespace and name, whatever order they are given in', () => {
@@ -33,8 +30,8 @@ test('groups come by namespace and name, whatever order they are given in', () =
     { group: other, runners: [runner({ runner: 'z-1-1-aaaabbbb' })] },
   ];
 
-  const forwards = renderManifests(buildApp({ groups: items, emitGroups: true }));
-  const backwards = renderManifests(buildApp({ groups: items.toReversed(), emitGroups: true }));
+  const forwards = synthesized(items, { emitGroups: true });
+  const backwards = synthesized(items.toReversed(), { emitGroups: true });
 
   expect(backwards).toBe(forwards);
   expect([...forwards.matchAll(/^ {2}name: "(.*)"/gm)].map(([, name]) => name)).toEqual([
@@ -48,7 +45,7 @@ test('groups come by namespace and name, whatever order they are given in', () =
 test('a RunnerGroup is emitted as it was written, with the namespace found for it, and only when asked for', () => {
   const groups = [{ group: ci, runners: [] }];
 
-  const [object] = parseAllDocuments(renderManifests(buildApp({ groups, emitGroups: true })));
+  const [object] = parseAllDocuments(synthesized(groups, { emitGroups: true }));
 
   expect(object?.toJS()).toEqual({
     ...ci.manifest,
@@ -62,7 +59,7 @@ test('groups whose namespaces and names share letters stay apart', () => {
     { group: group({ namespace: 'a', name: 'b-c' }), runners: [runner({ runner: 'b-c-1-1-aaaabbbb' })] },
   ];
 
-  expect(parseAllDocuments(renderManifests(buildApp({ groups, emitGroups: false })))).toHaveLength(2);
+  expect(parseAllDocuments(synthesized(groups))).toHaveLength(2);
 });
 
 test('synth writes one file per RunnerGroup and one for the rest, in the same words as generate', () => {
@@ -74,12 +71,10 @@ test('synth writes one file per RunnerGroup and one for the rest, in the same wo
   ];
   const others = ['apiVersion: v1\nkind: ConfigMap # kept\ndata: {b: on}', '{"kind": "Secret"}\n'];
 
-  buildApp({ groups, others, emitGroups: false, outdir }).synth();
+  appOf(groups, { others, outdir }).synth();
 
   expect(readdirSync(outdir).sort()).toEqual(['other-documents.k8s.yaml', 'runners.ci.k8s.yaml']);
-  expect(readFileSync(join(outdir, 'runners.ci.k8s.yaml'), 'utf8')).toBe(
-    renderManifests(buildApp({ groups, emitGroups: false })),
-  );
+  expect(readFileSync(join(outdir, 'runners.ci.k8s.yaml'), 'utf8')).toBe(synthesized(groups));
   expect(readFileSync(join(outdir, 'other-documents.k8s.yaml'), 'utf8')).toBe(
     '---\napiVersion: v1\nkind: ConfigMap # kept\ndata: {b: on}\n---\n{"kind": "Secret"}\n',
   );
@@ -95,8 +90,8 @@ test('whatever stands in names, labels and addresses, readers of YAML 1.1 and 1.
     fc.property(text, text, text, (repository, url, label) => {
       const hostile = group({ giteaUrl: url, labels: [{ name: label, text: label }] });
       const runners = [runner({ job: job({ repository, url: `https://${url}`, name: label }) })];
-      const app = buildApp({ groups: [{ group: hostile, runners }], emitGroups: false });
-      const built = app.node.findAll().find((construct) => ApiObject.isApiObject(construct));
+      const app = appOf([{ group: hostile, runners }]);
+      const built = app.node.findAll().find((construct) => Manifest.isManifest(construct));
       // A lone surrogate cannot be written in UTF-8.
       const expected = JSON.parse(JSON.stringify(built?.toJson()), (_, value) =>
         typeof value === 'string' ? value.replace(/\p{Cs}/gu, '\ufffd') : value,

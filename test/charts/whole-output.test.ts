@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { buildApp } from '../../src/charts/app.ts';
-import { renderManifests } from '../../src/charts/render.ts';
-import { group, runner } from './fixtures.ts';
+import { generated, group, runner, synthesized } from './fixtures.ts';
 
 // Review these files as what users and Kubernetes get; they are changed by hand.
 const cases = {
@@ -30,13 +28,11 @@ test.each(Object.entries(cases))(
   'renders the Job of containerMode %s as written in expected/',
   (mode, [of, decision]) => {
     const { job, ...rest } = decision;
-    const app = buildApp({
-      groups: [{ group: of, runners: [job ? { ...rest, job } : rest] }],
-      emitGroups: mode === 'host',
-    });
+    const items = [{ group: of, runners: [job ? { ...rest, job } : rest] }];
 
-    const text = renderManifests(app);
+    const text = synthesized(items, { emitGroups: mode === 'host' });
 
+    expect(generated(items, { emitGroups: mode === 'host' })).toBe(text);
     expect(text).toBe(readFileSync(new URL(`expected/${mode}.yaml`, import.meta.url), 'utf8'));
   },
 );

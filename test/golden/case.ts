@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { templateHash } from '../../src/charts/index.ts';
+import { templateHash } from '../../src/charts/pod-template.ts';
 import { runnerName } from '../../src/plan/names.ts';
 import { readRunnerGroups } from '../../src/runnergroup/read.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';

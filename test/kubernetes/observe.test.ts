@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { groupLabels } from '../../src/charts/labels.ts';
+import { groupLabels } from '../../src/charts/marks.ts';
 import { Failure } from '../../src/failure.ts';
 import { observeCluster } from '../../src/kubernetes/observe.ts';
 import { type ApiServer, type Cluster, send, startApiServer, status, TOKEN } from './api-server.ts';

@@ -73,6 +73,7 @@ describe('the package', () => {
     ]);
     expect(readdirSync(join(installed, 'lib')).sort()).toEqual([
       'THIRD-PARTY.txt',
+      'charts.cjs',
       'cli.cjs',
       'documents.cjs',
       'generate.cjs',

@@ -17,7 +17,7 @@ let folder = '';
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'generated-'));
-  execFileSync(process.execPath, ['lib/generated.cjs', folder]);
+  execFileSync(process.execPath, ['scripts/run-ts.mjs', 'src/install/generated.ts', folder]);
 }, 60_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

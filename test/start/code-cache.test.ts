@@ -79,7 +79,7 @@ describe('a code cache', () => {
       readdirSync('lib')
         .filter((file) => file.endsWith('.cache'))
         .sort(),
-    ).toEqual(['cli.cjs.cache', 'documents.cjs.cache', 'generate.cjs.cache', 'validate.cjs.cache']);
+    ).toEqual(['charts.cjs.cache', 'cli.cjs.cache', 'documents.cjs.cache', 'generate.cjs.cache', 'validate.cjs.cache']);
   });
 
   test.each<[string, () => void]>([

@@ -1,5 +1,6 @@
 /** What `generate` printed, as far as the demo's Argo CD and pods look at it (interface.md §4). */
 import { parseAllDocuments } from 'yaml';
+import { GROUP_NAME, isPinned, isSkipped, JOB_ID } from '../../charts/marks.ts';
 import { printable } from '../../printable.ts';
 
 /** One Kubernetes Job that should exist. */
@@ -56,18 +57,18 @@ function wantedJob({ metadata, spec }: PrintedManifest): WantedJob {
   const runner = spec?.template?.spec?.containers?.find((container) => container.name === 'runner');
   const env = new Map(runner?.env?.map(({ name, value }) => [name, value]));
   const labels = env.get('GITEA_RUNNER_LABELS');
-  const group = metadata?.labels?.['gitea.bpg.pw/runnergroup-name'];
+  const group = metadata?.labels?.[GROUP_NAME];
   if (!metadata?.name || !group || labels === undefined) {
     throw new Error(`generate printed a Job without name, group or runner labels: ${printable(metadata?.name ?? '?')}`);
   }
-  const jobId = metadata.labels?.['gitea.bpg.pw/job-id'];
+  const jobId = metadata.labels?.[JOB_ID];
   const annotations = metadata.annotations ?? {};
   return {
     name: metadata.name,
     group,
     ...(jobId === undefined ? {} : { madeFor: Number(jobId) }),
     labels: labels.split(',').map(labelName),
-    pinned: (annotations['argocd.argoproj.io/sync-options'] ?? '').includes('Prune=false'),
-    skip: annotations['argocd.argoproj.io/hook'] === 'Skip',
+    pinned: isPinned(annotations),
+    skip: isSkipped(annotations),
   };
 }

@@ -1,5 +1,5 @@
 /** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods. Watches keep it up to date. Reads only. */
-import { TRACKING_ANNOTATION } from '../../argocd/application.ts';
+import { GROUP_NAME, TRACKING_ID } from '../../charts/marks.ts';
 import type { Failure } from '../../failure.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
@@ -22,7 +22,6 @@ export interface ClusterListeners {
   readonly onFailure: (failure: Failure) => void;
 }
 
-const GROUP_NAME = 'gitea.bpg.pw/runnergroup-name';
 const NO_PODS: readonly KubePod[] = [];
 
 export class LiveCluster {
@@ -91,7 +90,7 @@ export class LiveCluster {
       const version = generation || object;
       return {
         key: keyOf(object),
-        inputs: [uid, version, annotations?.[TRACKING_ANNOTATION]],
+        inputs: [uid, version, annotations?.[TRACKING_ID]],
         make: () => judge(object),
       };
     });
@@ -114,7 +113,7 @@ export class LiveCluster {
 
 function judge(object: RunnerGroupObject): LiveGroup {
   const { annotations, name, namespace } = object.metadata;
-  const trackingId = annotations?.[TRACKING_ANNOTATION];
+  const trackingId = annotations?.[TRACKING_ID];
   return {
     key: keyOf(object),
     object,
@@ -125,7 +124,7 @@ function judge(object: RunnerGroupObject): LiveGroup {
 
 function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
   const annotations = job.metadata.annotations ?? {};
-  const trackingId = annotations[TRACKING_ANNOTATION];
+  const trackingId = annotations[TRACKING_ID];
   const groupName = job.metadata.labels?.[GROUP_NAME];
   return {
     job: judgeJob(job, pods),

@@ -1,6 +1,6 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
 import { jobAnnotations, present } from '../../charts/labels.ts';
-import type { RunnerDecision } from '../../plan/decisions.ts';
+import type { EmittedRunner, RunnerDecision } from '../../plan/decisions.ts';
 import type { LiveJob } from '../../plan/evidence.ts';
 import type { LiveRunner } from './live.ts';
 
@@ -40,7 +40,7 @@ export function differenceOf(
   printed: ReadonlySet<string> = new Set(),
 ): Difference {
   const liveByKey = new Map(live.map((runner) => [keyOf(runner.job.namespace, runner.job.name), runner]));
-  const wanted = new Map<string, Emitted>();
+  const wanted = new Map<string, EmittedRunner>();
   for (const decision of runners) {
     if (decision.emit) wanted.set(keyOf(decision.group.namespace, decision.runner), decision);
   }
@@ -82,16 +82,14 @@ export function mayWaitMs(difference: Difference): number | undefined {
   return undefined;
 }
 
-function sameAnnotations(decision: Emitted, { annotations }: LiveRunner): boolean {
+function sameAnnotations(decision: EmittedRunner, { annotations }: LiveRunner): boolean {
   const expected = present(jobAnnotations(decision));
   return OUR_ANNOTATIONS.every((name) => expected[name] === annotations[name]);
 }
 
-type Emitted = RunnerDecision & { readonly emit: true };
-
 /** What the Job of a runner in the output lacks, if anything. */
 function lackOf(
-  decision: Emitted,
+  decision: EmittedRunner,
   found: LiveRunner | undefined,
   nowMs: number,
 ): Exclude<keyof Difference, 'surplus'> | undefined {
@@ -101,7 +99,7 @@ function lackOf(
   return sameAnnotations(decision, found) ? undefined : 'untidy';
 }
 
-function hasJustBegun({ job }: Emitted, nowMs: number): boolean {
+function hasJustBegun({ job }: EmittedRunner, nowMs: number): boolean {
   return nowMs - (job?.startedAtMs ?? 0) < PIN_WITHIN_MS;
 }
 

@@ -1,5 +1,5 @@
 /** What stands in the cluster, as a round sees it. */
-import type { Texts } from '../../charts/labels.ts';
+import type { Texts } from '../../charts/marks.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import type { LiveJob } from '../../plan/evidence.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';

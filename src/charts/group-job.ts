@@ -1,11 +1,10 @@
 /**
  * The Job of a RunnerGroup, made with cdk8s-plus and corrected where that cannot say what we need or says what nobody asked for.
- * The single source of what a Job looks like. `generate` does not load it: it fills `skeletons.json`, which `npm run generated`
- * makes of this file (docs/adr/0010).
+ * The single source of what a Job looks like.
  */
-import { ApiObject, App, Chart, Duration, JsonPatch } from 'cdk8s';
+import { ApiObject, type Chart, Duration, JsonPatch } from 'cdk8s';
 import * as kplus from 'cdk8s-plus-28';
-import type { ContainerMode, RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import {
   type Json,
   type ModeParts,
@@ -16,62 +15,18 @@ import {
   STOP_MARGIN_SECONDS,
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
-import { groupLabels, type Texts } from './labels.ts';
+import { groupLabels, RUNNER_CONFIG, type Texts } from './marks.ts';
 import { BOUND_KEY, BOUND_VARIABLE, REGISTER, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
-import { CONFIG_ANNOTATION, CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
-import { blanksOf, toSkeleton } from './skeleton.ts';
+import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
 
 /** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
 const DATA: Mount = { name: 'data', path: '/data' };
 
-const rendered = new WeakMap<RunnerGroup, JobManifest>();
-
 /**
- * The group's Job with everything but what belongs to one runner: its name is empty, there as in `GITEA_RUNNER_NAME`.
- * Same group, same bytes. Rendered once per group object.
+ * Makes the group's Job below the group's chart. Returns its manifest with everything but what belongs to one runner: the name is
+ * empty, in the metadata and in `GITEA_RUNNER_NAME`. Keys are sorted; all of it is frozen. Same group, same bytes.
  */
-export function constructedTemplate(group: RunnerGroup): JobManifest {
-  const known = rendered.get(group);
-  if (known) return known;
-  const made = render(group);
-  rendered.set(group, made);
-  return made;
-}
-
-/** The forms of `skeletons.json`, by containerMode. */
-export function makeSkeletons(): Readonly<Record<ContainerMode, Json>> {
-  const of = (containerMode: ContainerMode): Json => {
-    const group: RunnerGroup = { ...RECOGNISABLE, containerMode };
-    return toSkeleton(JSON.parse(JSON.stringify(render(group))), blanksOf(group));
-  };
-  return { 'dind-rootless': of('dind-rootless'), dind: of('dind'), host: of('host') };
-}
-
-/** Each value stands nowhere else in a Job. */
-const RECOGNISABLE: Omit<RunnerGroup, 'containerMode'> = {
-  place: { file: '', line: 1, column: 1 },
-  namespace: 'the-namespace',
-  name: 'the-group',
-  scope: { kind: 'global' },
-  giteaUrl: 'https://the-url',
-  labels: [{ name: 'the-label', text: 'the-label' }],
-  maxActiveRunners: 0,
-  registrationToken: { name: 'the-secret', key: 'the-key' },
-  authToken: { name: 'never-in-a-job', key: 'never-in-a-job' },
-  suspend: false,
-  acceptUnlabelledJobs: false,
-  fairness: 'oldest',
-  image: 'the-image',
-  resources: { requests: { cpu: 'the-request' }, limits: { cpu: 'the-limit' } },
-  spawnTimeoutSeconds: 0,
-  activeDeadlineSeconds: 7_000_001,
-  ttlSecondsAfterFinished: 7_000_002,
-  gracefulStopSeconds: 7_000_003,
-  manifest: {},
-};
-
-function render(group: RunnerGroup): JobManifest {
-  const chart = new Chart(new App(), 'template');
+export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
   const parts = modeParts(group);
   const volumes = new Map<string, kplus.Volume>();
   const mount = ({ name, path }: Mount): kplus.VolumeMount => {
@@ -83,7 +38,7 @@ function render(group: RunnerGroup): JobManifest {
     metadata: { name: 'runner', namespace: group.namespace, labels: groupLabels(group.name) },
     podMetadata: {
       labels: groupLabels(group.name),
-      annotations: { ...STAY, [CONFIG_ANNOTATION]: runnerConfig(group) },
+      annotations: { ...STAY, [RUNNER_CONFIG]: runnerConfig(group) },
     },
     activeDeadline: Duration.seconds(group.activeDeadlineSeconds),
     backoffLimit: 0,
@@ -195,7 +150,7 @@ function jobCorrections(): readonly JsonPatch[] {
     JsonPatch.add(`${POD}/securityContext`, { fsGroup: RUNNER_ID }),
     JsonPatch.add(`${POD}/volumes/-`, {
       downwardAPI: {
-        items: [{ fieldRef: { fieldPath: `metadata.annotations['${CONFIG_ANNOTATION}']` }, path: 'config.yaml' }],
+        items: [{ fieldRef: { fieldPath: `metadata.annotations['${RUNNER_CONFIG}']` }, path: 'config.yaml' }],
       },
       name: 'config',
     }),

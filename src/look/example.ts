@@ -1,0 +1,51 @@
+/** A look that nobody took: what a newcomer's `cdk8s synth` shows when no Gitea is named. Never used by `generate` or `serve`. */
+import type { RunnersApp } from '../charts/app.ts';
+import { hashOf } from '../charts/template-hash.ts';
+import type { Plan } from '../plan/decisions.ts';
+import type { Job } from '../plan/evidence.ts';
+import type { RunnerGroup, Scope } from '../runnergroup/runner-group.ts';
+import { planOrRefuse, toPlanned } from './plan-groups.ts';
+
+/** Any time will do; a fixed one gives the same output each time. */
+const NOW_MS = Date.UTC(2026, 0, 1);
+const CI_JOBS = ['build', 'test'];
+
+/** The plan for two queued CI jobs per group, each with the group's first label. Same groups, same plan. */
+export function planOfExample({ groupCharts }: RunnersApp): Plan {
+  const jobs = groupCharts.map(({ group }, index) => queuedJobs(group, 1 + index * CI_JOBS.length));
+  const looks = new Map(jobs.map((list, index) => [String(index), { jobs: list, runners: [] }]));
+  const planned = groupCharts.map(({ group, template }, index) => toPlanned(group, String(index), hashOf(template)));
+  return planOrRefuse(planned, { instance: '', looks, liveJobs: [], nowMs: NOW_MS });
+}
+
+function queuedJobs(group: RunnerGroup, firstId: number): readonly Job[] {
+  const repository = repositoryOf(group.scope);
+  return CI_JOBS.map((name, index) => ({
+    id: firstId + index,
+    attempt: 1,
+    runId: firstId,
+    repository,
+    name,
+    url: `${group.giteaUrl}/${repository}/actions/runs/${firstId}/jobs/${index}`,
+    labels: group.labels.slice(0, 1).map((label) => label.name),
+    status: 'queued',
+    createdAtMs: NOW_MS,
+  }));
+}
+
+function repositoryOf(scope: Scope): string {
+  switch (scope.kind) {
+    case 'global':
+      return 'acme/web';
+    case 'org':
+      return `${scope.org}/web`;
+    case 'user':
+      return `${scope.user}/web`;
+    case 'repo':
+      return `${scope.owner}/${scope.repo}`;
+    default: {
+      const never: never = scope;
+      throw new Error(`unknown scope ${String(never)}`);
+    }
+  }
+}
