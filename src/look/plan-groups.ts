@@ -3,7 +3,7 @@ import { Failure } from '../failure.ts';
 import type { Plan } from '../plan/decisions.ts';
 import type { Evidence, Group, ScopeWidth } from '../plan/evidence.ts';
 import { plan } from '../plan/plan.ts';
-import { GroupsCollide } from '../plan/roster.ts';
+import { GroupsCollide } from '../plan/traces.ts';
 import type { RunnerGroup, Scope } from '../runnergroup/runner-group.ts';
 
 const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {

@@ -1,170 +1,102 @@
 /**
- * Gives the jobs that one group has room for their runners. In this order, so that runners that are starting already are
- * kept and nothing is started twice:
+ * Gives each job that has a slot of a group its runner. In this order, so that runners that are starting are kept and nothing is started
+ * twice:
  *
- *  1. a job keeps its own living runner;
- *  2. chain: job A was taken by the runner made for job B, so A's runner is without work and serves B (chain.ts);
- *  3. free living runners that are left go to the youngest jobs (Gitea gives them the oldest, and those jobs' starting
- *     runners then follow by the chain);
- *  4. the rest get new names.
+ *  1. its own living runner;
+ *  2. the living runner that the past has asked for in another job's name, where the past is replayed;
+ *  3. a free runner that is left. The youngest jobs get them first: Gitea gives free runners the oldest jobs, and the starting runners
+ *     of those jobs are then free for the younger ones;
+ *  4. a new one.
  */
-import type { Candidate } from './chain.ts';
+import type { Allotment } from './allot.ts';
 import type { ServedBy } from './decisions.ts';
 import type { Group } from './evidence.ts';
-import type { RunnerNamer } from './names.ts';
-import { backOffMs, missedRunners } from './patience.ts';
-import type { Asked } from './replay.ts';
-import { byReadiness, covers, type Roster, type Rosters, type Runner } from './roster.ts';
-import type { SeenJob } from './world.ts';
+import type { Facts } from './facts.ts';
+import type { ListedJob } from './listed-jobs.ts';
+import { missedRunners } from './patience.ts';
+import { canServe, type ReadyJob } from './ready-job.ts';
+import type { PastRequest } from './replay/replay.ts';
+import { freeRunners } from './runners.ts';
 
 /** A job and its runner. */
 export interface Assignment {
-  readonly seen: SeenJob;
+  readonly listed: ListedJob;
   readonly group: Group;
   readonly runner: string;
   readonly by: ServedBy;
 }
 
-/** What `assignRunners` needs to know of one group. */
-export interface GroupState {
-  readonly group: Group;
-  readonly nameOf: RunnerNamer;
-  readonly roster: Roster;
-  /** Of all groups. */
-  readonly rosters: Rosters;
-  readonly readySinceMs: (seen: SeenJob) => number;
-  /** Runners in a row that the job was given in the past and that have not come, where the past is replayed. */
-  readonly missedBy: (seen: SeenJob) => number;
-  /** Cap less busy and finishing runners, never below 0; 0 when suspended. */
-  readonly room: number;
-  readonly nowMs: number;
-}
-
-/** Whatever the group. */
-export type Times = Pick<GroupState, 'readySinceMs' | 'missedBy' | 'nowMs'>;
-
-/** True when this runner can be expected to take the job, now or when it has started. */
-export function canServe(times: Times, runner: Runner, seen: SeenJob): boolean {
-  return runner.state === 'free' && covers(runner, seen.job) && !isAsleep(times, runner, seen);
-}
-
-/** A runner that has not come in so many times its patience, and is online and idle all the same, does not ask any more. */
-const ASLEEP_AFTER_MISSED = 2;
-
-/**
- * True when a registered runner lets a job wait that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race for a job
- * sleeps until another one becomes ready (#38200); a new runner tries at once. Kubernetes tells its age. Where the generator does not see
- * Kubernetes, the replayed past tells how long the job has waited for its runner.
- */
-function isAsleep(
-  { readySinceMs, missedBy, nowMs }: Times,
-  { group, registered, live }: Runner,
-  seen: SeenJob,
-): boolean {
-  if (!registered) return false;
-  if (!live) return missedBy(seen) >= ASLEEP_AFTER_MISSED;
-  const bothSinceMs = Math.max(live.createdAtMs, readySinceMs(seen));
-  return nowMs - bothSinceMs >= group.spawnTimeoutMs;
-}
-
-/** A job's runners failed before they took any job; the next one waits until `untilMs`. */
-export interface BackOff {
-  readonly group: Group;
-  readonly untilMs: number;
-}
-
-/** The back-off that is in force for a new runner of this job, if any. */
-export function backOffOf(state: GroupState, seen: SeenJob): BackOff | undefined {
-  const { group } = state;
-  const made = state.rosters.madeFor(group.origin, seen.job);
-  const endOf = ({ live }: Runner): number => live?.finishedAtMs ?? live?.createdAtMs ?? 0;
-  // A clock that is far ahead must not hold the job for days.
-  const isPast = (runner: Runner): boolean => endOf(runner) < state.nowMs + group.spawnTimeoutMs;
-  const failed = made.filter((runner) => runner.state === 'failed' && runner.group === group && isPast(runner));
-  if (failed.length === 0) return undefined;
-  const untilMs = Math.max(...failed.map(endOf)) + backOffMs(failed.length, group.spawnTimeoutMs);
-  return untilMs > state.nowMs ? { group, untilMs } : undefined;
-}
-
-/**
- * One runner for each of the candidates (jobs of this group, longest ready first, at most `room`), and free runners that are left for
- * `backingOff` (jobs that may not have a new one now) as far as there is room.
- */
-export function assignRunners(
-  state: GroupState,
-  candidates: readonly Candidate[],
-  backingOff: readonly SeenJob[],
-): readonly Assignment[] {
+/** One runner for each job that has a slot. Jobs that back off get free runners that are left, as far as there is room. */
+export function assignRunners(allotment: Allotment, facts: Facts): readonly Assignment[] {
+  const { group, jobs, backingOff, room } = allotment;
   const taken = new Set<string>();
-  const assigned = new Map<SeenJob, Assignment>();
-  const assign = (seen: SeenJob, runner: string, by: ServedBy): void => {
+  const assigned = new Map<ReadyJob, Assignment>();
+  const assign = (ready: ReadyJob, runner: string, by: ServedBy): void => {
     taken.add(runner);
-    assigned.set(seen, { seen, group: state.group, runner, by });
+    assigned.set(ready, { listed: ready.listed, group, runner, by });
   };
+  const withoutOne = (): readonly ReadyJob[] => jobs.filter((ready) => !assigned.has(ready));
 
-  const selected = candidates.map(({ seen }) => seen);
-  for (const { seen, own } of candidates) {
-    // The registered one comes first.
-    const mine = own.find(({ group }) => group === state.group);
-    if (mine) assign(seen, mine.name, 'own-runner');
+  for (const ready of jobs) {
+    const own = ready.own.find((runner) => runner.group === group);
+    if (own) assign(ready, own.name, 'own-runner');
   }
-  for (const candidate of candidates) {
-    if (assigned.has(candidate.seen)) continue;
-    const next = livingFor(state, candidate, taken);
-    if (next !== undefined) assign(candidate.seen, next, 'chain');
+  for (const ready of withoutOne()) {
+    const { madeFor } = askedIn(group, ready) ?? {};
+    const made = madeFor ? facts.madeFor(madeFor.origin, madeFor.job) : [];
+    const living = made.find(
+      (runner) => runner.group === group && !taken.has(runner.name) && canServe(runner, ready, facts),
+    );
+    if (living) assign(ready, living.name, 'chain');
   }
 
-  const free = freeRunners(state.roster, taken);
-  const withoutOne = selected.filter((seen) => !assigned.has(seen)).reverse();
-  const mayShare = backingOff.slice(0, Math.max(0, state.room - selected.length));
-  for (const seen of [...withoutOne, ...mayShare]) {
-    const fitting = free.findIndex((runner) => canServe(state, runner, seen));
+  const free = freeRunners(allotment.runners, taken);
+  const mayShare = [...backingOff.keys()].slice(0, Math.max(0, room - jobs.length));
+  for (const ready of [...withoutOne().toReversed(), ...mayShare]) {
+    const fitting = free.findIndex((runner) => canServe(runner, ready, facts));
     const [runner] = fitting < 0 ? [] : free.splice(fitting, 1);
-    if (runner) assign(seen, runner.name, 'free-runner');
+    if (runner) assign(ready, runner.name, 'free-runner');
   }
 
-  for (const candidate of candidates) {
-    const { seen } = candidate;
-    if (assigned.has(seen)) continue;
-    const { madeFor, missed } = askedIn(state, candidate) ?? { madeFor: seen, missed: missedSoFar(state, seen) };
-    assign(seen, newName(state, madeFor, missed, taken), madeFor === seen ? 'new-runner' : 'chain');
+  for (const ready of withoutOne()) {
+    const { listed } = ready;
+    const { madeFor, missed } = askedIn(group, ready) ?? {
+      madeFor: listed,
+      missed: missedSoFar(allotment, listed, facts),
+    };
+    const name = newName(allotment, madeFor, missed, (other) => taken.has(other) || isKnown(other, facts));
+    assign(ready, name, madeFor === listed ? 'new-runner' : 'chain');
   }
   return [...assigned.values()];
 }
 
-/** Free runners that nobody has yet, registered ones first. */
-export function freeRunners(roster: Roster, taken: ReadonlySet<string>): Runner[] {
-  return roster.runners.filter((runner) => runner.state === 'free' && !taken.has(runner.name)).sort(byReadiness);
-}
-
-/** The runner that the job was given in the past, when that was one of this group. */
-function askedIn({ group }: GroupState, { asked }: Candidate): Asked | undefined {
+/** The runner that the job was given in the past, if it is one of this group. */
+function askedIn(group: Group, { asked }: ReadyJob): PastRequest | undefined {
   return asked?.group === group ? asked : undefined;
 }
 
-/** The living runner that the job waits for, unless somebody else has it. */
-function livingFor(state: GroupState, candidate: Candidate, taken: ReadonlySet<string>): string | undefined {
-  const { seen, living } = candidate;
-  const asked = askedIn(state, candidate);
-  const made = asked ? state.rosters.madeFor(seen.origin, asked.madeFor.job) : [];
-  const isFree = (runner: Runner): boolean => runner.group === state.group && !taken.has(runner.name);
-  if (living && isFree(living)) return living.name;
-  return made.find((runner) => isFree(runner) && canServe(state, runner, seen))?.name;
-}
-
-/** The lowest ordinal whose name nothing speaks against, and one more for each runner that should have come and has not. */
-function newName(state: GroupState, seen: SeenJob, missed: number, taken: ReadonlySet<string>): string {
+/** The lowest ordinal that is not used up, and one more for each runner that should have come and has not. */
+function newName(
+  { nameOf }: Allotment,
+  { job }: ListedJob,
+  missed: number,
+  isUsedUp: (name: string) => boolean,
+): string {
   let toSkip = missed;
   for (let ordinal = 0; ; ordinal += 1) {
-    const name = state.nameOf(seen.job, ordinal);
-    const known = state.rosters.find(name)?.state ?? 'offline';
-    if (known !== 'offline' || taken.has(name)) continue;
+    const name = nameOf(job, ordinal);
+    if (isUsedUp(name)) continue;
     if (toSkip === 0) return name;
     toSkip -= 1;
   }
 }
 
-/** How many of its runners have not come. Where Kubernetes shows this group's Jobs, it also shows those: nothing is to be counted. */
-function missedSoFar({ group, readySinceMs, roster, nowMs }: GroupState, seen: SeenJob): number {
-  return roster.sighted ? 0 : missedRunners(readySinceMs(seen), nowMs, group.spawnTimeoutMs);
+/** True when anything but an offline row speaks of a runner of this name. */
+function isKnown(name: string, { findRunner }: Facts): boolean {
+  return (findRunner(name)?.state ?? 'offline') !== 'offline';
+}
+
+/** How many runners of the job have not come. Where Kubernetes shows the Jobs of the group it shows those, too, so none is counted. */
+function missedSoFar({ group, jobsAreSeen }: Allotment, listed: ListedJob, { readySinceMs, nowMs }: Facts): number {
+  return jobsAreSeen ? 0 : missedRunners(readySinceMs(listed), nowMs, group.spawnTimeoutMs);
 }

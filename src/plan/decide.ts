@@ -1,29 +1,73 @@
-/** Turns the outcome of the planning into decisions: every job and every runner seen, one reason each. */
-import type { GroupKey, GroupSummary, JobDecision, RunnerDecision } from './decisions.ts';
+/** Turns what was given into decisions: one for every job and every runner, with one reason each. */
+import type { Allotment } from './allot.ts';
+import type { Assignment } from './assign.ts';
+import type { GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from './decisions.ts';
 import type { Group, LiveJob } from './evidence.ts';
-import type { Ledger } from './ledger.ts';
+import type { Facts } from './facts.ts';
+import type { Given } from './give.ts';
+import { compareText, type ListedJob } from './listed-jobs.ts';
 import { firstWorking } from './owners.ts';
-import type { Outcome } from './plan.ts';
-import type { Runner } from './roster.ts';
-import { compareText, type SeenJob, type World } from './world.ts';
+import { nextRepositories } from './queue.ts';
+import type { BackOff, ReadyJob } from './ready-job.ts';
+import { isAtWork, type Runner } from './runners.ts';
 
+/** What the decisions about jobs are made of. */
+interface Answers extends Pick<Given, 'elsewhere'>, Facts {
+  readonly served: ReadonlyMap<ListedJob, Assignment>;
+  readonly backingOff: ReadonlyMap<ListedJob, BackOff>;
+  /** The repository whose job gets the next slot of a group with fairness `per-repository`. */
+  readonly nextIn: ReadonlyMap<Group, string>;
+  readonly keyOf: (group: Group) => GroupKey;
+}
+
+export function decide(
+  facts: Facts,
+  queue: readonly ReadyJob[],
+  given: Given,
+  spares: ReadonlyMap<Group, readonly Runner[]>,
+): Plan {
+  const { allotments, assignments, elsewhere } = given;
+  const keyOf = keyFinder();
+  const served = new Map([...assignments.values()].flat().map((each) => [each.listed, each]));
+  const backingOff = new Map(
+    [...allotments.values()].flatMap((each) => [...each.backingOff].map(([ready, backOff]) => [ready.listed, backOff])),
+  );
+  const heldBack = queue.filter(
+    ({ listed }) => !served.has(listed) && !backingOff.has(listed) && !elsewhere.has(listed),
+  );
+  const answers = { ...facts, elsewhere, served, backingOff, nextIn: nextRepositories(heldBack, facts), keyOf };
+  const jobs = facts.jobs.map((listed) => decideJob(listed, answers));
+  const heldBy = countHeld(jobs);
+  const groups: GroupSummary[] = [];
+  const runners: RunnerDecision[] = [];
+  for (const [group, allotment] of allotments) {
+    const key = keyOf(group);
+    const assigned = assignments.get(group) ?? [];
+    const spare = spares.get(group) ?? [];
+    const busy = allotment.runners.filter(isAtWork).length;
+    const held = heldBy.get(key) ?? 0;
+    groups.push({ group: key, cap: group.maxActiveRunners, busy, waiting: assigned.length, spare: spare.length, held });
+    runners.push(...decideRunners(key, allotment, assigned, spare, facts));
+  }
+  return Object.freeze({ groups: Object.freeze(groups), jobs: Object.freeze(jobs), runners: Object.freeze(runners) });
+}
 /** The decision about one job. */
-export function decideJob(seen: SeenJob, outcome: Outcome): JobDecision {
-  const { job, origin } = seen;
+function decideJob(listed: ListedJob, answers: Answers): JobDecision {
+  const { job, origin } = listed;
   switch (job.status) {
     case 'completed':
       return { job, origin, verdict: 'done' };
     case 'in_progress': {
-      const group = job.runner === undefined ? undefined : outcome.findRunner(job.runner)?.group;
+      const group = job.runner === undefined ? undefined : answers.findRunner(job.runner)?.group;
       if (group?.origin !== origin) return { job, origin, verdict: 'running' };
-      return { job, origin, verdict: 'running', group: outcome.keyOf(group) };
+      return { job, origin, verdict: 'running', group: answers.keyOf(group) };
     }
     case 'blocked':
       return { job, origin, verdict: 'held', because: 'blocked' };
     case 'queued': {
-      const served = outcome.served.get(seen);
-      if (!served) return holdJob(seen, outcome);
-      const group = outcome.keyOf(served.group);
+      const served = answers.served.get(listed);
+      if (!served) return holdJob(listed, answers);
+      const group = answers.keyOf(served.group);
       return { job, origin, verdict: 'served', by: served.by, group, runner: served.runner };
     }
     default:
@@ -31,55 +75,57 @@ export function decideJob(seen: SeenJob, outcome: Outcome): JobDecision {
   }
 }
 
-function holdJob(seen: SeenJob, { backingOff, elsewhere, owners, nextIn, keyOf }: Outcome): JobDecision {
-  const { job, origin } = seen;
-  const verdict = 'held';
-  const runner = elsewhere.get(seen);
-  if (runner !== undefined) return { job, origin, verdict, because: 'served-elsewhere', runner };
-  const found = owners(seen);
-  if (!found.covered) {
-    const { covered: _, ...reason } = found;
-    return { job, origin, verdict, ...reason };
+function holdJob(listed: ListedJob, { backingOff, elsewhere, ownersOf, nextIn, keyOf }: Answers): JobDecision {
+  const { job, origin } = listed;
+  const held = { job, origin, verdict: 'held' } as const;
+  const runner = elsewhere.get(listed);
+  if (runner !== undefined) return { ...held, because: 'served-elsewhere', runner };
+  const owners = ownersOf(listed);
+  if (!owners.covered) {
+    const { covered: _, ...reason } = owners;
+    return { ...held, ...reason };
   }
-  const [first] = found.groups;
-  const backOff = backingOff.get(seen);
-  if (backOff) {
-    const { group, untilMs } = backOff;
-    return { job, origin, verdict, because: 'backing-off', group: keyOf(group), untilMs };
-  }
-  const working = firstWorking(found);
-  if (!working) return { job, origin, verdict, because: 'suspended', group: keyOf(first) };
-  const group = keyOf(working);
+  const backOff = backingOff.get(listed);
+  if (backOff) return { ...held, because: 'backing-off', group: keyOf(backOff.group), untilMs: backOff.untilMs };
+  const working = firstWorking(owners);
+  if (!working) return { ...held, because: 'suspended', group: keyOf(owners.groups[0]) };
   const next = nextIn.get(working);
-  if (next === undefined) return { job, origin, verdict, because: 'cap', group };
-  return { job, origin, verdict, because: 'cap', group, next };
+  return { ...held, because: 'cap', group: keyOf(working), ...(next !== undefined && { next }) };
+}
+
+/** How many jobs wait for each group. */
+function countHeld(jobs: readonly JobDecision[]): ReadonlyMap<GroupKey, number> {
+  const heldBy = new Map<GroupKey, number>();
+  for (const decision of jobs) {
+    if (decision.verdict !== 'held' || !decision.group) continue;
+    heldBy.set(decision.group, (heldBy.get(decision.group) ?? 0) + 1);
+  }
+  return heldBy;
 }
 
 /** The decisions about all runners of one group, by name. */
-export function decideRunners(ledger: Ledger, group: GroupKey, find: World['find']): readonly RunnerDecision[] {
+function decideRunners(
+  group: GroupKey,
+  allotment: Allotment,
+  assignments: readonly Assignment[],
+  spares: readonly Runner[],
+  facts: Facts,
+): readonly RunnerDecision[] {
   const decisions = new Map<string, RunnerDecision>();
-  for (const { seen, runner, by } of ledger.assignments) {
-    decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: seen.job });
+  for (const { listed, runner, by } of assignments) {
+    decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: listed.job });
   }
-  for (const { name: runner, live } of ledger.spares) {
+  for (const { name: runner, live } of spares) {
     decisions.set(runner, { emit: true, runner, group, because: 'spare', pinned: false, ...(!live?.pinned && SKIP) });
   }
-  for (const runner of ledger.roster.runners) {
-    if (decisions.has(runner.name)) continue;
-    decisions.set(runner.name, decideUnassigned(runner, { group, suspend: ledger.group.suspend, find }));
+  for (const runner of allotment.runners) {
+    if (!decisions.has(runner.name)) decisions.set(runner.name, decideUnassigned(runner, group, facts));
   }
   return [...decisions.values()].sort((a, b) => compareText(a.runner, b.runner));
 }
 
-/** What the group of a runner says about it. */
-interface Circumstance {
-  readonly group: GroupKey;
-  readonly suspend: boolean;
-  readonly find: World['find'];
-}
-
-/** What becomes of a runner that no ready job was given to. */
-function decideUnassigned(of: Runner, { group, suspend, find }: Circumstance): RunnerDecision {
+/** The decision about a runner that no ready job was given. */
+function decideUnassigned(of: Runner, group: GroupKey, facts: Facts): RunnerDecision {
   const { name: runner, state, job, live } = of;
   switch (state) {
     case 'busy':
@@ -93,13 +139,13 @@ function decideUnassigned(of: Runner, { group, suspend, find }: Circumstance): R
       // Pinned when Gitea believed it busy: a claim that was lost, or a Job that was re-created in place of a lost one.
       if (live?.pinned) return { emit: true, runner, group, because: 'unpinning', pinned: false };
       if (state !== 'free') return { emit: false, runner, group, because: state };
-      return { emit: false, runner, group, because: suspend ? 'suspended' : 'surplus' };
+      return { emit: false, runner, group, because: of.group.suspend ? 'suspended' : 'surplus' };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
       return { emit: true, runner, group, because: 'lost', pinned: !live, skip: true };
     case 'failed':
       // The back-off counts the failures of a job: their records must not be pruned while it waits.
-      if (isWanted(of, find)) return { emit: true, runner, group, because: 'back-off-record', pinned: false, ...SKIP };
+      if (isWanted(of, facts)) return { emit: true, runner, group, because: 'back-off-record', pinned: false, ...SKIP };
       return { emit: false, runner, group, because: state };
     case 'used-up':
     case 'deleting':
@@ -112,8 +158,8 @@ function decideUnassigned(of: Runner, { group, suspend, find }: Circumstance): R
 }
 
 /** True when the job that it was made for still waits for a runner. */
-function isWanted({ madeFor, group }: Runner, find: World['find']): boolean {
-  const job = find(group.origin, madeFor.jobId)?.job;
+function isWanted({ madeFor, group }: Runner, { findJob }: Facts): boolean {
+  const job = findJob(group.origin, madeFor.jobId)?.job;
   return job?.status === 'queued' && job.attempt === madeFor.attempt;
 }
 
@@ -129,27 +175,8 @@ function skipAtWork(live: LiveJob | undefined): { readonly skip?: true } {
   return isToBePinned ? {} : SKIP;
 }
 
-/** The counts of all groups, in their order. */
-export function summarise(
-  ledgers: Iterable<Ledger>,
-  jobs: readonly JobDecision[],
-  keyOf: (group: Group) => GroupKey,
-): readonly GroupSummary[] {
-  const heldBy = new Map<GroupKey, number>();
-  for (const decision of jobs) {
-    if (decision.verdict !== 'held' || !decision.group) continue;
-    heldBy.set(decision.group, (heldBy.get(decision.group) ?? 0) + 1);
-  }
-  return [...ledgers].map(({ group, roster, assignments, spares }) => {
-    const busy = roster.runners.filter(({ state }) => state === 'busy' || state === 'finishing').length;
-    const key = keyOf(group);
-    const held = heldBy.get(key) ?? 0;
-    return { group: key, cap: group.maxActiveRunners, busy, waiting: assignments.length, spare: spares.length, held };
-  });
-}
-
-/** A function that answers the same key for the same group each time: thousands of decisions share it, and can be counted by it. */
-export function keyFinder(): (group: Group) => GroupKey {
+/** Answers the same key object for the same group each time: thousands of decisions share it, and are counted by it. */
+function keyFinder(): (group: Group) => GroupKey {
   const keys = new Map<Group, GroupKey>();
   return (group) => {
     const known = keys.get(group);

@@ -4,7 +4,7 @@
  * first what others need, and Gitea numbers jobs in that order (`modules/actions/jobparser`).
  */
 import type { Job } from './evidence.ts';
-import type { SeenJob } from './world.ts';
+import type { ListedJob } from './listed-jobs.ts';
 
 /** One job of one attempt of a run, or all legs of its matrix. */
 interface Span {
@@ -25,7 +25,7 @@ interface Repository {
 }
 
 /** A function that says whether a job can have waited for the end of another one of its run. */
-export function needsFinder(jobs: readonly SeenJob[]): (seen: SeenJob, other: Job) => boolean {
+export function needsFinder(jobs: readonly ListedJob[]): (seen: ListedJob, other: Job) => boolean {
   // Most plans never ask.
   let repositories: ReadonlyMap<string, Repository> | undefined;
   return ({ job, origin }, other) => {
@@ -51,7 +51,7 @@ function hasBegunBefore({ attempts, begunBefore }: Repository, base: string, oth
   return found;
 }
 
-function indexRuns(jobs: readonly SeenJob[]): ReadonlyMap<string, Repository> {
+function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, Repository> {
   const repositories = new Map<string, Repository>();
   for (const { job, origin } of jobs) {
     const place = `${origin} ${job.repository}`;

@@ -1,7 +1,7 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
 import type { GroupKey } from './decisions.ts';
 import type { Group, Job, ScopeWidth } from './evidence.ts';
-import { compareText, type SeenJob } from './world.ts';
+import { compareText, type ListedJob } from './listed-jobs.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
 
@@ -17,7 +17,7 @@ export type Owners =
     };
 
 /** A function that finds the owners of a job. Jobs with the same labels, seen by the same looks, are worked out once. */
-export function ownersFinder(groups: readonly Group[]): (seen: SeenJob) => Owners {
+export function ownersFinder(groups: readonly Group[]): (seen: ListedJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
   const labelSets = new Map(groups.map((group) => [group, new Set(group.labels)]));
   const ofOneLabel = new Map<ReadonlySet<string>, Map<string, Owners>>();

@@ -29,12 +29,16 @@ export function missedRunners(sinceMs: number, nowMs: number, spawnTimeoutMs: nu
  * @param sinceMs its time counts from here, if that is later than what the Job shows
  */
 export function mayStillCome(
-  { state, stuck, createdAtMs, runningSinceMs = createdAtMs }: LiveJob,
+  live: LiveJob,
   now: { readonly nowMs: number; readonly spawnTimeoutMs: number; readonly sinceMs?: number },
 ): boolean {
   const { nowMs, spawnTimeoutMs, sinceMs = 0 } = now;
-  const isOnItsWay = state === 'starting' && stuck !== true;
-  return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
+  const { createdAtMs, runningSinceMs = createdAtMs } = live;
+  return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
+}
+
+function isOnItsWay({ state, stuck }: LiveJob): boolean {
+  return state === 'starting' && stuck !== true;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** P12: `fairness: per-repository` shares the slots by repository when the cap holds jobs back (src/plan/queue-order.ts). */
+/** P12: `fairness: per-repository` shares the slots by repository when the cap holds jobs back (src/plan/queue.ts). */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/plan/evidence.ts';
 import { emittedNames, group, job, named, planScene, row, running } from './scenario.ts';

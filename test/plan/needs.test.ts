@@ -1,4 +1,4 @@
-/** Since when a job has been ready, as far as its run and others of its repository tell (src/plan/needs.ts, waiting-time.ts): scenes of P7. */
+/** Since when a job has been ready, as far as its run and others of its repository tell (src/plan/needs.ts, ready-since.ts): scenes of P7. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/plan/evidence.ts';
 import { done, group, job, NOW, planScene, servedIds } from './scenario.ts';

@@ -5,11 +5,10 @@
  * `-- --ordinary`, `-- --calm`: another kind of histories. `-- --ours`: our planner only, and the measure. `HISTORIES=500` chooses how many,
  * `FIRST=5001` from which seed on. `npm run planner-table` writes table and picture into docs/, too.
  */
-import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { writeFileSync } from 'node:fs';
+import { isMainThread, parentPort } from 'node:worker_threads';
 import { missedBars } from './bars.ts';
+import { type Block, runBlocks } from './blocks.ts';
 import { AFTERNOON } from './histories/afternoon.ts';
 import { KIND_NAMES, KINDS } from './kinds.ts';
 import { drawPicture } from './picture.ts';
@@ -17,21 +16,14 @@ import { OURS, POLICIES, POLICY_NAMES } from './policies/index.ts';
 import { describeBreach } from './report.ts';
 import { runHistory } from './run.ts';
 import { addOutcome, addTallies, emptyTallies, figuresOf, formatTable, type Tallies } from './tally.ts';
+import { writeTable } from './write-table.ts';
 
-const DOC = 'docs/planner.md';
 const PICTURE = 'docs/img/history.svg';
-const BLOCK = 20;
 
 const KIND = KIND_NAMES.find((kind) => process.argv.includes(`--${kind}`)) ?? 'wide';
 const make = KINDS[KIND];
 /** `--ours`: only our planner, and the measure. */
 const NAMES = process.argv.includes('--ours') ? (['exact', ...OURS] as const) : POLICY_NAMES;
-const FIRST = Number(process.env['FIRST'] ?? 1);
-
-interface Block {
-  readonly first: number;
-  readonly last: number;
-}
 
 function runBlock({ first, last }: Block): Tallies {
   const tallies = emptyTallies();
@@ -43,38 +35,6 @@ function runBlock({ first, last }: Block): Tallies {
       addOutcome(tallies[name], outcome, seed, exact);
     }
   }
-  return tallies;
-}
-
-async function soak(histories: number): Promise<Tallies> {
-  const sum = emptyTallies();
-  const blocks: Block[] = [];
-  const end = FIRST + histories - 1;
-  for (let first = FIRST; first <= end; first += BLOCK) {
-    blocks.push({ first, last: Math.min(first + BLOCK - 1, end) });
-  }
-  const work = async (): Promise<void> => {
-    // One worker for all its blocks: a new one is slow until its code is compiled, and that takes as long as a dozen histories.
-    const worker = new Worker(process.argv[1] ?? '', { argv: process.argv.slice(2) });
-    for (let block = blocks.shift(); block; block = blocks.shift()) {
-      addTallies(sum, await runIn(worker, block));
-      tell(`${block.last} of ${histories} histories`);
-    }
-    await worker.terminate();
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
-  tell('');
-  return sum;
-}
-
-/** Progress, in one line of a terminal. */
-function tell(words: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${words.padEnd(40)}\r`);
-}
-
-async function runIn(worker: Worker, block: Block): Promise<Tallies> {
-  worker.postMessage(block);
-  const [tallies] = (await once(worker, 'message')) as [Tallies];
   return tallies;
 }
 
@@ -90,13 +50,7 @@ function describeBreaches(tallies: Tallies): readonly string[] {
 }
 
 function writeDocs(table: string): void {
-  const text = readFileSync(DOC, 'utf8');
-  const block = new RegExp(`(<!-- ${KIND} table -->\\n)[\\s\\S]*?(<!-- end of ${KIND} table -->)`);
-  if (!block.test(text)) throw new Error(`no place for the ${KIND} table in ${DOC}`);
-  writeFileSync(
-    DOC,
-    text.replace(block, (_, begin, end) => `${begin}${table}\n${end}`),
-  );
+  writeTable(KIND, table);
   if (KIND !== 'wide') return;
   writeFileSync(
     PICTURE,
@@ -106,7 +60,8 @@ function writeDocs(table: string): void {
 
 async function main(): Promise<void> {
   const histories = Number(process.env['HISTORIES'] ?? 10_000);
-  const tallies = await soak(histories);
+  const tallies = emptyTallies();
+  await runBlocks<Tallies>(histories, (more) => addTallies(tallies, more));
   const table = formatTable(tallies, histories, NAMES);
   process.stdout.write(`${table}\n`);
   if (process.argv.includes('--docs')) writeDocs(table);

@@ -34,7 +34,7 @@ export function emptyTallies(): Tallies {
   return Object.fromEntries(POLICY_NAMES.map((name) => [name, emptyTally()])) as Record<PolicyName, Tally>;
 }
 
-function emptyTally(): Tally {
+export function emptyTally(): Tally {
   const counts = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Record<(typeof COUNTS)[number], number>;
   return { breaches: { cap: 0, 'double-spawn': 0, unserved: 0 }, examples: {}, waitsMs: [], ...counts };
 }
@@ -63,16 +63,18 @@ export function addOutcome(tally: Tally, outcome: Outcome, seed: number, exact?:
 
 /** Adds `more` to `sum`. */
 export function addTallies(sum: Tallies, more: Tallies): void {
-  for (const name of POLICY_NAMES) {
-    const [to, from] = [sum[name], more[name]];
-    for (const law of LAWS) {
-      to.breaches[law] += from.breaches[law];
-      const seed = from.examples[law];
-      if (seed !== undefined) to.examples[law] = Math.min(seed, to.examples[law] ?? seed);
-    }
-    for (const waitMs of from.waitsMs) to.waitsMs.push(waitMs);
-    for (const count of COUNTS) to[count] += from[count];
+  for (const name of POLICY_NAMES) addTally(sum[name], more[name]);
+}
+
+/** Adds `from` to `to`. */
+export function addTally(to: Tally, from: Tally): void {
+  for (const law of LAWS) {
+    to.breaches[law] += from.breaches[law];
+    const seed = from.examples[law];
+    if (seed !== undefined) to.examples[law] = Math.min(seed, to.examples[law] ?? seed);
   }
+  for (const waitMs of from.waitsMs) to.waitsMs.push(waitMs);
+  for (const count of COUNTS) to[count] += from[count];
 }
 
 /** The figures that the manual promises something about. */

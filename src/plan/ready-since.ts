@@ -1,9 +1,9 @@
 /** Since when a job has been ready, for a planner without memory. */
 import { ByGitea } from './by-gitea.ts';
 import type { Job } from './evidence.ts';
+import type { ListedJob } from './listed-jobs.ts';
 import { needsFinder } from './needs.ts';
-import type { Rosters } from './roster.ts';
-import type { SeenJob } from './world.ts';
+import type { Runners } from './runners.ts';
 
 /**
  * A function that says since when a job has been ready, ms. Gitea does not say: a job that `needs` others shows the creation of
@@ -11,7 +11,7 @@ import type { SeenJob } from './world.ts';
  * after a runner that was made for it had begun a job. Gitea's own queue runs by `updated`, which the API hides; this is near to it, and
  * ordering by it keeps the runners that are starting (docs/adr/0004).
  */
-export function readySinceFinder(jobs: readonly SeenJob[], madeFor: Rosters['madeFor']): (seen: SeenJob) => number {
+export function readySinceFinder(jobs: readonly ListedJob[], madeFor: Runners['madeFor']): (seen: ListedJob) => number {
   const endedIn = new ByGitea<Job[]>();
   for (const { job, origin } of jobs) {
     if (job.completedAtMs === undefined) continue;

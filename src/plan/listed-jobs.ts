@@ -1,69 +1,74 @@
-/** Joins the looks into one view per Gitea: every job once, in age order, and who sees it. */
+/** Joins the looks at each Gitea: every job once, oldest first, and which looks list it. */
 import { ByGitea } from './by-gitea.ts';
 import type { Evidence, Group, Job, JobStatus, Look } from './evidence.ts';
 
-/** A job together with its Gitea and the looks that list it. */
-export interface SeenJob {
+/** A job, its Gitea, and the looks that list it. */
+export interface ListedJob {
   readonly job: Job;
   readonly origin: string;
   readonly looks: ReadonlySet<string>;
+}
+
+/** All jobs that any look lists. */
+export interface JobList {
+  /** Oldest first (`byAge`). */
+  readonly jobs: readonly ListedJob[];
+  readonly findJob: (origin: string, id: number) => ListedJob | undefined;
 }
 
 /** How far a job has come. Two looks are never taken in the same instant; the later state is the true one. */
 const PROGRESS: Readonly<Record<JobStatus, number>> = { blocked: 0, queued: 1, completed: 2, in_progress: 3 };
 
 /** The look of a group. Throws when it is missing: planning without it would drop the group's runners. */
-export function lookOf(group: Group, evidence: Evidence): Look {
+function lookOf(group: Group, evidence: Evidence): Look {
   const look = evidence.looks.get(group.look);
   if (!look) throw new Error(`no look at Gitea for RunnerGroup ${group.namespace}/${group.name}`);
   return look;
 }
 
-/** All jobs that any look lists. */
-export interface World {
-  /** Oldest first (`byAge`). */
-  readonly jobs: readonly SeenJob[];
-  readonly find: (origin: string, id: number) => SeenJob | undefined;
+/** Each look of these groups once, with one of the groups that read it. */
+export function looksOf(groups: readonly Group[], evidence: Evidence): readonly (readonly [Group, Look])[] {
+  const firstOf = new Map<string, readonly [Group, Look]>();
+  for (const group of groups) {
+    if (!firstOf.has(group.look)) firstOf.set(group.look, [group, lookOf(group, evidence)]);
+  }
+  return [...firstOf.values()];
 }
 
 /**
- * Every job of every look once. When looks disagree the higher attempt wins, then the busier state: a job that any look shows in
+ * Joins all looks. When two looks disagree about a job, the higher attempt wins, then the later state. A job that any look shows in
  * progress stays in progress, because dropping its runner kills it.
  */
-export function seeJobs(groups: readonly Group[], evidence: Evidence): World {
-  const seen = new ByGitea<OpenJob>();
+export function joinLooks(groups: readonly Group[], evidence: Evidence): JobList {
+  const known = new ByGitea<OpenJob>();
   const jobs: OpenJob[] = [];
-  const read = new Set<string>();
   const joined = setJoiner();
-  for (const group of groups) {
-    if (read.has(group.look)) continue;
-    read.add(group.look);
-    const { origin } = group;
-    const ofGitea = seen.ofGitea(origin);
-    const here: ReadonlySet<string> = new Set([group.look]);
-    for (const job of lookOf(group, evidence).jobs) {
-      const known = ofGitea.get(job.id);
-      if (!known) {
+  for (const [{ look, origin }, { jobs: listed }] of looksOf(groups, evidence)) {
+    const ofGitea = known.ofGitea(origin);
+    const here: ReadonlySet<string> = new Set([look]);
+    for (const job of listed) {
+      const other = ofGitea.get(job.id);
+      if (!other) {
         const first = { job, origin, looks: here };
         ofGitea.set(job.id, first);
         jobs.push(first);
         continue;
       }
-      known.looks = joined(known.looks, group.look);
-      if (isNewer(job, known.job)) known.job = job;
+      other.looks = joined(other.looks, look);
+      if (isNewer(job, other.job)) other.job = job;
     }
   }
-  return { jobs: jobs.sort(byAge), find: (origin, id) => seen.get(origin, id) };
+  return { jobs: jobs.sort(byAge), findJob: (origin, id) => known.get(origin, id) };
 }
 
-/** While the looks are joined. */
+/** A `ListedJob` while the looks are joined. */
 interface OpenJob {
   job: Job;
   readonly origin: string;
   looks: ReadonlySet<string>;
 }
 
-/** A function that adds to a set without changing it. Equal sets of looks are the same object, so owners are found once for each. */
+/** Adds to a set without changing it. Equal sets are the same object, so the owners of a set of looks are worked out once. */
 function setJoiner(): (set: ReadonlySet<string>, more: string) => ReadonlySet<string> {
   const known = new Map<ReadonlySet<string>, Map<string, ReadonlySet<string>>>();
   return (set, more) => {
@@ -79,11 +84,11 @@ function isNewer(a: Job, b: Job): boolean {
   if (a.attempt !== b.attempt) return a.attempt > b.attempt;
   if (a.status !== b.status) return PROGRESS[a.status] > PROGRESS[b.status];
   if (isSame(a, b)) return false;
-  // Same state, read twice: any fixed choice will do, so that the order of the looks does not matter.
+  // The same state, read twice. Any fixed choice will do: the order of the looks must not matter.
   return JSON.stringify(a) > JSON.stringify(b);
 }
 
-/** What several looks see is nearly always this: one text for each would cost more than the rest of the planning. */
+/** Nearly always true for a job that several looks list. It saves the two strings, which would cost more than the rest of the plan. */
 function isSame(a: Job, b: Job): boolean {
   return (
     a.runner === b.runner &&
@@ -100,11 +105,11 @@ function isSame(a: Job, b: Job): boolean {
 }
 
 /** Oldest first: `createdAtMs`, then id, then Gitea. No two jobs are equal. */
-export function byAge(a: SeenJob, b: SeenJob): number {
+export function byAge(a: ListedJob, b: ListedJob): number {
   return a.job.createdAtMs - b.job.createdAtMs || a.job.id - b.job.id || compareText(a.origin, b.origin);
 }
 
-/** By namespace and name, which no two groups share. */
+/** By namespace and name. No two groups are equal. */
 export function byKey(a: Group, b: Group): number {
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }

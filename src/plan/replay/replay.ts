@@ -1,0 +1,158 @@
+/**
+ * Which runners may be starting where nobody sees Kubernetes? Gitea shows when its jobs began and ended, so the past is played again.
+ * Each event does to the runners that have been asked for what the plans of that time did:
+ *
+ *     a job becomes ready ... its first owner with room is asked for a runner; when none has room, it waits in line
+ *     a job ends ............ its slot goes to the first in line
+ *     a job begins .......... the name of its runner tells which job asked for that one; that job now waits for the runner of the
+ *                             one that began
+ *     a job is cancelled .... its runner goes to the first in line
+ *     a spawn timeout ....... a runner that has not come is asked for again, under the next name
+ *
+ * Nothing is given up otherwise. So one event more changes little, and runners that start are kept (docs/adr/0019).
+ */
+import type { Group } from '../evidence.ts';
+import type { Facts } from '../facts.ts';
+import type { ListedJob } from '../listed-jobs.ts';
+import { type Owners, takeTurns } from '../owners.ts';
+import { becameReadyMs, eventsOf, type PastEvent } from './events.ts';
+import {
+  askOrWait,
+  countAtWork,
+  exchange,
+  fillSlots,
+  keepCap,
+  leave,
+  openGroup,
+  type PastGroup,
+  type PastJob,
+  type PastRunner,
+  timeOut,
+  type WaitingLine,
+} from './requests.ts';
+
+/** The runner that a ready job has been given in the past, and that nobody has seen yet. */
+export interface PastRequest {
+  readonly group: Group;
+  /** The job in its name. */
+  readonly madeFor: ListedJob;
+  /** Runners in that name that have not come. */
+  readonly missed: number;
+}
+
+interface Past {
+  readonly facts: Facts;
+  readonly groups: ReadonlyMap<Group, PastGroup>;
+  readonly jobs: ReadonlyMap<ListedJob, PastJob>;
+}
+
+/**
+ * What each ready job was given.
+ * @param unseen the groups of which Kubernetes shows no Job
+ */
+export function replayPast(unseen: readonly Group[], facts: Facts): ReadonlyMap<ListedJob, PastRequest> {
+  const past = openPast(unseen, facts);
+  const shortestTimeoutMs = Math.min(...unseen.map(({ spawnTimeoutMs }) => spawnTimeoutMs));
+  let dueMs = Number.NEGATIVE_INFINITY;
+  const timeOutUntil = (atMs: number): void => {
+    if (atMs < dueMs) return;
+    // A runner that is asked for from now on has all its time before it.
+    dueMs = atMs + shortestTimeoutMs;
+    for (const group of past.groups.values()) dueMs = Math.min(dueMs, timeOut(group, atMs));
+  };
+  for (const event of eventsOf(past.jobs.values(), facts)) {
+    timeOutUntil(event.atMs);
+    happen(event, past);
+  }
+  timeOutUntil(facts.nowMs);
+  for (const job of past.jobs.values()) if (job.listed.job.status !== 'queued') leave(job);
+  const asked = new Map<ListedJob, PastRequest>();
+  for (const { listed, runner } of past.jobs.values()) {
+    if (!runner) continue;
+    const { from, madeFor } = runner;
+    asked.set(listed, { group: from.group, madeFor: madeFor.listed, missed: madeFor.missed });
+  }
+  return asked;
+}
+
+/** The past before its first event. */
+function openPast(unseen: readonly Group[], facts: Facts): Past {
+  const groups = new Map(unseen.map((group) => [group, openGroup(group)]));
+  const lineOf = lineFinder(groups);
+  const jobs = new Map<ListedJob, PastJob>();
+  facts.jobs.forEach((listed, rank) => {
+    const readyMs = becameReadyMs(listed, facts);
+    if (readyMs === undefined) return;
+    const { job, origin } = listed;
+    const living = job.status === 'queued' && facts.madeFor(origin, job).find(({ state }) => state === 'free');
+    const home = living ? groups.get(living.group) : undefined;
+    const line = lineOf(listed, facts.ownersOf(listed));
+    const nothing = { runner: undefined, made: undefined, missed: 0, isWaiting: false };
+    jobs.set(listed, { listed, readyMs, rank, line, home, ...nothing });
+  });
+  return { facts, groups, jobs };
+}
+
+/** Finds the line of a job: one for each set of owners or, where repositories take turns, one for each repository there. */
+function lineFinder(
+  groups: ReadonlyMap<Group, PastGroup>,
+): (listed: ListedJob, owners: Owners) => WaitingLine | undefined {
+  const lines = new Map<Owners, Map<string, WaitingLine | undefined>>();
+  const openLine = (owners: readonly Group[]): WaitingLine | undefined => {
+    const unseen = owners.flatMap((group) => groups.get(group) ?? []);
+    // Of the other owners Kubernetes shows what is there.
+    if (unseen.length < owners.length) return undefined;
+    const line: WaitingLine = { groups: unseen, waiting: [] };
+    for (const { lines: ofGroup } of unseen) ofGroup.push(line);
+    return line;
+  };
+  return ({ job }, owners) => {
+    if (!owners.covered) return undefined;
+    const ofOwners = lines.get(owners) ?? new Map<string, WaitingLine | undefined>();
+    lines.set(owners, ofOwners);
+    const key = takeTurns(owners.groups) ? job.repository : '';
+    if (!ofOwners.has(key)) ofOwners.set(key, openLine(owners.groups));
+    return ofOwners.get(key);
+  };
+}
+
+function happen({ what, job, atMs }: PastEvent, past: Past): void {
+  if (what === 'ready') askOrWait(job, atMs);
+  else if (what === 'cancel') leave(job);
+  else if (what === 'begin') begin(job, atMs, past);
+  else end(job, atMs, past);
+}
+
+function begin(job: PastJob, atMs: number, past: Past): void {
+  const group = groupAtWork(job, past);
+  const used = group && usedFor(job, past);
+  if (group) countAtWork(group, job, 1);
+  if (used) exchange(used, job, atMs);
+  else leave(job);
+  if (group) keepCap(group, atMs);
+}
+
+function end(job: PastJob, atMs: number, past: Past): void {
+  const group = groupAtWork(job, past);
+  if (!group) return;
+  countAtWork(group, job, -1);
+  fillSlots(group, atMs);
+}
+
+/** The group of the runner that took the job. */
+function groupAtWork({ listed: { job, origin } }: PastJob, { facts, groups }: Past): PastGroup | undefined {
+  const runner = job.runner === undefined ? undefined : facts.findRunner(job.runner);
+  return runner?.group.origin === origin ? groups.get(runner.group) : undefined;
+}
+
+/**
+ * The runner that took the job, among those that were asked for: the one in that name or, when that one was given up, the one that the
+ * job in the name waits for.
+ */
+function usedFor({ listed: { job, origin } }: PastJob, { facts, jobs }: Past): PastRunner | undefined {
+  const name = facts.findRunner(job.runner ?? '')?.madeFor;
+  const maker = name && facts.findJob(origin, name.jobId);
+  if (maker?.job.attempt !== name?.attempt) return undefined;
+  const asker = maker && jobs.get(maker);
+  return asker?.made?.from.asked.has(asker.made) ? asker.made : asker?.runner;
+}

@@ -1,0 +1,245 @@
+/**
+ * What has been asked for, at one moment of the past: runners that nobody has seen yet, and jobs that wait in line for a slot. The
+ * functions are the moves of the replay. They change this state, which lives for one replay only.
+ */
+import type { Group } from '../evidence.ts';
+import type { ListedJob } from '../listed-jobs.ts';
+import { patienceMs } from '../patience.ts';
+
+/** A group at that moment. */
+export interface PastGroup {
+  readonly group: Group;
+  /** Runners that it may have; 0 when suspended. */
+  readonly cap: number;
+  /** The lines in which jobs wait for it. Their jobs may wait for other groups, too. */
+  readonly lines: WaitingLine[];
+  readonly asked: Set<PastRunner>;
+  /** Runners at work. */
+  busy: number;
+  /** The longest time that one of its runners took to come, ms. */
+  slowestMs: number;
+  /** Slots in use, by the repository of their job. Only where repositories take turns. */
+  readonly slots: Map<string, number>;
+}
+
+/** A runner that was asked for. */
+export interface PastRunner {
+  readonly from: PastGroup;
+  /** The job in its name. */
+  readonly madeFor: PastJob;
+  readonly sinceMs: number;
+  /** It may come until then. */
+  readonly dueMs: number;
+  /** The job that waits for it. */
+  serves: PastJob;
+}
+
+/** Jobs that wait for a slot of the same groups, and have the same turn there. */
+export interface WaitingLine {
+  /** First owner first. */
+  readonly groups: readonly PastGroup[];
+  /** In queue order. Some of them do not wait any more. */
+  readonly waiting: PastJob[];
+}
+
+/** A job at that moment. */
+export interface PastJob {
+  readonly listed: ListedJob;
+  readonly readyMs: number;
+  /** Position in the order of age. */
+  readonly rank: number;
+  /** Undefined when nobody may ask for a runner for it. */
+  readonly line: WaitingLine | undefined;
+  /** The group that has a living runner made for it: that group was asked. */
+  readonly home: PastGroup | undefined;
+  /** The runner that it waits for. */
+  runner: PastRunner | undefined;
+  /** The runner that was last asked for in its name, whichever job it serves now. */
+  made: PastRunner | undefined;
+  /** Runners in its name that have not come. */
+  missed: number;
+  isWaiting: boolean;
+}
+
+export function openGroup(group: Group): PastGroup {
+  const cap = group.suspend ? 0 : group.maxActiveRunners;
+  return { group, cap, lines: [], asked: new Set(), busy: 0, slowestMs: 0, slots: new Map() };
+}
+
+/** Asks the first owner with room for a runner. When none has room, the job waits in line, or another job that loses its slot to it. */
+export function askOrWait(job: PastJob, atMs: number): void {
+  for (let next: PastJob | undefined = job; next; ) next = askOnce(next, atMs);
+}
+
+/** @returns the job that has lost its slot to this one */
+function askOnce(job: PastJob, atMs: number): PastJob | undefined {
+  const groups = job.line?.groups ?? [];
+  const free = job.home && hasRoom(job.home) ? job.home : groups.find(hasRoom);
+  if (free) {
+    ask(free, job, job, atMs);
+    return undefined;
+  }
+  for (const full of groups) {
+    const loser = loserTo(job, full);
+    if (!loser) continue;
+    const { serves } = loser;
+    giveUp(loser);
+    ask(full, job, job, atMs);
+    return serves;
+  }
+  if (job.line) {
+    job.isWaiting = true;
+    insertInLine(job.line.waiting, job);
+  }
+  return undefined;
+}
+
+/** The runner that a repository loses to the one of this job: after that it still has as many slots as the other one. */
+function loserTo(job: PastJob, from: PastGroup): PastRunner | undefined {
+  const last = from.group.fairness === 'per-repository' ? lastInTurn(from) : undefined;
+  return last && turnOf(from, last.serves) > turnOf(from, job) + 1 ? last : undefined;
+}
+
+/** One runner more works for this job, or one less. */
+export function countAtWork(at: PastGroup, job: PastJob, by: 1 | -1): void {
+  at.busy += by;
+  countSlot(at, job, by);
+}
+
+/** Free slots go to the jobs that wait. */
+export function fillSlots(of: PastGroup, atMs: number): void {
+  while (hasRoom(of)) {
+    const job = takeFirst(of);
+    if (!job) return;
+    ask(of, job, job, atMs);
+  }
+}
+
+/** The job wants nothing any more. Its runner goes to the first in line. */
+export function leave(job: PastJob): void {
+  const { runner } = job;
+  job.isWaiting = false;
+  if (!runner) return;
+  giveUp(runner);
+  const next = takeFirst(runner.from);
+  if (next) serve(runner, next);
+}
+
+/** A runner has come and has taken a job. The job that waited for it gets the runner of the taken one, or asks for another one. */
+export function exchange(used: PastRunner, taken: PastJob, atMs: number): void {
+  const { from, serves: bereft } = used;
+  from.slowestMs = Math.max(from.slowestMs, atMs - used.sinceMs);
+  const own = taken.runner;
+  giveUp(used);
+  taken.isWaiting = false;
+  if (own && own !== used && bereft.line?.groups.includes(own.from)) {
+    giveUp(own);
+    serve(own, bereft);
+  } else if (own !== used) {
+    leave(taken);
+    askOrWait(bereft, atMs);
+  }
+  fillSlots(from, atMs);
+}
+
+/** Gives up what is more than the cap. The last in turn loses first. */
+export function keepCap(of: PastGroup, atMs: number): void {
+  while (of.busy + of.asked.size > of.cap) {
+    const last = lastInTurn(of);
+    if (!last) return;
+    const { serves } = last;
+    giveUp(last);
+    askOrWait(serves, atMs);
+  }
+}
+
+/**
+ * Asks again, under the next name, for runners that have not come.
+ * @returns when the next one is due
+ */
+export function timeOut(of: PastGroup, atMs: number): number {
+  for (;;) {
+    let first: PastRunner | undefined;
+    for (const runner of of.asked) if (!first || runner.dueMs < first.dueMs) first = runner;
+    if (!first || atMs < first.dueMs) return first?.dueMs ?? Number.POSITIVE_INFINITY;
+    const { madeFor, serves, dueMs } = first;
+    giveUp(first);
+    madeFor.missed += 1;
+    ask(of, serves, madeFor, dueMs);
+  }
+}
+
+function hasRoom({ busy, asked, cap }: PastGroup): boolean {
+  return busy + asked.size < cap;
+}
+
+function ask(from: PastGroup, serves: PastJob, madeFor: PastJob, sinceMs: number): void {
+  const slow = { missed: madeFor.missed, slowestMs: from.slowestMs };
+  const dueMs = sinceMs + patienceMs(slow, from.group.spawnTimeoutMs);
+  const runner: PastRunner = { from, madeFor, sinceMs, dueMs, serves };
+  madeFor.made = runner;
+  serve(runner, serves);
+}
+
+function giveUp(runner: PastRunner): void {
+  const { from, serves } = runner;
+  from.asked.delete(runner);
+  serves.runner = undefined;
+  countSlot(from, serves, -1);
+}
+
+/** Gives a new runner, or one that was given up, to a job. */
+function serve(runner: PastRunner, job: PastJob): void {
+  runner.from.asked.add(runner);
+  runner.serves = job;
+  job.runner = runner;
+  countSlot(runner.from, job, 1);
+}
+
+function countSlot(of: PastGroup, job: PastJob, by: 1 | -1): void {
+  if (of.group.fairness === 'per-repository') of.slots.set(job.listed.job.repository, turnOf(of, job) + by);
+}
+
+/** Slots that the job's repository has already; 0 where repositories do not take turns. */
+function turnOf({ slots }: PastGroup, { listed }: PastJob): number {
+  return slots.get(listed.job.repository) ?? 0;
+}
+
+/** Longest ready first, then oldest. No two jobs are equal. */
+function inLine(a: PastJob, b: PastJob): number {
+  return a.readyMs - b.readyMs || a.rank - b.rank;
+}
+
+function inTurn(of: PastGroup, a: PastJob, b: PastJob): number {
+  return turnOf(of, a) - turnOf(of, b) || inLine(a, b);
+}
+
+/** The runner whose job would get its slot last. */
+function lastInTurn(of: PastGroup): PastRunner | undefined {
+  let last: PastRunner | undefined;
+  for (const runner of of.asked) if (!last || inTurn(of, last.serves, runner.serves) < 0) last = runner;
+  return last;
+}
+
+/** The first of all jobs that wait for this group. It waits no longer. */
+function takeFirst(of: PastGroup): PastJob | undefined {
+  let lineOfFirst: WaitingLine | undefined;
+  let first: PastJob | undefined;
+  for (const line of of.lines) {
+    while (line.waiting[0]?.isWaiting === false) line.waiting.shift();
+    const [head] = line.waiting;
+    if (!head || (first && inTurn(of, first, head) < 0)) continue;
+    lineOfFirst = line;
+    first = head;
+  }
+  lineOfFirst?.waiting.shift();
+  if (first) first.isWaiting = false;
+  return first;
+}
+
+/** Most often its place is at the end. */
+function insertInLine(waiting: PastJob[], job: PastJob): void {
+  let at = waiting.length;
+  for (let last = waiting[at - 1]; last && inLine(last, job) > 0; last = waiting[at - 1]) at -= 1;
+  waiting.splice(at, 0, job);
+}

@@ -1,0 +1,105 @@
+/** All runners of ours, judged, and how to find them. */
+import { ByGitea } from './by-gitea.ts';
+import type { Group, Job, LiveJob } from './evidence.ts';
+import { byKey, compareText } from './listed-jobs.ts';
+import type { RunnerName, RunnerNamer, Stay } from './names.ts';
+
+/** What each state means: `judge.ts`. */
+export type RunnerState =
+  | 'busy'
+  | 'finishing'
+  | 'free'
+  | 'used-up'
+  | 'failed'
+  | 'lost'
+  | 'never-came'
+  | 'replaced'
+  | 'disabled'
+  | 'deleting'
+  | 'gone'
+  | 'offline';
+
+/** One runner of one group. */
+export interface Runner {
+  readonly name: string;
+  readonly group: Group;
+  readonly madeFor: RunnerName;
+  readonly state: RunnerState;
+  /** Places under the cap that it takes while it works. More than 1 when its Job was re-created: a second runner has its name. */
+  readonly slots: number;
+  /** Online in Gitea's list: it can take a job this second. */
+  readonly registered: boolean;
+  /** The job that it runs, or else the last one that it ran. */
+  readonly job: Job | undefined;
+  readonly live: LiveJob | undefined;
+  /** Labels that it registered with. Undefined while it has not registered: then they are its group's. */
+  readonly labels: readonly string[] | undefined;
+}
+
+/** The runners of one group. */
+export interface GroupRunners {
+  readonly group: Group;
+  readonly nameOf: RunnerNamer;
+  readonly runners: readonly Runner[];
+  /** Kubernetes shows a Job of this group. Then it shows all of them: a runner without a Job is not starting either. */
+  readonly jobsAreSeen: boolean;
+}
+
+/** The runners of all groups. */
+export interface Runners {
+  /** In the order of the groups. */
+  readonly byGroup: ReadonlyMap<Group, GroupRunners>;
+  /** The runner of that name. There is one at most, since no two groups share names. */
+  readonly findRunner: (name: string) => Runner | undefined;
+  /** Runners that were made for one stay of a job in the queue: by group, of each group the registered ones first, then by name. */
+  readonly madeFor: (origin: string, stay: Stay) => readonly Runner[];
+}
+
+const NONE: readonly Runner[] = [];
+
+/** Indexes the runners of all groups. */
+export function indexRunners(judged: readonly GroupRunners[]): Runners {
+  const byName = new Map<string, Runner>();
+  const byJob = new ByGitea<Runner[]>();
+  for (const { group, runners } of judged) {
+    const ofGitea = byJob.ofGitea(group.origin);
+    for (const runner of runners) {
+      byName.set(runner.name, runner);
+      const others = ofGitea.get(runner.madeFor.jobId);
+      if (others) others.push(runner);
+      else ofGitea.set(runner.madeFor.jobId, [runner]);
+    }
+  }
+  byJob.forEach((ofJob) => {
+    ofJob.sort((a, b) => byKey(a.group, b.group) || byReadiness(a, b));
+  });
+  return {
+    byGroup: new Map(judged.map((ofGroup) => [ofGroup.group, ofGroup])),
+    findRunner: (name) => byName.get(name),
+    madeFor: (origin, { id, attempt }) => {
+      const made = byJob.get(origin, id) ?? NONE;
+      const isOfStay = ({ madeFor }: Runner): boolean => madeFor.attempt === attempt;
+      return made.every(isOfStay) ? made : made.filter(isOfStay);
+    },
+  };
+}
+
+/** Free runners that nobody has yet, registered ones first. */
+export function freeRunners(runners: readonly Runner[], taken: ReadonlySet<string>): Runner[] {
+  return runners.filter(({ state, name }) => state === 'free' && !taken.has(name)).sort(byReadiness);
+}
+
+/** Registered runners first (they need no start), then by name. */
+function byReadiness(a: Runner, b: Runner): number {
+  return Number(b.registered) - Number(a.registered) || compareText(a.name, b.name);
+}
+
+/** True when the runner works, whether or not Gitea lists its job. */
+export function isAtWork({ state }: Runner): boolean {
+  return state === 'busy' || state === 'finishing';
+}
+
+/** True when a runner has all labels of the job: Gitea may give it to it. */
+export function coversJob({ labels, group }: Runner, job: Job): boolean {
+  return job.labels.every((label) => (labels ?? group.labels).includes(label));
+}

@@ -1,0 +1,50 @@
+/**
+ * Runners that no ready job needs, because runners of other groups, or of somebody else, took their jobs. While CI goes on that such a
+ * runner could have taken, the next job is near. So it is kept until it is one spawn timeout old, as far as the cap has room: to drop it
+ * and start another one a minute later helps nobody (docs/adr/0022).
+ */
+import type { Allotment } from './allot.ts';
+import type { Group, Job } from './evidence.ts';
+import type { Facts } from './facts.ts';
+import type { Given } from './give.ts';
+import type { ListedJob } from './listed-jobs.ts';
+import { coversJob, freeRunners, type Runner } from './runners.ts';
+
+const NONE: readonly Runner[] = [];
+
+/** The spare runners of each group whose jobs have all been given theirs. */
+export function keepSpares(
+  { allotments, assignments }: Given,
+  { jobs, nowMs }: Facts,
+): ReadonlyMap<Group, readonly Runner[]> {
+  // Most plans never ask.
+  let atWork: ReadonlyMap<string, readonly Job[]> | undefined;
+  const couldHaveWork = (runner: Runner): boolean => {
+    atWork ??= jobsAtWork(jobs);
+    return atWork.get(runner.group.look)?.some((job) => coversJob(runner, job)) === true;
+  };
+  const isYoung = ({ live, group }: Runner): boolean =>
+    live !== undefined && nowMs - live.createdAtMs < group.spawnTimeoutMs;
+  const sparesOf = ({ group, room, runners }: Allotment): readonly Runner[] => {
+    const assigned = assignments.get(group) ?? [];
+    const left = room - assigned.length;
+    if (left <= 0) return NONE;
+    const free = freeRunners(runners, new Set(assigned.map(({ runner }) => runner)));
+    return free.filter((runner) => isYoung(runner) && couldHaveWork(runner)).slice(0, left);
+  };
+  return new Map([...allotments].map(([group, allotment]) => [group, sparesOf(allotment)]));
+}
+
+/** Jobs in progress, by the looks that list them. */
+function jobsAtWork(jobs: readonly ListedJob[]): ReadonlyMap<string, readonly Job[]> {
+  const byLook = new Map<string, Job[]>();
+  for (const { job, looks } of jobs) {
+    if (job.status !== 'in_progress') continue;
+    for (const look of looks) {
+      const known = byLook.get(look);
+      if (known) known.push(job);
+      else byLook.set(look, [job]);
+    }
+  }
+  return byLook;
+}

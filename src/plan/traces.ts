@@ -1,0 +1,109 @@
+/**
+ * Gathers what the evidence says about each runner of ours: the CI jobs that name it, its row in Gitea, its Job in Kubernetes.
+ * Nothing is judged here (`judge.ts`).
+ */
+import type { Evidence, Group, Job, LiveJob, RegisteredRunner } from './evidence.ts';
+import { type ListedJob, looksOf } from './listed-jobs.ts';
+import { groupHash, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
+
+/** What is known of one runner. */
+export interface RunnerTraces {
+  readonly name: string;
+  readonly group: Group;
+  readonly madeFor: RunnerName;
+  /** Jobs in progress under its name. More than one when its Job was re-created. */
+  readonly runs: number;
+  /** Of these, and of the completed ones, the job that began last. */
+  readonly running: Job | undefined;
+  readonly completed: Job | undefined;
+  readonly row: RegisteredRunner | undefined;
+  readonly live: LiveJob | undefined;
+}
+
+type OpenTraces = { -readonly [K in keyof RunnerTraces]: RunnerTraces[K] };
+
+/**
+ * The traces of all runners, by group, in the order of the groups.
+ * @throws GroupsCollide when two groups could take each other's runners for their own
+ */
+export function gatherTraces(
+  groups: readonly Group[],
+  evidence: Evidence,
+  jobs: readonly ListedJob[],
+): ReadonlyMap<Group, readonly RunnerTraces[]> {
+  const ownerOf = indexGroups(groups, evidence.instance);
+  const byName = new Map<string, OpenTraces>();
+  const byGroup = new Map<Group, OpenTraces[]>(groups.map((group) => [group, []]));
+
+  /** The traces of the runner of that name, when its group is one of ours and in the right place. */
+  const tracesOf = (name: string, isInPlace: (group: Group) => boolean): OpenTraces | undefined => {
+    // Most runners leave several traces. Their names are read once.
+    const known = byName.get(name);
+    if (known) return isInPlace(known.group) ? known : undefined;
+    const madeFor = parseRunnerName(name);
+    const group = madeFor && ownerOf.get(madeFor.groupHash)?.get(madeFor.prefix);
+    if (!group || !isInPlace(group)) return undefined;
+    const none = { runs: 0, running: undefined, completed: undefined, row: undefined, live: undefined };
+    const first: OpenTraces = { name, group, madeFor, ...none };
+    byName.set(name, first);
+    byGroup.get(group)?.push(first);
+    return first;
+  };
+
+  for (const { job, origin } of jobs) {
+    if (job.runner === undefined) continue;
+    const traces = tracesOf(job.runner, (group) => group.origin === origin);
+    if (traces) noteJob(traces, job);
+  }
+  for (const [{ origin }, { runners }] of looksOf(groups, evidence)) {
+    for (const row of runners) {
+      const traces = tracesOf(row.name, (group) => group.origin === origin);
+      if (traces) traces.row = strongerRow(traces.row, row);
+    }
+  }
+  for (const live of evidence.liveJobs) {
+    const traces = tracesOf(live.name, (group) => group.namespace === live.namespace);
+    if (traces) traces.live = live;
+  }
+  return byGroup;
+}
+
+/** Groups by their hash, then by the prefix of their runners' names. */
+function indexGroups(groups: readonly Group[], instance: string): ReadonlyMap<string, ReadonlyMap<string, Group>> {
+  const index = new Map<string, Map<string, Group>>();
+  for (const group of groups) {
+    const hash = groupHash(instance, group);
+    const ofHash = index.get(hash) ?? new Map<string, Group>();
+    const prefix = namePrefix(group.name);
+    const other = ofHash.get(prefix);
+    if (other) throw new GroupsCollide(other, group);
+    index.set(hash, ofHash.set(prefix, group));
+  }
+  return index;
+}
+
+/** Two groups have the same name prefix and group hash. The chance is 1 in 65,536 for two groups of the same name. */
+export class GroupsCollide extends Error {
+  constructor(a: Group, b: Group) {
+    super(
+      `RunnerGroups ${a.namespace}/${a.name} and ${b.namespace}/${b.name} would have the same runner names; rename one of them`,
+    );
+    this.name = 'GroupsCollide';
+  }
+}
+
+/** Jobs come oldest first. */
+function noteJob(traces: OpenTraces, job: Job): void {
+  const isLater = (other: Job | undefined): boolean => (job.startedAtMs ?? 0) >= (other?.startedAtMs ?? 0);
+  if (job.status === 'completed' && isLater(traces.completed)) traces.completed = job;
+  if (job.status !== 'in_progress') return;
+  traces.runs += 1;
+  if (isLater(traces.running)) traces.running = job;
+}
+
+/** Names are not unique in Gitea. Of several rows the one with most life counts, then the newest. */
+function strongerRow(a: RegisteredRunner | undefined, b: RegisteredRunner): RegisteredRunner {
+  const life = (row: RegisteredRunner): number =>
+    (row.online ? 4 : 0) + (row.online && row.busy ? 2 : 0) + (row.disabled ? 0 : 1);
+  return a && (life(a) - life(b) || a.id - b.id) >= 0 ? a : b;
+}
