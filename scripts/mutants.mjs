@@ -1,12 +1,12 @@
 // Changes the planner in hundreds of small ways, one at a time, and runs its tests against each: every mutant must be caught.
 // `npm run mutants`, or `npm run mutants -- owners.ts` for those whose address has these words. CONTRIBUTING.md says what an address is.
 // `--quick` leaves out the golden outputs and the model, which cost the most.
+// `--list` writes those that survive into the list, each to be judged by a person: `equal`, with the reason, or a test that catches it.
 // Exit code 1 when one survives, or when one that is listed as equal is caught or no longer exists.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EQUIVALENT } from './mutants/equivalent.mjs';
 import { allMutants } from './mutants/files.mjs';
 
 const PROCESSES = 2;
@@ -14,11 +14,19 @@ const WIDTH = 110;
 /** A test that shows nothing for so long hangs in its mutant. */
 const HANGS_MS = 120_000;
 
+/** Mutants that no test catches, below the reason: they do what the source does, or nobody has looked yet. */
+const LIST = 'scripts/mutants/listed.json';
+const NOT_JUDGED = 'not judged';
 const words = process.argv.slice(2);
 const isQuick = words.includes('--quick');
-const filter = words.filter((word) => word !== '--quick').join(' ');
+const isToList = words.includes('--list');
+/** By address: why it is not caught. @type {Map<string, string>} */
+const LISTED = new Map(
+  Object.entries(JSON.parse(readFileSync(LIST, 'utf8'))).flatMap(([reason, all]) => all.map((each) => [each, reason])),
+);
+const filter = words.filter((word) => !word.startsWith('--')).join(' ');
 const { mutants } = allMutants();
-const unknown = Object.keys(EQUIVALENT).filter((address) => !mutants.some((mutant) => mutant.address === address));
+const unknown = [...LISTED.keys()].filter((address) => !mutants.some((mutant) => mutant.address === address));
 const wanted = mutants.filter(({ address }) => address.includes(filter));
 /** By number: the test that caught it. @type {Map<number, string>} */
 const caught = new Map();
@@ -36,7 +44,8 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-report();
+if (isToList) list();
+else report();
 
 /** Runs the tests against some mutants. A process that hangs is ended, which catches its mutant, and the others go on in a new one. */
 async function judge(n, mine) {
@@ -46,7 +55,7 @@ async function judge(n, mine) {
   for (;;) {
     const open = mine.filter(({ id }) => !caught.has(id));
     if (open.length === 0) return;
-    const isListed = ({ address }) => address in EQUIVALENT;
+    const isListed = ({ address }) => !isToList && LISTED.has(address);
     const ids = (list) => list.map(({ id }) => id);
     const alive = ids(open.filter((mutant) => !isListed(mutant)));
     const atLoad = ids(open.filter((mutant) => mutant.atLoad));
@@ -107,13 +116,22 @@ async function runTests(order, heartbeat) {
   return hung;
 }
 
+/** Writes the list again: what survived, below the reasons that are known. */
+function list() {
+  const isAlive = ({ id, address }) => (address.includes(filter) ? !caught.has(id) : LISTED.has(address));
+  const byReason = {};
+  for (const { address } of mutants.filter(isAlive)) (byReason[LISTED.get(address) ?? NOT_JUDGED] ??= []).push(address);
+  writeFileSync(LIST, `${JSON.stringify(byReason, null, 2)}\n`);
+  console.log(`${Object.values(byReason).flat().length} mutants are listed`);
+}
+
 function report() {
   const short = (text) => (text.length > WIDTH ? `${text.slice(0, WIDTH - 1)}…` : text);
   let bad = 0;
   let listed = 0;
   for (const { id, address, line } of wanted) {
     const by = caught.get(id);
-    const reason = EQUIVALENT[address];
+    const reason = LISTED.get(address);
     const isRight = reason === undefined ? by !== undefined : by === undefined;
     if (!isRight) bad += 1;
     if (reason !== undefined) listed += 1;
@@ -126,7 +144,7 @@ function report() {
   }
   for (const address of unknown) console.log(`${address}\n      is listed as equal and does not exist`);
   const judged = wanted.length - listed;
-  const survived = wanted.filter(({ id, address }) => !caught.has(id) && !(address in EQUIVALENT)).length;
+  const survived = wanted.filter(({ id, address }) => !caught.has(id) && !LISTED.has(address)).length;
   console.log(`\n${judged - survived} of ${judged} mutants caught; ${listed} more are listed as equal to the source`);
   if (bad > 0 || unknown.length > 0 || judged === 0) process.exitCode = 1;
 }
