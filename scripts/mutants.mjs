@@ -120,7 +120,10 @@ async function runTests(order, heartbeat) {
 function list() {
   const isAlive = ({ id, address }) => (address.includes(filter) ? !caught.has(id) : LISTED.has(address));
   const byReason = {};
-  for (const { address } of mutants.filter(isAlive)) (byReason[LISTED.get(address) ?? NOT_JUDGED] ??= []).push(address);
+  for (const { address } of mutants.filter(isAlive)) {
+    const reason = LISTED.get(address) ?? NOT_JUDGED;
+    byReason[reason] = [...(byReason[reason] ?? []), address];
+  }
   writeFileSync(LIST, `${JSON.stringify(byReason, null, 2)}\n`);
   console.log(`${Object.values(byReason).flat().length} mutants are listed`);
 }
