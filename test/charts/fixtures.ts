@@ -1,7 +1,7 @@
 import type { EmittedRunner } from '../../src/charts/runner-job.ts';
 import type { Job } from '../../src/plan/evidence.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
-import { runnerGroup } from '../runner-group.ts';
+import { runnerGroup } from '../support/runner-group.ts';
 
 /** A RunnerGroup with small, recognisable values. */
 export function group(change: Partial<RunnerGroup> = {}): RunnerGroup {

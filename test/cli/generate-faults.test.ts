@@ -1,8 +1,8 @@
 /** Every fault of `test/gitea/faults.ts` once more, from outside: exit 1, nothing on stdout, a short text without secrets. */
 import { describe, it } from 'vitest';
 import { FAULTS, LEAK } from '../gitea/faults.ts';
-import { serve } from '../http/server.ts';
-import { folderWith, groupYaml, runCli } from './run-cli.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { serve } from '../support/server.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 

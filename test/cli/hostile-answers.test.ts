@@ -13,8 +13,8 @@ import { LIST_ANSWERS } from '../gitea/answers/lists.ts';
 import { NAME_ANSWERS } from '../gitea/answers/names.ts';
 import { TRANSPORT_ANSWERS } from '../gitea/answers/transport.ts';
 import { LEAK } from '../gitea/fault.ts';
-import { serve } from '../http/server.ts';
-import { folderWith, groupYaml, runCli } from './run-cli.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { serve } from '../support/server.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 const PEAK_MEMORY = pathToFileURL(join('test', 'support', 'peak-memory.mjs')).href;

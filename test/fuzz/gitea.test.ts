@@ -9,8 +9,8 @@ import { observe } from '../../src/gitea/observe.ts';
 import type { Look } from '../../src/plan/evidence.ts';
 import type { Scope } from '../../src/runnergroup/runner-group.ts';
 import { Token } from '../../src/tokens/token.ts';
-import { jobRow, runnerRow } from '../gitea/fake-gitea.ts';
-import { serve } from '../http/server.ts';
+import { jobRow, runnerRow } from '../support/gitea-stand-in.ts';
+import { serve } from '../support/server.ts';
 import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';
 import { byteChanges, nodeChanges } from './mutate.ts';
 

@@ -2,8 +2,8 @@ import type { RequestListener } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { HttpClient, type RequestLine } from '../../src/http/client.ts';
 import { Deadline } from '../../src/http/deadline.ts';
+import { serve } from '../support/server.ts';
 import { failureOf, request, send } from './sending.ts';
-import { serve } from './server.ts';
 
 /** Answers the statuses one after the other, the last one for ever. */
 function inTurn(...steps: readonly [number, Readonly<Record<string, string>>?][]): {

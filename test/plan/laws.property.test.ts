@@ -4,9 +4,9 @@ import type { HeldBecause, JobDecision, Plan } from '../../src/plan/decisions.ts
 import type { Group, Job } from '../../src/plan/evidence.ts';
 import { parseRunnerName } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
+import { fc, test } from '../support/property.ts';
+import { emitted } from '../support/scenario.ts';
 import { anyScene, looksOf, planOf, type Scene } from './any-scene.ts';
-import { fc, test } from './property.ts';
-import { emitted } from './scenario.ts';
 
 const ofGroup = (planned: Plan, group: Group) =>
   emitted(planned).filter((decision) => decision.group.name === group.name);

@@ -10,7 +10,7 @@ import { RunnerGroup } from '../../imports/gitea.bpg.pw.ts';
 import { fieldTable, withFieldTable } from '../../src/runnergroup/field-table.ts';
 import { jsonSchema } from '../../src/runnergroup/json-schema.ts';
 import { Metadata, RunnerGroupDocument, Spec } from '../../src/runnergroup/schema.ts';
-import { document, problemsIn } from './fixtures.ts';
+import { document, problemsIn } from '../support/group-files.ts';
 
 let folder = '';
 

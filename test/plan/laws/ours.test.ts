@@ -1,6 +1,6 @@
 /** Which runners are ours, by prefix, form and group hash of the name. */
 import { describe, expect, it } from 'vitest';
-import { emittedNames, group, job, live, named, planScene, row, running } from '../scenario.ts';
+import { emittedNames, group, job, live, named, planScene, row, running } from '../../support/scenario.ts';
 
 const ci = group();
 

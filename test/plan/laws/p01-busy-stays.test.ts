@@ -14,7 +14,7 @@ import {
   row,
   running,
   verdicts,
-} from '../scenario.ts';
+} from '../../support/scenario.ts';
 
 const ci = group();
 

@@ -13,7 +13,7 @@ import {
   running,
   type Scene,
   verdicts,
-} from '../scenario.ts';
+} from '../../support/scenario.ts';
 
 const ci = group();
 

@@ -1,6 +1,17 @@
 /** Law P3 (docs/spec.md): the cap holds. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import { done, emittedNames, group, job, NOW, named, planScene, running, servedIds, verdicts } from '../scenario.ts';
+import {
+  done,
+  emittedNames,
+  group,
+  job,
+  NOW,
+  named,
+  planScene,
+  running,
+  servedIds,
+  verdicts,
+} from '../../support/scenario.ts';
 
 describe('P3 the cap holds', () => {
   const two = group({ maxActiveRunners: 2 });

@@ -1,6 +1,18 @@
 /** Law P4 (docs/spec.md): a used-up name does not stand for a runner again. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import { done, emittedNames, group, job, live, NOW, named, planScene, row, running, verdicts } from '../scenario.ts';
+import {
+  done,
+  emittedNames,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  planScene,
+  row,
+  running,
+  verdicts,
+} from '../../support/scenario.ts';
 
 const ci = group();
 

@@ -1,6 +1,6 @@
 /** Law P5 (docs/spec.md): only ready jobs get runners. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import { done, emittedNames, group, job, named, planScene, running, verdicts } from '../scenario.ts';
+import { done, emittedNames, group, job, named, planScene, running, verdicts } from '../../support/scenario.ts';
 
 describe('P5 only ready jobs get runners', () => {
   it.each([

@@ -1,6 +1,6 @@
 /** Law P6 (docs/spec.md): labels are compared exactly. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import { emittedNames, group, job, named, planScene, row, verdicts } from '../scenario.ts';
+import { emittedNames, group, job, named, planScene, row, verdicts } from '../../support/scenario.ts';
 
 const ci = group();
 

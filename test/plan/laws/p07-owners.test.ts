@@ -1,7 +1,7 @@
 /** Law P7 (docs/spec.md): a job has one owner. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
 import type { Group } from '../../../src/plan/evidence.ts';
-import { done, emitted, emittedNames, group, job, live, NOW, named, planScene, row } from '../scenario.ts';
+import { done, emitted, emittedNames, group, job, live, NOW, named, planScene, row } from '../../support/scenario.ts';
 
 const ci = group();
 

@@ -1,7 +1,7 @@
 /** Law P8 (docs/spec.md): time alone changes nothing but at a spawn timeout. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../../src/plan/evidence.ts';
-import { done, emittedNames, group, job, live, NOW, named, planScene, row, verdicts } from '../scenario.ts';
+import { done, emittedNames, group, job, live, NOW, named, planScene, row, verdicts } from '../../support/scenario.ts';
 
 const ci = group();
 

@@ -1,7 +1,7 @@
 /** Law P9 (docs/spec.md): nothing waits for ever. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
 import { ORDINALS_SEARCHED } from '../../../src/plan/names.ts';
-import { emittedNames, group, job, live, NOW, named, planScene, row, verdicts } from '../scenario.ts';
+import { emittedNames, group, job, live, NOW, named, planScene, row, verdicts } from '../../support/scenario.ts';
 
 const ci = group();
 
