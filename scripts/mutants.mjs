@@ -1,8 +1,9 @@
 // Changes the planner in hundreds of small ways, one at a time, and runs its tests against each: every mutant must be caught.
-// `npm run mutants`, or `npm run mutants -- owners.ts` for those whose address has these words. CONTRIBUTING.md says what an address is.
+// `npm run mutants`, or `npm run mutants -- owners.ts` for those whose address has these words. An address is
+// `file · function · operator · nth`: the operators are in mutants/operators.mjs, and a mutant knows no line and no text of the source.
 // `--quick` leaves out the golden outputs and the model, which cost the most.
-// `--list` writes those that survive into the list, each to be judged by a person: `equal`, with the reason, or a test that catches it.
-// Exit code 1 when one survives, or when one that is listed as equal is caught or no longer exists.
+// `--list` writes those that survive into the list, each to be judged by a person, who writes its reason or a test that catches it.
+// Exit code 1 when one survives, or when a listed one is caught or no longer exists (mutants/listed.json).
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -138,16 +139,12 @@ function report() {
     const isRight = reason === undefined ? by !== undefined : by === undefined;
     if (!isRight) bad += 1;
     if (reason !== undefined) listed += 1;
-    const verdict = by
-      ? `${reason ? 'LISTED AS EQUAL, ' : ''}caught by ${by}`
-      : reason
-        ? `equal: ${reason}`
-        : 'SURVIVED';
+    const verdict = by ? `${reason ? 'LISTED, BUT ' : ''}caught by ${by}` : reason ? `listed: ${reason}` : 'SURVIVED';
     console.log(`${address}\n      ${line}\n      ${short(verdict)}`);
   }
-  for (const address of unknown) console.log(`${address}\n      is listed as equal and does not exist`);
+  for (const address of unknown) console.log(`${address}\n      is listed and does not exist`);
   const judged = wanted.length - listed;
   const survived = wanted.filter(({ id, address }) => !caught.has(id) && !LISTED.has(address)).length;
-  console.log(`\n${judged - survived} of ${judged} mutants caught; ${listed} more are listed as equal to the source`);
+  console.log(`\n${judged - survived} of ${judged} mutants caught; ${listed} more are listed`);
   if (bad > 0 || unknown.length > 0 || judged === 0) process.exitCode = 1;
 }
