@@ -5,8 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Simulator, SimulatorOptions } from '../src/simulator/simulator.ts';
-import { folderWith, groupYaml, type Outcome, runCli } from './cli/run-cli.ts';
-import { startAcme, TOKEN } from './cli/start-acme.ts';
+import { folderWith, groupYaml, type Outcome, runCli } from './support/run-cli.ts';
 import {
   done,
   emittedNames,
@@ -19,7 +18,8 @@ import {
   row,
   running,
   verdicts,
-} from './plan/scenario.ts';
+} from './support/scenario.ts';
+import { startAcme, TOKEN } from './support/start-acme.ts';
 
 const ci = group();
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppShapeError, readApplication } from '../../src/argocd/app-state.ts';
-import { application, status } from './fake-argocd.ts';
+import { application, status } from '../support/fake-argocd.ts';
 
 const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
 

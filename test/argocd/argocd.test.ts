@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { ArgoCd } from '../../src/argocd/argocd.ts';
 import { Failure } from '../../src/failure.ts';
 import { Deadline } from '../../src/http/deadline.ts';
-import { application, BUSY, client, fakeArgoCd, gatewayError, json, status, TOKEN } from './fake-argocd.ts';
+import { application, BUSY, client, fakeArgoCd, gatewayError, json, status, TOKEN } from '../support/fake-argocd.ts';
 
 const APP = { name: 'runners' };
 const TEN_SECONDS = () => new Deadline(10_000);

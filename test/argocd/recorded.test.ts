@@ -10,7 +10,7 @@ import * as z from 'zod';
 import type { ArgoCd } from '../../src/argocd/argocd.ts';
 import { afterRefresh, firstStep } from '../../src/argocd/wake.ts';
 import { Deadline } from '../../src/http/deadline.ts';
-import { client, fakeArgoCd } from './fake-argocd.ts';
+import { client, fakeArgoCd } from '../support/fake-argocd.ts';
 
 const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
 const Recorded = z.object({

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readApplication } from '../../src/argocd/app-state.ts';
 import { afterRefresh, firstStep, wake } from '../../src/argocd/wake.ts';
 import { Deadline } from '../../src/http/deadline.ts';
-import { application, client, type FakeArgoCd, fakeArgoCd, gatewayError, status } from './fake-argocd.ts';
+import { application, client, type FakeArgoCd, fakeArgoCd, gatewayError, status } from '../support/fake-argocd.ts';
 
 const APP = { name: 'runners' };
 const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };

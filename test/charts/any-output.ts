@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Job } from '../../src/plan/evidence.ts';
 import { runnerName } from '../../src/plan/names.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
-import { runnerGroup } from '../runner-group.ts';
+import { runnerGroup } from '../support/runner-group.ts';
 import { type GroupOutput, job, runner } from './fixtures.ts';
 
 const dnsLabel = fc.stringMatching(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/).filter((text) => text.length <= 63);

@@ -5,7 +5,7 @@ import { manifestPieces } from '../../src/charts/text.ts';
 import type { EmittedRunner } from '../../src/plan/decisions.ts';
 import type { Job } from '../../src/plan/evidence.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
-import { runnerGroup } from '../runner-group.ts';
+import { runnerGroup } from '../support/runner-group.ts';
 
 /** A RunnerGroup with small, recognisable values. */
 export function group(change: Partial<RunnerGroup> = {}): RunnerGroup {

@@ -1,10 +1,10 @@
 /** Servers whose clocks differ: real program, a Gitea and an API server with clocks of their own. */
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type ApiServer, startApiServer } from '../kubernetes/api-server.ts';
 import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
-import { folderWith, groupYaml, type Outcome, runCli } from './run-cli.ts';
-import { startAcme } from './start-acme.ts';
+import { type ApiServer, startApiServer } from '../support/api-server.ts';
+import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
 
 const servers: ApiServer[] = [];
 afterEach(async () => {

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderWith, groupYaml, runCli } from './run-cli.ts';
-import { startAcme, TOKEN } from './start-acme.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { startAcme, TOKEN } from '../support/start-acme.ts';
 
 describe('help', () => {
   it.each(['generate', 'explain', 'validate', 'schema', 'demo'])(

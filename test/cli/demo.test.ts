@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demo, type Generate } from '../../src/cli/demo.ts';
 import type { Io } from '../../src/cli/io.ts';
-import { standIn } from './stand-in.ts';
+import { standIn } from './generate-stand-in.ts';
 
 const SPEED = 1_000_000;
 

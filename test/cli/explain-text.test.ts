@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { duration, explainText } from '../../src/cli/explain-text.ts';
 import { explanationOf } from '../../src/cli/explanation.ts';
-import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../plan/scenario.ts';
-import { runnerGroup } from '../runner-group.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../support/scenario.ts';
 
 function textOf(scene: Scene, terminal = false): string {
   const groups = (scene.groups ?? [group()]).map(({ name, namespace, suspend, labels }) =>

@@ -1,6 +1,6 @@
 /** Variables of switches that had none, through the built program. */
 import { expect, test } from 'vitest';
-import { runCli } from './run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 
 test('GITEA_RUNNERS_CRD prints the CustomResourceDefinition', async () => {
   const { code, stdout } = await runCli(['schema'], { GITEA_RUNNERS_CRD: 'true' });

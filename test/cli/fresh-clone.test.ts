@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { type Outcome, runNode } from './run-cli.ts';
+import { type Outcome, runNode } from '../support/run-cli.ts';
 
 let clone = '';
 

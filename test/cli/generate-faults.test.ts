@@ -1,8 +1,8 @@
 /** Every fault of `test/gitea/faults.ts` once more, from outside: exit 1, nothing on stdout, a short text without secrets. */
-import { createServer } from 'node:http';
 import { describe, it } from 'vitest';
 import { FAULTS, LEAK } from '../gitea/faults.ts';
-import { folderWith, groupYaml, runCli } from './run-cli.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { serve } from '../support/server.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 
@@ -10,15 +10,7 @@ describe('generate fails closed when Gitea', () => {
   it.concurrent.for(FAULTS.map((fault) => [fault.name, fault] as const))(
     '%s',
     async ([, fault], { expect, onTestFinished }) => {
-      const server = createServer(fault.handler());
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      onTestFinished(() => {
-        server.closeAllConnections();
-        server.close();
-      });
-      const address = server.address();
-      const port = address !== null && typeof address === 'object' ? address.port : 0;
-      const url = `http://127.0.0.1:${port}`;
+      const { origin: url } = await serve(fault.handler(), onTestFinished);
       const folder = folderWith({ 'ci.yaml': groupYaml(url) }, onTestFinished);
       const timeout = fault.lasts ? '1' : '20';
 

@@ -3,7 +3,6 @@
  * nothing on stdout, or exactly so many Jobs. No outcome may hold a token, steer a terminal, cost much memory or outlast the time limit.
  */
 import { readFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +13,8 @@ import { LIST_ANSWERS } from '../gitea/answers/lists.ts';
 import { NAME_ANSWERS } from '../gitea/answers/names.ts';
 import { TRANSPORT_ANSWERS } from '../gitea/answers/transport.ts';
 import { LEAK } from '../gitea/fault.ts';
-import { folderWith, groupYaml, runCli } from './run-cli.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { serve } from '../support/server.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 const PEAK_MEMORY = pathToFileURL(join('test', 'support', 'peak-memory.mjs')).href;
@@ -24,17 +24,6 @@ const MOST_MEMORY_MIB = 250;
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 const ANSWERS: readonly HostileAnswer[] = [...FIELD_ANSWERS, ...NAME_ANSWERS, ...LIST_ANSWERS, ...TRANSPORT_ANSWERS];
-
-async function listen(handler: RequestListener, atEnd: (end: () => void) => void): Promise<string> {
-  const server = createServer(handler);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  atEnd(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  return `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
-}
 
 it('holds at least 98 answers, each under its own name', () => {
   expect(new Set(ANSWERS.map(({ name }) => name)).size).toBe(ANSWERS.length);
@@ -46,11 +35,11 @@ describe('generate before a Gitea that answers with', () => {
     '%s',
     async ([, { expected, handler, lasts }], { expect, onTestFinished }) => {
       const elsewhere: string[] = [];
-      const other = await listen((request, response) => {
+      const { origin: other } = await serve((request, response) => {
         elsewhere.push(String(request.headers.authorization));
         response.end();
       }, onTestFinished);
-      const url = await listen(handler(other), onTestFinished);
+      const { origin: url } = await serve(handler(other), onTestFinished);
       const folder = folderWith({ 'ci.yaml': groupYaml(url) }, onTestFinished);
       const peakFile = join(folder, 'peak');
 

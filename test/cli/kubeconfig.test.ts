@@ -1,10 +1,10 @@
 /** `--kubeconfig`: a hub Argo CD looks at the Jobs of the cluster where the runners run. Real program, real HTTPS server. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { makeCertificates } from '../http/certificate.ts';
-import { type ApiServer, type Cluster, startApiServer, TOKEN } from '../kubernetes/api-server.ts';
 import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
-import { folderWith, groupYaml, runCli } from './run-cli.ts';
-import { startAcme } from './start-acme.ts';
+import { type ApiServer, type Cluster, startApiServer, TOKEN } from '../support/api-server.ts';
+import { makeCertificates } from '../support/certificate.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
 
 const servers: ApiServer[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 /** What a sync by Argo CD asks of Gitea. */
 import { describe, expect, it } from 'vitest';
-import { fakeGitea, jobRow } from '../gitea/fake-gitea.ts';
-import { folderWith, groupYaml, runCli } from './run-cli.ts';
+import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 
 const SYNC = { ARGOCD_APP_NAME: 'ci' };
 

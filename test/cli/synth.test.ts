@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { folderWith, groupYaml, type Outcome, runCli, runNode } from './run-cli.ts';
-import { startAcme } from './start-acme.ts';
+import { folderWith, groupYaml, type Outcome, runCli, runNode } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
 
 const OTHER = `apiVersion: v1
 kind: ConfigMap

@@ -4,8 +4,8 @@ import { explain } from '../../src/cli/explain.ts';
 import { generate } from '../../src/cli/generate.ts';
 import type { ExitCode, Io } from '../../src/cli/io.ts';
 import { exitCodeOf } from '../../src/cli/process.ts';
-import { folderWith, groupYaml } from './run-cli.ts';
-import { startAcme } from './start-acme.ts';
+import { folderWith, groupYaml } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
 
 const TIMEOUT_S = 2;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { validate } from '../../src/cli/validate.ts';
-import { document, type Files, inFolder } from '../runnergroup/fixtures.ts';
+import { document, type Files, inFolder } from '../support/group-files.ts';
 
 /** Runs the command in a folder with these files. */
 function run(files: Files, paths: readonly string[] = ['.'], env: Readonly<Record<string, string>> = {}) {

@@ -1,7 +1,6 @@
 /** Any answer of Gitea ends as a whole look or as one Failure of a known code, in time, and without the token. */
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -10,7 +9,8 @@ import { observe } from '../../src/gitea/observe.ts';
 import type { Look } from '../../src/plan/evidence.ts';
 import type { Scope } from '../../src/runnergroup/runner-group.ts';
 import { Token } from '../../src/tokens/token.ts';
-import { jobRow, runnerRow } from '../gitea/fake-gitea.ts';
+import { jobRow, runnerRow } from '../support/gitea-stand-in.ts';
+import { serve } from '../support/server.ts';
 import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';
 import { byteChanges, nodeChanges } from './mutate.ts';
 
@@ -158,19 +158,13 @@ function answer(request: IncomingMessage, response: ServerResponse, bends: reado
   response.end(body);
 }
 
-async function listening(): Promise<{
-  readonly server: Server;
-  readonly url: string;
-  readonly plan: (bends: readonly Bend[]) => void;
-}> {
+async function listening(): Promise<{ readonly url: string; readonly plan: (bends: readonly Bend[]) => void }> {
   const state: { bends: readonly Bend[]; count: number } = { bends: [], count: 0 };
-  const server = createServer((request, response) => {
+  const { origin: url } = await serve((request, response) => {
     answer(request, response, state.bends, state.count);
     state.count += 1;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { server, url, plan: (bends) => Object.assign(state, { bends, count: 0 }) };
+  return { url, plan: (bends) => Object.assign(state, { bends, count: 0 }) };
 }
 
 const DOCUMENTED = new Set(readFileSync('docs/errors.md', 'utf8').match(/GR-(?:GITEA|HTTP)-\d\d/g));
@@ -178,42 +172,37 @@ const DOCUMENTED = new Set(readFileSync('docs/errors.md', 'utf8').match(/GR-(?:G
 test(
   'gitea',
   async () => {
-    const { server, url, plan } = await listening();
+    const { url, plan } = await listening();
     const lines: string[] = [];
-    try {
-      await runCampaign({
-        name: 'gitea',
-        input: fc.record({
-          scope,
-          bends: fc.array(bend, { minLength: 1, maxLength: 3 }),
-          includeBlocked: fc.boolean(),
-          ahead: fc.boolean(),
-        }),
-        mostCpuMs: 2000,
-        rounds: 1,
-        check: async ({ scope: wanted, bends, includeBlocked, ahead }) => {
-          plan(bends);
-          lines.length = 0;
-          const token = new Token(SECRET, new URL(url).origin);
-          const start = performance.now();
-          const outcome = await observe([{ key: 'look', url, scope: wanted, token }], {
-            deadlineMs: DEADLINE_MS,
-            includeBlocked,
-            ahead,
-            env: {},
-            onRequest: (line) => lines.push(JSON.stringify(line)),
-          }).catch((error: unknown) => error);
-          // The time limit, and as much again for a machine that is busy.
-          expect(performance.now() - start).toBeLessThan(DEADLINE_MS + 10_000);
-          if (outcome instanceof Failure) expectGoodFailure(outcome);
-          else expectGoodLook((outcome as ReadonlyMap<string, Look>).get('look'));
-          for (const line of lines) expectShowable(line, [SECRET]);
-        },
-      });
-    } finally {
-      server.closeAllConnections();
-      server.close();
-    }
+    await runCampaign({
+      name: 'gitea',
+      input: fc.record({
+        scope,
+        bends: fc.array(bend, { minLength: 1, maxLength: 3 }),
+        includeBlocked: fc.boolean(),
+        ahead: fc.boolean(),
+      }),
+      mostCpuMs: 2000,
+      rounds: 1,
+      check: async ({ scope: wanted, bends, includeBlocked, ahead }) => {
+        plan(bends);
+        lines.length = 0;
+        const token = new Token(SECRET, new URL(url).origin);
+        const start = performance.now();
+        const outcome = await observe([{ key: 'look', url, scope: wanted, token }], {
+          deadlineMs: DEADLINE_MS,
+          includeBlocked,
+          ahead,
+          env: {},
+          onRequest: (line) => lines.push(JSON.stringify(line)),
+        }).catch((error: unknown) => error);
+        // The time limit, and as much again for a machine that is busy.
+        expect(performance.now() - start).toBeLessThan(DEADLINE_MS + 10_000);
+        if (outcome instanceof Failure) expectGoodFailure(outcome);
+        else expectGoodLook((outcome as ReadonlyMap<string, Look>).get('look'));
+        for (const line of lines) expectShowable(line, [SECRET]);
+      },
+    });
   },
   TIMEOUT_MS,
 );

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { formatProblem, InputProblems } from '../../src/runnergroup/problems.ts';
 import { type ReadResult, readRunnerGroups } from '../../src/runnergroup/read.ts';
-import { groupYaml } from '../cli/run-cli.ts';
-import { inFolder, readFiles } from '../runnergroup/fixtures.ts';
+import { inFolder, readFiles } from '../support/group-files.ts';
+import { groupYaml } from '../support/run-cli.ts';
 import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';
 import { byteChanges, nodeChanges } from './mutate.ts';
 

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { observe } from '../../src/gitea/observe.ts';
-import { serve } from '../http/server.ts';
-import { answerer, fakeGitea, jobRow, jobRows, json, runnerRow } from './fake-gitea.ts';
+import { answerer, fakeGitea, jobRow, jobRows, json, runnerRow } from '../support/gitea-stand-in.ts';
+import { ACME, failureOf, idsOf, lookAt, OPTIONS, targetOf } from '../support/looking.ts';
+import { serve } from '../support/server.ts';
 import { FAULTS } from './faults.ts';
-import { ACME, failureOf, idsOf, lookAt, OPTIONS, targetOf } from './looking.ts';
 
 const JOBS = '/api/v1/orgs/acme/actions/jobs';
 const RUNNERS = '/api/v1/orgs/acme/actions/runners';

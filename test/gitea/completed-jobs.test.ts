@@ -1,7 +1,7 @@
 /** How far completed jobs are read. */
 import { describe, expect, test } from 'vitest';
-import { fakeGitea, type JobRow, jobRow, json } from './fake-gitea.ts';
-import { ACME, idsOf, lookAt, upTo } from './looking.ts';
+import { fakeGitea, type JobRow, jobRow, json } from '../support/gitea-stand-in.ts';
+import { ACME, idsOf, lookAt, upTo } from '../support/looking.ts';
 
 const NOW = Date.parse('2026-08-01T12:00:00Z');
 const at = (minutesAgo: number): string => new Date(NOW - minutesAgo * 60_000).toISOString().replace('.000', '');

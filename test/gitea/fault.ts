@@ -1,6 +1,6 @@
 /** What faults are made of: a healthy Gitea that is bent in one place. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { answerer, type JobRow, jobRow, json, type Seen, see } from './fake-gitea.ts';
+import { answerer, type JobRow, jobRow, json, type Seen, see } from '../support/gitea-stand-in.ts';
 
 /** Marks what a server says and nobody may repeat. */
 export const LEAK = 'LEAKED-FROM-THE-SERVER';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { observe } from '../../src/gitea/observe.ts';
 import { Token } from '../../src/tokens/token.ts';
-import { serve } from '../http/server.ts';
+import { serve } from '../support/server.ts';
 import { FAULTS, LEAK } from './faults.ts';
 
 const SECRET = 's3cret-t0ken';

@@ -2,7 +2,7 @@
  * Ways in which a Gitea, or what stands before it, can fail a look at `org acme` that would otherwise find one queued job. Each is a request
  * handler for a real server and the whole text that a user must see. Bodies and headers carry `LEAK`, which may appear nowhere.
  */
-import { json } from './fake-gitea.ts';
+import { json } from '../support/gitea-stand-in.ts';
 import {
   ACTIVE,
   BUSY,

@@ -1,5 +1,5 @@
 /** Lists that contradict themselves, move without end, or fail after the first page. */
-import { jobRow, jobRows, json, runnerRow } from './fake-gitea.ts';
+import { jobRow, jobRows, json, runnerRow } from '../support/gitea-stand-in.ts';
 import {
   ACTIVE,
   bent,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { observe } from '../../src/gitea/observe.ts';
 import { Token } from '../../src/tokens/token.ts';
-import { makeCertificates } from '../http/certificate.ts';
-import { proxyServer } from '../http/proxy-server.ts';
-import { serveTls } from '../http/server.ts';
-import { answerer, fakeGitea, jobRow, json, runnerRow, see } from './fake-gitea.ts';
-import { ACME, failureOf, idsOf, lookAt, OPTIONS, SECRET, targetOf } from './looking.ts';
+import { makeCertificates } from '../support/certificate.ts';
+import { answerer, fakeGitea, jobRow, json, runnerRow, see } from '../support/gitea-stand-in.ts';
+import { ACME, failureOf, idsOf, lookAt, OPTIONS, SECRET, targetOf } from '../support/looking.ts';
+import { proxyServer } from '../support/proxy-server.ts';
+import { serveTls } from '../support/server.ts';
 
 const JOBS = '/api/v1/orgs/acme/actions/jobs';
 const RUNNERS = '/api/v1/orgs/acme/actions/runners';

@@ -12,8 +12,8 @@ import {
   readVersionText,
 } from '../../src/gitea/shapes.ts';
 import { judgeVersion, type VersionFacts } from '../../src/gitea/version.ts';
-import { fakeGitea, json } from './fake-gitea.ts';
-import { failureOf, lookAt } from './looking.ts';
+import { fakeGitea, json } from '../support/gitea-stand-in.ts';
+import { failureOf, lookAt } from '../support/looking.ts';
 
 const ROOT = join(import.meta.dirname, 'recorded');
 const Recording = z.object({

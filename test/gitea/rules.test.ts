@@ -3,7 +3,7 @@ import { endIsOpen, exceedsTotal, judgePass, pagesAfter } from '../../src/gitea/
 import { readJobPage, readRunnerPage } from '../../src/gitea/shapes.ts';
 import { toAttempt, toJobStatus } from '../../src/gitea/status.ts';
 import { judgeVersion, type VersionFacts } from '../../src/gitea/version.ts';
-import { EPOCH, jobRow, runnerRow } from './fake-gitea.ts';
+import { EPOCH, jobRow, runnerRow } from '../support/gitea-stand-in.ts';
 
 const V26: VersionFacts = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClaim: true };
 const NOW = Date.parse('2026-08-01T12:00:00Z');

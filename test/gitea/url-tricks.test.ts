@@ -9,8 +9,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { lookAndPlan } from '../../src/look/look-and-plan.ts';
 import { readRunnerGroups } from '../../src/runnergroup/read.ts';
-import { folderWith } from '../cli/run-cli.ts';
-import { json } from './fake-gitea.ts';
+import { json } from '../support/gitea-stand-in.ts';
+import { folderWith } from '../support/run-cli.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 

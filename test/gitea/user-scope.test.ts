@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type FakeOptions, fakeGitea, jobRow, json } from './fake-gitea.ts';
-import { failureOf, idsOf, lookAt } from './looking.ts';
+import { type FakeOptions, fakeGitea, jobRow, json } from '../support/gitea-stand-in.ts';
+import { failureOf, idsOf, lookAt } from '../support/looking.ts';
 
 const ALICE = { kind: 'user', user: 'alice' } as const;
 

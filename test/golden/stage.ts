@@ -2,7 +2,7 @@
  * What a case plays on: a Gitea that answers from a list, a proxy on the way to it, a Kubernetes API server, Secrets as files.
  *
  *     generate ──► proxy ──► gitea.example.com (http and https)
- *         └──────────────────► TLS front ──► test/kubernetes/api-server.ts
+ *         └──────────────────► TLS front ──► test/support/api-server.ts
  *
  * The proxy lets every case say `https://gitea.example.com`: the address enters runner names, so it must not change.
  */
@@ -13,9 +13,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createServer as createTls } from 'node:tls';
 import { onTestFinished } from 'vitest';
-import { makeCertificates } from '../http/certificate.ts';
-import { listen, serve, serveTls } from '../http/server.ts';
-import { TOKEN as CLUSTER_TOKEN, startApiServer, status } from '../kubernetes/api-server.ts';
+import { TOKEN as CLUSTER_TOKEN, startApiServer, status } from '../support/api-server.ts';
+import { makeCertificates } from '../support/certificate.ts';
+import { listen, serve, serveTls } from '../support/server.ts';
 import type { Exchange } from './answers.ts';
 
 /** The API token of every case that names no other. It must be seen in no output. */

@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { HttpClient } from '../../src/http/client.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import type { RequestLine } from '../../src/http/request.ts';
+import { serve } from '../support/server.ts';
 import { failureOf, request, send } from './sending.ts';
-import { serve } from './server.ts';
 
 /** Answers the statuses one after the other, the last one for ever. */
 function inTurn(...steps: readonly [number, Readonly<Record<string, string>>?][]): {

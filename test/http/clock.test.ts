@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { HttpClient } from '../../src/http/client.ts';
 import { boundsOf, type ClockReading, common, ServerClocks } from '../../src/http/clock.ts';
 import { Deadline } from '../../src/http/deadline.ts';
-import { serve } from './server.ts';
+import { serve } from '../support/server.ts';
 
 const NOON = Date.parse('2026-11-22T12:00:00Z');
 const at = (ms: number): string => new Date(ms).toUTCString();

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { makeCertificates } from './certificate.ts';
-import { proxyServer } from './proxy-server.ts';
+import { makeCertificates } from '../support/certificate.ts';
+import { proxyServer } from '../support/proxy-server.ts';
+import { listen, serve, serveTls } from '../support/server.ts';
 import { failureOf, request, send } from './sending.ts';
-import { listen, serve, serveTls } from './server.ts';
 
 describe('a peer that is not there', () => {
   test('refuses', async () => {

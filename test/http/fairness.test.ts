@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpClient, type HttpOptions } from '../../src/http/client.ts';
 import { Deadline } from '../../src/http/deadline.ts';
+import { serve } from '../support/server.ts';
 import { request } from './sending.ts';
-import { serve } from './server.ts';
 
 function open(options: Partial<HttpOptions>): HttpClient {
   const client = new HttpClient({ env: {}, ...options });

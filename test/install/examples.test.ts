@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { problemsIn } from '../runnergroup/fixtures.ts';
+import { problemsIn } from '../support/group-files.ts';
 import { documents, installText, objects } from './manifests.ts';
 
 describe('the example of a RunnerGroup', () => {

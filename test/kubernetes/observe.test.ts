@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { groupLabels } from '../../src/charts/marks.ts';
 import { Failure } from '../../src/failure.ts';
 import { observeCluster } from '../../src/kubernetes/observe.ts';
-import { type ApiServer, type Cluster, send, startApiServer, status, TOKEN } from './api-server.ts';
+import { type ApiServer, type Cluster, send, startApiServer, status, TOKEN } from '../support/api-server.ts';
 
 const servers: ApiServer[] = [];
 afterEach(async () => {

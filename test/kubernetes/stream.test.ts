@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../src/kubernetes/client.ts';
-import { folderWith } from '../cli/run-cli.ts';
-import { makeCertificates } from '../http/certificate.ts';
+import { makeCertificates } from '../support/certificate.ts';
+import { folderWith } from '../support/run-cli.ts';
 
 /** Reading a line takes longer than sending one. */
 function busy(): number {

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { folderWith } from '../cli/run-cli.ts';
-import { makeCertificates } from '../http/certificate.ts';
-import { type ApiServer, TOKEN } from './api-server.ts';
+import { type ApiServer, TOKEN } from '../support/api-server.ts';
+import { makeCertificates } from '../support/certificate.ts';
+import { folderWith } from '../support/run-cli.ts';
 
 /** Made once: openssl takes its time. */
 export const CERTIFICATES = makeCertificates();

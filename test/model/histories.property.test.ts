@@ -1,7 +1,7 @@
 /** Histories of commands against the real client and planner, over real HTTP. The commands are in commands.ts, the laws in laws.ts. */
 import { describe, expect, it } from 'vitest';
 import type { GiteaVersion } from '../../src/simulator/versions.ts';
-import { fc } from '../plan/property.ts';
+import { fc } from '../support/property.ts';
 import { endInPeace } from './checked.ts';
 import { EMPTY, STEPS } from './commands.ts';
 import { World } from './world.ts';

@@ -2,7 +2,7 @@
 import type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
 import { parseRunnerName } from '../../src/plan/names.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import { emitted } from '../plan/scenario.ts';
+import { emitted } from '../support/scenario.ts';
 import type { World } from './world.ts';
 
 type Emitted = RunnerDecision & { readonly emit: true };

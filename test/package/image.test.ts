@@ -7,8 +7,8 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { imageLabels } from '../../scripts/oci-image.mjs';
 import { modeParts } from '../../src/charts/container-mode.ts';
 import { DEFAULT_IMAGES, DEFAULT_LABELS } from '../../src/runnergroup/defaults.ts';
-import { folderWith, type Outcome } from '../cli/run-cli.ts';
-import { runnerGroup } from '../runner-group.ts';
+import { folderWith, type Outcome } from '../support/run-cli.ts';
+import { runnerGroup } from '../support/runner-group.ts';
 
 const dockerfile = readFileSync('Dockerfile', 'utf8');
 const DIGEST = /@sha256:[0-9a-f]{64}$/;

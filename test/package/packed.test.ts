@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { folderWith, groupYaml, type Outcome } from '../cli/run-cli.ts';
-import { startAcme } from '../cli/start-acme.ts';
+import { folderWith, groupYaml, type Outcome } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
 
 /** What the package is made of; `lib` is not among it, so only `prepack` can have made it. */
 const SOURCES = [

@@ -3,8 +3,8 @@ import type { Plan } from '../../src/plan/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/plan/evidence.ts';
 import { runnerName } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
-import { fc } from './property.ts';
-import { INSTANCE, NOW, ORIGIN } from './scenario.ts';
+import { fc } from '../support/property.ts';
+import { INSTANCE, NOW, ORIGIN } from '../support/scenario.ts';
 
 const LABELS = ['linux', 'gpu', 'arm'];
 const IDS = fc.integer({ min: 1, max: 8 });

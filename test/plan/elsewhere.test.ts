@@ -1,7 +1,7 @@
 /** P11: jobs for which a runner of another Application is there (src/plan/elsewhere.ts). */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../src/plan/evidence.ts';
-import { emittedNames, group, job, live, NOW, named, planScene, row, running, verdicts } from './scenario.ts';
+import { emittedNames, group, job, live, NOW, named, planScene, row, running, verdicts } from '../support/scenario.ts';
 
 const ci = group();
 /** A group of another Application that covers the same jobs: this plan does not know it. */

@@ -1,7 +1,7 @@
 /** P12: `fairness: per-repository` shares the slots by repository when the cap holds jobs back (src/plan/queue.ts). */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/plan/evidence.ts';
-import { emittedNames, group, job, named, planScene, row, running } from './scenario.ts';
+import { emittedNames, group, job, named, planScene, row, running } from '../support/scenario.ts';
 
 const fair = group({ fairness: 'per-repository', maxActiveRunners: 3 });
 /** Five jobs of the repository web came first, then two of api and one of docs. */

@@ -3,9 +3,9 @@ import { describe, expect } from 'vitest';
 import type { Plan, RunnerDecision } from '../../src/plan/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look } from '../../src/plan/evidence.ts';
 import { plan } from '../../src/plan/plan.ts';
+import { fc, test } from '../support/property.ts';
+import { done, emitted, group, job, live, NOW, named, row, running } from '../support/scenario.ts';
 import { anyScene, planOf, type Scene } from './any-scene.ts';
-import { fc, test } from './property.ts';
-import { done, emitted, group, job, live, NOW, named, row, running } from './scenario.ts';
 
 /** The scene with every look changed in the same way. */
 function changeLooks({ groups, evidence }: Scene, change: (look: Look) => Look): Scene {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { groupHash, namePrefix, parseRunnerName, runnerName } from '../../src/plan/names.ts';
-import { fc, test } from './property.ts';
-import { group } from './scenario.ts';
+import { fc, test } from '../support/property.ts';
+import { group } from '../support/scenario.ts';
 
 describe('a runner name', () => {
   it('is the same for the same inputs, and known by heart', () => {

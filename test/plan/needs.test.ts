@@ -1,7 +1,7 @@
 /** Since when a job has been ready, as far as its run and others of its repository tell (src/plan/needs.ts, ready-since.ts): scenes of P7. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/plan/evidence.ts';
-import { done, group, job, NOW, planScene, servedIds } from './scenario.ts';
+import { done, group, job, NOW, planScene, servedIds } from '../support/scenario.ts';
 
 const one = group({ maxActiveRunners: 1 });
 /** So many seconds ago. */

@@ -1,7 +1,19 @@
 /** Which runners may be starting where Gitea alone tells (src/plan/replay): scenes of P2, P3, P7, P9 and P12. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/plan/evidence.ts';
-import { done, emittedNames, group, job, live, NOW, named, planScene, row, running, verdicts } from './scenario.ts';
+import {
+  done,
+  emittedNames,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  planScene,
+  row,
+  running,
+  verdicts,
+} from '../support/scenario.ts';
 
 const ci = group();
 const one = group({ maxActiveRunners: 1 });

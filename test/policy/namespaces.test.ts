@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { refuseForeignNamespaces } from '../../src/policy/namespaces.ts';
-import { folderWith, groupYaml, runCli } from '../cli/run-cli.ts';
-import { startAcme } from '../cli/start-acme.ts';
-import { runnerGroup } from '../runner-group.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+import { startAcme } from '../support/start-acme.ts';
 
 /** `generate` or `explain` for a group of namespace `runners`, as Argo CD starts it for an Application with this destination. */
 async function run(command: string, destination?: string) {

@@ -1,8 +1,8 @@
 /** What a committer may put beside the RunnerGroups, from the file to what Argo CD would be given. */
 import { describe, expect, it } from 'vitest';
 import { refuseWorkloads } from '../../src/policy/workloads.ts';
-import { folderWith, runCli } from '../cli/run-cli.ts';
-import { readFiles } from '../runnergroup/fixtures.ts';
+import { readFiles } from '../support/group-files.ts';
+import { folderWith, runCli } from '../support/run-cli.ts';
 
 const POD = `{template: {spec: {containers: [{name: x, image: alpine, securityContext: {privileged: true}}]}}}`;
 const JOB = `apiVersion: batch/v1\nkind: Job\nmetadata: {name: by-hand}\nspec: ${POD}\n`;

@@ -14,7 +14,7 @@ import {
   wordsOf,
 } from '../../src/runnergroup/budget.ts';
 import { readFiles as find } from '../../src/runnergroup/files.ts';
-import { type Files, inFolder, problemsIn, readFiles } from './fixtures.ts';
+import { type Files, inFolder, problemsIn, readFiles } from '../support/group-files.ts';
 
 const OTHER = 'apiVersion: v1\nkind: X\n';
 

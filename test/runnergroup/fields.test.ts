@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Metadata, type Spec } from '../../src/runnergroup/schema.ts';
-import { complaintsOf, groupOf } from './fixtures.ts';
+import { complaintsOf, groupOf } from '../support/group-files.ts';
 
 type Values = readonly (readonly [value: unknown, message: string])[];
 

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readFiles as find } from '../../src/runnergroup/files.ts';
-import { inFolder, problemsIn } from './fixtures.ts';
+import { inFolder, problemsIn } from '../support/group-files.ts';
 
 const FILES = {
   'groups/a.yaml': '1',

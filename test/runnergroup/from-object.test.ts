@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { templateHash } from '../../src/charts/pod-template.ts';
 import { runnerGroupFromObject } from '../../src/runnergroup/from-object.ts';
-import { document, readFiles } from './fixtures.ts';
+import { document, readFiles } from '../support/group-files.ts';
 
 describe('a RunnerGroup that stands in a cluster', () => {
   it('makes the same runners as its file', async () => {

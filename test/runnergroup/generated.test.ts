@@ -11,7 +11,7 @@ import { withPart } from '../../src/install/generated-part.ts';
 import { fieldRows } from '../../src/runnergroup/field-table.ts';
 import { jsonSchema } from '../../src/runnergroup/json-schema.ts';
 import { Metadata, RunnerGroupDocument, Spec } from '../../src/runnergroup/schema.ts';
-import { document, problemsIn } from './fixtures.ts';
+import { document, problemsIn } from '../support/group-files.ts';
 
 let folder = '';
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MOST_BYTES } from '../../src/runnergroup/budget.ts';
 import { readFiles as find } from '../../src/runnergroup/files.ts';
-import { runCli } from '../cli/run-cli.ts';
-import { inFolder } from './fixtures.ts';
+import { inFolder } from '../support/group-files.ts';
+import { runCli } from '../support/run-cli.ts';
 import { type FileCase, KINDS, LINKS, NAMES, PATHS } from './hostile/files.ts';
 
 /** What is read of a folder with a good file and this beside it. */

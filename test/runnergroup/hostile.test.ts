@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InputProblems } from '../../src/runnergroup/problems.ts';
-import { document, problemsIn, readFiles } from './fixtures.ts';
+import { document, problemsIn, readFiles } from '../support/group-files.ts';
 
 const HEAD = 'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerGroup\nmetadata: {name: ci}\nspec:\n';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { complaintsOf, groupOf } from './fixtures.ts';
+import { complaintsOf, groupOf } from '../support/group-files.ts';
 
 const names = async (spec: Readonly<Record<string, unknown>>) => (await groupOf(spec)).labels.map(({ name }) => name);
 const DEFAULTS = ['ubuntu-latest', 'ubuntu-24.04', 'ubuntu-22.04'];

@@ -1,8 +1,8 @@
 /** Law F10: what is read is bounded over all files, so no input takes more memory than the sidecar has for it. */
 import { describe, expect, test } from 'vitest';
-import { groupYaml } from '../cli/run-cli.ts';
-import { fakeGitea, jobRow } from '../gitea/fake-gitea.ts';
-import { type Files, inFolder } from './fixtures.ts';
+import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
+import { type Files, inFolder } from '../support/group-files.ts';
+import { groupYaml } from '../support/run-cli.ts';
 import { type Run, runMeasured } from './peak.ts';
 
 /** The peak that docs/spec.md promises, in MB. */

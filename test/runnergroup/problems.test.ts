@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InputProblems } from '../../src/runnergroup/problems.ts';
-import { problemsIn, readFiles } from './fixtures.ts';
+import { problemsIn, readFiles } from '../support/group-files.ts';
 
 const BROKEN = `# the operator's sample, and more
 apiVersion: gitea.bpg.pw/v1alpha1

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { document, groupOf, problemsIn, readFiles } from './fixtures.ts';
+import { document, groupOf, problemsIn, readFiles } from '../support/group-files.ts';
 
 const EXAMPLE = `apiVersion: gitea.bpg.pw/v1alpha1
 kind: RunnerGroup

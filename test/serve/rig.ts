@@ -15,9 +15,9 @@ import {
   json,
   status,
   TOKEN,
-} from '../argocd/fake-argocd.ts';
-import { folderWith, groupYaml, runCli } from '../cli/run-cli.ts';
-import { startAcme } from '../cli/start-acme.ts';
+} from '../support/fake-argocd.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
 import { SECRET } from './deliveries.ts';
 import { type FakeCluster, type KubeObject, startFakeCluster } from './fake-cluster.ts';
 

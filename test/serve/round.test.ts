@@ -8,8 +8,8 @@ import type { LiveGroup, LiveRunner } from '../../src/serve/planning/live.ts';
 import { survey } from '../../src/serve/planning/survey.ts';
 import { type AppVerdict, round, type Scene, skewsOf } from '../../src/serve/round.ts';
 import { Token } from '../../src/tokens/token.ts';
-import { job, live, NOW, ORIGIN } from '../plan/scenario.ts';
-import { runnerGroup } from '../runner-group.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+import { job, live, NOW, ORIGIN } from '../support/scenario.ts';
 
 const NO_VERDICTS: ReadonlyMap<string, AppVerdict> = new Map();
 const IDLE: Look = { jobs: [], runners: [] };

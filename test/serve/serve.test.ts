@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { TOKEN } from '../cli/start-acme.ts';
 import { freePort } from '../servers/process.ts';
+import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload } from './deliveries.ts';
 import { startRig, until } from './rig.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealed, unsealed } from '../../src/start/code-cache.ts';
-import { groupYaml, type Outcome, runNode } from '../cli/run-cli.ts';
+import { groupYaml, type Outcome, runNode } from '../support/run-cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'code-cache-test-'));
 const lib = join(folder, 'lib');

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runNode } from '../cli/run-cli.ts';
+import { runNode } from '../support/run-cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quick-process-'));
 const program = join(folder, 'prints.cjs');

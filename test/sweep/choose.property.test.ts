@@ -8,7 +8,7 @@ import {
   type Sightings,
   type SweepEvidence,
 } from '../../src/sweep/choose.ts';
-import { fc, test } from '../plan/property.ts';
+import { fc, test } from '../support/property.ts';
 import { CI, GITEA, INSTANCE, liveJob, ownName, row, runningJob } from './scene.ts';
 
 const GPU = { ...CI, name: 'gpu', look: 'all' };

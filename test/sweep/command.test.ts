@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Io } from '../../src/cli/io.ts';
 import { sweep } from '../../src/cli/sweep.ts';
 import { Failure } from '../../src/failure.ts';
-import { folderWith, groupYaml, runCli } from '../cli/run-cli.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { startKubernetes } from './kubernetes.ts';
 import { ownName } from './scene.ts';
 import { SECRET, startSweepWorld } from './start-sweeper.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { makeCertificates } from '../http/certificate.ts';
+import { makeCertificates } from '../support/certificate.ts';
 
 export interface Kubernetes {
   readonly kubeconfig: string;

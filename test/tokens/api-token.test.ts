@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { findToken } from '../../src/tokens/api-token.ts';
 import { Token } from '../../src/tokens/token.ts';
-import { runnerGroup } from '../runner-group.ts';
+import { runnerGroup } from '../support/runner-group.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';
 const HERE = new URL('https://gitea.example.com/api/v1/version');

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { InputProblems } from '../../src/runnergroup/problems.ts';
 import { findToken } from '../../src/tokens/api-token.ts';
-import { runnerGroup } from '../runner-group.ts';
-import { groupOf } from '../runnergroup/fixtures.ts';
+import { groupOf } from '../support/group-files.ts';
+import { runnerGroup } from '../support/runner-group.ts';
 
 const BAIT = 'bait-that-no-group-may-find';
 const URL_OF_GITEA = 'https://gitea.example.com';

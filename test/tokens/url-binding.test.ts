@@ -11,8 +11,8 @@ import { Failure } from '../../src/failure.ts';
 import { InputProblems } from '../../src/runnergroup/problems.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
 import { findToken } from '../../src/tokens/api-token.ts';
-import { runnerGroup } from '../runner-group.ts';
-import { groupOf } from '../runnergroup/fixtures.ts';
+import { groupOf } from '../support/group-files.ts';
+import { runnerGroup } from '../support/runner-group.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';
 /** `sent`: the token goes to the group's Gitea. `refused`: exit 3. `invalid`: no RunnerGroup can have this URL, exit 2. */

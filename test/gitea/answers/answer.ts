@@ -1,6 +1,6 @@
 /** What hostile answers are made of. `../fault.ts` has faults whose whole message matters; here only the outcome does. */
 import type { RequestListener } from 'node:http';
-import { EPOCH, type JobRow, jobRow, json } from '../fake-gitea.ts';
+import { EPOCH, type JobRow, jobRow, json } from '../../support/gitea-stand-in.ts';
 import { type Answer, bent, JOBS, LEAK, onPath, RUNNERS } from '../fault.ts';
 
 /** What `generate` must make of an answer. */

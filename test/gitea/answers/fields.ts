@@ -1,5 +1,5 @@
 /** Rows whose fields have the wrong type, size or value. */
-import { EPOCH, runnerRow } from '../fake-gitea.ts';
+import { EPOCH, runnerRow } from '../../support/gitea-stand-in.ts';
 import {
   answers,
   BAD_SHAPE,

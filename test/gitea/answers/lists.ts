@@ -1,5 +1,5 @@
 /** Lists whose counts, pages or sizes are wrong or very large. */
-import { json, runnerRow } from '../fake-gitea.ts';
+import { json, runnerRow } from '../../support/gitea-stand-in.ts';
 import { LEAK } from '../fault.ts';
 import { answers, BAD_SHAPE, body, type HostileAnswer, job, ONE_JOB, rows } from './answer.ts';
 

@@ -1,5 +1,5 @@
 /** Good rows with hostile content. They are accepted, and change neither the YAML nor the terminal. */
-import { runnerRow } from '../fake-gitea.ts';
+import { runnerRow } from '../../support/gitea-stand-in.ts';
 import { answers, BAD_SHAPE, type Expected, type HostileAnswer, job, LEAK, ONE_JOB, row, rows } from './answer.ts';
 
 const EVIL =

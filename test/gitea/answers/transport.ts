@@ -1,6 +1,6 @@
 /** Answers that are wrong below JSON: status, headers, encoding, connection, redirects, versions. */
 import { gzipSync } from 'node:zlib';
-import { json } from '../fake-gitea.ts';
+import { json } from '../../support/gitea-stand-in.ts';
 import { type Answer, bent, drip, LEAK, onPath, raw, status, text, version } from '../fault.ts';
 import { answers, BAD_SHAPE, type Expected, type HostileAnswer, job, ONE_JOB } from './answer.ts';
 

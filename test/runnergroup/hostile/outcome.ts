@@ -1,7 +1,7 @@
 /** What the reader makes of one file, in one line. */
 import { formatProblem, InputProblems } from '../../../src/runnergroup/problems.ts';
-import { groupYaml } from '../../cli/run-cli.ts';
-import { readFiles } from '../fixtures.ts';
+import { readFiles } from '../../support/group-files.ts';
+import { groupYaml } from '../../support/run-cli.ts';
 
 /** One odd or hostile file: its name in the list, its content, and what the reader makes of it (`outcomeOf`). */
 export type Case = readonly [name: string, content: string | Uint8Array, outcome: string];

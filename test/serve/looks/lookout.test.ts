@@ -3,8 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { GiteaTarget } from '../../../src/gitea/observe.ts';
 import { ServerClocks } from '../../../src/http/clock.ts';
 import { Lookout, type LookoutOptions } from '../../../src/serve/looks/lookout.ts';
-import { fakeGitea, json } from '../../gitea/fake-gitea.ts';
-import { targetOf } from '../../gitea/looking.ts';
+import { fakeGitea, json } from '../../support/gitea-stand-in.ts';
+import { targetOf } from '../../support/looking.ts';
 import { until } from '../rig.ts';
 
 function start(over: Partial<LookoutOptions> = {}): {

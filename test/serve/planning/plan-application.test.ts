@@ -4,8 +4,8 @@ import type { ClockCorrection } from '../../../src/look/clock-correction.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, planApplication, type SightedGroup } from '../../../src/serve/planning/plan-application.ts';
 import { WaitingTimes } from '../../../src/serve/planning/waiting-times.ts';
-import { job, live, NOW, ORIGIN, running } from '../../plan/scenario.ts';
-import { runnerGroup } from '../../runner-group.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+import { job, live, NOW, ORIGIN, running } from '../../support/scenario.ts';
 
 const group = runnerGroup({ maxActiveRunners: 1 });
 const sighted = (change: Partial<SightedGroup> = {}): SightedGroup => ({

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { ArgoCd, type ArgoCdOptions } from '../../src/argocd/argocd.ts';
-import { type Listening, serve } from '../http/server.ts';
+import { type Listening, serve } from './server.ts';
 
 export const TOKEN = 'argocd-token-0123456789';
 

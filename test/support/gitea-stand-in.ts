@@ -1,6 +1,6 @@
 /** A Gitea small enough to be bent: lists with real paging over rows that a test may change between two requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Listening, serve } from '../http/server.ts';
+import { type Listening, serve } from './server.ts';
 
 export const EPOCH = '1970-01-01T00:00:00Z';
 

@@ -12,8 +12,15 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** What a test does at its end. Concurrent tests hand in their own `onTestFinished`. */
+export type AtEnd = (cleanUp: () => void | Promise<void>) => void;
+
 /** Listens on a free port of loopback and is gone, with all connections, when the test ends. */
-export async function listen(server: NetServer, base = 'http://127.0.0.1'): Promise<Listening> {
+export async function listen(
+  server: NetServer,
+  base = 'http://127.0.0.1',
+  atEnd: AtEnd = onTestFinished,
+): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -27,12 +34,12 @@ export async function listen(server: NetServer, base = 'http://127.0.0.1'): Prom
     for (const socket of sockets) socket.destroy();
     if (server.listening) await new Promise((resolve) => server.close(resolve));
   };
-  onTestFinished(close);
+  atEnd(close);
   return { server, port: address.port, origin: `${base}:${address.port}`, close };
 }
 
-export async function serve(handler: RequestListener): Promise<Listening> {
-  return await listen(createHttp(handler));
+export async function serve(handler: RequestListener, atEnd?: AtEnd): Promise<Listening> {
+  return await listen(createHttp(handler), undefined, atEnd);
 }
 
 export async function serveTls(

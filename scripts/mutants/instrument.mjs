@@ -1,0 +1,145 @@
+// Finds all mutants of a source file and writes all of them into it at once, each behind a switch of its own that is thrown while tests run.
+import { parseAst } from 'vitest/node';
+import { changesOf } from './operators.mjs';
+
+/**
+ * @typedef {import('./operators.mjs').Node} Node
+ * @typedef {object} Mutant
+ * @property {string} address `file · function · operator · nth`: the nth such change in the functions of that name
+ * @property {string} line where, and the source text that is changed
+ * @property {boolean} atLoad true outside of all functions: the value is worked out when the module is loaded
+ * @property {Node} node
+ * @property {string} text what stands instead of the node
+ */
+
+const FUNCTIONS = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'];
+const TYPE_WRAPPERS = ['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression'];
+const SHOWN = 90;
+
+/** Child nodes that hold values, in the order of the source. @type {(node: Node) => Node[]} */
+function childrenOf(node) {
+  const children = [];
+  for (const [key, value] of Object.entries(node)) {
+    if (key === 'parent' || key === 'typeAnnotation' || key === 'returnType' || key === 'typeArguments') continue;
+    if ((key === 'key' || key === 'property') && !node.computed) continue;
+    for (const child of Array.isArray(value) ? value : [value]) {
+      if (typeof child?.type === 'string' && (!child.type.startsWith('TS') || TYPE_WRAPPERS.includes(child.type)))
+        children.push(child);
+    }
+  }
+  return children.sort((a, b) => a.start - b.start);
+}
+
+/** The name that a function has in its address; undefined: it is a part of the one around it. @type {(node: Node, parent?: Node) => string | undefined} */
+function nameOf(node, parent) {
+  if (!FUNCTIONS.includes(node.type)) return undefined;
+  if (node.id) return node.id.name;
+  if (parent?.type === 'VariableDeclarator') return parent.id.name;
+  if (parent?.type === 'MethodDefinition' || parent?.type === 'Property') return parent.key.name;
+  return undefined;
+}
+
+/** All mutants of a file, in the order of its source. @type {(file: string, source: string) => Mutant[]} */
+export function mutantsOf(file, source) {
+  const text = (node) => source.slice(node.start, node.end);
+  const counts = new Map();
+  const found = [];
+  const walk = (node, parent, place) => {
+    const name = nameOf(node, parent);
+    const within = {
+      name: name ?? place.name,
+      atLoad: place.atLoad && !FUNCTIONS.includes(node.type),
+      isChain:
+        node.type === 'ChainExpression' || (place.isChain && parent?.callee !== undefined && parent.callee === node),
+    };
+    // A link of `a?.b.c()` cannot stand in parentheses of its own: the chain would no longer end early.
+    const isLink = place.isChain && (node.type === 'MemberExpression' || node.type === 'CallExpression');
+    const changes = isLink ? [] : changesOf(node, { text, parent });
+    for (const change of changes) {
+      const key = `${file} · ${within.name} · ${change.operator}`;
+      const nth = (counts.get(key) ?? 0) + 1;
+      counts.set(key, nth);
+      const line = source.slice(0, node.start).split('\n').length;
+      const shown = text(node).replace(/\s+/g, ' ');
+      const short = shown.length > SHOWN ? `${shown.slice(0, SHOWN - 1)}…` : shown;
+      found.push({
+        address: `${key} · ${nth}`,
+        line: `line ${line}: ${short}`,
+        atLoad: within.atLoad,
+        node,
+        text: change.text,
+      });
+    }
+    const links = isLink || node.type === 'ChainExpression';
+    for (const child of childrenOf(node)) {
+      const onSpine = links && (child === node.expression || child === node.callee || child === node.object);
+      walk(child, node, { ...within, isChain: onSpine });
+    }
+  };
+  const { body } = parseAst(source, { lang: 'ts' });
+  for (const statement of body) {
+    if (statement.type !== 'ImportDeclaration')
+      walk(statement, undefined, { name: '(module)', atLoad: true, isChain: false });
+  }
+  return found.filter(({ atLoad, node }) => !atLoad || constantAround(body, node) !== undefined);
+}
+
+/** The declaration `const NAME = …` at the top of a module that a node stands in. @type {(body: Node[], node: Node) => Node | undefined} */
+function constantAround(body, node) {
+  const declarations = body.map((statement) => statement.declaration ?? statement);
+  return declarations.find(
+    ({ type, kind, start, end, declarations: [only] = [] }) =>
+      type === 'VariableDeclaration' &&
+      kind === 'const' &&
+      only?.id.type === 'Identifier' &&
+      start <= node.start &&
+      node.end <= end,
+  );
+}
+
+/**
+ * The file with all its mutants. `firstId` is the number of its first one.
+ * Constants of the module are worked out again whenever a switch is thrown.
+ * @type {(file: string, source: string, firstId: number) => string}
+ */
+export function instrument(file, source, firstId) {
+  const at = new Map();
+  const mutants = mutantsOf(file, source);
+  for (const [i, { node, text }] of mutants.entries()) {
+    const key = `${node.start} ${node.end} ${node.type}`;
+    at.set(key, [...(at.get(key) ?? []), { id: firstId + i, text }]);
+  }
+  const write = (node) => {
+    let out = '';
+    let end = node.start;
+    for (const child of childrenOf(node)) {
+      // `{ a }` is key and value in one place.
+      if (child.start < end) continue;
+      out += source.slice(end, child.start) + write(child);
+      end = child.end;
+    }
+    out += source.slice(end, node.end);
+    const own = at.get(`${node.start} ${node.end} ${node.type}`) ?? [];
+    if (own.length === 0) return out;
+    return `(${own.map(({ id, text }) => `__mutant(${id}) ? (${text}) : `).join('')}(${out}))`;
+  };
+  const { body } = parseAst(source, { lang: 'ts' });
+  const constants = new Set(mutants.flatMap(({ atLoad, node }) => (atLoad ? constantAround(body, node) : [])));
+  const again = [...constants].map(({ start }) => start);
+  let out = '';
+  let end = 0;
+  const anew = [];
+  for (const statement of body) {
+    out += source.slice(end, statement.start);
+    const declaration = statement.declaration ?? statement;
+    const written = write(statement);
+    if (again.includes(declaration.start)) {
+      const [{ id, init }] = declaration.declarations;
+      out += written.replace(/\bconst\b/, 'let');
+      anew.push(`${id.name} = ${write(init)};`);
+    } else out += written;
+    end = statement.end;
+  }
+  out += source.slice(end);
+  return anew.length === 0 ? out : `${out}\n__mutant.onSwitch(() => {\n${anew.join('\n')}\n});\n`;
+}

@@ -1,0 +1,40 @@
+/** Which runners are ours, by prefix, form and group hash of the name. */
+import { describe, expect, it } from 'vitest';
+import { emittedNames, group, job, live, named, planScene, row, running } from '../../support/scenario.ts';
+
+const ci = group();
+
+describe('a runner is ours only when prefix, form and group hash fit', () => {
+  it.each([
+    ['a namesake in another namespace', named(group({ namespace: 'elsewhere' }), 1)],
+    ['a namesake of another instance', named(ci, 1).replace(/[0-9a-f]{8}$/, '0000cafe')],
+    ['a person’s runner', 'build-host-1'],
+    ['a group whose name starts alike', named(group({ name: 'ci-2' }), 1)],
+  ])('not %s', (_, name) => {
+    const planned = planScene({ jobs: [running(1, name)], runners: [row(name, { busy: true })] });
+
+    expect(planned.runners).toEqual([]);
+    expect(planned.jobs).toMatchObject([{ verdict: 'running' }]);
+    expect(planned.jobs[0]).not.toHaveProperty('group');
+  });
+
+  it('not one that another Gitea reports under our name', () => {
+    const two = group({ name: 'two', origin: 'https://two.example.com', look: 'two' });
+    const looks = {
+      acme: { jobs: [], runners: [] },
+      two: { jobs: [running(1, named(ci, 1))], runners: [] },
+    };
+
+    expect(planScene({ groups: [ci, two], looks }).runners).toEqual([]);
+  });
+
+  it('not a Job of that name in another namespace', () => {
+    const planned = planScene({ jobs: [job(1)], liveJobs: [live(named(ci, 1), 'failed', { namespace: 'elsewhere' })] });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1)]);
+  });
+
+  it('and two groups that could not be told apart are refused', () => {
+    expect(() => planScene({ groups: [ci, { ...ci }] })).toThrow(/would have the same runner names; rename one/);
+  });
+});

@@ -1,0 +1,176 @@
+/** The sums by which histories are judged: each figure is counted by hand here, and each bar can be missed. */
+import { describe, expect, it } from 'vitest';
+import { missedBars } from './bars.ts';
+import type { Outcome } from './run.ts';
+import {
+  addOutcome,
+  addTallies,
+  emptyTallies,
+  type Figures,
+  figuresOf,
+  formatTable,
+  quantileS,
+  type Tally,
+} from './tally.ts';
+
+const waits = (...seconds: readonly number[]) => new Map(seconds.map((each, i) => [i + 1, each * 1000]));
+
+function outcome(waitMsOf: ReadonlyMap<number, number>, over: Partial<Outcome> = {}): Outcome {
+  return {
+    breaches: [],
+    waitsMs: [...waitMsOf.values()],
+    waitMsOf,
+    takenByStatics: 0,
+    pods: [],
+    needless: 0,
+    exchanged: 0,
+    capRaces: 0,
+    prunedAtWork: 0,
+    killed: 0,
+    durationS: 0,
+    story: [],
+    ...over,
+  };
+}
+
+const BAD = outcome(waits(100, 20, 30, 40), {
+  breaches: [
+    { law: 'cap', atMs: 0, what: '' },
+    { law: 'unserved', atMs: 0, what: '' },
+  ] as unknown as Outcome['breaches'],
+  needless: 2,
+  exchanged: 3,
+  capRaces: 5,
+  prunedAtWork: 1,
+  killed: 1,
+  pods: [1, 2, 3, 4, 5, 6] as unknown as Outcome['pods'],
+});
+const EXACT = outcome(waits(10, 20, 91, 100), { needless: 1 });
+
+function filled(): { readonly ours: Tally; readonly exact: Tally; readonly all: ReturnType<typeof emptyTallies> } {
+  const all = emptyTallies();
+  addOutcome(all.exact, EXACT, 7, EXACT);
+  addOutcome(all['ours, live Jobs'], BAD, 7, EXACT);
+  return { all, ours: all['ours, live Jobs'], exact: all.exact };
+}
+
+describe('one outcome', () => {
+  it('is added up, and its jobs are compared with the exact policy’s', () => {
+    expect(filled().ours).toEqual({
+      breaches: { cap: 1, 'double-spawn': 0, unserved: 1 },
+      examples: { cap: 7, unserved: 7 },
+      waitsMs: [100_000, 20_000, 30_000, 40_000],
+      needless: 2,
+      exchanged: 3,
+      prunedAtWork: 1,
+      killed: 1,
+      capRaces: 5,
+      podCount: 6,
+      paired: 4,
+      later: 1,
+      // 61 s; the other one, by 60 s exactly, does not count.
+      earlier: 1,
+    });
+  });
+
+  it('counts as later from more than a minute on', () => {
+    const { exact } = emptyTallies();
+    addOutcome(exact, outcome(waits(60, 60.001)), 1, outcome(waits(0, 0)));
+    expect(exact).toMatchObject({ paired: 2, later: 1, earlier: 0 });
+  });
+
+  it('compares only jobs that both served, and none without an exact outcome', () => {
+    const { exact } = emptyTallies();
+    addOutcome(exact, outcome(waits(100, 100)), 1, outcome(waits(0)));
+    addOutcome(exact, outcome(waits(100, 100)), 1);
+    expect(exact).toMatchObject({ paired: 1, later: 1 });
+  });
+});
+
+describe('tallies of several blocks', () => {
+  it('are added, and the smallest seed is the example', () => {
+    const sum = filled().all;
+    const other = emptyTallies();
+    addOutcome(other['ours, live Jobs'], BAD, 3, EXACT);
+    addTallies(sum, other);
+    addTallies(sum, emptyTallies());
+
+    expect(sum['ours, live Jobs']).toMatchObject({
+      breaches: { cap: 2, 'double-spawn': 0, unserved: 2 },
+      examples: { cap: 3, unserved: 3 },
+      needless: 4,
+      paired: 8,
+      podCount: 12,
+    });
+    expect(sum['ours, live Jobs'].waitsMs).toHaveLength(8);
+    expect(sum['ours, live Jobs'].examples).not.toHaveProperty('double-spawn');
+    addTallies(other, filled().all);
+    expect(other['ours, live Jobs'].examples).toEqual({ cap: 3, unserved: 3 });
+  });
+});
+
+describe('figures', () => {
+  it('are shares of the CI jobs', () => {
+    const { ours, exact } = filled();
+    expect(figuresOf(ours, exact)).toEqual({
+      prunedAtWork: 250,
+      overCap: 1,
+      doubleSpawns: 0,
+      neverServed: 1,
+      p99: 1,
+      later: 25,
+      needless: 50,
+    });
+  });
+
+  it('divide by one job at least', () => {
+    const { ours } = filled();
+    const { 'ours, Gitea alone': none } = emptyTallies();
+    expect(figuresOf({ ...none, prunedAtWork: 1, later: 1, needless: 1 }, ours)).toMatchObject({
+      prunedAtWork: 1000,
+      later: 100,
+      needless: 100,
+      p99: 0,
+    });
+  });
+
+  it('take a quantile in seconds by rank, of no values 0', () => {
+    const hundred = Array.from({ length: 100 }, (_, i) => (100 - i) * 1000);
+    expect([quantileS(hundred, 0.5), quantileS(hundred, 0.99), quantileS(hundred, 1), quantileS([], 0.5)]).toEqual([
+      51, 100, 100, 0,
+    ]);
+  });
+
+  it('compare the 99th percentiles', () => {
+    const { exact } = filled();
+    const { 'ours, live Jobs': ours } = emptyTallies();
+    addOutcome(ours, outcome(waits(...Array.from({ length: 200 }, (_, i) => i + 1))), 1);
+    expect(figuresOf(ours, exact).p99).toBe(1.99);
+  });
+});
+
+it('the table has a row for each policy', () => {
+  const { all } = filled();
+  const lines = formatTable(all, 12, ['exact', 'ours, live Jobs']).split('\n');
+
+  expect(lines[0]).toBe('12 histories, seeds 1 to 12.');
+  expect(lines.slice(3)).toEqual([
+    `|---|${'---:|'.repeat(16)}`,
+    '| exact | 4 | 0 | 0.00 | 0 | 0 | 0 | 0 | 0 | 91 s | 100 s | 1.000 | 0.0 % | 0.0 % | 25.0 % | 0.0 % | 0 |',
+    '| ours, live Jobs | 4 | 1 | 250.00 | 1 | 1 | 4 | 0 | 1 | 40 s | 100 s | 1.000 | 25.0 % | 25.0 % | 50.0 % | 25.0 % | 3 |',
+  ]);
+});
+
+describe('a bar', () => {
+  const good: Figures = { prunedAtWork: 0, overCap: 0, doubleSpawns: 0, neverServed: 0, p99: 1, later: 0, needless: 0 };
+
+  it.each(['wide', 'ordinary', 'calm'] as const)('in %s histories is kept by good figures', (kind) => {
+    expect(missedBars(kind, 'ours, live Jobs', good)).toEqual([]);
+    expect(missedBars(kind, 'ours, Gitea alone', good)).toEqual([]);
+  });
+
+  it.each(Object.keys(good) as (keyof Figures)[])('is missed by %s', (name) => {
+    expect(missedBars('wide', 'ours, live Jobs', { ...good, [name]: 3 })).toHaveLength(1);
+    expect(missedBars('wide', 'ours, live Jobs', { ...good, [name]: Number.NaN })).toHaveLength(1);
+  });
+});
