@@ -2,15 +2,23 @@
  * src/pods beside Kubernetes' own code: the same merge, the same fields, the same verdicts. With RECORD_PODS=1 the tables of
  * test/pods/recorded are written anew; without it they must be what Kubernetes says.
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { pinnedKubernetes, podSchema } from '../../scripts/pod-schema.mjs';
+import { checkPod } from '../../src/pods/check-pod.ts';
 import { checkShape } from '../../src/pods/check-shape.ts';
 import { type SecurityLevel, securityViolations } from '../../src/pods/pod-security.ts';
-import { mergePodTemplate } from '../../src/pods/strategic-merge.ts';
-import type { Mapping, TemplateFault } from '../../src/pods/value.ts';
+import { KUBERNETES_VERSION } from '../../src/pods/schema.ts';
+import { mergePodTemplate, withRunner } from '../../src/pods/strategic-merge.ts';
+import type { Mapping, TemplateFault, Value } from '../../src/pods/value.ts';
 import { buildOracle } from '../pods/ask-kubernetes.ts';
+import { FULL_TEMPLATE, ourTemplate, placesIn, withValue } from '../pods/full-template.ts';
 import { asKubectlSends, isWorthRecording, mergePairs, withoutNulls } from '../pods/merge-cases.ts';
+import { MISTAKES } from '../pods/mistakes.ts';
+import { pick, randomFrom } from '../pods/random-template.ts';
 import { culpritOf, namedIn, securityCases } from '../pods/security-cases.ts';
 import { shapeCases } from '../pods/shape-cases.ts';
 
@@ -25,6 +33,20 @@ function recorded(file: string, rows: readonly object[]): void {
   if (process.env['RECORD_PODS'] === '1') writeFileSync(path, text);
   expect(readFileSync(path, 'utf8'), `RECORD_PODS=1 writes ${file} anew`).toBe(text);
 }
+
+describe('the schema', () => {
+  it('is what `node scripts/pod-schema.mjs` makes of the published file', () => {
+    const told = execFileSync('go', ['mod', 'download', '-json', `k8s.io/kubernetes@v${KUBERNETES_VERSION}`], {
+      cwd: tmpdir(),
+      encoding: 'utf8',
+    });
+    const { Dir: folder } = JSON.parse(told) as { readonly Dir: string };
+    const swagger = JSON.parse(readFileSync(join(folder, 'api/openapi-spec/swagger.json'), 'utf8'));
+    const { version, checksum } = pinnedKubernetes();
+
+    expect(readFileSync('src/pods/pod-schema.json', 'utf8')).toBe(podSchema(swagger, version, checksum));
+  });
+});
 
 describe('strategic merge', () => {
   const pairs = [...mergePairs(500, 0.33), ...mergePairs(500, 0.06)];
@@ -64,6 +86,84 @@ describe('shape', () => {
 
     expect(differences).toEqual([]);
     expect(wrong.filter((faults) => faults.length > 0).length).toBeGreaterThan(500);
+  });
+});
+
+describe('validation', () => {
+  interface Validated {
+    readonly unknown: readonly string[];
+    readonly faults: readonly string[];
+  }
+  const OTHERS: readonly Value[] = [
+    '',
+    'A_b',
+    'x'.repeat(70),
+    'a b',
+    '../a',
+    '/a',
+    'Always',
+    'a',
+    0,
+    -1,
+    101,
+    70_000,
+    true,
+    {},
+    [],
+  ];
+  const places = placesIn(FULL_TEMPLATE).filter((path) => path.length > 1);
+  const random = randomFrom(16);
+  const templates = Array.from({ length: 4000 }, () => {
+    const path = pick(random, places);
+    return {
+      path,
+      template: withValue(FULL_TEMPLATE, path, random() < 0.15 ? undefined : pick(random, OTHERS)) as Mapping,
+    };
+  });
+
+  it('Kubernetes takes the full template', () => {
+    const pod = mergePodTemplate(ourTemplate(), withRunner(FULL_TEMPLATE));
+
+    expect(oracle.ask<Validated>([{ do: 'validate', pod }])).toEqual([{ unknown: [], faults: [] }]);
+  });
+
+  it.each(MISTAKES)('Kubernetes refuses what is wrong at $at, too', ({ template }) => {
+    const pod = mergePodTemplate(ourTemplate(), withRunner(template));
+    const [answer] = oracle.ask<Validated>([{ do: 'validate', pod }]);
+
+    expect([...(answer?.unknown ?? []), ...(answer?.faults ?? [])]).not.toEqual([]);
+  });
+
+  it('refuses no template, of 4,000 with one change, whose pod Kubernetes would take', () => {
+    const judged = templates.map(({ path, template }) => {
+      const shape = checkShape(template, () => undefined);
+      return { path, faults: shape.length > 0 ? shape : checkPod(ourTemplate(), template), template };
+    });
+    const pods = judged.map(({ faults, template }) =>
+      // What does not merge is asked without our pod.
+      faults.some(({ message }) => /is missing|unknown|must be a (?:list|mapping)/.test(message))
+        ? template
+        : mergePodTemplate(ourTemplate(), withRunner(template)),
+    );
+    const answers = oracle.ask<Validated>(pods.map((pod) => ({ do: 'validate', pod })));
+    const taken = (index: number): boolean =>
+      answers[index]?.unknown.length === 0 && answers[index]?.faults.length === 0;
+
+    const tooStrict = judged.filter(({ faults }, index) => faults.length > 0 && taken(index));
+    const refused = judged.filter((_, index) => !taken(index));
+    const seen = refused.filter(({ faults }) => faults.length > 0);
+    process.stdout.write(
+      `pods: of ${refused.length} templates that Kubernetes refuses ${seen.length} are refused here\n`,
+    );
+    if (process.env['SHOW_UNSEEN']) {
+      judged.forEach(({ faults, path }, index) => {
+        if (faults.length === 0 && !taken(index))
+          process.stdout.write(`${path.join('.')} ${JSON.stringify(answers[index])}\n`);
+      });
+    }
+
+    expect(tooStrict.map(({ path, faults }) => ({ path, faults })).slice(0, 10)).toEqual([]);
+    expect(seen.length / refused.length).toBeGreaterThan(0.9);
   });
 });
 
@@ -120,6 +220,7 @@ describe('Pod Security Standards', () => {
       answers.flatMap(({ restricted, baseline }) => [...restricted, ...baseline].map(({ rule }) => rule)),
     );
 
+    expect(oracle.ask<readonly string[]>([{ do: 'rules' }])).toEqual([ALL_RULES]);
     expect([...broken].sort()).toEqual(ALL_RULES);
     expect(answers.filter(({ restricted }) => restricted.length === 0).length).toBeGreaterThan(50);
     expect(answers.filter(({ baseline }) => baseline.length === 0).length).toBeGreaterThan(200);

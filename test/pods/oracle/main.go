@@ -4,6 +4,7 @@
 //
 //	{"do": "merge", "base": T, "patch": T}        -> {"result": T} or {"error": "..."}     k8s.io/apimachinery, util/strategicpatch
 //	{"do": "security", "pod": T, "relax": bool}   -> {"baseline": [...], "restricted": [...]}  k8s.io/pod-security-admission, policy
+//	{"do": "rules"}                               -> [ids of all checks]
 //	{"do": "validate", "pod": T}                  -> {"unknown": [...], "faults": [...]}   k8s.io/kubernetes, apis/core/validation
 //
 // T is a PodTemplateSpec. It is built in the module of test/servers/go/k8s, so that there is one version of Kubernetes.
@@ -61,6 +62,13 @@ func answer(q question) any {
 			return map[string]any{"error": err.Error()}
 		}
 		return map[string]any{"result": json.RawMessage(result)}
+	case "rules":
+		ids := []string{}
+		for _, check := range policy.DefaultChecks() {
+			ids = append(ids, string(check.ID))
+		}
+		sort.Strings(ids)
+		return ids
 	case "security":
 		return security(q)
 	case "validate":
