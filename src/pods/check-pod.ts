@@ -69,11 +69,13 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
     const before = known.get(name);
     known.set(name, list);
     const elsewhere = { path: [...path, 'name'], message: `is the name of a container in ${before}, too` };
-    const image = stringOf(container, 'image').trim();
+    const image = stringOf(container, 'image');
     const noImage = { path: [...path, 'image'], message: 'is missing' };
+    const spaces = { path: [...path, 'image'], message: 'must not begin or end with a space' };
     return [
       ...(before !== undefined && before !== list ? [elsewhere] : []),
       ...(image === '' && before === undefined ? [noImage] : []),
+      ...(image === image.trim() ? [] : [spaces]),
       ...checkRestart(place),
     ];
   });

@@ -133,10 +133,13 @@ const CHOICES: ReadonlyMap<string, { readonly least: 0 | 1; readonly besides: re
 ]);
 const PROBE_HANDLERS = ['exec', 'grpc', 'httpGet', 'tcpSocket'];
 
+/** Structs with a rule of one field. */
+const RULED = new Set([...WORDS.keys(), ...NAMES.keys(), ...RANGES.keys()].map((key) => key.split('.')[0] ?? ''));
+
 /** The faults of a struct's own fields. */
 export function checkValues(struct: string, value: Mapping, path: FieldPath): readonly TemplateFault[] {
   return [
-    ...Object.keys(value).flatMap((field) => {
+    ...(RULED.has(struct) ? Object.keys(value) : []).flatMap((field) => {
       const message = wrongValue(`${struct}.${field}`, value, field);
       return message === undefined ? [] : [{ path: [...path, field], message }];
     }),
@@ -188,9 +191,11 @@ const KEY_NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 /** Fields that hold labels, and those that hold annotations. */
 const LABELS = ['ObjectMeta.labels', 'PodSpec.nodeSelector', 'LabelSelector.matchLabels'];
 const ANNOTATIONS = ['ObjectMeta.annotations'];
+const LABELLED = new Set([...LABELS, ...ANNOTATIONS].map((key) => key.split('.')[0] ?? ''));
 
 /** Keys and values of labels, keys of annotations. */
 export function checkLabels(struct: string, value: Mapping, path: FieldPath): readonly TemplateFault[] {
+  if (!LABELLED.has(struct)) return [];
   return Object.keys(value).flatMap((field) => {
     const isLabels = LABELS.includes(`${struct}.${field}`);
     if (!isLabels && !ANNOTATIONS.includes(`${struct}.${field}`)) return [];

@@ -18,7 +18,10 @@ const KEYS = ['name', 'mountPath'];
 
 export function findPlaces(pattern: readonly string[], ours: Value, template: Value): readonly Found[] {
   let found: readonly Found[] = [{ path: [], value: template, ours, parent: template, element: undefined }];
-  for (const step of pattern) found = found.flatMap((place) => below(step, place));
+  for (const step of pattern) {
+    if (found.length === 0) return found;
+    found = found.flatMap((place) => below(step, place));
+  }
   return found;
 }
 
@@ -32,10 +35,16 @@ function below(step: string, place: Found): readonly Found[] {
     });
   }
   if (!isMapping(value)) return [];
-  return Object.entries(value).flatMap(([key, entry]) => {
-    if (!isNamed(step, key)) return [];
-    return [{ path: [...path, key], value: entry, ours: fieldValue(ours, key), parent: value, element: place.element }];
-  });
+  const names = step.endsWith('*') ? Object.keys(value).filter((key) => isNamed(step, key)) : [step];
+  return names
+    .filter((key) => Object.hasOwn(value, key))
+    .map((key) => ({
+      path: [...path, key],
+      value: value[key] ?? null,
+      ours: fieldValue(ours, key),
+      parent: value,
+      element: place.element,
+    }));
 }
 
 function isElement(step: string, element: Value, same: Value | undefined): boolean {

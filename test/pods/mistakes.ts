@@ -20,6 +20,7 @@ const mount = (at: string, fields: Mapping): Mistake =>
 export const MISTAKES: readonly Mistake[] = [
   spec('containers.0.name', { containers: [{ name: 'Side_Car', image: 'a' }] }),
   spec('containers.0.image', { containers: [{ name: 'side' }] }),
+  spec('containers.0.image', { containers: [{ name: 'side', image: ' a' }] }),
   spec('initContainers.0.name', { initContainers: [{ name: 'runner', image: 'a' }] }),
   spec('volumes.0.name', { volumes: [{ name: 'A', emptyDir: {} }] }),
   spec('volumes.0', { volumes: [{ name: 'a', emptyDir: {}, secret: { secretName: 'a' } }] }),
