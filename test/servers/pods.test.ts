@@ -121,11 +121,14 @@ describe('validation', () => {
     };
   });
 
-  it('Kubernetes takes the full template', () => {
-    const pod = mergePodTemplate(ourTemplate(), withRunner(FULL_TEMPLATE));
+  it.each(['host', 'dind', 'dind-rootless'] as const)(
+    'Kubernetes takes the full template in a pod of mode %s',
+    (mode) => {
+      const pod = mergePodTemplate(ourTemplate(mode), withRunner(FULL_TEMPLATE));
 
-    expect(oracle.ask<Validated>([{ do: 'validate', pod }])).toEqual([{ unknown: [], faults: [] }]);
-  });
+      expect(oracle.ask<Validated>([{ do: 'validate', pod }])).toEqual([{ unknown: [], faults: [] }]);
+    },
+  );
 
   it.each(MISTAKES)('Kubernetes refuses what is wrong at $at, too', ({ template }) => {
     const pod = mergePodTemplate(ourTemplate(), withRunner(template));
