@@ -23,6 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	kjson "sigs.k8s.io/json"
@@ -37,6 +38,8 @@ type question struct {
 }
 
 func main() {
+	// As kube-apiserver --allow-privileged does.
+	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	answers := json.NewEncoder(os.Stdout)
 	for {
