@@ -48,9 +48,13 @@ function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest)
 /** A field that is null is absent, as Kubernetes reads it; it must be one of its fields all the same. */
 function checkStruct(value: Mapping, struct: string, path: FieldPath, suggest: Suggest): readonly TemplateFault[] {
   const fields = fieldsOf(struct);
+  let guesses = MOST_GUESSES;
   const written = Object.entries(value).flatMap(([name, entry]) => {
     const field = fields.get(name);
-    if (!field) return [{ path: [...path, name], message: unknownField(name, fields, suggest) }];
+    if (!field) {
+      guesses -= 1;
+      return [{ path: [...path, name], message: unknownField(name, fields, guesses < 0 ? () => undefined : suggest) }];
+    }
     return entry === null ? [] : check(entry, field.type, [...path, name], suggest);
   });
   const missing = [...fields].filter(
@@ -65,6 +69,8 @@ function isDirective(key: string): boolean {
   return /^\$(?:patch$|retainKeys$|deleteFromPrimitiveList(?:\/|$)|setElementOrder(?:\/|$))/.test(key);
 }
 
+/** A guess takes time, and a hostile mapping has thousands of unknown fields. */
+const MOST_GUESSES = 20;
 /** So many names still help where they stand; more would bury the field. */
 const MOST_NAMES = 8;
 

@@ -97,6 +97,18 @@ describe('checkShape', () => {
     expect(told(container({ name: 'a', ports }))).toEqual([]);
   });
 
+  it('guesses what was meant for the first 20 unknown fields of a mapping only', () => {
+    const asked: string[] = [];
+    const spec = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field${index}`, 1]));
+    const faults = checkShape({ spec }, (written) => {
+      asked.push(written);
+      return undefined;
+    });
+
+    expect(faults).toHaveLength(1000);
+    expect(asked).toHaveLength(20);
+  });
+
   it('repeats no value: a secret may stand in the wrong place', () => {
     const secret = 'hunter2';
     const template = {
