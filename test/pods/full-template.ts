@@ -2,7 +2,7 @@
 import { podTemplate } from '../../src/charts/pod-template.ts';
 import type { Mapping, Value } from '../../src/pods/value.ts';
 import type { ContainerMode } from '../../src/runnergroup/runner-group.ts';
-import { runnerGroup } from '../runner-group.ts';
+import { runnerGroup } from '../support/runner-group.ts';
 
 /** The pod template of a group without one of its own. */
 export function ourTemplate(containerMode: ContainerMode = 'host'): Mapping {
