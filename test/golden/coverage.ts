@@ -1,6 +1,6 @@
 /** Everything that some case must show. A new kind of decision does not compile until it is here. */
 import * as z from 'zod';
-import type { DroppedBecause, HeldBecause, JobDecision, EmittedBecause, ServedBy } from '../../src/plan/decisions.ts';
+import type { DroppedBecause, EmittedBecause, HeldBecause, JobDecision, ServedBy } from '../../src/plan/decisions.ts';
 import type { ContainerMode, RunnerGroup, Scope } from '../../src/runnergroup/runner-group.ts';
 import type { Exchange } from './answers.ts';
 
