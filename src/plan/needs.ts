@@ -4,6 +4,7 @@
  * - A job that once began before another job of its run had ended does not need that one, in any run of the repository.
  * - A workflow file names a job before those that need it, and Gitea numbers jobs in that order (`modules/actions/jobparser`).
  */
+import { ByGitea } from './by-gitea.ts';
 import type { Job } from './evidence.ts';
 import type { ListedJob } from './listed-jobs.ts';
 
@@ -37,6 +38,31 @@ export function needsFinder(jobs: readonly ListedJob[]): (seen: ListedJob, other
     const repository = repositories.get(`${origin} ${job.repository}`);
     return !repository || !hasBegunBefore(repository, base, otherBase);
   };
+}
+
+/** Says whether a cancelled job that never began was most likely blocked: one that it may have needed had not ended. */
+export function blockedFinder(jobs: readonly ListedJob[]): (cancelled: ListedJob) => boolean {
+  const mayNeed = needsFinder(jobs);
+  // Most plans never ask.
+  let runs: ByGitea<Job[]> | undefined;
+  return (cancelled) => {
+    const { attempt, runId, completedAtMs = 0 } = cancelled.job;
+    runs ??= indexByRun(jobs);
+    const ofRun = runs.get(cancelled.origin, runId) ?? [];
+    const isOpen = (other: Job): boolean => other.status !== 'completed' || (other.completedAtMs ?? 0) >= completedAtMs;
+    return ofRun.some((other) => other.attempt === attempt && isOpen(other) && mayNeed(cancelled, other));
+  };
+}
+
+function indexByRun(jobs: readonly ListedJob[]): ByGitea<Job[]> {
+  const runs = new ByGitea<Job[]>();
+  for (const { job, origin } of jobs) {
+    const ofGitea = runs.ofGitea(origin);
+    const ofRun = ofGitea.get(job.runId);
+    if (ofRun) ofRun.push(job);
+    else ofGitea.set(job.runId, [job]);
+  }
+  return runs;
 }
 
 /** True when any run shows a job of the first name that began before all jobs of the second name had ended. */

@@ -12,6 +12,8 @@ import type { Runners } from './runners.ts';
  * - of a job that it cannot have needed (`needs.ts`);
  * - after a runner that was made for it had begun a job: it was ready before.
  *
+ * A rerun keeps the creation time of its first attempt. It was not ready before a runner made for the last attempt began a job.
+ *
  * Gitea orders its queue by `updated`, which the API hides. This is near to it (docs/adr/0004).
  */
 export function readySinceFinder(jobs: readonly ListedJob[], madeFor: Runners['madeFor']): (seen: ListedJob) => number {
@@ -27,9 +29,15 @@ export function readySinceFinder(jobs: readonly ListedJob[], madeFor: Runners['m
     if (ended.length > 1) ended.sort((a, b) => endOf(b) - endOf(a));
   });
   const mayNeed = needsFinder(jobs);
+  /** When a runner made for the last attempt last began a job, ms. 0 when nobody knows, or there is none. */
+  const lastAttemptMs = ({ origin, job: { id, attempt } }: ListedJob): number => {
+    if (attempt === 0) return 0;
+    const made = madeFor(origin, { id, attempt: attempt - 1 });
+    return made.reduce((lastMs, { job: ran }) => Math.max(lastMs, ran?.startedAtMs ?? 0), 0);
+  };
   return (seen) => {
     const { origin, job } = seen;
-    const { createdAtMs } = job;
+    const createdAtMs = Math.max(job.createdAtMs, lastAttemptMs(seen));
     const ended = endedIn.get(origin, job.runId);
     const newest = ended?.[0];
     // No end in its run is later, whatever it needed.

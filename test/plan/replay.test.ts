@@ -47,6 +47,34 @@ describe('a runner that was asked for is kept', () => {
     }
   });
 
+  it('but a job that was cancelled while one that it may need had not ended never had one', () => {
+    const build = ready(1, 60, { runId: 7, name: 'build', status: 'completed', completedAtMs: ago(10) });
+    const deploy = ready(2, 60, { runId: 7, name: 'deploy', status: 'completed', completedAtMs: ago(10) });
+    const planned = planScene({ groups: [two], jobs: [build, deploy, ready(3, 50), ready(4, 40)] });
+
+    expect(emittedNames(planned)).toEqual([named(two, 1), named(two, 3)]);
+  });
+
+  it('also while the other one goes on, but not when it had ended, and not when it is of another attempt', () => {
+    const deploy = ready(2, 60, { runId: 7, name: 'deploy', status: 'completed', completedAtMs: ago(10) });
+    const emittedAfter = (build: Job) =>
+      emittedNames(planScene({ groups: [one], jobs: [build, deploy, ready(3, 35)] }));
+    const build = { runId: 7, name: 'build', labels: ['other'] };
+
+    expect(emittedAfter(began(1, 'elsewhere', 60, 50, build))).toEqual([named(one, 3)]);
+    expect(emittedAfter(ended(1, 'elsewhere', 60, 50, 40, build))).toEqual([named(one, 2)]);
+    expect(emittedAfter(began(1, 'elsewhere', 60, 50, { ...build, attempt: 2 }))).toEqual([named(one, 2)]);
+  });
+
+  it('but a rerun has none from before: it has not been ready since its first attempt', () => {
+    // The runner that was made for the first attempt has run another job since. The second attempt came after that.
+    const other = ended(2, named(one, 1), 500, 300, 200);
+    const rerun = ready(1, 600, { attempt: 2 });
+    const planned = planScene({ groups: [one], jobs: [other, rerun, ready(3, 400)] });
+
+    expect(verdicts(planned)).toMatchObject({ 1: 'cap' });
+  });
+
   it('but a job that was skipped never had one', () => {
     const build = ended(1, 'elsewhere', 60, 50, 40, { runId: 7, name: 'build' });
     const skipped = ready(2, 60, { runId: 7, name: 'deploy', status: 'completed', completedAtMs: ago(40) });
@@ -170,6 +198,30 @@ describe('a runner that does not come', () => {
     // An ordinary start teaches nothing.
     expect(namesAfter(30, 299)).toEqual([named(two, 2)]);
     expect(namesAfter(30, 301)).toEqual([named(two, 2, 1)]);
+  });
+
+  it('has as long as the starts of its group take, as soon as the first one shows it', () => {
+    // Both were asked for at the same time. That of job 1 came after so long.
+    const namesAfter = (tookS: number, waitS: number) =>
+      emittedNames(
+        planScene({ groups: [two], jobs: [ended(1, named(two, 1), waitS, waitS - tookS, 1), ready(2, waitS)] }),
+      );
+
+    expect(namesAfter(290, 434)).toEqual([named(two, 2)]);
+    expect(namesAfter(290, 436)).toEqual([named(two, 2, 1)]);
+    expect(namesAfter(20, 299)).toEqual([named(two, 2)]);
+    expect(namesAfter(20, 301)).toEqual([named(two, 2, 1)]);
+  });
+
+  it('also when a later start of its group was quick', () => {
+    const slow = ended(1, named(two, 1), 2000, 1710, 1000);
+    const quick = ended(3, named(two, 3), 900, 890, 800);
+    const namesAfter = (waitS: number) =>
+      emittedNames(planScene({ groups: [two], jobs: [slow, quick, ready(2, waitS)] }));
+
+    // 290 s, and half as long again.
+    expect(namesAfter(434)).toEqual([named(two, 2)]);
+    expect(namesAfter(436)).toEqual([named(two, 2, 1)]);
   });
 
   it('is asleep when it is registered and idle all the same, and leaves its job to the next one', () => {

@@ -134,7 +134,9 @@ export class ArgoCd {
   #create(wake: Wake, wanted: readonly Wanted[], askedAtMs: number, lookedAtMs: number): void {
     this.#syncing -= 1;
     if (wake.fault === 'prunes-only') return;
-    for (const { name, group, pinned, skip, madeFor, printedFor } of wanted) {
+    // Resources of one kind are applied in the order of their names.
+    const byName = [...wanted].sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const { name, group, pinned, skip, madeFor, printedFor } of byName) {
       if (skip) continue;
       if (wake.fault === 'partial' && this.#stage.luck('partial') < 0.5) continue;
       this.#cluster.create(name, group, madeFor, askedAtMs);

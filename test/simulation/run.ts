@@ -4,6 +4,7 @@ import { Cluster, isFree, type KubeJob, type Pod } from './cluster.ts';
 import type { GroupSpec, History } from './history.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
+import { hasOpenJob, isRecreated } from './recreated.ts';
 import { type Claim, START_MS, Stage } from './stage.ts';
 import { Statics } from './statics.ts';
 
@@ -175,7 +176,9 @@ class Watcher {
   #noteExtra({ group, name, askedAtMs }: KubeJob): void {
     const wasSeen = (pod: Pod): boolean =>
       pod.createdMs < askedAtMs || this.#cluster.jobs.get(pod.name)?.askedAtMs === askedAtMs;
-    const coming = this.#cluster.pods.filter((pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod));
+    const coming = this.#cluster.pods.filter(
+      (pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod) && !isRecreated(this.#cluster, pod),
+    );
     const needs = this.#stage.mostReady(group, askedAtMs);
     if (coming.length <= needs) return;
     this.#note(
@@ -230,20 +233,6 @@ function hasLostPins(cluster: Cluster, group: GroupSpec, sinceMs: number): boole
   return cluster.pods.some(
     (pod) => pod.group === group && !pod.job && pod.phase !== 'ended' && (pod.unpinnedMs ?? 0) >= sinceMs,
   );
-}
-
-/** True when another pod of that name is at work, pruned in the moment of its claim or lost: it is no runner for a ready job. */
-function isRecreated(cluster: Cluster, pod: Pod): boolean {
-  return cluster.pods.some((other) => isNamesakeBefore(other, pod) && hasOpenJob(other));
-}
-
-function isNamesakeBefore(other: Pod, { nth, name }: Pod): boolean {
-  return other.nth < nth && other.name === name;
-}
-
-/** True when Gitea shows its CI job in progress. */
-function hasOpenJob({ job }: Pod): boolean {
-  return job?.status === 'running' || job?.status === 'cancelling';
 }
 
 function findUnserved(stage: Stage, group: GroupSpec): readonly Breach[] {

@@ -2,6 +2,7 @@
 import type { Facts } from '../facts.ts';
 import { OFFLINE_AFTER_MS } from '../judge.ts';
 import type { ListedJob } from '../listed-jobs.ts';
+import { blockedFinder } from '../needs.ts';
 import type { PastJob } from './requests.ts';
 
 /** What happens in the same second, in this order. */
@@ -13,13 +14,17 @@ export interface PastEvent {
   readonly job: PastJob;
 }
 
-/** When a job became ready, as far as is known; undefined when it never did. */
-export function becameReadyMs(listed: ListedJob, { readySinceMs }: Facts): number | undefined {
-  const { status, startedAtMs, completedAtMs } = listed.job;
-  const sinceMs = readySinceMs(listed);
-  const isCancelled = status === 'completed' && startedAtMs === undefined;
-  if (status === 'blocked' || (isCancelled && (completedAtMs ?? 0) <= sinceMs)) return undefined;
-  return status === 'queued' ? sinceMs : Math.min(sinceMs, startedAtMs ?? sinceMs);
+/** Says when a job became ready, ms, as far as is known; undefined when it never did. */
+export function becameReadyFinder({ jobs, readySinceMs }: Facts): (listed: ListedJob) => number | undefined {
+  const wasBlocked = blockedFinder(jobs);
+  return (listed) => {
+    const { status, startedAtMs, completedAtMs } = listed.job;
+    if (status === 'blocked') return undefined;
+    const sinceMs = readySinceMs(listed);
+    const isCancelled = status === 'completed' && startedAtMs === undefined;
+    if (isCancelled && ((completedAtMs ?? 0) <= sinceMs || wasBlocked(listed))) return undefined;
+    return status === 'queued' ? sinceMs : Math.min(sinceMs, startedAtMs ?? sinceMs);
+  };
 }
 
 /** All events, in their order. */

@@ -15,7 +15,7 @@ import type { Group } from '../evidence.ts';
 import type { Facts } from '../facts.ts';
 import type { ListedJob } from '../listed-jobs.ts';
 import { type Owners, takeTurns } from '../owners.ts';
-import { becameReadyMs, eventsOf, type PastEvent } from './events.ts';
+import { becameReadyFinder, eventsOf, type PastEvent } from './events.ts';
 import {
   askOrWait,
   countAtWork,
@@ -56,7 +56,7 @@ export function replayPast(unseen: readonly Group[], facts: Facts): ReadonlyMap<
   let dueMs = Number.NEGATIVE_INFINITY;
   const timeOutUntil = (atMs: number): void => {
     if (atMs < dueMs) return;
-    // A runner that is asked for from now on has all its time before it.
+    // A runner that is asked for from now on has all its time before it. What is learned from starts only gives more time.
     dueMs = atMs + shortestTimeoutMs;
     for (const group of past.groups.values()) dueMs = Math.min(dueMs, timeOut(group, atMs));
   };
@@ -79,9 +79,10 @@ export function replayPast(unseen: readonly Group[], facts: Facts): ReadonlyMap<
 function openPast(unseen: readonly Group[], facts: Facts): Past {
   const groups = new Map(unseen.map((group) => [group, openGroup(group)]));
   const lineOf = lineFinder(groups);
+  const becameReadyMs = becameReadyFinder(facts);
   const jobs = new Map<ListedJob, PastJob>();
   facts.jobs.forEach((listed, rank) => {
-    const readyMs = becameReadyMs(listed, facts);
+    const readyMs = becameReadyMs(listed);
     if (readyMs === undefined) return;
     const { job, origin } = listed;
     const living = job.status === 'queued' && facts.madeFor(origin, job).find(({ state }) => state === 'free');

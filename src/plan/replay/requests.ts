@@ -28,8 +28,8 @@ export interface PastRunner {
   /** The job in its name. */
   readonly madeFor: PastJob;
   readonly sinceMs: number;
-  /** It may come until then. */
-  readonly dueMs: number;
+  /** It may come until then. It changes with what is known of its group's starts. */
+  dueMs: number;
   /** The job that waits for it. */
   serves: PastJob;
 }
@@ -128,7 +128,7 @@ export function leave(job: PastJob): void {
 /** A runner has come and has taken a job. The job that waited for it gets the runner of the taken one, or asks for another one. */
 export function exchange(used: PastRunner, taken: PastJob, atMs: number): void {
   const { from, serves: bereft } = used;
-  from.slowestMs = Math.max(from.slowestMs, atMs - used.sinceMs);
+  learn(from, atMs - used.sinceMs);
   const own = taken.runner;
   giveUp(used);
   taken.isWaiting = false;
@@ -140,6 +140,18 @@ export function exchange(used: PastRunner, taken: PastJob, atMs: number): void {
     askOrWait(bereft, atMs);
   }
   fillSlots(from, atMs);
+}
+
+/** A start that took so long tells how long the runners may take that have been asked for already. */
+function learn(of: PastGroup, tookMs: number): void {
+  if (tookMs <= of.slowestMs) return;
+  of.slowestMs = tookMs;
+  for (const runner of of.asked) runner.dueMs = dueMs(runner);
+}
+
+function dueMs({ from, madeFor, sinceMs }: Omit<PastRunner, 'dueMs'>): number {
+  const { slowestMs, group } = from;
+  return sinceMs + patienceMs({ missed: madeFor.missed, slowestMs }, group.spawnTimeoutMs);
 }
 
 /** Gives up what is more than the cap. The last in turn loses first. */
@@ -174,9 +186,8 @@ function hasRoom({ busy, asked, cap }: PastGroup): boolean {
 }
 
 function ask(from: PastGroup, serves: PastJob, madeFor: PastJob, sinceMs: number): void {
-  const slow = { missed: madeFor.missed, slowestMs: from.slowestMs };
-  const dueMs = sinceMs + patienceMs(slow, from.group.spawnTimeoutMs);
-  const runner: PastRunner = { from, madeFor, sinceMs, dueMs, serves };
+  const asked = { from, madeFor, sinceMs, serves };
+  const runner: PastRunner = { ...asked, dueMs: dueMs(asked) };
   madeFor.made = runner;
   serve(runner, serves);
 }

@@ -49,7 +49,7 @@ export function byOwnership(a: GroupSpec, b: GroupSpec): number {
 /** Keeps as many free runners as there are jobs, registered ones first, and makes what is missing. */
 function fill(stage: Stage, cluster: Cluster, group: GroupSpec, share: readonly GiteaJob[]): readonly Wanted[] {
   const free = [...cluster.jobs.values()]
-    .filter((job) => job.group === group && isFree(job, stage.nowMs))
+    .filter((job) => job.group === group && isFree(job, stage))
     .sort((a, b) => Number(b.pod.phase === 'idle') - Number(a.pod.phase === 'idle') || a.createdMs - b.createdMs);
   const kept = free.slice(0, share.length).map(({ name }) => ({ name, group, pinned: false, madeFor: undefined }));
   const missing = share.slice(kept.length).map((job) => {
@@ -64,7 +64,9 @@ function nameOf(group: GroupSpec, job: GiteaJob, ordinal: number): string {
   return `${group.name}-${job.id}-${ordinal}`;
 }
 
-function isFree({ pod, createdMs, group }: KubeJob, nowMs: number): boolean {
+/** Runners of an older pod template that have not come are replaced, as ours are: that is asked for, and costs starts. */
+function isFree({ pod, createdMs, group }: KubeJob, { nowMs, template }: Stage): boolean {
+  if (pod.phase !== 'idle' && pod.template !== template) return false;
   switch (pod.phase) {
     case 'idle':
       // It lets a ready job wait: it has lost a race and sleeps (#38200).

@@ -1,0 +1,41 @@
+/** When is a new pod no start that a plan asked for, but the return of a runner that was at work? */
+import type { GiteaJob } from '../../src/simulator/gitea.ts';
+
+/** What of a pod tells it. */
+interface Namesake {
+  readonly nth: number;
+  readonly name: string;
+  readonly createdMs: number;
+  readonly job: Pick<GiteaJob, 'status'> | undefined;
+  readonly claimedMs: number | undefined;
+  readonly endedMs: number | undefined;
+}
+
+/** The pods, and the Jobs that are there by name. */
+interface Pods {
+  readonly pods: readonly Namesake[];
+  readonly jobs: ReadonlyMap<string, { readonly askedAtMs: number }>;
+}
+
+/**
+ * True when an earlier pod of that name
+ *
+ * - is at work, was pruned in the moment of its claim, or is lost: the new pod is no runner for a ready job;
+ * - or was at work when the look began that asked for this one. Its Job is printed once without `hook: Skip`, so that it gets its pin. A
+ *   sync that applies these manifests after the Job has gone creates it again. No plan can pin a Job without printing it once.
+ */
+export function isRecreated({ pods, jobs }: Pods, pod: Namesake): boolean {
+  const askedAtMs = jobs.get(pod.name)?.askedAtMs ?? pod.createdMs;
+  return pods.some(
+    (other) => other.name === pod.name && other.nth < pod.nth && (hasOpenJob(other) || wasAtWork(other, askedAtMs)),
+  );
+}
+
+function wasAtWork({ claimedMs, endedMs }: Namesake, atMs: number): boolean {
+  return claimedMs !== undefined && claimedMs <= atMs && endedMs !== undefined && endedMs >= atMs;
+}
+
+/** True when Gitea shows its CI job in progress. */
+export function hasOpenJob({ job }: Pick<Namesake, 'job'>): boolean {
+  return job?.status === 'running' || job?.status === 'cancelling';
+}
