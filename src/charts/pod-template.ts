@@ -2,16 +2,20 @@
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { RunnersApp } from './app.ts';
 import type { JobManifest } from './job-manifest.ts';
-import { hashOf } from './template-hash.ts';
+import type { RunnerGroupChart } from './runner-group-chart.ts';
 
-/** The group's Job with everything but what belongs to one runner. Same group, same bytes. Frozen. */
+/** The group's Job with everything but what belongs to one runner. Same group, same bytes. */
 export function podTemplate(group: RunnerGroup): JobManifest {
-  const [chart] = new RunnersApp([group]).groupCharts;
-  if (!chart) throw new Error('an app without the chart of its group');
-  return chart.template;
+  return chartOf(group).template;
 }
 
-/** `hashOf` the group's template. */
+/** `RunnerGroupChart.templateHash`. */
 export function templateHash(group: RunnerGroup): string {
-  return hashOf(podTemplate(group));
+  return chartOf(group).templateHash;
+}
+
+function chartOf(group: RunnerGroup): RunnerGroupChart {
+  const [chart] = new RunnersApp([group]).groupCharts;
+  if (!chart) throw new Error('an app without the chart of its group');
+  return chart;
 }

@@ -26,10 +26,13 @@ export interface GroupTemplate {
  */
 export function manifestPieces(charts: readonly GroupTemplate[], output: Output): readonly string[] {
   const pieces: string[] = [];
-  for (const { group, template } of charts) {
+  for (const chart of charts) {
+    const { group } = chart;
     if (output.emitGroups) pieces.push(`---\n${document(groupManifest(group))}`);
-    const writer = new JobWriter(template, pieces);
-    for (const runner of output.runnersOf(group)) writer.write(runner);
+    const runners = output.runnersOf(group);
+    if (runners.length === 0) continue;
+    const writer = new JobWriter(chart.template, pieces);
+    for (const runner of runners) writer.write(runner);
   }
   for (const text of output.others) pieces.push(`---\n${ended(text)}`);
   return pieces;

@@ -1,6 +1,5 @@
 /** A look that nobody took: what a newcomer's `cdk8s synth` shows when no Gitea is named. Never used by `generate` or `serve`. */
 import type { RunnersApp } from '../charts/app.ts';
-import { hashOf } from '../charts/template-hash.ts';
 import type { Plan } from '../plan/decisions.ts';
 import type { Job } from '../plan/evidence.ts';
 import type { RunnerGroup, Scope } from '../runnergroup/runner-group.ts';
@@ -14,7 +13,7 @@ const CI_JOBS = ['build', 'test'];
 export function planOfExample({ groupCharts }: RunnersApp): Plan {
   const jobs = groupCharts.map(({ group }, index) => queuedJobs(group, 1 + index * CI_JOBS.length));
   const looks = new Map(jobs.map((list, index) => [String(index), { jobs: list, runners: [] }]));
-  const planned = groupCharts.map(({ group, template }, index) => toPlanned(group, String(index), hashOf(template)));
+  const planned = groupCharts.map(({ group, templateHash }, index) => toPlanned(group, String(index), templateHash));
   return planOrRefuse(planned, { instance: '', looks, liveJobs: [], nowMs: NOW_MS });
 }
 

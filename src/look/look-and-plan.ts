@@ -7,7 +7,6 @@
  */
 
 import type { RunnersApp } from '../charts/app.ts';
-import { hashOf } from '../charts/template-hash.ts';
 import { Failure } from '../failure.ts';
 import { describeScope } from '../gitea/endpoints.ts';
 import { type GiteaTarget, observe } from '../gitea/observe.ts';
@@ -99,7 +98,7 @@ export async function lookAndPlan(
   const { planOrRefuse, toPlanned } = await import('./plan-groups.ts');
   const { RunnersApp } = await import('../charts/app.ts');
   const app = new RunnersApp(groups);
-  const planned = app.groupCharts.map(({ group, template }) => toPlanned(group, lookOf(group), hashOf(template)));
+  const planned = app.groupCharts.map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
   const [looks, listed] = await looking;
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const isStale = performance.now() - beganMs > FRESH_MS;
