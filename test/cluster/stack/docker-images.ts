@@ -1,10 +1,11 @@
 /**
  * The images of the two container modes with docker, made of Debian's docker 20.10: no registry is asked. The scripts are the runner
- * project's own. dockerd makes no networks and copies layers: it needs no rules of a firewall and no overlay on an overlay.
+ * project's own. dockerd copies layers: it needs no overlay on an overlay. Any registry may be asked without TLS.
  */
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ImageEntry, withLibraries, writeImage } from '../../../scripts/oci-image.mjs';
-import { busybox, PATH, runnerFiles, USERS } from './images.ts';
+import { busybox, PATH, runnerFiles, TOOLS, USERS } from './images.ts';
 
 /** The name that the product gives its sidecar (src/charts/container-mode.ts). */
 const SIDECAR_IMAGE = 'docker:29.5.2-dind';
@@ -22,15 +23,19 @@ const DAEMON = [
 ];
 const SETTINGS: ImageEntry = {
   path: '/etc/docker/daemon.json',
-  content: JSON.stringify({
-    bridge: 'none',
-    iptables: false,
-    ip6tables: false,
-    'ip-forward': false,
-    'storage-driver': 'vfs',
-  }),
+  content: JSON.stringify({ 'storage-driver': 'vfs', 'insecure-registries': ['0.0.0.0/0'], 'userland-proxy': false }),
 };
-const S6 = ['svscan', 'supervise', 'svscanctl', 'svc', 'svwait', 'notifyoncheck', 'ftrigrd', 'svstat'];
+/** dockerd makes a network for each CI job with iptables, which loads its extensions by itself. */
+const EXTENSIONS = '/usr/lib/x86_64-linux-gnu/xtables';
+const NETWORK_TOOLS = [
+  '/usr/sbin/iptables',
+  '/usr/sbin/ip6tables',
+  '/bin/ip',
+  ...readdirSync(EXTENSIONS)
+    .filter((file) => /^lib(?:xt|ipt|ip6t)_/.test(file))
+    .map((file) => join(EXTENSIONS, file)),
+];
+const S6 = ['svscan', 'supervise', 'svscanctl', 'svc', 'svwait', 'notifyoncheck', 'ftrigrd', 'svstat', 'svlisten1'];
 
 /** dockerd as the product's sidecar. */
 export async function sidecarImage(out: string): Promise<void> {
@@ -43,7 +48,7 @@ export async function sidecarImage(out: string): Promise<void> {
         files: [
           ...USERS,
           ...busybox('sh', 'cat', 'grep', 'env'),
-          ...withLibraries(DAEMON),
+          ...withLibraries([...DAEMON, ...NETWORK_TOOLS]),
           SETTINGS,
           { path: '/usr/local/bin/dockerd-entrypoint.sh', content: entry, mode: 0o755 },
         ],
@@ -72,7 +77,7 @@ export async function rootlessImage(out: string, build: string): Promise<void> {
   const entry = `#!/bin/sh
 export XDG_RUNTIME_DIR=/run/user/1000
 mkdir -p "$XDG_RUNTIME_DIR"
-exec rootlesskit --net=host --copy-up=/etc --copy-up=/run dockerd --host="$DOCKER_HOST" --config-file=/etc/docker/daemon.json
+exec rootlesskit --net=slirp4netns --mtu=1500 --disable-host-loopback --port-driver=builtin --copy-up=/etc --copy-up=/run dockerd --host="$DOCKER_HOST" --config-file=/etc/docker/daemon.json
 `;
   await writeImage({
     out,
@@ -83,6 +88,9 @@ exec rootlesskit --net=host --copy-up=/etc --copy-up=/run dockerd --host="$DOCKE
           ...runnerFiles(build),
           ...withLibraries([
             ...DAEMON,
+            ...NETWORK_TOOLS,
+            '/usr/bin/slirp4netns',
+            '/usr/bin/nsenter',
             '/usr/bin/rootlesskit',
             '/usr/bin/rootlesskit-docker-proxy',
             ...S6.map((tool) => `/usr/bin/s6-${tool}`),
@@ -109,5 +117,24 @@ exec rootlesskit --net=host --copy-up=/etc --copy-up=/run dockerd --host="$DOCKE
       User: '1000:1000',
       WorkingDir: '/data',
     },
+  });
+}
+
+/** What CI jobs run in, and a web server that says `hello from a service` on port 8080. */
+export async function ciImage(out: string): Promise<void> {
+  await writeImage({
+    out,
+    name: 'ci:1',
+    layers: [
+      {
+        files: [
+          ...USERS,
+          ...busybox(...TOOLS, 'httpd', 'wget', 'nslookup'),
+          { path: '/bin/bash', source: '/bin/bash-static', mode: 0o755 },
+          { path: '/www/index.html', content: 'hello from a service\n' },
+        ],
+      },
+    ],
+    config: { Cmd: ['httpd', '-f', '-p', '8080', '-h', '/www'], Env: [PATH] },
   });
 }

@@ -29,7 +29,7 @@ export async function pauseImage(out: string): Promise<void> {
 }
 
 /** Tools that CI jobs of the tests use. */
-const TOOLS = [
+export const TOOLS: readonly string[] = [
   'sh',
   'cat',
   'sleep',

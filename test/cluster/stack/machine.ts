@@ -202,6 +202,8 @@ function setUp({ folder, ip, outside }: Machine): string {
     mount --make-rprivate /
     for there in /run /var/lib /var/log; do mount -t tmpfs machine $there; done
     mkdir /run/lock
+    # As udev leaves it: anybody may make a card in a network of his own, which rootless docker does.
+    if [ -d /dev/net ]; then mount -t tmpfs machine /dev/net; mknod -m 666 /dev/net/tun c 10 200; fi
     ${settings.join('\n')}
     ip link set lo up
     ip address add ${ip}/30 dev eth0

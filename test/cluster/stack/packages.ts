@@ -22,6 +22,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   openssl: 'openssl',
   dockerd: 'docker.io',
   rootlesskit: 'rootlesskit',
+  slirp4netns: 'slirp4netns',
   's6-svscan': 's6',
 };
 const FILES: Readonly<Record<string, string>> = {

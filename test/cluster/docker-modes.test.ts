@@ -1,0 +1,171 @@
+/**
+ * Docker in a runner's pod, on a real kubelet: what CI jobs can do with it in `dind` and `dind-rootless`, and what becomes of their
+ * containers when the pod is asked to end. dockerd is Debian's 20.10, the scripts around it are the runner project's own.
+ */
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { waitUntil } from '../servers/process.ts';
+import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
+import { Registry } from './stack/registry.ts';
+
+const MODES = [
+  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
+  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
+] as const;
+const HELLO = 'hello from a service';
+
+let rig: PodsRig;
+let registry: Registry;
+let image: string;
+let passed = true;
+
+beforeAll(async () => {
+  rig = await PodsRig.start('docker-modes');
+  registry = await Registry.start(rig.machine.outside);
+  const archive = join(rig.playground.folder, 'images', 'ci.tar');
+  await ciImage(archive);
+  image = registry.add('ci:1', archive, join(rig.playground.folder, 'images', 'ci'));
+  const { admin } = rig.gitea;
+  const inContainer = { 'runs-on': 'container', services: { web: { image } } };
+  const ask = 'wget -q -O - http://web:8080/';
+  const steps = `docker run --rm ${image} echo "from $((40 + 2)) containers"`;
+  await admin.addWorkflow(REPOSITORY, 'docker.yml', workflowOf('docker', steps));
+  await admin.addWorkflow(REPOSITORY, 'service.yml', workflowOf('service', ask, inContainer));
+  const long = `echo "the step has begun"; sleep 30; ${ask}`;
+  await admin.addWorkflow(REPOSITORY, 'long.yml', workflowOf('long', long, inContainer));
+});
+
+afterEach(({ task }) => {
+  passed &&= task.result?.state !== 'fail';
+});
+
+afterAll(async () => {
+  registry?.close();
+  await rig?.close(passed);
+});
+
+function wanted(mode: (typeof MODES)[number]): Wanted {
+  return { ...mode, labels: ['linux:host', `container:docker://${image}`], seesJobs: true };
+}
+
+const Ended = z.object({
+  name: z.string(),
+  state: z.object({ terminated: z.object({ exitCode: z.number(), finishedAt: z.coerce.date() }) }),
+});
+const Pod = z.object({
+  metadata: z.object({ name: z.string() }),
+  status: z.object({ initContainerStatuses: z.array(Ended), containerStatuses: z.array(Ended) }),
+});
+
+/** Keeps the Kubernetes object of a pod after its end, so that its state can be read. */
+async function hold(pod: string): Promise<void> {
+  const patch = [{ op: 'add', path: '/metadata/finalizers/-', value: 'test.example.com/hold' }];
+  await rig.kubernetes.kubectl(['patch', '-n', 'runners', pod, '--type=json', '-p', JSON.stringify(patch)]);
+}
+
+/** Ends `hold`. */
+async function release(pod: string): Promise<void> {
+  await rig.kubernetes.kubectl([
+    'patch',
+    '-n',
+    'runners',
+    pod,
+    '--type=merge',
+    '-p',
+    '{"metadata":{"finalizers":null}}',
+  ]);
+}
+
+/** When and how the containers of a pod ended. @throws when one has not ended. */
+async function endsOf(pod: string): Promise<ReadonlyMap<string, z.infer<typeof Ended>['state']['terminated']>> {
+  const { status } = Pod.parse(JSON.parse(await rig.kubernetes.kubectl(['get', '-n', 'runners', pod, '-o', 'json'])));
+  const all = [...status.initContainerStatuses, ...status.containerStatuses];
+  return new Map(all.map(({ name, state }) => [name, state.terminated]));
+}
+
+async function phaseOf(pod: string): Promise<string> {
+  return await rig.kubernetes.kubectl(['get', '-n', 'runners', pod, '-o', 'jsonpath={.status.phase}']);
+}
+
+/** As `kubectl drain` does it. */
+async function evict(pod: string): Promise<void> {
+  const name = pod.replace('pod/', '');
+  const text = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'runners' } };
+  const path = `/api/v1/namespaces/runners/pods/${name}/eviction`;
+  await rig.kubernetes.kubectl(['create', '--raw', path, '-f', '-'], JSON.stringify(text));
+}
+
+describe.each(MODES)('containerMode $mode', (mode) => {
+  it('runs containers of a step', async () => {
+    const { name, manifest } = await rig.queue('docker.yml', wanted(mode));
+
+    await rig.apply(manifest);
+    const job = await rig.done(name);
+
+    const log = await rig.logOfJob(job);
+    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+    expect(log).toContain('from 42 containers');
+  });
+
+  it('runs a CI job in a container, beside its service', async () => {
+    const { name, manifest } = await rig.queue('service.yml', wanted(mode));
+
+    await rig.apply(manifest);
+    const job = await rig.done(name);
+
+    const log = await rig.logOfJob(job);
+    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+    expect(log).toContain(HELLO);
+  });
+
+  it.each([
+    ['pruned', (name: string) => rig.remove(name)],
+    ['drained from its node', async (name: string) => evict(await rig.podOf(name))],
+  ] as const)('lets a CI job and its service end when the pod is %s', async (_, stop) => {
+    const { name, manifest } = await rig.queue('long.yml', wanted(mode));
+    await rig.apply(manifest);
+    const job = await rig.openJob();
+    await waitUntil('the step runs', async () => (await rig.logOfJob(job)).includes('the step has begun'), within);
+    const pod = await rig.podOf(name);
+    await hold(pod);
+
+    await stop(name);
+    const atStop = await rig.openJob();
+    const { conclusion } = await rig.ended(job);
+    await waitUntil('the pod ends', async () => /Succeeded|Failed/.test(await phaseOf(pod)), within);
+
+    const ends = await endsOf(pod);
+    await release(pod);
+    await rig.remove(name);
+    const log = await rig.logOfJob(job);
+    expect(atStop.status).toBe('in_progress');
+    expect(conclusion, log).toBe('success');
+    expect(log).toContain(HELLO);
+    expect(ends.get('runner')?.exitCode).toBe(0);
+    if (mode.mode === 'dind') {
+      // The sidecar outlives the runner.
+      const [docker, runner] = [ends.get('docker'), ends.get('runner')].map((end) => end?.finishedAt.getTime() ?? 0);
+      expect(docker).toBeGreaterThanOrEqual(runner ?? Number.POSITIVE_INFINITY);
+    }
+  });
+
+  it('ends an idle runner at once, whatever the grace period', async () => {
+    const { name, manifest } = await rig.queue('docker.yml', wanted(mode));
+    // It can take no job.
+    await rig.apply(manifest.replaceAll('linux:host', 'other:host'));
+    const online = async (): Promise<boolean> =>
+      (await rig.logOf(name, 'runner').catch(() => '')).includes('declare successfully');
+    await waitUntil('the runner waits for jobs', online, within);
+
+    await rig.remove(name);
+    await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', { timeoutMs: 60_000 });
+
+    expect(manifest).toContain('terminationGracePeriodSeconds: 10830');
+    const next = await rig.generate(wanted(mode));
+    await rig.apply(next.manifest);
+    expect((await rig.done(next.name)).conclusion).toBe('success');
+    expect(await rig.gitea.admin.jobs(LEVEL, 'queued')).toEqual([]);
+  });
+});
