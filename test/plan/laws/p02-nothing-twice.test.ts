@@ -36,6 +36,32 @@ describe('P2 nothing is started twice', () => {
     expect(verdicts(planned)).toEqual({ 1: 'running', 2: `chain ${named(ci, 1)}` });
   });
 
+  it('does not give one job’s own runner to another job', () => {
+    const planned = planScene({ jobs: [job(1), job(2)], runners: [row(named(ci, 1))] });
+
+    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(ci, 1)}`, 2: `new-runner ${named(ci, 2)}` });
+  });
+
+  it('leaves the runner that a job waits for to that job when it has registered, whoever is younger', () => {
+    const jobs = [running(1, named(ci, 2)), job(2), job(3)];
+
+    expect(verdicts(planScene({ jobs, runners: [row(named(ci, 1))] }))).toEqual({
+      1: 'running',
+      2: `chain ${named(ci, 1)}`,
+      3: `new-runner ${named(ci, 3)}`,
+    });
+  });
+
+  it('keeps one of the runners of a job, when two of its owners have one and the first has none', () => {
+    const [first, second, third] = ['a', 'b', 'c'].map((name) => group({ name }));
+    if (!first || !second || !third) throw new Error('three groups');
+    const runners = [row(named(second, 1)), row(named(third, 1), { id: 2 })];
+
+    expect(emittedNames(planScene({ groups: [first, second, third], jobs: [job(1)], runners }))).toEqual([
+      named(second, 1),
+    ]);
+  });
+
   it('does so over several jobs, also finished ones', () => {
     const jobs = [done(1, named(ci, 2)), running(2, named(ci, 3)), job(3)];
 
@@ -239,6 +265,14 @@ describe('P2 a runner that no job needs', () => {
     const jobs = [running(9, 'build-host-1', { labels: ['gpu'] })];
 
     expect(becauseOf({ groups: [wider], jobs, runners: [row(named(ci, 1))] })).toEqual([`surplus ${named(ci, 1)}`]);
+  });
+
+  it('is kept for any of the jobs that go on', () => {
+    const other = running(8, 'gpu-host-1', { labels: ['gpu'] });
+    const later = { ...other, id: 10, createdAtMs: NOW };
+
+    expect(becauseOf({ jobs: [other, elsewhere, later] })).toEqual([`spare ${named(ci, 1)}`]);
+    expect(becauseOf({ jobs: [other, elsewhere] })).toEqual([`spare ${named(ci, 1)}`]);
   });
 
   it('is kept as far as there is room, registered ones first', () => {
