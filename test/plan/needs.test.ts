@@ -37,6 +37,11 @@ describe('a job is ready since the end of the other one', () => {
     expect(isReadyBefore(2, { ...lint, name: 'build (fast)' }, { ...unit, name: 'build (slow)' })).toBe(true);
   });
 
+  it('also when it once began in the very second in which the other one ended', () => {
+    expect(isReadyBefore(2, ...run(), ...olderRun(3_000))).toBe(false);
+    expect(isReadyBefore(2, ...run(), ...olderRun(3_001))).toBe(true);
+  });
+
   it('although another repository has jobs of these names that do not need each other', () => {
     expect(isReadyBefore(2, ...run({ repository: 'acme/api' }), ...olderRun(3_050))).toBe(false);
   });

@@ -60,6 +60,13 @@ describe('a runner that was asked for is kept', () => {
     const emittedAfter = (build: Job) =>
       emittedNames(planScene({ groups: [one], jobs: [build, deploy, ready(3, 35)] }));
     const build = { runId: 7, name: 'build', labels: ['other'] };
+    const lint = ended(-1, 'elsewhere', 61, 55, 52, { runId: 7, name: 'lint', labels: ['other'] });
+
+    expect(
+      emittedNames(
+        planScene({ groups: [one], jobs: [lint, began(1, 'elsewhere', 60, 50, build), deploy, ready(3, 35)] }),
+      ),
+    ).toEqual([named(one, 3)]);
 
     expect(emittedAfter(began(1, 'elsewhere', 60, 50, build))).toEqual([named(one, 3)]);
     expect(emittedAfter(ended(1, 'elsewhere', 60, 50, 40, build))).toEqual([named(one, 2)]);
@@ -68,11 +75,25 @@ describe('a runner that was asked for is kept', () => {
 
   it('but a rerun has none from before: it has not been ready since its first attempt', () => {
     // The runner that was made for the first attempt has run another job since. The second attempt came after that.
-    const other = ended(2, named(one, 1), 500, 300, 200);
-    const rerun = ready(1, 600, { attempt: 2 });
-    const planned = planScene({ groups: [one], jobs: [other, rerun, ready(3, 400)] });
+    for (const attempt of [1, 2]) {
+      const other = ended(2, named(one, 1, 0, attempt - 1), 500, 300, 200);
+      const rerun = ready(1, 600, { attempt });
+      const planned = planScene({ groups: [one], jobs: [other, rerun, ready(3, 400)] });
 
-    expect(verdicts(planned)).toMatchObject({ 1: 'cap' });
+      expect(verdicts(planned)).toMatchObject({ 1: 'cap' });
+    }
+  });
+
+  it('but not for a job that became ready after the cancel: its slot was free by then', () => {
+    const cancelled = ready(1, 60, { status: 'completed', completedAtMs: ago(40) });
+
+    expect(emittedNames(planScene({ groups: [one], jobs: [cancelled, ready(2, 30)] }))).toEqual([named(one, 2)]);
+  });
+
+  it('but a job that has ended and shows no time never had one', () => {
+    const planned = planScene({ groups: [one], jobs: [ready(1, 60, { status: 'completed' }), ready(2, 50)] });
+
+    expect(emittedNames(planned)).toEqual([named(one, 2)]);
   });
 
   it('but a job that was skipped never had one', () => {
@@ -129,10 +150,10 @@ describe('a runner that was asked for is kept', () => {
 
 describe('the slot of a runner that is lost without a word', () => {
   it('was free from the first moment on at which nothing was heard of it: all plans say the same', () => {
-    const jobs = [began(1, named(one, 1), 660, 650), ready(2, 620), job(9, { labels: ['elsewhere'] })];
+    const jobs = [began(1, named(one, 1), 1010, 860), ready(2, 1000), job(9, { labels: ['elsewhere'] })];
     const planned = planScene({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] });
 
-    // Asked for 590 s ago, and once more 290 s ago.
+    // Asked for 800 s ago, and once more 500 s ago. That one has 600 s.
     expect(verdicts(planned)[2]).toBe(`new-runner ${named(one, 2, 1)}`);
   });
 });
@@ -142,6 +163,13 @@ describe('a slot', () => {
     const jobs = [ended(1, named(one, 1), 60, 50, 10), ready(3, 41), ready(2, 42)];
 
     expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 2)]);
+  });
+
+  it('is free from its begin on when Gitea does not say when the job ended', () => {
+    const { completedAtMs: _, ...ran } = ended(1, named(one, 1), 500, 200, 1);
+
+    // Asked for 200 s ago.
+    expect(emittedNames(planScene({ groups: [one], jobs: [ran, ready(2, 400)] }))).toEqual([named(one, 2)]);
   });
 
   it('is lost by the last in line, when a runner takes a job that nobody remembers', () => {
@@ -178,6 +206,14 @@ describe('a runner that does not come', () => {
     // The same when something happened between the two.
     const between = ended(9, 'elsewhere', 580, 550, 500, { labels: ['other'] });
     expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 901), between] }))).toEqual([named(one, 2, 2)]);
+  });
+
+  it('within the spawn timeout of its own group, however long that of another group is', () => {
+    const patient = group({ name: 'patient', labels: ['big'], spawnTimeoutMs: 30_000_000 });
+    const namesAfter = (waitS: number) => emittedNames(planScene({ groups: [one, patient], jobs: [ready(2, waitS)] }));
+
+    expect(namesAfter(299)).toEqual([named(one, 2)]);
+    expect(namesAfter(301)).toEqual([named(one, 2, 1)]);
   });
 
   it('also when the first one in that name has come, and has taken another job', () => {
