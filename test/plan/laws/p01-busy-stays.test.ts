@@ -176,6 +176,7 @@ describe('P1 a busy runner whose Job was re-created', () => {
 
     // The Job that ended ran job 1, which began after job 3: the runner of job 3 still works.
     expect(becauseOf(hasRun(1, 10), hasRun(2, 60), runs(3, 30))).toEqual(['busy']);
+    expect(becauseOf(hasRun(1, 60), hasRun(2, 10), runs(3, 30))).toEqual(['busy']);
     // It ran job 1, which began after all that have ended.
     expect(becauseOf(runs(1, 10), runs(2, 60), hasRun(3, 30))).toEqual(['lost']);
     expect(becauseOf(hasRun(1, 60), runs(2, 30))).toEqual(['lost']);

@@ -1,5 +1,6 @@
 /** Law P2 (docs/spec.md): nothing is started twice. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
+import type { LiveJob } from '../../../src/plan/evidence.ts';
 import {
   done,
   emittedNames,
@@ -57,7 +58,11 @@ describe('P2 nothing is started twice', () => {
     if (!first || !second || !third) throw new Error('three groups');
     const runners = [row(named(second, 1)), row(named(third, 1), { id: 2 })];
 
-    expect(emittedNames(planScene({ groups: [first, second, third], jobs: [job(1)], runners }))).toEqual([
+    const keptOf = (liveJobs: readonly LiveJob[]) =>
+      emittedNames(planScene({ groups: [first, second, third], jobs: [job(1)], runners, liveJobs }));
+
+    expect(keptOf([])).toEqual([named(second, 1)]);
+    expect(keptOf([live(named(first, 9), 'complete'), ...runners.map(({ name }) => live(name, 'running'))])).toEqual([
       named(second, 1),
     ]);
   });
