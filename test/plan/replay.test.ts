@@ -201,6 +201,13 @@ describe('a slot', () => {
     const jobs = [ready(1, 60), ready(2, 50), ended(3, named(one, 1), 40, 30, 10), ready(4, 45)];
 
     expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 1, 1)]);
+    // The next slot goes to the next one.
+    const other = ended(5, named(two, 5), 62, 55, 5);
+    const same = [ready(1, 60), ready(2, 50), ended(3, named(two, 1), 40, 30, 10), ready(4, 45)];
+    expect(emittedNames(planScene({ groups: [two], jobs: [other, ...same] }))).toEqual([
+      named(two, 1, 1),
+      named(two, 2),
+    ]);
   });
 
   it('goes to no job that has been cancelled or taken while it was in line', () => {
@@ -232,6 +239,12 @@ describe('a slot', () => {
     ];
 
     expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 1), named(two, 2)]);
+  });
+
+  it('is lost by age alone, where repositories do not take turns', () => {
+    const jobs = [began(1, named(two, 99), 60, 20), ready(2, 50), ready(3, 45, { repository: 'acme/api' })];
+
+    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 2: `new-runner ${named(two, 2)}`, 3: 'cap' });
   });
 
   it('goes past a repository that has a runner at work, where they take turns', () => {
