@@ -18,10 +18,10 @@ const bare = (node) => (node.type === 'ParenthesizedExpression' ? bare(node.expr
 const isCondition = (node, parent) =>
   (parent?.type === 'IfStatement' || parent?.type === 'ConditionalExpression') && parent.test === node;
 
-/** @type {(node: Node, around: Around) => Change[]} */
+/** The parser drops parentheses: each side gets its own. @type {(node: Node, around: Around) => Change[]} */
 function comparison({ operator, left, right }, { text }) {
   const other = COMPARISON[operator];
-  return other ? [{ operator: `${operator} is ${other}`, text: `${text(left)} ${other} ${text(right)}` }] : [];
+  return other ? [{ operator: `${operator} is ${other}`, text: `(${text(left)}) ${other} (${text(right)})` }] : [];
 }
 
 /** @type {(node: Node, around: Around) => Change[]} */
@@ -31,7 +31,7 @@ function binary(node, around) {
   if (operator in COMPARISON) return isEquality && isCondition(node, around.parent) ? [] : comparison(node, around);
   const other = ARITHMETIC[operator];
   const { text } = around;
-  return other ? [{ operator: `${operator} is ${other}`, text: `${text(left)} ${other} ${text(right)}` }] : [];
+  return other ? [{ operator: `${operator} is ${other}`, text: `(${text(left)}) ${other} (${text(right)})` }] : [];
 }
 
 /** @type {(node: Node, around: Around) => Change[]} */

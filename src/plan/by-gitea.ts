@@ -11,10 +11,6 @@ export class ByGitea<V> {
     return this.ofGitea(origin).get(id);
   }
 
-  set(origin: string, id: number, value: V): void {
-    this.ofGitea(origin).set(id, value);
-  }
-
   /** The part of one Gitea, by id. It is created if it is not there. */
   ofGitea(origin: string): Map<number, V> {
     if (this.#last?.origin === origin) return this.#last.ofGitea;

@@ -105,7 +105,7 @@ function isSame(a: Job, b: Job): boolean {
 }
 
 /** Oldest first: `createdAtMs`, then id, then Gitea. No two jobs are equal. */
-export function byAge(a: ListedJob, b: ListedJob): number {
+function byAge(a: ListedJob, b: ListedJob): number {
   return a.job.createdAtMs - b.job.createdAtMs || a.job.id - b.job.id || compareText(a.origin, b.origin);
 }
 

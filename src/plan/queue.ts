@@ -1,7 +1,7 @@
 /** The ready jobs, in the order in which they are given slots. */
 import type { Group } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { byAge, type ListedJob } from './listed-jobs.ts';
+import type { ListedJob } from './listed-jobs.ts';
 import { firstWorking, takeTurns } from './owners.ts';
 import { type ReadyJob, toReadyJob } from './ready-job.ts';
 import type { PastRequest } from './replay/replay.ts';
@@ -14,7 +14,8 @@ export function queueReadyJobs(facts: Facts, askedFor: ReadonlyMap<ListedJob, Pa
   const inOrder = facts.jobs
     .filter(({ job }) => job.status === 'queued')
     .map((listed) => ({ ready: toReadyJob(listed, askedFor.get(listed), facts), sinceMs: facts.readySinceMs(listed) }))
-    .sort((a, b) => askedFirst(a.ready, b.ready) || a.sinceMs - b.sinceMs || byAge(a.ready.listed, b.ready.listed))
+    // `facts.jobs` come oldest first, and those that are equal here stay so.
+    .sort((a, b) => askedFirst(a.ready, b.ready) || a.sinceMs - b.sinceMs)
     .map(({ ready }) => ready);
   return takeTurns(facts.groups) ? byTurns(inOrder, facts) : inOrder;
 }

@@ -111,10 +111,39 @@ describe('a Job of another Application was printed for the job', () => {
     expect(emittedNames(planned)).toEqual([named(two, 1)]);
   });
 
+  it('for no job in particular, and Gitea does not say the page of the job', () => {
+    const planned = planScene({ jobs: [job(1, { url: '' })], liveJobs: [printed(named(theirs, 1), { jobUrl: '' })] });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1)]);
+  });
+
   it('for a job that no group of ours covers: that is what is told', () => {
     const planned = planScene({ jobs: [job(1, { labels: ['mainframe'] })], liveJobs: [printed(named(theirs, 1))] });
 
     expect(verdicts(planned)).toEqual({ 1: 'labels-not-covered' });
+  });
+});
+
+describe('several Jobs of other Applications were printed for the job', () => {
+  const orders = (one: LiveJob, two: LiveJob) =>
+    [
+      [one, two],
+      [two, one],
+    ].map((liveJobs) => planScene({ jobs: [job(1)], liveJobs }).jobs);
+
+  it('the youngest counts: it may still come when the others do not', () => {
+    const [old, young] = [named(theirs, 1), named(theirs, 1, 1)];
+    const stuck = printed(old, { stuck: true, createdAtMs: NOW - 400_000 });
+
+    for (const [planned] of orders(stuck, printed(young))) {
+      expect(planned).toMatchObject({ because: 'served-elsewhere', runner: young });
+    }
+  });
+
+  it('of the same second: the same one in whatever order Kubernetes lists them', () => {
+    const [one, other] = orders(printed(named(theirs, 1)), printed(named(theirs, 1, 1)));
+
+    expect(one).toEqual(other);
   });
 });
 

@@ -1,7 +1,20 @@
 /** P12: `fairness: per-repository` shares the slots by repository when the cap holds jobs back (src/plan/queue.ts). */
 import { describe, expect, it } from 'vitest';
-import type { Job } from '../../src/plan/evidence.ts';
-import { emittedNames, group, job, named, planScene, row, running } from '../support/scenario.ts';
+import type { Job, LiveJob } from '../../src/plan/evidence.ts';
+import {
+  done,
+  emittedNames,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  planScene as planAnyScene,
+  row,
+  running,
+  type Scene,
+  servedIds,
+} from '../support/scenario.ts';
 
 const fair = group({ fairness: 'per-repository', maxActiveRunners: 3 });
 /** Five jobs of the repository web came first, then two of api and one of docs. */
@@ -12,7 +25,12 @@ const flood: readonly Job[] = [
 ];
 const inOrder = (...ids: readonly number[]) => ids.map((id) => named(fair, id)).sort();
 
-describe('P12 by turns', () => {
+describe.each<[string, readonly LiveJob[]]>([
+  ['where Gitea alone tells', []],
+  ['where Kubernetes shows Jobs', [live(named(fair, 77), 'complete')]],
+])('P12 by turns %s', (_, liveJobs) => {
+  const planScene = (scene: Scene) => planAnyScene({ liveJobs, ...scene });
+
   it('each repository gets its first slot before one gets its second', () => {
     expect(emittedNames(planScene({ groups: [fair], jobs: flood }))).toEqual(inOrder(1, 6, 8));
   });
@@ -59,6 +77,43 @@ describe('P12 by turns', () => {
     );
   });
 
+  it('all runners at work count, and only those: a repository’s first waiting job has the turn after them', () => {
+    const atWork = [20, 21].map((id) => running(id, named(fair, id), { repository: 'acme/web' }));
+    const jobs = [
+      ...[...atWork, running(22, named(fair, 22), { repository: 'acme/api' })],
+      done(23, named(fair, 23), { repository: 'acme/docs' }),
+      ...[job(1, { repository: 'acme/web' }), ...[6, 7].map((id) => job(id, { repository: 'acme/api' }))],
+      ...[8, 9].map((id) => job(id, { repository: 'acme/docs' })),
+    ];
+    const served = (slots: number) =>
+      servedIds(planScene({ groups: [{ ...fair, maxActiveRunners: 3 + slots }], jobs }));
+
+    expect([1, 2, 3, 4].map(served)).toEqual([[8], [6, 8], [6, 8, 9], [1, 6, 8, 9]]);
+  });
+
+  it('names the next repository among the jobs that the cap holds back, not among those that wait for something else', () => {
+    const one = { ...fair, maxActiveRunners: 1 };
+    const failed = [0, 1].map((nth) => live(named(one, 1, nth), 'failed', { finishedAtMs: NOW }));
+    const jobs = [
+      job(1, { repository: 'acme/web' }),
+      ...[2, 3].map((id) => job(id, { repository: 'acme/api' })),
+      job(4, { repository: 'acme/web' }),
+    ];
+    const planned = planScene({ groups: [one], jobs, liveJobs: failed });
+
+    expect(planned.jobs[0]).toMatchObject({ because: 'backing-off' });
+    expect(planned.jobs[3]).toMatchObject({ because: 'cap', next: 'acme/api' });
+
+    const theirs = live(named(group({ name: 'theirs' }), 1), 'starting', { jobUrl: job(1).url });
+    const elsewhere = planScene({ groups: [one], jobs, liveJobs: [theirs] });
+    expect(elsewhere.jobs[0]).toMatchObject({ because: 'served-elsewhere' });
+    expect(elsewhere.jobs[3]).toMatchObject({ because: 'cap', next: 'acme/api' });
+  });
+});
+
+describe('P12', () => {
+  const planScene = planAnyScene;
+
   it('a living runner is kept, whoever it was started for', () => {
     const planned = planScene({
       groups: [{ ...fair, maxActiveRunners: 1 }],
@@ -71,6 +126,8 @@ describe('P12 by turns', () => {
 });
 
 describe('without it', () => {
+  const planScene = planAnyScene;
+
   it('the jobs that have been ready longest get the slots, and nothing is said of turns', () => {
     const oldest = group({ maxActiveRunners: 3 });
     const planned = planScene({ groups: [oldest], jobs: flood });
@@ -89,8 +146,21 @@ describe('without it', () => {
       },
     });
 
+    for (const decision of planned.jobs) if (decision.job.id > 100) expect(decision).not.toHaveProperty('next');
     expect(emittedNames(planned).filter((name) => name.startsWith('other-'))).toEqual(
       [named(other, 101), named(other, 102)].sort(),
     );
+  });
+});
+
+describe('where a job may go to a group with turns and to one without', () => {
+  it('it has the first turn when the one without is asked first', () => {
+    const plain = group({ name: 'plain', look: 'repo', scope: 'repo', maxActiveRunners: 1 });
+    const turns = group({ fairness: 'per-repository', maxActiveRunners: 1 });
+    const mine = [job(1), job(2)];
+    const looks = { repo: { jobs: mine, runners: [] }, acme: { jobs: [...mine, job(3)], runners: [] } };
+    const liveJobs = [plain, turns].map((of) => live(named(of, 77), 'complete'));
+
+    expect(servedIds(planAnyScene({ groups: [plain, turns], looks, liveJobs }))).toEqual([1, 2]);
   });
 });

@@ -57,6 +57,14 @@ describe('a runner name', () => {
     expect(parseRunnerName(text)).toBeUndefined();
   });
 
+  it('is read back also when it is as long as it can be, and the group’s whole name fits', () => {
+    const name = 'a'.repeat(31);
+    const longest = runnerName('test', group({ name }), { id: Number.MAX_SAFE_INTEGER, attempt: 99_999 }, 0);
+
+    expect(longest).toHaveLength(63);
+    expect(parseRunnerName(longest)).toMatchObject({ prefix: name, jobId: Number.MAX_SAFE_INTEGER, attempt: 99_999 });
+  });
+
   const dnsLabel = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
   test(
     'is a DNS label and reads back, whatever the group is called',

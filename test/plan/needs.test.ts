@@ -1,7 +1,7 @@
 /** Since when a job has been ready, as far as its run and others of its repository tell (src/plan/needs.ts, ready-since.ts): scenes of P7. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/plan/evidence.ts';
-import { done, group, job, NOW, planScene, servedIds } from '../support/scenario.ts';
+import { done, group, job, NOW, named, planScene, row, servedIds } from '../support/scenario.ts';
 
 const one = group({ maxActiveRunners: 1 });
 /** So many seconds ago. */
@@ -35,6 +35,46 @@ describe('a job is ready since the end of the other one', () => {
 
     expect(isReadyBefore(2, { ...lint, name: 'build (fast)' }, { ...unit, name: 'build (slow) (a)' })).toBe(false);
     expect(isReadyBefore(2, { ...lint, name: 'build (fast)' }, { ...unit, name: 'build (slow)' })).toBe(true);
+  });
+
+  it('that ended last of all that it may have needed', () => {
+    const format = done(0, 'elsewhere', { runId: 7, name: 'format', createdAtMs: ago(60), completedAtMs: ago(30) });
+
+    expect(isReadyBefore(2, format, ...run())).toBe(false);
+  });
+
+  it('also when a runner that was made for it is there, and has begun nothing', () => {
+    const jobs = [...run(), job(4, { createdAtMs: ago(20) })];
+
+    expect(servedIds(planScene({ groups: [one], jobs, runners: [row(named(one, 2))] }))).toEqual([4]);
+  });
+
+  it('when the brackets at the end of its name are not those of a matrix', () => {
+    const [lint, unit] = run();
+    if (!lint || !unit) throw new Error('no run');
+    const isLeg = (first: string, second: string) =>
+      isReadyBefore(2, { ...lint, name: first }, { ...unit, name: second });
+
+    expect(isLeg('unit)', 'unit')).toBe(false);
+    expect(isLeg(' (a)', ' (b)')).toBe(false);
+    expect(isLeg('ab (1)', 'cb (2)')).toBe(false);
+    expect(isLeg('a (1)', 'a (2)')).toBe(true);
+  });
+
+  it('but not when it once began before all legs of the other one had ended', () => {
+    const [first, unit] = olderRun(3_020);
+    if (!first || !unit) throw new Error('no run');
+    const legs = [
+      { ...first, name: 'lint (1)' },
+      { ...first, id: -3, name: 'lint (2)', createdAtMs: first.createdAtMs + 1, completedAtMs: ago(3_050) },
+    ];
+
+    expect(isReadyBefore(2, ...run(), ...legs, unit)).toBe(true);
+  });
+
+  it('also when it once began in the very second in which the other one ended', () => {
+    expect(isReadyBefore(2, ...run(), ...olderRun(3_000))).toBe(false);
+    expect(isReadyBefore(2, ...run(), ...olderRun(3_001))).toBe(true);
   });
 
   it('although another repository has jobs of these names that do not need each other', () => {

@@ -60,6 +60,13 @@ describe('a runner that was asked for is kept', () => {
     const emittedAfter = (build: Job) =>
       emittedNames(planScene({ groups: [one], jobs: [build, deploy, ready(3, 35)] }));
     const build = { runId: 7, name: 'build', labels: ['other'] };
+    const lint = ended(-1, 'elsewhere', 61, 55, 52, { runId: 7, name: 'lint', labels: ['other'] });
+
+    expect(
+      emittedNames(
+        planScene({ groups: [one], jobs: [lint, began(1, 'elsewhere', 60, 50, build), deploy, ready(3, 35)] }),
+      ),
+    ).toEqual([named(one, 3)]);
 
     expect(emittedAfter(began(1, 'elsewhere', 60, 50, build))).toEqual([named(one, 3)]);
     expect(emittedAfter(ended(1, 'elsewhere', 60, 50, 40, build))).toEqual([named(one, 2)]);
@@ -68,11 +75,25 @@ describe('a runner that was asked for is kept', () => {
 
   it('but a rerun has none from before: it has not been ready since its first attempt', () => {
     // The runner that was made for the first attempt has run another job since. The second attempt came after that.
-    const other = ended(2, named(one, 1), 500, 300, 200);
-    const rerun = ready(1, 600, { attempt: 2 });
-    const planned = planScene({ groups: [one], jobs: [other, rerun, ready(3, 400)] });
+    for (const attempt of [1, 2]) {
+      const other = ended(2, named(one, 1, 0, attempt - 1), 500, 300, 200);
+      const rerun = ready(1, 600, { attempt });
+      const planned = planScene({ groups: [one], jobs: [other, rerun, ready(3, 400)] });
 
-    expect(verdicts(planned)).toMatchObject({ 1: 'cap' });
+      expect(verdicts(planned)).toMatchObject({ 1: 'cap' });
+    }
+  });
+
+  it('but not for a job that became ready after the cancel: its slot was free by then', () => {
+    const cancelled = ready(1, 60, { status: 'completed', completedAtMs: ago(40) });
+
+    expect(emittedNames(planScene({ groups: [one], jobs: [cancelled, ready(2, 30)] }))).toEqual([named(one, 2)]);
+  });
+
+  it('but a job that has ended and shows no time never had one', () => {
+    const planned = planScene({ groups: [one], jobs: [ready(1, 60, { status: 'completed' }), ready(2, 50)] });
+
+    expect(emittedNames(planned)).toEqual([named(one, 2)]);
   });
 
   it('but a job that was skipped never had one', () => {
@@ -129,10 +150,10 @@ describe('a runner that was asked for is kept', () => {
 
 describe('the slot of a runner that is lost without a word', () => {
   it('was free from the first moment on at which nothing was heard of it: all plans say the same', () => {
-    const jobs = [began(1, named(one, 1), 660, 650), ready(2, 620), job(9, { labels: ['elsewhere'] })];
+    const jobs = [began(1, named(one, 1), 1010, 860), ready(2, 1000), job(9, { labels: ['elsewhere'] })];
     const planned = planScene({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] });
 
-    // Asked for 590 s ago, and once more 290 s ago.
+    // Asked for 800 s ago, and once more 500 s ago. That one has 600 s.
     expect(verdicts(planned)[2]).toBe(`new-runner ${named(one, 2, 1)}`);
   });
 });
@@ -144,11 +165,108 @@ describe('a slot', () => {
     expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 2)]);
   });
 
+  it('is free from its begin on when Gitea does not say when the job ended', () => {
+    const { completedAtMs: _, ...ran } = ended(1, named(one, 1), 500, 200, 1);
+
+    // Asked for 200 s ago.
+    expect(emittedNames(planScene({ groups: [one], jobs: [ran, ready(2, 400)] }))).toEqual([named(one, 2)]);
+  });
+
   it('is lost by the last in line, when a runner takes a job that nobody remembers', () => {
     const jobs = [began(1, named(two, 99), 60, 20), ready(2, 50), ready(3, 45)];
 
     expect(emittedNames(planScene({ groups: [two], jobs }))).toHaveLength(2);
     expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 3: 'cap' });
+  });
+
+  it('goes to the one that has been ready longest of all who wait for the group, also for others', () => {
+    const small = group({ name: 'small', maxActiveRunners: 1 });
+    const big = group({ name: 'big', labels: ['linux', 'big'], maxActiveRunners: 1 });
+    const needsBig = { labels: ['linux', 'big'] };
+    const taken = [began(8, named(small, 8), 60, 50), ended(9, named(big, 9), 60, 50, 10, needsBig)];
+    const verdictsOf = (...waiting: Job[]) =>
+      verdicts(planScene({ groups: [small, big], jobs: [...taken, ...waiting] }));
+
+    expect(verdictsOf(ready(2, 45), ready(3, 40, needsBig))).toMatchObject({
+      2: `new-runner ${named(big, 2)}`,
+      3: 'cap',
+    });
+    expect(verdictsOf(ready(2, 45, needsBig), ready(3, 40))).toMatchObject({
+      2: `new-runner ${named(big, 2)}`,
+      3: 'cap',
+    });
+  });
+
+  it('goes to the job that has been ready longest, also when it was in line last: its runner took another one', () => {
+    const jobs = [ready(1, 60), ready(2, 50), ended(3, named(one, 1), 40, 30, 10), ready(4, 45)];
+
+    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 1, 1)]);
+    // The next slot goes to the next one.
+    const other = ended(5, named(two, 5), 62, 55, 5);
+    const same = [ready(1, 60), ready(2, 50), ended(3, named(two, 1), 40, 30, 10), ready(4, 45)];
+    expect(emittedNames(planScene({ groups: [two], jobs: [other, ...same] }))).toEqual([
+      named(two, 1, 1),
+      named(two, 2),
+    ]);
+  });
+
+  it('goes to no job that has been cancelled or taken while it was in line', () => {
+    const freed = ended(1, named(one, 1), 60, 50, 10);
+    const cancelled = ready(2, 45, { status: 'completed', completedAtMs: ago(30) });
+    expect(emittedNames(planScene({ groups: [one], jobs: [freed, cancelled, ready(3, 40)] }))).toEqual([named(one, 3)]);
+
+    // Job 3 was in line when the runner of job 1 took it.
+    const taken = [ended(2, named(two, 2), 58, 45, 20), ended(3, named(two, 1), 56, 40, 30)];
+    expect(emittedNames(planScene({ groups: [two], jobs: [ready(1, 60), ...taken, ready(4, 35)] }))).toEqual([
+      named(two, 1, 1),
+      named(two, 4),
+    ]);
+  });
+
+  it('of a suspended group goes to nobody: its next owner is asked', () => {
+    const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
+    const planned = planScene({ groups: [{ ...web, suspend: true }, all], jobs });
+
+    expect(emittedNames(planned)).toEqual([named(all, 1)]);
+  });
+
+  it('goes by age alone, where repositories do not take turns', () => {
+    const jobs = [
+      began(1, named(two, 1), 60, 55),
+      ended(9, named(two, 9), 60, 55, 10),
+      ready(2, 45),
+      ready(3, 40, { repository: 'acme/api' }),
+    ];
+
+    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 1), named(two, 2)]);
+  });
+
+  it('is lost by age alone, where repositories do not take turns', () => {
+    const jobs = [began(1, named(two, 99), 60, 20), ready(2, 50), ready(3, 45, { repository: 'acme/api' })];
+
+    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 2: `new-runner ${named(two, 2)}`, 3: 'cap' });
+  });
+
+  it('goes past a repository that has a runner at work, where they take turns', () => {
+    const fair = group({ maxActiveRunners: 2, fairness: 'per-repository' });
+    const jobs = [
+      began(1, named(fair, 1), 1200, 1190),
+      ended(9, named(fair, 9), 1200, 1190, 400, { repository: 'acme/docs' }),
+      ready(2, 1100),
+      ready(3, 1000, { repository: 'acme/api' }),
+    ];
+
+    // Asked for 400 s ago, and once more 100 s ago.
+    expect(emittedNames(planScene({ groups: [fair], jobs }))).toEqual([named(fair, 1), named(fair, 3, 1)]);
+  });
+
+  it('is lost by the youngest job, also when an older one was asked for once more after it', () => {
+    const jobs = [began(1, named(two, 99), 100, 20), ready(2, 400), ready(3, 200)];
+
+    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({
+      2: `new-runner ${named(two, 2, 1)}`,
+      3: 'cap',
+    });
   });
 
   it('goes to the repository with the fewest, where they take turns', () => {
@@ -178,6 +296,24 @@ describe('a runner that does not come', () => {
     // The same when something happened between the two.
     const between = ended(9, 'elsewhere', 580, 550, 500, { labels: ['other'] });
     expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 901), between] }))).toEqual([named(one, 2, 2)]);
+  });
+
+  it('whatever was asked for after it, or happened before', () => {
+    const before = ended(9, 'elsewhere', 600, 590, 200, { labels: ['other'] });
+
+    expect(emittedNames(planScene({ groups: [two], jobs: [ready(1, 400), ready(2, 100)] }))).toEqual([
+      named(two, 1, 1),
+      named(two, 2),
+    ]);
+    expect(emittedNames(planScene({ groups: [one], jobs: [before, ready(2, 350)] }))).toEqual([named(one, 2, 1)]);
+  });
+
+  it('within the spawn timeout of its own group, however long that of another group is', () => {
+    const patient = group({ name: 'patient', labels: ['big'], spawnTimeoutMs: 30_000_000 });
+    const namesAfter = (waitS: number) => emittedNames(planScene({ groups: [one, patient], jobs: [ready(2, waitS)] }));
+
+    expect(namesAfter(299)).toEqual([named(one, 2)]);
+    expect(namesAfter(301)).toEqual([named(one, 2, 1)]);
   });
 
   it('also when the first one in that name has come, and has taken another job', () => {

@@ -27,7 +27,7 @@ export function becameReadyFinder({ jobs, readySinceMs }: Facts): (listed: Liste
   };
 }
 
-/** All events, in their order. */
+/** All events, in their order. `jobs` come oldest first: so do their events of one kind in one second. */
 export function eventsOf(jobs: Iterable<PastJob>, facts: Facts): readonly PastEvent[] {
   const events: PastEvent[] = [];
   for (const job of jobs) {
@@ -41,7 +41,7 @@ export function eventsOf(jobs: Iterable<PastJob>, facts: Facts): readonly PastEv
     add('end', lostMs(job.listed, facts));
     if (status === 'completed') add(startedAtMs === undefined ? 'cancel' : 'end', completedAtMs ?? startedAtMs);
   }
-  return events.sort((a, b) => a.atMs - b.atMs || ORDER[a.what] - ORDER[b.what] || a.job.rank - b.job.rank);
+  return events.sort((a, b) => a.atMs - b.atMs || ORDER[a.what] - ORDER[b.what]);
 }
 
 /** When the slot of a lost runner became free. Nobody knows, so it is the first moment at which it may have been. */

@@ -88,7 +88,7 @@ function openPast(unseen: readonly Group[], facts: Facts): Past {
     const living = job.status === 'queued' && facts.madeFor(origin, job).find(({ state }) => state === 'free');
     const home = living ? groups.get(living.group) : undefined;
     const line = lineOf(listed, facts.ownersOf(listed));
-    const nothing = { runner: undefined, made: undefined, missed: 0, isWaiting: false };
+    const nothing = { runner: undefined, made: undefined, missed: 0, hasLeft: false };
     jobs.set(listed, { listed, readyMs, rank, line, home, ...nothing });
   });
   return { facts, groups, jobs };

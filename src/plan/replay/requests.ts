@@ -38,7 +38,7 @@ export interface PastRunner {
 export interface WaitingLine {
   /** First owner first. */
   readonly groups: readonly PastGroup[];
-  /** In queue order. Some of them do not wait any more. */
+  /** In queue order. Some of them have left. */
   readonly waiting: PastJob[];
 }
 
@@ -58,7 +58,8 @@ export interface PastJob {
   made: PastRunner | undefined;
   /** Runners in its name that have not come. */
   missed: number;
-  isWaiting: boolean;
+  /** True when it wants nothing any more. Its line forgets it when it comes first. */
+  hasLeft: boolean;
 }
 
 export function openGroup(group: Group): PastGroup {
@@ -87,10 +88,7 @@ function askOnce(job: PastJob, atMs: number): PastJob | undefined {
     ask(full, job, job, atMs);
     return serves;
   }
-  if (job.line) {
-    job.isWaiting = true;
-    insertInLine(job.line.waiting, job);
-  }
+  if (job.line) insertInLine(job.line.waiting, job);
   return undefined;
 }
 
@@ -118,7 +116,7 @@ export function fillSlots(of: PastGroup, atMs: number): void {
 /** The job wants nothing any more. Its runner goes to the first in line. */
 export function leave(job: PastJob): void {
   const { runner } = job;
-  job.isWaiting = false;
+  job.hasLeft = true;
   if (!runner) return;
   giveUp(runner);
   const next = takeFirst(runner.from);
@@ -131,7 +129,6 @@ export function exchange(used: PastRunner, taken: PastJob, atMs: number): void {
   learn(from, atMs - used.sinceMs);
   const own = taken.runner;
   giveUp(used);
-  taken.isWaiting = false;
   if (own && own !== used && bereft.line?.groups.includes(own.from)) {
     giveUp(own);
     serve(own, bereft);
@@ -237,14 +234,13 @@ function takeFirst(of: PastGroup): PastJob | undefined {
   let lineOfFirst: WaitingLine | undefined;
   let first: PastJob | undefined;
   for (const line of of.lines) {
-    while (line.waiting[0]?.isWaiting === false) line.waiting.shift();
+    while (line.waiting[0]?.hasLeft) line.waiting.shift();
     const [head] = line.waiting;
     if (!head || (first && inTurn(of, first, head) < 0)) continue;
     lineOfFirst = line;
     first = head;
   }
   lineOfFirst?.waiting.shift();
-  if (first) first.isWaiting = false;
   return first;
 }
 

@@ -34,6 +34,14 @@ describe('a runner is ours only when prefix, form and group hash fit', () => {
     expect(emittedNames(planned)).toEqual([named(ci, 1)]);
   });
 
+  it('nor when a CI job names our runner: a Job elsewhere does not end it', () => {
+    const liveJobs = [live(named(ci, 1), 'failed', { namespace: 'elsewhere' })];
+
+    expect(planScene({ jobs: [running(1, named(ci, 1))], liveJobs }).runners).toMatchObject([
+      { because: 'busy', pinned: true },
+    ]);
+  });
+
   it('and two groups that could not be told apart are refused', () => {
     expect(() => planScene({ groups: [ci, { ...ci }] })).toThrow(/would have the same runner names; rename one/);
   });

@@ -1,6 +1,6 @@
 /** Law P1 (docs/spec.md): a busy runner stays, pinned. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import type { Group, LiveJob } from '../../../src/plan/evidence.ts';
+import type { Group, Job, LiveJob } from '../../../src/plan/evidence.ts';
 import {
   done,
   emitted,
@@ -13,6 +13,7 @@ import {
   planScene,
   row,
   running,
+  type Scene,
   verdicts,
 } from '../../support/scenario.ts';
 
@@ -123,8 +124,29 @@ describe('P1 a busy runner whose Job was re-created', () => {
     expect(verdictOfNext([live(named(two, 9), 'complete')])).toBe(`new-runner ${named(two, 2)}`);
   });
 
+  it('takes no more than two', () => {
+    const three = group({ maxActiveRunners: 3 });
+    const planned = planScene({ groups: [three], jobs: [busy, job(2)], liveJobs: [recreated('starting')] });
+
+    expect(verdicts(planned)[2]).toBe(`new-runner ${named(three, 2)}`);
+  });
+
+  it('when nobody says when the Jobs were listed: it was at most 20 s ago, and clocks are 2 s apart', () => {
+    const agoMs = (ms: number) =>
+      verdicts(
+        planScene({
+          groups: [two],
+          jobs: [running(1, named(two, 1), { startedAtMs: NOW - ms }), job(2)],
+          liveJobs: [recreated('starting')],
+        }),
+      )[2];
+
+    expect(agoMs(22_000)).toBe(`new-runner ${named(two, 2)}`);
+    expect(agoMs(22_001)).toBe('cap');
+  });
+
   it('but only when the Jobs were listed after the CI job had begun', () => {
-    expect(verdictOfNext([recreated('starting')], NOW - 58_001)).toBe(`new-runner ${named(two, 2)}`);
+    expect(verdictOfNext([recreated('starting')], NOW - 58_000)).toBe(`new-runner ${named(two, 2)}`);
     expect(verdictOfNext([recreated('starting')], NOW - 57_999)).toBe('cap');
   });
 
@@ -141,6 +163,36 @@ describe('P1 a busy runner whose Job was re-created', () => {
     const liveJobs = [live(named(two, 1), 'complete')];
 
     expect(planScene({ groups: [two], jobs: [busy, second], liveJobs }).runners).toMatchObject([{ because: 'busy' }]);
+  });
+
+  it('whichever job of its name was created first: what counts is which one began last', () => {
+    const began = (id: number, secondsAgo: number) => ({ id, startedAtMs: NOW - secondsAgo * 1000 });
+    const becauseOf = (...jobs: Job[]) =>
+      planScene({ groups: [two], jobs, liveJobs: [live(named(two, 1), 'complete')] }).runners.map(
+        ({ because }) => because,
+      );
+    const hasRun = (id: number, secondsAgo: number) => done(id, named(two, 1), began(id, secondsAgo));
+    const runs = (id: number, secondsAgo: number) => running(id, named(two, 1), began(id, secondsAgo));
+
+    // The Job that ended ran job 1, which began after job 3: the runner of job 3 still works.
+    expect(becauseOf(hasRun(1, 10), hasRun(2, 60), runs(3, 30))).toEqual(['busy']);
+    expect(becauseOf(hasRun(1, 60), hasRun(2, 10), runs(3, 30))).toEqual(['busy']);
+    // It ran job 1, which began after all that have ended.
+    expect(becauseOf(runs(1, 10), runs(2, 60), hasRun(3, 30))).toEqual(['lost']);
+    expect(becauseOf(hasRun(1, 60), runs(2, 30))).toEqual(['lost']);
+    // Both in one second: nothing says that there is a second runner.
+    expect(becauseOf(hasRun(1, 30), runs(2, 30))).toEqual(['lost']);
+  });
+
+  it('also when Gitea does not say when its job began', () => {
+    const { startedAtMs: _, ...unknown } = running(1, named(two, 1));
+    const liveJobs = [live(named(two, 1), 'complete')];
+    const becauseOf = (scene: Scene) => planScene({ groups: [two], ...scene }).runners.map(({ because }) => because);
+
+    expect(becauseOf({ jobs: [unknown] })).toEqual(['busy']);
+    expect(becauseOf({ jobs: [unknown], runners: [row(named(two, 1), { online: false })] })).toEqual(['busy']);
+    expect(becauseOf({ jobs: [unknown, done(2, named(two, 1))], liveJobs })).toEqual(['busy']);
+    expect(becauseOf({ jobs: [unknown], liveJobs })).toEqual(['lost']);
   });
 
   it('takes a place for each job that runs under its name', () => {

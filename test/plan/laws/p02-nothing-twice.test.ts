@@ -1,5 +1,6 @@
 /** Law P2 (docs/spec.md): nothing is started twice. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
+import type { LiveJob } from '../../../src/plan/evidence.ts';
 import {
   done,
   emittedNames,
@@ -34,6 +35,36 @@ describe('P2 nothing is started twice', () => {
     const planned = planScene({ jobs: [running(1, named(ci, 2)), job(2)] });
 
     expect(verdicts(planned)).toEqual({ 1: 'running', 2: `chain ${named(ci, 1)}` });
+  });
+
+  it('does not give one job’s own runner to another job', () => {
+    const planned = planScene({ jobs: [job(1), job(2)], runners: [row(named(ci, 1))] });
+
+    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(ci, 1)}`, 2: `new-runner ${named(ci, 2)}` });
+  });
+
+  it('leaves the runner that a job waits for to that job when it has registered, whoever is younger', () => {
+    const jobs = [running(1, named(ci, 2)), job(2), job(3)];
+
+    expect(verdicts(planScene({ jobs, runners: [row(named(ci, 1))] }))).toEqual({
+      1: 'running',
+      2: `chain ${named(ci, 1)}`,
+      3: `new-runner ${named(ci, 3)}`,
+    });
+  });
+
+  it('keeps one of the runners of a job, when two of its owners have one and the first has none', () => {
+    const [first, second, third] = ['a', 'b', 'c'].map((name) => group({ name }));
+    if (!first || !second || !third) throw new Error('three groups');
+    const runners = [row(named(second, 1)), row(named(third, 1), { id: 2 })];
+
+    const keptOf = (liveJobs: readonly LiveJob[]) =>
+      emittedNames(planScene({ groups: [first, second, third], jobs: [job(1)], runners, liveJobs }));
+
+    expect(keptOf([])).toEqual([named(second, 1)]);
+    expect(keptOf([live(named(first, 9), 'complete'), ...runners.map(({ name }) => live(name, 'running'))])).toEqual([
+      named(second, 1),
+    ]);
   });
 
   it('does so over several jobs, also finished ones', () => {
@@ -239,6 +270,14 @@ describe('P2 a runner that no job needs', () => {
     const jobs = [running(9, 'build-host-1', { labels: ['gpu'] })];
 
     expect(becauseOf({ groups: [wider], jobs, runners: [row(named(ci, 1))] })).toEqual([`surplus ${named(ci, 1)}`]);
+  });
+
+  it('is kept for any of the jobs that go on', () => {
+    const other = running(8, 'gpu-host-1', { labels: ['gpu'] });
+    const later = { ...other, id: 10, createdAtMs: NOW };
+
+    expect(becauseOf({ jobs: [other, elsewhere, later] })).toEqual([`spare ${named(ci, 1)}`]);
+    expect(becauseOf({ jobs: [other, elsewhere] })).toEqual([`spare ${named(ci, 1)}`]);
   });
 
   it('is kept as far as there is room, registered ones first', () => {

@@ -1,20 +1,30 @@
 /** Law P3 (docs/spec.md): the cap holds. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
+import type { LiveJob } from '../../../src/plan/evidence.ts';
 import {
   done,
   emittedNames,
   group,
   job,
+  live,
   NOW,
   named,
-  planScene,
+  planScene as planAnyScene,
   running,
+  type Scene,
   servedIds,
   verdicts,
 } from '../../support/scenario.ts';
 
-describe('P3 the cap holds', () => {
-  const two = group({ maxActiveRunners: 2 });
+const two = group({ maxActiveRunners: 2 });
+const one = group({ maxActiveRunners: 1 });
+
+/** The replay (src/plan/replay) and the queue (src/plan/queue.ts) must agree: only the first knows what was asked for. */
+describe.each<[string, readonly LiveJob[]]>([
+  ['where Gitea alone tells', []],
+  ['where Kubernetes shows Jobs', [live(named(two, 77), 'complete')]],
+])('P3 the cap holds %s', (_, liveJobs) => {
+  const planScene = (scene: Scene) => planAnyScene({ liveJobs, ...scene });
 
   it('serves the jobs first that have been ready longest, and holds back the others', () => {
     const planned = planScene({ groups: [two], jobs: [job(3), job(1), job(2)] });
@@ -80,7 +90,6 @@ describe('P3 the cap holds', () => {
 
     expect(servedIds(planScene({ groups: [two], jobs }))).toEqual([4, 5]);
     // By one slot: job 5 has waited longer than job 4, whose needed job ended after 5 came.
-    const one = group({ maxActiveRunners: 1 });
     expect(servedIds(planScene({ groups: [one], jobs }))).toEqual([5]);
   });
 
@@ -116,7 +125,6 @@ describe('P3 the cap holds', () => {
   });
 
   it('sorts by creation, then id, not by the order of the answer', () => {
-    const one = group({ maxActiveRunners: 1 });
     const jobs = [job(1, { createdAtMs: NOW }), job(2, { createdAtMs: NOW - 1 }), job(3, { createdAtMs: NOW })];
 
     expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 2)]);

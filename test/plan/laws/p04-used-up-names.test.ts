@@ -1,5 +1,6 @@
 /** Law P4 (docs/spec.md): a used-up name does not stand for a runner again. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
+import type { Job } from '../../../src/plan/evidence.ts';
 import {
   done,
   emittedNames,
@@ -57,10 +58,56 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(verdicts(planScene({ jobs: [job(1)], liveJobs: ends, nowMs: NOW + 8_999 }))[1]).toBe('backing-off');
   });
 
+  it('counts from the creation of a Job that does not say when it failed', () => {
+    const failed = [0, 1].map((nth) => live(named(ci, 1, nth), 'failed', { createdAtMs: NOW - 9_999 }));
+
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: failed }))[1]).toBe('backing-off');
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: failed, nowMs: NOW + 1 }))[1]).toContain('new-runner');
+  });
+
+  it.each(['complete', 'failed'] as const)(
+    'does not count runners of the job that ran other jobs and are %s',
+    (state) => {
+      const names = [0, 1, 2].map((nth) => named(ci, 1, nth));
+      const others = names.map((name, nth) => done(10 + nth, name));
+      const liveJobs = names.map((name) => live(name, state, { finishedAtMs: NOW - 1_000 }));
+      const planned = planScene({ jobs: [job(1), ...others], liveJobs });
+
+      expect(verdicts(planned)[1]).toBe(`new-runner ${named(ci, 1, 3)}`);
+      expect(planned.runners.slice(0, 3).map(({ because }) => because)).not.toContain('back-off-record');
+    },
+  );
+
+  it('keeps the record of a failure only while this stay of the job waits', () => {
+    const liveJobs = [live(named(ci, 1), 'failed', { finishedAtMs: NOW })];
+    const becauseOf = (...jobs: Job[]) =>
+      planScene({ jobs, liveJobs }).runners.map(({ emit, because }) => [emit, because]);
+    const kept = [true, 'back-off-record'];
+    const goes = [false, 'failed'];
+
+    expect(becauseOf(job(1))).toContainEqual(kept);
+    expect(becauseOf(job(1, { attempt: 2 }))).toContainEqual(goes);
+    expect(becauseOf(running(1, 'elsewhere'))).toContainEqual(goes);
+    expect(becauseOf()).toContainEqual(goes);
+  });
+
+  it('does not take an offline row for a used-up name, also where Kubernetes shows other Jobs', () => {
+    const planned = planScene({
+      jobs: [job(1)],
+      runners: [row(named(ci, 1), { online: false })],
+      liveJobs: [live(named(ci, 9), 'complete')],
+    });
+
+    expect(emittedNames(planned)).toEqual([named(ci, 1)]);
+  });
+
   it('does not wait for a failure that lies far ahead: that clock is wrong', () => {
     const ends = [0, 1].map((nth) => live(named(ci, 1, nth), 'failed', { finishedAtMs: NOW + 200_000_000 }));
 
     expect(verdicts(planScene({ jobs: [job(1)], liveJobs: ends }))[1]).toBe(`new-runner ${named(ci, 1, 2)}`);
+    const ahead = (ms: number) => ends.map((end) => ({ ...end, finishedAtMs: NOW + ms }));
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: ahead(300_000) }))[1]).toContain('new-runner');
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: ahead(299_999) }))[1]).toBe('backing-off');
   });
 
   it('counts the failures, whatever their names: an old job starts with a high ordinal', () => {

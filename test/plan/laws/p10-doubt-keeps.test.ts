@@ -1,5 +1,6 @@
 /** Law P10 (docs/spec.md): doubt keeps. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
+import type { Job } from '../../../src/plan/evidence.ts';
 import {
   done,
   emitted,
@@ -101,6 +102,23 @@ describe('P10 doubt keeps', () => {
     expect(emittedNames(planScene({ groups: [ci, repo], looks }))).toEqual([named(ci, 1)]);
   });
 
+  it.each<[Job['status'], Job['status']]>([
+    ['in_progress', 'completed'],
+    ['in_progress', 'queued'],
+    ['in_progress', 'blocked'],
+    ['completed', 'queued'],
+    ['completed', 'blocked'],
+    ['queued', 'blocked'],
+  ])('a job that one look shows %s and another one %s is the first of the two', (later, earlier) => {
+    const repo = group({ name: 'repo', scope: 'repo', look: 'repo' });
+    const seen = (status: Job['status']) => ({ jobs: [job(1, { status, runner: 'elsewhere' })], runners: [] });
+    const statuses = (acme: Job['status'], there: Job['status']) =>
+      planScene({ groups: [ci, repo], looks: { acme: seen(acme), repo: seen(there) } }).jobs.map((of) => of.job.status);
+
+    expect(statuses(later, earlier)).toEqual([later]);
+    expect(statuses(earlier, later)).toEqual([later]);
+  });
+
   it('a job that one look shows queued again after a rerun, and another one in its first stay', () => {
     const repo = group({ name: 'repo', scope: 'repo', look: 'repo' });
     const again = { jobs: [job(1, { attempt: 2 })], runners: [] };
@@ -114,6 +132,27 @@ describe('P10 doubt keeps', () => {
     const runners = [row(named(ci, 1), { online: false }), row(named(ci, 1), { id: 2, busy: true })];
 
     expect(emitted(planScene({ runners }))).toMatchObject([{ because: 'finishing' }]);
+  });
+
+  it('a runner whose row is listed several times: the one with most life counts, then the newest', () => {
+    const name = named(ci, 1);
+    const becauseOf = (...rows: Parameters<typeof row>[1][]) =>
+      [rows, rows.toReversed()].map((all) => {
+        const runners = all.map((over) => row(name, over));
+        return planScene({ jobs: [job(2, { labels: ['gpu'] })], runners, groups: [wide] }).runners.map(
+          ({ runner, because }) => (runner === name ? because : []),
+        );
+      });
+    const wide = group({ labels: ['linux', 'gpu'] });
+    const both = (because: string) => [[because], [because]].map((each) => expect.arrayContaining(each));
+
+    expect(becauseOf({ id: 1 }, { id: 2, online: false })).toEqual(both('surplus'));
+    expect(becauseOf({ id: 1, disabled: true }, { id: 2, online: false })).toEqual(both('disabled'));
+    expect(becauseOf({ id: 1 }, { id: 2, disabled: true })).toEqual(both('surplus'));
+    expect(becauseOf({ id: 1, busy: true, disabled: true }, { id: 2 })).toEqual(both('finishing'));
+    // Gitea gives it jobs by the labels of the newest row.
+    expect(becauseOf({ id: 1 }, { id: 2, labels: ['gpu'] })).toEqual(both('free-runner'));
+    expect(becauseOf({ id: 1, labels: ['gpu'] }, { id: 2 })).toEqual(both('surplus'));
   });
 
   it('fails when the look of a group is missing', () => {
