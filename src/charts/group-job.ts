@@ -24,7 +24,7 @@ const DATA: Mount = { name: 'data', path: '/data' };
 
 /**
  * Makes the group's Job below the group's chart. Returns its manifest with everything but what belongs to one runner: the name is
- * empty, in the metadata and in `GITEA_RUNNER_NAME`. Keys are sorted; all of it is frozen. Same group, same bytes.
+ * empty, in the metadata and in `GITEA_RUNNER_NAME`. Keys are sorted. Same group, same bytes.
  */
 export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
   const parts = modeParts(group);

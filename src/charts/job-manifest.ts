@@ -35,12 +35,12 @@ export interface JobManifest {
   };
 }
 
-/** The same value with all keys in order and frozen: the parts are shared by many Jobs. */
+/** The same value with all keys in order. */
 export function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return Object.freeze(value.map(sorted));
+  if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.freeze(Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)])));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
 }
 
 /** Kubernetes expands `$(NAME)` in values and commands: a label could ask for the registration token and show it to Gitea. */

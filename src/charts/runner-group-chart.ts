@@ -32,16 +32,18 @@ export class RunnerGroupChart extends Chart {
     for (const { node } of this.node.children) this.node.tryRemoveChild(node.id);
   }
 
-  /** The group's Job without what belongs to one runner. A copy. */
+  /** The group's Job without what belongs to one runner. A new copy, frozen all the way down: many Jobs share its parts (yaml.ts). */
   get template(): JobManifest {
-    return JSON.parse(this.#template) as JobManifest;
+    return JSON.parse(this.#template, (_, value) => Object.freeze(value)) as JobManifest;
   }
 
   /** Adds the objects of the output. Called once. */
   emit({ runnersOf, emitGroups }: Output): void {
     if (emitGroups) new Manifest(this, 'runner-group', groupManifest(this.group));
+    const runners = runnersOf(this.group);
+    if (runners.length === 0) return;
     const { template } = this;
-    for (const decision of runnersOf(this.group)) {
+    for (const decision of runners) {
       // The prefix: constructs would sort ids that look like numbers.
       new Manifest(this, `job-${decision.runner}`, stamp(template, partsOf(decision)));
     }

@@ -301,6 +301,13 @@ describe('templateHash', () => {
     expect(environment(template)['GITEA_RUNNER_NAME']).toBe('');
     expect(environment(template, 'register')['GITEA_RUNNER_NAME']).toBe('');
   });
+
+  test('gives a frozen template, so the writer remembers the parts that many Jobs share', () => {
+    const thawed = (value: unknown): boolean =>
+      typeof value === 'object' && value !== null && (!Object.isFrozen(value) || Object.values(value).some(thawed));
+
+    expect(thawed(podTemplate(group()))).toBe(false);
+  });
 });
 
 test('emits as many Jobs as decisions, in their order', () => {
