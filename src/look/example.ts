@@ -1,4 +1,4 @@
-/** A look that nobody took: what a newcomer's `cdk8s synth` shows when no Gitea is named. Never used by `generate` or `serve`. */
+/** A made-up look: what a newcomer's `cdk8s synth` shows when no Gitea is named. Never used by `generate` or `serve`. */
 import type { RunnersApp } from '../charts/app.ts';
 import type { Plan } from '../plan/decisions.ts';
 import type { Job } from '../plan/evidence.ts';

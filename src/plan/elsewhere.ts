@@ -3,7 +3,7 @@
  *
  * What counts is the Job of that runner: alive, unpinned, and printed for this CI job. It counts for one spawn timeout. Then the job gets
  * a runner of ours, so nothing waits for ever. A runner of ours that is there already stays: what one Application leaves to the other, the
- * other may be leaving, too. Rows in Gitea's list do not count, because whoever owns a repository can register a runner of any name.
+ * other may be leaving, too. Rows in Gitea's list do not count: the owner of a repository can register a runner of any name.
  */
 import type { LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';

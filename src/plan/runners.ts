@@ -84,7 +84,7 @@ export function indexRunners(judged: readonly GroupRunners[]): Runners {
   };
 }
 
-/** Free runners that nobody has yet, registered ones first. */
+/** Free runners that no job has been given yet, registered ones first. */
 export function freeRunners(runners: readonly Runner[], taken: ReadonlySet<string>): Runner[] {
   return runners.filter(({ state, name }) => state === 'free' && !taken.has(name)).sort(byReadiness);
 }

@@ -31,7 +31,7 @@ import {
   type WaitingLine,
 } from './requests.ts';
 
-/** The runner that a ready job has been given in the past, and that nobody has seen yet. */
+/** The runner that a ready job was given in the past. It is still unseen. */
 export interface PastRequest {
   readonly group: Group;
   /** The job in its name. */

@@ -1,5 +1,5 @@
 /**
- * What has been asked for, at one moment of the past: runners that nobody has seen yet, and jobs that wait in line for a slot. The
+ * What has been asked for, at one moment of the past: runners that are still unseen, and jobs that wait in line for a slot. The
  * functions are the moves of the replay. They change this state, which lives for one replay only.
  */
 import type { Group } from '../evidence.ts';
