@@ -1,4 +1,4 @@
-/** The rule by which CI says that a start has become slower (bench/guard-rule.ts). */
+/** The rule by which `npm run bench:guard` says that a start has become slower (bench/guard-rule.ts). */
 import { describe, expect, test } from 'vitest';
 import { LIMIT, regressions } from '../bench/guard-rule.ts';
 
