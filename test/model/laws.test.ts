@@ -76,6 +76,16 @@ describe('P1, busy runners', () => {
     expect(busyNow(given.world)).toEqual([given.busy.name]);
   });
 
+  it('are no longer so after the end of the job, nor without a Job', async () => {
+    const { world, busy } = await scene();
+    finish(world, busy, true);
+    expect(busyNow(world)).toEqual([]);
+
+    const other = await scene();
+    other.world.kubeJobs.delete(other.busy.name);
+    expect(busyNow(other.world)).toEqual([]);
+  });
+
   it('are emitted and pinned in a good plan', () => {
     checkBusy(given.world, given.plan, [given.busy.name]);
   });
@@ -115,7 +125,7 @@ describe('P2 and P3, how many runners', () => {
   });
 
   it('P3: more than the cap, or any that do not work in a suspended group; those at work may be more', async () => {
-    const { world, plan, starting } = await scene();
+    const { world, plan, busy, starting } = await scene();
     const judge = (change: object, of = plan) => {
       const before = world.groups;
       world.groups = before.map((group) => ({ ...group, ...change }));
@@ -129,6 +139,9 @@ describe('P2 and P3, how many runners', () => {
     judge({ maxActiveRunners: 2 });
     expect(() => judge({ maxActiveRunners: 1 })).toThrow('P3: group ci has 2 runners, at most 1 may be');
     expect(() => judge({ suspend: true })).toThrow('P3: group ci has 2 runners, at most 1 may be');
+    expect(() => judge({ suspend: true }, withRunner(plan, busy.name, undefined))).toThrow(
+      'P3: group ci has 1 runners, at most 0 may be',
+    );
     for (const because of ['busy', 'finishing']) {
       const working = withJobs(withRunner(plan, starting.name, { because }), () => undefined);
       judge({ maxActiveRunners: 0 }, working);
@@ -177,6 +190,36 @@ describe('P4, used-up names', () => {
     expect(() => checkUsedUp(world, wanted)).toThrow('but its Job is complete');
   });
 });
+
+describe('P4, runners of completed jobs', () => {
+  it('are judged as far back as one page and one row', async () => {
+    const { world, plan } = await scene({ pageSize: 1, seesCluster: false });
+    push(world, 0, 2, false);
+    world.lastPlan = await lookAndCheck(world);
+    world.sync();
+    for (const job of world.starting()) world.register(job);
+    for (const job of world.living('idle')) take(world, job);
+    const workers = world.living('busy').toSorted((a, b) => jobIdOf(world, a) - jobIdOf(world, b));
+    for (const job of workers) finish(world, job, true);
+    // Newer jobs that are not completed are on other pages.
+    push(world, 0, 4, false);
+    const judge = (name: string) => () => {
+      const template = plan.runners.find((of): of is Emitted => of.emit);
+      if (!template) throw new Error('a runner is to be emitted');
+      checkUsedUp(world, { ...plan, runners: [{ ...template, runner: name, because: 'own-runner' }] });
+    };
+
+    const [oldest, middle, newest] = workers.map(({ name }) => name);
+    expect(workers).toHaveLength(3);
+    expect(judge(newest ?? '')).toThrow('but it ran job');
+    expect(judge(middle ?? '')).toThrow('but it ran job');
+    expect(judge(oldest ?? '')).not.toThrow();
+  });
+});
+
+function jobIdOf(world: World, job: KubeJob): number {
+  return world.jobRunBy(job)?.id ?? 0;
+}
 
 describe('P5 and P9, ready jobs', () => {
   let given: Scene;
@@ -244,6 +287,39 @@ describe('P5 and P9, ready jobs', () => {
     expect(() => judge(held('backing-off'))).toThrow('backing-off, which is not true');
   });
 
+  it('back off from a Job of their own only', async () => {
+    const { world, plan, busy } = await scene();
+    busy.state = 'failed';
+
+    expect(() => checkReady(world, withJobs(plan, held('backing-off')))).toThrow('backing-off, which is not true');
+  });
+
+  it('are not those that are blocked, and not callers of a reusable workflow', async () => {
+    const { world } = await scene();
+    world.gitea.push('acme/web', {
+      jobs: [
+        { key: 'build', calls: [{ key: 'inner', runsOn: ['linux'] }] },
+        { key: 'deploy', runsOn: ['linux'], needs: ['build'] },
+      ],
+    });
+    const plan = await lookAndCheck(world);
+    if (!plan) throw new Error('the look is to succeed');
+
+    expect(world.gitea.jobs().filter(({ caller }) => caller)).toMatchObject([{ status: 'waiting' }]);
+    expect(world.gitea.jobs().filter(({ status }) => status === 'blocked')).toHaveLength(1);
+    checkReady(world, plan);
+  });
+
+  it('are held by the cap only if no group that covers them has room', async () => {
+    const { world } = await scene({ twoGroups: true });
+    world.groups = world.groups.map((of) => ({ ...of, maxActiveRunners: 2 }));
+    const plan = await lookAndCheck(world);
+    if (!plan) throw new Error('the look is to succeed');
+    const change = (of: JobDecision) => (of.job.status === 'queued' ? held('cap')(of) : of);
+
+    expect(() => checkReady(world, { ...plan, jobs: plan.jobs.map(change) })).toThrow('cap, which is not true');
+  });
+
   it('P5: jobs that are not ready are not served', () => {
     const { world, plan, busy } = given;
     const jobs = plan.jobs.map((of) => (of.verdict === 'running' ? ({ ...of, verdict: 'served' } as JobDecision) : of));
@@ -283,6 +359,54 @@ describe('P10, a runner that cleans up after a cancel', () => {
     expect(() => checkCancelling(world, withRunner(plan, busy.name, undefined))).toThrow(
       `P10: ${busy.name} cleans up and is dropped`,
     );
+  });
+
+  it.each([
+    ['a job waits', true, false],
+    ['a job runs', false, true],
+    ['both', true, true],
+    ['nothing', false, false],
+  ])('is judged while anything else goes on: %s', async (_, waits, runs) => {
+    const { world, plan, busy, starting } = await scene();
+    if (runs) {
+      world.register(starting);
+      take(world, starting);
+      if (waits) push(world, 0, 1, false);
+    } else if (!waits) {
+      cancel(
+        world,
+        world.gitea.jobs().findIndex(({ status }) => status === 'waiting'),
+      );
+    }
+    cancel(
+      world,
+      world.gitea
+        .jobs()
+        .filter(({ stopped }) => stopped === 0)
+        .findIndex(({ id }) => id === world.jobRunBy(busy)?.id),
+    );
+
+    expect(world.jobRunBy(busy)?.status).toBe('cancelling');
+    const judge = () => checkCancelling(world, withRunner(plan, busy.name, undefined));
+    if (waits || runs) expect(judge).toThrow('P10');
+    else expect(judge).not.toThrow();
+  });
+
+  it('is another law than that of busy runners', async () => {
+    const { world, plan, busy } = await scene();
+
+    checkCancelling(world, withRunner(plan, busy.name, undefined));
+  });
+
+  it('may be dropped once its row is not busy', async () => {
+    const { world, plan, busy } = await scene();
+    cancel(
+      world,
+      world.gitea.jobs().findIndex(({ id }) => id === world.jobRunBy(busy)?.id),
+    );
+    world.clock.now += 11_000;
+
+    checkCancelling(world, withRunner(plan, busy.name, undefined));
   });
 
   it('is not judged with two groups, whose runners are not all asked for', async () => {

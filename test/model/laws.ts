@@ -59,7 +59,7 @@ export function checkUsedUp(world: World, plan: Plan): void {
   const alive = new Set(world.gitea.runners().map(({ name }) => name));
   const usedUp = new Map<string, string>();
   // Three pages of completed jobs are read; before 1.27 the last one may hold a single row.
-  const done = world.gitea.jobs().filter(({ status, taskId }) => status === 'success' && taskId > 0);
+  const done = world.gitea.jobs().filter(({ status }) => status === 'success');
   const newest = done.sort((a, b) => b.id - a.id).slice(0, world.setting.pageSize + 1);
   for (const job of newest) usedUp.set(runnerOf(world, job) ?? '', `it ran job ${job.id}`);
   if (world.setting.seesCluster) {
@@ -80,7 +80,7 @@ export function checkUsedUp(world: World, plan: Plan): void {
 export function checkReady(world: World, plan: Plan): void {
   const decisions = new Map(plan.jobs.map((of) => [of.job.id, of]));
   for (const job of world.gitea.jobs()) {
-    const ready = job.status === 'waiting' && !job.caller && job.taskId === 0;
+    const ready = job.status === 'waiting' && !job.caller;
     const decision = decisions.get(job.id);
     if (!ready) {
       if (decision?.verdict === 'served') throw broken('P5', `job ${job.id} is served and ${job.status}`);

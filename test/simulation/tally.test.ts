@@ -106,6 +106,9 @@ describe('tallies of several blocks', () => {
     expect(sum['ours, live Jobs'].examples).not.toHaveProperty('double-spawn');
     addTallies(other, filled().all);
     expect(other['ours, live Jobs'].examples).toEqual({ cap: 3, unserved: 3 });
+    const empty = emptyTallies();
+    addTallies(empty, other);
+    expect(empty['ours, live Jobs'].examples).toEqual({ cap: 3, unserved: 3 });
   });
 });
 
@@ -143,10 +146,20 @@ describe('figures', () => {
 
   it('compare the 99th percentiles', () => {
     const { exact } = filled();
-    const { 'ours, live Jobs': ours } = emptyTallies();
+    const all = emptyTallies();
+    const ours = all['ours, live Jobs'];
     addOutcome(ours, outcome(waits(...Array.from({ length: 200 }, (_, i) => i + 1))), 1);
     expect(figuresOf(ours, exact).p99).toBe(1.99);
+    expect(figuresOf(exact, ours).p99).toBeCloseTo(100 / 199, 10);
+    expect(formatTable(all, 1, ['ours, live Jobs'])).toContain('| 199 s |');
   });
+});
+
+it('the table divides by one job at least', () => {
+  const all = emptyTallies();
+  addOutcome(all.exact, outcome(waits(5)), 1);
+  addOutcome(all['ours, live Jobs'], outcome(waits(5), { needless: 1 }), 1);
+  expect(formatTable(all, 1, ['ours, live Jobs'])).toContain('| 100.0 % | 100.0 % | 0 |');
 });
 
 it('the table has a row for each policy', () => {
