@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import type { GivenFlags } from './cli/flags/flags.ts';
 import type { ExitCode } from './cli/io.ts';
 import { endOnClosedPipe, exitCodeOf, mainIo, reportFailure } from './cli/process.ts';
-import { makeProgram } from './cli/program.ts';
+import { descriptions, makeProgram } from './cli/program.ts';
 
 /** Runs the command that `process.argv` asks for. */
 export function main(): void {
@@ -33,6 +33,8 @@ export function main(): void {
         const { flagValue } = await import('./cli/flags/flags.ts');
         return demo(io, { speed: flagValue('speed', flags, io), generate: ownGenerate });
       }),
+    version: (flags) => run(async () => (await import('./cli/version.ts')).version(flags, io)),
+    completion: (shell) => run(async () => (await import('./cli/completion.ts')).completion(shell, descriptions(), io)),
   });
 
   endOnClosedPipe();

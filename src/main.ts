@@ -12,9 +12,8 @@ import { FLAGS } from './cli/flags/flags.ts';
 import type { Io } from './cli/io.ts';
 import { mainIo, reportFailure } from './cli/process.ts';
 import { readAndPlan } from './cli/read-and-plan.ts';
-
+import { readGroups } from './cli/read-groups.ts';
 import { planOfExample } from './look/example.ts';
-import { readRunnerGroups } from './runnergroup/read.ts';
 
 async function synth(io: Io): Promise<void> {
   const { values } = parseArgs({ options: { examples: { type: 'string' } } });
@@ -40,7 +39,7 @@ function isGiteaNamed(io: Io): boolean {
 }
 
 async function example(folder: string, io: Io) {
-  const read = await readRunnerGroups({ paths: [folder], recursive: false, cwd: io.cwd, defaultNamespace: 'default' });
+  const read = await readGroups({ paths: [folder], recursive: false }, io);
   const { RunnersApp } = await import('./charts/app.ts');
   const app = new RunnersApp(read.groups);
   io.err(

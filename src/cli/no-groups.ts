@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Failure } from '../failure.ts';
 import { count } from '../printable.ts';
 import { readFiles } from '../runnergroup/files.ts';
@@ -12,7 +14,9 @@ export function noGroups(options: {
   readonly cwd: string;
 }): Failure {
   const { paths, recursive, cwd } = options;
-  const where = paths.map((path) => (path === '.' ? `the current folder (${cwd})` : path)).join(', ');
+  const where = paths
+    .map((path) => (path === '.' ? `the current folder (${cwd})` : path === '-' ? 'standard input' : path))
+    .join(', ');
   const below = recursive ? [] : filesBelow(paths, cwd);
   const remedy =
     below.length === 0
@@ -27,10 +31,20 @@ export function noGroups(options: {
 
 /** Files that hold the word, and that only `--recursive` reads. */
 function filesBelow(paths: readonly string[], cwd: string): readonly string[] {
-  const read = new Set(readFiles({ paths, recursive: false, cwd }).files.map(({ name }) => name));
-  return readFiles({ paths, recursive: true, cwd })
+  const folders = paths.filter((path) => isFolder(resolve(cwd, path)));
+  if (folders.length === 0) return [];
+  const read = new Set(readFiles({ paths: folders, recursive: false, cwd }).files.map(({ name }) => name));
+  return readFiles({ paths: folders, recursive: true, cwd })
     .files.filter(({ name, text }) => !read.has(name) && /\bRunnerGroup\b/.test(text))
     .map(({ name }) => name);
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function listed(names: readonly string[]): string {

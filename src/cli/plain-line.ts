@@ -39,7 +39,8 @@ function readArguments(
   for (let at = 0; at < args.length; at += 1) {
     const arg = args[at] ?? '';
     const flag = known.get(arg);
-    if (!arg.startsWith('-')) paths.push(arg);
+    // A dash alone is standard input.
+    if (arg === '-' || !arg.startsWith('-')) paths.push(arg);
     else if (flag === undefined) return undefined;
     else if (flag.takesValue) {
       at += 1;

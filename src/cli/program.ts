@@ -5,8 +5,9 @@
  * commander does not read the environment here. For a switch it takes any value of the variable as "on", `false` too
  * (commander 14, `_parseOptionsEnv`); `flags/flag.ts` refuses what is neither true nor false.
  */
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
+import { SHELLS, type Shell } from './completion.ts';
 import { type CommandName, type Flag, longName, variableOf } from './flags/flag.ts';
 import { type FlagsOf, flagsOf, PATH } from './flags/flags.ts';
 
@@ -19,6 +20,8 @@ export interface Commands {
   readonly sweep: (paths: string[], flags: FlagsOf<'sweep'>) => Promise<void>;
   readonly schema: (flags: FlagsOf<'schema'>) => Promise<void>;
   readonly demo: (flags: FlagsOf<'demo'>) => Promise<void>;
+  readonly version: (flags: FlagsOf<'version'>) => Promise<void>;
+  readonly completion: (shell: Shell) => Promise<void>;
 }
 
 const EXIT_CODES = `
@@ -92,7 +95,25 @@ Examples:
       'the whole story on this machine, with a Gitea simulator: a queue appears, runners come, take jobs, go',
     after: '\nExamples:\n  gitea-runners demo\n  gitea-runners demo --speed 3',
   },
+  version: {
+    description: 'print the version',
+    after: '\nExamples:\n  gitea-runners version\n  gitea-runners version --json',
+  },
+  completion: {
+    description: 'print a script that completes commands and flags in a shell',
+    after: `
+Examples:
+  source <(gitea-runners completion bash)
+  source <(gitea-runners completion zsh)
+  gitea-runners completion fish | source`,
+  },
 };
+
+/** What each command does, in a phrase. */
+export function descriptions(): Readonly<Record<CommandName, string>> {
+  const all = Object.entries(HELP).map(([name, { description }]) => [name, description]);
+  return Object.fromEntries(all) as Record<CommandName, string>;
+}
 
 /** The program; its actions are `commands`. Throws `CommanderError` instead of ending the process. */
 export function makeProgram(commands: Commands): Command {
@@ -103,11 +124,24 @@ export function makeProgram(commands: Commands): Command {
     .exitOverride();
   for (const [name, { description, after }] of Object.entries(HELP) as [CommandName, Help][]) {
     const command = program.command(name).description(description).addHelpText('after', after).action(commands[name]);
-    if ((PATH.of as readonly CommandName[]).includes(name))
-      command.argument('[PATH...]', `${PATH.help} (env: ${PATH.variable}; default: ${PATH.default})`);
+    if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
+    if ((PATH.of as readonly CommandName[]).includes(name)) addPaths(command, commands[name] as PathAction);
     for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag));
   }
   return program;
+}
+
+type PathAction = (paths: string[], flags: object) => Promise<void>;
+
+/** `-f PATH`, as often as wanted, is the same as PATH. */
+function addPaths(command: Command, action: PathAction): void {
+  const { short, long, help, variable, default: byDefault } = PATH;
+  command.argument('[PATH...]', `${help} (env: ${variable}; default: ${byDefault})`);
+  const option = new Option(`${short}, ${long} <PATH>`, 'the same as PATH');
+  command.addOption(option.argParser((path: string, before: readonly string[] = []) => [...before, path]));
+  command.action((paths: string[], { filename = [], ...flags }: { readonly filename?: readonly string[] }) =>
+    action([...filename, ...paths], flags),
+  );
 }
 
 function optionOf(name: string, { short, value, help, ...flag }: Flag): Option {

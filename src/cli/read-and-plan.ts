@@ -1,9 +1,10 @@
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look/look-and-plan.ts';
 import { refuseForeignNamespaces } from '../policy/namespaces.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
-import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';
+import type { ReadResult } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
-import { defaultNamespace, isOn, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
+import { readGroups } from './read-groups.ts';
+import { isOn, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
 
 /** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
 export async function readAndPlan(
@@ -13,11 +14,7 @@ export async function readAndPlan(
   options: LookOptions,
 ): Promise<{ readonly read: ReadResult } & PlanOfNow> {
   const settings = await settingsFrom(flags, io);
-  const read = await readRunnerGroups({
-    ...pathsFrom(args, flags, io),
-    cwd: io.cwd,
-    defaultNamespace: defaultNamespace(io),
-  });
+  const read = await readGroups(pathsFrom(args, flags, io), io);
   refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
   if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
     refuseWorkloads(read.others);

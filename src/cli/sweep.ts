@@ -9,13 +9,13 @@ import { findCluster } from '../kubernetes/find-cluster.ts';
 import { observeCluster } from '../kubernetes/observe.ts';
 import { findTargets, type Settings } from '../look/look-and-plan.ts';
 import { count, jsonText } from '../printable.ts';
-import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
 import { Sweeper, type SweepGroup, type SweepReport, type SweepScene, type SweptRegistration } from '../sweep/sweep.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import { defaultNamespace, pathsFrom, settingsFrom } from './settings.ts';
+import { readGroups } from './read-groups.ts';
+import { pathsFrom, settingsFrom } from './settings.ts';
 import { type SweepResult, sweepText } from './sweep-text.ts';
 
 /** Time as the command uses it; a test hands in its own. */
@@ -49,11 +49,7 @@ export async function sweep(
   const budget = flagValue('budget', flags, io);
   const dryRun = flagValue('dryRun', flags, io);
   const asJson = flagValue('json', flags, io);
-  const { groups } = await readRunnerGroups({
-    ...pathsFrom(args, flags, io),
-    cwd: io.cwd,
-    defaultNamespace: defaultNamespace(io),
-  });
+  const { groups } = await readGroups(pathsFrom(args, flags, io), io);
   const cluster = await findCluster(settings);
   if (!cluster && !dryRun) throw clusterUnseen();
   const scene: SweepScene = {

@@ -1,8 +1,7 @@
 import { count } from '../printable.ts';
 import { formatProblem, InputProblems } from '../runnergroup/problems.ts';
-import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { ExitCode, Io } from './io.ts';
-import { defaultNamespace } from './settings.ts';
+import { readGroups } from './read-groups.ts';
 
 /**
  * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem is one line on
@@ -14,11 +13,7 @@ export async function validate(
   options: { readonly paths: readonly string[]; readonly recursive: boolean },
 ): Promise<ExitCode> {
   try {
-    const { groups, files } = await readRunnerGroups({
-      ...options,
-      cwd: io.cwd,
-      defaultNamespace: defaultNamespace(io),
-    });
+    const { groups, files } = await readGroups(options, io);
     if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
     io.out(
       `${count(groups.length, 'RunnerGroup')} in ${count(files, 'file')} ${groups.length === 1 ? 'is' : 'are'} valid\n`,

@@ -12,7 +12,13 @@ export function flagTables(): readonly GeneratedPart[] {
   const onlyOf = (command: CommandName) => all.filter(([, { of }]) => of.join() === command);
   const own = [...onlyOf('serve'), ...onlyOf('sweep')];
   const shared = all.filter((flag) => !own.includes(flag));
-  const paths = ['PATH', `\`${PATH.variable}\``, `\`${PATH.default}\``, sentence(PATH.help), PATH.of.join(', ')];
+  const paths = [
+    `PATH, \`${PATH.short} PATH\``,
+    `\`${PATH.variable}\``,
+    `\`${PATH.default}\``,
+    sentence(PATH.help),
+    PATH.of.join(', '),
+  ];
   return [
     {
       name: 'flags',

@@ -4,24 +4,16 @@
  * - a symbolic link counts when its target is inside the given folder (so a mounted ConfigMap works); one that leads out is
  *   an error, never a shorter list;
  * - a relative PATH itself must not leave the current folder (or the parent it names with `..`) through a link;
- * - only regular files in UTF-8, as many and as large together as budget.ts allows.
+ * - only regular files in UTF-8, as many and as large together as budget.ts allows;
+ * - a pipe is read only where whoever calls us names it: `-`, `/dev/stdin`, `<(…)`. No folder and no link can name one.
  *
  * Files are small and local, so they are read in one go: `node:fs/promises` costs a start 2 ms, and each file 0.3 ms.
  */
-import {
-  closeSync,
-  constants,
-  type Dirent,
-  fstatSync,
-  opendirSync,
-  openSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import { type Dirent, opendirSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { MOST_BYTES, MOST_ENTRIES, MOST_FILES, MOST_PROBLEMS, tooMuch } from './budget.ts';
 import type { Problem, ProblemCode } from './problems.ts';
+import { notRead, type ReadBytes, readFile, readPipe, readStandardInput } from './read-bytes.ts';
 
 /** A file that was read. `name`: relative to the current folder, for messages. */
 export interface SourceFile {
@@ -33,14 +25,22 @@ export interface SourceFile {
 export interface ReadFiles {
   readonly files: readonly SourceFile[];
   readonly problems: readonly Problem[];
+  /** Names of files in folders that tools own and that hold no manifests. */
+  readonly skipped: readonly string[];
 }
 
 const READ_ENDING = /\.(?:yaml|yml|json)$/;
+/** Files of kustomize, Helm, npm, TypeScript and cdk8s. In a folder they are skipped. */
+const NO_MANIFESTS =
+  /^(?:kustomization\.ya?ml|Chart\.yaml|values(?:\.schema)?\.(?:ya?ml|json)|package(?:-lock)?\.json|tsconfig\.json|cdk8s\.yaml)$/;
+/** The PATH of standard input, as in kubectl. */
+export const STANDARD_INPUT = '-';
 
 /** A file that was found: where it really is, and what it is called. */
 interface Found {
   readonly real: string;
   readonly name: string;
+  readonly read: (path: string, room: number) => ReadBytes;
 }
 
 interface Search {
@@ -49,6 +49,7 @@ interface Search {
   readonly found: Map<string, Found>;
   readonly folders: Set<string>;
   readonly problems: Problem[];
+  readonly skipped: string[];
   /** Entries of folders that were looked at. */
   entries: number;
 }
@@ -70,12 +71,20 @@ export function readFiles(options: {
   readonly cwd: string;
 }): ReadFiles {
   const { paths, recursive, cwd } = options;
-  const search: Search = { cwd, recursive, found: new Map(), folders: new Set(), problems: [], entries: 0 };
+  const search: Search = {
+    cwd,
+    recursive,
+    found: new Map(),
+    folders: new Set(),
+    problems: [],
+    skipped: [],
+    entries: 0,
+  };
   try {
     for (const path of paths.length > 0 ? paths : ['.']) findPath(path, search);
-    return { files: readAll(search), problems: search.problems };
+    return { files: readAll(search), problems: search.problems, skipped: search.skipped };
   } catch (error) {
-    if (error instanceof Excess) return { files: [], problems: [...search.problems, error.problem] };
+    if (error instanceof Excess) return { files: [], problems: [...search.problems, error.problem], skipped: [] };
     throw error;
   }
 }
@@ -83,13 +92,13 @@ export function readFiles(options: {
 function readAll({ found, problems }: Search): readonly SourceFile[] {
   const files: SourceFile[] = [];
   let room = MOST_BYTES;
-  for (const { real, name } of [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const read = readBytes(real, room);
-    if (read === 'too much') throw new Excess(name, '4 MiB');
-    if ('wrong' in read) problems.push(fileProblem(name, read.wrong));
+  for (const { real, name, read } of [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const content = read(real, room);
+    if (content === 'too much') throw new Excess(name, '4 MiB');
+    if ('wrong' in content) problems.push(fileProblem(name, content.wrong));
     else {
-      room -= read.bytes.byteLength;
-      const text = decode(read.bytes);
+      room -= content.bytes.byteLength;
+      const text = decode(content.bytes);
       if (text === undefined) problems.push(fileProblem(name, 'is not UTF-8 text'));
       else files.push({ name, text });
     }
@@ -97,12 +106,28 @@ function readAll({ found, problems }: Search): readonly SourceFile[] {
   return files;
 }
 
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 function fileProblem(name: string, message: string, code: ProblemCode = 'GR-INPUT-01'): Problem {
   return { place: { file: name, line: 1, column: 1 }, path: '', message, code };
 }
 
 function findPath(path: string, search: Search): void {
+  if (path === STANDARD_INPUT) {
+    add({ real: STANDARD_INPUT, name: '<stdin>', read: (_, room) => readStandardInput(room) }, search);
+    return;
+  }
   const absolute = resolve(search.cwd, path);
+  if (isAbsolute(path) && isPipe(absolute)) {
+    add({ real: absolute, name: path, read: readPipe }, search);
+    return;
+  }
   const name = nameOf(absolute, search.cwd);
   try {
     const real = realpathSync.native(absolute);
@@ -113,9 +138,18 @@ function findPath(path: string, search: Search): void {
     }
     const status = statSync(real);
     if (status.isDirectory()) findInFolder(real, absolute, real, search);
-    else add({ real, name }, search);
+    else add({ real, name, read: readFile }, search);
   } catch (error) {
     addError(error, name, search);
+  }
+}
+
+/** `/dev/stdin` and bash's `<(…)` are links to pipes that have no real path. */
+function isPipe(path: string): boolean {
+  try {
+    return statSync(path).isFIFO();
+  } catch {
+    return false;
   }
 }
 
@@ -169,7 +203,10 @@ function findEntry(
     }
     const isFolder = entry.isSymbolicLink() ? statSync(real).isDirectory() : entry.isDirectory();
     if (isFolder && search.recursive) findInFolder(real, at.shown, at.border, search);
-    else if (!isFolder && wanted) add({ real, name }, search);
+    else if (!isFolder && wanted) {
+      if (NO_MANIFESTS.test(entry.name)) search.skipped.push(name);
+      else add({ real, name, read: readFile }, search);
+    }
   } catch (error) {
     addError(error, name, search);
   }
@@ -196,56 +233,4 @@ function isInside(path: string, folder: string): boolean {
 
 function nameOf(absolute: string, cwd: string): string {
   return relative(cwd, absolute).split(sep).join('/') || '.';
-}
-
-/** Reads at most `room` bytes, whatever the file system says about the size. A pipe or device is not opened for reading. */
-function readBytes(
-  path: string,
-  room: number,
-): { readonly bytes: Uint8Array } | { readonly wrong: string } | 'too much' {
-  try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const status = fstatSync(file);
-      if (!status.isFile()) return { wrong: 'is no regular file' };
-      if (status.size > room) return 'too much';
-      // One byte more than it has: the file may grow meanwhile, or not tell its size.
-      let bytes = Buffer.allocUnsafe(status.size + 1);
-      let used = 0;
-      for (;;) {
-        const count = readSync(file, bytes, used, bytes.length - used, null);
-        used += count;
-        if (used > room) return 'too much';
-        if (count === 0) return { bytes: bytes.subarray(0, used) };
-        if (used === bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * used, room) + 1);
-      }
-    } finally {
-      closeSync(file);
-    }
-  } catch (error) {
-    return { wrong: notRead(error) };
-  }
-}
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file or folder',
-  EACCES: 'must not be read: permission denied',
-  ELOOP: 'is a symbolic link that leads to itself',
-  ENOTDIR: 'no such file or folder',
-  ENAMETOOLONG: 'has a path that is too long',
-  ENXIO: 'is no regular file',
-  ERR_INVALID_ARG_VALUE: 'no such file or folder',
-};
-
-function notRead(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
-  return REASONS[code] ?? `cannot be read: ${code}`;
 }

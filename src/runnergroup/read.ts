@@ -6,6 +6,7 @@
  *                                      ▼
  *                 documents.ts ─► what is it? ─┬─ RunnerGroup ─► schema.ts, rules.ts ─► groups
  *                                              ├─ other kind  ─► passes through
+ *                                              ├─ no manifest ─► skipped, and named
  *                                              └─ neither     ─► problem
  */
 import { Budget, MOST_PROBLEMS } from './budget.ts';
@@ -42,6 +43,8 @@ export interface ReadResult {
   readonly others: readonly PassThrough[];
   /** How many files were read. */
   readonly files: number;
+  /** Files that hold no manifests, and documents that are none (`file:line`). Whoever reads must name them. */
+  readonly skipped: readonly string[];
 }
 
 /**
@@ -49,7 +52,7 @@ export interface ReadResult {
  * @throws InputProblems (exit 2) with the problems of all files, at most `MOST_PROBLEMS`. An empty file or folder is none.
  */
 export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult> {
-  const { files, problems: unread } = readFiles(options);
+  const { files, problems: unread, skipped: skippedFiles } = readFiles(options);
   if (files.reduce((sum, { text }) => sum + text.length, 0) > LARGE_INPUT) await saveMemory();
   const reader = new GroupReader(options.defaultNamespace, unread);
   for (const file of files) {
@@ -62,9 +65,10 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     readDocuments(file, reader.budget, (read) => reader.take(read));
   }
   const { groups, others } = reader;
+  const skipped = [...skippedFiles, ...reader.skipped];
   const problems = [...reader.problems, ...findTwins(groups)].slice(0, MOST_PROBLEMS);
   if (problems.length > 0) throw new InputProblems(problems);
-  return { groups, others, files: files.length };
+  return { groups, others, files: files.length, skipped };
 }
 
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
@@ -81,6 +85,7 @@ class GroupReader {
   readonly groups: RunnerGroup[] = [];
   readonly others: PassThrough[] = [];
   readonly problems: Problem[];
+  readonly skipped: string[] = [];
   readonly #defaultNamespace: string;
 
   constructor(defaultNamespace: string, unread: readonly Problem[]) {
@@ -112,6 +117,7 @@ class GroupReader {
     }
     const sorted = sortOut(read.document);
     if ('problem' in sorted) this.problems.push(sorted.problem);
+    else if ('skipped' in sorted) this.skipped.push(`${sorted.skipped.file}:${sorted.skipped.line}`);
     else if ('other' in sorted) this.others.push(sorted.other);
     else for (const object of sorted.objects) this.#takeGroup(object);
   }
@@ -145,6 +151,7 @@ function quickGroups(file: SourceFile, defaultNamespace: string): readonly Runne
 type Sorted =
   | { readonly objects: readonly SourceObject[] }
   | { readonly other: PassThrough }
+  | { readonly skipped: FilePlace }
   | { readonly problem: Problem };
 
 /** What a document is. A `List` is opened when it holds RunnerGroups (`kubectl get -o yaml` prints one). */
@@ -155,6 +162,7 @@ function sortOut(document: SourceDocument): Sorted {
   });
   if (!isMapping(value))
     return problemAt('is not a Kubernetes object, but a list or a single value: keep it out of these files');
+  if (!hasFieldOfObject(value)) return { skipped: place };
   const { apiVersion, kind } = value;
   for (const [name, field] of Object.entries({ apiVersion, kind })) {
     if (typeof field === 'string' && field !== '') continue;
@@ -173,6 +181,13 @@ function sortOut(document: SourceDocument): Sorted {
     return problemAt('holds RunnerGroups beside or below other things: put each into a document of its own', 'items');
   }
   return { other: { place, text: documentText(document), kinds: kindsIn(value) } };
+}
+
+/** Fields of every Kubernetes object, as they may be misspelt: a RunnerGroup must not vanish because of its capitals. */
+const FIELDS_OF_OBJECTS: ReadonlySet<string> = new Set(['apiversion', 'kind', 'metadata', 'spec']);
+
+function hasFieldOfObject(value: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(value).some((key) => FIELDS_OF_OBJECTS.has(key.toLowerCase()));
 }
 
 /** Argo CD and kubectl open everything that has `items`, whatever its kind. */

@@ -1,7 +1,7 @@
 /** The table of flags, and what follows from it. */
 import { describe, expect, it, test } from 'vitest';
-import { type Flag, longName, variableOf } from '../../src/cli/flags/flag.ts';
-import { FLAGS, type FlagName, flagsOf, flagValue } from '../../src/cli/flags/flags.ts';
+import { type CommandName, type Flag, longName, variableOf } from '../../src/cli/flags/flag.ts';
+import { FLAGS, type FlagName, flagsOf, flagValue, PATH } from '../../src/cli/flags/flags.ts';
 import { readAddress } from '../../src/cli/flags/readers.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { Failure } from '../../src/failure.ts';
@@ -14,6 +14,8 @@ const program = makeProgram({
   sweep: async () => undefined,
   schema: async () => undefined,
   demo: async () => undefined,
+  version: async () => undefined,
+  completion: async () => undefined,
 });
 const names = Object.keys(FLAGS) as FlagName[];
 
@@ -85,9 +87,11 @@ describe.each(names)('the flag %s', (name) => {
 
 test('commander calls each flag as the table does', () => {
   for (const command of program.commands) {
-    const ours = flagsOf(command.name() as 'generate').map(([name]) => name);
+    const name = command.name() as CommandName;
+    const paths = (PATH.of as readonly CommandName[]).includes(name) ? ['filename'] : [];
+    const ours = [...paths, ...flagsOf(name).map(([flag]) => flag)];
 
-    expect([command.name(), command.options.map((option) => option.attributeName())]).toEqual([command.name(), ours]);
+    expect([name, command.options.map((option) => option.attributeName())]).toEqual([name, ours]);
   }
 });
 

@@ -23,6 +23,8 @@ async function byCommander(args: readonly string[]): Promise<unknown> {
     sweep: other,
     schema: other,
     demo: other,
+    version: other,
+    completion: other,
   };
   const program = makeProgram(commands);
   for (const each of [program, ...program.commands]) {

@@ -32,7 +32,7 @@ test.each([
 });
 
 test('prints every problem to stderr, nothing to stdout, and answers 2', async () => {
-  const files = { 'a.yaml': '---\nx: 1\n'.repeat(40), 'b.yaml': document({ suspend: 'no' }) };
+  const files = { 'a.yaml': '---\nkind: 1\n'.repeat(40), 'b.yaml': document({ suspend: 'no' }) };
 
   const { code, out, err } = await run(files);
 

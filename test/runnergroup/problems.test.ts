@@ -87,7 +87,7 @@ test('places are right in later documents, behind CRLF, in flow style and behind
 });
 
 test('problems are sorted by file, line and column, and the message shows the first 15', async () => {
-  const files = Object.fromEntries(['b', 'a'].map((name) => [`${name}.yaml`, '---\nx: 1\n'.repeat(23)]));
+  const files = Object.fromEntries(['b', 'a'].map((name) => [`${name}.yaml`, '---\nkind: 1\n'.repeat(23)]));
 
   const error = await readFiles(files).catch((thrown: unknown) => thrown);
 
@@ -103,7 +103,7 @@ test('problems are sorted by file, line and column, and the message shows the fi
 });
 
 test('a line is never longer than a screen, whatever a file holds', async () => {
-  const yaml = `apiVersion: v1\nkind: 1\n---\n? ${'k'.repeat(900)}\n: 1\n`;
+  const yaml = `apiVersion: v1\nkind: 1\n---\n? ${'k'.repeat(900)}\n: 1\nspec: 1\n`;
   const file = { 'ci.yaml': `apiVersion: gitea.bpg.pw/v1alpha1\nkind: ${'K'.repeat(5000)}\n---\n${yaml}` };
 
   const lines = await problemsIn(file);

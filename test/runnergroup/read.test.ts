@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { document, groupOf, problemsIn, readFiles } from '../support/group-files.ts';
+import { readRunnerGroups } from '../../src/runnergroup/read.ts';
+import { document, groupOf, inFolder, problemsIn, readFiles } from '../support/group-files.ts';
 
 const EXAMPLE = `apiVersion: gitea.bpg.pw/v1alpha1
 kind: RunnerGroup
@@ -167,7 +168,7 @@ test('documents of other kinds pass through with their own text, in the order of
 test('empty files, empty documents and comments are nothing', async () => {
   const files = { 'a.yaml': '', 'b.yaml': '# nothing\n---\n---\nnull\n---\n', 'c.json': 'null' };
 
-  expect(await readFiles(files)).toEqual({ groups: [], others: [], files: 3 });
+  expect(await readFiles(files)).toEqual({ groups: [], others: [], files: 3, skipped: [] });
 });
 
 test('a byte order mark and CRLF change nothing', async () => {
@@ -227,7 +228,7 @@ test.each([
 
 test('what is not a Kubernetes object is refused, not dropped', async () => {
   const files = {
-    'a.yaml': 'replicas: 3\n',
+    'a.yaml': 'spec: {replicas: 3}\n',
     'b.yaml': '- 1\n',
     'c.yaml': 'apiVersion: v1\nkind: 7\n',
     'd.yaml': 'text\n',
@@ -239,6 +240,39 @@ test('what is not a Kubernetes object is refused, not dropped', async () => {
     'c.yaml:1:1: is not a Kubernetes object: kind is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
     'd.yaml:1:1: is not a Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
   ]);
+});
+
+test('a document without any field of an object is skipped and named; capitals do not make it one', async () => {
+  const files = {
+    'a.yaml': `image: x\n---\n${EXAMPLE}---\n# nothing\n---\nreplicas: 3\n`,
+    'b.yaml': 'ApiVersion: gitea.bpg.pw/v1alpha1\nKIND: RunnerGroup\n',
+  };
+  const { groups, skipped } = await readFiles({ 'a.yaml': files['a.yaml'] });
+
+  expect(groups.map(({ name }) => name)).toEqual(['ci']);
+  expect(skipped).toEqual(['a.yaml:1', `a.yaml:${files['a.yaml'].split('\n').length - 1}`]);
+  expect(await problemsIn({ 'b.yaml': files['b.yaml'] })).toEqual([
+    expect.stringContaining('b.yaml:1:1: is not a Kubernetes object: apiVersion is missing'),
+  ]);
+});
+
+test.each([
+  'kustomization.yaml',
+  'kustomization.yml',
+  'Chart.yaml',
+  'values.yaml',
+  'values.schema.json',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'cdk8s.yaml',
+])('%s is skipped in a folder, and read where it is named', async (name) => {
+  await inFolder({ 'ci.yaml': EXAMPLE, [name]: '[]' }, async (cwd) => {
+    const read = (path: string) =>
+      readRunnerGroups({ paths: [path], recursive: false, cwd, defaultNamespace: 'default' });
+    expect(await read('.')).toMatchObject({ groups: [{ name: 'ci' }], files: 1, skipped: [name] });
+    await expect(read(name)).rejects.toThrow('is not a Kubernetes object');
+  });
 });
 
 test('a List of other kinds passes through; a mixed one is refused; problems inside one have their place', async () => {

@@ -2,8 +2,19 @@
 import { Failure } from '../../failure.ts';
 import type { Io } from '../io.ts';
 
-/** Commands that have flags, in the order of the manual. */
-export type CommandName = 'generate' | 'explain' | 'validate' | 'serve' | 'sweep' | 'schema' | 'demo';
+/** In the order of the manual. */
+export const COMMANDS = [
+  'generate',
+  'explain',
+  'validate',
+  'serve',
+  'sweep',
+  'schema',
+  'demo',
+  'version',
+  'completion',
+] as const;
+export type CommandName = (typeof COMMANDS)[number];
 
 /** One flag, e.g. `secretsDir`: on the command line `--secrets-dir`, in the environment `GITEA_RUNNERS_SECRETS_DIR`. */
 export interface Flag {

@@ -23,7 +23,9 @@ export const PATH = {
   of: ['generate', 'explain', 'validate', 'sweep'],
   variable: 'GITEA_RUNNERS_PATH',
   default: '.',
-  help: 'files and folders with RunnerGroups',
+  help: 'files and folders with RunnerGroups; `-` is standard input',
+  short: '-f',
+  long: '--filename',
 } as const;
 
 /** The order is that of `--help` and of the manual. */
@@ -167,7 +169,7 @@ export const FLAGS = {
     help: 'only say what would be deleted, and why',
   },
   json: {
-    of: ['explain', 'sweep'],
+    of: ['explain', 'sweep', 'version'],
     help: 'print the same as JSON',
   },
   crd: {

@@ -1,0 +1,123 @@
+/**
+ * `gitea-runners completion SHELL`: a script for the shell, made of the tables of commands and flags. It starts no process while
+ * somebody types.
+ */
+import { COMMANDS, type CommandName, type Flag, longName } from './flags/flag.ts';
+import { flagsOf, PATH } from './flags/flags.ts';
+import type { ExitCode, Io } from './io.ts';
+
+const NAME = 'gitea-runners';
+
+/** The shells that there is a script for. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** What each command does, in a phrase. */
+type Descriptions = Readonly<Record<CommandName, string>>;
+
+const SCRIPTS: Readonly<Record<Shell, (descriptions: Descriptions) => string>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+};
+
+/** Prints the script. */
+export function completion(shell: Shell, descriptions: Descriptions, io: Io): ExitCode {
+  io.out(SCRIPTS[shell](descriptions));
+  return 0;
+}
+
+/** As typed: `-R`, `--recursive`. */
+function spellings([name, { short }]: readonly [string, Flag]): readonly string[] {
+  return [...(short === undefined ? [] : [short]), longName(name)];
+}
+
+/** Choices of a value, e.g. `auto|off`; none: a file name or anything else. */
+function choices({ value = '' }: Flag): readonly string[] {
+  return /^[a-z]+(?:\|[a-z]+)+$/.test(value) ? value.split('|') : [];
+}
+
+function wordsOf(command: CommandName): readonly string[] {
+  const own = flagsOf(command).flatMap(spellings);
+  const paths = hasPaths(command) ? [PATH.short, PATH.long] : [];
+  return command === 'completion' ? SHELLS : [...own, ...paths, '--help'];
+}
+
+function hasPaths(command: CommandName): boolean {
+  return (PATH.of as readonly CommandName[]).includes(command);
+}
+
+/** Without the package bash-completion: what is no flag is a file name. */
+function bashScript(): string {
+  const commands = COMMANDS.map((command) => `    ${command}) words='${wordsOf(command).join(' ')}' ;;`);
+  const values = [...new Set(COMMANDS.flatMap((command) => flagsOf(command)))].flatMap((flag) =>
+    choices(flag[1]).length === 0 ? [] : [`    ${longName(flag[0])}) words='${choices(flag[1]).join(' ')}' ;;`],
+  );
+  return `# bash: source <(${NAME} completion bash)
+_gitea_runners() {
+  local current=\${COMP_WORDS[COMP_CWORD]} words=''
+  case \${COMP_WORDS[COMP_CWORD - 1]} in
+${[...new Set(values)].join('\n')}
+  esac
+  if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then words='${COMMANDS.join(' ')} help'; fi
+  [ -n "$words" ] || case \${COMP_WORDS[1]} in
+${commands.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _gitea_runners ${NAME}
+`;
+}
+
+function zshScript(descriptions: Descriptions): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  const bracketed = (text: string) => text.replace(/[[\]:]/g, '\\$&');
+  const flags = (command: CommandName) =>
+    flagsOf(command).map(([name, flag]) => {
+      const of = choices(flag);
+      const value = flag.value === undefined ? '' : `:${flag.value}:${of.length > 0 ? `(${of.join(' ')})` : '_files'}`;
+      return quoted(`${longName(name)}[${bracketed(flag.help)}]${value}`);
+    });
+  const rest = (command: CommandName) => {
+    if (command === 'completion') return [quoted(`1:shell:(${SHELLS.join(' ')})`)];
+    return hasPaths(command) ? [quoted('*:path:_files')] : [];
+  };
+  const lines = COMMANDS.map(
+    (command) => `    ${command}) _arguments ${[...flags(command), ...rest(command)].join(' ')} ;;`,
+  );
+  const named = COMMANDS.map((command) => quoted(`${command}:${bracketed(descriptions[command])}`));
+  return `#compdef ${NAME}
+# zsh: source <(${NAME} completion zsh)
+_gitea_runners() {
+  if (( CURRENT == 2 )); then
+    local -a commands=(${named.join(' ')})
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+${lines.join('\n')}
+  esac
+}
+compdef _gitea_runners ${NAME}
+`;
+}
+
+function fishScript(descriptions: Descriptions): string {
+  const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`;
+  const first = COMMANDS.map(
+    (command) => `complete -c ${NAME} -n __fish_use_subcommand -f -a ${command} -d ${quoted(descriptions[command])}`,
+  );
+  const flags = COMMANDS.flatMap((command) =>
+    flagsOf(command).map(([name, flag]) => {
+      const of = choices(flag);
+      const value = flag.value === undefined ? '' : of.length > 0 ? ` -x -a ${quoted(of.join(' '))}` : ' -r';
+      const short = flag.short === undefined ? '' : ` -s ${flag.short.slice(1)}`;
+      return `complete -c ${NAME} -n '__fish_seen_subcommand_from ${command}'${short} -l ${longName(name).slice(2)}${value} -d ${quoted(flag.help)}`;
+    }),
+  );
+  const shells = `complete -c ${NAME} -n '__fish_seen_subcommand_from completion' -f -a ${quoted(SHELLS.join(' '))}`;
+  return `# fish: ${NAME} completion fish | source\n${[...first, ...flags, shells].join('\n')}\n`;
+}
