@@ -13,7 +13,8 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { MOST_DOCUMENT_WORDS, tooMuchInOne } from './budget.ts';
-import type { ProblemCode } from './problems.ts';
+import { type ProblemCode, quoted } from './problems.ts';
+import { inWords } from './yaml-words.ts';
 
 /** A problem at a place in the text of a file. `DocumentReader` makes a `Problem` of it. */
 export interface TextProblem {
@@ -27,14 +28,21 @@ export interface TextProblem {
 /** What each alias means. Asking the package costs a walk through the whole document each time. */
 export type Meanings = ReadonlyMap<Alias, Node>;
 
-/** What is wrong in a document that the package could parse, or what the package says; and what its aliases mean. */
-export function judge(document: Document.Parsed): {
+/**
+ * What is wrong in a document that the package could parse, and what its aliases mean. Of what the package says only the first counts:
+ * the others follow from it.
+ * @param text the whole file
+ */
+export function judge(
+  document: Document.Parsed,
+  text: string,
+): {
   readonly problems: readonly TextProblem[];
   readonly meanings: Meanings;
 } {
-  const found = [...document.errors, ...document.warnings];
+  const [first] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   const meanings = new Map<Alias, Node>();
-  if (found.length > 0) return { problems: found.map(({ pos, message }) => ({ offset: pos[0], message })), meanings };
+  if (first) return { problems: [inWords(first, text)], meanings };
   const problems: TextProblem[] = [];
   const report = (node: unknown, message: string) => {
     problems.push({ offset: isNode(node) ? (node.range?.[0] ?? 0) : 0, message });
@@ -95,7 +103,7 @@ function wrongKeys({ items }: YAMLMap): readonly { readonly key: unknown; readon
   return items.flatMap(({ key }, index) => {
     if (!isScalar(key)) return [{ key, message: 'a key must be a word' }];
     const name = String(key.value);
-    if (seen.has(name)) return [{ key, message: 'this key is already in its mapping' }];
+    if (seen.has(name)) return [{ key, message: `the key ${quoted(name)} is already in its mapping` }];
     seen.add(name);
     // The package reads a plain "<<", and every key with that tag, as a symbol.
     const isMerge = typeof key.value === 'symbol';

@@ -49,7 +49,7 @@ const LEFT_OUT = /^tag:yaml\.org,2002:(?:timestamp|binary|omap|pairs|set)$/;
 const CONTROL = /(?![\t\n\r\u0085])\p{Cc}/u;
 /** Far beyond any manifest: code that calls itself per level must not run out of stack. */
 const DEEPEST = 200;
-/** Problems shown of one document: the parser finds thousands in what is no YAML at all. */
+/** Problems shown of one document. */
 const MOST_TEXT_PROBLEMS = 100;
 /** The version that is read in any case; 1.2 would make a text of `yes`, for us but not for kubectl. */
 const ONLY_DIRECTIVE = /^%YAML\s+1\.1\s*$/;
@@ -161,7 +161,7 @@ class DocumentReader {
   }
 
   #sortOut(document: Document.Parsed, token: CST.Document | undefined): void {
-    const { problems, meanings } = judge(document);
+    const { problems, meanings } = judge(document, this.#file.text);
     for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS)) {
       this.#report(offset, `is no valid YAML: ${message}`);
     }

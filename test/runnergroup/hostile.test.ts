@@ -26,7 +26,7 @@ test.each([
   ['a binary tag', 'a: !!binary aGk=\n', '1:4: is no valid YAML: Unresolved tag: tag:yaml.org,2002:binary'],
   ['a directive', '%TAG ! tag:example.com,2026:\n---\na: 1\n', '1:1: holds a YAML directive: leave it out'],
   ['a version that reads `yes` as text', '%YAML 1.2\n---\na: 1\n', '1:1: holds a YAML directive: leave it out'],
-  ['a key twice', 'a: 1\nb: 2\na: 3\n', '3:1: is no valid YAML: this key is already in its mapping'],
+  ['a key twice', 'a: 1\nb: 2\na: 3\n', '3:1: is no valid YAML: the key "a" is already in its mapping'],
   ['a merge of a number', '<<: 1\na: 1\n', '1:1: is no valid YAML: "<<" needs a mapping'],
   // go-yaml v2, which Kubernetes reads with, would make b of it; YAML makes a.
   [
@@ -35,11 +35,11 @@ test.each([
     '2:1: is no valid YAML: "<<" must come first in its mapping, or readers disagree',
   ],
   ['a mapping as a key', '? {a: 1}\n: 2\n', '1:3: is no valid YAML: a key must be a word'],
-  ['a key twice in JSON', '{"a": 1, "a": 2}', '1:10: is no valid YAML: this key is already in its mapping'],
+  ['a key twice in JSON', '{"a": 1, "a": 2}', '1:10: is no valid YAML: the key "a" is already in its mapping'],
   ['an escape character', 'a: "\x1b[31m"\n', '1:5: holds a control character: remove it'],
   ['a NUL', 'a: 1\nb: \0\n', '2:4: holds a control character: remove it'],
   ['a C1 control', 'a: \x9b\n', '1:4: holds a control character: remove it'],
-  ['a tab as indentation', 'a:\n\tb: 1\n', '2:1: is no valid YAML: Tabs are not allowed as indentation'],
+  ['a tab as indentation', 'a:\n\tb: 1\n', '2:1: is no valid YAML: a tab stands in the indentation: use spaces'],
   ['200,000 open brackets', '['.repeat(200_000), '1:201: is nested more than 200 levels deep'],
   ['200,000 dashes', '- '.repeat(200_000), '1:400: is nested more than 200 levels deep'],
 ])('%s is an error of the file', async (_name, text, problem) => {

@@ -149,7 +149,7 @@ export const FIELDS: readonly Case[] = [
   [
     'a field twice',
     `${GROUP}  maxActiveRunners: 9\n`,
-    '14:3: is no valid YAML: this key is already in its mapping [GR-INPUT-02]',
+    '14:3: is no valid YAML: the key "maxActiveRunners" is already in its mapping [GR-INPUT-02]',
   ],
   [
     'a misspelt field',

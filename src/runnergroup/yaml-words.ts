@@ -1,0 +1,105 @@
+/** What the YAML parser says, in the words of somebody who writes YAML. */
+import type { ErrorCode, YAMLError } from 'yaml';
+
+/** A line of the text: its number from 1, and how many spaces it is indented. */
+interface Line {
+  readonly number: number;
+  readonly indent: number;
+  readonly offset: number;
+}
+
+/** The first error of a document. @returns where it really is, in characters from the start of the text, and what to do */
+export function inWords(error: YAMLError, text: string): { readonly offset: number; readonly message: string } {
+  const [offset] = error.pos;
+  if (error.code !== 'TAB_AS_INDENT' && text.includes('{{'))
+    return { offset, message: 'this looks like a template ("{{"): render it first, e.g. with "helm template"' };
+  const conflict = CONFLICT.exec(text);
+  if (conflict) return { offset: conflict.index, message: 'this is a conflict of Git: resolve it' };
+  return WORDS[error.code]?.(offset, text, error.message) ?? { offset, message: error.message };
+}
+
+/** The line with which Git begins what two sides have changed. */
+const CONFLICT = /^<{7} /m;
+
+type Words = (offset: number, text: string, message: string) => { readonly offset: number; readonly message: string };
+
+const WORDS: Readonly<Partial<Record<ErrorCode, Words>>> = {
+  TAB_AS_INDENT: (offset) => ({ offset, message: 'a tab stands in the indentation: use spaces' }),
+  BLOCK_AS_IMPLICIT_KEY: valueBeforeKeys,
+  MULTILINE_IMPLICIT_KEY: valueBeforeKeys,
+  BAD_INDENT: (offset, text, message) => {
+    const bracket = /with an? ([\]}])/.exec(message)?.[1];
+    if (bracket !== undefined) return { offset, message: `a "${bracket}" is missing at the end of a list or mapping` };
+    const line = lineAt(text, offset);
+    const next = isBlank(text, line) ? lineAfter(text, line) : undefined;
+    const at = next ? next.offset + next.indent : offset;
+    return { offset: at, message: comparedWithLineBefore(next ?? line, text) };
+  },
+  MISSING_CHAR: (offset, _, message) => {
+    const quote = /closing (["'])/.exec(message)?.[1];
+    if (quote !== undefined) return { offset, message: `a quote (${quote}) is opened and never closed` };
+    return {
+      offset,
+      message: message.startsWith('Implicit map keys') ? NO_COLON : message,
+    };
+  },
+  BAD_SCALAR_START: (offset, text) => ({
+    offset,
+    message: `a string that starts with "${text.charAt(offset)}" needs quotes`,
+  }),
+};
+
+const NO_COLON = 'a key needs a colon and a space after it';
+
+/** A key with a value, and then keys that stand below it; or a second ": " in a value. */
+function valueBeforeKeys(offset: number, text: string): { readonly offset: number; readonly message: string } {
+  const line = lineAt(text, offset);
+  const next = lineAfter(text, line);
+  if (next && next.indent > line.indent)
+    return { offset: next.offset + next.indent, message: comparedWithLineBefore(next, text) };
+  const own = text.slice(offset, next?.offset);
+  return { offset, message: /:\s/.test(own) ? 'a string with a colon and a space in it needs quotes' : NO_COLON };
+}
+
+function comparedWithLineBefore(line: Line, text: string): string {
+  const before = lineBefore(text, line);
+  if (!before || before.indent === line.indent)
+    return `line ${line.number} is indented in another way than its neighbours`;
+  const how = line.indent > before.indent ? 'more' : 'less';
+  return `line ${line.number} is indented ${how} than line ${before.number}, and the two do not fit together`;
+}
+
+function lineAt(text: string, offset: number): Line {
+  const start = text.lastIndexOf('\n', offset - 1) + 1;
+  return lineFrom(text, start, text.slice(0, start).split('\n').length);
+}
+
+function lineFrom(text: string, start: number, number: number): Line {
+  let indent = 0;
+  while (text[start + indent] === ' ') indent += 1;
+  return { number, indent, offset: start };
+}
+
+/** The next line that is not empty and no comment. */
+function lineAfter(text: string, { offset, number }: Line): Line | undefined {
+  for (let at = text.indexOf('\n', offset) + 1, n = number + 1; at > 0 && at < text.length; n += 1) {
+    const line = lineFrom(text, at, n);
+    if (!isBlank(text, line)) return line;
+    at = text.indexOf('\n', at) + 1;
+  }
+  return undefined;
+}
+
+function lineBefore(text: string, { offset, number }: Line): Line | undefined {
+  for (let end = offset - 1, n = number - 1; end > 0; n -= 1) {
+    const start = text.lastIndexOf('\n', end - 1) + 1;
+    const line = lineFrom(text, start, n);
+    if (!isBlank(text, line)) return line;
+    end = start - 1;
+  }
+  return undefined;
+}
+
+function isBlank(text: string, { offset, indent }: Line): boolean {
+  return ['\n', '\r', '#', undefined].includes(text[offset + indent]);
+}
