@@ -39,8 +39,8 @@ export interface JobManifest {
 export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sorted(Reflect.get(value, key))]));
 }
 
 /** Kubernetes expands `$(NAME)` in values and commands: a label could ask for the registration token and show it to Gitea. */
