@@ -27,10 +27,9 @@ function apply<T extends object>(manifest: T, ...patches: readonly JsonPatch[]):
 }
 
 function change(manifest: object, { path, value }: JsonPatch): void {
-  const steps = path.split('/').slice(1).map(unescaped);
-  const last = steps.pop() ?? '';
+  const { way, last } = pointerOf(path);
   let at: unknown = manifest;
-  for (const step of steps) at = isObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
+  for (const step of way) at = isObject(at) ? at[step] : undefined;
   if (!isObject(at) || (value === undefined && !Object.hasOwn(at, last))) throw new Error(`no ${path} in the manifest`);
   if (value === undefined) takeAway(at, last);
   else put(at, last, isObject(value) ? JSON.parse(JSON.stringify(value)) : value);
@@ -50,7 +49,23 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** RFC 6901. */
-function unescaped(step: string): string {
-  return step.includes('~') ? step.replaceAll('~1', '/').replaceAll('~0', '~') : step;
+/** A JSON pointer (RFC 6901): the keys down to the object or list that is changed, and the key in it. */
+interface Pointer {
+  readonly way: readonly string[];
+  readonly last: string;
+}
+
+/** All groups are corrected at the same few paths. */
+const pointers = new Map<string, Pointer>();
+
+function pointerOf(path: string): Pointer {
+  const known = pointers.get(path);
+  if (known) return known;
+  const steps = path
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const pointer = { way: steps.slice(0, -1), last: steps.at(-1) ?? '' };
+  pointers.set(path, pointer);
+  return pointer;
 }
