@@ -6,7 +6,7 @@ import type { RunnerGroupChart } from './runner-group-chart.ts';
 
 /** The group's Job with everything but what belongs to one runner. Same group, same bytes. */
 export function podTemplate(group: RunnerGroup): JobManifest {
-  return JSON.parse(chartOf(group).templateJson) as JobManifest;
+  return chartOf(group).template;
 }
 
 /** `RunnerGroupChart.templateHash`. */

@@ -32,13 +32,17 @@ export class RunnerGroupChart extends Chart {
     for (const { node } of this.node.children) this.node.tryRemoveChild(node.id);
   }
 
+  /** A new copy, frozen all the way down: many Jobs share its parts, and yaml.ts writes those once. */
+  get template(): JobManifest {
+    return JSON.parse(this.templateJson, (_, value) => Object.freeze(value)) as JobManifest;
+  }
+
   /** Adds the objects of the output. Called once. */
   emit({ runnersOf, emitGroups }: Output): void {
     if (emitGroups) new Manifest(this, 'runner-group', groupManifest(this.group));
     const runners = runnersOf(this.group);
     if (runners.length === 0) return;
-    // Frozen all the way down: yaml.ts writes the parts that Jobs share once.
-    const template = JSON.parse(this.templateJson, (_, value) => Object.freeze(value)) as JobManifest;
+    const { template } = this;
     for (const decision of runners) {
       // The prefix: constructs would sort ids that look like numbers.
       new Manifest(this, `job-${decision.runner}`, stamp(template, partsOf(decision)));
