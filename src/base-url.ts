@@ -14,6 +14,17 @@ const ENCODED_SLASH = /%2f|%5c/i;
  * where it is needed and in capitals. Undefined when it is no http or https URL, or has credentials, a query or a fragment.
  */
 export function normalBase(text: string): string | undefined {
+  if (bases.has(text)) return bases.get(text);
+  const base = findNormalBase(text);
+  if (bases.size < MOST_BASES) bases.set(text, base);
+  return base;
+}
+
+/** Each group is checked several times, and most groups name the same Gitea. */
+const bases = new Map<string, string | undefined>();
+const MOST_BASES = 100;
+
+function findNormalBase(text: string): string | undefined {
   // Not only a URL's parts: a lone "?" or "#" leaves none.
   if (/[?#]/.test(text) || !URL.canParse(text)) return undefined;
   const url = new URL(text);

@@ -2,7 +2,7 @@
  * The Job of a RunnerGroup, made with cdk8s-plus and corrected where that cannot say what we need or says what nobody asked for.
  * The single source of what a Job looks like.
  */
-import { ApiObject, type Chart, Duration, JsonPatch } from 'cdk8s';
+import { type Chart, Duration } from 'cdk8s';
 import * as kplus from 'cdk8s-plus-28';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import {
@@ -15,12 +15,23 @@ import {
   STOP_MARGIN_SECONDS,
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
+import { JsonPatch } from './json-patch.ts';
 import { groupLabels, RUNNER_CONFIG, type Texts } from './marks.ts';
 import { BOUND_KEY, BOUND_VARIABLE, REGISTER, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
 import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
 
 /** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
 const DATA: Mount = { name: 'data', path: '/data' };
+
+/** A Job that renders what it holds and no more. `ApiObject.toJson` asks three resolvers about each value, and none of ours needs one. */
+class RunnerJob extends kplus.Job {
+  /** Of cdk8s-plus, which does not publish it. */
+  declare _toKube: () => kplus.k8s.JobSpec;
+
+  render(): object {
+    return kplus.k8s.KubeJob.manifest({ metadata: this.metadata.toJson(), spec: this._toKube() });
+  }
+}
 
 /**
  * Makes the group's Job below the group's chart. Returns its manifest with everything but what belongs to one runner: the name is
@@ -34,7 +45,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
     volumes.set(name, volume);
     return { path, volume };
   };
-  const job = new kplus.Job(chart, 'job', {
+  const job = new RunnerJob(chart, 'job', {
     metadata: { name: 'runner', namespace: group.namespace, labels: groupLabels(group.name) },
     podMetadata: {
       labels: groupLabels(group.name),
@@ -73,7 +84,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
     ...runnerCorrections(group, parts),
     ...sidecarCorrections(parts.sidecar),
   ];
-  return sorted(JsonPatch.apply(ApiObject.of(job).toJson(), ...corrections)) as JobManifest;
+  return sorted(JsonPatch.apply(job.render(), ...corrections)) as JobManifest;
 }
 
 /**

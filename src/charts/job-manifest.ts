@@ -37,10 +37,12 @@ export interface JobManifest {
 
 /** The same value with all keys in order. */
 export function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+  if (Array.isArray(value)) return value.map(sorted);
+  const result: Record<string, unknown> = {};
+  // No key is `__proto__`: neither ours nor one that is read (src/runnergroup/to-runner-group.ts).
+  for (const key of Object.keys(value).sort()) result[key] = sorted((value as Record<string, unknown>)[key]);
+  return result;
 }
 
 /** Kubernetes expands `$(NAME)` in values and commands: a label could ask for the registration token and show it to Gitea. */

@@ -20,21 +20,21 @@ export class RunnerGroupChart extends Chart {
    * template cannot be changed in a cluster.
    */
   readonly templateHash: string;
-  /** As JSON, which takes a tenth of the memory: most groups of a large installation print no Job. */
-  readonly #template: string;
+  /** The group's Job without what belongs to one runner. As JSON, which takes a tenth of the memory: most groups print no Job. */
+  readonly templateJson: string;
 
   constructor(scope: Construct, id: string, group: RunnerGroup) {
     super(scope, id, { namespace: group.namespace });
     this.group = group;
-    this.#template = JSON.stringify(groupJob(this, group));
-    this.templateHash = hash('sha256', this.#template).slice(0, 16);
+    this.templateJson = JSON.stringify(groupJob(this, group));
+    this.templateHash = hash('sha256', this.templateJson).slice(0, 16);
     // The constructs have done their work. Those of 5,000 groups would take 30 MB.
     for (const { node } of this.node.children) this.node.tryRemoveChild(node.id);
   }
 
-  /** The group's Job without what belongs to one runner. A new copy, frozen all the way down: many Jobs share its parts (yaml.ts). */
+  /** A new copy, frozen all the way down: many Jobs share its parts, and yaml.ts writes those once. */
   get template(): JobManifest {
-    return JSON.parse(this.#template, (_, value) => Object.freeze(value)) as JobManifest;
+    return JSON.parse(this.templateJson, (_, value) => Object.freeze(value)) as JobManifest;
   }
 
   /** Adds the objects of the output. Called once. */

@@ -15,7 +15,7 @@ import { document, ended, quote } from './yaml.ts';
 /** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
 export interface GroupTemplate {
   readonly group: RunnerGroup;
-  readonly template: JobManifest;
+  readonly templateJson: string;
 }
 
 /**
@@ -31,7 +31,7 @@ export function manifestPieces(charts: readonly GroupTemplate[], output: Output)
     if (output.emitGroups) pieces.push(`---\n${document(groupManifest(group))}`);
     const runners = output.runnersOf(group);
     if (runners.length === 0) continue;
-    const writer = new JobWriter(chart.template, pieces);
+    const writer = new JobWriter(chart.templateJson, pieces);
     for (const runner of runners) writer.write(runner);
   }
   for (const text of output.others) pieces.push(`---\n${ended(text)}`);
@@ -43,12 +43,15 @@ const PLAIN_NAME = /^[a-z0-9-]+$/;
 
 /** Writes the Jobs of one group. */
 class JobWriter {
+  readonly #json: string;
   readonly #template: JobManifest;
   readonly #pieces: string[];
+  /** By number of labels. Undefined: no mark is free to cut the text with. */
   readonly #forms = new Map<number, JobForm | undefined>();
 
-  constructor(template: JobManifest, pieces: string[]) {
-    this.#template = template;
+  constructor(json: string, pieces: string[]) {
+    this.#json = json;
+    this.#template = JSON.parse(json) as JobManifest;
     this.#pieces = pieces;
   }
 
@@ -56,7 +59,13 @@ class JobWriter {
     const { runner } = decision;
     const labels = runnerLabels(runner);
     const values = Object.values(labels);
-    if (!this.#forms.has(values.length)) this.#forms.set(values.length, formOf(this.#template, Object.keys(labels)));
+    if (!this.#forms.has(values.length)) {
+      const mark = MARKS.find((candidate) => !this.#json.includes(candidate));
+      this.#forms.set(
+        values.length,
+        mark === undefined ? undefined : formOf(this.#template, Object.keys(labels), mark),
+      );
+    }
     const form = this.#forms.get(values.length);
     if (form && PLAIN_NAME.test(runner)) {
       fill(form, [runner, ...values, annotationLines(decision)], this.#pieces);
@@ -78,11 +87,8 @@ const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 /** How the line of the marked annotation ends. */
 const EMPTY = ': ""';
 
-/** Undefined when no mark is free to cut it with. */
-function formOf(template: JobManifest, labels: readonly string[]): JobForm | undefined {
-  const rendered = JSON.stringify(template);
-  const mark = MARKS.find((candidate) => !rendered.includes(candidate));
-  if (mark === undefined) return undefined;
+/** @param mark stands nowhere in the template. */
+function formOf(template: JobManifest, labels: readonly string[], mark: string): JobForm {
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
     name: `${mark}0`,

@@ -12,7 +12,7 @@ import { describeScope } from '../gitea/endpoints.ts';
 import { type GiteaTarget, observe } from '../gitea/observe.ts';
 import { prepareToRead } from '../gitea/shapes.ts';
 import { ServerClocks } from '../http/clock.ts';
-import { Deadline } from '../http/deadline.ts';
+import { Deadline, nowMs as steadyMs } from '../http/deadline.ts';
 import type { RequestLine } from '../http/request.ts';
 import { type ClusterChoice, findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
@@ -72,7 +72,7 @@ export async function lookAndPlan(
   }
   const { targets, lookOf } = await findTargets(groups, settings);
   const clocks = new ServerClocks();
-  const beganMs = performance.now();
+  const beganMs = steadyMs();
   let listedAtMs = settings.now();
   const asked = lookAtCluster(groups, settings, clocks);
   const looking = Promise.all([
@@ -101,7 +101,7 @@ export async function lookAndPlan(
   const planned = app.groupCharts.map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
   const [looks, listed] = await looking;
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
-  const isStale = performance.now() - beganMs > FRESH_MS;
+  const isStale = steadyMs() - beganMs > FRESH_MS;
   if (isStale) listedAtMs = settings.now();
   const seen = isStale ? await lookAtCluster(groups, settings, clocks) : listed;
   const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
