@@ -56,7 +56,7 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     instead: 'it knows where a token may go, and asks nobody',
   },
   'src/policy': {
-    may: ['src/failure.ts', 'src/printable.ts', 'src/runnergroup/runner-group.ts'],
+    may: ['src/failure.ts', 'src/printable.ts', 'src/runnergroup/runner-group.ts', 'src/pods'],
     instead: 'it judges RunnerGroups, and asks nobody',
   },
   'src/charts': {

@@ -1,5 +1,7 @@
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look/look-and-plan.ts';
+import { podsOf } from '../look/pods.ts';
 import { refuseForeignNamespaces } from '../policy/namespaces.ts';
+import { refuseByDefault } from '../policy/pod-template.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
 import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
@@ -19,7 +21,9 @@ export async function readAndPlan(
     defaultNamespace: defaultNamespace(io),
   });
   refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
+  await refuseByDefault(read.groups);
   if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
     refuseWorkloads(read.others);
-  return { read, ...(await lookAndPlan(read.groups, settings, options)) };
+  const pods = await podsOf(read);
+  return { read, ...(await lookAndPlan(read.groups, settings, { ...options, pods })) };
 }
