@@ -157,6 +157,7 @@ describe('the path that Argo CD runs', () => {
     expect(packagesIn('lib/validate.cjs')).toEqual(new Set(['zod']));
     expect(packagesIn('lib/documents.cjs')).toEqual(new Set(['yaml']));
     expect(packagesIn('lib/charts.cjs')).toEqual(new Set(['cdk8s', 'cdk8s-plus-28', 'constructs']));
+    expect(packagesIn('lib/pods.cjs')).toEqual(new Set());
     expect(packagesIn('lib/gitea-runners.cjs')).toEqual(new Set());
   });
 
