@@ -31,7 +31,7 @@ const options = {
 /** What the cdk8s app is imported as. */
 const CHARTS = /\/charts\/(?:app|pod-template)\.ts$/;
 /** What only groups with a podTemplate or a securityProfile need. */
-const PODS = /\/(?:look\/final-pods|pods\/asks)\.ts$/;
+const PODS = /\/(?:final-pods|pods\/asks)\.ts$/;
 const built = await Promise.all([
   build({
     ...options,
