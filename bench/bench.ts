@@ -11,6 +11,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type Comparison, regressions } from './guard-rule.ts';
 import { BASE, type Case, cpuTime, type Measured, measure, median, peakMiB } from './measure.ts';
 import { drawCost } from './picture.ts';
+import { POD_TEMPLATE } from './pod-template.ts';
 import { Scene } from './scene.ts';
 import type { StandIn } from './stand-in.ts';
 
@@ -27,6 +28,7 @@ const plain = (jobs: number) => `plain cdk8s, ${jobs} jobs`;
 const helm = (jobs: number) => `helm template, ${jobs} jobs`;
 const MANY = 'generate, 100 groups of 5 scopes';
 const VALIDATE = 'validate, 100 files';
+const WITH_TEMPLATE = 'generate, 50 jobs, full podTemplate';
 const NEAR = 'generate, 50 jobs, near';
 const FAR = 'generate, 50 jobs, 20 ms away';
 /** What the guard watches, and what it compares with besides `node -e 0`: both quotients change when the processor does, or Node. */
@@ -55,6 +57,7 @@ async function bench(scene: Scene): Promise<void> {
   const giteas = new Map(await Promise.all(SIZES.map(async (jobs) => [jobs, await scene.gitea(jobs)] as const)));
   const many = await scene.gitea(10);
   const cases: Case[] = [scene.generateMany(MANY, many), scene.validate(VALIDATE)];
+  cases.push(scene.generate(WITH_TEMPLATE, await scene.gitea(50), POD_TEMPLATE));
   cases.push(scene.generate(NEAR, await scene.gitea(50)), scene.generate(FAR, await scene.gitea(50, 20)));
   for (const [jobs, gitea] of giteas) {
     const rounds = jobs > 1000 ? FEW : ROUNDS;
@@ -96,6 +99,8 @@ function rowsOf(
 ): readonly Row[] {
   const many = of(measured, ours(10_000));
   const slopes = differences(many.ratios, of(measured, ours(1000)).ratios).map((ratio) => ratio / 9);
+  const plainTimes = of(measured, NEAR).times;
+  const withTemplate = median(of(measured, WITH_TEMPLATE).times.map((ms, at) => ms / (plainTimes[at] ?? Number.NaN)));
   const delays = differences(of(measured, FAR).times, of(measured, NEAR).times);
   return [
     { what: '`generate`, 50 Jobs', value: of(measured, ours(50)).ratio, unit: '× node -e 0', must: 3.3 },
@@ -104,6 +109,7 @@ function rowsOf(
     { what: 'peak memory, 50 Jobs', value: peaks.get(50) ?? Number.NaN, unit: 'MiB', must: 65 },
     { what: 'peak memory, 1000 Jobs', value: peaks.get(1000) ?? Number.NaN, unit: 'MiB', must: 75 },
     { what: 'peak memory, 10,000 Jobs', value: peaks.get(10_000) ?? Number.NaN, unit: 'MiB', must: 150 },
+    { what: '50 Jobs with a full podTemplate', value: withTemplate, unit: '× without', must: 1.15 },
     { what: '20 ms to Gitea, 50 Jobs: extra time', value: median(delays), unit: 'ms', must: 25 },
     { what: '100 groups of 5 scopes: requests per scope', value: requests.first / 5, unit: '', must: 4 },
     { what: 'the same: further pages per scope, besides', value: requests.further / 5, unit: '' },

@@ -25,9 +25,9 @@ export class Scene {
     return server;
   }
 
-  /** `generate` as Argo CD starts it. */
-  generate(name: string, { url }: StandIn): Case {
-    const file = this.#write(`${name}.yaml`, runnerGroup(url, 'ci', 'acme'));
+  /** `generate` as Argo CD starts it. `more`: lines of the spec. */
+  generate(name: string, { url }: StandIn, more = ''): Case {
+    const file = this.#write(`${name}.yaml`, runnerGroup(url, 'ci', 'acme') + more);
     const env = { ARGOCD_APP_NAME: 'bench', ...access(url) };
     return { name, program: process.execPath, args: [PROGRAM, 'generate', file], env };
   }

@@ -210,6 +210,20 @@ export interface RunnerGroupSpec {
   readonly containerMode?: RunnerGroupSpecContainerMode;
 
   /**
+   * A PodTemplateSpec that is merged over the runner's pod as `kubectl apply` merges: `metadata` (labels, annotations) and `spec`. Container `runner` is the runner's. Reserved are among others `restartPolicy`, `automountServiceAccountToken`, `hostNetwork`, `hostPID`, `hostIPC`, `nodeName`, `terminationGracePeriodSeconds`, the labels and variables of the runner, its folders, and the init container `register`.
+   *
+   * @schema RunnerGroupSpec#podTemplate
+   */
+  readonly podTemplate?: any;
+
+  /**
+   * Pod Security Standard that the final pod must meet. Without it a podTemplate must not make the pod weaker than its containerMode needs.
+   *
+   * @schema RunnerGroupSpec#securityProfile
+   */
+  readonly securityProfile?: RunnerGroupSpecSecurityProfile;
+
+  /**
    * Kubernetes `requests` and `limits` of the runner container.
    *
    * @schema RunnerGroupSpec#resources
@@ -268,6 +282,8 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'fairness': obj.fairness,
     'image': obj.image,
     'containerMode': obj.containerMode,
+    'podTemplate': obj.podTemplate,
+    'securityProfile': obj.securityProfile,
     'resources': toJson_RunnerGroupSpecResources(obj.resources),
     'spawnTimeoutSeconds': obj.spawnTimeoutSeconds,
     'activeDeadlineSeconds': obj.activeDeadlineSeconds,
@@ -435,6 +451,20 @@ export enum RunnerGroupSpecContainerMode {
   DIND = "dind",
   /** host */
   HOST = "host",
+}
+
+/**
+ * Pod Security Standard that the final pod must meet. Without it a podTemplate must not make the pod weaker than its containerMode needs.
+ *
+ * @schema RunnerGroupSpecSecurityProfile
+ */
+export enum RunnerGroupSpecSecurityProfile {
+  /** privileged */
+  PRIVILEGED = "privileged",
+  /** baseline */
+  BASELINE = "baseline",
+  /** restricted */
+  RESTRICTED = "restricted",
 }
 
 /**

@@ -30,6 +30,8 @@ const options = {
 };
 /** What the cdk8s app is imported as. */
 const CHARTS = /\/charts\/(?:app|pod-template)\.ts$/;
+/** What only groups with a podTemplate or a securityProfile need. */
+const PODS = /\/(?:final-pods|pods\/asks)\.ts$/;
 const built = await Promise.all([
   build({
     ...options,
@@ -38,6 +40,7 @@ const built = await Promise.all([
       apart(/\/connect\.ts$/, './proxied.cjs'),
       apart(/\/documents\.ts$/, './documents.cjs'),
       apart(CHARTS, './charts.cjs'),
+      apart(PODS, './pods.cjs'),
     ],
   }),
   build({
@@ -48,8 +51,9 @@ const built = await Promise.all([
       documents: 'src/runnergroup/documents.ts',
       cli: 'src/cli.ts',
       main: 'src/main.ts',
+      pods: 'src/start/pods.ts',
     },
-    plugins: [apart(CHARTS, './charts.cjs')],
+    plugins: [apart(CHARTS, './charts.cjs'), apart(PODS, './pods.cjs')],
   }),
   build({
     ...options,

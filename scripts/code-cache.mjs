@@ -35,9 +35,11 @@ export async function makeCodeCache({ lib, node, out = lib }) {
     writeFileSync(group, runnerGroup(gitea.url, 'ci', 'dind-rootless'));
     // Not plain (src/runnergroup/plain-yaml.ts), so that the other reader is run too.
     writeFileSync(second, `%YAML 1.1\n---\n${runnerGroup(gitea.url, 'second', 'dind')}`);
+    const third = join(folder, 'third.yaml');
+    writeFileSync(third, runnerGroup(gitea.url, 'third', 'host') + POD_TEMPLATE);
     const env = { PATH: '/usr/bin:/bin', GITEA_URL: gitea.url, GITEA_TOKEN: 'stand-in' };
     for (const [part, args] of [
-      ['generate', ['generate', group, second]],
+      ['generate', ['generate', group, second, third]],
       ['validate', ['validate', group]],
       ['cli', ['explain', group]],
     ]) {
@@ -49,12 +51,31 @@ export async function makeCodeCache({ lib, node, out = lib }) {
   }
 }
 
+/** So that lib/pods.cjs is run, too. */
+const POD_TEMPLATE = `  podTemplate:
+    metadata:
+      labels: {team: web}
+    spec:
+      nodeSelector: {disk: ssd}
+      tolerations:
+        - {key: ci, operator: Exists}
+      containers:
+        - name: runner
+          env:
+            - {name: LANG, value: C}
+          resources:
+            limits: {memory: 2Gi}
+`;
+
 function runnerGroup(url, name, containerMode) {
   const spec = {
     scope: 'org',
     org: 'acme',
     gitea: { url },
-    labels: ['gpu', 'ubuntu-latest:docker://docker.gitea.com/runner-images:ubuntu-latest'],
+    labels:
+      containerMode === 'host'
+        ? ['gpu:host']
+        : ['gpu', 'ubuntu-latest:docker://docker.gitea.com/runner-images:ubuntu-latest'],
     containerMode,
     maxActiveRunners: 50,
     registrationToken: { secretRef: { name: 'gitea-runner', key: 'token' } },

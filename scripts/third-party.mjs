@@ -2,6 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Its table of fields is in the programs (scripts/pod-schema.mjs), although it is no package. */
+const POD_SCHEMA = 'src/pods/pod-schema.json';
+
 const NOTICE = /^(?:licen[cs]e|copying|notice)/i;
 
 /**
@@ -24,6 +27,13 @@ export function thirdPartyNotices(metafiles) {
       .sort()
       .map((file) => readFileSync(join(folder, file), 'utf8').trim());
     parts.set(`${name} ${version}`, `${name} ${version} (${license})\n\n${texts.join('\n\n')}\n`);
+  }
+  if (metafiles.some(({ inputs }) => POD_SCHEMA in inputs)) {
+    const name = `Kubernetes ${JSON.parse(readFileSync(POD_SCHEMA, 'utf8')).kubernetes}`;
+    const about =
+      'Copyright The Kubernetes Authors. The fields of pods are read from its file api/openapi-spec/swagger.json, shortened.';
+    // Ours is the same licence.
+    parts.set(name, `${name} (Apache-2.0)\n\n${about}\n\n${readFileSync('LICENSE', 'utf8').trim()}\n`);
   }
   const line = `\n${'-'.repeat(80)}\n\n`;
   return `The programs in this folder contain these packages.\n${line}${[...parts.keys()]

@@ -14,6 +14,7 @@ import { mainIo, reportFailure } from './cli/process.ts';
 import { readAndPlan } from './cli/read-and-plan.ts';
 import { readGroups } from './cli/read-groups.ts';
 import { planOfExample } from './look/example.ts';
+import { podsOf } from './look/pods.ts';
 
 async function synth(io: Io): Promise<void> {
   const { values } = parseArgs({ options: { examples: { type: 'string' } } });
@@ -41,7 +42,9 @@ function isGiteaNamed(io: Io): boolean {
 async function example(folder: string, io: Io) {
   const read = await readGroups({ paths: [folder], recursive: false }, io);
   const { RunnersApp } = await import('./charts/app.ts');
-  const app = new RunnersApp(read.groups);
+  const pods = await podsOf(read);
+  const app = new RunnersApp(read.groups, { finish: pods?.finish });
+  await pods?.check();
   io.err(
     `Example: no Gitea is named, so no Gitea was asked. The CI jobs are made up: two per RunnerGroup in ${folder}/.\n` +
       'For your own RunnerGroups set GITEA_RUNNERS_PATH, GITEA_URL and GITEA_TOKEN.\n',

@@ -9,6 +9,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Chart } from 'cdk8s';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { FinishPod } from './finish-pod.ts';
 import type { Output } from './output.ts';
 import { PassThroughDocument } from './pass-through.ts';
 import { renderManifests } from './render.ts';
@@ -20,12 +21,19 @@ import { RunnerGroupChart } from './runner-group-chart.ts';
  */
 const MANY_GROUPS = 1_000;
 
-/** The tree of constructs. @param outdir where `synth` writes; default: what `cdk8s synth` asks for, else `dist`. */
+export interface RunnersAppOptions {
+  /** Where `synth` writes; default: what `cdk8s synth` asks for, else `dist`. */
+  readonly outdir?: string;
+  /** Needed when a group has a podTemplate. */
+  readonly finish?: FinishPod | undefined;
+}
+
+/** The tree of constructs. */
 export class RunnersApp extends App {
   /** By namespace and name. */
   readonly groupCharts: readonly RunnerGroupChart[];
 
-  constructor(groups: readonly RunnerGroup[], outdir?: string) {
+  constructor(groups: readonly RunnerGroup[], { outdir, finish }: RunnersAppOptions = {}) {
     super(outdir === undefined ? {} : { outdir });
     // Not imported: loading node:v8 takes a start 1 ms.
     if (groups.length > MANY_GROUPS)
@@ -33,7 +41,7 @@ export class RunnersApp extends App {
     // A dot, which no namespace and no group name holds, keeps a-b/c and a/b-c apart.
     const named = groups.map((group) => ({ group, id: `${group.namespace}.${group.name}` }));
     named.sort((a, b) => (a.id < b.id ? -1 : 1));
-    this.groupCharts = named.map(({ group, id }) => new RunnerGroupChart(this, id, group));
+    this.groupCharts = named.map(({ group, id }) => new RunnerGroupChart(this, id, group, finish));
   }
 
   /** Adds the objects of the output to the tree. Called once, before `synth`. */

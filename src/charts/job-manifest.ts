@@ -11,10 +11,10 @@ export interface EnvEntry {
   readonly valueFrom?: Json;
 }
 
-/** A container as far as runners differ in it. A `docker` sidecar's `env` holds no name. */
+/** A container as far as runners differ in it. Only `runner` and `register` hold the runner's name. */
 export interface Container {
   readonly name: string;
-  readonly env: readonly EnvEntry[];
+  readonly env?: readonly EnvEntry[];
 }
 
 /** A rendered Job as far as runners differ in it; the rest is carried along. */

@@ -57,8 +57,13 @@ function plainUrl(url: string): string {
   return url.length <= TEXT_LIMIT && /^https?:\/\/[\x21-\x7e]+$/.test(url) ? url : '';
 }
 
-/** The entries with a value, sorted by key: object order is output order. */
-export function present(...parts: readonly Texts[]): Texts {
-  const entries = parts.flatMap((part) => Object.entries(part)).filter(([, value]) => value !== '');
+/** The entries with a value, sorted by key. */
+export function present(part: Texts): Texts {
+  return inOrder(Object.fromEntries(Object.entries(part).filter(([, value]) => value !== '')));
+}
+
+/** All entries, sorted by key: object order is output order. A label of a podTemplate may be empty. */
+export function inOrder(...parts: readonly Texts[]): Texts {
+  const entries = parts.flatMap((part) => Object.entries(part));
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -2,9 +2,10 @@ import { hash } from 'node:crypto';
 import { Chart } from 'cdk8s';
 import type { Construct } from 'constructs';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { FinishPod } from './finish-pod.ts';
 import { groupJob } from './group-job.ts';
 import { groupManifest } from './group-manifest.ts';
-import type { JobManifest } from './job-manifest.ts';
+import { type JobManifest, sorted } from './job-manifest.ts';
 import { Manifest } from './manifest.ts';
 import type { Output } from './output.ts';
 import { partsOf, stamp } from './stamp.ts';
@@ -23,10 +24,12 @@ export class RunnerGroupChart extends Chart {
   /** The group's Job without what belongs to one runner. As JSON, which takes a tenth of the memory: most groups print no Job. */
   readonly templateJson: string;
 
-  constructor(scope: Construct, id: string, group: RunnerGroup) {
+  /** @param finish makes the final pod of ours; without it ours is the final one. */
+  constructor(scope: Construct, id: string, group: RunnerGroup, finish?: FinishPod) {
     super(scope, id, { namespace: group.namespace });
     this.group = group;
-    this.templateJson = JSON.stringify(groupJob(this, group));
+    const job = groupJob(this, group);
+    this.templateJson = JSON.stringify(finish ? finished(job, group, finish) : job);
     this.templateHash = hash('sha256', this.templateJson).slice(0, 16);
     // The constructs have done their work. Those of 5,000 groups would take 30 MB.
     for (const { node } of this.node.children) this.node.tryRemoveChild(node.id);
@@ -48,4 +51,10 @@ export class RunnerGroupChart extends Chart {
       new Manifest(this, `job-${decision.runner}`, stamp(template, partsOf(decision)));
     }
   }
+}
+
+/** Keys in order: how a podTemplate is written down must not show in the hash. */
+function finished(job: JobManifest, group: RunnerGroup, finish: FinishPod): unknown {
+  const template = finish(group, job.spec.template);
+  return template === job.spec.template ? job : sorted({ ...job, spec: { ...job.spec, template } });
 }

@@ -1,5 +1,7 @@
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look/look-and-plan.ts';
+import { podsOf } from '../look/pods.ts';
 import { refuseForeignNamespaces } from '../policy/namespaces.ts';
+import { refuseByDefault } from '../policy/pod-template.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
 import type { ReadResult } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
@@ -16,7 +18,9 @@ export async function readAndPlan(
   const settings = await settingsFrom(flags, io);
   const read = await readGroups(pathsFrom(args, flags, io), io);
   refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
+  await refuseByDefault(read.groups);
   if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
     refuseWorkloads(read.others);
-  return { read, ...(await lookAndPlan(read.groups, settings, options)) };
+  const pods = await podsOf(read);
+  return { read, ...(await lookAndPlan(read.groups, settings, { ...options, pods })) };
 }

@@ -1,5 +1,8 @@
+import { podsOf } from '../look/pods.ts';
 import { count } from '../printable.ts';
 import { formatProblem, InputProblems } from '../runnergroup/problems.ts';
+import type { ReadResult } from '../runnergroup/read.ts';
+import { hasOwnPod } from '../runnergroup/runner-group.ts';
 import type { ExitCode, Io } from './io.ts';
 import { readGroups } from './read-groups.ts';
 
@@ -13,8 +16,10 @@ export async function validate(
   options: { readonly paths: readonly string[]; readonly recursive: boolean },
 ): Promise<ExitCode> {
   try {
-    const { groups, files } = await readGroups(options, io);
+    const read = await readGroups(options, io);
+    const { groups, files } = read;
     if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
+    await checkPods(read);
     io.out(
       `${count(groups.length, 'RunnerGroup')} in ${count(files, 'file')} ${groups.length === 1 ? 'is' : 'are'} valid\n`,
     );
@@ -24,4 +29,13 @@ export async function validate(
     io.err(`${error.problems.map(formatProblem).join('\n')}\n`);
     return error.exit;
   }
+}
+
+/** Makes the pods that `generate` would make. */
+async function checkPods(read: ReadResult): Promise<void> {
+  const pods = await podsOf(read);
+  if (!pods) return;
+  const { RunnersApp } = await import('../charts/app.ts');
+  new RunnersApp(read.groups.filter(hasOwnPod), { finish: pods.finish });
+  await pods.check();
 }

@@ -11,6 +11,8 @@
  *   examples/            what everybody writes for themselves
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { SecurityLevel } from '../pods/pod-security.ts';
+import { KUBERNETES_VERSION } from '../pods/schema.ts';
 import { crdText } from '../runnergroup/crd.ts';
 import { LeaseBinding, LeaseRole, NamespaceBinding, ServeRole, SidecarRole } from './access.ts';
 import { ArgoCdCmPatch, ArgoCdRbacPatch, RepoServerPatch } from './argocd-patches.ts';
@@ -100,10 +102,10 @@ function runnersNamespace(): string {
   const file = new ManifestFile('runners');
   file.note(
     new k8s.KubeNamespace(file, 'namespace', {
-      metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } },
+      metadata: { name: namespace, labels: podSecurity('privileged') },
     }),
-    'Docker in a pod needs "privileged". When all RunnerGroups have containerMode: host, make it "restricted": then no privileged pod ' +
-      'runs here, whoever asks for it.',
+    'Docker in a pod needs "privileged". When all RunnerGroups have containerMode: host, make all three "restricted": then no ' +
+      'privileged pod runs here, whoever asks for it. The version is that of the checks in RunnerGroups (securityProfile).',
   );
   new NamespaceBinding(file, 'sidecar', { namespace, to: 'sidecar' });
   new NamespaceBinding(file, 'serve', { namespace, to: 'serve' });
@@ -112,6 +114,16 @@ function runnersNamespace(): string {
     "CI jobs: nobody calls them, and they do not reach the cloud's metadata service.",
   );
   return file.text();
+}
+
+/** Labels of a namespace for Pod Security admission. An older API server takes its own newest version. */
+function podSecurity(level: SecurityLevel): Readonly<Record<string, string>> {
+  const version = `v${KUBERNETES_VERSION.split('.').slice(0, 2).join('.')}`;
+  const modes = ['enforce', 'warn', 'audit'].flatMap((mode) => [
+    [`pod-security.kubernetes.io/${mode}`, level],
+    [`pod-security.kubernetes.io/${mode}-version`, version],
+  ]);
+  return Object.fromEntries(modes);
 }
 
 function argoCdPatches(): Readonly<Record<keyof typeof PATCHES, string>> {

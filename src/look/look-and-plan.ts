@@ -20,6 +20,7 @@ import type { LiveJob } from '../plan/evidence.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { findToken, type TokenSources } from '../tokens/api-token.ts';
 import { correctClocks, shiftJobs } from './clock-correction.ts';
+import type { Pods } from './pods.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
 export interface Settings extends ClusterChoice {
@@ -54,13 +55,15 @@ export interface LookOptions {
   readonly includeBlocked: boolean;
   /** Everything is asked for at once (`ObserveOptions.ahead`). */
   readonly ahead?: boolean;
+  /** Needed when a group has a podTemplate or a securityProfile. */
+  readonly pods?: Pods | undefined;
 }
 
 /** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  { includeBlocked, ahead = false }: LookOptions,
+  { includeBlocked, ahead = false, pods }: LookOptions,
 ): Promise<PlanOfNow> {
   const { instance, timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
@@ -97,7 +100,8 @@ export async function lookAndPlan(
   prepareToRead();
   const { planOrRefuse, toPlanned } = await import('./plan-groups.ts');
   const { RunnersApp } = await import('../charts/app.ts');
-  const app = new RunnersApp(groups);
+  const app = new RunnersApp(groups, { finish: pods?.finish });
+  await pods?.check();
   const planned = app.groupCharts.map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
   const [looks, listed] = await looking;
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.

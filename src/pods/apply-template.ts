@@ -4,6 +4,7 @@
  */
 import { checkPod } from './check-pod.ts';
 import { checkShape, type Suggest } from './check-shape.ts';
+import { followRunner } from './follow-runner.ts';
 import { type SecurityLevel, securityViolations } from './pod-security.ts';
 import { reservedFields } from './reserved.ts';
 import type { Violation } from './security-rule.ts';
@@ -32,6 +33,6 @@ export function applyTemplate(ours: Mapping, template: Value, context: TemplateC
   if (shape.length > 0 || !isMapping(template)) return { faults: shape };
   const faults = [...reservedFields(ours, template, context), ...checkPod(ours, template)];
   if (faults.length > 0) return { faults };
-  const pod = mergePodTemplate(ours, withRunner(template));
+  const pod = followRunner(mergePodTemplate(ours, withRunner(template)));
   return { pod, violations: securityViolations(pod, context.level) };
 }

@@ -91,6 +91,9 @@ function rootSchema(): unknown {
 
 function structural(schema: JsonSchema): JsonSchema {
   const { description, default: byDefault } = schema;
+  const isAnyMapping =
+    isSchema(schema['additionalProperties']) && Object.keys(schema['additionalProperties']).length === 0;
+  if (isAnyMapping) return { description, type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
   const text = { ...(typeof description === 'string' && { description: withDefault(description, byDefault) }) };
   if (Array.isArray(schema['anyOf'])) return { ...text, ...structuralUnion(schema['anyOf']) };
   const kept = Object.fromEntries(KEPT.flatMap((keyword) => (keyword in schema ? [[keyword, schema[keyword]]] : [])));

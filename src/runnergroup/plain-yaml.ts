@@ -74,9 +74,9 @@ function documentsOf(text: string): readonly (readonly YamlLine[])[] {
 const REST = / *(?: #.*)?$/y;
 /** No word of YAML 1.1 (`on` and `y` are booleans) and no number, so a text for every reader. */
 const KEY = /(?!(?:y|n|yes|no|on|off|true|false|null|e[-+]?[0-9]+)\b)[A-Za-z][A-Za-z0-9_./-]{0,200}(?=:(?: |$))/iy;
-/** The same with spaces and colons in it; a colon before a space would make a key of it. */
-const WORDS = /[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?: +[\w./@+=-]+(?::[\w./@+=-]+)*)*(?!:)/y;
-const WORD = /[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?!:)/y;
+/** The same with spaces and colons in it; a colon before a space would make a key of it. A command's flag is a word. */
+const WORDS = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?: +[\w./@+=-]+(?::[\w./@+=-]+)*)*(?!:)/y;
+const WORD = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?!:)/y;
 /** For the package `E0` is a number. */
 const YAML_WORD = /^(?:y|n|yes|no|on|off|true|false|null|e[-+]?[0-9]+)$/i;
 /** Such a number is the same in every version of YAML. */

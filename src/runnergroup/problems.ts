@@ -12,8 +12,9 @@ import type { FilePlace } from './runner-group.ts';
  * - 06: fields contradict each other
  * - 07: two RunnerGroups have one name
  * - 08: more than one run reads (budget.ts)
+ * - 10: a pod is weaker than its securityProfile allows
  */
-export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}`;
+export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INPUT-10';
 
 /** One finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and `FieldProblem`. */
 export interface Problem {

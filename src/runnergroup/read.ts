@@ -15,7 +15,7 @@ import { readFiles, type SourceFile } from './files.ts';
 import { nearestName } from './nearest.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
-import type { FilePlace, RunnerGroup } from './runner-group.ts';
+import { type FilePlace, hasOwnPod, type RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
 import { isMapping, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 
@@ -45,6 +45,8 @@ export interface ReadResult {
   readonly files: number;
   /** Files that hold no manifests, and documents that are none (`file:line`). Whoever reads must name them. */
   readonly skipped: readonly string[];
+  /** The files of groups whose pod is checked after reading: its faults are to have a place (placed.ts). */
+  readonly sources: ReadonlyMap<RunnerGroup, SourceFile>;
 }
 
 /**
@@ -62,13 +64,13 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     const { readDocuments } = await import('./documents.ts');
     // Not before: V8 takes no code cache that was made with other flags.
     await saveMemory();
-    readDocuments(file, reader.budget, (read) => reader.take(read));
+    readDocuments(file, reader.budget, (read) => reader.take(read, file));
   }
-  const { groups, others } = reader;
+  const { groups, others, sources } = reader;
   const skipped = [...skippedFiles, ...reader.skipped];
   const problems = [...reader.problems, ...findTwins(groups)].slice(0, MOST_PROBLEMS);
   if (problems.length > 0) throw new InputProblems(problems);
-  return { groups, others, files: files.length, skipped };
+  return { groups, others, files: files.length, skipped, sources };
 }
 
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
@@ -86,6 +88,7 @@ class GroupReader {
   readonly others: PassThrough[] = [];
   readonly problems: Problem[];
   readonly skipped: string[] = [];
+  readonly sources = new Map<RunnerGroup, SourceFile>();
   readonly #defaultNamespace: string;
 
   constructor(defaultNamespace: string, unread: readonly Problem[]) {
@@ -102,14 +105,14 @@ class GroupReader {
   readQuickly(file: SourceFile): boolean {
     const quick = quickGroups(file, this.#defaultNamespace);
     if (!quick) return false;
-    this.groups.push(...quick);
+    for (const group of quick) this.#add(group, file);
     const excess = this.budget.addDocuments(quick.length);
     if (excess !== undefined) this.problems.push(tooMuchIn(file, excess));
     return true;
   }
 
   /** Takes a document. Problems beyond `MOST_PROBLEMS` are dropped. */
-  take(read: Read): void {
+  take(read: Read, file: SourceFile): void {
     if (this.problems.length >= MOST_PROBLEMS) return;
     if ('problem' in read) {
       this.problems.push(read.problem);
@@ -119,14 +122,19 @@ class GroupReader {
     if ('problem' in sorted) this.problems.push(sorted.problem);
     else if ('skipped' in sorted) this.skipped.push(`${sorted.skipped.file}:${sorted.skipped.line}`);
     else if ('other' in sorted) this.others.push(sorted.other);
-    else for (const object of sorted.objects) this.#takeGroup(object);
+    else for (const object of sorted.objects) this.#takeGroup(object, file);
   }
 
-  #takeGroup(object: SourceObject): void {
+  #takeGroup(object: SourceObject, file: SourceFile): void {
     if (this.problems.length >= MOST_PROBLEMS) return;
     const result = toRunnerGroup(object, this.#defaultNamespace);
-    if ('group' in result) this.groups.push(result.group);
+    if ('group' in result) this.#add(result.group, file);
     else this.problems.push(...result.problems);
+  }
+
+  #add(group: RunnerGroup, file: SourceFile): void {
+    this.groups.push(group);
+    if (hasOwnPod(group)) this.sources.set(group, file);
   }
 }
 

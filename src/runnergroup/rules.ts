@@ -12,6 +12,7 @@ import { quoted } from './problems.ts';
 import { quantityValue } from './quantity.ts';
 import type { ContainerMode, NormalFields, Scope, SecretKey } from './runner-group.ts';
 import type { WrittenSpec } from './schema.ts';
+import { imageInTemplate } from './template-image.ts';
 import { isQualifiedName } from './words.ts';
 
 /** A spec of which some fields may have failed their own check. */
@@ -150,7 +151,8 @@ function ruleLabels({ spec, unclear }: Draft): Ruled<readonly RunnerLabel[]> {
   const given = spec.defaultLabels ?? (mode === 'host' ? false : DEFAULT_LABELS);
   const own = (spec.labels ?? []).map(read);
   const added = (given === false ? [] : given).map(read);
-  const checks: Checks = { mode, foreignWork: spec.image !== undefined || unclear('image') };
+  const hasOwnImage = spec.image !== undefined || imageInTemplate(spec.podTemplate) !== undefined;
+  const checks: Checks = { mode, foreignWork: hasOwnImage || unclear('image') };
   const problems = [...checkLabels('labels', own, checks), ...checkLabels('defaultLabels', added, checks)];
   if (problems.length > 0) return { problems };
   const names = new Set(own.map(({ name }) => name));
@@ -197,10 +199,13 @@ function checkLabels(
   });
 }
 
-/** Image of the runner container. */
+/** Image of the runner container. A podTemplate may name it, too. */
 function ruleImage({ spec, unclear }: Draft): Ruled<string> {
-  if (unclear('image') || unclear('containerMode')) return UNCLEAR;
-  return ok(spec.image ?? DEFAULT_IMAGES[spec.containerMode ?? 'dind-rootless']);
+  if (unclear('image') || unclear('containerMode') || unclear('podTemplate')) return UNCLEAR;
+  const inTemplate = imageInTemplate(spec.podTemplate);
+  if (inTemplate && spec.image !== undefined && spec.image !== inTemplate.image)
+    return problemAt(inTemplate.path, 'differs from spec.image: remove one of the two');
+  return ok(inTemplate?.image ?? spec.image ?? DEFAULT_IMAGES[spec.containerMode ?? 'dind-rootless']);
 }
 
 /** A job without labels runs in docker, on the runner's own default image (runner 1.0.8, `PickPlatform`). */

@@ -57,3 +57,11 @@ export interface RunnerGroup extends SameFields, NormalFields {
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
 }
+
+/** True for a group whose pod is more than ours, or is to be checked. */
+export function hasOwnPod({
+  podTemplate,
+  securityProfile,
+}: Pick<RunnerGroup, 'podTemplate' | 'securityProfile'>): boolean {
+  return podTemplate !== undefined || securityProfile !== undefined;
+}

@@ -24,6 +24,8 @@ export const DEFAULT_NOTE = 'defaultNote';
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
 const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+/** Kubernetes' Pod Security Standards, the weakest first. */
+const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
 const MOST_RUNNERS = 10_000;
 const THIRTY_DAYS = 2_592_000;
@@ -218,6 +220,22 @@ export const Spec = z.strictObject({
     description:
       'Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `host`: no docker, CI steps run in the runner container.',
   }),
+  podTemplate: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({
+      description:
+        "A PodTemplateSpec that is merged over the runner's pod as `kubectl apply` merges: `metadata` (labels, annotations) and `spec`. Container `runner` is the runner's. Reserved are among others `restartPolicy`, `automountServiceAccountToken`, `hostNetwork`, `hostPID`, `hostIPC`, `nodeName`, `terminationGracePeriodSeconds`, the labels and variables of the runner, its folders, and the init container `register`.",
+      [DEFAULT_NOTE]: 'none',
+    }),
+  securityProfile: z
+    .enum(SECURITY_PROFILES)
+    .optional()
+    .meta({
+      description:
+        'Pod Security Standard that the final pod must meet. Without it a podTemplate must not make the pod weaker than its containerMode needs.',
+      [DEFAULT_NOTE]: '`restricted` with containerMode `host`, else `privileged`',
+    }),
   resources: z
     .strictObject({
       requests: quantities()

@@ -156,7 +156,7 @@ function toProblem({ path, message, code }: FieldProblem, { document, base }: So
 }
 
 /** As people write it: `spec.labels[0]`, `metadata.labels["a.b/c"]`. */
-function pathText(path: Path): string {
+export function pathText(path: Path): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;
     if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(step)) return `${text}[${JSON.stringify(step.slice(0, 80))}]`;

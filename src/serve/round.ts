@@ -13,6 +13,7 @@ import type { ClockBounds } from '../http/clock.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../look/clock-correction.ts';
 import type { Look } from '../plan/evidence.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { finishOwn } from './cluster/own-pod.ts';
 import type { Sight } from './looks/lookout.ts';
 import type { TargetOf } from './looks/targets.ts';
 import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE, printedKeys } from './planning/difference.ts';
@@ -98,7 +99,7 @@ export const TICK_MS = 5_000;
 const QUIET_MS = 30_000;
 const NEVER_WOKEN: WakeFacts = { printed: new Set() };
 
-const hashOf = oncePerObject(templateHash);
+const hashOf = oncePerObject((group: RunnerGroup) => templateHash(group, finishOwn));
 const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
 
 /**

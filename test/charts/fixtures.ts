@@ -73,7 +73,7 @@ function outputOf(items: readonly GroupOutput[], { emitGroups = false, others = 
 export function appOf(items: readonly GroupOutput[], more: More & { readonly outdir?: string } = {}): RunnersApp {
   const app = new RunnersApp(
     items.map((item) => item.group),
-    more.outdir,
+    more.outdir === undefined ? {} : { outdir: more.outdir },
   );
   app.emit(outputOf(items, more));
   return app;

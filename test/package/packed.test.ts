@@ -79,6 +79,7 @@ describe('the package', () => {
       'generate.cjs',
       'gitea-runners.cjs',
       'main.cjs',
+      'pods.cjs',
       'proxied.cjs',
       'validate.cjs',
     ]);
@@ -95,6 +96,7 @@ describe('the package', () => {
 
     for (const [name, words] of [
       ['cdk8s', 'Apache License'],
+      ['Kubernetes', 'Apache License'],
       ['commander', 'Permission is hereby granted, free of charge'],
       ['undici', 'Permission is hereby granted, free of charge'],
       ['yaml', 'Permission to use, copy, modify, and/or distribute'],

@@ -111,6 +111,15 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
       'must be one of dind-rootless, dind, host, not the string "dind-rootles"; did you mean "dind-rootless"?',
     ],
   ],
+  podTemplate: [
+    ['x', 'must be a mapping, not the string "x"'],
+    [[], 'must be a mapping, not a list'],
+    [null, 'must be a mapping, not empty'],
+  ],
+  securityProfile: [
+    ['strict', 'must be one of privileged, baseline, restricted, not the string "strict"'],
+    [null, 'must be one of privileged, baseline, restricted, not empty'],
+  ],
   resources: [
     [{ limits: { cpu: 0.5 } }, 'spec.resources.limits.cpu: must be a whole number or quoted: "0.5" [GR-INPUT-05]'],
     [{ limits: { cpu: 'two' } }, `spec.resources.limits.cpu: ${QUANTITY}; got the string "two" [GR-INPUT-05]`],
@@ -272,9 +281,7 @@ test.each([
   'minIdleRunners',
   'setupCommand',
   'keepFailedSeconds',
-  'podTemplate',
   'priorityTiers',
-  'securityProfile',
   'proxy',
   'caBundle',
   'pendingDeadlineSeconds',

@@ -79,7 +79,14 @@ describe('a code cache', () => {
       readdirSync('lib')
         .filter((file) => file.endsWith('.cache'))
         .sort(),
-    ).toEqual(['charts.cjs.cache', 'cli.cjs.cache', 'documents.cjs.cache', 'generate.cjs.cache', 'validate.cjs.cache']);
+    ).toEqual([
+      'charts.cjs.cache',
+      'cli.cjs.cache',
+      'documents.cjs.cache',
+      'generate.cjs.cache',
+      'pods.cjs.cache',
+      'validate.cjs.cache',
+    ]);
   });
 
   test.each<[string, () => void]>([

@@ -16,6 +16,7 @@ import { keyOf, Watch } from '../../kubernetes/watch.ts';
 import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
+import { podProblem } from './own-pod.ts';
 
 export interface ClusterListeners {
   readonly onChange: () => void;
@@ -118,8 +119,13 @@ function judge(object: RunnerGroupObject): LiveGroup {
     key: keyOf(object),
     object,
     ...(trackingId !== undefined && { trackingId }),
-    ...runnerGroupFromObject({ namespace, name, spec: object.spec }),
+    ...withGoodPod(runnerGroupFromObject({ namespace, name, spec: object.spec })),
   };
+}
+
+function withGoodPod(read: ReturnType<typeof runnerGroupFromObject>): typeof read {
+  const problem = 'group' in read ? podProblem(read.group) : undefined;
+  return problem === undefined ? read : { problem };
 }
 
 function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {

@@ -1,0 +1,33 @@
+/**
+ * What a podTemplate may not ask for while no policy says otherwise. A service account is an identity in the cluster, a priority class
+ * lets a pod push others off their node, and a privileged pod owns its node: the owner of the cluster decides, not who commits here.
+ */
+import { Failure } from '../failure.ts';
+import type { Asked } from '../pods/asks.ts';
+import type { Mapping } from '../pods/value.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+
+/** Fields that the message names; the others are counted. */
+const MOST_NAMED = 5;
+const REFUSED: ReadonlySet<Asked['kind']> = new Set(['serviceAccount', 'priorityClass']);
+
+/** @throws Failure exit 3: a group asks for what only a policy can allow. */
+export async function refuseByDefault(groups: readonly RunnerGroup[]): Promise<void> {
+  if (groups.every(({ podTemplate }) => podTemplate === undefined)) return;
+  const { asksOf } = await import('../pods/asks.ts');
+  const found = groups.flatMap((group) => {
+    if (group.podTemplate === undefined) return [];
+    // What the reader read is what JSON can say.
+    const asked = asksOf(group.podTemplate as Mapping).filter(({ kind }) => REFUSED.has(kind));
+    const fields = asked.map(({ path }) => `spec.podTemplate.${path.join('.')}`);
+    const all = group.securityProfile === 'privileged' ? [...fields, 'spec.securityProfile: privileged'] : fields;
+    return all.map((field) => `${field} (${group.namespace}/${group.name}, ${group.place.file}:${group.place.line})`);
+  });
+  if (found.length === 0) return;
+  const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : '';
+  throw new Failure(
+    'GR-POLICY-03',
+    3,
+    `start pods with ${found.slice(0, MOST_NAMED).join(', ')}${more}: only a policy can allow that, and there is none. Remove these fields.`,
+  );
+}

@@ -1,0 +1,59 @@
+/** Problems of RunnerGroups that are found after reading get their places here: a file is read once more, with the reader that knows them. */
+import { Budget } from './budget.ts';
+import type { Path } from './documents.ts';
+import type { SourceFile } from './files.ts';
+import type { Problem, ProblemCode } from './problems.ts';
+import type { FilePlace, RunnerGroup } from './runner-group.ts';
+import { isMapping, pathText } from './to-runner-group.ts';
+
+/** Something that is wrong with a group that was read. */
+export interface LateProblem {
+  readonly group: RunnerGroup;
+  /** From the document's root. */
+  readonly path: Path;
+  readonly message: string;
+  readonly code: ProblemCode;
+}
+
+/** @param sources the files of the groups; without one, a problem has the place of its group. */
+export async function placed(
+  problems: readonly LateProblem[],
+  sources: ReadonlyMap<RunnerGroup, SourceFile>,
+): Promise<readonly Problem[]> {
+  const { readDocuments } = await import('./documents.ts');
+  const places = new Map<LateProblem, FilePlace>();
+  const toFind = new Map<string, LateProblem[]>();
+  for (const problem of problems) listIn(toFind, keyOf(problem.group.place)).push(problem);
+  const files = new Set(problems.flatMap(({ group }) => sources.get(group) ?? []));
+  for (const file of files) {
+    readDocuments(file, new Budget(), (read) => {
+      if (!('document' in read)) return;
+      const { document } = read;
+      for (const base of basesOf(document.value)) {
+        for (const problem of toFind.get(keyOf(document.placeOf(base))) ?? []) {
+          places.set(problem, document.placeOf([...base, ...problem.path]));
+        }
+      }
+    });
+  }
+  return problems.map((problem) => {
+    const { group, path, message, code } = problem;
+    return { place: places.get(problem) ?? group.place, path: pathText(path), message, code };
+  });
+}
+
+/** A RunnerGroup is a document, or an item of a List. */
+function basesOf(value: unknown): readonly Path[] {
+  const items = isMapping(value) ? value['items'] : undefined;
+  return Array.isArray(items) ? items.map((_, index) => ['items', index]) : [[]];
+}
+
+function listIn(lists: Map<string, LateProblem[]>, key: string): LateProblem[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
+}
+
+function keyOf({ file, line, column }: FilePlace): string {
+  return `${file}:${line}:${column}`;
+}

@@ -1,0 +1,228 @@
+/**
+ * RunnerGroups of people who want more than they may have, through the whole of `generate`: the real reader, a look at a Gitea with a
+ * queued job, the cdk8s app. Every one ends with exit 2 or 3 and prints nothing. The table of test/pods/hostile.ts says more about each.
+ */
+import { describe, expect, it } from 'vitest';
+import { generate } from '../../src/cli/generate.ts';
+import { reportFailure } from '../../src/cli/process.ts';
+import { HOSTILE } from '../pods/hostile.ts';
+import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
+import { folderWith, runCli } from '../support/run-cli.ts';
+
+const TOKEN = 'secret-token-of-this-test-0123456789';
+/** Stands in values that may be a secret; no message repeats it. */
+const CANARY = 'hunter2-canary';
+const GITEA = 'https://gitea.example.com';
+
+interface Row {
+  readonly name: string;
+  readonly text: string;
+  readonly code: 2 | 3;
+}
+
+/** A RunnerGroup as JSON, which is YAML. `lines` are more fields of the spec. */
+function group(template: unknown, more: Readonly<Record<string, unknown>> = {}): string {
+  const secretRef = (name: string) => ({ secretRef: { name, key: 'token' } });
+  return JSON.stringify({
+    apiVersion: 'gitea.bpg.pw/v1alpha1',
+    kind: 'RunnerGroup',
+    metadata: { name: 'ci', namespace: 'runners' },
+    spec: {
+      scope: 'org',
+      org: 'acme',
+      gitea: { url: GITEA },
+      containerMode: 'host',
+      labels: ['ubuntu-latest:host'],
+      maxActiveRunners: 5,
+      registrationToken: secretRef('gitea-runner'),
+      authToken: secretRef('gitea-api'),
+      podTemplate: template,
+      ...more,
+    },
+  });
+}
+
+/** A podTemplate as YAML text, for what JSON cannot say. */
+function yaml(template: string): string {
+  const [head] = group('TEMPLATE').split('"TEMPLATE"');
+  return `${head}${template}}}`;
+}
+
+const runner = (fields: object) => ({ spec: { containers: [{ name: 'runner', ...fields }] } });
+const bomb = ['&a [x,x,x,x,x,x,x,x,x]', ...'bcdefgh'].reduce((text, name, index) => {
+  const before = String.fromCharCode(96 + index);
+  return `${text}, &${name} [${Array.from({ length: 9 }, () => `*${before}`).join(',')}]`;
+});
+
+const OF_THE_TABLE: readonly Row[] = HOSTILE.map(({ name, template, by, mode = 'host' }) => ({
+  name,
+  // Two refuse it; the policy comes first.
+  code: name === 'service account by its old name' ? 3 : 2,
+  text: group(template, {
+    ...(by === 'baseline' && { securityProfile: 'baseline' }),
+    ...(mode !== 'host' && { containerMode: mode, labels: ['ubuntu-latest'] }),
+  }),
+}));
+
+const MORE: readonly Row[] = [
+  { name: 'a service account', text: group({ spec: { serviceAccountName: 'admin' } }), code: 3 },
+  { name: 'a priority class', text: group({ spec: { priorityClassName: 'system-node-critical' } }), code: 3 },
+  {
+    name: 'the profile that allows everything',
+    text: group({ spec: { volumes: [{ name: 'x', hostPath: { path: '/' } }] } }, { securityProfile: 'privileged' }),
+    code: 3,
+  },
+  {
+    name: 'a folder of the node beside dockerd',
+    text: group(
+      { spec: { volumes: [{ name: 'x', hostPath: { path: '/' } }] } },
+      { containerMode: 'dind', labels: ['ubuntu-latest'] },
+    ),
+    code: 2,
+  },
+  {
+    name: 'one more privileged container beside dockerd',
+    text: group(
+      { spec: { containers: [{ name: 'side', image: 'x', securityContext: { privileged: true } }] } },
+      { containerMode: 'dind', labels: ['ubuntu-latest'] },
+    ),
+    code: 2,
+  },
+  {
+    name: 'a privileged runner beside dockerd',
+    text: group(runner({ securityContext: { privileged: true } }), {
+      containerMode: 'dind',
+      labels: ['ubuntu-latest'],
+    }),
+    code: 2,
+  },
+  { name: 'another image than the group says', text: group(runner({ image: 'b' }), { image: 'a' }), code: 2 },
+  {
+    name: 'the Secret of another group of the namespace',
+    text: `${group({})}\n---\n${group(
+      runner({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'token-of-others', key: 'token' } } }] }),
+    ).replace('"ci"', '"second"')}\n---\n${group({})
+      .replace('"ci"', '"third"')
+      .replace('"gitea-api"', '"token-of-others"')}`,
+    code: 2,
+  },
+  {
+    name: 'privilege by a merge key',
+    text: yaml('{spec: {containers: [{<<: {securityContext: {privileged: true}}, name: runner}]}}'),
+    code: 2,
+  },
+  {
+    name: 'host network by a merge of merges',
+    text: yaml('{spec: {<<: [{hostPID: false}, {<<: {hostNetwork: true}}]}}'),
+    code: 2,
+  },
+  {
+    name: 'privilege by an alias',
+    text: yaml(
+      '{metadata: {annotations: {a: b}}, spec: {containers: [{name: side, image: x, securityContext: &c {privileged: true}}, {name: runner, securityContext: *c}]}}',
+    ),
+    code: 2,
+  },
+  { name: 'one key twice', text: yaml('{spec: {hostNetwork: false, hostNetwork: true}}'), code: 2 },
+  { name: 'a key with a tag', text: yaml('{spec: {!!binary aG9zdE5ldHdvcms=: true}}'), code: 2 },
+  { name: 'a bomb of aliases', text: yaml(`{spec: {nodeSelector: [${bomb}]}}`), code: 2 },
+  { name: 'an alias of itself', text: yaml('&t {spec: {nodeSelector: *t}}'), code: 2 },
+  {
+    name: 'a secret in a field that does not exist',
+    text: group(runner({ env: [{ name: 'PASSWORD', valu: CANARY }] })),
+    code: 2,
+  },
+  { name: 'a secret where a list belongs', text: group(runner({ env: CANARY })), code: 2 },
+  { name: 'a secret where a number belongs', text: group({ spec: { runtimeClassName: [CANARY] } }), code: 2 },
+  {
+    name: 'a thousand mistakes',
+    text: group({ spec: Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`f${index}`, CANARY])) }),
+    code: 2,
+  },
+  {
+    name: 'a terminal that is steered',
+    text: group({ metadata: { labels: { 'a\u001b[2Jb': '\u202ex' } }, spec: { '\u001b]0;x\u0007': 1 } }),
+    code: 2,
+  },
+];
+
+const ROWS = [...OF_THE_TABLE, ...MORE];
+/** Whatever steers a terminal or hides text, but for line ends. */
+const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+it('has at least 100 rows, each under its own name', () => {
+  expect(new Set(ROWS.map(({ name }) => name)).size).toBe(ROWS.length);
+  expect(ROWS.length).toBeGreaterThanOrEqual(100);
+});
+
+function expectNothing(
+  outcome: { readonly code: number | null; readonly out: string; readonly err: string },
+  row: Row,
+) {
+  const { code, out, err } = outcome;
+  expect({ code, out }, err).toEqual({ code: row.code, out: '' });
+  expect(err).not.toContain(TOKEN);
+  expect(err).not.toContain(CANARY);
+  expect(err).not.toMatch(UNPRINTABLE);
+  expect(err.trim().split('\n').length).toBeLessThanOrEqual(20);
+}
+
+/** As `src/cli.ts` runs it, in this process. */
+async function generated(text: string): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const { url } = await fakeGitea({ jobs: [jobRow(1)] });
+  const folder = folderWith({ 'ci.yaml': text.replaceAll(GITEA, url) });
+  const printed = { out: '', err: '' };
+  const io = {
+    env: { GITEA_URL: url, GITEA_TOKEN: TOKEN, GITEA_RUNNERS_CLUSTER: 'off' },
+    cwd: folder,
+    terminal: false,
+    columns: 80,
+    now: Date.now,
+    out: (more: string) => {
+      printed.out += more;
+    },
+    err: (more: string) => {
+      printed.err += more;
+    },
+  };
+  const code = await generate(['ci.yaml'], {}, io).catch((error: unknown) => reportFailure(error, io, false));
+  return { code, ...printed };
+}
+
+describe('generate prints nothing for', () => {
+  it.each(ROWS)('$name', async (row) => {
+    expectNothing(await generated(row.text), row);
+  });
+
+  it('these only: without a template the same group gets its Job', async () => {
+    const { code, out, err } = await generated(group({}));
+
+    expect({ code, jobs: out.split('kind: "Job"').length - 1 }, err).toEqual({ code: 0, jobs: 1 });
+  });
+});
+
+describe('the program itself', () => {
+  const some = ROWS.filter((_, index) => index % 15 === 0 || index > ROWS.length - 4);
+
+  it.each(some)('generate: $name', async (row) => {
+    const { url } = await fakeGitea({ jobs: [jobRow(1)] });
+    const folder = folderWith({ 'ci.yaml': row.text.replaceAll(GITEA, url) });
+
+    const env = { GITEA_URL: url, GITEA_TOKEN: TOKEN, GITEA_RUNNERS_CLUSTER: 'off' };
+    const { code, stdout, stderr } = await runCli(['generate', 'ci.yaml'], env, folder);
+
+    expectNothing({ code, out: stdout, err: stderr }, row);
+  });
+
+  it('validate tells all mistakes, each with its place', async () => {
+    const row = MORE.find(({ name }) => name === 'a thousand mistakes');
+    const folder = folderWith({ 'ci.yaml': row?.text ?? '' });
+
+    const { code, stdout, stderr } = await runCli(['validate', 'ci.yaml'], {}, folder);
+
+    const lines = stderr.trim().split('\n');
+    expect({ code, stdout, lines: lines.length }).toEqual({ code: 2, stdout: '', lines: 1000 });
+    expect(lines[0]).toMatch(/^ci\.yaml:1:\d+: spec\.podTemplate\.spec\.f0: unknown field \[GR-INPUT-04\]$/);
+    expect(stderr).not.toContain(CANARY);
+  });
+});
