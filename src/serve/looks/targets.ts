@@ -1,21 +1,36 @@
-/** Which looks at Gitea the groups need. Keys stay the same from call to call, so that looks can be kept. */
+/**
+ * Which looks at Gitea the groups need. Keys stay the same from call to call, so that looks can be kept.
+ *
+ * Secrets are replaced while we run. So tokens are read again when the groups change, every 30 s, and after a look that Gitea refused
+ * (401, 403): then only those of that look, before the next one.
+ */
 
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { findToken, type TokenSources } from '../../tokens/api-token.ts';
+import { Token } from '../../tokens/token.ts';
+import { sameElements } from '../unchanged.ts';
 
 /** A group's look, or why it has none: its token is missing or bound to another Gitea. */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
+/** All tokens are read again after this time. */
+const TOKENS_MS = 30_000;
+
 export class TargetBook {
-  readonly #sources: TokenSources;
+  /** Asked for each reading, so that no Secret is kept between two. */
+  readonly #sources: () => TokenSources;
   /** With the namespaces of the groups that need them. */
   #needed: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
+  #found: TargetOf = new Map();
+  #groups: readonly RunnerGroup[] = [];
+  #readMs = Number.NEGATIVE_INFINITY;
+  readonly #refused = new Set<GiteaTarget>();
   #last = 0;
 
-  constructor(sources: TokenSources) {
+  constructor(sources: () => TokenSources) {
     this.#sources = sources;
   }
 
@@ -29,27 +44,53 @@ export class TargetBook {
     return this.#needed;
   }
 
-  /** Reads every token again: Secrets are replaced while we run. A failure of one group does not concern the others. */
-  async resolve(groups: readonly RunnerGroup[]): Promise<TargetOf> {
-    const found = new Map<RunnerGroup, GiteaTarget | Failure>();
+  /** Gitea has refused the token of this look. */
+  refused(target: GiteaTarget): void {
+    this.#refused.add(target);
+  }
+
+  /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
+  async resolve(groups: readonly RunnerGroup[], nowMs: number): Promise<TargetOf> {
+    const isFresh = sameElements(groups, this.#groups) && nowMs - this.#readMs < TOKENS_MS;
+    const stale = new Set(this.#refused);
+    if (isFresh && stale.size === 0) return this.#found;
+    this.#refused.clear();
+    const kept = [...this.#found].filter(([, target]) => target instanceof Failure || !stale.has(target));
+    this.#found = await this.#read(groups, new Map(isFresh ? kept : []));
+    if (isFresh) return this.#found;
+    this.#groups = groups;
+    this.#readMs = nowMs;
+    return this.#found;
+  }
+
+  /** @param kept looks of groups whose token is not read this time. */
+  async #read(groups: readonly RunnerGroup[], kept: TargetOf): Promise<TargetOf> {
+    const sources = this.#sources();
     const before = this.targets;
-    const needed = new Map<GiteaTarget, Set<string>>();
-    for (const group of groups) {
+    const reading = groups.map(async (group): Promise<GiteaTarget | Token | Failure> => {
       try {
-        const target = await this.#targetOf(group, [...needed.keys(), ...before]);
-        needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
-        found.set(group, target);
+        return kept.get(group) ?? (await findToken(group, sources));
       } catch (error) {
-        if (!(error instanceof Failure)) throw error;
-        found.set(group, error);
+        if (error instanceof Failure) return error;
+        throw error;
       }
+    });
+    const read = await Promise.all(reading);
+    const found = new Map<RunnerGroup, GiteaTarget | Failure>();
+    const needed = new Map<GiteaTarget, Set<string>>();
+    for (const [index, group] of groups.entries()) {
+      const one = read[index];
+      if (one === undefined) continue;
+      const target = one instanceof Token ? this.#targetOf(group, one, [...needed.keys(), ...before]) : one;
+      found.set(group, target);
+      if (target instanceof Failure) continue;
+      needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
     }
     this.#needed = needed;
     return found;
   }
 
-  async #targetOf(group: RunnerGroup, known: readonly GiteaTarget[]): Promise<GiteaTarget> {
-    const token = await findToken(group, this.#sources);
+  #targetOf(group: RunnerGroup, token: Token, known: readonly GiteaTarget[]): GiteaTarget {
     const scope = describeScope(group.scope);
     const same = known.find(
       (target) => target.url === group.giteaUrl && describeScope(target.scope) === scope && token.equals(target.token),
