@@ -88,7 +88,7 @@ export class Leader {
       onRequest: (line) => tell({ is: 'gitea-request', line }),
       onLook: (target, { beganMs, endedMs, failure }) => {
         const { url } = target;
-        if (failure && isRefusal(failure)) this.#book.refused(target);
+        this.#book.looked(target, failure !== undefined && isRefusal(failure));
         tell({ is: 'looked', origin: new URL(url).origin, beganMs, endedMs, ...(failure && { failure }) });
         this.#news += 1;
         this.changed();

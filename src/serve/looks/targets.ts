@@ -1,8 +1,8 @@
 /**
  * Which looks at Gitea the groups need. Keys stay the same from call to call, so that looks can be kept.
  *
- * Secrets are replaced while we run. So tokens are read again when the groups change, every 30 s, and after a look that Gitea refused
- * (401, 403): then only those of that look, before the next one.
+ * Secrets are replaced while we run. So tokens are read again when the groups change, and every 30 s. Those that Gitea refused (401, 403)
+ * are read again at once and then every 5 s: a new token is a new target, which is looked at at once.
  */
 
 import { Failure } from '../../failure.ts';
@@ -18,6 +18,8 @@ export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
 /** All tokens are read again after this time. */
 const TOKENS_MS = 30_000;
+/** Those that Gitea has refused, after this time. */
+const REFUSED_TOKENS_MS = 5_000;
 
 export class TargetBook {
   /** Asked for each reading, so that no Secret is kept between two. */
@@ -27,7 +29,8 @@ export class TargetBook {
   #found: TargetOf = new Map();
   #groups: readonly RunnerGroup[] = [];
   #readMs = Number.NEGATIVE_INFINITY;
-  readonly #refused = new Set<GiteaTarget>();
+  /** With the time from which on its token may be read again. */
+  readonly #refused = new Map<GiteaTarget, number>();
   #last = 0;
 
   constructor(sources: () => TokenSources) {
@@ -44,23 +47,32 @@ export class TargetBook {
     return this.#needed;
   }
 
-  /** Gitea has refused the token of this look. */
-  refused(target: GiteaTarget): void {
-    this.#refused.add(target);
+  /** Gitea has refused or taken the token of a look. */
+  looked(target: GiteaTarget, isRefused: boolean): void {
+    if (!isRefused) this.#refused.delete(target);
+    else if (!this.#refused.has(target)) this.#refused.set(target, Number.NEGATIVE_INFINITY);
   }
 
   /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
   async resolve(groups: readonly RunnerGroup[], nowMs: number): Promise<TargetOf> {
     const isFresh = sameElements(groups, this.#groups) && nowMs - this.#readMs < TOKENS_MS;
-    const stale = new Set(this.#refused);
+    const stale = new Set([...this.#refused].flatMap(([target, fromMs]) => (nowMs >= fromMs ? [target] : [])));
     if (isFresh && stale.size === 0) return this.#found;
-    this.#refused.clear();
     const kept = [...this.#found].filter(([, target]) => target instanceof Failure || !stale.has(target));
     this.#found = await this.#read(groups, new Map(isFresh ? kept : []));
+    this.#noteRead(stale, nowMs);
     if (isFresh) return this.#found;
     this.#groups = groups;
     this.#readMs = nowMs;
     return this.#found;
+  }
+
+  /** Those whose token is still the same are read again later; those that nobody needs are forgotten. */
+  #noteRead(stale: ReadonlySet<GiteaTarget>, nowMs: number): void {
+    for (const target of this.#refused.keys()) {
+      if (!this.#needed.has(target)) this.#refused.delete(target);
+      else if (stale.has(target)) this.#refused.set(target, nowMs + REFUSED_TOKENS_MS);
+    }
   }
 
   /** @param kept looks of groups whose token is not read this time. */
