@@ -51,7 +51,7 @@ const secretSelector = () =>
   z.strictObject({
     secretRef: z
       .strictObject({
-        name: secretName.meta({ description: 'Name of the Secret, in the namespace of the RunnerGroup.' }),
+        name: secretName.meta({ description: 'Name of the Secret.' }),
         key: secretKey.meta({ description: 'Key in the Secret.' }),
       })
       .optional()
@@ -171,7 +171,8 @@ export const Spec = z.strictObject({
       "Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.",
   }),
   authToken: secretSelector().meta({
-    description: 'Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod.',
+    description:
+      'Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod: mounted as files, or with `--secrets api` in the namespace of the RunnerGroup.',
   }),
   suspend: z.boolean().default(false).meta({
     description:

@@ -126,7 +126,6 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   it.each([
     ['global', GLOBAL, "the token's user is not a site administrator"],
     ['org', ORG, "the token's user is not an owner of the org"],
-    ['repo', REPO, "the token's user is not "],
   ] as const)(
     'names the place of the user who has all scopes and owns nothing, for scope %s',
     async (_, group, said) => {
@@ -137,6 +136,16 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       expect(stderr).not.toContain(mia.token);
     },
   );
+
+  it('names the place of a collaborator who may read the repository and no more', async () => {
+    const carl = await gitea.admin.createUser('carl');
+    await gitea.admin.call('PUT', '/repos/acme/web/collaborators/carl', { permission: 'read' });
+
+    const { exit, stdout, stderr } = await look([REPO], carl.token);
+
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(stderr).toContain("Gitea forbids it (403): the token's user is not an administrator of the repository");
+  });
 
   it('gives every job to the narrowest scope when all four cover it', async () => {
     const { exit, stdout } = await look([GLOBAL, ORG, USER, REPO], gitea.admin.token);
