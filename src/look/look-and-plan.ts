@@ -163,7 +163,7 @@ export async function findTargets(
 ): Promise<Targets> {
   const targets: GiteaTarget[] = [];
   const keys = new Map<RunnerGroup, string>();
-  for (const [group, token] of await findTokens(groups, settings, deadline)) {
+  await eachToken(groups, settings, deadline, (group, token) => {
     const same = targets.find(
       ({ url, scope, token: other }) =>
         url === group.giteaUrl && describeScope(scope) === describeScope(group.scope) && token.equals(other),
@@ -171,33 +171,43 @@ export async function findTargets(
     const key = same?.key ?? `look ${targets.length + 1}`;
     if (!same) targets.push({ key, url: group.giteaUrl, scope: group.scope, token });
     keys.set(group, key);
-  }
+  });
   return { targets, lookOf: (group) => keys.get(group) ?? '' };
 }
 
-/** The token of each group, in order. @throws the Failure of the first group that has none. */
-async function findTokens(
+/** Groups whose tokens are found at the same time: enough for all connections to the API server, few enough to cost no memory. */
+const TOKENS_AT_ONCE = 100;
+
+/** Finds the token of each group, in order. @throws the Failure of the first group that has none. */
+async function eachToken(
   groups: readonly RunnerGroup[],
   settings: Settings,
   deadline: Deadline,
-): Promise<readonly (readonly [RunnerGroup, Token])[]> {
-  const find = async (sources: TokenSources): Promise<readonly (readonly [RunnerGroup, Token])[]> => {
-    const found = await Promise.allSettled(
-      groups.map(async (group) => [group, await findToken(group, sources)] as const),
-    );
-    return found.map((one) => {
-      if (one.status === 'fulfilled') return one.value;
-      throw one.reason;
-    });
+  take: (group: RunnerGroup, token: Token) => void,
+): Promise<void> {
+  const findAll = async (sources: TokenSources): Promise<void> => {
+    for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
+      const some = groups.slice(at, at + TOKENS_AT_ONCE);
+      const found = await Promise.allSettled(
+        some.map(async (group) => [group, await findToken(group, sources)] as const),
+      );
+      for (const one of found) {
+        if (one.status === 'rejected') throw one.reason;
+        take(...one.value);
+      }
+    }
   };
-  if (settings.secrets !== 'api') return await find(settings);
+  if (settings.secrets !== 'api') {
+    await findAll(settings);
+    return;
+  }
   // Loaded only when it is asked for: most runs read files.
   const { ClusterSecrets, needCluster, secretsClient } = await import('../kubernetes/secrets.ts');
   // `--cluster off` says that live Jobs are not looked at; the Secrets must come from somewhere.
   const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));
   const client = secretsClient(config, settings.onRequest);
   try {
-    return await find({ ...settings, clusterSecrets: new ClusterSecrets(client, deadline) });
+    await findAll({ ...settings, clusterSecrets: new ClusterSecrets(client, deadline) });
   } finally {
     await client.close();
   }
