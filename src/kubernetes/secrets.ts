@@ -132,12 +132,13 @@ function grant(namespace: string, name: string, text: string): string {
   );
 }
 
-/** The Secrets for one run that ends. @throws Failure exit 2: there is no cluster to ask. */
+/** The cluster to ask. @throws Failure exit 2: there is no cluster to ask. */
 export function needCluster(config: ClusterConfig | undefined): ClusterConfig {
   if (config) return config;
   throw new Failure(
     'GR-FLAG-11',
     2,
-    'read --secrets: api needs a cluster, but this process has no service account. Run it in the cluster, give --kubeconfig, or use --secrets files.',
+    'read --secrets: api needs a cluster, but this process has no service account. ' +
+      'Run it in the cluster, give --kubeconfig, or use --secrets files.',
   );
 }

@@ -6,7 +6,9 @@
  * ask `has(self.field)` first. CEL cannot see `defaultLabels`, which is a list or `false` and so has no type in the CRD.
  *
  * Only what Kubernetes 1.25 knows is used. The API server limits the cost of a rule: a list or map needs a longest size in the schema.
+ * From Kubernetes 1.30 on, a group that is in the cluster already still gets its status when a new rule refuses it.
  */
+
 /** Where the rule stands (`[]`: items of a list), the rule, and what is wrong when it does not hold. */
 export type AdmissionRule = readonly [path: string, rule: string, message: string];
 
@@ -14,8 +16,10 @@ export type AdmissionRule = readonly [path: string, rule: string, message: strin
 const DEADLINE = '(has(self.activeDeadlineSeconds) ? self.activeDeadlineSeconds : 21600)';
 /** A URL without what its normal form may change (base-url.ts). Shorter than the normal form, so that nothing valid is refused. */
 const bare = (url: string): string => `${url}.lowerAscii().replace('/', '').replace(':443', '').replace(':80', '')`;
-/** Dot segments, percent-encoding and other letters have more than one spelling: such URLs are left to \`validate\`. */
-const isPlain = (url: string): string => `${url}.matches('^[a-zA-Z0-9:/_-]+([.][a-zA-Z0-9:/_-]+)*$')`;
+/** Dot segments, percent-encoding, numbers and other letters have more than one spelling: such URLs are left to `validate`. */
+const isPlain = (url: string): string =>
+  `(${url}.matches('^https?://[a-zA-Z][a-zA-Z0-9:/_-]*([.][a-zA-Z0-9:/_-]+)*$') && !${url}.contains(':0'))`;
+const IS_NOT_HOST = "!has(self.containerMode) || self.containerMode != 'host'";
 const OWNER = "self.repo.split('/')[0].lowerAscii()";
 const sameOwner = (field: string): string => `(!has(self.${field}) || self.${field}.lowerAscii() == ${OWNER})`;
 
@@ -46,14 +50,15 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
   ['spec', 'has(self.gitea) || has(self.giteaURL)', 'gitea.url is required'],
   [
     'spec',
-    `!has(self.gitea) || !has(self.giteaURL) || !${isPlain('self.gitea.url')} || !${isPlain('self.giteaURL')} || ${bare('self.gitea.url')} == ${bare('self.giteaURL')}`,
+    `!has(self.gitea) || !has(self.giteaURL) || !${isPlain('self.gitea.url')} || !${isPlain('self.giteaURL')} || ` +
+      `${bare('self.gitea.url')} == ${bare('self.giteaURL')}`,
     'giteaURL differs from gitea.url: remove one of the two spellings',
   ],
   ...['registrationToken', 'authToken'].flatMap(secretRules),
   // Labels (ruleLabels, label.ts).
   [
     'spec',
-    "!has(self.containerMode) || self.containerMode != 'host' || !has(self.labels) || !self.labels.exists(label, label.matches('^[^:]*:docker:'))",
+    `${IS_NOT_HOST} || !has(self.labels) || !self.labels.exists(label, label.matches('^[^:]*:docker:'))`,
     'a label needs docker, which containerMode host does not have: write name:host, or choose another containerMode',
   ],
   [
@@ -74,7 +79,8 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
   [
     'spec.labels',
     // Longer lists would cost more than a rule may.
-    "self.size() > 30 || self.map(label, label.split(':')[0]).all(name, self.filter(label, label == name || label == name + ':host' || label.startsWith(name + ':docker:')).size() < 2)",
+    "self.size() > 30 || self.map(label, label.split(':')[0]).all(name, self.filter(label, " +
+      "label == name || label == name + ':host' || label.startsWith(name + ':docker:')).size() < 2)",
     'the names of labels must differ: remove one',
   ],
   // Names (words.ts).
@@ -89,7 +95,7 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
   // Others (ruleUnlabelled, ruleGracefulStop, ruleResources).
   [
     'spec',
-    "!has(self.acceptUnlabelledJobs) || !self.acceptUnlabelledJobs || !has(self.containerMode) || self.containerMode != 'host'",
+    `${IS_NOT_HOST} || !has(self.acceptUnlabelledJobs) || !self.acceptUnlabelledJobs`,
     'acceptUnlabelledJobs does not go with containerMode host: a job without labels runs in docker',
   ],
   [

@@ -114,6 +114,8 @@ export const EDGES: readonly SpecValues[] = [
   { gitea: { url: 'https://gitea.example.com/a/../b/' }, giteaURL: 'https://gitea.example.com/b' },
   { gitea: { url: 'https://gitea.example.com/%41' }, giteaURL: 'https://gitea.example.com/A' },
   { gitea: { url: 'https://bücher.example' }, giteaURL: 'https://xn--bcher-kva.example' },
+  { gitea: { url: 'http://127.0.0.1:3000' }, giteaURL: 'http://127.1:3000' },
+  { gitea: { url: 'https://gitea:8443' }, giteaURL: 'https://gitea:08443' },
   { gitea: undefined, giteaURL: URL },
   repo({ repo: 'Acme/web', org: 'aCME' }),
   repo({ repo: 'acme/web' }),
