@@ -168,7 +168,7 @@ export interface RunnerGroupSpec {
   readonly registrationToken: RunnerGroupSpecRegistrationToken;
 
   /**
-   * Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod.
+   * Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod: mounted as files, or with `--secrets api` in the namespace of the RunnerGroup.
    *
    * @schema RunnerGroupSpec#authToken
    */
@@ -384,7 +384,7 @@ export function toJson_RunnerGroupSpecRegistrationToken(obj: RunnerGroupSpecRegi
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod.
+ * Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod: mounted as files, or with `--secrets api` in the namespace of the RunnerGroup.
  *
  * @schema RunnerGroupSpecAuthToken
  */
@@ -510,7 +510,7 @@ export function toJson_RunnerGroupSpecResources(obj: RunnerGroupSpecResources | 
  */
 export interface RunnerGroupSpecRegistrationTokenSecretRef {
   /**
-   * Name of the Secret, in the namespace of the RunnerGroup.
+   * Name of the Secret.
    *
    * @schema RunnerGroupSpecRegistrationTokenSecretRef#name
    */
@@ -546,7 +546,7 @@ export function toJson_RunnerGroupSpecRegistrationTokenSecretRef(obj: RunnerGrou
  */
 export interface RunnerGroupSpecAuthTokenSecretRef {
   /**
-   * Name of the Secret, in the namespace of the RunnerGroup.
+   * Name of the Secret.
    *
    * @schema RunnerGroupSpecAuthTokenSecretRef#name
    */

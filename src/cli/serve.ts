@@ -61,6 +61,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
   return {
     env: io.env,
     secretsDir: settings.secretsDir,
+    ...(settings.secrets !== undefined && { secrets: settings.secrets }),
     instance: settings.instance,
     timeoutMs: settings.timeoutMs,
     ...(settings.ca !== undefined && { ca: settings.ca }),

@@ -9,7 +9,9 @@ import type { Io } from './io.ts';
 export { isOn } from './flags/flag.ts';
 
 /** The flags that every command that looks at Gitea has. */
-export type LookFlags = GivenFlags<'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose'>;
+export type LookFlags = GivenFlags<
+  'secrets' | 'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose'
+>;
 
 /** The flags that say which files are read. */
 export type PathFlags = GivenFlags<'recursive'>;
@@ -19,6 +21,7 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> 
   const caFile = flagValue('caFile', flags, io);
   const kubeconfig = flagValue('kubeconfig', flags, io);
   return {
+    secrets: flagValue('secrets', flags, io),
     secretsDir: flagValue('secretsDir', flags, io),
     cluster: flagValue('cluster', flags, io),
     ...(kubeconfig !== undefined && { kubeconfig }),

@@ -88,7 +88,7 @@ export class GiteaApi {
     sent.catch(() => undefined);
     const version = await this.version();
     const answer = await sent;
-    return readAs(request, answer, question, (json) => read(json, version, answer));
+    return this.#readAs(request, answer, question, (json) => read(json, version, answer));
   }
 
   /** A Failure about a question that was answered well-formed but wrong. */
@@ -101,12 +101,12 @@ export class GiteaApi {
     const question = {
       what: 'ask the version of Gitea',
       path: '/version',
-      rights: 'any scope',
+      rights: { scope: 'any scope' },
       missing: 'Check that spec.gitea.url is the base address of a Gitea',
     };
     const request = this.#request(question);
     const answer = await this.#access.http.send(request, this.#access.deadline);
-    const verdict = judgeVersion(readAs(request, answer, question, readVersionText));
+    const verdict = judgeVersion(this.#readAs(request, answer, question, readVersionText));
     switch (verdict.kind) {
       case 'fine':
         return verdict.version;
@@ -136,6 +136,11 @@ export class GiteaApi {
     }
   }
 
+  #readAs<T>(request: HttpRequest, answer: HttpAnswer, hints: AccessHints, read: (json: unknown) => T): T {
+    if (answer.status !== 200) throw failureOfStatus(request, answer, hints, this.#access.token);
+    return readAs(request, answer, read);
+  }
+
   #request({ what, path, query = [] }: Question): HttpRequest {
     const request = requestTo(this.#access, { what, method: 'GET', path, query });
     const { queue } = this.#access;
@@ -158,8 +163,7 @@ export function requestTo(
   return { what, method, url, authorization: (to) => token.headerFor(to), mayLeadTo: (to) => token.covers(to) };
 }
 
-function readAs<T>(request: HttpRequest, answer: HttpAnswer, hints: AccessHints, read: (json: unknown) => T): T {
-  if (answer.status !== 200) throw failureOfStatus(request, answer, hints);
+function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknown) => T): T {
   // Gitea always answers application/json. Anything else comes from a proxy or portal in between.
   if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer.mediaType);
   if (isTooDeep(answer.text)) throw failureOfShape(request, `it is nested deeper than ${MOST_DEPTH} levels`);

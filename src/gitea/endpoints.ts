@@ -1,6 +1,7 @@
 /** Paths and rights of Gitea's API per level (routers/api/v1/api.go, read in 1.25 to 1.27). */
 import { Failure } from '../failure.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
+import type { Rights } from './failures.ts';
 
 /** One level at which Gitea lists jobs and runners. */
 export interface Level {
@@ -8,9 +9,9 @@ export interface Level {
   readonly name: string;
   readonly jobsPath: string;
   readonly runnersPath: string;
-  /** What the token must be allowed to do, for the text of a 403. */
-  readonly jobsRights: string;
-  readonly runnersRights: string;
+  /** For the text of a 403. */
+  readonly jobsRights: Rights;
+  readonly runnersRights: Rights;
   /** What a 404 means. */
   readonly missing: string;
 }
@@ -20,8 +21,8 @@ export const GLOBAL_LEVEL: Level = {
   name: 'the whole instance',
   jobsPath: '/admin/actions/jobs',
   runnersPath: '/admin/actions/runners',
-  jobsRights: 'scope read:admin, and its user must be a site administrator',
-  runnersRights: 'scope read:admin, and its user must be a site administrator',
+  jobsRights: { scope: 'scope read:admin', user: 'a site administrator' },
+  runnersRights: { scope: 'scope read:admin', user: 'a site administrator' },
   missing: 'Check spec.gitea.url',
 };
 
@@ -34,8 +35,8 @@ export function orgLevel(org: string): Level {
     name: `org ${org}`,
     jobsPath: `/orgs/${segment(org)}/actions/jobs`,
     runnersPath: `/orgs/${segment(org)}/actions/runners`,
-    jobsRights: 'scope read:organization, and its user must be an owner of the org',
-    runnersRights: 'scope read:organization, and its user must be an owner of the org',
+    jobsRights: { scope: 'scope read:organization', user: 'an owner of the org' },
+    runnersRights: { scope: 'scope read:organization', user: 'an owner of the org' },
     missing: `Check that org ${org} exists and that the token's user may see it`,
   };
 }
@@ -46,8 +47,8 @@ export function ownUserLevel(user: string): Level {
     name: `user ${user}`,
     jobsPath: '/user/actions/jobs',
     runnersPath: '/user/actions/runners',
-    jobsRights: 'scope read:user, and must not be a public-only one',
-    runnersRights: 'scope read:user, and must not be a public-only one',
+    jobsRights: { scope: 'scope read:user without public-only' },
+    runnersRights: { scope: 'scope read:user without public-only' },
     missing: 'Check spec.gitea.url',
   };
 }
@@ -59,8 +60,11 @@ export function repoLevel(owner: string, repo: string): Level {
     name: `repository ${owner}/${repo}`,
     jobsPath: `${path}/jobs`,
     runnersPath: `${path}/runners`,
-    jobsRights: 'scope read:repository, and its user must own the repository (up to 1.25) or may read its Actions',
-    runnersRights: 'scope read:repository, and its user must administrate the repository',
+    jobsRights: {
+      scope: 'scope read:repository',
+      user: 'one who may read the Actions of the repository (up to 1.25 its owner)',
+    },
+    runnersRights: { scope: 'scope read:repository', user: 'an administrator of the repository' },
     missing: `Check that ${owner}/${repo} exists, has Actions switched on and that the token's user may see it`,
   };
 }

@@ -3,26 +3,43 @@ import { Failure } from '../failure.ts';
 import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 
+/** What Gitea demands before it answers (routers/api/v1/api.go). */
+export interface Rights {
+  /** Scope of the token: `scope read:organization`. */
+  readonly scope: string;
+  /** What the token's user must be: `an owner of the org`. Absent: the scope is enough. */
+  readonly user?: string;
+}
+
 /** What to check when Gitea gives no access to an endpoint. */
 export interface AccessHints {
-  /** For 403: what the token hints. */
-  readonly rights: string;
+  /** For 403. */
+  readonly rights: Rights;
   /** For 404: what to check. */
   readonly missing: string;
 }
 
 /** The Failure for an answer that is not 200. */
-export function failureOfStatus(request: HttpRequest, { status }: HttpAnswer, hints: AccessHints): Failure {
+export function failureOfStatus(
+  request: HttpRequest,
+  { status, text }: HttpAnswer,
+  hints: AccessHints,
+  { source }: Token,
+): Failure {
   const say = (code: string, received: string, remedy: string) => failure(request, code, received, remedy);
   switch (status) {
     case 401:
       return say(
         'GR-GITEA-01',
         'Gitea does not accept the token (401)',
-        'It is expired, deleted or of another Gitea: put a valid one into the Secret of authToken',
+        `It is expired, deleted or of another Gitea: put a valid one into ${source}`,
       );
     case 403:
-      return say('GR-GITEA-02', 'Gitea forbids it (403)', `The token needs ${hints.rights}`);
+      return say(
+        'GR-GITEA-02',
+        `Gitea forbids it (403)${complaint(text, hints.rights)}`,
+        `The token needs ${rightsText(hints.rights)}. It is in ${source}`,
+      );
     case 404:
       return say('GR-GITEA-03', 'not found (404)', hints.missing);
     case 407:
@@ -39,6 +56,28 @@ export function failureOfStatus(request: HttpRequest, { status }: HttpAnswer, hi
         ? say('GR-GITEA-05', `an error of the server (${status})`, "Look into Gitea's log and at what stands before it")
         : say('GR-GITEA-06', `an unexpected status (${status})`, 'Check spec.gitea.url and what stands before Gitea');
   }
+}
+
+/** Texts of a 403 (1.25 to 1.27). They are compared here and never repeated. */
+const LACKS_SCOPE = /token does not have at least one of required scope\(s\)/;
+const LACKS_PLACE = /\b(?:owner|admin|member|collaborator|permission)\b/i;
+/** Gitea's texts are short. */
+const TEXT_BEGINS = 1_000;
+
+/** What a 403 complains about: the token's scope or its user. Empty when its text does not tell. */
+function complaint(text: string, { scope, user }: Rights): string {
+  const begin = text.slice(0, TEXT_BEGINS);
+  if (LACKS_SCOPE.test(begin)) return `: the token lacks ${scope}`;
+  return user !== undefined && LACKS_PLACE.test(begin) ? `: the token's user is not ${user}` : '';
+}
+
+function rightsText({ scope, user }: Rights): string {
+  return user === undefined ? scope : `${scope}, and its user must be ${user}`;
+}
+
+/** True when Gitea refuses the token: another one in its place may help. */
+export function isRefusal({ code }: Failure): boolean {
+  return code === 'GR-GITEA-01' || code === 'GR-GITEA-02';
 }
 
 /** The Failure for a 200 that is no JSON: a login page, a portal, another program. */

@@ -9,7 +9,7 @@ import type { Look, RegisteredRunner } from '../plan/evidence.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
 import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
 import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel, unreachable } from './endpoints.ts';
-import { failureOfStatus } from './failures.ts';
+import { failureOfStatus, type Rights } from './failures.ts';
 import { type JobsById, readRunners, readRunningJobs } from './lists.ts';
 import { readRunnerPage } from './shapes.ts';
 import { isTokenOf } from './user-repos.ts';
@@ -72,12 +72,12 @@ export async function deleteRegistration(access: GiteaAccess, level: Level, id: 
   const answer = await http.send(request, deadline);
   if (answer.status === 204) return 'deleted';
   if (answer.status === 404) return 'gone';
-  throw failureOfStatus(request, answer, { rights: deleteRights(level), missing: level.missing });
+  throw failureOfStatus(request, answer, { rights: deleteRights(level), missing: level.missing }, access.token);
 }
 
 /** Deleting needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */
-function deleteRights({ runnersRights }: Level): string {
-  return runnersRights.replace('scope read:', 'scope write:');
+function deleteRights({ runnersRights }: Level): Rights {
+  return { ...runnersRights, scope: runnersRights.scope.replace('scope read:', 'scope write:') };
 }
 
 async function readRunning(api: GiteaApi, level: Level): Promise<Look['jobs']> {

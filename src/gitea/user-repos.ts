@@ -26,7 +26,7 @@ export async function isTokenOf(api: GiteaApi, user: string): Promise<boolean> {
   const question = {
     what: 'ask whose token it is',
     path: '/user',
-    rights: 'scope read:user',
+    rights: { scope: 'scope read:user' },
     missing: 'Check spec.gitea.url',
   };
   return (await api.get(question, readLogin)).toLowerCase() === user.toLowerCase();
@@ -56,13 +56,13 @@ async function listRepos(api: GiteaApi, user: string): Promise<readonly ListedRe
   const question: Question = {
     what: `list the repositories of user ${user}`,
     path: `/users/${segment(user)}/repos`,
-    rights: 'scopes read:user and read:repository',
+    rights: { scope: 'scopes read:user and read:repository' },
     missing: `Check that user ${user} exists and that the token's user may see it`,
   };
   const settings = {
     what: 'ask the page size of Gitea',
     path: '/settings/api',
-    rights: 'any scope',
+    rights: { scope: 'any scope' },
     missing: 'Check spec.gitea.url',
   };
   const size = Math.min(PAGE_LIMIT, await api.get(settings, readMaxItems));

@@ -5,10 +5,12 @@
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
 import {
+  API_SECRET,
   ARGOCD_NAMESPACE,
   LABELS,
   NAME,
   REPO_SERVER_ACCOUNT,
+  SECRETS_ROLE,
   SERVE_LABELS,
   SERVE_ROLE,
   SIDECAR_ROLE,
@@ -67,6 +69,27 @@ export class LeaseBinding extends k8s.KubeRoleBinding {
       metadata: { name: SERVE_ROLE, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SERVE_ROLE },
       subjects: [account(NAME)],
+    });
+  }
+}
+
+/** For `--secrets api`: one namespace's Secret, by its name. Nobody may list Secrets or read another one. */
+export class SecretsRole extends k8s.KubeRole {
+  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
+    super(scope, id, {
+      metadata: { name: SECRETS_ROLE, namespace, labels: LABELS },
+      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames: [API_SECRET], verbs: ['get'] }],
+    });
+  }
+}
+
+/** Lets the sidecar and serve read that Secret. */
+export class SecretsBinding extends k8s.KubeRoleBinding {
+  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
+    super(scope, id, {
+      metadata: { name: SECRETS_ROLE, namespace, labels: LABELS },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SECRETS_ROLE },
+      subjects: [account(REPO_SERVER_ACCOUNT), account(NAME)],
     });
   }
 }

@@ -4,6 +4,7 @@
  *   gitea-runners.yaml   our own objects beside Argo CD          ┐
  *   runners.yaml         a namespace for runners                 ├─ install.yaml, with the CRD: for a stock Argo CD
  *   argocd-*.yaml        what is added to Argo CD's own objects  ┘
+ *   secrets-api.yaml     for those who set GITEA_RUNNERS_SECRETS=api
  *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
  *   helm-values.yaml     the same additions as values of the chart argo-cd
  *   remove-from-argocd.yaml  takes the additions back
@@ -14,7 +15,15 @@ import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { SecurityLevel } from '../pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../pods/schema.ts';
 import { crdText } from '../runnergroup/crd.ts';
-import { LeaseBinding, LeaseRole, NamespaceBinding, ServeRole, SidecarRole } from './access.ts';
+import {
+  LeaseBinding,
+  LeaseRole,
+  NamespaceBinding,
+  SecretsBinding,
+  SecretsRole,
+  ServeRole,
+  SidecarRole,
+} from './access.ts';
 import { ArgoCdCmPatch, ArgoCdRbacPatch, RepoServerPatch } from './argocd-patches.ts';
 import { exampleFiles } from './examples.ts';
 import { helmValues } from './helm.ts';
@@ -35,6 +44,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'install.yaml': `${HEADER}${comment(HOW_TO_APPLY)}---\n${all.join('---\n')}`,
     'gitea-runners.yaml': `${HEADER}---\n${own}`,
     'runners.yaml': `${HEADER}---\n${runners}`,
+    'secrets-api.yaml': `${HEADER}${comment(SECRETS_API)}---\n${secretsApi()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
     'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yaml(kustomization(PATCHES))}`,
     'helm-values.yaml': `${HEADER}${comment(HELM)}${yaml(helmValues())}`,
@@ -64,6 +74,9 @@ const HELM = `Values of the chart argo-cd: the same additions as argocd-*.yaml. 
 runners.yaml (docs/install.md).`;
 const PLUGIN_NOTE =
   'In the image as /home/argocd/cmp-server/config/plugin.yaml. A file for cmp-server, no object of the cluster.';
+
+const SECRETS_API = `With GITEA_RUNNERS_SECRETS=api the token for Gitea lies in the namespace of its RunnerGroup, and this lets the sidecar and serve
+read it there (docs/install.md). Apply a copy for each namespace with RunnerGroups.`;
 
 const REMOVAL = `Takes out of Argo CD what install.yaml added:
 
@@ -124,6 +137,18 @@ function podSecurity(level: SecurityLevel): Readonly<Record<string, string>> {
     [`pod-security.kubernetes.io/${mode}-version`, version],
   ]);
   return Object.fromEntries(modes);
+}
+
+function secretsApi(): string {
+  const namespace = RUNNERS_NAMESPACE;
+  const file = new ManifestFile('secrets');
+  file.note(
+    new SecretsRole(file, 'role', { namespace }),
+    'Add the names of the Secrets that RunnerGroups of this namespace name under authToken. With the name of the registration Secret ' +
+      'a group of another Gitea is refused before its runner starts; without it the runner checks that.',
+  );
+  new SecretsBinding(file, 'binding', { namespace });
+  return file.text();
 }
 
 function argoCdPatches(): Readonly<Record<keyof typeof PATCHES, string>> {

@@ -21,6 +21,8 @@ export const REPO_SERVER_ACCOUNT = 'argocd-repo-server';
 /** Names of the two cluster roles. */
 export const SIDECAR_ROLE = 'gitea-runners-sidecar';
 export const SERVE_ROLE = 'gitea-runners-serve';
+/** Of each namespace whose Secrets are read through the API. */
+export const SECRETS_ROLE = 'gitea-runners-secrets';
 
 /** Secrets that a person creates. Their values stand in no file here. */
 export const API_SECRET = 'gitea-api';

@@ -83,7 +83,7 @@ function podSpec(): k8s.PodSpec {
     ],
     containers: [container()],
     volumes: [
-      apiSecretVolume({ optional: false }),
+      apiSecretVolume(),
       { name: 'gitea-runners-serve', secret: { secretName: SERVE_SECRET, defaultMode: 0o444 } },
       // Only the certificate; the key in the same Secret is not mounted. Optional: Argo CD may have another certificate.
       {

@@ -67,7 +67,7 @@ export function sidecarVolumes(): readonly k8s.Volume[] {
   return [
     // Not the repo-server's /tmp: Argo CD asks for its own, against path traversal.
     { name: 'gitea-runners-tmp', emptyDir: {} },
-    apiSecretVolume({ optional: true }),
+    apiSecretVolume(),
     caVolume(),
     {
       name: 'gitea-runners-kube',
@@ -85,12 +85,9 @@ export function sidecarVolumes(): readonly k8s.Volume[] {
 /** 0444: files of a Secret belong to root, and the pod of Argo CD has no group that we could give them to. */
 const READABLE = 0o444;
 
-/** The token for Gitea's API, and the URL of the one Gitea it may be sent to. */
-export function apiSecretVolume({ optional }: { readonly optional: boolean }): k8s.Volume {
-  return {
-    name: 'gitea-runners-api',
-    secret: { secretName: API_SECRET, defaultMode: READABLE, ...(optional && { optional }) },
-  };
+/** The token for Gitea's API, and the URL of the one Gitea it may be sent to. Optional: with `--secrets api` it lies elsewhere. */
+export function apiSecretVolume(): k8s.Volume {
+  return { name: 'gitea-runners-api', secret: { secretName: API_SECRET, defaultMode: READABLE, optional: true } };
 }
 
 /** PEM of a private CA; used when `GITEA_RUNNERS_CA_FILE` names it. */

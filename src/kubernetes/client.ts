@@ -30,14 +30,19 @@ export class KubeClient {
   readonly #clocks: ServerClocks | undefined;
   readonly #http: HttpClient;
 
-  /** @param clocks told the time of the API server. */
-  constructor(config: ClusterConfig, onRequest?: (line: RequestLine) => void, clocks?: ServerClocks) {
+  /** @param clocks told the time of the API server. @param bodyLimit longest answer, bytes. */
+  constructor(
+    config: ClusterConfig,
+    onRequest?: (line: RequestLine) => void,
+    clocks?: ServerClocks,
+    bodyLimit = BODY_LIMIT,
+  ) {
     this.#config = config;
     this.#clocks = clocks;
     // No proxy: the API server is a neighbour, and its token must not travel further.
     this.#http = new HttpClient({
       env: {},
-      bodyLimit: BODY_LIMIT,
+      bodyLimit,
       ...(config.ca !== undefined && { ca: config.ca }),
       ...(config.clientCertificate && { clientCertificate: config.clientCertificate }),
       ...(onRequest && { onRequest }),

@@ -18,12 +18,15 @@ import { type ClusterChoice, findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { findToken, type TokenSources } from '../tokens/api-token.ts';
+import { findToken, type SecretsMode, type TokenSources } from '../tokens/api-token.ts';
+import type { Token } from '../tokens/token.ts';
 import { correctClocks, shiftJobs } from './clock-correction.ts';
 import type { Pods } from './pods.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
 export interface Settings extends ClusterChoice {
+  /** Default: `files`. */
+  readonly secrets?: SecretsMode;
   readonly secretsDir: string;
   /** For everything, from start to end, ms. */
   readonly timeoutMs: number;
@@ -73,14 +76,16 @@ export async function lookAndPlan(
     const { planOrRefuse } = await import('./plan-groups.ts');
     return { plan: planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 }), nowMs: settings.now() };
   }
-  const { targets, lookOf } = await findTargets(groups, settings);
+  const { targets, lookOf } = await findTargets(groups, settings, deadline);
+  // Reading Secrets over the network has taken its part of the time limit.
+  const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
   const clocks = new ServerClocks();
   const beganMs = steadyMs();
   let listedAtMs = settings.now();
   const asked = lookAtCluster(groups, settings, clocks);
   const looking = Promise.all([
     observe(targets, {
-      deadlineMs: settings.timeoutMs,
+      deadlineMs: leftMs,
       includeBlocked,
       ahead,
       // Without live Jobs the planner replays the past.
@@ -155,11 +160,14 @@ export interface Targets {
 }
 
 /** One target for all groups that share Gitea, scope and token. @throws Failure when a token is missing or bound to another origin. */
-export async function findTargets(groups: readonly RunnerGroup[], settings: TokenSources): Promise<Targets> {
+export async function findTargets(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  deadline = new Deadline(settings.timeoutMs),
+): Promise<Targets> {
   const targets: GiteaTarget[] = [];
   const keys = new Map<RunnerGroup, string>();
-  for (const group of groups) {
-    const token = await findToken(group, settings);
+  await eachToken(groups, settings, deadline, (group, token) => {
     const same = targets.find(
       ({ url, scope, token: other }) =>
         url === group.giteaUrl && describeScope(scope) === describeScope(group.scope) && token.equals(other),
@@ -167,6 +175,44 @@ export async function findTargets(groups: readonly RunnerGroup[], settings: Toke
     const key = same?.key ?? `look ${targets.length + 1}`;
     if (!same) targets.push({ key, url: group.giteaUrl, scope: group.scope, token });
     keys.set(group, key);
-  }
+  });
   return { targets, lookOf: (group) => keys.get(group) ?? '' };
+}
+
+/** Groups whose tokens are found at the same time: enough for all connections to the API server, few enough to cost no memory. */
+const TOKENS_AT_ONCE = 100;
+
+/** Finds the token of each group, in order. @throws the Failure of the first group that has none. */
+async function eachToken(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  deadline: Deadline,
+  take: (group: RunnerGroup, token: Token) => void,
+): Promise<void> {
+  const findAll = async (sources: TokenSources): Promise<void> => {
+    for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
+      const some = groups.slice(at, at + TOKENS_AT_ONCE);
+      const found = await Promise.allSettled(
+        some.map(async (group) => [group, await findToken(group, sources)] as const),
+      );
+      for (const one of found) {
+        if (one.status === 'rejected') throw one.reason;
+        take(...one.value);
+      }
+    }
+  };
+  if (settings.secrets !== 'api') {
+    await findAll(settings);
+    return;
+  }
+  // Loaded only when it is asked for: most runs read files.
+  const { ClusterSecrets, needCluster, secretsClient } = await import('../kubernetes/secrets.ts');
+  // `--cluster off` says that live Jobs are not looked at; the Secrets must come from somewhere.
+  const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));
+  const client = secretsClient(config, settings.onRequest);
+  try {
+    await findAll({ ...settings, clusterSecrets: new ClusterSecrets(client, deadline) });
+  } finally {
+    await client.close();
+  }
 }

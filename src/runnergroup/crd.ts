@@ -1,15 +1,19 @@
 /**
  * The CustomResourceDefinition. Its schema is structural, as the API server demands: a type everywhere, no `const`, no
  * `propertyNames`, no closed objects (unknown fields are pruned). It has no defaults: an object in the cluster stays as it
- * is in git, and Argo CD sees no difference.
+ * is in git, and Argo CD sees no difference. Rules between fields: admission.ts.
  */
 import { stringify } from 'yaml';
+import { ADMISSION_RULES } from './admission.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { toJsonSchema } from './json-schema.ts';
+import { LONGEST_QUANTITY, QUANTITY } from './quantity.ts';
 import { KIND, Metadata, Spec } from './schema.ts';
 import { RunnerGroupStatus } from './status.ts';
 
 const HEADER = '# Made from src/runnergroup/schema.ts by "npm run generated".\n';
+/** The API server's RE2 needs no names. */
+const QUANTITY_PATTERN = QUANTITY.source.replaceAll(/\?<\w+>/g, '?:');
 const KEPT = [
   'description',
   'type',
@@ -45,6 +49,7 @@ function crd(): unknown {
         plural: 'runnergroups',
         singular: 'runnergroup',
         shortNames: ['rg'],
+        categories: ['gitea'],
       },
       versions: [
         {
@@ -67,12 +72,17 @@ const COLUMNS = [
   { name: 'Queued', type: 'integer', jsonPath: '.status.queuedJobs' },
   { name: 'Held', type: 'integer', jsonPath: '.status.heldJobs', description: 'Held back by the cap' },
   { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+  { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
   { name: 'Suspended', type: 'boolean', jsonPath: '.spec.suspend', priority: 1 },
   { name: 'Checked', type: 'date', jsonPath: '.status.lastCheckTime', priority: 1 },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ];
 
 function rootSchema(): unknown {
+  const pathsWithRules = new Set(ADMISSION_RULES.map(([path]) => path));
+  const spec = structural(toJsonSchema(Spec), 'spec', pathsWithRules);
+  if (pathsWithRules.size > 0)
+    throw new Error(`no such field for a rule of admission.ts: ${[...pathsWithRules].join(', ')}`);
   const name = structural(toJsonSchema(Metadata.shape.name));
   return {
     description: 'Runners of Gitea Actions for the jobs of one scope.',
@@ -83,13 +93,20 @@ function rootSchema(): unknown {
       kind: { type: 'string' },
       // Of metadata, a CRD may only restrict the name.
       metadata: { type: 'object', properties: { name } },
-      spec: { ...structural(toJsonSchema(Spec)), description: 'What the group serves and what its runners are like.' },
+      spec: { ...spec, description: 'What the group serves and what its runners are like.' },
       status: { ...structural(toJsonSchema(RunnerGroupStatus)), description: 'Written by gitea-runners serve.' },
     },
   };
 }
 
-function structural(schema: JsonSchema): JsonSchema {
+/**
+ * A schema as the API server takes it. Adds the rules of its path.
+ * @param path from the root, e.g. `spec.labels[]`; absent: a part without rules. @param unplaced paths whose rules have no place yet
+ */
+function structural(schema: JsonSchema, path = '', unplaced: Set<string> = new Set()): JsonSchema {
+  const rules = ADMISSION_RULES.flatMap(([at, rule, message]) => (at === path ? [{ rule, message }] : []));
+  unplaced.delete(path);
+  const below = (inner: JsonSchema, name: string): JsonSchema => structural(inner, `${path}${name}`, unplaced);
   const { description, default: byDefault } = schema;
   const isAnyMapping =
     isSchema(schema['additionalProperties']) && Object.keys(schema['additionalProperties']).length === 0;
@@ -100,10 +117,13 @@ function structural(schema: JsonSchema): JsonSchema {
   return {
     ...kept,
     ...text,
-    ...(schema.properties && { properties: mapValues(schema.properties, structural) }),
-    ...(isSchema(schema['items']) && { items: structural(schema['items']) }),
+    ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
+    ...(schema.properties && {
+      properties: mapValues(schema.properties, (inner, name) => below(inner, `.${name}`)),
+    }),
+    ...(isSchema(schema['items']) && { items: below(schema['items'], '[]') }),
     ...(isSchema(schema['additionalProperties']) && {
-      additionalProperties: structural(schema['additionalProperties']),
+      additionalProperties: below(schema['additionalProperties'], '{}'),
     }),
   };
 }
@@ -112,7 +132,14 @@ function structural(schema: JsonSchema): JsonSchema {
 function structuralUnion(branches: readonly JsonSchema[]): JsonSchema {
   const types = branches.map(({ type }) => type);
   if (types.includes('integer') && types.includes('string')) {
-    return { anyOf: [{ type: 'integer' }, { type: 'string' }], 'x-kubernetes-int-or-string': true };
+    // Keywords beside it hold for strings or for integers alone.
+    return {
+      anyOf: [{ type: 'integer' }, { type: 'string' }],
+      'x-kubernetes-int-or-string': true,
+      minimum: 0,
+      maxLength: LONGEST_QUANTITY,
+      pattern: QUANTITY_PATTERN,
+    };
   }
   return { 'x-kubernetes-preserve-unknown-fields': true };
 }
@@ -126,6 +153,6 @@ function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function mapValues<A, B>(values: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
+function mapValues<A, B>(values: Readonly<Record<string, A>>, change: (value: A, key: string) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value, key)]));
 }

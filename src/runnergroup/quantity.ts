@@ -1,8 +1,8 @@
 /** Kubernetes quantities (apimachinery, `pkg/api/resource`), as far as requests and limits need them: never negative. */
 
-const QUANTITY = /^\+?(?<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
+export const QUANTITY = /^\+?(?<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
 /** Longer ones have no meaning, and a pattern needs an end. */
-const LONGEST = 64;
+export const LONGEST_QUANTITY = 64;
 const DECIMAL: Readonly<Record<string, number>> = {
   n: -9,
   u: -6,
@@ -18,7 +18,7 @@ const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 /** True for what the API server takes as an amount of a resource. */
 export function isQuantity(text: string): boolean {
-  return text.length <= LONGEST && QUANTITY.test(text) && Number.isFinite(quantityValue(text));
+  return text.length <= LONGEST_QUANTITY && QUANTITY.test(text) && Number.isFinite(quantityValue(text));
 }
 
 /** The amount as a number, good enough to compare two of them; NaN when it is no quantity. */

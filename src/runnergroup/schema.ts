@@ -64,9 +64,7 @@ const secretSelector = () =>
   z.strictObject({
     secretRef: z
       .strictObject({
-        name: secretName.register(z.globalRegistry, {
-          description: 'Name of the Secret, in the namespace of the RunnerGroup.',
-        }),
+        name: secretName.register(z.globalRegistry, { description: 'Name of the Secret.' }),
         key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
       })
       .optional()
@@ -188,7 +186,8 @@ export const Spec = z.strictObject({
       "Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.",
   }),
   authToken: secretSelector().register(z.globalRegistry, {
-    description: 'Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod.',
+    description:
+      'Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod: mounted as files, or with `--secrets api` in the namespace of the RunnerGroup.',
   }),
   suspend: z.boolean().default(false).register(z.globalRegistry, {
     description:
@@ -223,7 +222,7 @@ export const Spec = z.strictObject({
   podTemplate: z
     .record(z.string(), z.unknown())
     .optional()
-    .meta({
+    .register(z.globalRegistry, {
       description:
         "A PodTemplateSpec that is merged over the runner's pod as `kubectl apply` merges: `metadata` (labels, annotations) and `spec`. Container `runner` is the runner's. Reserved are among others `restartPolicy`, `automountServiceAccountToken`, `hostNetwork`, `hostPID`, `hostIPC`, `nodeName`, `terminationGracePeriodSeconds`, the labels and variables of the runner, its folders, and the init container `register`.",
       [DEFAULT_NOTE]: 'none',
@@ -231,7 +230,7 @@ export const Spec = z.strictObject({
   securityProfile: z
     .enum(SECURITY_PROFILES)
     .optional()
-    .meta({
+    .register(z.globalRegistry, {
       description:
         'Pod Security Standard that the final pod must meet. Without it a podTemplate must not make the pod weaker than its containerMode needs.',
       [DEFAULT_NOTE]: '`restricted` with containerMode `host`, else `privileged`',
@@ -278,8 +277,8 @@ export type WrittenSpec = z.output<typeof Spec>;
 export const RunnerGroupDocument = z.strictObject({
   apiVersion: z.literal(API_VERSION).register(z.globalRegistry, { description: 'Version of this format.' }),
   kind: z.literal(KIND).register(z.globalRegistry, { description: 'Always RunnerGroup.' }),
-  metadata: Metadata.meta({ description: "Kubernetes' object metadata." }),
-  spec: Spec.meta({ description: 'What the group serves and what its runners are like.' }),
+  metadata: Metadata.register(z.globalRegistry, { description: "Kubernetes' object metadata." }),
+  spec: Spec.register(z.globalRegistry, { description: 'What the group serves and what its runners are like.' }),
   status: z
     .unknown()
     .optional()

@@ -9,10 +9,11 @@
  */
 import type { WakeTarget } from '../argocd/wake.ts';
 import { Failure } from '../failure.ts';
+import { isRefusal } from '../gitea/failures.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
-import type { TokenSources } from '../tokens/api-token.ts';
+import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import { StatusWriter } from './cluster/status-writer.ts';
 import type { Tell } from './events.ts';
@@ -24,11 +25,12 @@ import { type Survey, survey } from './planning/survey.ts';
 import { WaitingTimes } from './planning/waiting-times.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
-import { sameElements } from './unchanged.ts';
 import { ManagedApp } from './waking/managed-app.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
-export interface LeaderOptions extends TokenSources {
+export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
+  /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
+  readonly openSecrets?: () => SecretReader;
   readonly cluster: LiveCluster;
   readonly client: KubeClient;
   readonly argocd: WakeTarget;
@@ -42,8 +44,6 @@ export interface LeaderOptions extends TokenSources {
 
 /** Rounds are at least this far apart: watches tell of bursts. */
 const ROUND_GAP_MS = 20;
-/** Secrets are read again after this time. */
-const TOKENS_MS = 30_000;
 
 /**
  * Lets the event loop turn. A plan blocks the process, and there may be many Applications. So probes, webhooks, signals and the
@@ -64,8 +64,6 @@ export class Leader {
   /** Of the last round, by Application. */
   #verdicts: ReadonlyMap<string, AppVerdict> = new Map();
   #targetOf: TargetOf = new Map();
-  #resolvedMs = 0;
-  #resolved: readonly RunnerGroup[] = [];
   #timer: NodeJS.Timeout | undefined;
   #running = false;
   #again = false;
@@ -78,14 +76,19 @@ export class Leader {
   constructor(options: LeaderOptions) {
     this.#options = options;
     const { client, env, lookout, now, tell } = options;
-    this.#book = new TargetBook(options);
+    this.#book = new TargetBook(() => {
+      const { env: variables, secretsDir, openSecrets } = options;
+      return { env: variables, secretsDir, ...(openSecrets && { clusterSecrets: openSecrets() }) };
+    });
     this.#statuses = new StatusWriter(client, now, (failure) => tell({ is: 'cluster-failed', failure }));
     this.#lookout = new Lookout({
       ...lookout,
       env,
       now,
       onRequest: (line) => tell({ is: 'gitea-request', line }),
-      onLook: ({ url }, { beganMs, endedMs, failure }) => {
+      onLook: (target, { beganMs, endedMs, failure }) => {
+        const { url } = target;
+        this.#book.looked(target, failure !== undefined && isRefusal(failure));
         tell({ is: 'looked', origin: new URL(url).origin, beganMs, endedMs, ...(failure && { failure }) });
         this.#news += 1;
         this.changed();
@@ -168,6 +171,9 @@ export class Leader {
     this.#again = false;
     try {
       await this.#judgeAll();
+    } catch (error) {
+      // Requests are broken off at the end.
+      if (!this.#closed) throw error;
     } finally {
       this.#running = false;
     }
@@ -250,11 +256,9 @@ export class Leader {
   }
 
   async #resolveTargets(groups: readonly RunnerGroup[]): Promise<void> {
-    const now = this.#options.now();
-    if (sameElements(groups, this.#resolved) && now - this.#resolvedMs < TOKENS_MS) return;
-    this.#targetOf = await this.#book.resolve(groups);
-    this.#resolved = groups;
-    this.#resolvedMs = now;
+    const found = await this.#book.resolve(groups, this.#options.now());
+    if (found === this.#targetOf) return;
+    this.#targetOf = found;
     this.#lookout.watch(this.#book.namespacesOf);
   }
 

@@ -14,7 +14,8 @@ import { Deadline } from '../http/deadline.ts';
 import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { Lease, type LeaseOptions } from '../kubernetes/lease.ts';
-import type { TokenSources } from '../tokens/api-token.ts';
+import { ClusterSecrets, secretsClient } from '../kubernetes/secrets.ts';
+import type { SecretsMode, TokenSources } from '../tokens/api-token.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { type Subscriber, type Tell, tellAll } from './events.ts';
 import { type Listeners, startListeners } from './http/listeners.ts';
@@ -27,7 +28,9 @@ import { type WebhookEvent, WebhookGate } from './webhook/gate.ts';
 import type { RawDelivery } from './webhook/listener.ts';
 import { watchSecrets } from './webhook/secrets.ts';
 
-export interface ServeOptions extends TokenSources {
+export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
+  /** Default: `files`. */
+  readonly secrets?: SecretsMode;
   readonly cluster: ClusterConfig;
   /** Namespaces whose RunnerGroups are served; empty: all. */
   readonly namespaces: readonly string[];
@@ -164,7 +167,7 @@ interface OpenCluster {
 }
 
 function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
-  const { argocd, ca, env, instance, now, pollMs, secretsDir, sweep, timeoutMs } = options;
+  const { argocd, ca, env, instance, now, pollMs, secrets, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, undefined, clocks);
   const cluster = new LiveCluster(client, options.namespaces, {
@@ -181,6 +184,7 @@ function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
     },
     argocd.tokenFile,
   );
+  const secretsApi = secrets === 'api' ? secretsClient(options.cluster) : undefined;
   const open: OpenCluster = {
     cluster,
     onChange: () => undefined,
@@ -189,6 +193,7 @@ function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
       instance,
       now,
       secretsDir,
+      ...(secretsApi && { openSecrets: () => new ClusterSecrets(secretsApi, new Deadline(timeoutMs)) }),
       cluster,
       client,
       tell,
@@ -198,7 +203,7 @@ function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
       lookout: { timeoutMs, pollMs, clocks, random: Math.random, ...(ca !== undefined && { ca }) },
     },
     close: async () => {
-      await Promise.all([access.close(), client.close()]);
+      await Promise.all([access.close(), client.close(), secretsApi?.close()]);
     },
   };
   return open;

@@ -65,6 +65,11 @@ export class Gitea {
     addToken(this.state, user, scopes, secret);
   }
 
+  /** Deletes an access token: from now on it is refused. */
+  removeToken(secret: string): void {
+    this.state.tokens.delete(secret);
+  }
+
   /** Starts a run of a workflow. @returns the run and its jobs in the order of their ids. */
   push(fullName: string, spec: RunSpec): { readonly run: GiteaRun; readonly jobs: readonly GiteaJob[] } {
     return push(this.state, fullName, spec);

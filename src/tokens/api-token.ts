@@ -17,41 +17,105 @@ const PATH_PART = /^[A-Za-z0-9_][-._A-Za-z0-9]{0,252}$/;
 /** What may stand in an HTTP header: visible ASCII. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
+/** Where Secrets are looked for: mounted as files, or asked from the Kubernetes API (`--secrets`). */
+export type SecretsMode = 'files' | 'api';
+
 export interface TokenSources {
   readonly secretsDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** With `--secrets api`: the Secrets of the cluster. Then no file is read. */
+  readonly clusterSecrets?: SecretReader;
+}
+
+/** Reads whole Secrets, each once per look (src/kubernetes/secrets.ts). */
+export interface SecretReader {
+  /** @throws Failure exit 1 when the API server does not answer with that Secret. */
+  readonly read: (namespace: string, name: string) => Promise<SecretKeys>;
+  /** Key `url` only. Undefined: there is none, there is no such Secret, or this process may not read it. */
+  readonly readUrl: (namespace: string, name: string) => Promise<string | undefined>;
+}
+
+/** Value of a key as text; undefined when the Secret has no such key. */
+export type SecretKeys = (key: string) => string | undefined;
+
+/** What a Secret says, and how messages call it. */
+interface FoundSecret {
+  readonly token: string;
+  readonly url: string | undefined;
+  /** `Secret gitea-api`. */
+  readonly called: string;
+  /** Where a person finds the token. */
+  readonly source: string;
 }
 
 /**
- * @throws Failure exit 1: no such file, or an empty or malformed token; exit 3: the token is bound to another Gitea or to none.
+ * @throws Failure exit 1: no such file or Secret, or an empty or malformed token; exit 3: the token is bound to another Gitea or to none.
  */
 export async function findToken(group: RunnerGroup, sources: TokenSources): Promise<Token> {
-  refuseForeignRegistration(group, sources.secretsDir);
-  const byHand = sources.env['GITEA_TOKEN'];
+  const { env, clusterSecrets, secretsDir } = sources;
+  const registration = await registrationUrl(group, sources);
+  refuseForeignRegistration(group, registration);
+  const byHand = env['GITEA_TOKEN'];
   if (byHand !== undefined && byHand !== '') {
-    const bound = bindingOf(sources.env['GITEA_URL'], 'the environment variable GITEA_URL', group);
-    return bind(byHand, bound, 'the environment variable GITEA_TOKEN', group);
+    const bound = bindingOf(env['GITEA_URL'], 'the environment variable GITEA_URL', group);
+    const source = 'the environment variable GITEA_TOKEN';
+    return bind(byHand, bound, { what: source, source }, group);
   }
+  const { token, url, called, source } = clusterSecrets
+    ? await secretInCluster(group, clusterSecrets)
+    : secretInFiles(group, secretsDir);
+  const bound = bindingOf(url, `key url of ${called}`, group);
+  return bind(token, bound, { what: `key ${group.authToken.key} of ${called}`, source }, group);
+}
+
+function secretInFiles(group: RunnerGroup, secretsDir: string): FoundSecret {
   const { name, key } = group.authToken;
-  const folder = secretFolder(group, sources.secretsDir);
-  const token = readKey(folder, key);
-  const what = `key ${key} of Secret ${name}`;
-  if (token === undefined) throw missing(group, sources.secretsDir);
-  const bound = bindingOf(readKey(folder, 'url'), `key url of Secret ${name}`, group);
-  return bind(token, bound, what, group);
+  const folder = secretFolder(group, secretsDir);
+  const token = readKey(join(secretsDir, folder), key);
+  if (token === undefined) throw missing(group, secretsDir);
+  const source = `key ${key} of Secret ${name}, mounted as ${folder}`;
+  return { token, url: readKey(join(secretsDir, folder), 'url'), called: `Secret ${name}`, source };
+}
+
+/** The Secret of the group's own namespace, and no other: it is the tenant's. */
+async function secretInCluster(group: RunnerGroup, secrets: SecretReader): Promise<FoundSecret> {
+  const { namespace, authToken } = group;
+  const { name, key } = authToken;
+  for (const part of [namespace, name, key]) if (!PATH_PART.test(part)) throw missingKey(group);
+  const keys = await secrets.read(namespace, name);
+  const token = keys(key)?.trim();
+  if (token === undefined) throw missingKey(group);
+  const called = `Secret ${name} of namespace ${namespace}`;
+  return { token, url: keys('url')?.trim(), called, source: `key ${key} of ${called}` };
+}
+
+function missingKey({ namespace, name: group, authToken: { name, key } }: RunnerGroup): Failure {
+  return new Failure(
+    'GR-TOKEN-08',
+    1,
+    `find the API token of RunnerGroup ${namespace}/${group}: Secret ${name} of namespace ${namespace} has no key ${key}. ` +
+      'Add the key to the Secret, or correct authToken.',
+  );
+}
+
+/** What the registration Secret of a group is bound to; undefined when that cannot be seen. Its token is never kept. */
+async function registrationUrl(
+  { namespace, registrationToken: { name } }: RunnerGroup,
+  { clusterSecrets, secretsDir }: TokenSources,
+): Promise<string | undefined> {
+  if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return undefined;
+  if (clusterSecrets) return (await clusterSecrets.readUrl(namespace, name))?.trim();
+  return readKey(join(secretsDir, namespace, name), 'url');
 }
 
 /**
- * The registration Secret may be bound as well. Its token is never read here, and its Secret need not be mounted: the runner's pod checks
- * the same before it registers. Where the key `url` is mounted, the group is refused before a runner is made.
+ * The registration Secret may be bound as well. It need not be readable here: the runner's pod checks the same before it registers.
+ * Where the key `url` can be read, the group is refused before a runner is made.
  */
 function refuseForeignRegistration(
-  { namespace, name: group, giteaUrl, registrationToken }: RunnerGroup,
-  dir: string,
+  { namespace, name: group, giteaUrl, registrationToken: { name } }: RunnerGroup,
+  url: string | undefined,
 ): void {
-  const { name } = registrationToken;
-  if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return;
-  const url = readKey(join(dir, namespace, name), 'url');
   if (url === undefined || normalBase(url) === normalBase(giteaUrl)) return;
   throw new Failure(
     'GR-TOKEN-07',
@@ -61,12 +125,12 @@ function refuseForeignRegistration(
   );
 }
 
-/** Of the two places a Secret may be mounted at, the first that has the key. */
+/** Of the two places below `secretsDir` that a Secret may be mounted at, the first that has the key. */
 function secretFolder(group: RunnerGroup, secretsDir: string): string {
   const { name, key } = group.authToken;
   for (const part of [group.namespace, name, key]) if (!PATH_PART.test(part)) throw missing(group, secretsDir);
-  const own = join(secretsDir, group.namespace, name);
-  return readKey(own, key) === undefined ? join(secretsDir, name) : own;
+  const own = join(group.namespace, name);
+  return readKey(join(secretsDir, own), key) === undefined ? name : own;
 }
 
 /** Content of a key, without the line end that `kubectl create secret --from-file` keeps; undefined when there is no such file. */
@@ -114,7 +178,12 @@ function bindingOf(url: string | undefined, where: string, group: RunnerGroup): 
   return base;
 }
 
-function bind(secret: string, base: string, what: string, group: RunnerGroup): Token {
+function bind(
+  secret: string,
+  base: string,
+  { what, source }: { readonly what: string; readonly source: string },
+  group: RunnerGroup,
+): Token {
   const of = `the API token of RunnerGroup ${group.namespace}/${group.name}`;
   if (base !== normalBase(group.giteaUrl)) {
     throw new Failure(
@@ -130,5 +199,5 @@ function bind(secret: string, base: string, what: string, group: RunnerGroup): T
       `use ${of}: ${what} is empty or holds characters that no token has. Put the token alone into it.`,
     );
   }
-  return new Token(secret, base);
+  return new Token(secret, base, 'token', source);
 }

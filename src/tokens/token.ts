@@ -13,14 +13,22 @@ export class Token {
   readonly #scheme: TokenScheme;
   /** Normal form of the base URL (`normalBase`) of the only server this token may be sent to. */
   readonly base: string;
+  /** Where a person finds it, for messages: `key token of Secret gitea-api …`. */
+  readonly source: string;
 
   /** @param base URL of the server's API, perhaps with a path. Throws when it is none. */
-  constructor(secret: string, base: string, scheme: TokenScheme = 'token') {
+  constructor(
+    secret: string,
+    base: string,
+    scheme: TokenScheme = 'token',
+    source = scheme === 'token' ? 'the Secret of authToken' : 'its file',
+  ) {
     const normal = normalBase(base);
     if (normal === undefined) throw new Error('a token must be bound to an http or https URL');
     this.#secret = secret;
     this.#scheme = scheme;
     this.base = normal;
+    this.source = source;
   }
 
   /** True when the token may be sent to this URL. */

@@ -21,6 +21,7 @@ const names = Object.keys(FLAGS) as FlagName[];
 
 /** A value that each flag with a value takes, other than its default. */
 const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> = {
+  secrets: ['api', 'api'],
   secretsDir: ['/s', '/s'],
   timeout: ['1.5', 1.5],
   caFile: ['/ca', '/ca'],

@@ -43,7 +43,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'GR-GITEA-02',
     status(403),
     'Gitea forbids it (403)',
-    'The token needs scope read:organization, and its user must be an owner of the org',
+    'The token needs scope read:organization, and its user must be an owner of the org. It is in the Secret of authToken',
   ),
   onJobs(
     'the org does not exist',

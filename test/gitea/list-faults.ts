@@ -87,7 +87,7 @@ export const LIST_FAULTS: readonly Fault[] = [
     code: 'GR-GITEA-02',
     handler: bent(onPath(RUNNERS), status(403)),
     message: (origin) =>
-      `list the runners of org acme: GET ${origin}${RUNNERS}: Gitea forbids it (403). The token needs scope read:organization, and its user must be an owner of the org.`,
+      `list the runners of org acme: GET ${origin}${RUNNERS}: Gitea forbids it (403). The token needs scope read:organization, and its user must be an owner of the org. It is in the Secret of authToken.`,
   },
   {
     name: 'runners that stay missing',

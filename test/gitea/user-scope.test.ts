@@ -45,7 +45,7 @@ describe("with the user's own token", () => {
     });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toBe(
-      `ask whose token it is: GET ${gitea.origin}/api/v1/user: Gitea forbids it (403). The token needs scope read:user.`,
+      `ask whose token it is: GET ${gitea.origin}/api/v1/user: Gitea forbids it (403). The token needs scope read:user. It is in the Secret of authToken.`,
     );
   });
 });
@@ -107,7 +107,7 @@ describe("with another user's token", () => {
     [
       403,
       'GR-GITEA-02',
-      'Gitea forbids it (403). The token needs scope read:repository, and its user must own the repository (up to 1.25) or may read its Actions',
+      'Gitea forbids it (403). The token needs scope read:repository, and its user must be one who may read the Actions of the repository (up to 1.25 its owner). It is in the Secret of authToken',
     ],
     [
       404,

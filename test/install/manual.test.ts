@@ -75,6 +75,7 @@ describe('docs/install.md', () => {
     expect(literals).toEqual([
       ...Array.from({ length: 4 }, () => '--from-literal=url="$GITEA_URL"'),
       '--from-literal=GITEA_RUNNERS_INSTANCE=production',
+      '--from-literal=url="$GITEA_URL"',
     ]);
   });
 });

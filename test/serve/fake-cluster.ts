@@ -13,7 +13,7 @@ export interface KubeObject {
   readonly [more: string]: unknown;
 }
 
-type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases';
+type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases' | 'secrets';
 
 export interface FakeCluster {
   readonly config: ClusterConfig;
@@ -47,6 +47,7 @@ export async function startFakeCluster({
     jobs: new Map(),
     pods: new Map(),
     leases: new Map(),
+    secrets: new Map(),
   };
   const watchers = new Set<{ readonly kind: Kind; readonly response: ServerResponse }>();
   const writes: string[] = [];

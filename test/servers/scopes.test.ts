@@ -84,8 +84,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const { exit, stdout, stderr } = await look([group], token);
 
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(stderr).toContain(scope);
-    expect(stderr).toContain('403');
+    expect(stderr).toContain(`Gitea forbids it (403): the token lacks scope ${scope}`);
+    expect(stderr).toContain('It is in ');
     expect(stderr).not.toContain(token);
   });
 
@@ -109,7 +109,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const { exit, stdout, stderr } = await look([ORG], 'f'.repeat(40));
 
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(stderr).toContain('401');
+    expect(stderr).toContain('Gitea does not accept the token (401)');
+    expect(stderr).toContain('put a valid one into ');
   });
 
   it('fails for a member of the org who may see its jobs but not its runners', async () => {
@@ -119,8 +120,31 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
     expect(jobs.status).toBe(200);
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(stderr).toContain('403');
-    expect(stderr).toContain('owner');
+    expect(stderr).toContain("Gitea forbids it (403): the token's user is not an owner of the org");
+  });
+
+  it.each([
+    ['global', GLOBAL, "the token's user is not a site administrator"],
+    ['org', ORG, "the token's user is not an owner of the org"],
+  ] as const)(
+    'names the place of the user who has all scopes and owns nothing, for scope %s',
+    async (_, group, said) => {
+      const { exit, stdout, stderr } = await look([group], mia.token);
+
+      expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+      expect(stderr).toContain(`Gitea forbids it (403): ${said}`);
+      expect(stderr).not.toContain(mia.token);
+    },
+  );
+
+  it('names the place of a collaborator who may read the repository and no more', async () => {
+    const carl = await gitea.admin.createUser('carl');
+    await gitea.admin.call('PUT', '/repos/acme/web/collaborators/carl', { permission: 'read' });
+
+    const { exit, stdout, stderr } = await look([REPO], carl.token);
+
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(stderr).toContain("Gitea forbids it (403): the token's user is not an administrator of the repository");
   });
 
   it('gives every job to the narrowest scope when all four cover it', async () => {

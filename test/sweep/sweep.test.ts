@@ -271,7 +271,7 @@ describe('trouble', () => {
     expect(outcomes(report)).toEqual({ [A]: 'failed', [B]: 'postponed' });
     expect(report.failures).toMatchObject([{ code: 'GR-GITEA-02', exit: 1 }]);
     expect(report.failures[0]?.message).toMatch(
-      /^delete runner 1 of org acme: DELETE http:.*: Gitea forbids it \(403\)\. The token needs scope write:organization, and its user must be an owner of the org\.$/,
+      /^delete runner 1 of org acme: DELETE http:.*: Gitea forbids it \(403\): the token lacks scope write:organization\. The token needs scope write:organization, and its user must be an owner of the org\. It is in the Secret of authToken\.$/,
     );
     expect(left()).toEqual([A, B]);
   });

@@ -15,6 +15,7 @@ import {
   readLease,
   readList,
   readSeconds,
+  readSecretsMode,
   readSpeed,
 } from './readers.ts';
 
@@ -34,6 +35,14 @@ export const FLAGS = {
     of: ['generate', 'explain', 'validate', 'sweep'],
     short: '-R',
     help: 'read folders with all below them',
+  },
+  secrets: {
+    of: ['generate', 'explain', 'serve', 'sweep'],
+    value: 'files|api',
+    default: 'files',
+    help: 'where the Secrets of RunnerGroups are read',
+    more: '`files`: mounted below `--secrets-dir`. `api`: in the namespace of the group, through the Kubernetes API ([how](install.md#secrets-through-the-kubernetes-api)).',
+    read: readSecretsMode,
   },
   secretsDir: {
     of: ['generate', 'explain', 'serve', 'sweep'],

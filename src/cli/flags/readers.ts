@@ -4,6 +4,7 @@ import { Failure } from '../../failure.ts';
 import type { ClusterMode } from '../../kubernetes/config.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
 import { LARGEST_BUDGET } from '../../sweep/budget.ts';
+import type { SecretsMode } from '../../tokens/api-token.ts';
 import type { Source } from './flag.ts';
 
 /** Argo CD ends a plugin after 60 s. Nobody waits ten minutes for an answer. */
@@ -19,6 +20,11 @@ export function readSeconds(text: string, { name }: Source): number {
 export function readClusterMode(text: string, { name }: Source): ClusterMode {
   if (text === 'auto' || text === 'off') return text;
   throw new Failure('GR-FLAG-01', 2, `read ${name}: it must be auto or off.`);
+}
+
+export function readSecretsMode(text: string, { name }: Source): SecretsMode {
+  if (text === 'files' || text === 'api') return text;
+  throw new Failure('GR-FLAG-12', 2, `read ${name}: it must be files or api.`);
 }
 
 /**

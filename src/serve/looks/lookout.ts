@@ -8,6 +8,7 @@
  */
 import { Failure } from '../../failure.ts';
 import type { VersionCache } from '../../gitea/api.ts';
+import { isRefusal } from '../../gitea/failures.ts';
 import { type GiteaTarget, giteaClient, observeEach } from '../../gitea/observe.ts';
 import type { HttpClient } from '../../http/client.ts';
 import type { ServerClocks } from '../../http/clock.ts';
@@ -180,7 +181,7 @@ export class Lookout {
       found instanceof Failure || found === undefined
         ? { beganMs, endedMs, ...(post.sight?.look && { look: post.sight.look }), ...(found && { failure: found }) }
         : { beganMs, endedMs, look: keepEqual(post.sight?.look, found) };
-    if (found instanceof Failure) post.pace = failed(post.pace);
+    if (found instanceof Failure) post.pace = failed(post.pace, isRefusal(found) ? 'refused' : undefined);
     else if (found !== undefined) post.pace = looked(post.pace, activeJobs(found), endedMs, this.#limits);
     this.#options.onLook(target, post.sight);
     this.#schedule(post, post.nudged ? 0 : nextLookMs(post.pace, this.#options.random(), this.#limits));

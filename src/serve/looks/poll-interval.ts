@@ -9,6 +9,7 @@
  *       it still did not .................................. missed: back to the shortest
  *   a look shows no change ................................. proves nothing, the interval stays
  *   a look fails ........................................... the next one comes after the shortest interval
+ *   Gitea refuses the token (401, 403) ..................... the next one comes after 30 s: asking again does not help
  *
  * A change is a job of the active ones (queued, in progress) that appears, gets another status or attempt, or is gone. The doubt is
  * needed because Gitea sends a webhook up to seconds after the job has changed: its queue of webhooks sleeps up to 2 s when idle.
@@ -31,8 +32,8 @@ export interface PollPace {
   readonly announced: ReadonlyMap<string, number>;
   /** Changes seen without a webhook, with the time of that look. */
   readonly doubtful: ReadonlyMap<string, number>;
-  /** The last look failed. */
-  readonly blind: boolean;
+  /** The last look failed; `refused`: because of its token. */
+  readonly blind: boolean | 'refused';
 }
 
 export interface PollLimits {
@@ -41,6 +42,8 @@ export interface PollLimits {
 }
 
 const STRETCH = 1.5;
+/** Another token is another target, which is looked at at once (targets.ts). */
+const REFUSED_MS = 30_000;
 /** How long after a look a webhook may still arrive for what it showed. */
 const GRACE_MS = 5000;
 /** Announcements are kept until the change must have been seen. */
@@ -74,8 +77,8 @@ export function announced(pace: PollPace, job: AnnouncedJob, nowMs: number): Pol
 }
 
 /** A look has failed; what changed meanwhile is judged by the next good one. */
-export function failed(pace: PollPace): PollPace {
-  return { ...pace, blind: true };
+export function failed(pace: PollPace, because?: 'refused'): PollPace {
+  return { ...pace, blind: because ?? true };
 }
 
 /** A look has succeeded and shown these active jobs. */
@@ -99,9 +102,13 @@ export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: n
 }
 
 /** Time until the next look. @param random from 0 to below 1. */
-export function nextLookMs(pace: PollPace, random: number, { shortestMs }: PollLimits): number {
-  const interval = pace.blind || pace.doubtful.size > 0 ? shortestMs : pace.intervalMs;
-  return Math.round(interval * (1 + JITTER * (random - 0.5)));
+export function nextLookMs(pace: PollPace, random: number, limits: PollLimits): number {
+  return Math.round(intervalAfter(pace, limits) * (1 + JITTER * (random - 0.5)));
+}
+
+function intervalAfter({ blind, doubtful, intervalMs }: PollPace, { shortestMs }: PollLimits): number {
+  if (blind === 'refused') return Math.max(shortestMs, REFUSED_MS);
+  return blind || doubtful.size > 0 ? shortestMs : intervalMs;
 }
 
 function nextInterval(

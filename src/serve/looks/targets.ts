@@ -1,21 +1,39 @@
-/** Which looks at Gitea the groups need. Keys stay the same from call to call, so that looks can be kept. */
+/**
+ * Which looks at Gitea the groups need. Keys stay the same from call to call, so that looks can be kept.
+ *
+ * Secrets are replaced while we run. So tokens are read again when the groups change, and every 30 s. Those that Gitea refused (401, 403)
+ * are read again at once and then every 5 s: a new token is a new target, which is looked at at once.
+ */
 
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { findToken, type TokenSources } from '../../tokens/api-token.ts';
+import { Token } from '../../tokens/token.ts';
+import { sameElements } from '../unchanged.ts';
 
 /** A group's look, or why it has none: its token is missing or bound to another Gitea. */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
+/** All tokens are read again after this time. */
+const TOKENS_MS = 30_000;
+/** Those that Gitea has refused, after this time. */
+const REFUSED_TOKENS_MS = 5_000;
+
 export class TargetBook {
-  readonly #sources: TokenSources;
+  /** Asked for each reading, so that no Secret is kept between two. */
+  readonly #sources: () => TokenSources;
   /** With the namespaces of the groups that need them. */
   #needed: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
+  #found: TargetOf = new Map();
+  #groups: readonly RunnerGroup[] = [];
+  #readMs = Number.NEGATIVE_INFINITY;
+  /** With the time from which on its token may be read again. */
+  readonly #refused = new Map<GiteaTarget, number>();
   #last = 0;
 
-  constructor(sources: TokenSources) {
+  constructor(sources: () => TokenSources) {
     this.#sources = sources;
   }
 
@@ -29,27 +47,62 @@ export class TargetBook {
     return this.#needed;
   }
 
-  /** Reads every token again: Secrets are replaced while we run. A failure of one group does not concern the others. */
-  async resolve(groups: readonly RunnerGroup[]): Promise<TargetOf> {
-    const found = new Map<RunnerGroup, GiteaTarget | Failure>();
+  /** Gitea has refused or taken the token of a look. */
+  looked(target: GiteaTarget, isRefused: boolean): void {
+    if (!isRefused) this.#refused.delete(target);
+    else if (!this.#refused.has(target)) this.#refused.set(target, Number.NEGATIVE_INFINITY);
+  }
+
+  /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
+  async resolve(groups: readonly RunnerGroup[], nowMs: number): Promise<TargetOf> {
+    const isFresh = sameElements(groups, this.#groups) && nowMs - this.#readMs < TOKENS_MS;
+    const stale = new Set([...this.#refused].flatMap(([target, fromMs]) => (nowMs >= fromMs ? [target] : [])));
+    if (isFresh && stale.size === 0) return this.#found;
+    const kept = [...this.#found].filter(([, target]) => target instanceof Failure || !stale.has(target));
+    this.#found = await this.#read(groups, new Map(isFresh ? kept : []));
+    this.#noteRead(stale, nowMs);
+    if (isFresh) return this.#found;
+    this.#groups = groups;
+    this.#readMs = nowMs;
+    return this.#found;
+  }
+
+  /** Those whose token is still the same are read again later; those that nobody needs are forgotten. */
+  #noteRead(stale: ReadonlySet<GiteaTarget>, nowMs: number): void {
+    for (const target of this.#refused.keys()) {
+      if (!this.#needed.has(target)) this.#refused.delete(target);
+      else if (stale.has(target)) this.#refused.set(target, nowMs + REFUSED_TOKENS_MS);
+    }
+  }
+
+  /** @param kept looks of groups whose token is not read this time. */
+  async #read(groups: readonly RunnerGroup[], kept: TargetOf): Promise<TargetOf> {
+    const sources = this.#sources();
     const before = this.targets;
-    const needed = new Map<GiteaTarget, Set<string>>();
-    for (const group of groups) {
+    const reading = groups.map(async (group): Promise<GiteaTarget | Token | Failure> => {
       try {
-        const target = await this.#targetOf(group, [...needed.keys(), ...before]);
-        needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
-        found.set(group, target);
+        return kept.get(group) ?? (await findToken(group, sources));
       } catch (error) {
-        if (!(error instanceof Failure)) throw error;
-        found.set(group, error);
+        if (error instanceof Failure) return error;
+        throw error;
       }
+    });
+    const read = await Promise.all(reading);
+    const found = new Map<RunnerGroup, GiteaTarget | Failure>();
+    const needed = new Map<GiteaTarget, Set<string>>();
+    for (const [index, group] of groups.entries()) {
+      const one = read[index];
+      if (one === undefined) continue;
+      const target = one instanceof Token ? this.#targetOf(group, one, [...needed.keys(), ...before]) : one;
+      found.set(group, target);
+      if (target instanceof Failure) continue;
+      needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
     }
     this.#needed = needed;
     return found;
   }
 
-  async #targetOf(group: RunnerGroup, known: readonly GiteaTarget[]): Promise<GiteaTarget> {
-    const token = await findToken(group, this.#sources);
+  #targetOf(group: RunnerGroup, token: Token, known: readonly GiteaTarget[]): GiteaTarget {
     const scope = describeScope(group.scope);
     const same = known.find(
       (target) => target.url === group.giteaUrl && describeScope(target.scope) === scope && token.equals(target.token),

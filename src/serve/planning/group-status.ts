@@ -1,5 +1,6 @@
 /** What `serve` writes into `status` of a RunnerGroup. Pure: times come in as text. */
 import type { Failure } from '../../failure.ts';
+import { isRefusal } from '../../gitea/failures.ts';
 import type { RunnerGroupStatus } from '../../runnergroup/status.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 import type { GroupCounts } from './plan-application.ts';
@@ -34,6 +35,8 @@ export const TOLERATED_DIFFERENCE_MS = 60_000;
 /** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
 export const CHECK_TIME_MS = 60_000;
 const LONGEST_MESSAGE = 1_000;
+/** Gitea refuses the token (401, 403): a person must change the Secret. */
+const UNAUTHORIZED = 'Unauthorized';
 
 /** @param old what stands in the cluster: times of conditions that stay as they were are kept. */
 export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
@@ -80,7 +83,10 @@ function readiness(facts: GroupFacts): Draft {
     message,
   });
   if (facts.problem !== undefined) return ready('False', 'InvalidSpec', facts.problem);
-  if (facts.giteaFailure) return ready('False', 'GiteaFailed', told(facts.giteaFailure));
+  if (facts.giteaFailure) {
+    const reason = isRefusal(facts.giteaFailure) ? UNAUTHORIZED : 'GiteaFailed';
+    return ready('False', reason, told(facts.giteaFailure));
+  }
   if (facts.planFailure) {
     return ready(
       'False',
@@ -162,7 +168,9 @@ function told(failure: Failure): string {
 }
 
 /** A reason is one word for programs: GR-HTTP-01 -> GRHTTP01 says little, so the rooms of the codes get names. */
-function reasonOf({ code }: Failure): string {
+function reasonOf(failure: Failure): string {
+  const { code } = failure;
+  if (isRefusal(failure)) return UNAUTHORIZED;
   if (code.startsWith('GR-TOKEN')) return 'TokenUnusable';
   if (code.startsWith('GR-HTTP')) return 'Unreachable';
   return 'BadAnswer';

@@ -123,6 +123,15 @@ describe('the poll interval', () => {
     expect(waitOf(looked(failed(pace), jobs, nowMs, LIMITS))).toBe(60_000);
   });
 
+  it('is 30 s while Gitea refuses the token: asking again does not help', () => {
+    const { pace, jobs, nowMs } = afterProofs(7);
+
+    expect(waitOf(failed(pace, 'refused'))).toBe(30_000);
+    expect(waitOf(failed(failed(pace, 'refused')))).toBe(5000);
+    expect(waitOf(looked(failed(pace, 'refused'), jobs, nowMs, LIMITS))).toBe(60_000);
+    expect(nextLookMs(failed(pace, 'refused'), 0.5, pollLimits(90_000))).toBe(90_000);
+  });
+
   it('never gets shorter than asked for, also beyond a minute', () => {
     expect(pollLimits(90_000)).toEqual({ shortestMs: 90_000, longestMs: 90_000 });
   });

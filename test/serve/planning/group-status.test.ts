@@ -72,6 +72,16 @@ describe('the status of a group', () => {
     expect(status.conditions?.[0]?.message).toBe('GR-HTTP-01 list jobs of org acme: refused.');
   });
 
+  it.each(['GR-GITEA-01', 'GR-GITEA-02'])('says Unauthorized when Gitea refuses the token: %s', (code) => {
+    const { counts: _, ...facts } = calm;
+    const giteaFailure = new Failure(code, 1, 'list jobs of org acme: Gitea forbids it (403).');
+
+    expect(words({ ...facts, giteaFailure })).toMatchObject({
+      Ready: 'False Unauthorized',
+      GiteaReachable: 'False Unauthorized',
+    });
+  });
+
   it.each([
     ['an invalid spec', { problem: 'spec.org is missing' }, 'False InvalidSpec'],
     ['trouble of a neighbour', { planFailure: refused }, 'False ApplicationBlocked'],

@@ -1,0 +1,136 @@
+/** The CRD's rules on a real API server: what `validate` accepts is never refused, and what CEL can say is refused at once. */
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import * as z from 'zod';
+import { Deadline } from '../../src/http/deadline.ts';
+import { KubeClient } from '../../src/kubernetes/client.ts';
+import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
+import { ADMISSION_RULES } from '../../src/runnergroup/admission.ts';
+import { runnerGroupFromObject } from '../../src/runnergroup/from-object.ts';
+import { Playground } from '../servers/process.ts';
+import { BAD, EDGES, GOOD, type SpecValues, writtenSpecs } from './admission-groups.ts';
+import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
+import { Machine, needPackages } from './stack/machine.ts';
+
+let playground: Playground;
+let machine: Machine;
+let kubectl: Kubernetes['kubectl'];
+let client: KubeClient;
+
+beforeAll(async () => {
+  needPackages();
+  playground = new Playground('admission');
+  machine = await Machine.start(playground);
+  const kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
+  kubectl = kubernetes.kubectl;
+  client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig));
+  await kubectl(['apply', '--server-side', '-f', resolve('install/crd.yaml')]);
+  await kubectl(['wait', '--for=condition=Established', 'crd/runnergroups.gitea.bpg.pw']);
+});
+afterAll(async () => {
+  await client?.close();
+  await machine?.close();
+  await playground?.close();
+});
+
+const Status = z.object({ message: z.string() });
+
+/** What the API server says about a new group; undefined: it is accepted. */
+async function refusal(spec: unknown): Promise<string | undefined> {
+  const question = {
+    what: 'create a RunnerGroup',
+    method: 'POST',
+    path: '/apis/gitea.bpg.pw/v1alpha1/namespaces/default/runnergroups',
+    query: { dryRun: 'All', fieldValidation: 'Strict' },
+    body: { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: { name: 'ci' }, spec },
+  } as const;
+  const { status, text } = await client.send(question, new Deadline(30_000));
+  return status === 201 ? undefined : Status.parse(JSON.parse(text)).message;
+}
+
+function isValid(spec: unknown): boolean {
+  return 'group' in runnerGroupFromObject({ namespace: 'default', name: 'ci', spec });
+}
+
+/** As it goes over the wire: without absent fields. */
+function specWith(change: SpecValues): SpecValues {
+  return JSON.parse(JSON.stringify({ ...GOOD, ...change }));
+}
+
+describe('a group that validate refuses', () => {
+  it.each(BAD)('is refused by the API server, too: %j', async (change, message) => {
+    const spec = specWith(change);
+
+    const said = await refusal(spec);
+
+    expect(isValid(spec)).toBe(false);
+    expect(said).toContain(message);
+  });
+
+  it('stands in the table for each rule', () => {
+    const told = BAD.map(([, message]) => message);
+
+    const missing = ADMISSION_RULES.filter(([, , message]) => !told.some((begin) => message.startsWith(begin)));
+
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('a group that validate accepts', () => {
+  const written = writtenSpecs(['test/golden/cases', 'examples', 'install/examples']).filter(([, spec]) =>
+    isValid(spec),
+  );
+
+  it('is accepted: all of the golden cases and examples', async () => {
+    const said = await Promise.all(written.map(async ([file, spec]) => [file, await refusal(spec)] as const));
+
+    expect(said.filter(([, message]) => message !== undefined)).toEqual([]);
+    expect(written.length).toBeGreaterThan(80);
+  });
+
+  it.each([{}, ...EDGES])('is accepted: %j', async (change) => {
+    const spec = specWith(change);
+
+    const said = await refusal(spec);
+
+    expect(isValid(spec)).toBe(true);
+    expect(said).toBeUndefined();
+  });
+});
+
+describe('a group in the cluster', () => {
+  it('is listed with the category gitea and its reason', async () => {
+    const group = { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: { name: 'told' }, spec: GOOD };
+    const condition = { type: 'Ready', status: 'False', reason: 'Unauthorized', message: 'x' };
+    const status = { conditions: [{ ...condition, lastTransitionTime: '2026-11-22T10:00:00Z' }] };
+    await kubectl(['create', '-f', '-'], JSON.stringify(group));
+    await kubectl(['patch', 'rg', 'told', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })]);
+
+    const table = await kubectl(['get', 'gitea']);
+
+    expect(table).toMatch(/^NAME .* READY +REASON +AGE\n/);
+    expect(table).toMatch(/\ntold .* False +Unauthorized /);
+  });
+
+  it('that an older CRD let in can still get a status', async () => {
+    const crd = 'runnergroups.gitea.bpg.pw';
+    const group = {
+      apiVersion: 'gitea.bpg.pw/v1alpha1',
+      kind: 'RunnerGroup',
+      metadata: { name: 'old' },
+      spec: specWith({ repo: 'web' }),
+    };
+    const rules = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations';
+    await kubectl(['patch', 'crd', crd, '--type=json', '-p', JSON.stringify([{ op: 'remove', path: rules }])]);
+    await expect.poll(async () => await refusal(group.spec), { timeout: 30_000 }).toBeUndefined();
+    await kubectl(['create', '-f', '-'], JSON.stringify(group));
+    await kubectl(['apply', '--server-side', '--force-conflicts', '-f', resolve('install/crd.yaml')]);
+    await expect.poll(async () => await refusal(group.spec), { timeout: 30_000 }).toContain('repo does not go');
+
+    const answer = await kubectl([
+      ...['patch', 'rg', 'old', '--subresource=status', '--type=merge', '-p', '{"status":{"activeRunners":1}}'],
+    ]);
+
+    expect(answer).toContain('patched');
+  });
+});
