@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { GITEA_NAME, type Squid, startSquid } from '../servers/squid.ts';
-import { TlsFront } from '../servers/tls-front.ts';
+import { TlsFront } from '../support/tls-front.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { PodsRig, REPOSITORY, type Wanted, workflowOf } from './pods-rig.ts';
 import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';

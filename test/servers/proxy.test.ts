@@ -14,7 +14,7 @@ import { readManifests } from './manifest.ts';
 import { startPod } from './pod.ts';
 import { Playground, tail, waitUntil } from './process.ts';
 import { GITEA_NAME, type Squid, startSquid } from './squid.ts';
-import { TlsFront } from './tls-front.ts';
+import { TlsFront } from '../support/tls-front.ts';
 
 const LOGIN = { username: 'runners', password: 'p@ss:w/rd' };
 const ENCODED = encodeURIComponent(LOGIN.password);
