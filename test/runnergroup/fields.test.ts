@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { Metadata, type Spec } from '../../src/runnergroup/schema.ts';
 import { complaintsOf, groupOf } from '../support/group-files.ts';
-
-type Values = readonly (readonly [value: unknown, message: string])[];
+import { REFUSED_CA_BUNDLES, REFUSED_PROXIES, type Values } from './proxy-values.ts';
 
 const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string';
 const URL_RULE = 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com';
@@ -11,11 +10,6 @@ const SECRET_RULE = 'must name a Secret and its key: "secretRef: {name: …, key
 const NO_IMAGE =
   'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits';
 const PINNED = `reg.example.com:5000/a/b:1@sha256:${'0123456789abcdef'.repeat(4)}`;
-const PROXY_RULE = 'must be an http or https URL with a port and without a path, e.g. http://proxy.example.com:3128';
-const NO_LOGIN =
-  'must have no user and no password: never put a password into git. Name a Secret with the keys username and password in secretRef';
-const DIRECT_RULE =
-  'must be a host name (with a dot before it: all hosts below it), an IP address or a CIDR block, e.g. .example.internal or 10.0.0.0/8';
 const QUANTITY = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
 
 /** For each field, values that are refused and what is said, without path and code when these are the field's own. */
@@ -135,39 +129,8 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
     [{ claims: [] }, 'spec.resources.claims: unknown field; known here: requests, limits [GR-INPUT-04]'],
   ],
-  proxy: [
-    ['http://proxy:3128', 'must be a mapping, not a string'],
-    [
-      {},
-      'spec.proxy: needs http or https: the URL of the proxy, e.g. "https: http://proxy.example.com:3128" [GR-INPUT-06]',
-    ],
-    [{ http: 'http://me:s3cret@proxy:3128' }, `spec.proxy.http: ${NO_LOGIN} [GR-INPUT-05]`],
-    [{ https: 'http://me@proxy:3128' }, `spec.proxy.https: ${NO_LOGIN} [GR-INPUT-05]`],
-    [{ http: 'http://proxy' }, `spec.proxy.http: ${PROXY_RULE} [GR-INPUT-05]`],
-    [{ https: 'http://proxy:65536' }, `spec.proxy.https: ${PROXY_RULE} [GR-INPUT-05]`],
-    [{ http: 'http://proxy:3128', noProxy: '*' }, 'spec.proxy.noProxy: must be a list, not a string [GR-INPUT-05]'],
-    [{ http: 'http://proxy:3128', noProxy: ['*'] }, `spec.proxy.noProxy[0]: ${DIRECT_RULE} [GR-INPUT-05]`],
-    [{ http: 'http://proxy:3128', no: [] }, 'spec.proxy.no: unknown field; did you mean "noProxy"? [GR-INPUT-04]'],
-    [
-      { http: 'http://proxy:3128', secretRef: { name: 'gitea-api' } },
-      'spec.proxy.secretRef.name: is a Secret with a token of Gitea; CI jobs can read the login of the proxy, so use another Secret [GR-INPUT-06]',
-    ],
-    [
-      { http: 'http://proxy:3128', secretRef: { name: 'a', key: 'b' } },
-      'spec.proxy.secretRef.key: unknown field; known here: name [GR-INPUT-04]',
-    ],
-  ],
-  caBundle: [
-    [{}, 'spec.caBundle.configMapRef: is required: a mapping [GR-INPUT-05]'],
-    [
-      { configMapRef: { name: 'ca', key: '../ca' } },
-      'spec.caBundle.configMapRef.key: must be a key of a ConfigMap: letters, digits, dots, dashes and underscores; got the string "../ca" [GR-INPUT-05]',
-    ],
-    [
-      { configMapRef: { name: 'CA', key: 'ca.crt' } },
-      'spec.caBundle.configMapRef.name: must be the name of a ConfigMap: lower-case letters, digits, dashes and dots, with a letter or digit at both ends; got the string "CA" [GR-INPUT-05]',
-    ],
-  ],
+  proxy: REFUSED_PROXIES,
+  caBundle: REFUSED_CA_BUNDLES,
   spawnTimeoutSeconds: [[29, 'must be at least 30, not the number 29']],
   activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
   ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
