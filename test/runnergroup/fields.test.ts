@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Metadata, type Spec } from '../../src/runnergroup/schema.ts';
 import { complaintsOf, groupOf } from '../support/group-files.ts';
-import { REFUSED_CA_BUNDLES, REFUSED_PROXIES, type Values } from './proxy-values.ts';
+import { ACCEPTED, REFUSED_CA_BUNDLES, REFUSED_PROXIES, type Values } from './proxy-values.ts';
 
 const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string';
 const URL_RULE = 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com';
@@ -177,26 +177,7 @@ test.each([
       },
     },
   ],
-  [
-    'proxy',
-    { https: 'http://proxy.example.com:3128/', noProxy: ['git.example.com:8443', '[fd00::1]:80', 'fd00::/8'] },
-    {
-      proxy: {
-        https: 'http://proxy.example.com:3128',
-        direct: ['git.example.com:8443', '[fd00::1]:80', 'fd00::/8'],
-      },
-    },
-  ],
-  [
-    'proxy',
-    { http: 'https://[fd00::1]:3128', secretRef: { name: 'proxy.login' } },
-    { proxy: { http: 'https://[fd00::1]:3128', direct: [], secret: 'proxy.login' } },
-  ],
-  [
-    'caBundle',
-    { configMapRef: { name: 'a.b', key: 'ca_1.crt' } },
-    { caBundle: { configMapRef: { name: 'a.b', key: 'ca_1.crt' } } },
-  ],
+  ...ACCEPTED,
   ['spawnTimeoutSeconds', 60, { spawnTimeoutSeconds: 60 }],
   ['activeDeadlineSeconds', 10_801, { activeDeadlineSeconds: 10_801, gracefulStopSeconds: 10_800 }],
   ['activeDeadlineSeconds', 10_800, { activeDeadlineSeconds: 10_800, gracefulStopSeconds: 10_799 }],

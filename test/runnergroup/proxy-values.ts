@@ -42,3 +42,27 @@ export const REFUSED_CA_BUNDLES: Values = [
     'spec.caBundle.configMapRef.name: must be the name of a ConfigMap: lower-case letters, digits, dashes and dots, with a letter or digit at both ends; got the string "CA" [GR-INPUT-05]',
   ],
 ];
+
+/** Field, a value that is accepted, and what the model then has. */
+export const ACCEPTED: readonly (readonly [field: string, value: unknown, expected: object])[] = [
+  [
+    'proxy',
+    { https: 'http://proxy.example.com:3128/', noProxy: ['git.example.com:8443', '[fd00::1]:80', 'fd00::/8'] },
+    {
+      proxy: {
+        https: 'http://proxy.example.com:3128',
+        direct: ['git.example.com:8443', '[fd00::1]:80', 'fd00::/8'],
+      },
+    },
+  ],
+  [
+    'proxy',
+    { http: 'https://[fd00::1]:3128', secretRef: { name: 'proxy.login' } },
+    { proxy: { http: 'https://[fd00::1]:3128', direct: [], secret: 'proxy.login' } },
+  ],
+  [
+    'caBundle',
+    { configMapRef: { name: 'a.b', key: 'ca_1.crt' } },
+    { caBundle: { configMapRef: { name: 'a.b', key: 'ca_1.crt' } } },
+  ],
+];
