@@ -1,6 +1,8 @@
-/** What people who mean harm may write into `proxy` and `caBundle`: nothing of it gets into a pod, and no password into a message. */
+/** What people who mean harm may write into `proxy` and `caBundle`: nothing of it gets into a pod, and no password into a message. */ The last ones are good.
 import { describe, expect, test } from 'vitest';
-import { complaintsOf } from '../support/group-files.ts';
+
+import { complaintsOf, groupOf } from '../support/group-files.ts';
+import { ACCEPTED } from './proxy-values.ts';
 
 const GOOD = 'http://proxy.example.com:3128';
 
@@ -124,4 +126,8 @@ test.each([
 
   expect(complaints.length).toBeGreaterThan(0);
   expect(complaints.join()).not.toContain('s3cret');
+});
+
+test.each(ACCEPTED)('%s accepts %j', async (field, value, expected) => {
+  expect(await groupOf({ [field]: value })).toMatchObject(expected);
 });
