@@ -1,4 +1,4 @@
-/** What people who mean harm may write into `proxy` and `caBundle`: nothing of it gets into a pod, and no password into a message. */ The last ones are good.
+/** What people who mean harm may write into `proxy` and `caBundle`: nothing of it gets into a pod, no password into a message. */
 import { describe, expect, test } from 'vitest';
 
 import { complaintsOf, groupOf } from '../support/group-files.ts';
