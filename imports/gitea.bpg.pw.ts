@@ -231,6 +231,20 @@ export interface RunnerGroupSpec {
   readonly resources?: RunnerGroupSpecResources;
 
   /**
+   * The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.
+   *
+   * @schema RunnerGroupSpec#proxy
+   */
+  readonly proxy?: RunnerGroupSpecProxy;
+
+  /**
+   * CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.
+   *
+   * @schema RunnerGroupSpec#caBundle
+   */
+  readonly caBundle?: RunnerGroupSpecCaBundle;
+
+  /**
    * How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: 300.
    *
    * @schema RunnerGroupSpec#spawnTimeoutSeconds
@@ -285,6 +299,8 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'podTemplate': obj.podTemplate,
     'securityProfile': obj.securityProfile,
     'resources': toJson_RunnerGroupSpecResources(obj.resources),
+    'proxy': toJson_RunnerGroupSpecProxy(obj.proxy),
+    'caBundle': toJson_RunnerGroupSpecCaBundle(obj.caBundle),
     'spawnTimeoutSeconds': obj.spawnTimeoutSeconds,
     'activeDeadlineSeconds': obj.activeDeadlineSeconds,
     'ttlSecondsAfterFinished': obj.ttlSecondsAfterFinished,
@@ -504,6 +520,86 @@ export function toJson_RunnerGroupSpecResources(obj: RunnerGroupSpecResources | 
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
+ * The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.
+ *
+ * @schema RunnerGroupSpecProxy
+ */
+export interface RunnerGroupSpecProxy {
+  /**
+   * Proxy for http URLs: `http_proxy` and `HTTP_PROXY`. Without user and password.
+   *
+   * @schema RunnerGroupSpecProxy#http
+   */
+  readonly http?: string;
+
+  /**
+   * Proxy for https URLs: `https_proxy` and `HTTPS_PROXY`. Without user and password.
+   *
+   * @schema RunnerGroupSpecProxy#https
+   */
+  readonly https?: string;
+
+  /**
+   * Hosts, IP addresses and CIDR blocks that need no proxy: `no_proxy` and `NO_PROXY`. `localhost`, the pod itself, `.svc` and `.cluster.local` are always added.
+   *
+   * @schema RunnerGroupSpecProxy#noProxy
+   */
+  readonly noProxy?: string[];
+
+  /**
+   * Secret with the login of the proxy: keys `username` and `password`, percent-encoded as in a URL. CI jobs can read it.
+   *
+   * @schema RunnerGroupSpecProxy#secretRef
+   */
+  readonly secretRef?: RunnerGroupSpecProxySecretRef;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecProxy' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecProxy(obj: RunnerGroupSpecProxy | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'http': obj.http,
+    'https': obj.https,
+    'noProxy': obj.noProxy?.map(y => y),
+    'secretRef': toJson_RunnerGroupSpecProxySecretRef(obj.secretRef),
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.
+ *
+ * @schema RunnerGroupSpecCaBundle
+ */
+export interface RunnerGroupSpecCaBundle {
+  /**
+   * The ConfigMap and its key.
+   *
+   * @schema RunnerGroupSpecCaBundle#configMapRef
+   */
+  readonly configMapRef: RunnerGroupSpecCaBundleConfigMapRef;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecCaBundle' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecCaBundle(obj: RunnerGroupSpecCaBundle | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'configMapRef': toJson_RunnerGroupSpecCaBundleConfigMapRef(obj.configMapRef),
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
  * The Secret and its key.
  *
  * @schema RunnerGroupSpecRegistrationTokenSecretRef
@@ -606,4 +702,68 @@ export class RunnerGroupSpecResourcesLimits {
   private constructor(public readonly value: number | string) {
   }
 }
+
+/**
+ * Secret with the login of the proxy: keys `username` and `password`, percent-encoded as in a URL. CI jobs can read it.
+ *
+ * @schema RunnerGroupSpecProxySecretRef
+ */
+export interface RunnerGroupSpecProxySecretRef {
+  /**
+   * Name of the Secret, in the namespace of the RunnerGroup. Not one with a token of Gitea.
+   *
+   * @schema RunnerGroupSpecProxySecretRef#name
+   */
+  readonly name: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecProxySecretRef' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecProxySecretRef(obj: RunnerGroupSpecProxySecretRef | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'name': obj.name,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * The ConfigMap and its key.
+ *
+ * @schema RunnerGroupSpecCaBundleConfigMapRef
+ */
+export interface RunnerGroupSpecCaBundleConfigMapRef {
+  /**
+   * Name of the ConfigMap, in the namespace of the RunnerGroup.
+   *
+   * @schema RunnerGroupSpecCaBundleConfigMapRef#name
+   */
+  readonly name: string;
+
+  /**
+   * Key whose value is PEM: one certificate or more.
+   *
+   * @schema RunnerGroupSpecCaBundleConfigMapRef#key
+   */
+  readonly key: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecCaBundleConfigMapRef' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecCaBundleConfigMapRef(obj: RunnerGroupSpecCaBundleConfigMapRef | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'name': obj.name,
+    'key': obj.key,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 

@@ -17,7 +17,8 @@ import {
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { JsonPatch } from './json-patch.ts';
 import { groupLabels, RUNNER_CONFIG, type Texts } from './marks.ts';
-import { BOUND_KEY, BOUND_VARIABLE, REGISTER, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
+import { podParts, preparation } from './proxy-and-ca.ts';
+import { BOUND_KEY, BOUND_VARIABLE, REGISTER, registerCommand, TOKEN_VARIABLE } from './registration.ts';
 import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
 
 /** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
@@ -63,7 +64,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
       {
         name: REGISTER,
         image: group.image,
-        command: [...REGISTER_COMMAND],
+        command: [...registerCommand(preparation(group))],
         envVariables: registerEnvironment(group, chart),
         volumeMounts: [DATA].map(mount),
       },
@@ -83,6 +84,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
     ...registerCorrections(group, parts),
     ...runnerCorrections(group, parts),
     ...sidecarCorrections(parts.sidecar),
+    ...proxyAndCaCorrections(group, parts),
   ];
   return sorted(JsonPatch.apply(job.render(), ...corrections)) as JobManifest;
 }
@@ -206,5 +208,22 @@ function sidecarCorrections(sidecar: Sidecar | undefined): readonly JsonPatch[] 
     JsonPatch.remove(`${container}/resources`),
     JsonPatch.add(`${container}/restartPolicy`, 'Always'),
     JsonPatch.add(`${container}/securityContext`, sidecar.securityContext),
+  ];
+}
+
+/** At the ends of the lists: what is there for a group without these fields stays as it is. */
+function proxyAndCaCorrections(group: RunnerGroup, { sidecar }: ModeParts): readonly JsonPatch[] {
+  const { env, dockerEnv, volumes, registerMounts, mounts } = podParts(group);
+  const append = (list: string, items: readonly unknown[]): readonly JsonPatch[] =>
+    items.map((item) => JsonPatch.add(`${POD}/${list}/-`, item));
+  const register = `initContainers/${sidecar ? 1 : 0}`;
+  return [
+    ...append('volumes', volumes),
+    ...append(`${register}/env`, env),
+    ...append(`${register}/volumeMounts`, registerMounts),
+    ...append('containers/0/env', env),
+    ...append('containers/0/volumeMounts', mounts),
+    ...(sidecar ? append('initContainers/0/env', dockerEnv) : []),
+    ...(sidecar ? append('initContainers/0/volumeMounts', mounts) : []),
   ];
 }

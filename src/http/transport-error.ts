@@ -44,6 +44,14 @@ export function isBrokenConnection(error: unknown): boolean {
 export function partsOfTransportError(error: unknown, route: Route): FailureParts {
   const code = errorCode(error);
   const peer = route.proxy === undefined ? route.host : `the proxy ${route.proxy}`;
+  // undici tells the status in its message only.
+  if (route.proxy !== undefined && error instanceof Error && error.message.includes('(407)')) {
+    return parts(
+      'GR-HTTP-08',
+      `the proxy ${route.proxy} wants a login, or another one (407)`,
+      "Put user and password into the proxy's URL, percent-encoded",
+    );
+  }
   if (code === 'UND_ERR_ABORTED' && route.proxy !== undefined) {
     return parts(
       'GR-HTTP-08',

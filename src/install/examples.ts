@@ -2,7 +2,12 @@
 import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
 import { Application, type ApplicationSpec, AppProject, toJson_ApplicationSpec } from '../../imports/argoproj.io.ts';
-import { RunnerGroup, RunnerGroupSpecContainerMode, RunnerGroupSpecScope } from '../../imports/gitea.bpg.pw.ts';
+import {
+  RunnerGroup,
+  type RunnerGroupSpec,
+  RunnerGroupSpecContainerMode,
+  RunnerGroupSpecScope,
+} from '../../imports/gitea.bpg.pw.ts';
 import { HEADER, ManifestFile } from './manifest-file.ts';
 import { API_SECRET, ARGOCD_NAMESPACE, PLUGIN, PROJECT, RUNNERS_NAMESPACE } from './names.ts';
 
@@ -34,6 +39,13 @@ export function exampleFiles(): Readonly<Record<string, string>> {
     }),
     'examples/runnergroup.yaml': write('runnergroup', (file) => {
       file.note(exampleGroup(file), 'Goes into the repository of the Application. All fields: docs/runnergroup.md');
+    }),
+    'examples/runnergroup-behind-a-proxy.yaml': write('runnergroup-behind-a-proxy', (file) => {
+      file.note(
+        groupBehindProxy(file),
+        'Runners that reach other servers through a proxy only, and a Gitea with a certificate of a private CA. The Secret and the ' +
+          'ConfigMap are in the same namespace: docs/install.md, "Behind a proxy".',
+      );
     }),
   };
 }
@@ -110,17 +122,35 @@ class RunnerApplicationSet extends ApiObject {
   }
 }
 
+const EXAMPLE_SPEC: RunnerGroupSpec = {
+  scope: RunnerGroupSpecScope.ORG,
+  org: 'acme',
+  gitea: { url: 'https://gitea.example.com' },
+  maxActiveRunners: 10,
+  containerMode: RunnerGroupSpecContainerMode.DIND_HYPHEN_ROOTLESS,
+  registrationToken: { secretRef: { name: 'gitea-runner', key: 'registration-token' } },
+  authToken: { secretRef: { name: API_SECRET, key: 'token' } },
+};
+
 function exampleGroup(scope: Construct): RunnerGroup {
   return new RunnerGroup(scope, 'group', {
     metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
+    spec: EXAMPLE_SPEC,
+  });
+}
+
+function groupBehindProxy(scope: Construct): RunnerGroup {
+  return new RunnerGroup(scope, 'group', {
+    metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
     spec: {
-      scope: RunnerGroupSpecScope.ORG,
-      org: 'acme',
-      gitea: { url: 'https://gitea.example.com' },
-      maxActiveRunners: 10,
-      containerMode: RunnerGroupSpecContainerMode.DIND_HYPHEN_ROOTLESS,
-      registrationToken: { secretRef: { name: 'gitea-runner', key: 'registration-token' } },
-      authToken: { secretRef: { name: API_SECRET, key: 'token' } },
+      ...EXAMPLE_SPEC,
+      proxy: {
+        http: 'http://proxy.example.com:3128',
+        https: 'http://proxy.example.com:3128',
+        noProxy: ['.example.internal', '10.0.0.0/8'],
+        secretRef: { name: 'proxy-login' },
+      },
+      caBundle: { configMapRef: { name: 'private-ca', key: 'ca.crt' } },
     },
   });
 }

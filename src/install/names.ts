@@ -24,9 +24,10 @@ export const SERVE_ROLE = 'gitea-runners-serve';
 /** Of each namespace whose Secrets are read through the API. */
 export const SECRETS_ROLE = 'gitea-runners-secrets';
 
-/** Secrets that a person creates. Their values stand in no file here. */
+/** Secrets that a person creates. Their values stand in no file here. The last one is optional: environment with passwords. */
 export const API_SECRET = 'gitea-api';
 export const SERVE_SECRET = 'gitea-runners-serve';
+export const PROXY_SECRET = 'gitea-runners-proxy';
 /** ConfigMaps: environment for sidecar and serve; PEM of a private CA as `ca.crt`. Both optional. */
 export const SETTINGS = 'gitea-runners-settings';
 export const DEFAULTS = 'gitea-runners-defaults';

@@ -14,6 +14,7 @@ import {
   NAME,
   NODE,
   PROBE_PORT,
+  PROXY_SECRET,
   RUNNERS_NAMESPACE,
   SERVE_LABELS,
   SERVE_SECRET,
@@ -106,7 +107,11 @@ function container(): k8s.Container {
     image: IMAGE,
     imagePullPolicy: 'IfNotPresent',
     command: [TINI, '--', NODE, BUNDLE, 'serve'],
-    envFrom: [{ configMapRef: { name: DEFAULTS } }, { configMapRef: { name: SETTINGS, optional: true } }],
+    envFrom: [
+      { configMapRef: { name: DEFAULTS } },
+      { secretRef: { name: PROXY_SECRET, optional: true } },
+      { configMapRef: { name: SETTINGS, optional: true } },
+    ],
     env: [fieldVariable('POD_IP', 'status.podIP'), fieldVariable('POD_NAME', 'metadata.name')],
     ports: [
       { name: 'webhook', containerPort: WEBHOOK_PORT },

@@ -3,7 +3,18 @@
  * so that the kustomize patch and the Helm values are made of the same.
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
-import { API_SECRET, API_SECRETS_DIR, CA_BUNDLE, CA_DIR, IMAGE, PLUGIN, SETTINGS, TINI, USER_ID } from './names.ts';
+import {
+  API_SECRET,
+  API_SECRETS_DIR,
+  CA_BUNDLE,
+  CA_DIR,
+  IMAGE,
+  PLUGIN,
+  PROXY_SECRET,
+  SETTINGS,
+  TINI,
+  USER_ID,
+} from './names.ts';
 
 /** What every container of ours may do: Pod Security Standard "restricted", and no writable root. */
 export const CONFINED: k8s.SecurityContext = {
@@ -45,7 +56,10 @@ export function sidecar(): k8s.Container {
     image: IMAGE,
     imagePullPolicy: 'IfNotPresent',
     command: [TINI, '--', '/var/run/argocd/argocd-cmp-server'],
-    envFrom: [{ configMapRef: { name: SETTINGS, optional: true } }],
+    envFrom: [
+      { secretRef: { name: PROXY_SECRET, optional: true } },
+      { configMapRef: { name: SETTINGS, optional: true } },
+    ],
     resources: RESOURCES,
     securityContext: CONFINED,
     volumeMounts: [

@@ -19,7 +19,7 @@ export interface FieldProblem {
  * Fields in which a person may write a token by mistake, or a URL with a password. Messages reach Argo CD's UI and its
  * cache, so what stands there is never repeated.
  */
-const NEVER_SHOWN = /^spec\.(?:registrationToken|authToken|gitea|giteaURL)(?:\.|$)/;
+const NEVER_SHOWN = /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy)(?:\.|$)/;
 
 /** More than anybody reads; a hostile file could ask for a million. */
 export const MOST_FIELD_PROBLEMS = 1000;
@@ -77,9 +77,12 @@ const WANTED: Readonly<Record<string, string>> = {
 /** So many names still help where they stand; more would bury the field. */
 const MOST_NAMES = 8;
 
+/** Other names of fields. YAML reads a bare `no` as `false`. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { no: 'noProxy', false: 'noProxy' };
+
 function unknownField(path: Path, key: string, around: Surroundings): FieldProblem {
   const known = around.namesAt(path);
-  const meant = nearestName(key, known);
+  const meant = known.find((name) => name === OTHER_NAMES[key]) ?? nearestName(key, known);
   const list =
     known.length > MOST_NAMES ? 'gitea-runners schema lists the known ones' : `known here: ${known.join(', ')}`;
   return {

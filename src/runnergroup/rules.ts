@@ -9,8 +9,9 @@ import type { FieldProblem } from './field-problem.ts';
 import { type ParsedLabel, parseLabel, type RunnerLabel } from './label.ts';
 import { nearestName } from './nearest.ts';
 import { quoted } from './problems.ts';
+import { normalProxy } from './proxy-rule.ts';
 import { quantityValue } from './quantity.ts';
-import type { ContainerMode, NormalFields, Scope, SecretKey } from './runner-group.ts';
+import type { ContainerMode, NormalFields, PodProxy, Scope, SecretKey } from './runner-group.ts';
 import type { WrittenSpec } from './schema.ts';
 import { imageInTemplate } from './template-image.ts';
 import { isQualifiedName } from './words.ts';
@@ -47,6 +48,7 @@ const RULES: { readonly [Field in keyof NormalFields]: (draft: Draft) => Ruled<N
   acceptUnlabelledJobs: ruleUnlabelled,
   gracefulStopSeconds: ruleGracefulStop,
   resources: ruleResources,
+  proxy: ruleProxy,
 };
 
 /** All rules together: the normal fields, or the problems of all rules. */
@@ -217,6 +219,13 @@ function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
     );
   }
   return ok(spec.acceptUnlabelledJobs ?? false);
+}
+
+/** The proxy of runner pods. */
+function ruleProxy({ spec, unclear }: Draft): Ruled<PodProxy | undefined> {
+  if (unclear('proxy')) return UNCLEAR;
+  const read = spec.proxy && normalProxy(spec.proxy, spec);
+  return read !== undefined && 'message' in read ? problemAt(['proxy', ...read.path], read.message) : ok(read);
 }
 
 /** A runner must have time for work besides the stop. */

@@ -21,6 +21,17 @@ export interface SecretKey {
 /** Kubernetes quantities by resource name, e.g. `{cpu: '2'}`. */
 export type Quantities = Readonly<Record<string, string>>;
 
+/** The proxy of runner pods. At least one of `http` and `https` is there. */
+export interface PodProxy {
+  /** `scheme://host:port`, no login. */
+  readonly http?: string;
+  readonly https?: string;
+  /** Hosts, addresses and CIDR blocks that need no proxy, as written. */
+  readonly direct: readonly string[];
+  /** Name of the Secret with the keys `username` and `password`. */
+  readonly secret?: string;
+}
+
 /** Where something stands in a file, 1-based. */
 export interface FilePlace {
   readonly file: string;
@@ -40,6 +51,7 @@ export interface NormalFields {
   readonly acceptUnlabelledJobs: boolean;
   readonly image: string;
   readonly resources: { readonly requests: Quantities; readonly limits: Quantities };
+  readonly proxy: PodProxy | undefined;
   /** Less than `activeDeadlineSeconds`. */
   readonly gracefulStopSeconds: number;
 }

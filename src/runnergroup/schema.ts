@@ -12,8 +12,18 @@
  */
 import * as z from 'zod';
 import * as defaults from './defaults.ts';
+import { caBundle, proxy } from './proxy-fields.ts';
 import { isQuantity } from './quantity.ts';
-import { checkGiteaName, checkLabel, checkObjectLabel, checkRepository, checkSecretKey, checkUrl } from './words.ts';
+import {
+  checkGiteaName,
+  checkLabel,
+  checkObjectLabel,
+  checkRepository,
+  checkSecretKey,
+  checkUrl,
+  DNS_SUBDOMAIN,
+  words,
+} from './words.ts';
 
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
 export const KIND = 'RunnerGroup';
@@ -23,7 +33,6 @@ export const DEFAULT_NOTE = 'defaultNote';
 
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
-const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 /** Kubernetes' Pod Security Standards, the weakest first. */
 const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
@@ -247,6 +256,16 @@ export const Spec = z.strictObject({
       description: 'Kubernetes `requests` and `limits` of the runner container.',
       [DEFAULT_NOTE]: 'none',
     }),
+  proxy: proxy.optional().register(z.globalRegistry, {
+    description:
+      'The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.',
+    [DEFAULT_NOTE]: 'none',
+  }),
+  caBundle: caBundle.optional().register(z.globalRegistry, {
+    description:
+      'CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.',
+    [DEFAULT_NOTE]: 'none',
+  }),
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: seconds(30, ONE_DAY).default(300).register(z.globalRegistry, {
     description:
@@ -284,11 +303,3 @@ export const RunnerGroupDocument = z.strictObject({
     .optional()
     .register(z.globalRegistry, { description: 'Written by `gitea-runners serve`; ignored in files.' }),
 });
-
-/** A check of `words.ts` as zod wants it: it answers what is wrong, or nothing. */
-function words<T>(check: (value: T) => string | undefined): (value: T, context: z.RefinementCtx) => void {
-  return (value, context) => {
-    const message = check(value);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  };
-}

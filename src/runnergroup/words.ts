@@ -2,8 +2,20 @@
  * What a single text must be like, beyond its pattern. Each check answers a sentence on what is wrong, or nothing.
  * These texts end up in file paths, URLs, command lines and environment variables.
  */
+import type * as z from 'zod';
 import { normalBase } from '../base-url.ts';
 import { parseLabel } from './label.ts';
+
+/** A check as zod wants it: it answers what is wrong, or nothing. */
+export function words<T>(check: (value: T) => string | undefined): (value: T, context: z.RefinementCtx) => void {
+  return (value, context) => {
+    const message = check(value);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  };
+}
+
+/** Name of a Secret, a ConfigMap and most other objects (Kubernetes `IsDNS1123Subdomain`). */
+export const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
 /** An owner or repository name of Gitea must not climb out of an API path. */
 export function checkGiteaName(name: string): string | undefined {

@@ -29,6 +29,10 @@ export const anyGroup: fc.Arbitrary<RunnerGroup> = fc
     registrationToken: fc.record({ name: fc.oneof(dnsLabel, hostile), key: fc.oneof(dnsLabel, hostile) }),
     image: fc.oneof(fc.constantFrom('gitea/runner:1.0.8', 'the-image', 'runner'), hostile),
     resources: fc.record({ requests: quantities, limits: quantities }),
+    proxy: fc.option(
+      fc.record({ http: hostile, https: hostile, direct: fc.array(hostile, { maxLength: 3 }), secret: dnsLabel }),
+      { nil: undefined },
+    ),
     activeDeadlineSeconds: seconds,
     ttlSecondsAfterFinished: seconds,
     gracefulStopSeconds: seconds,

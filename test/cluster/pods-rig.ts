@@ -41,6 +41,10 @@ export interface Wanted {
   readonly url?: string;
   /** The generator sees the cluster's Jobs; default: Gitea alone. */
   readonly seesJobs?: boolean;
+  /** More fields of the spec. */
+  readonly spec?: Readonly<Record<string, unknown>>;
+  /** More of the generator's environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A Job that `generate` printed. */
@@ -145,6 +149,7 @@ export class PodsRig {
         maxActiveRunners: 1,
         registrationToken: { secretRef: { name: secret, key: 'token' } },
         authToken: { secretRef: { name: 'not-mounted', key: 'token' } },
+        ...wanted.spec,
       },
     };
     writeFileSync(join(folder, 'ci.yaml'), stringify(group));
@@ -153,8 +158,12 @@ export class PodsRig {
 
   /** Our program, with a token for the Gitea at `url`. */
   ours(url: string, ...words: readonly string[]): Promise<string> {
+    return this.#ours({ GITEA_URL: url }, words);
+  }
+
+  #ours(more: Readonly<Record<string, string>>, words: readonly string[]): Promise<string> {
     const program = join(import.meta.dirname, '..', '..', 'lib', 'gitea-runners.cjs');
-    const env = { PATH: process.env['PATH'] ?? '', GITEA_URL: url, GITEA_TOKEN: this.gitea.admin.token };
+    const env = { PATH: process.env['PATH'] ?? '', GITEA_TOKEN: this.gitea.admin.token, ...more };
     return new Promise((resolve, reject) => {
       execFile(process.execPath, [program, ...words], { env, timeout: 240_000 }, (error, stdout, stderr) => {
         if (error) reject(new Error(`${words.join(' ')}: ${stderr}`));
@@ -175,7 +184,8 @@ export class PodsRig {
   async generate(wanted: Wanted): Promise<PrintedJob> {
     const url = wanted.url ?? this.gitea.url;
     const sight = wanted.seesJobs ? ['--kubeconfig', this.kubernetes.kubeconfig] : ['--cluster', 'off'];
-    const printed = await this.ours(url, 'generate', ...sight, this.groupFolder(wanted));
+    const words = ['generate', ...sight, this.groupFolder(wanted)];
+    const printed = await this.#ours({ GITEA_URL: url, ...wanted.env }, words);
     const there = wanted.seesJobs ? await this.kubernetes.kubectl(['get', 'jobs', '-n', 'runners', '-o', 'name']) : '';
     for (const document of parseAllDocuments(printed)) {
       const { metadata } = z.object({ metadata: z.object({ name: z.string() }) }).parse(document.toJS());

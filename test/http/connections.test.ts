@@ -119,6 +119,23 @@ describe('a proxy', () => {
     );
   });
 
+  test.each(['http', 'https'])(
+    'that wants another login is named, without the login that it got (%s)',
+    async (scheme) => {
+      const proxy = await proxyServer(407);
+      const env = { [`${scheme}_proxy`]: `http://me:s3cret@127.0.0.1:${proxy.port}` };
+
+      const failure = await failureOf(request(`${scheme}://localhost:1/`), { env });
+
+      expect([failure.code, failure.exit, failure.message]).toEqual([
+        'GR-HTTP-08',
+        1,
+        `read it: GET ${scheme}://localhost:1/: the proxy 127.0.0.1:${proxy.port} wants a login, or another one (407). Put user and password into the proxy's URL, percent-encoded.`,
+      ]);
+      expect(proxy.logins).toEqual([`Basic ${Buffer.from('me:s3cret').toString('base64')}`]);
+    },
+  );
+
   test.each(['http', 'https'])('that is down is named, without its password (%s)', async (scheme) => {
     const gone = await listen(createServer());
     await gone.close();

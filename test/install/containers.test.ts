@@ -43,6 +43,10 @@ describe.each(containers())('%s', (_, container) => {
     });
   });
 
+  it('takes passwords of a proxy from a Secret that a person may create', () => {
+    expect(container['envFrom']).toContainEqual({ secretRef: { name: 'gitea-runners-proxy', optional: true } });
+  });
+
   it('finds the API token where the program looks for it', () => {
     const mount = container.volumeMounts.find(({ name }) => name === 'gitea-runners-api');
 

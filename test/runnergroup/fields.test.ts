@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { Metadata, type Spec } from '../../src/runnergroup/schema.ts';
 import { complaintsOf, groupOf } from '../support/group-files.ts';
-
-type Values = readonly (readonly [value: unknown, message: string])[];
+import { REFUSED_CA_BUNDLES, REFUSED_PROXIES, type Values } from './proxy-values.ts';
 
 const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string';
 const URL_RULE = 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com';
@@ -139,6 +138,8 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
     [{ claims: [] }, 'spec.resources.claims: unknown field; known here: requests, limits [GR-INPUT-04]'],
   ],
+  proxy: REFUSED_PROXIES,
+  caBundle: REFUSED_CA_BUNDLES,
   spawnTimeoutSeconds: [[29, 'must be at least 30, not the number 29']],
   activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
   ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
@@ -282,8 +283,6 @@ test.each([
   'setupCommand',
   'keepFailedSeconds',
   'priorityTiers',
-  'proxy',
-  'caBundle',
   'pendingDeadlineSeconds',
   'maxEvictionRetries',
 ])('%s, which nothing obeys yet, is unknown', async (field) => {

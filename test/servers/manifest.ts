@@ -8,7 +8,10 @@ const Env = z.object({
   name: z.string(),
   value: z.string().optional(),
   valueFrom: z
-    .object({ secretKeyRef: z.object({ name: z.string(), key: z.string(), optional: z.boolean().optional() }) })
+    .object({
+      secretKeyRef: z.object({ name: z.string(), key: z.string(), optional: z.boolean().optional() }).optional(),
+      fieldRef: z.object({ fieldPath: z.literal('status.podIP') }).optional(),
+    })
     .optional(),
 });
 
@@ -17,6 +20,11 @@ const Container = z.object({
   command: z.array(z.string()).optional(),
   env: z.array(Env),
   volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string().startsWith('/') })).default([]),
+});
+
+const Volume = z.object({
+  name: z.string(),
+  configMap: z.object({ name: z.string(), items: z.array(z.object({ key: z.string(), path: z.string() })) }).optional(),
 });
 
 const RunnerJob = z.object({
@@ -40,6 +48,7 @@ const RunnerJob = z.object({
         /** The one that registers. */
         initContainers: z.tuple([Container]),
         containers: z.tuple([Container]),
+        volumes: z.array(Volume).optional(),
       }),
     }),
   }),

@@ -13,6 +13,8 @@ export interface PodWorld {
   readonly runner: string;
   /** Values by `<Secret>/<key>`. */
   readonly secrets: ReadonlyMap<string, string>;
+  /** Values by `<ConfigMap>/<key>`. */
+  readonly configMaps?: ReadonlyMap<string, string>;
 }
 
 export interface Pod {
@@ -31,37 +33,41 @@ const CONFIG_ANNOTATION = 'gitea.bpg.pw/runner-config';
 export function startPod(job: RunnerJob, world: PodWorld): Pod {
   const { playground, runner } = world;
   const { name } = job.metadata;
-  const { initContainers, containers } = job.spec.template.spec;
+  const { initContainers, containers, volumes = [] } = job.spec.template.spec;
   const root = playground.makeFolder('pods', name);
   const mounts = [...initContainers, ...containers].flatMap(({ volumeMounts }) => volumeMounts);
-  const volumes = mounts.map(({ name: volume, mountPath }) => ({
-    mountPath,
-    folder: playground.makeFolder('pods', name, 'volumes', volume),
-  }));
-  const inVolume = (path: string): string => {
-    const volume = volumes.find(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`));
-    return volume ? volume.folder + path.slice(volume.mountPath.length) : path;
+  const folders = new Map(
+    mounts.map(({ name: volume, mountPath }) => [mountPath, playground.makeFolder('pods', name, 'volumes', volume)]),
+  );
+  const mountPath = new RegExp([...folders.keys()].sort((a, b) => b.length - a.length).join('|'), 'g');
+  /** A text with every mention of a mounted folder moved. */
+  const inVolume = (text: string): string => text.replaceAll(mountPath, (path) => folders.get(path) ?? path);
+  for (const { name: volume, configMap } of volumes) {
+    for (const { key, path } of configMap?.items ?? []) {
+      const value = world.configMaps?.get(`${configMap?.name}/${key}`);
+      if (value === undefined) throw new Error(`Job ${name}: there is no ConfigMap ${configMap?.name} with key ${key}`);
+      writeFileSync(join(root, 'volumes', volume, path), value);
+    }
+  }
+  const environmentOf = ({ env }: Container): readonly string[] => {
+    const known = new Map<string, string>();
+    for (const { name: variable, value = '', valueFrom } of env) {
+      const given = valueFrom
+        ? referredTo(valueFrom, name, world)
+        : inVolume(value.replaceAll(/\$\((\w+)\)/g, (text, of: string) => known.get(of) ?? text));
+      if (given !== undefined) known.set(variable, given);
+    }
+    return [...known].map(([variable, value]) => `${variable}=${value}`);
   };
-  const environmentOf = ({ env }: Container): readonly string[] =>
-    env.flatMap(({ name: variable, value, valueFrom }) => {
-      if (!valueFrom) return `${variable}=${inVolume(value ?? '')}`;
-      const { name: secret, key, optional = false } = valueFrom.secretKeyRef;
-      const found = world.secrets.get(`${secret}/${key}`);
-      if (found === undefined && optional) return [];
-      if (found === undefined) throw new Error(`Job ${name}: there is no Secret ${secret} with key ${key}`);
-      return `${variable}=${found}`;
-    });
   const config = job.spec.template.metadata.annotations[CONFIG_ANNOTATION];
-  if (config !== undefined) writeFileSync(inVolume('/etc/gitea-runner/config.yaml'), config);
+  if (config !== undefined) writeFileSync(inVolume('/etc/gitea-runner/config.yaml'), inVolume(config));
 
   const [register] = initContainers;
   const [container] = containers;
   const script = join(root, 'run.sh');
   writeFileSync(script, movedScript(join(runner, 'scripts', 'run.sh'), inVolume('/data'), root));
   // Kubernetes makes one dollar sign of two, and each mention of /data in a command means the volume.
-  const command = (register.command ?? []).map((word) =>
-    word.replaceAll('$$', '$').replaceAll('/data', inVolume('/data')),
-  );
+  const command = (register.command ?? []).map((word) => inVolume(word.replaceAll('$$', () => '$')));
   const steps = [
     `env ${environmentOf(register).map(quoted).join(' ')} ${command.map(quoted).join(' ')} || exit`,
     `exec env ${environmentOf(container).map(quoted).join(' ')} bash ${quoted(script)}`,
@@ -81,6 +87,17 @@ export function startPod(job: RunnerJob, world: PodWorld): Pod {
     graceSeconds: job.spec.template.spec.terminationGracePeriodSeconds,
     remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }),
   };
+}
+
+type Reference = NonNullable<Container['env'][number]['valueFrom']>;
+
+/** Undefined: an optional Secret that does not exist. */
+function referredTo({ secretKeyRef }: Reference, job: string, world: PodWorld): string | undefined {
+  if (secretKeyRef === undefined) return '127.0.0.1';
+  const { name, key, optional = false } = secretKeyRef;
+  const found = world.secrets.get(`${name}/${key}`);
+  if (found === undefined && !optional) throw new Error(`Job ${job}: there is no Secret ${name} with key ${key}`);
+  return found;
 }
 
 /** The entry point with its two fixed paths moved into the pod's folder: here all pods share one file system. */

@@ -9,13 +9,17 @@ export interface TestProxy extends Listening {
   readonly logins: (string | undefined)[];
 }
 
-/** A forward proxy: tunnels CONNECT, forwards absolute-form requests. `refuse` answers every CONNECT with that status. */
+/** A forward proxy: tunnels CONNECT, forwards absolute-form requests. `refuse` answers everything with that status. */
 export async function proxyServer(refuse?: number): Promise<TestProxy> {
   const lines: string[] = [];
   const logins: (string | undefined)[] = [];
   const server = createServer((incoming, response) => {
     lines.push(`${incoming.method} ${incoming.url}`);
     logins.push(incoming.headers['proxy-authorization']);
+    if (refuse !== undefined) {
+      response.writeHead(refuse).end();
+      return;
+    }
     const onward = send(incoming.url ?? '', { method: incoming.method, headers: incoming.headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(response);

@@ -120,8 +120,8 @@ exec rootlesskit --net=slirp4netns --mtu=1500 --disable-host-loopback --port-dri
   });
 }
 
-/** What CI jobs run in, and a web server that says `hello from a service` on port 8080. */
-export async function ciImage(out: string): Promise<void> {
+/** What CI jobs run in, and a web server that says `hello from a service` on port 8080. `programs`: more of this machine's. */
+export async function ciImage(out: string, ...programs: readonly string[]): Promise<void> {
   await writeImage({
     out,
     name: 'ci:1',
@@ -130,6 +130,7 @@ export async function ciImage(out: string): Promise<void> {
         files: [
           ...USERS,
           ...busybox(...TOOLS, 'httpd', 'wget', 'nslookup'),
+          ...withLibraries([...programs]),
           { path: '/bin/bash', source: '/bin/bash-static', mode: 0o755 },
           { path: '/www/index.html', content: 'hello from a service\n' },
         ],

@@ -24,6 +24,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   rootlesskit: 'rootlesskit',
   slirp4netns: 'slirp4netns',
   's6-svscan': 's6',
+  squid: 'squid',
 };
 const FILES: Readonly<Record<string, string>> = {
   '/usr/lib/cni/bridge': 'containernetworking-plugins',
@@ -31,6 +32,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/bin/busybox': 'busybox-static',
   '/usr/bin/tini-static': 'tini',
   '/usr/bin/newuidmap': 'uidmap',
+  '/usr/bin/curl': 'curl',
   '/etc/ssl/certs/ca-certificates.crt': 'ca-certificates',
 };
 

@@ -1,0 +1,106 @@
+/**
+ * Runner pods on a real kubelet behind squid, which wants a login, with a Gitea whose certificate is of a private CA. No pod can resolve
+ * Gitea's name: only squid knows it.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { GITEA_NAME, type Squid, startSquid } from '../servers/squid.ts';
+import { TlsFront } from '../support/tls-front.ts';
+import { makeCertificates } from '../support/certificate.ts';
+import { PodsRig, REPOSITORY, type Wanted, workflowOf } from './pods-rig.ts';
+import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
+import { Registry } from './stack/registry.ts';
+
+const MODES = [
+  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
+  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
+] as const;
+const USERNAME = 'runners';
+const PASSWORD = 'p@ss:w/rd';
+
+let rig: PodsRig;
+let registry: Registry;
+let squid: Squid;
+let front: TlsFront;
+let image: string;
+let url: string;
+let caFile: string;
+let passed = true;
+
+beforeAll(async () => {
+  rig = await PodsRig.start('proxy');
+  const { machine, playground, gitea, kubernetes } = rig;
+  const certificates = makeCertificates(GITEA_NAME);
+  caFile = join(playground.folder, 'ca.crt');
+  writeFileSync(caFile, certificates.ca);
+  front = await TlsFront.start(gitea.url, certificates, machine.outside);
+  url = `https://${GITEA_NAME}:${front.port}`;
+  squid = await startSquid(playground, { username: USERNAME, password: PASSWORD, address: machine.outside });
+  registry = await Registry.start(machine.outside);
+  const archive = join(playground.folder, 'images', 'ci.tar');
+  await ciImage(archive, '/usr/bin/curl');
+  image = registry.add('ci:1', archive, join(playground.folder, 'images', 'ci'));
+  const login = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/basic-auth',
+    metadata: { name: 'proxy-login', namespace: 'runners' },
+    stringData: { username: USERNAME, password: encodeURIComponent(PASSWORD) },
+  };
+  await kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(login));
+  const ca = ['create', 'configmap', 'private-ca', '-n', 'runners', `--from-file=ca.crt=${caFile}`];
+  await kubernetes.kubectl(ca);
+  const ask = `curl -fsS ${url}/api/v1/version; grep -c BEGIN /usr/local/share/ca-certificates/gitea-runner/ca.crt`;
+  await gitea.admin.addWorkflow(REPOSITORY, 'ask.yml', workflowOf('ask', ask, { 'runs-on': 'container' }));
+});
+
+afterEach(({ task }) => {
+  passed &&= task.result?.state !== 'fail';
+});
+
+afterAll(async () => {
+  registry?.close();
+  front?.close();
+  await rig?.close(passed);
+});
+
+function wanted(mode: (typeof MODES)[number]): Wanted {
+  const proxy = `http://${squid.host}`;
+  return {
+    ...mode,
+    labels: [`container:docker://${image}`],
+    url,
+    seesJobs: true,
+    spec: {
+      proxy: { http: proxy, https: proxy, secretRef: { name: 'proxy-login' } },
+      caBundle: { configMapRef: { name: 'private-ca', key: 'ca.crt' } },
+    },
+    env: {
+      HTTPS_PROXY: `http://${USERNAME}:${encodeURIComponent(PASSWORD)}@${squid.host}`,
+      GITEA_RUNNERS_CA_FILE: caFile,
+    },
+  };
+}
+
+describe.each(MODES)('containerMode $mode', (mode) => {
+  it('registers, pulls an image and runs a CI job in a container, all of it through the proxy', async () => {
+    const before = squid.log().length;
+    const { name, manifest } = await rig.queue('ask.yml', wanted(mode));
+
+    await rig.apply(manifest);
+    const job = await rig.done(name);
+
+    const log = await rig.logOfJob(job);
+    const asked = squid
+      .log()
+      .slice(before)
+      .filter((line) => line.includes(` ${USERNAME} 200`));
+    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+    expect(log).toContain('"version":"1.27.3"');
+    // dockerd, for the image.
+    expect(asked.join('\n')).toContain(`GET http://${registry.name}/v2/ci/blobs/`);
+    expect(asked.join('\n')).toContain(`CONNECT ${new URL(url).host} `);
+    expect(await rig.logOf(name, 'register')).not.toContain(encodeURIComponent(PASSWORD));
+  });
+});
