@@ -14,6 +14,8 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 export interface Mount {
   readonly name: string;
   readonly path: string;
+  /** In the node's memory, 1 MiB at most: what it holds must not reach a disk. */
+  readonly memory?: boolean;
 }
 
 /** What one mode adds to a pod. */

@@ -2,9 +2,10 @@
  * The Job of a RunnerGroup, made with cdk8s-plus and corrected where that cannot say what we need or says what nobody asked for.
  * The single source of what a Job looks like.
  */
-import { ApiObject, type Chart, Duration, JsonPatch } from 'cdk8s';
+import { ApiObject, type Chart, Duration, JsonPatch, Size } from 'cdk8s';
 import * as kplus from 'cdk8s-plus-28';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { RunnerGroup, SecretKey } from '../runnergroup/runner-group.ts';
+import { CACHE_SECRET_VARIABLE, SECRET_CONFIG, SECRET_CONFIG_FILE, WRITE_SECRET_CONFIG } from './cache.ts';
 import {
   type Json,
   type ModeParts,
@@ -16,8 +17,11 @@ import {
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { groupLabels, RUNNER_CONFIG, type Texts } from './marks.ts';
-import { BOUND_KEY, BOUND_VARIABLE, REGISTER, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
+import { BOUND_KEY, BOUND_VARIABLE, REGISTER, registerCommand, TOKEN_VARIABLE } from './registration.ts';
 import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
+import { SETUP, setupCommand } from './setup.ts';
+
+const IN_MEMORY: kplus.EmptyDirVolumeOptions = { medium: kplus.EmptyDirMedium.MEMORY, sizeLimit: Size.mebibytes(1) };
 
 /** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
 const DATA: Mount = { name: 'data', path: '/data' };
@@ -29,11 +33,13 @@ const DATA: Mount = { name: 'data', path: '/data' };
 export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
   const parts = modeParts(group);
   const volumes = new Map<string, kplus.Volume>();
-  const mount = ({ name, path }: Mount): kplus.VolumeMount => {
-    const volume = volumes.get(name) ?? kplus.Volume.fromEmptyDir(chart, `volume-${name}`, name);
+  const mount = ({ name, path, memory }: Mount): kplus.VolumeMount => {
+    const volume =
+      volumes.get(name) ?? kplus.Volume.fromEmptyDir(chart, `volume-${name}`, name, memory ? IN_MEMORY : {});
     volumes.set(name, volume);
     return { path, volume };
   };
+  const data = group.cache ? [DATA, SECRET_CONFIG] : [DATA];
   const job = new kplus.Job(chart, 'job', {
     metadata: { name: 'runner', namespace: group.namespace, labels: groupLabels(group.name) },
     podMetadata: {
@@ -49,12 +55,13 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
     // The sidecar first: it starts while the other one registers.
     initContainers: [
       ...(parts.sidecar ? [sidecarContainer(parts.sidecar, mount)] : []),
+      ...(group.setupCommand.length > 0 ? [setupContainer(group, parts, mount)] : []),
       {
         name: REGISTER,
         image: group.image,
-        command: [...REGISTER_COMMAND],
+        command: [...registerCommand(group.cache && WRITE_SECRET_CONFIG)],
         envVariables: registerEnvironment(group, chart),
-        volumeMounts: [DATA].map(mount),
+        volumeMounts: data.map(mount),
       },
     ],
     containers: [
@@ -62,13 +69,14 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
         name: 'runner',
         image: group.image,
         envVariables: environment(group, parts.env),
-        volumeMounts: [DATA, ...parts.mounts].map(mount),
+        volumeMounts: [...data, ...parts.mounts].map(mount),
       },
     ],
   });
   // Not addJsonPatch: cdk8s-plus renders the patched object once more and drops every field it does not know.
   const corrections = [
     ...jobCorrections(),
+    ...setupCorrections(group, parts),
     ...registerCorrections(group, parts),
     ...runnerCorrections(group, parts),
     ...sidecarCorrections(parts.sidecar),
@@ -98,13 +106,26 @@ function registerEnvironment(group: RunnerGroup, chart: Chart): Record<string, k
     [BOUND_VARIABLE]: kplus.EnvValue.fromSecretValue({ secret, key: BOUND_KEY }, { optional: true }),
     [NAME_VARIABLE]: literal(''),
     GITEA_RUNNER_LABELS: literal(labelList(group)),
-    CONFIG_FILE: literal(CONFIG_FILE),
+    CONFIG_FILE: literal(configFile(group)),
+    ...(group.cache && { [CACHE_SECRET_VARIABLE]: cacheSecret(group.cache.secretRef, chart) }),
   };
+}
+
+function cacheSecret({ name, key }: SecretKey, chart: Chart): kplus.EnvValue {
+  return kplus.EnvValue.fromSecretValue({ secret: kplus.Secret.fromSecretName(chart, 'cache-secret', name), key });
+}
+
+/** What `scripts/run.sh` hands to the runner. */
+function configFile({ cache }: RunnerGroup): string {
+  return cache ? SECRET_CONFIG_FILE : CONFIG_FILE;
 }
 
 /** Without the registration token: what a container has in its environment, every CI job in it can read. */
 function environment(group: RunnerGroup, ofMode: Texts): Record<string, kplus.EnvValue> {
-  const fixed = Object.entries({ CONFIG_FILE, ...ofMode }).map(([variable, text]) => [variable, literal(text)]);
+  const fixed = Object.entries({ CONFIG_FILE: configFile(group), ...ofMode }).map(([variable, text]) => [
+    variable,
+    literal(text),
+  ]);
   return {
     GITEA_INSTANCE_URL: literal(group.giteaUrl),
     GITEA_RUNNER_EPHEMERAL: literal('true'),
@@ -126,6 +147,23 @@ function sidecarContainer(sidecar: Sidecar, mount: (mount: Mount) => kplus.Volum
     args: [...sidecar.args],
     envVariables: Object.fromEntries(variables),
     volumeMounts: sidecar.mounts.map(mount),
+  };
+}
+
+/** Has what the runner has of docker and of folders, and no token. */
+function setupContainer(
+  group: RunnerGroup,
+  parts: ModeParts,
+  mount: (mount: Mount) => kplus.VolumeMount,
+): kplus.ContainerProps {
+  const variables = Object.entries(parts.env).map(([variable, text]) => [variable, literal(text)]);
+  return {
+    name: SETUP,
+    image: group.image,
+    command: [...setupCommand(group.setupCommand)],
+    workingDir: DATA.path,
+    envVariables: Object.fromEntries(variables),
+    volumeMounts: [DATA, ...parts.mounts].map(mount),
   };
 }
 
@@ -157,9 +195,20 @@ function jobCorrections(): readonly JsonPatch[] {
   ];
 }
 
+/** Its last lines stand in the pod's status when it fails. */
+function setupCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
+  if (group.setupCommand.length === 0) return [];
+  const setup = `${POD}/initContainers/${parts.sidecar ? 1 : 0}`;
+  return [
+    ...imageCorrections(setup, group, parts.registerSecurityContext),
+    JsonPatch.add(`${setup}/terminationMessagePolicy`, 'FallbackToLogsOnError'),
+  ];
+}
+
 /** The resources are the runner's: a quota asks every container for them, and a pod needs the larger of the two, not the sum. */
 function registerCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
-  return imageCorrections(`${POD}/initContainers/${parts.sidecar ? 1 : 0}`, group, parts.registerSecurityContext);
+  const before = [parts.sidecar, group.setupCommand[0]].filter((present) => present !== undefined);
+  return imageCorrections(`${POD}/initContainers/${before.length}`, group, parts.registerSecurityContext);
 }
 
 function runnerCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {

@@ -37,9 +37,9 @@ const TRY_SECONDS = 60;
  *
  * No `bash`, no `tini`: an image of a user's own may lack them.
  */
-const SCRIPT = `trap 'exit 143' TERM INT
+const script = (before: string) => `trap 'exit 143' TERM INT
 cd /data || exit 1
-[ -s .runner ] && exit 0
+${before}[ -s .runner ] && exit 0
 bound=$(printf %s "\${${BOUND_VARIABLE}-$GITEA_INSTANCE_URL}")
 path=\${bound#*://}
 host=\${path%%/*}
@@ -64,5 +64,7 @@ echo "Not registered: the lines above say why. Check that this pod reaches Gitea
 exit 1
 `;
 
-/** What the init container runs. */
-export const REGISTER_COMMAND: readonly string[] = ['sh', '-c', withoutExpansion(SCRIPT)];
+/** What the init container runs. @param before shell lines that come first, e.g. those of cache.ts */
+export function registerCommand(before = ''): readonly string[] {
+  return ['sh', '-c', withoutExpansion(script(before))];
+}

@@ -46,6 +46,7 @@ const RULES: { readonly [Field in keyof NormalFields]: (draft: Draft) => Ruled<N
   acceptUnlabelledJobs: ruleUnlabelled,
   gracefulStopSeconds: ruleGracefulStop,
   resources: ruleResources,
+  runnerConfig: ruleRunnerConfig,
 };
 
 /** All rules together: the normal fields, or the problems of all rules. */
@@ -224,6 +225,21 @@ function ruleGracefulStop({ spec, unclear }: Draft): Ruled<number> {
     ['activeDeadlineSeconds'],
     `is ${deadline}, but must be greater than gracefulStopSeconds, which is ${stop}`,
   );
+}
+
+/** Keys of the runner's configuration that the mode or another field makes useless. */
+function ruleRunnerConfig({ spec }: Draft): Ruled<NormalFields['runnerConfig']> {
+  const { containerMode, cache, runnerConfig = {} } = spec;
+  if (runnerConfig.container && containerMode === 'host') {
+    return problemAt(['runnerConfig', 'container'], 'does not go with containerMode host, which starts no containers');
+  }
+  if (cache && runnerConfig.cache?.enabled === false) {
+    return problemAt(
+      ['runnerConfig', 'cache', 'enabled'],
+      'is false, but spec.cache names a cache: remove one of them',
+    );
+  }
+  return ok(runnerConfig);
 }
 
 const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];

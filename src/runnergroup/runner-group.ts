@@ -1,5 +1,6 @@
 /** A RunnerGroup after reading: valid, defaults filled in, one spelling. Every other room works with this type only. */
 import type { RunnerLabel } from './label.ts';
+import type { RunnerConfig } from './runner-config.ts';
 import type { WrittenSpec } from './schema.ts';
 
 /** Whose jobs a group serves, as Gitea divides runners. */
@@ -40,6 +41,8 @@ export interface NormalFields {
   readonly acceptUnlabelledJobs: boolean;
   readonly image: string;
   readonly resources: { readonly requests: Quantities; readonly limits: Quantities };
+  /** Sections and keys of the runner's own configuration; none of those that are ours. */
+  readonly runnerConfig: RunnerConfig;
   /** Less than `activeDeadlineSeconds`. */
   readonly gracefulStopSeconds: number;
 }

@@ -10,6 +10,7 @@
 import * as z from 'zod';
 import * as defaults from './defaults.ts';
 import { isQuantity } from './quantity.ts';
+import { RunnerConfigKeys } from './runner-config.ts';
 import { checkGiteaName, checkLabel, checkObjectLabel, checkRepository, checkSecretKey, checkUrl } from './words.ts';
 
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
@@ -60,14 +61,15 @@ const secretSelector = () =>
     key: secretKey.optional().meta({ description: 'Older spelling of `secretRef.key`.' }),
   });
 
-const giteaUrl = () =>
+const url = (example: string) =>
   z
     .string()
     .max(2048)
     .regex(/^https?:\/\/[^\s\\?#@]+$/, {
-      error: 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com',
+      error: `must be an http or https URL without credentials, query or fragment, e.g. ${example}`,
     })
     .superRefine(words(checkUrl));
+const giteaUrl = () => url('https://gitea.example.com');
 
 const runnerLabel = z.string().min(1).max(512).superRefine(words(checkLabel));
 
@@ -212,6 +214,40 @@ export const Spec = z.strictObject({
     .meta({
       description: 'Kubernetes `requests` and `limits` of the runner container.',
       [DEFAULT_NOTE]: 'none',
+    }),
+  runnerConfig: RunnerConfigKeys.optional().meta({
+    description:
+      "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
+    [DEFAULT_NOTE]: 'none',
+  }),
+  cache: z
+    .strictObject({
+      url: url('http://gitea-runner-cache.runners.svc:8088').meta({ description: 'Base URL of the cache server.' }),
+      secretRef: z
+        .strictObject({
+          name: secretName.meta({ description: 'Name of the Secret, in the namespace of the RunnerGroup.' }),
+          key: secretKey.meta({ description: 'Key in the Secret.' }),
+        })
+        .meta({ description: 'The secret that the cache server shares with its runners.' }),
+    })
+    .optional()
+    .meta({
+      description:
+        'A shared `gitea-runner cache-server`, so that `actions/cache` works between runners. Each repository sees its own entries only.',
+      [DEFAULT_NOTE]: 'none: each runner has a cache of its own, which ends with it',
+    }),
+  setupCommand: z
+    .array(
+      z
+        .string()
+        .max(32_768)
+        .regex(/^[^\0]*$/, { error: 'must not have a NUL character' }),
+    )
+    .max(100)
+    .default([])
+    .meta({
+      description:
+        "Command and its arguments, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).",
     }),
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: seconds(30, ONE_DAY).default(300).meta({

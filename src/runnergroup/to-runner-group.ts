@@ -116,7 +116,8 @@ function namesAt(path: Path): readonly string[] {
   let schema: unknown = RunnerGroupDocument;
   for (const step of path) {
     schema = schema instanceof z.ZodObject ? schema.shape[String(step)] : undefined;
-    while (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) schema = schema.unwrap();
+    while (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodLazy)
+      schema = schema.unwrap();
   }
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }

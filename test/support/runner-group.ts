@@ -18,6 +18,8 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     image: 'gitea/runner:1.0.8',
     containerMode: 'host',
     resources: { requests: {}, limits: {} },
+    runnerConfig: {},
+    setupCommand: [],
     spawnTimeoutSeconds: 300,
     activeDeadlineSeconds: 21_600,
     ttlSecondsAfterFinished: 600,
