@@ -7,6 +7,7 @@
  *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
  *   helm-values.yaml     the same additions as values of the chart argo-cd
  *   remove-from-argocd.yaml  takes the additions back
+ *   cache.yaml           an option: a cache server for runners
  *   plugin.yaml          goes into the image
  *   examples/            what everybody writes for themselves
  */
@@ -14,6 +15,7 @@ import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import { crdText } from '../runnergroup/crd.ts';
 import { LeaseBinding, LeaseRole, NamespaceBinding, ServeRole, SidecarRole } from './access.ts';
 import { ArgoCdCmPatch, ArgoCdRbacPatch, RepoServerPatch } from './argocd-patches.ts';
+import { cacheServer } from './cache.ts';
 import { exampleFiles } from './examples.ts';
 import { helmValues } from './helm.ts';
 import { comment, HEADER, ManifestFile, yaml } from './manifest-file.ts';
@@ -34,6 +36,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'gitea-runners.yaml': `${HEADER}---\n${own}`,
     'runners.yaml': `${HEADER}---\n${runners}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
+    'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache()}`,
     'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yaml(kustomization(PATCHES))}`,
     'helm-values.yaml': `${HEADER}${comment(HELM)}${yaml(helmValues())}`,
     'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yaml(plugin)}`,
@@ -62,6 +65,10 @@ const HELM = `Values of the chart argo-cd: the same additions as argocd-*.yaml. 
 runners.yaml (docs/install.md).`;
 const PLUGIN_NOTE =
   'In the image as /home/argocd/cmp-server/config/plugin.yaml. A file for cmp-server, no object of the cluster.';
+
+const CACHE = `An option: a cache server, so that actions/cache works between runners (docs/cache.md). It needs a Secret first:
+
+  kubectl create secret generic gitea-runner-cache -n runners --from-literal=secret="$(openssl rand -hex 32)"`;
 
 const REMOVAL = `Takes out of Argo CD what install.yaml added:
 
@@ -111,6 +118,17 @@ function runnersNamespace(): string {
     new RunnerNetworkPolicy(file, 'network', { namespace }),
     "CI jobs: nobody calls them, and they do not reach the cloud's metadata service.",
   );
+  return file.text();
+}
+
+function cache(): string {
+  const file = new ManifestFile('cache');
+  const { claim, deployment } = cacheServer(file);
+  file.note(
+    claim,
+    'Room for the entries. The server deletes those that nobody used for 7 days, and all after 30 days.',
+  );
+  file.note(deployment, 'The runner image has the server. Keep its release near that of your runners.');
   return file.text();
 }
 
