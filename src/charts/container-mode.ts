@@ -78,7 +78,7 @@ export function modeParts(group: RunnerGroup): ModeParts {
     case 'dind-rootless':
       return dindRootless(group.gracefulStopSeconds);
     case 'dind':
-      return dind();
+      return dind(group.dockerImage ?? DOCKER_IMAGE);
     case 'host':
       return { env: CONFINED_HOME, mounts: [], securityContext: CONFINED, registerSecurityContext: CONFINED };
     default: {
@@ -109,7 +109,7 @@ function dindRootless(gracefulStopSeconds: number): ModeParts {
  * No startup probe: the kubelet would register the runner only after dockerd answers. So dockerd starts while the runner registers,
  * and the runner waits for it (`require_docker` in its configuration).
  */
-function dind(): ModeParts {
+function dind(image: string): ModeParts {
   return {
     env: { DOCKER_HOST: SOCKET_URL, ...CONFINED_HOME },
     mounts: [SOCKET],
@@ -117,7 +117,7 @@ function dind(): ModeParts {
     registerSecurityContext: CONFINED,
     sidecar: {
       name: 'docker',
-      image: DOCKER_IMAGE,
+      image,
       // Named in full: without "dockerd" the image's entry point adds a TCP listener.
       args: ['dockerd', `--host=${SOCKET_URL}`, `--group=${RUNNER_ID}`],
       env: { DOCKER_HOST: SOCKET_URL },

@@ -1,23 +1,35 @@
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look/look-and-plan.ts';
 import { refuseForeignNamespaces } from '../policy/namespaces.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
+import { withImages } from '../runnergroup/installation.ts';
 import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
-import { defaultNamespace, isOn, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
+import {
+  defaultNamespace,
+  type ImageFlags,
+  imagesFrom,
+  isOn,
+  type LookFlags,
+  type PathFlags,
+  pathsFrom,
+  settingsFrom,
+} from './settings.ts';
 
 /** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
 export async function readAndPlan(
   args: readonly string[],
-  flags: LookFlags & PathFlags,
+  flags: LookFlags & PathFlags & ImageFlags,
   io: Io,
   options: LookOptions,
 ): Promise<{ readonly read: ReadResult } & PlanOfNow> {
   const settings = await settingsFrom(flags, io);
-  const read = await readRunnerGroups({
+  const images = imagesFrom(flags, io);
+  const written = await readRunnerGroups({
     ...pathsFrom(args, flags, io),
     cwd: io.cwd,
     defaultNamespace: defaultNamespace(io),
   });
+  const read = { ...written, groups: written.groups.map((group) => withImages(group, images)) };
   refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
   if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
     refuseWorkloads(read.others);

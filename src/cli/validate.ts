@@ -2,7 +2,7 @@ import { count } from '../printable.ts';
 import { formatProblem, InputProblems } from '../runnergroup/problems.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { ExitCode, Io } from './io.ts';
-import { defaultNamespace } from './settings.ts';
+import { defaultNamespace, type ImageFlags, imagesFrom } from './settings.ts';
 
 /**
  * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem is one line on
@@ -12,7 +12,10 @@ import { defaultNamespace } from './settings.ts';
 export async function validate(
   io: Io,
   options: { readonly paths: readonly string[]; readonly recursive: boolean },
+  flags: ImageFlags,
 ): Promise<ExitCode> {
+  // A value that `generate` would refuse is refused here, too.
+  imagesFrom(flags, io);
   try {
     const { groups, files } = await readRunnerGroups({
       ...options,

@@ -57,6 +57,8 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly place: FilePlace;
   readonly namespace: string;
   readonly name: string;
+  /** Of dockerd in containerMode `dind`, if the installation names one (installation.ts). */
+  readonly dockerImage?: string;
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
 }

@@ -11,7 +11,16 @@ import * as z from 'zod';
 import * as defaults from './defaults.ts';
 import { isQuantity } from './quantity.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
-import { checkGiteaName, checkLabel, checkObjectLabel, checkRepository, checkSecretKey, checkUrl } from './words.ts';
+import {
+  checkGiteaName,
+  checkLabel,
+  checkObjectLabel,
+  checkRepository,
+  checkSecretKey,
+  checkUrl,
+  IMAGE_REFERENCE,
+  LONGEST_IMAGE,
+} from './words.ts';
 
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
 export const KIND = 'RunnerGroup';
@@ -190,8 +199,8 @@ export const Spec = z.strictObject({
   image: z
     .string()
     .min(1)
-    .max(512)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?$/, {
+    .max(LONGEST_IMAGE)
+    .regex(IMAGE_REFERENCE, {
       error:
         'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits',
     })

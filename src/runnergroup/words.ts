@@ -5,6 +5,10 @@
 import { normalBase } from '../base-url.ts';
 import { parseLabel } from './label.ts';
 
+/** Name of an image, with tag and digest as far as they are given. */
+export const IMAGE_REFERENCE = /^[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?$/;
+export const LONGEST_IMAGE = 512;
+
 /** An owner or repository name of Gitea must not climb out of an API path. */
 export function checkGiteaName(name: string): string | undefined {
   if (name === '.' || name.includes('..')) return 'must not be "." and must not contain ".."';

@@ -14,6 +14,7 @@ import { Deadline } from '../http/deadline.ts';
 import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { Lease, type LeaseOptions } from '../kubernetes/lease.ts';
+import type { InstallationImages } from '../runnergroup/installation.ts';
 import type { TokenSources } from '../tokens/api-token.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { type Subscriber, type Tell, tellAll } from './events.ts';
@@ -31,6 +32,8 @@ export interface ServeOptions extends TokenSources {
   readonly cluster: ClusterConfig;
   /** Namespaces whose RunnerGroups are served; empty: all. */
   readonly namespaces: readonly string[];
+  /** The same as those of the generator: they are part of what names a runner. */
+  readonly images: InstallationImages;
   readonly argocd: {
     readonly url: string;
     readonly tokenFile: string;
@@ -167,7 +170,7 @@ function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
   const { argocd, ca, env, instance, now, pollMs, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, undefined, clocks);
-  const cluster = new LiveCluster(client, options.namespaces, {
+  const cluster = new LiveCluster(client, options, {
     onChange: () => open.onChange(),
     onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
   });
