@@ -9,18 +9,22 @@
  */
 import * as z from 'zod';
 import * as defaults from './defaults.ts';
-import { isQuantity } from './quantity.ts';
-import { RunnerConfigKeys } from './runner-config.ts';
 import {
-  checkGiteaName,
-  checkLabel,
-  checkObjectLabel,
-  checkRepository,
-  checkSecretKey,
-  checkUrl,
-  IMAGE_REFERENCE,
-  LONGEST_IMAGE,
-} from './words.ts';
+  dnsLabel,
+  giteaName,
+  giteaUrl,
+  objectLabels,
+  quantities,
+  runnerLabel,
+  seconds,
+  secretKey,
+  secretName,
+  secretSelector,
+  url,
+  words,
+} from './field-kinds.ts';
+import { RunnerConfigKeys } from './runner-config.ts';
+import { checkRepository, IMAGE_REFERENCE, LONGEST_IMAGE } from './words.ts';
 
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
 export const KIND = 'RunnerGroup';
@@ -28,76 +32,10 @@ export const KIND = 'RunnerGroup';
 /** Told beside a field when its default is no constant. Never part of the generated schemas. */
 export const DEFAULT_NOTE = 'defaultNote';
 
-const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
-const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
-const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
 const MOST_RUNNERS = 10_000;
 const THIRTY_DAYS = 2_592_000;
 const ONE_DAY = 86_400;
-
-const dnsLabel = () => z.string().min(1).max(63).regex(DNS_LABEL, { error: DNS_LABEL_RULE });
-const giteaName = () =>
-  z
-    .string()
-    .min(1)
-    .max(255)
-    .regex(/^[A-Za-z0-9._-]+$/, { error: 'must be a name in Gitea: letters, digits, dots, dashes and underscores' })
-    .superRefine(words(checkGiteaName));
-const seconds = (least: number, most: number) => z.int().min(least).max(most);
-
-const secretName = z.string().min(1).max(253).regex(DNS_SUBDOMAIN, {
-  error:
-    'must be the name of a Secret: lower-case letters, digits, dashes and dots, with a letter or digit at both ends',
-});
-const secretKey = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(/^[-._a-zA-Z0-9]+$/, { error: 'must be a key of a Secret: letters, digits, dots, dashes and underscores' })
-  .superRefine(words(checkSecretKey));
-
-const secretSelector = () =>
-  z.strictObject({
-    secretRef: z
-      .strictObject({
-        name: secretName.meta({ description: 'Name of the Secret, in the namespace of the RunnerGroup.' }),
-        key: secretKey.meta({ description: 'Key in the Secret.' }),
-      })
-      .optional()
-      .meta({ description: 'The Secret and its key.' }),
-    name: secretName.optional().meta({ description: 'Older spelling of `secretRef.name`.' }),
-    key: secretKey.optional().meta({ description: 'Older spelling of `secretRef.key`.' }),
-  });
-
-const url = (example: string) =>
-  z
-    .string()
-    .max(2048)
-    .regex(/^https?:\/\/[^\s\\?#@]+$/, {
-      error: `must be an http or https URL without credentials, query or fragment, e.g. ${example}`,
-    })
-    .superRefine(words(checkUrl));
-const giteaUrl = () => url('https://gitea.example.com');
-
-const runnerLabel = z.string().min(1).max(512).superRefine(words(checkLabel));
-
-const quantity = z
-  .union([z.string(), z.int().min(0)])
-  .superRefine((value, context) => {
-    if (!isQuantity(String(value)))
-      context.addIssue({ code: 'custom', message: 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"' });
-  })
-  .meta({ description: 'Kubernetes quantity.' });
-const quantities = () => z.record(z.string().max(317), quantity);
-
-const objectLabels = z.record(z.string(), z.string()).superRefine((labels, context) => {
-  for (const [key, value] of Object.entries(labels)) {
-    const wrong = checkObjectLabel(key, value);
-    if (wrong)
-      context.addIssue({ code: 'custom', path: [key], message: wrong.message, params: { ofKey: wrong.ofKey } });
-  }
-});
 
 /** `metadata`: what we use is checked; the other fields of Kubernetes' ObjectMeta are left alone. */
 export const Metadata = z.strictObject({
@@ -292,11 +230,3 @@ export const RunnerGroupDocument = z.strictObject({
   spec: Spec.meta({ description: 'What the group serves and what its runners are like.' }),
   status: z.unknown().optional().meta({ description: 'Written by `gitea-runners serve`; ignored in files.' }),
 });
-
-/** A check of `words.ts` as zod wants it: it answers what is wrong, or nothing. */
-function words<T>(check: (value: T) => string | undefined): (value: T, context: z.RefinementCtx) => void {
-  return (value, context) => {
-    const message = check(value);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  };
-}
