@@ -71,12 +71,20 @@ const UNPRIVILEGED: Json = {
 };
 const CONFINED_HOME = { HOME: '/data' };
 
+/** The runner's program, and its service in the image of mode `dind-rootless`. */
+export type RunnerProgram = 'gitea-runner' | 'act_runner';
+
+/** The runner project has renamed its images and the program in them: older ones are called `gitea/act_runner`. */
+export function runnerProgram(image: string): RunnerProgram {
+  return /(?:^|\/)act_runner(?:[:@]|$)/.test(image) ? 'act_runner' : 'gitea-runner';
+}
+
 /** The parts of the group's mode. */
 export function modeParts(group: RunnerGroup): ModeParts {
   const mode: ContainerMode = group.containerMode;
   switch (mode) {
     case 'dind-rootless':
-      return dindRootless(group.gracefulStopSeconds);
+      return dindRootless(group.gracefulStopSeconds, runnerProgram(group.image));
     case 'dind':
       return dind(group.dockerImage ?? DOCKER_IMAGE);
     case 'host':
@@ -95,13 +103,13 @@ export function modeParts(group: RunnerGroup): ModeParts {
  * The preStop command ends the runner alone and waits for it: a stopped container sends SIGTERM to s6-svscan, which stops
  * dockerd at the same moment, under the CI job that should be finished.
  */
-function dindRootless(gracefulStopSeconds: number): ModeParts {
+function dindRootless(gracefulStopSeconds: number, program: RunnerProgram): ModeParts {
   return {
     env: { DOCKER_HOST: `unix:///run/user/${RUNNER_ID}/docker.sock`, XDG_DATA_HOME: '/data' },
     mounts: [],
     securityContext: { privileged: true },
     registerSecurityContext: UNPRIVILEGED,
-    preStop: ['s6-svc', '-wd', '-T', String(stopWaitMs(gracefulStopSeconds)), '-d', '/etc/s6/gitea-runner'],
+    preStop: ['s6-svc', '-wd', '-T', String(stopWaitMs(gracefulStopSeconds)), '-d', `/etc/s6/${program}`],
   };
 }
 

@@ -12,6 +12,7 @@ import {
   type Mount,
   modeParts,
   RUNNER_ID,
+  runnerProgram,
   type Sidecar,
   STOP_MARGIN_SECONDS,
 } from './container-mode.ts';
@@ -59,7 +60,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
       {
         name: REGISTER,
         image: group.image,
-        command: [...registerCommand(group.cache && WRITE_SECRET_CONFIG)],
+        command: [...registerCommand(runnerProgram(group.image), group.cache && WRITE_SECRET_CONFIG)],
         envVariables: registerEnvironment(group, chart),
         volumeMounts: data.map(mount),
       },

@@ -6,6 +6,7 @@
  *
  * The pod has `restartPolicy: Never`, so nobody starts a failed init container again: the script itself tries again.
  */
+import type { RunnerProgram } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
 /** Name of the init container. */
@@ -37,7 +38,7 @@ const TRY_SECONDS = 60;
  *
  * No `bash`, no `tini`: an image of a user's own may lack them.
  */
-const script = (before: string) => `trap 'exit 143' TERM INT
+const script = (program: string, before: string) => `trap 'exit 143' TERM INT
 cd /data || exit 1
 ${before}[ -s .runner ] && exit 0
 bound=$(printf %s "\${${BOUND_VARIABLE}-$GITEA_INSTANCE_URL}")
@@ -52,7 +53,7 @@ if [ "$bound$path" != "$GITEA_INSTANCE_URL" ]; then
   exit 1
 fi
 for try in ${Array.from({ length: TRIES }, (_, index) => index + 1).join(' ')}; do
-  timeout ${TRY_SECONDS} gitea-runner register --no-interactive --ephemeral --config "$CONFIG_FILE" --instance "$GITEA_INSTANCE_URL" \\
+  timeout ${TRY_SECONDS} ${program} register --no-interactive --ephemeral --config "$CONFIG_FILE" --instance "$GITEA_INSTANCE_URL" \\
     --token "$${TOKEN_VARIABLE}" --name "$GITEA_RUNNER_NAME" --labels "$GITEA_RUNNER_LABELS" &
   wait $! && exit 0
   rm -f .runner
@@ -65,6 +66,6 @@ exit 1
 `;
 
 /** What the init container runs. @param before shell lines that come first, e.g. those of cache.ts */
-export function registerCommand(before = ''): readonly string[] {
-  return ['sh', '-c', withoutExpansion(script(before))];
+export function registerCommand(program: RunnerProgram = 'gitea-runner', before = ''): readonly string[] {
+  return ['sh', '-c', withoutExpansion(script(program, before))];
 }
