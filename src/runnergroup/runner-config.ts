@@ -23,7 +23,6 @@ const duration = () =>
     })
     .optional();
 
-/** Only built when a group has the field: a start without it must not pay for it. */
 function keys() {
   return z
     .strictObject({
@@ -78,11 +77,17 @@ function keys() {
 
 let made: ReturnType<typeof keys> | undefined;
 
-/** Schema of `spec.runnerConfig`. */
-export const RunnerConfigKeys = z.lazy(() => {
-  made ??= keys();
-  return made;
-});
+/**
+ * Schema of `spec.runnerConfig`. It is built when a group has the field, which takes milliseconds: a start without one must not pay for it.
+ * `z.lazy` alone would be built as soon as an optional field of that schema is read; what stands before it here keeps it from that.
+ */
+export const RunnerConfigKeys = z.preprocess(
+  (written) => written,
+  z.lazy(() => {
+    made ??= keys();
+    return made;
+  }),
+);
 
 /** Sections and keys as the runner spells them. */
 export type RunnerConfig = Readonly<z.output<typeof RunnerConfigKeys>>;
