@@ -245,6 +245,27 @@ export interface RunnerGroupSpec {
   readonly caBundle?: RunnerGroupSpecCaBundle;
 
   /**
+   * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
+   *
+   * @schema RunnerGroupSpec#runnerConfig
+   */
+  readonly runnerConfig?: RunnerGroupSpecRunnerConfig;
+
+  /**
+   * A shared `gitea-runner cache-server`, so that `actions/cache` works between runners. Each repository sees its own entries only.
+   *
+   * @schema RunnerGroupSpec#cache
+   */
+  readonly cache?: RunnerGroupSpecCache;
+
+  /**
+   * Command and its arguments, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).
+   *
+   * @schema RunnerGroupSpec#setupCommand
+   */
+  readonly setupCommand?: string[];
+
+  /**
    * How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: 300.
    *
    * @schema RunnerGroupSpec#spawnTimeoutSeconds
@@ -301,6 +322,9 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'resources': toJson_RunnerGroupSpecResources(obj.resources),
     'proxy': toJson_RunnerGroupSpecProxy(obj.proxy),
     'caBundle': toJson_RunnerGroupSpecCaBundle(obj.caBundle),
+    'runnerConfig': toJson_RunnerGroupSpecRunnerConfig(obj.runnerConfig),
+    'cache': toJson_RunnerGroupSpecCache(obj.cache),
+    'setupCommand': obj.setupCommand?.map(y => y),
     'spawnTimeoutSeconds': obj.spawnTimeoutSeconds,
     'activeDeadlineSeconds': obj.activeDeadlineSeconds,
     'ttlSecondsAfterFinished': obj.ttlSecondsAfterFinished,
@@ -600,13 +624,105 @@ export function toJson_RunnerGroupSpecCaBundle(obj: RunnerGroupSpecCaBundle | un
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
+ * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
+ *
+ * @schema RunnerGroupSpecRunnerConfig
+ */
+export interface RunnerGroupSpecRunnerConfig {
+  /**
+   * @schema RunnerGroupSpecRunnerConfig#log
+   */
+  readonly log?: RunnerGroupSpecRunnerConfigLog;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfig#runner
+   */
+  readonly runner?: RunnerGroupSpecRunnerConfigRunner;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfig#cache
+   */
+  readonly cache?: RunnerGroupSpecRunnerConfigCache;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfig#container
+   */
+  readonly container?: RunnerGroupSpecRunnerConfigContainer;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfig#host
+   */
+  readonly host?: RunnerGroupSpecRunnerConfigHost;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfig#metrics
+   */
+  readonly metrics?: RunnerGroupSpecRunnerConfigMetrics;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfig' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfig(obj: RunnerGroupSpecRunnerConfig | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'log': toJson_RunnerGroupSpecRunnerConfigLog(obj.log),
+    'runner': toJson_RunnerGroupSpecRunnerConfigRunner(obj.runner),
+    'cache': toJson_RunnerGroupSpecRunnerConfigCache(obj.cache),
+    'container': toJson_RunnerGroupSpecRunnerConfigContainer(obj.container),
+    'host': toJson_RunnerGroupSpecRunnerConfigHost(obj.host),
+    'metrics': toJson_RunnerGroupSpecRunnerConfigMetrics(obj.metrics),
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * A shared `gitea-runner cache-server`, so that `actions/cache` works between runners. Each repository sees its own entries only.
+ *
+ * @schema RunnerGroupSpecCache
+ */
+export interface RunnerGroupSpecCache {
+  /**
+   * Base URL of the cache server.
+   *
+   * @schema RunnerGroupSpecCache#url
+   */
+  readonly url: string;
+
+  /**
+   * The secret that the cache server shares with its runners.
+   *
+   * @schema RunnerGroupSpecCache#secretRef
+   */
+  readonly secretRef: RunnerGroupSpecCacheSecretRef;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecCache' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecCache(obj: RunnerGroupSpecCache | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'url': obj.url,
+    'secretRef': toJson_RunnerGroupSpecCacheSecretRef(obj.secretRef),
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
  * The Secret and its key.
  *
  * @schema RunnerGroupSpecRegistrationTokenSecretRef
  */
 export interface RunnerGroupSpecRegistrationTokenSecretRef {
   /**
-   * Name of the Secret.
+   * Name of the Secret, in the namespace of the RunnerGroup.
    *
    * @schema RunnerGroupSpecRegistrationTokenSecretRef#name
    */
@@ -642,7 +758,7 @@ export function toJson_RunnerGroupSpecRegistrationTokenSecretRef(obj: RunnerGrou
  */
 export interface RunnerGroupSpecAuthTokenSecretRef {
   /**
-   * Name of the Secret.
+   * Name of the Secret, in the namespace of the RunnerGroup.
    *
    * @schema RunnerGroupSpecAuthTokenSecretRef#name
    */
@@ -766,4 +882,356 @@ export function toJson_RunnerGroupSpecCaBundleConfigMapRef(obj: RunnerGroupSpecC
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
 }
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigLog
+ */
+export interface RunnerGroupSpecRunnerConfigLog {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigLog#level
+   */
+  readonly level?: RunnerGroupSpecRunnerConfigLogLevel;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigLog' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigLog(obj: RunnerGroupSpecRunnerConfigLog | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'level': obj.level,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigRunner
+ */
+export interface RunnerGroupSpecRunnerConfigRunner {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#envs
+   */
+  readonly envs?: { [key: string]: string };
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#env_file
+   */
+  readonly envFile?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#fetch_timeout
+   */
+  readonly fetchTimeout?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#fetch_interval
+   */
+  readonly fetchInterval?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#fetch_interval_max
+   */
+  readonly fetchIntervalMax?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#workdir_cleanup_age
+   */
+  readonly workdirCleanupAge?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#idle_cleanup_interval
+   */
+  readonly idleCleanupInterval?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#log_report_interval
+   */
+  readonly logReportInterval?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#log_report_max_latency
+   */
+  readonly logReportMaxLatency?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#log_report_batch_size
+   */
+  readonly logReportBatchSize?: number;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#state_report_interval
+   */
+  readonly stateReportInterval?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#github_mirror
+   */
+  readonly githubMirror?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#allocate_pty
+   */
+  readonly allocatePty?: boolean;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigRunner' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigRunner(obj: RunnerGroupSpecRunnerConfigRunner | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'envs': ((obj.envs) === undefined) ? undefined : (Object.entries(obj.envs).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {})),
+    'env_file': obj.envFile,
+    'fetch_timeout': obj.fetchTimeout,
+    'fetch_interval': obj.fetchInterval,
+    'fetch_interval_max': obj.fetchIntervalMax,
+    'workdir_cleanup_age': obj.workdirCleanupAge,
+    'idle_cleanup_interval': obj.idleCleanupInterval,
+    'log_report_interval': obj.logReportInterval,
+    'log_report_max_latency': obj.logReportMaxLatency,
+    'log_report_batch_size': obj.logReportBatchSize,
+    'state_report_interval': obj.stateReportInterval,
+    'github_mirror': obj.githubMirror,
+    'allocate_pty': obj.allocatePty,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigCache
+ */
+export interface RunnerGroupSpecRunnerConfigCache {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#enabled
+   */
+  readonly enabled?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#dir
+   */
+  readonly dir?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#host
+   */
+  readonly host?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#port
+   */
+  readonly port?: number;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#offline_mode
+   */
+  readonly offlineMode?: boolean;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigCache' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigCache(obj: RunnerGroupSpecRunnerConfigCache | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'enabled': obj.enabled,
+    'dir': obj.dir,
+    'host': obj.host,
+    'port': obj.port,
+    'offline_mode': obj.offlineMode,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigContainer
+ */
+export interface RunnerGroupSpecRunnerConfigContainer {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#network
+   */
+  readonly network?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#privileged
+   */
+  readonly privileged?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#options
+   */
+  readonly options?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#workdir_parent
+   */
+  readonly workdirParent?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#valid_volumes
+   */
+  readonly validVolumes?: string[];
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#docker_host
+   */
+  readonly dockerHost?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#force_pull
+   */
+  readonly forcePull?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#force_rebuild
+   */
+  readonly forceRebuild?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#bind_workdir
+   */
+  readonly bindWorkdir?: boolean;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigContainer' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigContainer(obj: RunnerGroupSpecRunnerConfigContainer | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'network': obj.network,
+    'privileged': obj.privileged,
+    'options': obj.options,
+    'workdir_parent': obj.workdirParent,
+    'valid_volumes': obj.validVolumes?.map(y => y),
+    'docker_host': obj.dockerHost,
+    'force_pull': obj.forcePull,
+    'force_rebuild': obj.forceRebuild,
+    'bind_workdir': obj.bindWorkdir,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigHost
+ */
+export interface RunnerGroupSpecRunnerConfigHost {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigHost#workdir_parent
+   */
+  readonly workdirParent?: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigHost' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigHost(obj: RunnerGroupSpecRunnerConfigHost | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'workdir_parent': obj.workdirParent,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigMetrics
+ */
+export interface RunnerGroupSpecRunnerConfigMetrics {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigMetrics#enabled
+   */
+  readonly enabled?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigMetrics#addr
+   */
+  readonly addr?: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigMetrics' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigMetrics(obj: RunnerGroupSpecRunnerConfigMetrics | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'enabled': obj.enabled,
+    'addr': obj.addr,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * The secret that the cache server shares with its runners.
+ *
+ * @schema RunnerGroupSpecCacheSecretRef
+ */
+export interface RunnerGroupSpecCacheSecretRef {
+  /**
+   * Name of the Secret, in the namespace of the RunnerGroup.
+   *
+   * @schema RunnerGroupSpecCacheSecretRef#name
+   */
+  readonly name: string;
+
+  /**
+   * Key in the Secret.
+   *
+   * @schema RunnerGroupSpecCacheSecretRef#key
+   */
+  readonly key: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecCacheSecretRef' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecCacheSecretRef(obj: RunnerGroupSpecCacheSecretRef | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'name': obj.name,
+    'key': obj.key,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigLogLevel
+ */
+export enum RunnerGroupSpecRunnerConfigLogLevel {
+  /** trace */
+  TRACE = "trace",
+  /** debug */
+  DEBUG = "debug",
+  /** info */
+  INFO = "info",
+  /** warn */
+  WARN = "warn",
+  /** warning */
+  WARNING = "warning",
+  /** error */
+  ERROR = "error",
+  /** fatal */
+  FATAL = "fatal",
+  /** panic */
+  PANIC = "panic",
+}
 

@@ -23,7 +23,7 @@ export function main(): void {
       run(async () => {
         const { pathsFrom } = await import('./cli/settings.ts');
         const { validate } = await import('./cli/validate.ts');
-        return validate(io, pathsFrom(paths, flags, io));
+        return validate(io, pathsFrom(paths, flags, io), flags);
       }),
     schema: (flags) => run(async () => (await import('./cli/schema.ts')).schema(flags, io)),
     demo: (flags) =>

@@ -14,6 +14,8 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 export interface Mount {
   readonly name: string;
   readonly path: string;
+  /** In the node's memory, 1 MiB at most: what it holds must not reach a disk. */
+  readonly memory?: boolean;
 }
 
 /** What one mode adds to a pod. */
@@ -69,14 +71,22 @@ const UNPRIVILEGED: Json = {
 };
 const CONFINED_HOME = { HOME: '/data' };
 
+/** The runner's program, and its service in the image of mode `dind-rootless`. */
+export type RunnerProgram = 'gitea-runner' | 'act_runner';
+
+/** The runner project has renamed its images and the program in them: older ones are called `gitea/act_runner`. */
+export function runnerProgram(image: string): RunnerProgram {
+  return /(?:^|\/)act_runner(?:[:@]|$)/.test(image) ? 'act_runner' : 'gitea-runner';
+}
+
 /** The parts of the group's mode. */
 export function modeParts(group: RunnerGroup): ModeParts {
   const mode: ContainerMode = group.containerMode;
   switch (mode) {
     case 'dind-rootless':
-      return dindRootless(group.gracefulStopSeconds);
+      return dindRootless(group.gracefulStopSeconds, runnerProgram(group.image));
     case 'dind':
-      return dind();
+      return dind(group.dockerImage ?? DOCKER_IMAGE);
     case 'host':
       return { env: CONFINED_HOME, mounts: [], securityContext: CONFINED, registerSecurityContext: CONFINED };
     default: {
@@ -93,13 +103,13 @@ export function modeParts(group: RunnerGroup): ModeParts {
  * The preStop command ends the runner alone and waits for it: a stopped container sends SIGTERM to s6-svscan, which stops
  * dockerd at the same moment, under the CI job that should be finished.
  */
-function dindRootless(gracefulStopSeconds: number): ModeParts {
+function dindRootless(gracefulStopSeconds: number, program: RunnerProgram): ModeParts {
   return {
     env: { DOCKER_HOST: `unix:///run/user/${RUNNER_ID}/docker.sock`, XDG_DATA_HOME: '/data' },
     mounts: [],
     securityContext: { privileged: true },
     registerSecurityContext: UNPRIVILEGED,
-    preStop: ['s6-svc', '-wd', '-T', String(stopWaitMs(gracefulStopSeconds)), '-d', '/etc/s6/gitea-runner'],
+    preStop: ['s6-svc', '-wd', '-T', String(stopWaitMs(gracefulStopSeconds)), '-d', `/etc/s6/${program}`],
   };
 }
 
@@ -107,7 +117,7 @@ function dindRootless(gracefulStopSeconds: number): ModeParts {
  * No startup probe: the kubelet would register the runner only after dockerd answers. So dockerd starts while the runner registers,
  * and the runner waits for it (`require_docker` in its configuration).
  */
-function dind(): ModeParts {
+function dind(image: string): ModeParts {
   return {
     env: { DOCKER_HOST: SOCKET_URL, ...CONFINED_HOME },
     mounts: [SOCKET],
@@ -115,7 +125,7 @@ function dind(): ModeParts {
     registerSecurityContext: CONFINED,
     sidecar: {
       name: 'docker',
-      image: DOCKER_IMAGE,
+      image,
       // Named in full: without "dockerd" the image's entry point adds a TCP listener.
       args: ['dockerd', `--host=${SOCKET_URL}`, `--group=${RUNNER_ID}`],
       env: { DOCKER_HOST: SOCKET_URL },

@@ -2,15 +2,17 @@
  * The Job of a RunnerGroup, made with cdk8s-plus and corrected where that cannot say what we need or says what nobody asked for.
  * The single source of what a Job looks like.
  */
-import { type Chart, Duration } from 'cdk8s';
+import { type Chart, Duration, Size } from 'cdk8s';
 import * as kplus from 'cdk8s-plus-28';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { RunnerGroup, SecretKey } from '../runnergroup/runner-group.ts';
+import { CACHE_SECRET_VARIABLE, SECRET_CONFIG, SECRET_CONFIG_FILE, WRITE_SECRET_CONFIG } from './cache.ts';
 import {
   type Json,
   type ModeParts,
   type Mount,
   modeParts,
   RUNNER_ID,
+  runnerProgram,
   type Sidecar,
   STOP_MARGIN_SECONDS,
 } from './container-mode.ts';
@@ -20,6 +22,9 @@ import { groupLabels, RUNNER_CONFIG, type Texts } from './marks.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';
 import { BOUND_KEY, BOUND_VARIABLE, REGISTER, registerCommand, TOKEN_VARIABLE } from './registration.ts';
 import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
+import { SETUP, setupCommand } from './setup.ts';
+
+const IN_MEMORY: kplus.EmptyDirVolumeOptions = { medium: kplus.EmptyDirMedium.MEMORY, sizeLimit: Size.mebibytes(1) };
 
 /** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
 const DATA: Mount = { name: 'data', path: '/data' };
@@ -41,11 +46,13 @@ class RunnerJob extends kplus.Job {
 export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
   const parts = modeParts(group);
   const volumes = new Map<string, kplus.Volume>();
-  const mount = ({ name, path }: Mount): kplus.VolumeMount => {
-    const volume = volumes.get(name) ?? kplus.Volume.fromEmptyDir(chart, `volume-${name}`, name);
+  const mount = ({ name, path, memory }: Mount): kplus.VolumeMount => {
+    const volume =
+      volumes.get(name) ?? kplus.Volume.fromEmptyDir(chart, `volume-${name}`, name, memory ? IN_MEMORY : {});
     volumes.set(name, volume);
     return { path, volume };
   };
+  const data = group.cache ? [DATA, SECRET_CONFIG] : [DATA];
   const job = new RunnerJob(chart, 'job', {
     metadata: { name: 'runner', namespace: group.namespace, labels: groupLabels(group.name) },
     podMetadata: {
@@ -61,12 +68,13 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
     // The sidecar first: it starts while the other one registers.
     initContainers: [
       ...(parts.sidecar ? [sidecarContainer(parts.sidecar, mount)] : []),
+      ...(group.setupCommand.length > 0 ? [setupContainer(group, parts, mount)] : []),
       {
         name: REGISTER,
         image: group.image,
-        command: [...registerCommand(preparation(group))],
+        command: [...registerCommand(runnerProgram(group.image), registerPreparation(group))],
         envVariables: registerEnvironment(group, chart),
-        volumeMounts: [DATA].map(mount),
+        volumeMounts: data.map(mount),
       },
     ],
     containers: [
@@ -74,13 +82,14 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
         name: 'runner',
         image: group.image,
         envVariables: environment(group, parts.env),
-        volumeMounts: [DATA, ...parts.mounts].map(mount),
+        volumeMounts: [...data, ...parts.mounts].map(mount),
       },
     ],
   });
   // Not addJsonPatch: cdk8s-plus renders the patched object once more and drops every field it does not know.
   const corrections = [
     ...jobCorrections(),
+    ...setupCorrections(group, parts),
     ...registerCorrections(group, parts),
     ...runnerCorrections(group, parts),
     ...sidecarCorrections(parts.sidecar),
@@ -111,13 +120,31 @@ function registerEnvironment(group: RunnerGroup, chart: Chart): Record<string, k
     [BOUND_VARIABLE]: kplus.EnvValue.fromSecretValue({ secret, key: BOUND_KEY }, { optional: true }),
     [NAME_VARIABLE]: literal(''),
     GITEA_RUNNER_LABELS: literal(labelList(group)),
-    CONFIG_FILE: literal(CONFIG_FILE),
+    CONFIG_FILE: literal(configFile(group)),
+    ...(group.cache && { [CACHE_SECRET_VARIABLE]: cacheSecret(group.cache.secretRef, chart) }),
   };
+}
+
+function cacheSecret({ name, key }: SecretKey, chart: Chart): kplus.EnvValue {
+  return kplus.EnvValue.fromSecretValue({ secret: kplus.Secret.fromSecretName(chart, 'cache-secret', name), key });
+}
+
+/** What the container `register` does first. */
+function registerPreparation(group: RunnerGroup): string {
+  return `${preparation(group)}${group.cache ? WRITE_SECRET_CONFIG : ''}`;
+}
+
+/** What `scripts/run.sh` hands to the runner. */
+function configFile({ cache }: RunnerGroup): string {
+  return cache ? SECRET_CONFIG_FILE : CONFIG_FILE;
 }
 
 /** Without the registration token: what a container has in its environment, every CI job in it can read. */
 function environment(group: RunnerGroup, ofMode: Texts): Record<string, kplus.EnvValue> {
-  const fixed = Object.entries({ CONFIG_FILE, ...ofMode }).map(([variable, text]) => [variable, literal(text)]);
+  const fixed = Object.entries({ CONFIG_FILE: configFile(group), ...ofMode }).map(([variable, text]) => [
+    variable,
+    literal(text),
+  ]);
   return {
     GITEA_INSTANCE_URL: literal(group.giteaUrl),
     GITEA_RUNNER_EPHEMERAL: literal('true'),
@@ -139,6 +166,23 @@ function sidecarContainer(sidecar: Sidecar, mount: (mount: Mount) => kplus.Volum
     args: [...sidecar.args],
     envVariables: Object.fromEntries(variables),
     volumeMounts: sidecar.mounts.map(mount),
+  };
+}
+
+/** Has what the runner has of docker and of folders, and no token. */
+function setupContainer(
+  group: RunnerGroup,
+  parts: ModeParts,
+  mount: (mount: Mount) => kplus.VolumeMount,
+): kplus.ContainerProps {
+  const variables = Object.entries(parts.env).map(([variable, text]) => [variable, literal(text)]);
+  return {
+    name: SETUP,
+    image: group.image,
+    command: [...setupCommand(group.setupCommand)],
+    workingDir: DATA.path,
+    envVariables: Object.fromEntries(variables),
+    volumeMounts: [DATA, ...parts.mounts].map(mount),
   };
 }
 
@@ -170,9 +214,24 @@ function jobCorrections(): readonly JsonPatch[] {
   ];
 }
 
+/** Its last lines stand in the pod's status when it fails. */
+function setupCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
+  if (group.setupCommand.length === 0) return [];
+  const setup = `${POD}/initContainers/${parts.sidecar ? 1 : 0}`;
+  return [
+    ...imageCorrections(setup, group, parts.registerSecurityContext),
+    JsonPatch.add(`${setup}/terminationMessagePolicy`, 'FallbackToLogsOnError'),
+  ];
+}
+
 /** The resources are the runner's: a quota asks every container for them, and a pod needs the larger of the two, not the sum. */
 function registerCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
-  return imageCorrections(`${POD}/initContainers/${parts.sidecar ? 1 : 0}`, group, parts.registerSecurityContext);
+  const register = `${POD}/initContainers/${registerIndex(group, parts.sidecar)}`;
+  return imageCorrections(register, group, parts.registerSecurityContext);
+}
+
+function registerIndex(group: RunnerGroup, sidecar: Sidecar | undefined): number {
+  return (sidecar ? 1 : 0) + (group.setupCommand.length > 0 ? 1 : 0);
 }
 
 function runnerCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
@@ -216,9 +275,14 @@ function proxyAndCaCorrections(group: RunnerGroup, { sidecar }: ModeParts): read
   const { env, dockerEnv, volumes, registerMounts, mounts } = podParts(group);
   const append = (list: string, items: readonly unknown[]): readonly JsonPatch[] =>
     items.map((item) => JsonPatch.add(`${POD}/${list}/-`, item));
-  const register = `initContainers/${sidecar ? 1 : 0}`;
+  const hasSetup = group.setupCommand.length > 0;
+  const setup = `initContainers/${sidecar ? 1 : 0}`;
+  const register = `initContainers/${registerIndex(group, sidecar)}`;
   return [
     ...append('volumes', volumes),
+    // It runs before `register` writes the bundle.
+    ...(hasSetup ? append(`${setup}/env`, dockerEnv) : []),
+    ...(hasSetup ? append(`${setup}/volumeMounts`, mounts) : []),
     ...append(`${register}/env`, env),
     ...append(`${register}/volumeMounts`, registerMounts),
     ...append('containers/0/env', env),

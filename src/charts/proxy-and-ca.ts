@@ -137,17 +137,15 @@ done > ${ENV_FILE} || exit 1
   ].join('');
 }
 
-/** Lines of the runner's configuration, below `runner` and below `container`. */
-export function configLines({ proxy, caBundle }: RunnerGroup): {
-  readonly runner: readonly string[];
-  readonly container: readonly string[];
+/** What the group's fields add to the runner's configuration. */
+export function configParts({ proxy, caBundle }: RunnerGroup): {
+  /** `runner.env_file`. */
+  readonly envFile: string | undefined;
+  /** `container.options` and `container.valid_volumes`. */
+  readonly options: string;
+  readonly volumes: readonly string[];
 } {
-  const runner = proxy === undefined && caBundle === undefined ? [] : [`  env_file: ${ENV_FILE}`];
-  if (caBundle === undefined) return { runner, container: [] };
-  const folders = [CA_DIR, BUNDLE_DIR];
-  const options = folders.map((folder) => `-v ${folder}:${folder}:ro`).join(' ');
-  return {
-    runner,
-    container: [`  options: ${options}`, '  valid_volumes:', ...folders.map((folder) => `    - ${folder}`)],
-  };
+  const envFile = proxy === undefined && caBundle === undefined ? undefined : ENV_FILE;
+  const volumes = caBundle === undefined ? [] : [CA_DIR, BUNDLE_DIR];
+  return { envFile, options: volumes.map((folder) => `-v ${folder}:${folder}:ro`).join(' '), volumes };
 }

@@ -6,6 +6,7 @@
  *
  * The pod has `restartPolicy: Never`, so nobody starts a failed init container again: the script itself tries again.
  */
+import type { RunnerProgram } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
 /** Name of the init container. */
@@ -37,9 +38,9 @@ const TRY_SECONDS = 60;
  *
  * No `bash`, no `tini`: an image of a user's own may lack them.
  */
-const script = (preparation: string): string => `trap 'exit 143' TERM INT
+const script = (program: string, before: string) => `trap 'exit 143' TERM INT
 cd /data || exit 1
-${preparation}[ -s .runner ] && exit 0
+${before}[ -s .runner ] && exit 0
 bound=$(printf %s "\${${BOUND_VARIABLE}-$GITEA_INSTANCE_URL}")
 path=\${bound#*://}
 host=\${path%%/*}
@@ -52,7 +53,7 @@ if [ "$bound$path" != "$GITEA_INSTANCE_URL" ]; then
   exit 1
 fi
 for try in ${Array.from({ length: TRIES }, (_, index) => index + 1).join(' ')}; do
-  timeout ${TRY_SECONDS} gitea-runner register --no-interactive --ephemeral --config "$CONFIG_FILE" --instance "$GITEA_INSTANCE_URL" \\
+  timeout ${TRY_SECONDS} ${program} register --no-interactive --ephemeral --config "$CONFIG_FILE" --instance "$GITEA_INSTANCE_URL" \\
     --token "$${TOKEN_VARIABLE}" --name "$GITEA_RUNNER_NAME" --labels "$GITEA_RUNNER_LABELS" &
   wait $! && exit 0
   rm -f .runner
@@ -64,7 +65,7 @@ echo "Not registered: the lines above say why. Check that this pod reaches Gitea
 exit 1
 `;
 
-/** What the init container runs. `preparation`: lines of a shell that come first. */
-export function registerCommand(preparation: string): readonly string[] {
-  return ['sh', '-c', withoutExpansion(script(preparation))];
+/** What the init container runs. @param before shell lines that come first: of proxy-and-ca.ts and cache.ts */
+export function registerCommand(program: RunnerProgram = 'gitea-runner', before = ''): readonly string[] {
+  return ['sh', '-c', withoutExpansion(script(program, before))];
 }

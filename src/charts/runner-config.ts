@@ -1,5 +1,7 @@
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { configLines } from './proxy-and-ca.ts';
+import { sorted } from './job-manifest.ts';
+import { configParts } from './proxy-and-ca.ts';
+import { document } from './yaml.ts';
 
 /** Folder of the configuration file in the runner container. */
 export const CONFIG_DIR = '/etc/gitea-runner';
@@ -8,7 +10,7 @@ export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
 
 /**
  * The runner's own configuration (runner 1.0.8, `internal/pkg/config/config.example.yaml`); everything else is its default.
- * Only numbers and texts of ours are filled in, so nothing needs quoting.
+ * `spec.runnerConfig` is merged over it; none of its keys is one of these.
  * - `file` is what `scripts/run.sh` takes for `RUNNER_STATE_FILE`, relative to /data: both must agree.
  * - `timeout` follows the Job's deadline, else the runner's own 3 h would end longer CI jobs; Gitea's limit stays.
  * - `shutdown_timeout` is 0 s by default: a stopped runner would cancel its CI job at once.
@@ -18,16 +20,43 @@ export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
  * - no `labels`: they would override `GITEA_RUNNER_LABELS` at registration.
  */
 export function runnerConfig(group: RunnerGroup): string {
-  const added = configLines(group);
-  const lines = [
-    'runner:',
-    '  file: .runner',
-    '  capacity: 1',
-    `  timeout: ${group.activeDeadlineSeconds}s`,
-    `  shutdown_timeout: ${group.gracefulStopSeconds}s`,
-    ...added.runner,
-  ];
-  if (group.containerMode !== 'host') lines.push('container:', '  docker_timeout: 120s', ...added.container);
-  if (group.containerMode === 'dind') lines.push('  require_docker: true');
+  const { runnerConfig: asked, cache, containerMode } = group;
+  const { envFile, options, volumes } = configParts(group);
+  const container = {
+    ...asked.container,
+    ...(options && { options: [options, asked.container?.options ?? ''].join(' ').trim() }),
+    ...(volumes.length > 0 && { valid_volumes: [...volumes, ...(asked.container?.valid_volumes ?? [])] }),
+  };
+  const sections: Readonly<Record<string, readonly string[]>> = {
+    runner: [
+      '  file: .runner',
+      '  capacity: 1',
+      `  timeout: ${group.activeDeadlineSeconds}s`,
+      `  shutdown_timeout: ${group.gracefulStopSeconds}s`,
+      ...linesOf({ ...asked.runner, ...(envFile && { env_file: envFile }) }),
+    ],
+    container: [
+      ...(containerMode === 'host' ? [] : ['  docker_timeout: 120s']),
+      ...(containerMode === 'dind' ? ['  require_docker: true'] : []),
+      ...(containerMode === 'host' ? [] : linesOf(container)),
+    ],
+    host: linesOf(asked.host),
+    log: linesOf(asked.log),
+    metrics: linesOf(asked.metrics),
+    // The last one: the secret of the cache server is added to it in the pod (cache.ts).
+    cache: [...linesOf(asked.cache), ...linesOf(cache && { external_server: `${cache.url.replace(/\/+$/, '')}/` })],
+  };
+  const lines = Object.entries(sections).flatMap(([name, inner]) => (inner.length > 0 ? [`${name}:`, ...inner] : []));
   return `${lines.join('\n')}\n`;
+}
+
+/** Keys of a section in order: their order in the RunnerGroup must not make another runner. */
+function linesOf(section: Readonly<Record<string, unknown>> = {}): readonly string[] {
+  const { length } = Object.keys(section);
+  return length === 0
+    ? []
+    : document({ section: sorted(section) })
+        .trimEnd()
+        .split('\n')
+        .slice(1);
 }

@@ -1,15 +1,15 @@
 import { outputOf } from '../charts/output.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
+import type { FlagsOf } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { runnerCounts } from './runner-counts.ts';
-import type { LookFlags, PathFlags } from './settings.ts';
 
 /**
  * `gitea-runners generate`: manifests on stdout, one line of counts on stderr. Everything is collected first and written
  * once: Argo CD takes an empty stdout with exit 0 for "delete everything", so no error may leave half an answer.
  */
-export async function generate(args: readonly string[], flags: LookFlags & PathFlags, io: Io): Promise<ExitCode> {
+export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   const options = { includeBlocked: false, ahead: isSync(io) };
   const { read, plan, app } = await readAndPlan(args, flags, io, options);
   const { manifestPieces } = await import('../charts/text.ts');

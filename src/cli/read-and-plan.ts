@@ -3,20 +3,31 @@ import { podsOf } from '../look/pods.ts';
 import { refuseForeignNamespaces } from '../policy/namespaces.ts';
 import { refuseByDefault } from '../policy/pod-template.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
+import { withImages } from '../runnergroup/installation.ts';
 import type { ReadResult } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
 import { readGroups } from './read-groups.ts';
-import { isOn, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
+import {
+  type ImageFlags,
+  imagesFrom,
+  isOn,
+  type LookFlags,
+  type PathFlags,
+  pathsFrom,
+  settingsFrom,
+} from './settings.ts';
 
 /** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
 export async function readAndPlan(
   args: readonly string[],
-  flags: LookFlags & PathFlags,
+  flags: LookFlags & PathFlags & ImageFlags,
   io: Io,
   options: LookOptions,
 ): Promise<{ readonly read: ReadResult } & PlanOfNow> {
   const settings = await settingsFrom(flags, io);
-  const read = await readGroups(pathsFrom(args, flags, io), io);
+  const images = imagesFrom(flags, io);
+  const written = await readGroups(pathsFrom(args, flags, io), io);
+  const read = { ...written, groups: written.groups.map((group) => withImages(group, images)) };
   refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
   await refuseByDefault(read.groups);
   if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))

@@ -11,7 +11,7 @@ import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { logTo, openLog } from '../serve/subscribers/log.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import { readCa, settingsFrom } from './settings.ts';
+import { imagesFrom, readCa, settingsFrom } from './settings.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 /** After a signal the process ends by then. Giving the Lease back takes at most a second; other requests are broken off. */
@@ -67,6 +67,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     ...(settings.ca !== undefined && { ca: settings.ca }),
     cluster: await clusterFrom(settings),
     namespaces: flagValue('namespaces', flags, io) ?? [],
+    images: imagesFrom(flags, io),
     argocd: {
       url: argocdUrl,
       tokenFile: flagValue('argocdTokenFile', flags, io),

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Failure } from '../failure.ts';
 import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
+import type { InstallationImages } from '../runnergroup/installation.ts';
 import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';
 import type { Io } from './io.ts';
 
@@ -15,6 +16,18 @@ export type LookFlags = GivenFlags<
 
 /** The flags that say which files are read. */
 export type PathFlags = GivenFlags<'recursive'>;
+
+/** The flags that name the images of the installation. */
+export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage'>;
+
+/** @throws Failure exit 2 for a value that is no image */
+export function imagesFrom(flags: ImageFlags, io: Pick<Io, 'env'>): InstallationImages {
+  return {
+    runner: flagValue('runnerImage', flags, io),
+    rootless: flagValue('runnerImageRootless', flags, io),
+    docker: flagValue('dockerImage', flags, io),
+  };
+}
 
 /** @throws Failure exit 2 for a bad flag, exit 1 when the CA file cannot be read. */
 export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> {

@@ -5,6 +5,7 @@ import type { ReadResult } from '../runnergroup/read.ts';
 import { hasOwnPod } from '../runnergroup/runner-group.ts';
 import type { ExitCode, Io } from './io.ts';
 import { readGroups } from './read-groups.ts';
+import { type ImageFlags, imagesFrom } from './settings.ts';
 
 /**
  * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem is one line on
@@ -14,7 +15,10 @@ import { readGroups } from './read-groups.ts';
 export async function validate(
   io: Io,
   options: { readonly paths: readonly string[]; readonly recursive: boolean },
+  flags: ImageFlags,
 ): Promise<ExitCode> {
+  // A value that `generate` would refuse is refused here, too.
+  imagesFrom(flags, io);
   try {
     const read = await readGroups(options, io);
     const { groups, files } = read;

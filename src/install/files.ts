@@ -8,6 +8,7 @@
  *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
  *   helm-values.yaml     the same additions as values of the chart argo-cd
  *   remove-from-argocd.yaml  takes the additions back
+ *   cache.yaml           an option: a cache server for runners
  *   plugin.yaml          goes into the image
  *   examples/            what everybody writes for themselves
  */
@@ -25,6 +26,7 @@ import {
   SidecarRole,
 } from './access.ts';
 import { ArgoCdCmPatch, ArgoCdRbacPatch, RepoServerPatch } from './argocd-patches.ts';
+import { cacheServer } from './cache.ts';
 import { exampleFiles } from './examples.ts';
 import { helmValues } from './helm.ts';
 import { comment, HEADER, ManifestFile, yaml } from './manifest-file.ts';
@@ -46,6 +48,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'runners.yaml': `${HEADER}---\n${runners}`,
     'secrets-api.yaml': `${HEADER}${comment(SECRETS_API)}---\n${secretsApi()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
+    'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache()}`,
     'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yaml(kustomization(PATCHES))}`,
     'helm-values.yaml': `${HEADER}${comment(HELM)}${yaml(helmValues())}`,
     'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yaml(plugin)}`,
@@ -77,6 +80,10 @@ const PLUGIN_NOTE =
 
 const SECRETS_API = `With GITEA_RUNNERS_SECRETS=api the token for Gitea lies in the namespace of its RunnerGroup, and this lets the sidecar and serve
 read it there (docs/install.md). Apply a copy for each namespace with RunnerGroups.`;
+
+const CACHE = `An option: a cache server, so that actions/cache works between runners (docs/cache.md). It needs a Secret first:
+
+  kubectl create secret generic gitea-runner-cache -n runners --from-literal=secret="$(openssl rand -hex 32)"`;
 
 const REMOVAL = `Takes out of Argo CD what install.yaml added:
 
@@ -148,6 +155,17 @@ function secretsApi(): string {
       'a group of another Gitea is refused before its runner starts; without it the runner checks that.',
   );
   new SecretsBinding(file, 'binding', { namespace });
+  return file.text();
+}
+
+function cache(): string {
+  const file = new ManifestFile('cache');
+  const { claim, deployment } = cacheServer(file);
+  file.note(
+    claim,
+    'Room for the entries. The server deletes those that nobody used for 7 days, and all after 30 days.',
+  );
+  file.note(deployment, 'The runner image has the server. Keep its release near that of your runners.');
   return file.text();
 }
 

@@ -69,7 +69,8 @@ export class RunnerNetworkPolicy extends k8s.KubeNetworkPolicy {
   }
 }
 
-function tcp(port: number): k8s.NetworkPolicyPort {
+/** A port of a network policy. */
+export function tcp(port: number): k8s.NetworkPolicyPort {
   return { protocol: 'TCP', port: k8s.IntOrString.fromNumber(port) };
 }
 

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { Path } from './documents.ts';
 import { nearestName } from './nearest.ts';
 import { type ProblemCode, quoted } from './problems.ts';
+import { ownedKey } from './runner-config.ts';
 
 /** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` of it, which has a place in a file. */
 export interface FieldProblem {
@@ -19,7 +20,8 @@ export interface FieldProblem {
  * Fields in which a person may write a token by mistake, or a URL with a password. Messages reach Argo CD's UI and its
  * cache, so what stands there is never repeated.
  */
-const NEVER_SHOWN = /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy)(?:\.|$)/;
+const NEVER_SHOWN =
+  /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy|cache|runnerConfig\.runner\.envs)(?:\.|$)/;
 
 /** More than anybody reads; a hostile file could ask for a million. */
 export const MOST_FIELD_PROBLEMS = 1000;
@@ -81,6 +83,9 @@ const MOST_NAMES = 8;
 const OTHER_NAMES: Readonly<Record<string, string>> = { no: 'noProxy', false: 'noProxy' };
 
 function unknownField(path: Path, key: string, around: Surroundings): FieldProblem {
+  const owned = ownedKey([...path, key]);
+  if (owned !== undefined)
+    return { path: [...path, key], message: `is not yours to set: ${owned}`, code: 'GR-INPUT-04' };
   const known = around.namesAt(path);
   const meant = known.find((name) => name === OTHER_NAMES[key]) ?? nearestName(key, known);
   const list =

@@ -49,6 +49,7 @@ const RULES: { readonly [Field in keyof NormalFields]: (draft: Draft) => Ruled<N
   gracefulStopSeconds: ruleGracefulStop,
   resources: ruleResources,
   proxy: ruleProxy,
+  runnerConfig: ruleRunnerConfig,
 };
 
 /** All rules together: the normal fields, or the problems of all rules. */
@@ -238,6 +239,27 @@ function ruleGracefulStop({ spec, unclear }: Draft): Ruled<number> {
     ['activeDeadlineSeconds'],
     `is ${deadline}, but must be greater than gracefulStopSeconds, which is ${stop}`,
   );
+}
+
+/** Keys of the runner's configuration that the mode or another field makes useless. */
+function ruleRunnerConfig({ spec }: Draft): Ruled<NormalFields['runnerConfig']> {
+  const { containerMode, cache, runnerConfig = {}, proxy, caBundle } = spec;
+  if (runnerConfig.runner?.env_file !== undefined && (proxy !== undefined || caBundle !== undefined)) {
+    return problemAt(
+      ['runnerConfig', 'runner', 'env_file'],
+      'does not go with spec.proxy and spec.caBundle, which need a file of their own there: use runner.envs',
+    );
+  }
+  if (runnerConfig.container && containerMode === 'host') {
+    return problemAt(['runnerConfig', 'container'], 'does not go with containerMode host, which starts no containers');
+  }
+  if (cache && runnerConfig.cache?.enabled === false) {
+    return problemAt(
+      ['runnerConfig', 'cache', 'enabled'],
+      'is false, but spec.cache names a cache: remove one of them',
+    );
+  }
+  return ok(runnerConfig);
 }
 
 const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];

@@ -1,5 +1,6 @@
 /** A RunnerGroup after reading: valid, defaults filled in, one spelling. Every other room works with this type only. */
 import type { RunnerLabel } from './label.ts';
+import type { RunnerConfig } from './runner-config.ts';
 import type { WrittenSpec } from './schema.ts';
 
 /** Whose jobs a group serves, as Gitea divides runners. */
@@ -52,6 +53,8 @@ export interface NormalFields {
   readonly image: string;
   readonly resources: { readonly requests: Quantities; readonly limits: Quantities };
   readonly proxy: PodProxy | undefined;
+  /** Sections and keys of the runner's own configuration; none of those that are ours. */
+  readonly runnerConfig: RunnerConfig;
   /** Less than `activeDeadlineSeconds`. */
   readonly gracefulStopSeconds: number;
 }
@@ -66,6 +69,8 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly place: FilePlace;
   readonly namespace: string;
   readonly name: string;
+  /** Of dockerd in containerMode `dind`, if the installation names one (installation.ts). */
+  readonly dockerImage?: string;
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
 }

@@ -12,18 +12,22 @@
  */
 import * as z from 'zod';
 import * as defaults from './defaults.ts';
-import { caBundle, proxy } from './proxy-fields.ts';
-import { isQuantity } from './quantity.ts';
 import {
-  checkGiteaName,
-  checkLabel,
-  checkObjectLabel,
-  checkRepository,
-  checkSecretKey,
-  checkUrl,
-  DNS_SUBDOMAIN,
-  words,
-} from './words.ts';
+  dnsLabel,
+  giteaName,
+  giteaUrl,
+  objectLabels,
+  quantities,
+  runnerLabel,
+  seconds,
+  secretKey,
+  secretName,
+  secretSelector,
+  url,
+} from './field-kinds.ts';
+import { caBundle, proxy } from './proxy-fields.ts';
+import { RunnerConfigKeys } from './runner-config.ts';
+import { checkRepository, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
 
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
 export const KIND = 'RunnerGroup';
@@ -31,84 +35,12 @@ export const KIND = 'RunnerGroup';
 /** Told beside a field when its default is no constant. Never part of the generated schemas. */
 export const DEFAULT_NOTE = 'defaultNote';
 
-const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
-const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
 /** Kubernetes' Pod Security Standards, the weakest first. */
 const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
 const MOST_RUNNERS = 10_000;
 const THIRTY_DAYS = 2_592_000;
 const ONE_DAY = 86_400;
-
-const dnsLabel = () => z.string().check(z.minLength(1), z.maxLength(63), z.regex(DNS_LABEL, { error: DNS_LABEL_RULE }));
-const giteaName = () =>
-  z
-    .string()
-    .check(
-      z.minLength(1),
-      z.maxLength(255),
-      z.regex(/^[A-Za-z0-9._-]+$/, { error: 'must be a name in Gitea: letters, digits, dots, dashes and underscores' }),
-      z.superRefine(words(checkGiteaName)),
-    );
-const seconds = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
-
-const secretName = z.string().check(
-  z.minLength(1),
-  z.maxLength(253),
-  z.regex(DNS_SUBDOMAIN, {
-    error:
-      'must be the name of a Secret: lower-case letters, digits, dashes and dots, with a letter or digit at both ends',
-  }),
-);
-const secretKey = z
-  .string()
-  .check(
-    z.minLength(1),
-    z.maxLength(253),
-    z.regex(/^[-._a-zA-Z0-9]+$/, { error: 'must be a key of a Secret: letters, digits, dots, dashes and underscores' }),
-    z.superRefine(words(checkSecretKey)),
-  );
-
-const secretSelector = () =>
-  z.strictObject({
-    secretRef: z
-      .strictObject({
-        name: secretName.register(z.globalRegistry, { description: 'Name of the Secret.' }),
-        key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
-      })
-      .optional()
-      .register(z.globalRegistry, { description: 'The Secret and its key.' }),
-    name: secretName.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.name`.' }),
-    key: secretKey.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.key`.' }),
-  });
-
-const giteaUrl = () =>
-  z.string().check(
-    z.maxLength(2048),
-    z.regex(/^https?:\/\/[^\s\\?#@]+$/, {
-      error: 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com',
-    }),
-    z.superRefine(words(checkUrl)),
-  );
-
-const runnerLabel = z.string().check(z.minLength(1), z.maxLength(512), z.superRefine(words(checkLabel)));
-
-const quantity = z
-  .union([z.string(), z.int().min(0)])
-  .superRefine((value, context) => {
-    if (!isQuantity(String(value)))
-      context.addIssue({ code: 'custom', message: 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"' });
-  })
-  .register(z.globalRegistry, { description: 'Kubernetes quantity.' });
-const quantities = () => z.record(z.string().max(317), quantity);
-
-const objectLabels = z.record(z.string(), z.string()).superRefine((labels, context) => {
-  for (const [key, value] of Object.entries(labels)) {
-    const wrong = checkObjectLabel(key, value);
-    if (wrong)
-      context.addIssue({ code: 'custom', path: [key], message: wrong.message, params: { ofKey: wrong.ofKey } });
-  }
-});
 
 /** `metadata`: what we use is checked; the other fields of Kubernetes' ObjectMeta are left alone. */
 export const Metadata = z.strictObject({
@@ -213,8 +145,8 @@ export const Spec = z.strictObject({
   image: z
     .string()
     .min(1)
-    .max(512)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?$/, {
+    .max(LONGEST_IMAGE)
+    .regex(IMAGE_REFERENCE, {
       error:
         'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits',
     })
@@ -266,6 +198,44 @@ export const Spec = z.strictObject({
       'CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.',
     [DEFAULT_NOTE]: 'none',
   }),
+  runnerConfig: RunnerConfigKeys.optional().register(z.globalRegistry, {
+    description:
+      "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
+    [DEFAULT_NOTE]: 'none',
+  }),
+  cache: z
+    .strictObject({
+      url: url('http://gitea-runner-cache.runners.svc:8088').register(z.globalRegistry, {
+        description: 'Base URL of the cache server.',
+      }),
+      secretRef: z
+        .strictObject({
+          name: secretName.register(z.globalRegistry, {
+            description: 'Name of the Secret, in the namespace of the RunnerGroup.',
+          }),
+          key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
+        })
+        .register(z.globalRegistry, { description: 'The secret that the cache server shares with its runners.' }),
+    })
+    .optional()
+    .register(z.globalRegistry, {
+      description:
+        'A shared `gitea-runner cache-server`, so that `actions/cache` works between runners. Each repository sees its own entries only.',
+      [DEFAULT_NOTE]: 'none: each runner has a cache of its own, which ends with it',
+    }),
+  setupCommand: z
+    .array(
+      z
+        .string()
+        .max(32_768)
+        .regex(/^[^\0]*$/, { error: 'must not have a NUL character' }),
+    )
+    .max(100)
+    .default([])
+    .register(z.globalRegistry, {
+      description:
+        "Command and its arguments, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).",
+    }),
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: seconds(30, ONE_DAY).default(300).register(z.globalRegistry, {
     description:

@@ -116,9 +116,16 @@ function namesAt(path: Path): readonly string[] {
   let schema: unknown = RunnerGroupDocument;
   for (const step of path) {
     schema = schema instanceof z.ZodObject ? schema.shape[String(step)] : undefined;
-    while (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) schema = schema.unwrap();
+    for (let inner = unwrapped(schema); inner !== undefined; inner = unwrapped(inner)) schema = inner;
   }
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/** What an optional, defaulted, piped or lazy schema wraps; undefined for others. */
+function unwrapped(schema: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodLazy)
+    return schema.unwrap();
+  return schema instanceof z.ZodPipe ? schema.out : undefined;
 }
 
 function valueAt(value: unknown, path: Path): unknown {

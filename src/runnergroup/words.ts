@@ -16,6 +16,9 @@ export function words<T>(check: (value: T) => string | undefined): (value: T, co
 
 /** Name of a Secret, a ConfigMap and most other objects (Kubernetes `IsDNS1123Subdomain`). */
 export const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+/** Name of an image, with tag and digest as far as they are given. */
+export const IMAGE_REFERENCE = /^[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?$/;
+export const LONGEST_IMAGE = 512;
 
 /** An owner or repository name of Gitea must not climb out of an API path. */
 export function checkGiteaName(name: string): string | undefined {

@@ -15,6 +15,7 @@ import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { Lease, type LeaseOptions } from '../kubernetes/lease.ts';
 import { ClusterSecrets, secretsClient } from '../kubernetes/secrets.ts';
+import type { InstallationImages } from '../runnergroup/installation.ts';
 import type { SecretsMode, TokenSources } from '../tokens/api-token.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { type Subscriber, type Tell, tellAll } from './events.ts';
@@ -34,6 +35,8 @@ export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly cluster: ClusterConfig;
   /** Namespaces whose RunnerGroups are served; empty: all. */
   readonly namespaces: readonly string[];
+  /** The same as those of the generator: they are part of what names a runner. */
+  readonly images: InstallationImages;
   readonly argocd: {
     readonly url: string;
     readonly tokenFile: string;
@@ -170,7 +173,7 @@ function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
   const { argocd, ca, env, instance, now, pollMs, secrets, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, undefined, clocks);
-  const cluster = new LiveCluster(client, options.namespaces, {
+  const cluster = new LiveCluster(client, options, {
     onChange: () => open.onChange(),
     onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
   });

@@ -12,5 +12,5 @@ export async function main({ paths, flags }: Extract<PlainLine, { command: 'vali
   // One pass over files of a few lines: what V8 optimises in the background would be ready when all is done, and the end waits for it.
   setFlagsFromString('--no-opt');
   const io = quickIo();
-  quickEnd(await exitCodeOf(async () => validate(io, pathsFrom(paths, flags, io)), {}, io));
+  quickEnd(await exitCodeOf(async () => validate(io, pathsFrom(paths, flags, io), flags), {}, io));
 }

@@ -83,7 +83,7 @@ describe('the pod', () => {
       const { initContainers, containers } = podTemplate(runnerGroup({ ...LOGIN, ...CA, containerMode })).spec.template
         .spec;
       const dockerd = containerMode === 'dind' ? initContainers.find(({ name }) => name === 'docker') : containers[0];
-      const names = dockerd?.env.map(({ name }) => name);
+      const names = dockerd?.env?.map(({ name }) => name);
 
       expect(names).toEqual(expect.arrayContaining(['https_proxy', 'HTTPS_PROXY', 'NO_PROXY', 'SSL_CERT_DIR']));
       expect(JSON.stringify(dockerd)).toContain(`"mountPath":"${dirname(CA_FILE)}","name":"ca","readOnly":true`);

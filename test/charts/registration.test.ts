@@ -49,10 +49,10 @@ interface Ended {
 /** Starts the script as the kubelet does. `onLine` hears each line that is said. */
 function register(
   onLine: (line: string, stop: () => void) => void = () => undefined,
-  { shell: other, ...env }: Readonly<Record<string, string>> = {},
+  { shell: other, program: called, ...env }: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
   // Kubernetes makes one dollar sign of two. Here /data is a folder of the test's.
-  const [shell = '', ...words] = registerCommand('').map((word) =>
+  const [shell = '', ...words] = registerCommand(called === 'act_runner' ? called : 'gitea-runner').map((word) =>
     word.replaceAll('$$', () => '$').replaceAll('/data', () => data),
   );
   const child = spawn(other ?? shell, words, {
@@ -95,6 +95,13 @@ describe('the script that registers', () => {
       ],
     ]);
     expect(readFileSync(join(data, '.runner'), 'utf8')).toBe('{}\n');
+  });
+
+  test('calls the runner of older images by its name', async () => {
+    program('act_runner', `echo "$1" > '${folder}/called'; echo "{}" > .runner`);
+
+    expect((await register(undefined, { program: 'act_runner' })).code).toBe(0);
+    expect(readFileSync(join(folder, 'called'), 'utf8')).toBe('register\n');
   });
 
   test('registers nothing when a container before it has registered', async () => {

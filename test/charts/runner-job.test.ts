@@ -101,6 +101,19 @@ describe('the spec of a Job', () => {
     expect(text).toContain('"620000"');
   });
 
+  test.each([
+    ['gitea/act_runner:nightly-dind-rootless', 'act_runner'],
+    ['reg.example.com:5000/gitea/act_runner@sha256:0', 'act_runner'],
+    ['gitea/runner:1.0.8-dind-rootless', 'gitea-runner'],
+    ['example.com/act_runner/runner:1', 'gitea-runner'],
+    ['example.com/my-act_runner:1', 'gitea-runner'],
+  ])('stops and registers the program that the image %s has: %s', (image, program) => {
+    const text = JSON.stringify(one(group({ image }), runner()));
+
+    expect(text).toContain(`"-d","/etc/s6/${program}"]`);
+    expect(text).toContain(`timeout 60 ${program} register`);
+  });
+
   test('keeps a zero that was asked for', () => {
     const text = JSON.stringify(one(group({ ttlSecondsAfterFinished: 0, gracefulStopSeconds: 0 }), runner()));
 

@@ -27,6 +27,9 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   caFile: ['/ca', '/ca'],
   cluster: ['off', 'off'],
   kubeconfig: ['/k', '/k'],
+  runnerImage: ['a/b:1', 'a/b:1'],
+  runnerImageRootless: ['a/b:2', 'a/b:2'],
+  dockerImage: ['a/c:3', 'a/c:3'],
   argocdUrl: ['https://a', 'https://a'],
   argocdTokenFile: ['/t', '/t'],
   argocdCaFile: ['/c', '/c'],
@@ -126,6 +129,9 @@ test.each([
   ['speed', 'fast', 'GR-FLAG-10'],
   ['speed', '0', 'GR-FLAG-10'],
   ['speed', '101', 'GR-FLAG-10'],
+  ['runnerImage', 'a b', 'GR-FLAG-11'],
+  ['runnerImageRootless', 'a@sha256:00', 'GR-FLAG-11'],
+  ['dockerImage', `a${'b'.repeat(512)}`, 'GR-FLAG-11'],
 ])('--%s %s is refused with %s', (name, text, code) => {
   const failure = failureOf(name, { [name]: text });
 

@@ -16,7 +16,7 @@ function run(files: Files, paths: readonly string[] = ['.'], env: Readonly<Recor
       out: (text: string) => void out.push(text),
       err: (text: string) => void err.push(text),
     };
-    const code = await validate(io, { paths, recursive: true });
+    const code = await validate(io, { paths, recursive: true }, {});
     return { code, out: out.join(''), err: err.join('') };
   });
 }

@@ -140,6 +140,23 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   ],
   proxy: REFUSED_PROXIES,
   caBundle: REFUSED_CA_BUNDLES,
+  runnerConfig: [
+    ['log: info', 'must be a mapping, not the string "log: info"'],
+    [{ log: null }, 'spec.runnerConfig.log: must be a mapping, not empty [GR-INPUT-05]'],
+  ],
+  cache: [
+    [{ url: 'http://c' }, 'spec.cache.secretRef: is required: a mapping [GR-INPUT-05]'],
+    [
+      { url: 'c:8088', secretRef: { name: 'c', key: 'secret' } },
+      `spec.cache.url: ${URL_RULE.replace('https://gitea.example.com', 'http://gitea-runner-cache.runners.svc:8088')} [GR-INPUT-05]`,
+    ],
+    ['http://c', 'must be a mapping, not a string'],
+  ],
+  setupCommand: [
+    ['npm ci', 'must be a list, not the string "npm ci"'],
+    [['a\u0000b'], 'spec.setupCommand[0]: must not have a NUL character; got the string "a\\u{0}b" [GR-INPUT-05]'],
+    [Array.from({ length: 101 }, String), 'must have at most 100 entries'],
+  ],
   spawnTimeoutSeconds: [[29, 'must be at least 30, not the number 29']],
   activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
   ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
@@ -186,6 +203,17 @@ test.each([
       },
     },
   ],
+  [
+    'runnerConfig',
+    { log: { level: 'debug' }, runner: { envs: { A: 'b' } } },
+    { runnerConfig: { log: { level: 'debug' }, runner: { envs: { A: 'b' } } } },
+  ],
+  [
+    'cache',
+    { url: 'http://c:8088/', secretRef: { name: 'c', key: 'secret' } },
+    { cache: { url: 'http://c:8088/', secretRef: { name: 'c', key: 'secret' } } },
+  ],
+  ['setupCommand', ['sh', '-c', 'date > now'], { setupCommand: ['sh', '-c', 'date > now'] }],
   ['spawnTimeoutSeconds', 60, { spawnTimeoutSeconds: 60 }],
   ['activeDeadlineSeconds', 10_801, { activeDeadlineSeconds: 10_801, gracefulStopSeconds: 10_800 }],
   ['activeDeadlineSeconds', 10_800, { activeDeadlineSeconds: 10_800, gracefulStopSeconds: 10_799 }],
@@ -278,16 +306,12 @@ test('metadata of every kind that a server adds is left alone', async () => {
   expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);
 });
 
-test.each([
-  'minIdleRunners',
-  'setupCommand',
-  'keepFailedSeconds',
-  'priorityTiers',
-  'pendingDeadlineSeconds',
-  'maxEvictionRetries',
-])('%s, which nothing obeys yet, is unknown', async (field) => {
-  const [complaint, ...more] = await complaintsOf({ [field]: 1 });
+test.each(['minIdleRunners', 'keepFailedSeconds', 'priorityTiers', 'pendingDeadlineSeconds', 'maxEvictionRetries'])(
+  '%s, which nothing obeys yet, is unknown',
+  async (field) => {
+    const [complaint, ...more] = await complaintsOf({ [field]: 1 });
 
-  expect(more).toEqual([]);
-  expect(complaint).toContain(`spec.${field}: unknown field; `);
-});
+    expect(more).toEqual([]);
+    expect(complaint).toContain(`spec.${field}: unknown field; `);
+  },
+);

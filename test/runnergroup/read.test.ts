@@ -42,6 +42,8 @@ test('a group has its own values, one spelling and all defaults', async () => {
       image: 'gitea/runner:1.0.8-dind-rootless',
       containerMode: 'dind-rootless',
       resources: { requests: {}, limits: {} },
+      runnerConfig: {},
+      setupCommand: [],
       spawnTimeoutSeconds: 300,
       activeDeadlineSeconds: 21_600,
       ttlSecondsAfterFinished: 600,

@@ -93,6 +93,7 @@ export async function startRig(spec = ''): Promise<Rig> {
     timeoutMs: 5_000,
     cluster: cluster.config,
     namespaces: [],
+    images: {},
     argocd: { url: argocd.origin, tokenFile, namespace: 'argocd' },
     listen: { host: '127.0.0.1', port: 0 },
     metricsListen: { host: '127.0.0.1', port: 0 },

@@ -13,11 +13,13 @@ export interface TestGroup {
   readonly cap: number;
   /** Secret with the registration token of the scope; its key is `token`. */
   readonly secret: string;
+  /** More of the spec. */
+  readonly more?: Readonly<Record<string, unknown>>;
 }
 
 /** Writes one file per group into `folder`. */
 export function writeGroups(folder: string, url: string, groups: readonly TestGroup[]): void {
-  for (const { name, scope, labels, cap, secret } of groups) {
+  for (const { name, scope, labels, cap, secret, more } of groups) {
     const spec = {
       ...scope,
       gitea: { url },
@@ -28,6 +30,7 @@ export function writeGroups(folder: string, url: string, groups: readonly TestGr
       gracefulStopSeconds: 60,
       registrationToken: { secretRef: { name: secret, key: 'token' } },
       authToken: { secretRef: { name: 'not-mounted', key: 'token' } },
+      ...more,
     };
     const group = {
       apiVersion: 'gitea.bpg.pw/v1alpha1',

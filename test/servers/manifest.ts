@@ -18,6 +18,7 @@ const Env = z.object({
 const Container = z.object({
   name: z.string(),
   command: z.array(z.string()).optional(),
+  workingDir: z.string().optional(),
   env: z.array(Env),
   volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string().startsWith('/') })).default([]),
 });
@@ -45,8 +46,8 @@ const RunnerJob = z.object({
       metadata: z.object({ annotations: Texts.default({}) }),
       spec: z.object({
         terminationGracePeriodSeconds: z.number(),
-        /** The one that registers. */
-        initContainers: z.tuple([Container]),
+        /** The last one registers. */
+        initContainers: z.array(Container).min(1),
         containers: z.tuple([Container]),
         volumes: z.array(Volume).optional(),
       }),

@@ -27,7 +27,7 @@ export interface Pod {
 const CONFIG_ANNOTATION = 'gitea.bpg.pw/runner-config';
 
 /**
- * Starts the pod of a Job: the init container's command, and the runner image's entry point when that has ended well.
+ * Starts the pod of a Job: the init containers' commands, and the runner image's entry point when that has ended well.
  * @throws when a Secret it refers to does not exist (a real pod would wait for it).
  */
 export function startPod(job: RunnerJob, world: PodWorld): Pod {
@@ -62,16 +62,16 @@ export function startPod(job: RunnerJob, world: PodWorld): Pod {
   const config = job.spec.template.metadata.annotations[CONFIG_ANNOTATION];
   if (config !== undefined) writeFileSync(inVolume('/etc/gitea-runner/config.yaml'), inVolume(config));
 
-  const [register] = initContainers;
   const [container] = containers;
   const script = join(root, 'run.sh');
   writeFileSync(script, movedScript(join(runner, 'scripts', 'run.sh'), inVolume('/data'), root));
-  // Kubernetes makes one dollar sign of two, and each mention of /data in a command means the volume.
-  const command = (register.command ?? []).map((word) => inVolume(word.replaceAll('$$', () => '$')));
-  const steps = [
-    `env ${environmentOf(register).map(quoted).join(' ')} ${command.map(quoted).join(' ')} || exit`,
-    `exec env ${environmentOf(container).map(quoted).join(' ')} bash ${quoted(script)}`,
-  ];
+  // Kubernetes makes one dollar sign of two.
+  const moved = (word: string): string => inVolume(word.replaceAll('$$', () => '$'));
+  const starts = initContainers.map((each) => {
+    const words = [...environmentOf(each), ...(each.command ?? []).map(moved)].map(quoted).join(' ');
+    return `(cd ${quoted(inVolume(each.workingDir ?? '/'))} && env ${words}) || exit`;
+  });
+  const steps = [...starts, `exec env ${environmentOf(container).map(quoted).join(' ')} bash ${quoted(script)}`];
   const pod = join(root, 'pod.sh');
   writeFileSync(pod, `${steps.join('\n')}\n`);
   const running = playground.start({

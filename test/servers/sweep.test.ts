@@ -170,11 +170,10 @@ function renamed(job: RunnerJob, name: string): RunnerJob {
     env: container.env.map((each) => (each.name === 'GITEA_RUNNER_NAME' ? { ...each, value: name } : each)),
   });
   const { initContainers, containers, ...rest } = job.spec.template.spec;
-  const [register] = initContainers;
   const [runner] = containers;
   const spec: typeof job.spec.template.spec = {
     ...rest,
-    initContainers: [rename(register)],
+    initContainers: initContainers.map(rename),
     containers: [rename(runner)],
   };
   return {

@@ -19,6 +19,8 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     containerMode: 'host',
     resources: { requests: {}, limits: {} },
     proxy: undefined,
+    runnerConfig: {},
+    setupCommand: [],
     spawnTimeoutSeconds: 300,
     activeDeadlineSeconds: 21_600,
     ttlSecondsAfterFinished: 600,

@@ -4,6 +4,7 @@
  *
  * To add a flag: add its entry here, use it with `flagValue('name', flags, io)`, and run `npm run generated`.
  */
+import { DEFAULT_IMAGES } from '../../runnergroup/defaults.ts';
 import { DEFAULT_BUDGET } from '../../sweep/budget.ts';
 import type { Io } from '../io.ts';
 import { type CommandName, type Flag, readFlag, type ValueOf } from './flag.ts';
@@ -11,6 +12,7 @@ import {
   readAddress,
   readBudget,
   readClusterMode,
+  readImage,
   readKubeconfigPath,
   readLease,
   readList,
@@ -83,6 +85,28 @@ export const FLAGS = {
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. The file needs a token or a client certificate; a kubeconfig that starts a program is refused.',
     read: readKubeconfigPath,
+  },
+  runnerImage: {
+    of: ['generate', 'explain', 'validate', 'serve'],
+    value: 'IMAGE',
+    defaultNote: DEFAULT_IMAGES.dind,
+    help: 'image of runners in dind and host mode, for groups that name none',
+    more: 'Best with its digest. Set it for the sidecar and for `serve` alike: the image is part of what names a runner.',
+    read: readImage,
+  },
+  runnerImageRootless: {
+    of: ['generate', 'explain', 'validate', 'serve'],
+    value: 'IMAGE',
+    defaultNote: DEFAULT_IMAGES['dind-rootless'],
+    help: 'the same for dind-rootless mode',
+    read: readImage,
+  },
+  dockerImage: {
+    of: ['generate', 'explain', 'validate', 'serve'],
+    value: 'IMAGE',
+    defaultNote: 'docker 29.5.2 by digest',
+    help: 'image of dockerd in dind mode',
+    read: readImage,
   },
   argocdUrl: {
     of: ['serve'],

@@ -2,6 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { Failure } from '../../failure.ts';
 import type { ClusterMode } from '../../kubernetes/config.ts';
+import { IMAGE_REFERENCE, LONGEST_IMAGE } from '../../runnergroup/words.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
 import { LARGEST_BUDGET } from '../../sweep/budget.ts';
 import type { SecretsMode } from '../../tokens/api-token.ts';
@@ -60,6 +61,16 @@ export function readLease(
 /** Words between commas. */
 export function readList(text: string): readonly string[] {
   return text.split(',').filter((word) => word !== '');
+}
+
+/** Name of an image. */
+export function readImage(text: string, { name }: Source): string {
+  if (text.length <= LONGEST_IMAGE && IMAGE_REFERENCE.test(text)) return text;
+  throw new Failure(
+    'GR-FLAG-13',
+    2,
+    `read ${name}: it must be an image, e.g. registry.example.com/gitea/runner:1.0.8.`,
+  );
 }
 
 /** Deletions per minute. */

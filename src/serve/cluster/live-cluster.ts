@@ -14,6 +14,7 @@ import {
 import type { KubePod } from '../../kubernetes/shapes.ts';
 import { keyOf, Watch } from '../../kubernetes/watch.ts';
 import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
+import { type InstallationImages, withImages } from '../../runnergroup/installation.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
 import { podProblem } from './own-pod.ts';
@@ -21,6 +22,13 @@ import { podProblem } from './own-pod.ts';
 export interface ClusterListeners {
   readonly onChange: () => void;
   readonly onFailure: (failure: Failure) => void;
+}
+
+/** What is watched, and how groups are read. */
+export interface Watched {
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly images: InstallationImages;
 }
 
 const NO_PODS: readonly KubePod[] = [];
@@ -37,8 +45,10 @@ export class LiveCluster {
   #runnerList: readonly LiveRunner[] = [];
   #runnersChanged = true;
 
-  /** @param namespaces empty: all. */
-  constructor(client: KubeClient, namespaces: readonly string[], { onChange, onFailure }: ClusterListeners) {
+  readonly #images: InstallationImages;
+
+  constructor(client: KubeClient, { namespaces, images }: Watched, { onChange, onFailure }: ClusterListeners) {
+    this.#images = images;
     const where = namespaces.length > 0 ? namespaces : [undefined];
     const ofGroups = {
       onFailure,
@@ -92,7 +102,7 @@ export class LiveCluster {
       return {
         key: keyOf(object),
         inputs: [uid, version, annotations?.[TRACKING_ID]],
-        make: () => judge(object),
+        make: () => judge(object, this.#images),
       };
     });
     return [...this.#judgedGroups.all(items)].sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -112,14 +122,15 @@ export class LiveCluster {
   }
 }
 
-function judge(object: RunnerGroupObject): LiveGroup {
+function judge(object: RunnerGroupObject, images: InstallationImages): LiveGroup {
   const { annotations, name, namespace } = object.metadata;
   const trackingId = annotations?.[TRACKING_ID];
+  const read = runnerGroupFromObject({ namespace, name, spec: object.spec });
   return {
     key: keyOf(object),
     object,
     ...(trackingId !== undefined && { trackingId }),
-    ...withGoodPod(runnerGroupFromObject({ namespace, name, spec: object.spec })),
+    ...withGoodPod('group' in read ? { group: withImages(read.group, images) } : read),
   };
 }
 

@@ -1,0 +1,88 @@
+/** Kinds of fields that the schema uses more than once, or that take many lines. */
+import * as z from 'zod';
+import { isQuantity } from './quantity.ts';
+import {
+  checkGiteaName,
+  checkLabel,
+  checkObjectLabel,
+  checkSecretKey,
+  checkUrl,
+  DNS_SUBDOMAIN,
+  words,
+} from './words.ts';
+
+const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
+const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
+
+export const dnsLabel = () =>
+  z.string().check(z.minLength(1), z.maxLength(63), z.regex(DNS_LABEL, { error: DNS_LABEL_RULE }));
+export const giteaName = () =>
+  z
+    .string()
+    .check(
+      z.minLength(1),
+      z.maxLength(255),
+      z.regex(/^[A-Za-z0-9._-]+$/, { error: 'must be a name in Gitea: letters, digits, dots, dashes and underscores' }),
+      z.superRefine(words(checkGiteaName)),
+    );
+export const seconds = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
+
+export const secretName = z.string().check(
+  z.minLength(1),
+  z.maxLength(253),
+  z.regex(DNS_SUBDOMAIN, {
+    error:
+      'must be the name of a Secret: lower-case letters, digits, dashes and dots, with a letter or digit at both ends',
+  }),
+);
+export const secretKey = z
+  .string()
+  .check(
+    z.minLength(1),
+    z.maxLength(253),
+    z.regex(/^[-._a-zA-Z0-9]+$/, { error: 'must be a key of a Secret: letters, digits, dots, dashes and underscores' }),
+    z.superRefine(words(checkSecretKey)),
+  );
+
+export const secretSelector = () =>
+  z.strictObject({
+    secretRef: z
+      .strictObject({
+        name: secretName.register(z.globalRegistry, { description: 'Name of the Secret.' }),
+        key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
+      })
+      .optional()
+      .register(z.globalRegistry, { description: 'The Secret and its key.' }),
+    name: secretName.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.name`.' }),
+    key: secretKey.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.key`.' }),
+  });
+
+export const url = (example: string) =>
+  z.string().check(
+    z.maxLength(2048),
+    z.regex(/^https?:\/\/[^\s\\?#@]+$/, {
+      error: `must be an http or https URL without credentials, query or fragment, e.g. ${example}`,
+    }),
+    z.superRefine(words(checkUrl)),
+  );
+
+export const giteaUrl = () => url('https://gitea.example.com');
+
+export const runnerLabel = z.string().check(z.minLength(1), z.maxLength(512), z.superRefine(words(checkLabel)));
+
+const quantity = z
+  .union([z.string(), z.int().min(0)])
+  .superRefine((value, context) => {
+    if (!isQuantity(String(value)))
+      context.addIssue({ code: 'custom', message: 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"' });
+  })
+  .register(z.globalRegistry, { description: 'Kubernetes quantity.' });
+export const quantities = () => z.record(z.string().max(317), quantity);
+
+export const objectLabels = z.record(z.string(), z.string()).superRefine((labels, context) => {
+  for (const [key, value] of Object.entries(labels)) {
+    const wrong = checkObjectLabel(key, value);
+    if (wrong)
+      context.addIssue({ code: 'custom', path: [key], message: wrong.message, params: { ofKey: wrong.ofKey } });
+  }
+});

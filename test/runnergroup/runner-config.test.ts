@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { toJsonSchema } from '../../src/runnergroup/json-schema.ts';
+import { OWNED_KEYS, RUNNER_CONFIG_LIMIT, RunnerConfigKeys } from '../../src/runnergroup/runner-config.ts';
+import { complaintsOf, groupOf } from '../support/group-files.ts';
+
+/** `internal/pkg/config/config.example.yaml` of the runner's module; `gitea-runner generate-config` prints it (test/servers). */
+const EXAMPLE = new URL('runner-1.0.8-config.yaml', import.meta.url);
+
+const Sections = z.record(z.string(), z.record(z.string(), z.unknown()));
+const Schema = z.looseObject({
+  properties: z.record(
+    z.string(),
+    z.looseObject({ properties: z.record(z.string(), z.looseObject({ type: z.string() })) }),
+  ),
+});
+
+/** `section.key` with the JSON type of its value, for all keys of the example. */
+function keysOfRunner(): ReadonlyMap<string, string> {
+  const sections = Sections.parse(parse(readFileSync(EXAMPLE, 'utf8')));
+  return new Map(
+    Object.entries(sections).flatMap(([section, keys]) =>
+      Object.entries(keys).map(([key, value]) => [`${section}.${key}`, typeOf(value)] as const),
+    ),
+  );
+}
+
+/** An empty place in the example stands for an empty string. */
+function typeOf(value: unknown): string {
+  if (value === null) return 'string';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'number' ? 'integer' : typeof value;
+}
+
+function knownKeys(): ReadonlyMap<string, string> {
+  const { properties } = Schema.parse(toJsonSchema(RunnerConfigKeys));
+  return new Map(
+    Object.entries(properties).flatMap(([section, { properties: keys }]) =>
+      Object.entries(keys).map(([key, { type }]) => [`${section}.${key}`, type] as const),
+    ),
+  );
+}
+
+test('knows every key of the runner, as its own or as one that another field sets, and no other', () => {
+  // `network_mode` is not in the example, because it is the older name of `network`.
+  const ours = [...knownKeys().keys(), ...Object.keys(OWNED_KEYS)].sort();
+
+  expect(ours).toEqual([...keysOfRunner().keys(), 'container.network_mode'].sort());
+});
+
+test.each([...knownKeys()])('%s has the type that it has in the runner: %s', (key, type) => {
+  expect(keysOfRunner().get(key)).toBe(type);
+});
+
+test.each(Object.entries(OWNED_KEYS))('refuses %s and says what to do', async (name, instead) => {
+  const [section = '', key = ''] = name.split('.');
+
+  expect(await complaintsOf({ runnerConfig: { [section]: { [key]: 'a-secret-value' } } })).toEqual([
+    `spec.runnerConfig.${name}: is not yours to set: ${instead} [GR-INPUT-04]`,
+  ]);
+});
+
+test.each([
+  [{ runer: {} }, 'spec.runnerConfig.runer: unknown field; did you mean "runner"? [GR-INPUT-04]'],
+  [
+    { container: { valid_volume: [] } },
+    'spec.runnerConfig.container.valid_volume: unknown field; did you mean "valid_volumes"? [GR-INPUT-04]',
+  ],
+  [
+    { container: { docker_host: 'tcp://10.0.0.1:2375' } },
+    'spec.runnerConfig.container.docker_host: must be -, not the string "tcp://10.0.0.1:2375" [GR-INPUT-05]',
+  ],
+  [
+    { runner: { fetch_interval: 2 } },
+    'spec.runnerConfig.runner.fetch_interval: must be a string, but YAML reads 2 as the number 2: quote it: "2" [GR-INPUT-05]',
+  ],
+  [
+    { runner: { fetch_interval: '2' } },
+    'spec.runnerConfig.runner.fetch_interval: must be a duration with its unit, e.g. 30s, 5m or 1h30m; got the string "2" [GR-INPUT-05]',
+  ],
+  [
+    { runner: { envs: { TOKEN: 1 } } },
+    'spec.runnerConfig.runner.envs.TOKEN: must be a string, not a number [GR-INPUT-05]',
+  ],
+  [
+    { log: { level: 'warns' } },
+    'spec.runnerConfig.log.level: must be one of trace, debug, info, warn, warning, error, fatal, panic, not the string "warns"; did you mean "warn"? [GR-INPUT-05]',
+  ],
+])('refuses %j', async (runnerConfig, complaint) => {
+  expect(await complaintsOf({ runnerConfig })).toEqual([complaint]);
+});
+
+test('a configuration may be as long as the limit says, and not longer', async () => {
+  const filled = (length: number) => ({
+    runner: { envs: { A: 'x'.repeat(8000), B: 'x'.repeat(length) } },
+  });
+  const rest = RUNNER_CONFIG_LIMIT - Buffer.byteLength(JSON.stringify(filled(0)));
+
+  expect(await groupOf({ runnerConfig: filled(rest - 192) })).toMatchObject({ name: 'ci' });
+  expect(
+    await complaintsOf({
+      runnerConfig: { ...filled(rest - 192), log: { level: 'info' }, host: { workdir_parent: 'x'.repeat(192) } },
+    }),
+  ).toEqual([expect.stringMatching(/^spec\.runnerConfig: has 164\d\d bytes, more than 16384: /)]);
+});
+
+test.each([
+  [
+    { containerMode: 'host', labels: ['a:host'], runnerConfig: { container: { privileged: true } } },
+    'spec.runnerConfig.container: does not go with containerMode host, which starts no containers [GR-INPUT-06]',
+  ],
+  [
+    {
+      cache: { url: 'http://cache:8088', secretRef: { name: 'cache', key: 'secret' } },
+      runnerConfig: { cache: { enabled: false } },
+    },
+    'spec.runnerConfig.cache.enabled: is false, but spec.cache names a cache: remove one of them [GR-INPUT-06]',
+  ],
+])('fields that do not go together: %j', async (spec, complaint) => {
+  expect(await complaintsOf(spec)).toEqual([complaint]);
+});

@@ -1,0 +1,240 @@
+/** What RunnerGroups say about the runner's configuration, with the real runner, a real cache server and a real Gitea. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import * as z from 'zod';
+import type { ApiJob } from './account.ts';
+import { cacheAction } from './actions-cache.ts';
+import { generate, writeGroups } from './generate.ts';
+import { type Gitea, startGitea } from './gitea.ts';
+import { readManifests } from './manifest.ts';
+import { type Pod, startPod } from './pod.ts';
+import { freePort, Playground, tail, waitUntil } from './process.ts';
+
+const VERSION = '1.27.3';
+const SECRET = "it's the 'secret' of the cache";
+const within = { timeoutMs: 90_000 };
+
+let playground: Playground;
+let gitea: Gitea;
+let cacheUrl: string;
+let passed = true;
+
+beforeAll(async () => {
+  playground = new Playground('runner-config');
+  gitea = await startGitea(VERSION, inject('builds').gitea[VERSION], playground);
+  await gitea.admin.createOrg('acme');
+  cacheUrl = await startCacheServer();
+});
+
+afterEach(({ task }) => {
+  passed &&= task.result?.state !== 'fail';
+});
+
+afterAll(async () => {
+  await playground.close(!passed);
+  if (!passed)
+    process.stdout.write(`logs: ${playground.folder}
+`);
+});
+
+const Deployment = z.object({
+  kind: z.literal('Deployment'),
+  spec: z.object({
+    template: z.object({ spec: z.object({ containers: z.tuple([z.object({ command: z.array(z.string()) })]) }) }),
+  }),
+});
+
+/** Runs the command of install/cache.yaml, with folders, host and port of the test's. */
+async function startCacheServer(): Promise<string> {
+  const documents = parseAllDocuments(readFileSync('install/cache.yaml', 'utf8'));
+  const [found] = documents.map((each) => Deployment.safeParse(each.toJS())).filter(({ success }) => success);
+  const [shell = '', flag = '', script = '', name = ''] = found?.data?.spec.template.spec.containers[0].command ?? [];
+  const port = await freePort();
+  const config = join(playground.makeFolder('cache-config'), 'config.yaml');
+  const words = [name, config, playground.makeFolder('cache'), '127.0.0.1', String(port)];
+  const running = playground.start({
+    command: shell,
+    args: [flag, script.replaceAll('$$', () => '$'), ...words],
+    cwd: playground.folder,
+    env: { GITEA_RUNNER_CACHE_SECRET: `${SECRET}\n` },
+    binaries: inject('builds').runner,
+    logFile: join(playground.folder, 'cache.log'),
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const answers = () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    );
+  await waitUntil('the cache server answers', answers, { ...within, running });
+  return url;
+}
+
+/** The pod of the one queued job of acme, made by `generate` from a group with `more` in its spec. `before` it starts. */
+async function podFor(
+  name: string,
+  more: Readonly<Record<string, unknown>>,
+  before: () => Promise<unknown> = async () => undefined,
+): Promise<Pod> {
+  const { admin, url } = gitea;
+  const folder = playground.makeFolder('groups', name);
+  const scope = { scope: 'org', org: 'acme' };
+  writeGroups(folder, url, [{ name, scope, labels: [`${name}:host`], cap: 1, secret: 'runner', more }]);
+  const { stdout, stderr } = await generate(folder, url, admin.token);
+  const [job] = readManifests(stdout);
+  if (!job) throw new Error(`generate printed no Job: ${stderr}`);
+  const secrets = new Map([
+    ['runner/token', await admin.registrationToken('/orgs/acme')],
+    ['cache/secret', SECRET],
+  ]);
+  await before();
+  return startPod(job, { playground, runner: inject('builds').runner, secrets });
+}
+
+/** A private repository with these files. */
+async function repository(name: string, files: Readonly<Record<string, string>>): Promise<`${string}/${string}`> {
+  const path = `acme/${name}` as const;
+  await gitea.admin.createRepo(name, 'acme');
+  for (const [file, text] of Object.entries(files)) await gitea.admin.putFile(path, file, text);
+  return path;
+}
+
+/** A workflow of one job, started by hand. */
+function workflow(label: string, steps: readonly object[]): string {
+  return JSON.stringify({ on: 'workflow_dispatch', jobs: { job: { 'runs-on': label, steps } } });
+}
+
+const newest = async (path: `${string}/${string}`): Promise<ApiJob | undefined> =>
+  (await gitea.admin.jobs(`/repos/${path}`)).at(-1);
+
+async function logOf(path: string, job: ApiJob | undefined): Promise<string> {
+  const { body, status } = await gitea.admin.ask('GET', `/repos/${path}/actions/jobs/${job?.id}/logs`);
+  return status === 200 ? String(body) : '';
+}
+
+/** Starts a workflow and the runner for it, and waits until both have ended. */
+async function ran(path: `${string}/${string}`, file: string, label: string, more: Readonly<Record<string, unknown>>) {
+  await gitea.admin.dispatch(path, file);
+  const pod = await podFor(label, more);
+  await waitUntil(`the runner ${label} ends`, async () => pod.running.hasExited(), { timeoutMs: 180_000 });
+  const job = await newest(path);
+  return { conclusion: job?.conclusion, log: await logOf(path, job) };
+}
+
+it('knows the keys that the runner itself lists', () => {
+  const printed = execFileSync(join(inject('builds').runner, 'gitea-runner'), ['generate-config'], {
+    encoding: 'utf8',
+  });
+
+  expect(printed.trim()).toBe(readFileSync('test/runnergroup/runner-1.0.8-config.yaml', 'utf8').trim());
+});
+
+it('lets a second runner restore what the first one saved, and no other repository', async () => {
+  const clone = {
+    run: `git clone -q "$(echo "$GITHUB_SERVER_URL" | sed "s|//|//x:${'$'}{{ github.token }}@|")/$GITHUB_REPOSITORY" .`,
+  };
+  const action = Object.fromEntries(Object.entries(cacheAction()).map(([file, text]) => [`cache/${file}`, text]));
+  const use = (what: string) => ({ uses: './cache', with: { do: what, path: 'kept', key: 'k1' } });
+  const note = { run: 'mkdir kept && echo "written by the first runner" > kept/note' };
+  const show = { run: 'cat kept/note || echo "nothing is kept"' };
+  const restore = (label: string) => workflow(label, [clone, use('restore'), show]);
+  const web = await repository('web', {
+    ...action,
+    '.gitea/workflows/save.yml': workflow('saver', [clone, note, use('save')]),
+    '.gitea/workflows/restore.yml': restore('restorer'),
+  });
+  const other = await repository('other', { ...action, '.gitea/workflows/restore.yml': restore('stranger') });
+  const cache = { url: cacheUrl, secretRef: { name: 'cache', key: 'secret' } };
+
+  const first = await ran(web, 'save.yml', 'saver', { cache });
+  const second = await ran(web, 'restore.yml', 'restorer', { cache });
+  const third = await ran(other, 'restore.yml', 'stranger', { cache });
+
+  expect([first.conclusion, second.conclusion, third.conclusion], first.log + second.log + third.log).toEqual(
+    Array(3).fill('success'),
+  );
+  expect(second.log).toContain('the cache answered: k1');
+  expect(second.log).toContain('written by the first runner');
+  expect(third.log).toContain('the cache answered: nothing');
+  expect(third.log).toContain('nothing is kept');
+  expect(first.log + second.log + third.log).not.toContain(SECRET);
+});
+
+it('runs setupCommand before it registers; the CI job finds what that left, and the variables of runnerConfig', async () => {
+  const path = await repository('prepared', {
+    '.gitea/workflows/ci.yml': workflow('prepared', [{ run: 'echo "$(cat "$HOME/note") and $FROM_CONFIG"' }]),
+  });
+
+  const { conclusion, log } = await ran(path, 'ci.yml', 'prepared', {
+    setupCommand: ['sh', '-c', 'echo "set up, token: $GITEA_RUNNER_REGISTRATION_TOKEN." > note'],
+    runnerConfig: { runner: { envs: { FROM_CONFIG: 'configured' } } },
+  });
+
+  expect(conclusion, log).toBe('success');
+  expect(log).toContain('set up, token: . and configured');
+});
+
+describe('gracefulStopSeconds', () => {
+  /** A runner at work; its CI job ends when the file `go` is there. */
+  async function atWork(label: string, seconds: number) {
+    const go = join(playground.makeFolder('released', label), 'go');
+    const step = {
+      run: `echo "the step has begun"; until [ -e '${go}' ]; do sleep 0.1; done; echo "the step has ended"`,
+    };
+    const path = await repository(label, { '.gitea/workflows/ci.yml': workflow(label, [step]) });
+    await gitea.admin.dispatch(path, 'ci.yml');
+    const pod = await podFor(label, { gracefulStopSeconds: seconds });
+    const begun = async () => (await logOf(path, await newest(path))).includes('the step has begun');
+    await waitUntil('the step begins', begun, { ...within, running: pod.running });
+    return { path, pod, go };
+  }
+
+  // Success: the runner 1.0.8 forgets the error of a cut CI job (act/runner/job_executor.go makes a new context for the last steps).
+  it.each([0, 1])('%i: a stopped runner cuts its CI job, and Gitea shows that as a success', async (seconds) => {
+    const { path, pod } = await atWork(`cut-${seconds}`, seconds);
+
+    pod.running.signal('SIGTERM');
+    await waitUntil('the runner ends', async () => pod.running.hasExited(), within);
+
+    const job = await newest(path);
+    const log = (await logOf(path, job)).split('\n').map((line) => line.replace(/^\S+ /, ''));
+    expect(log).toContain('##[error]this step has been cancelled: Process completed with exit code -1.');
+    expect(log).not.toContain('the step has ended');
+    expect([job?.status, job?.conclusion]).toEqual(['completed', 'success']);
+    expect(tail(pod.running.logFile)).toContain(`waiting ${seconds}s for running jobs`);
+  });
+
+  it('30: a stopped runner finishes a CI job that ends within it', async () => {
+    const { path, pod, go } = await atWork('kept', 30);
+
+    pod.running.signal('SIGTERM');
+    const waits = async () => tail(pod.running.logFile).includes('waiting 30s for running jobs');
+    await waitUntil('the runner is asked to end', waits, within);
+    writeFileSync(go, '');
+    await waitUntil('the runner ends', async () => pod.running.hasExited(), within);
+
+    const job = await newest(path);
+    expect(job?.conclusion).toBe('success');
+    expect((await logOf(path, job)).split('\n').some((line) => line.endsWith('Z the step has ended'))).toBe(true);
+  });
+
+  it('10800: an idle runner ends at once, and its row stays in Gitea, offline or about to be', async () => {
+    const path = await repository('idle', { '.gitea/workflows/ci.yml': workflow('idle', [{ run: 'true' }]) });
+    await gitea.admin.dispatch(path, 'ci.yml');
+    const jobIsGone = () => gitea.admin.call('DELETE', `/repos/${path}`);
+    const pod = await podFor('idle', { gracefulStopSeconds: 10_800 }, jobIsGone);
+    const here = async () => (await gitea.admin.runnerNames('/orgs/acme')).some((name) => name.startsWith('idle-'));
+    await waitUntil('it registers', here, { ...within, running: pod.running });
+    const idles = async () => tail(pod.running.logFile).includes('declare successfully');
+    await waitUntil('it waits for work', idles, { ...within, running: pod.running });
+
+    pod.running.signal('SIGTERM');
+    await waitUntil('the runner ends', async () => pod.running.hasExited(), within);
+
+    expect(await pod.running.exited).toBe(0);
+    expect(await here()).toBe(true);
+  });
+});
