@@ -259,7 +259,7 @@ export interface RunnerGroupSpec {
   readonly cache?: RunnerGroupSpecCache;
 
   /**
-   * Command and its arguments, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).
+   * Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).
    *
    * @schema RunnerGroupSpec#setupCommand
    */

@@ -41,6 +41,8 @@ const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;
 const MOST_RUNNERS = 10_000;
 const THIRTY_DAYS = 2_592_000;
 const ONE_DAY = 86_400;
+/** Characters of `setupCommand`: every Job of the group repeats it. */
+const LONGEST_COMMAND = 16_384;
 
 /** `metadata`: what we use is checked; the other fields of Kubernetes' ObjectMeta are left alone. */
 export const Metadata = z.strictObject({
@@ -227,14 +229,19 @@ export const Spec = z.strictObject({
     .array(
       z
         .string()
-        .max(32_768)
+        .max(LONGEST_COMMAND)
         .regex(/^[^\0]*$/, { error: 'must not have a NUL character' }),
     )
     .max(100)
+    .superRefine((words, context) => {
+      const length = words.reduce((sum, word) => sum + word.length, 0);
+      const message = `has ${length} characters, more than ${LONGEST_COMMAND}: put a script into the image`;
+      if (length > LONGEST_COMMAND) context.addIssue({ code: 'custom', message });
+    })
     .default([])
     .register(z.globalRegistry, {
       description:
-        "Command and its arguments, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).",
+        "Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).",
     }),
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: seconds(30, ONE_DAY).default(300).register(z.globalRegistry, {

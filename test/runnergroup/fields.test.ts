@@ -155,7 +155,8 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   setupCommand: [
     ['npm ci', 'must be a list, not the string "npm ci"'],
     [['a\u0000b'], 'spec.setupCommand[0]: must not have a NUL character; got the string "a\\u{0}b" [GR-INPUT-05]'],
-    [Array.from({ length: 101 }, String), 'must have at most 100 entries'],
+    [Array.from({ length: 101 }, () => 'a'), 'must have at most 100 entries'],
+    [['sh', '-c', 'x'.repeat(16_381)], 'has 16385 characters, more than 16384: put a script into the image'],
   ],
   spawnTimeoutSeconds: [[29, 'must be at least 30, not the number 29']],
   activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
