@@ -137,7 +137,7 @@ async function goldenPods(): Promise<ReadonlyMap<string, readonly object[]>> {
       const pod = {
         apiVersion: 'v1',
         kind: 'Pod',
-        metadata: { ...metadata, name: `${name.slice(0, 40)}-${index}` },
+        metadata: { ...metadata, name: `${name.toLowerCase().slice(0, 40)}-${index}` },
         spec: { ...spec, serviceAccountName: 'somebody' },
       };
       pods.set(level, [...(pods.get(level) ?? []), pod]);
