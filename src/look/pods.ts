@@ -18,7 +18,9 @@ export interface Pods {
  * characters.
  */
 export const MOST_TEMPLATE_CHARACTERS = 16_777_216;
-const TOO_MANY = `makes all podTemplates together longer than ${MOST_TEMPLATE_CHARACTERS} characters: shorten them, or spread the RunnerGroups over several Applications`;
+const TOO_MANY =
+  `makes all podTemplates together longer than ${MOST_TEMPLATE_CHARACTERS} characters: shorten them, or spread the RunnerGroups ` +
+  'over several Applications';
 
 /** Undefined when no group has a podTemplate or a securityProfile. */
 export async function podsOf({ groups, sources }: ReadResult): Promise<Pods | undefined> {
