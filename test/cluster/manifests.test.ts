@@ -9,9 +9,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
+import { goldenPods } from '../golden/golden-pods.ts';
 import { Deployment, installText, objects, podOf } from '../install/manifests.ts';
 import { Playground } from '../servers/process.ts';
-import { goldenPods } from './golden-pods.ts';
 import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
 import { Machine, needPackages } from './stack/machine.ts';
 

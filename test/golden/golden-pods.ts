@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { readRunnerGroups } from '../../src/runnergroup/read.ts';
-import { CASES, caseNames } from '../golden/case.ts';
+import { CASES, caseNames } from './case.ts';
 
 const GoldenJob = z.object({
   kind: z.literal('Job'),
