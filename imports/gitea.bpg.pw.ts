@@ -217,7 +217,7 @@ export interface RunnerGroupSpec {
   readonly podTemplate?: any;
 
   /**
-   * Pod Security Standard that the final pod must meet. Without it a podTemplate must not make the pod weaker than its containerMode needs.
+   * Pod Security Standard that the final pod must meet. Each violation is an error that names rule and field.
    *
    * @schema RunnerGroupSpec#securityProfile
    */
@@ -494,7 +494,7 @@ export enum RunnerGroupSpecContainerMode {
 }
 
 /**
- * Pod Security Standard that the final pod must meet. Without it a podTemplate must not make the pod weaker than its containerMode needs.
+ * Pod Security Standard that the final pod must meet. Each violation is an error that names rule and field.
  *
  * @schema RunnerGroupSpecSecurityProfile
  */

@@ -13,17 +13,33 @@ export interface Pods {
   readonly check: () => Promise<void>;
 }
 
+/**
+ * Characters of all podTemplates together, written as JSON. All are in memory at once, and with aliases a file of 2 KB says 131,072
+ * characters.
+ */
+export const MOST_TEMPLATE_CHARACTERS = 16_777_216;
+const TOO_MANY =
+  `makes all podTemplates together longer than ${MOST_TEMPLATE_CHARACTERS} characters: shorten them, or spread the RunnerGroups ` +
+  'over several Applications';
+
 /** Undefined when no group has a podTemplate or a securityProfile. */
 export async function podsOf({ groups, sources }: ReadResult): Promise<Pods | undefined> {
   if (!groups.some(hasOwnPod)) return undefined;
   const { finalPod } = await import('./final-pods.ts');
   const secrets = secretsByNamespace(groups);
   const found: LateProblem[] = [];
+  let characters = 0;
   return {
     finish: (group, ours) => {
       if (!hasOwnPod(group)) return ours;
       const final = finalPod(group, ours, secrets.get(group.namespace) ?? []);
-      if ('pod' in final) return final.pod;
+      if ('pod' in final) {
+        characters += JSON.stringify(group.podTemplate ?? {}).length;
+        if (characters <= MOST_TEMPLATE_CHARACTERS) return final.pod;
+        if (found.length === 0)
+          found.push({ group, path: ['spec', 'podTemplate'], message: TOO_MANY, code: 'GR-INPUT-08' });
+        return ours;
+      }
       found.push(...final.faults.slice(0, MOST_PROBLEMS - found.length).map((fault) => ({ group, ...fault })));
       return ours;
     },

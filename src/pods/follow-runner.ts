@@ -1,7 +1,9 @@
 import { fieldValue, isMapping, listOf, type Mapping, stringOf, type Value } from './value.ts';
 
-/** What the init container that registers takes from the runner's container as it is. It needs the same image from the same registry,
- * and a quota asks every container for resources: a pod needs the larger of the two, not the sum. */
+/**
+ * What the init container that registers takes from the runner's container as it is. It needs the same image from the same registry. A
+ * quota asks every container for resources, and a pod needs the larger of the two, not the sum.
+ */
 const FIELDS = ['image', 'imagePullPolicy', 'resources'];
 /**
  * Of the security context only who the runner is: what one writes, the other must read and write. Never what it may do. In dind-rootless

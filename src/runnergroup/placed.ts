@@ -1,4 +1,4 @@
-/** Problems of RunnerGroups that are found after reading get their places here: a file is read once more, with the reader that knows them. */
+/** Places of problems that are found after reading: a file is read once more, with the reader that knows places. */
 import { Budget } from './budget.ts';
 import type { Path } from './documents.ts';
 import type { SourceFile } from './files.ts';

@@ -77,8 +77,8 @@ const KEY = /(?!(?:y|n|yes|no|on|off|true|false|null|e[-+]?[0-9]+)\b)[A-Za-z][A-
 /** The same with spaces and colons in it; a colon before a space would make a key of it. A command's flag is a word. */
 const WORDS = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?: +[\w./@+=-]+(?::[\w./@+=-]+)*)*(?!:)/y;
 const WORD = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?!:)/y;
-/** For the package `E0` is a number. */
-const YAML_WORD = /^(?:y|n|yes|no|on|off|true|false|null|e[-+]?[0-9]+)$/i;
+/** For the package `E0` and `-e5` are numbers. */
+const YAML_WORD = /^(?:y|n|yes|no|on|off|true|false|null|-?e[-+]?[0-9]+)$/i;
 /** Such a number is the same in every version of YAML. */
 const WHOLE_NUMBER = /(?:0|[1-9][0-9]{0,14})(?![\w./@+=:-])/y;
 /** A quantity of Kubernetes with a unit is a text. */

@@ -175,8 +175,9 @@ export const Spec = z.strictObject({
     .optional()
     .register(z.globalRegistry, {
       description:
-        'Pod Security Standard that the final pod must meet. Without it a podTemplate must not make the pod weaker than its containerMode needs.',
-      [DEFAULT_NOTE]: '`restricted` with containerMode `host`, else `privileged`',
+        'Pod Security Standard that the final pod must meet. Each violation is an error that names rule and field.',
+      [DEFAULT_NOTE]:
+        '`restricted` with containerMode `host`, else `baseline` but for the privileged container of dockerd',
     }),
   resources: z
     .strictObject({

@@ -3,14 +3,13 @@
  * adds, what it allows, and that it comes out again. That it works in pods is install.test.ts.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
-import { readRunnerGroups } from '../../src/runnergroup/read.ts';
-import { CASES, caseNames } from '../golden/case.ts';
+import { goldenPods } from '../golden/golden-pods.ts';
 import { Deployment, installText, objects, podOf } from '../install/manifests.ts';
 import { Playground } from '../servers/process.ts';
 import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
@@ -113,43 +112,6 @@ describe('install.yaml beside stock Argo CD', () => {
       expect(answer).toContain('pod/x created (server dry run)');
     },
   );
-});
-
-/** Pods of all Jobs that golden cases print, by the level that their group's profile names. */
-async function goldenPods(): Promise<ReadonlyMap<string, readonly object[]>> {
-  const pods = new Map<string, object[]>();
-  for (const name of caseNames()) {
-    const folder = join(CASES, name);
-    const output = join(folder, 'expected.yaml');
-    if (!existsSync(output)) continue;
-    const { groups } = await readRunnerGroups({
-      paths: [join(folder, 'groups')],
-      recursive: true,
-      cwd: process.cwd(),
-      defaultNamespace: 'default',
-    });
-    for (const [index, document] of parseAllDocuments(readFileSync(output, 'utf8')).entries()) {
-      const job = GoldenJob.safeParse(document.toJS()).data;
-      const group = groups.find((each) => each.name === job?.metadata.labels['gitea.bpg.pw/runnergroup-name']);
-      if (!job || !group) continue;
-      const level = group.securityProfile ?? (group.containerMode === 'host' ? 'restricted' : 'privileged');
-      const { metadata, spec } = job.spec.template;
-      const pod = {
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { ...metadata, name: `${name.slice(0, 40)}-${index}` },
-        spec: { ...spec, serviceAccountName: 'somebody' },
-      };
-      pods.set(level, [...(pods.get(level) ?? []), pod]);
-    }
-  }
-  return pods;
-}
-
-const GoldenJob = z.object({
-  kind: z.literal('Job'),
-  metadata: z.object({ labels: z.record(z.string(), z.string()) }),
-  spec: z.object({ template: z.object({ metadata: z.looseObject({}), spec: z.looseObject({}) }) }),
 });
 
 describe('pods of golden cases', () => {

@@ -99,6 +99,25 @@ ${fields
   .join('\n')}
 `;
 
+describe('all podTemplates together', () => {
+  const long = `  podTemplate: {metadata: {annotations: {example.com/a: ${'x'.repeat(131_000)}}}}\n`;
+  const many = async (count: number) => {
+    const one = await read(long);
+    const groups = Array.from({ length: count }, (_, index) => ({ ...one, name: `g${index}` }));
+    const pods = await podsOf({ groups, others: [], files: 1, sources: new Map() });
+    for (const group of groups) templateHash(group, pods?.finish);
+    await pods?.check();
+  };
+
+  it('are refused beyond 16 MiB, with what to do', async () => {
+    await expect(many(129)).rejects.toThrow(/^.*\n.*podTemplates together longer than 16777216 characters: shorten/);
+  });
+
+  it('are fine below it', async () => {
+    await expect(many(127)).resolves.toBeUndefined();
+  });
+});
+
 describe('the init container that registers', () => {
   it('has the image, pull policy, resources and user of the runner', async () => {
     const { register, runner } = await containers(

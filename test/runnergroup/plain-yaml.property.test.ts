@@ -40,6 +40,7 @@ const scalar = fc.oneof(
     'trueish',
     'a b  c',
   ),
+  fc.constantFrom('-c', '--flag=x', '-e5', '-E0', '--e5', '-y', '-null', '-.inf', '-a: b', '-/x', '---x', '-', '--'),
   fc.constantFrom('0', '7', '-7', '+7', '007', '0x1f', '0b1', '1_000', '1e3', '1.5', '.5', '12:30', '12:30:45', '.nan'),
   fc.constantFrom('500m', '1.5Gi', '2Gi', '1k', '1E', '1234567890123456', '999999999999999', '2001-12-14', '1 2'),
   fc.constantFrom('https://git.example.com', 'a:b', 'a: b', 'a:', ':a', 'a:b:docker://c/d:e', 'x:host', '/data', './x'),

@@ -160,6 +160,26 @@ describe('serve', () => {
     expect(rig.syncs()).toBe(0);
   });
 
+  it('knows the pods of a podTemplate as generate makes them: one wake, one Job, nothing that differs', async () => {
+    const rig = await startRig('  podTemplate: {spec: {nodeSelector: {disk: ssd}}}\n');
+    await rig.start();
+    rig.simulator.gitea.push('acme/web', linux);
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+
+    expect(JSON.stringify(rig.cluster.all('jobs'))).toContain('"nodeSelector":{"disk":"ssd"}');
+    expect(rig.syncs()).toBe(1);
+  });
+
+  it('says that a podTemplate is not valid, as generate does', async () => {
+    const rig = await startRig('  podTemplate: {spec: {hostNetwork: true}}\n');
+    await rig.start();
+    await until('bad news', () => rig.conditions()['Ready'] === 'False InvalidSpec');
+
+    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('spec.podTemplate.spec.hostNetwork is reserved');
+    expect(rig.syncs()).toBe(0);
+  });
+
   it('writes nothing but status', async () => {
     const rig = await startRig();
     await rig.start();
