@@ -19,11 +19,6 @@ export class Manifest extends ApiObject {
     this.#manifest = manifest;
   }
 
-  /** Not `instanceof`: cdk8s makes that say yes to every ApiObject. */
-  static isManifest(construct: object): construct is Manifest {
-    return #manifest in construct;
-  }
-
   override toJson(): ObjectManifest {
     return this.#manifest;
   }

@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ApiObject } from 'cdk8s';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { Manifest } from '../../src/charts/manifest.ts';
 import { renderManifests } from '../../src/charts/render.ts';
 import { appOf, group, job, runner, synthesized } from './fixtures.ts';
 
@@ -91,7 +91,7 @@ test('whatever stands in names, labels and addresses, readers of YAML 1.1 and 1.
       const hostile = group({ giteaUrl: url, labels: [{ name: label, text: label }] });
       const runners = [runner({ job: job({ repository, url: `https://${url}`, name: label }) })];
       const app = appOf([{ group: hostile, runners }]);
-      const built = app.node.findAll().find((construct) => Manifest.isManifest(construct));
+      const built = app.node.findAll().find((construct) => ApiObject.isApiObject(construct));
       // A lone surrogate cannot be written in UTF-8.
       const expected = JSON.parse(JSON.stringify(built?.toJson()), (_, value) =>
         typeof value === 'string' ? value.replace(/\p{Cs}/gu, '\ufffd') : value,

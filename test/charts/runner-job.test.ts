@@ -1,8 +1,8 @@
+import { ApiObject } from 'cdk8s';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { knowsRunnerGroups } from '../../src/charts/group-manifest.ts';
 import type { JobManifest } from '../../src/charts/job-manifest.ts';
-import { Manifest } from '../../src/charts/manifest.ts';
 import { podTemplate, templateHash } from '../../src/charts/pod-template.ts';
 import type { EmittedRunner } from '../../src/plan/decisions.ts';
 import type { ContainerMode, RunnerGroup } from '../../src/runnergroup/runner-group.ts';
@@ -13,7 +13,7 @@ const MODES: readonly ContainerMode[] = ['dind-rootless', 'dind', 'host'];
 function emitted(of: RunnerGroup, ...runners: readonly EmittedRunner[]): JobManifest[] {
   return appOf([{ group: of, runners }])
     .node.findAll()
-    .filter((construct) => Manifest.isManifest(construct))
+    .filter((construct) => ApiObject.isApiObject(construct))
     .map((object) => object.toJson() as JobManifest);
 }
 

@@ -1,8 +1,8 @@
+import { ApiObject } from 'cdk8s';
 /** `generate` writes text and `cdk8s synth` objects: the same bytes and the same meaning, for any groups and runners. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { Manifest } from '../../src/charts/manifest.ts';
 import { anyOutput } from './any-output.ts';
 import { appOf, generated, group, runner, synthesized } from './fixtures.ts';
 
@@ -24,7 +24,7 @@ describe('the output', () => {
       fc.property(anyOutput, fc.boolean(), (groups, emitGroups) => {
         const objects = appOf(groups, { emitGroups })
           .node.findAll()
-          .flatMap((construct) => (Manifest.isManifest(construct) ? [construct.toJson()] : []));
+          .flatMap((construct) => (ApiObject.isApiObject(construct) ? [construct.toJson()] : []));
         // A lone surrogate cannot be written in UTF-8.
         const expected = JSON.parse(JSON.stringify(objects), (_, value) =>
           typeof value === 'string' ? value.replace(/\p{Cs}/gu, '\ufffd') : value,
