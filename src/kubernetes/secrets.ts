@@ -45,8 +45,8 @@ export class ClusterSecrets {
   }
 
   /**
-   * Key `url` of a Secret that need not be there and that this process need not be allowed to read (403, 404): undefined then. The rest
-   * of the Secret is not kept. @throws Failure exit 1 for any other answer.
+   * Key `url` of a Secret that need not be there and that this process need not be allowed to read (403, 404): undefined then. No
+   * other key is looked at. @throws Failure exit 1 for any other answer.
    */
   async readUrl(namespace: string, name: string): Promise<string | undefined> {
     const answer = await this.#answerOf(namespace, name);

@@ -149,9 +149,10 @@ describe('SIGTERM ends serve within two seconds', () => {
     ['the Lease cannot be taken', 'POST', /\/leases/],
     ['the Lease cannot be renewed', 'PUT', /\/leases/],
     ['a status cannot be written', 'PATCH', /\/status/],
+    ['Secrets hang', 'GET', /\/secrets\//],
   ])('while %s', async (_, method, path) => {
     const { bend, came } = hang(method, path);
-    const running = await start({ kubernetes: bend });
+    const running = await start({ kubernetes: bend, args: ['--secrets', 'api'] });
     await until('a request hangs', came);
 
     expect(await end(running)).toBe('0');

@@ -2,7 +2,8 @@
  * Which looks at Gitea the groups need. Keys stay the same from call to call, so that looks can be kept.
  *
  * Secrets are replaced while we run. So tokens are read again when the groups change, and every 30 s. Those that Gitea refused (401, 403)
- * are read again at once and then every 5 s: a new token is a new target, which is looked at at once.
+ * are read again at once and then every 5 s: a new token is a new target, which is looked at at once. Those that could not be read are
+ * tried again every 5 s.
  */
 
 import { Failure } from '../../failure.ts';
@@ -18,8 +19,8 @@ export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
 /** All tokens are read again after this time. */
 const TOKENS_MS = 30_000;
-/** Those that Gitea has refused, after this time. */
-const REFUSED_TOKENS_MS = 5_000;
+/** Those that Gitea has refused and those that could not be read, after this time. */
+const AGAIN_MS = 5_000;
 
 export class TargetBook {
   /** Asked for each reading, so that no Secret is kept between two. */
@@ -29,6 +30,8 @@ export class TargetBook {
   #found: TargetOf = new Map();
   #groups: readonly RunnerGroup[] = [];
   #readMs = Number.NEGATIVE_INFINITY;
+  /** From when on failures are tried again. */
+  #retryMs = 0;
   /** With the time from which on its token may be read again. */
   readonly #refused = new Map<GiteaTarget, number>();
   #last = 0;
@@ -57,9 +60,11 @@ export class TargetBook {
   async resolve(groups: readonly RunnerGroup[], nowMs: number): Promise<TargetOf> {
     const isFresh = sameElements(groups, this.#groups) && nowMs - this.#readMs < TOKENS_MS;
     const stale = new Set([...this.#refused].flatMap(([target, fromMs]) => (nowMs >= fromMs ? [target] : [])));
-    if (isFresh && stale.size === 0) return this.#found;
-    const kept = [...this.#found].filter(([, target]) => target instanceof Failure || !stale.has(target));
+    const retry = nowMs >= this.#retryMs && [...this.#found.values()].some((target) => target instanceof Failure);
+    if (isFresh && stale.size === 0 && !retry) return this.#found;
+    const kept = [...this.#found].filter(([, target]) => (target instanceof Failure ? !retry : !stale.has(target)));
     this.#found = await this.#read(groups, new Map(isFresh ? kept : []));
+    this.#retryMs = nowMs + AGAIN_MS;
     this.#noteRead(stale, nowMs);
     if (isFresh) return this.#found;
     this.#groups = groups;
@@ -71,7 +76,7 @@ export class TargetBook {
   #noteRead(stale: ReadonlySet<GiteaTarget>, nowMs: number): void {
     for (const target of this.#refused.keys()) {
       if (!this.#needed.has(target)) this.#refused.delete(target);
-      else if (stale.has(target)) this.#refused.set(target, nowMs + REFUSED_TOKENS_MS);
+      else if (stale.has(target)) this.#refused.set(target, nowMs + AGAIN_MS);
     }
   }
 
@@ -83,8 +88,10 @@ export class TargetBook {
       try {
         return kept.get(group) ?? (await findToken(group, sources));
       } catch (error) {
-        if (error instanceof Failure) return error;
-        throw error;
+        if (!(error instanceof Failure)) throw error;
+        // The API server has not answered: that says nothing about the token that it showed before.
+        const known = this.#found.get(group);
+        return known === undefined || known instanceof Failure || isAboutToken(error) ? error : known;
       }
     });
     const read = await Promise.all(reading);
@@ -111,4 +118,9 @@ export class TargetBook {
     this.#last += 1;
     return { key: `look ${this.#last}`, url: group.giteaUrl, scope: group.scope, token };
   }
+}
+
+/** True when the Secret was seen, or is known not to be there for us. */
+function isAboutToken({ code }: Failure): boolean {
+  return code.startsWith('GR-TOKEN');
 }

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../../src/failure.ts';
+import { TargetBook, type TargetOf } from '../../../src/serve/looks/targets.ts';
+import type { SecretReader } from '../../../src/tokens/api-token.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+
+const HERE = new URL('https://gitea.example.com/api/v1/version');
+const UNANSWERED = new Failure('GR-HTTP-09', 1, 'read Secret gitea-api of namespace runners: too late.');
+const FORBIDDEN = new Failure('GR-TOKEN-09', 1, 'read Secret gitea-api of namespace runners: refused.');
+
+/** Secrets that hold one token, or cannot be read; counts how often they are asked. */
+function cluster() {
+  const state: { answer: string | Failure; reads: number } = { answer: 'first-token', reads: 0 };
+  const secrets: SecretReader = {
+    read: async () => {
+      state.reads += 1;
+      const { answer } = state;
+      if (answer instanceof Failure) throw answer;
+      return (key) => (key === 'url' ? 'https://gitea.example.com' : answer);
+    },
+    readUrl: async () => undefined,
+  };
+  const book = new TargetBook(() => ({ secretsDir: '/nowhere', env: {}, clusterSecrets: secrets }));
+  return { state, book };
+}
+
+const group = runnerGroup();
+
+function targetIn(found: TargetOf) {
+  const target = found.get(group);
+  if (target === undefined || target instanceof Failure) throw new Error('no target');
+  return target;
+}
+
+const tokenIn = (found: TargetOf): string => targetIn(found).token.headerFor(HERE);
+
+describe('the looks that groups need', () => {
+  it('stay the same for 30 s, and their tokens are read again then', async () => {
+    const { state, book } = cluster();
+
+    const first = await book.resolve([group], 1_000);
+    const second = await book.resolve([group], 30_999);
+    const third = await book.resolve([group], 31_000);
+
+    expect(second).toBe(first);
+    expect(targetIn(third)).toBe(targetIn(first));
+    expect(state.reads).toBe(2);
+  });
+
+  it('get the new token at once when Gitea has refused the old one', async () => {
+    const { state, book } = cluster();
+    const first = await book.resolve([group], 0);
+    state.answer = 'second-token';
+    book.looked(targetIn(first), true);
+
+    const second = await book.resolve([group], 1);
+
+    expect(tokenIn(second)).toBe('token second-token');
+    expect(targetIn(second).key).not.toBe(targetIn(first).key);
+  });
+
+  it('are asked for a refused token every 5 s, until a look succeeds', async () => {
+    const { state, book } = cluster();
+    const target = targetIn(await book.resolve([group], 0));
+
+    for (const nowMs of [1, 2, 5_000, 5_001, 5_002]) {
+      book.looked(target, true);
+      await book.resolve([group], nowMs);
+    }
+    expect(state.reads).toBe(3);
+    book.looked(target, false);
+    await book.resolve([group], 20_000);
+
+    expect(state.reads).toBe(3);
+  });
+
+  it('keep their token while the API server does not answer', async () => {
+    const { state, book } = cluster();
+    const first = await book.resolve([group], 0);
+    state.answer = UNANSWERED;
+
+    const second = await book.resolve([group], 30_000);
+
+    expect(targetIn(second)).toBe(targetIn(first));
+  });
+
+  it.each([FORBIDDEN, UNANSWERED])('fail alone, and are tried again after 5 s: %s', async (failure) => {
+    const { state, book } = cluster();
+    state.answer = failure;
+
+    const first = await book.resolve([group], 0);
+    const second = await book.resolve([group], 4_999);
+    state.answer = 'first-token';
+    const third = await book.resolve([group], 5_000);
+
+    expect(first.get(group)).toBe(failure);
+    expect(second).toBe(first);
+    expect(tokenIn(third)).toBe('token first-token');
+  });
+
+  it('fail when a Secret may not be read any more', async () => {
+    const { state, book } = cluster();
+    await book.resolve([group], 0);
+    state.answer = FORBIDDEN;
+
+    expect((await book.resolve([group], 30_000)).get(group)).toBe(FORBIDDEN);
+  });
+});
