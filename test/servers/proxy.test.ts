@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { makeCertificates } from '../support/certificate.ts';
+import { TlsFront } from '../support/tls-front.ts';
 import { type Gitea, startGitea } from './gitea.ts';
 import { readManifests } from './manifest.ts';
 import { startPod } from './pod.ts';
 import { Playground, tail, waitUntil } from './process.ts';
 import { GITEA_NAME, type Squid, startSquid } from './squid.ts';
-import { TlsFront } from '../support/tls-front.ts';
 
 const LOGIN = { username: 'runners', password: 'p@ss:w/rd' };
 const ENCODED = encodeURIComponent(LOGIN.password);
