@@ -35,9 +35,11 @@ export async function makeCodeCache({ lib, node, out = lib }) {
     writeFileSync(group, runnerGroup(gitea.url, 'ci', 'dind-rootless'));
     // Not plain (src/runnergroup/plain-yaml.ts), so that the other reader is run too.
     writeFileSync(second, `%YAML 1.1\n---\n${runnerGroup(gitea.url, 'second', 'dind')}`);
+    const policy = join(folder, 'policy.yaml');
+    writeFileSync(policy, POLICY);
     const env = { PATH: '/usr/bin:/bin', GITEA_URL: gitea.url, GITEA_TOKEN: 'stand-in' };
     for (const [part, args] of [
-      ['generate', ['generate', group, second]],
+      ['generate', ['generate', '--policy', policy, group, second]],
       ['validate', ['validate', group]],
       ['cli', ['explain', group]],
     ]) {
@@ -48,6 +50,13 @@ export async function makeCodeCache({ lib, node, out = lib }) {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+const POLICY = `apiVersion: gitea.bpg.pw/v1alpha1
+kind: RunnerPolicy
+spec:
+  namespaces: [{name: run*, scopes: ['org:acme'], secrets: ['gitea-*']}]
+  images: [docker.io/gitea/*]
+`;
 
 function runnerGroup(url, name, containerMode) {
   const spec = {

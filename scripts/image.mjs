@@ -18,7 +18,7 @@ import { imageLabels, lddClosure, writeImage } from './oci-image.mjs';
 
 const LIB = 'lib';
 /** The launcher, and what it loads (src/start/launcher.ts). */
-const PROGRAMS = ['gitea-runners', 'generate', 'validate', 'cli', 'charts', 'documents', 'proxied'].map(
+const PROGRAMS = ['gitea-runners', 'generate', 'validate', 'cli', 'charts', 'documents', 'policy', 'proxied'].map(
   (name) => `${name}.cjs`,
 );
 /** Our licence, and those of the packages that are bundled into the programs. */

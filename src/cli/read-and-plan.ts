@@ -3,6 +3,7 @@ import { refuseForeignNamespaces } from '../policy/namespaces.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
 import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
+import { refuseDenied } from './policy.ts';
 import { defaultNamespace, isOn, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
 
 /** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
@@ -18,7 +19,8 @@ export async function readAndPlan(
     cwd: io.cwd,
     defaultNamespace: defaultNamespace(io),
   });
-  refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
+  if (settings.policy) await refuseDenied(settings.policy, read.groups, io);
+  else refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
   if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
     refuseWorkloads(read.others);
   return { read, ...(await lookAndPlan(read.groups, settings, options)) };

@@ -5,23 +5,34 @@ import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
 import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';
 import type { Io } from './io.ts';
+import { type InstalledPolicy, policyFrom } from './policy.ts';
 
 export { isOn } from './flags/flag.ts';
 
 /** The flags that every command that looks at Gitea has. */
-export type LookFlags = GivenFlags<'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose'>;
+export type LookFlags = GivenFlags<
+  'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose' | 'policy'
+>;
 
 /** The flags that say which files are read. */
 export type PathFlags = GivenFlags<'recursive'>;
 
-/** @throws Failure exit 2 for a bad flag, exit 1 when the CA file cannot be read. */
-export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> {
+/** The settings of a command, and its policy. */
+export interface CommandSettings extends Settings {
+  /** Absent: none is named, and the rules of interface.md §3 hold. */
+  readonly policy?: InstalledPolicy;
+}
+
+/** @throws Failure exit 2 for a bad flag or policy file, exit 1 when the CA file cannot be read. */
+export async function settingsFrom(flags: LookFlags, io: Io): Promise<CommandSettings> {
   const caFile = flagValue('caFile', flags, io);
   const kubeconfig = flagValue('kubeconfig', flags, io);
+  const policy = await policyFrom(flags, io);
   return {
     secretsDir: flagValue('secretsDir', flags, io),
     cluster: flagValue('cluster', flags, io),
     ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(policy && { policy, boundTo: policy.boundTo }),
     timeoutMs: flagValue('timeout', flags, io) * 1000,
     ...(caFile !== undefined && { ca: await readCa(caFile) }),
     instance: io.env['GITEA_RUNNERS_INSTANCE'] ?? '',

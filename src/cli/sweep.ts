@@ -15,6 +15,7 @@ import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
 import { Sweeper, type SweepGroup, type SweepReport, type SweepScene, type SweptRegistration } from '../sweep/sweep.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
+import { refuseDenied } from './policy.ts';
 import { defaultNamespace, pathsFrom, settingsFrom } from './settings.ts';
 import { type SweepResult, sweepText } from './sweep-text.ts';
 
@@ -54,6 +55,7 @@ export async function sweep(
     cwd: io.cwd,
     defaultNamespace: defaultNamespace(io),
   });
+  if (settings.policy) await refuseDenied(settings.policy, groups, io);
   const cluster = await findCluster(settings);
   if (!cluster && !dryRun) throw clusterUnseen();
   const scene: SweepScene = {

@@ -17,16 +17,21 @@ const PATH_PART = /^[A-Za-z0-9_][-._A-Za-z0-9]{0,252}$/;
 /** What may stand in an HTTP header: visible ASCII. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
+/** Where a binding stands that no Secret holds. */
+const POLICY = 'the policy (tokenBindings)';
+
 export interface TokenSources {
   readonly secretsDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The Gitea that the policy file binds the tokens of a Secret to; undefined: it does not say. */
+  readonly boundTo?: (namespace: string, secret: string) => string | undefined;
 }
 
 /**
  * @throws Failure exit 1: no such file, or an empty or malformed token; exit 3: the token is bound to another Gitea or to none.
  */
 export async function findToken(group: RunnerGroup, sources: TokenSources): Promise<Token> {
-  refuseForeignRegistration(group, sources.secretsDir);
+  refuseForeignRegistration(group, sources);
   const byHand = sources.env['GITEA_TOKEN'];
   if (byHand !== undefined && byHand !== '') {
     const bound = bindingOf(sources.env['GITEA_URL'], 'the environment variable GITEA_URL', group);
@@ -37,26 +42,37 @@ export async function findToken(group: RunnerGroup, sources: TokenSources): Prom
   const token = readKey(folder, key);
   const what = `key ${key} of Secret ${name}`;
   if (token === undefined) throw missing(group, sources.secretsDir);
-  const bound = bindingOf(readKey(folder, 'url'), `key url of Secret ${name}`, group);
+  const written = readKey(folder, 'url') || undefined;
+  const byPolicy = sources.boundTo?.(group.namespace, name);
+  // Where both are there, both hold: neither may loosen the other.
+  if (written !== undefined && byPolicy !== undefined) bind(token, bindingOf(byPolicy, POLICY, group), what, group);
+  const bound = bindingOf(
+    written ?? byPolicy,
+    written === undefined && byPolicy ? POLICY : `key url of Secret ${name}`,
+    group,
+  );
   return bind(token, bound, what, group);
 }
 
 /**
  * The registration Secret may be bound as well. Its token is never read here, and its Secret need not be mounted: the runner's pod checks
- * the same before it registers. Where the key `url` is mounted, the group is refused before a runner is made.
+ * the same before it registers. Where the key `url` is mounted, or the policy binds the Secret, the group is refused before a runner is
+ * made.
  */
 function refuseForeignRegistration(
   { namespace, name: group, giteaUrl, registrationToken }: RunnerGroup,
-  dir: string,
+  { secretsDir, boundTo }: TokenSources,
 ): void {
   const { name } = registrationToken;
   if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return;
-  const url = readKey(join(dir, namespace, name), 'url');
-  if (url === undefined || normalBase(url) === normalBase(giteaUrl)) return;
+  const url = readKey(join(secretsDir, namespace, name), 'url');
+  const isForeign = (base: string | undefined) => base !== undefined && normalBase(base) !== normalBase(giteaUrl);
+  const isByPolicy = isForeign(boundTo?.(namespace, name));
+  if (!isForeign(url) && !isByPolicy) return;
   throw new Failure(
     'GR-TOKEN-07',
     3,
-    `use the registration token of RunnerGroup ${namespace}/${group}: key url of Secret ${name} names another Gitea than the group's, ` +
+    `use the registration token of RunnerGroup ${namespace}/${group}: ${isByPolicy ? `${POLICY}, for` : 'key url of'} Secret ${name} names another Gitea than the group's, ` +
       `${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`,
   );
 }

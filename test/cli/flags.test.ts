@@ -24,6 +24,8 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   caFile: ['/ca', '/ca'],
   cluster: ['off', 'off'],
   kubeconfig: ['/k', '/k'],
+  policy: ['/p', '/p'],
+  kind: ['RunnerPolicy', 'RunnerPolicy'],
   argocdUrl: ['https://a', 'https://a'],
   argocdTokenFile: ['/t', '/t'],
   argocdCaFile: ['/c', '/c'],

@@ -11,11 +11,12 @@ import {
   readAddress,
   readBudget,
   readClusterMode,
-  readKubeconfigPath,
+  readKind,
   readLease,
   readList,
   readSeconds,
   readSpeed,
+  readTrustedPath,
 } from './readers.ts';
 
 /** The arguments of the commands that read files. */
@@ -71,7 +72,15 @@ export const FLAGS = {
     defaultNote: 'the service account of this pod',
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. The file needs a token or a client certificate; a kubeconfig that starts a program is refused.',
-    read: readKubeconfigPath,
+    read: readTrustedPath,
+  },
+  policy: {
+    of: ['generate', 'explain', 'validate', 'serve', 'sweep'],
+    value: 'FILE',
+    defaultNote: 'none',
+    help: 'what RunnerGroups may do: a RunnerPolicy',
+    more: 'The variable must hold an absolute path. All fields: [policy.md](policy.md).',
+    read: readTrustedPath,
   },
   argocdUrl: {
     of: ['serve'],
@@ -173,6 +182,13 @@ export const FLAGS = {
   crd: {
     of: ['schema'],
     help: 'print the CustomResourceDefinition instead',
+  },
+  kind: {
+    of: ['schema'],
+    value: 'KIND',
+    default: 'RunnerGroup',
+    help: 'RunnerGroup, or RunnerPolicy for a policy file',
+    read: readKind,
   },
   speed: {
     of: ['demo'],
