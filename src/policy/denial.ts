@@ -45,6 +45,9 @@ export interface Denial extends Finding {
 export type GroupRule = (policy: Policy, group: PolicedGroup, asker: Asker) => readonly Finding[];
 export type ApplicationRule = (policy: Policy, groups: readonly PolicedGroup[], asker: Asker) => readonly Finding[];
 
+/** The annotation of a RunnerGroup that says why it needs a higher profile. */
+export const PROFILE_REASON = 'gitea.bpg.pw/profile-reason';
+
 export const NONE: readonly Finding[] = [];
 
 /** Text of a file for a message: at most 60 characters, in quotes. */

@@ -5,6 +5,7 @@ import {
   type GroupRule,
   NONE,
   type PolicedGroup,
+  PROFILE_REASON,
   type SecurityProfile,
   shown,
 } from './denial.ts';
@@ -12,9 +13,6 @@ import { matchesAny, matchesGlob } from './glob.ts';
 import { coversImage, readImage } from './image.ts';
 import type { Policy } from './schema.ts';
 import { fieldsBeyond, templateAsks, templateFault } from './template.ts';
-
-/** The annotation of a RunnerGroup that says why it needs a higher profile. */
-export const PROFILE_REASON = 'gitea.bpg.pw/profile-reason';
 
 /** Fields of a pod that say where the name of a registry leads to. */
 const NAMES_OF_HOSTS: readonly string[] = ['spec.hostAliases', 'spec.dnsConfig', 'spec.dnsPolicy'];

@@ -10,6 +10,8 @@
 import type { WakeTarget } from '../argocd/wake.ts';
 import { Failure } from '../failure.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
+import { readPolicyFile } from '../policy/read.ts';
+import { boundTo } from '../policy/token-binding.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
 import type { TokenSources } from '../tokens/api-token.ts';
@@ -18,9 +20,10 @@ import { StatusWriter } from './cluster/status-writer.ts';
 import type { Tell } from './events.ts';
 import { Lookout, type LookoutOptions } from './looks/lookout.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
-import { groupKeyOfRunner } from './planning/live.ts';
+import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { applicationOfGroup, refOf } from './planning/ownership.ts';
-import { type Survey, survey } from './planning/survey.ts';
+import { refusalsOf } from './planning/refusals.ts';
+import { byApplication, type Survey, survey } from './planning/survey.ts';
 import { WaitingTimes } from './planning/waiting-times.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
@@ -35,6 +38,8 @@ export interface LeaderOptions extends TokenSources {
   readonly controlPlaneNamespace: string;
   readonly instance: string;
   readonly sweep: boolean;
+  /** Absent: no policy is named. */
+  readonly policyFile?: string;
   readonly lookout: Omit<LookoutOptions, 'onLook' | 'onLate' | 'onRequest' | 'now' | 'env'>;
   readonly now: () => number;
   readonly tell: Tell;
@@ -42,7 +47,7 @@ export interface LeaderOptions extends TokenSources {
 
 /** Rounds are at least this far apart: watches tell of bursts. */
 const ROUND_GAP_MS = 20;
-/** Secrets are read again after this time. */
+/** Secrets and the policy are read again after this time, and whenever a RunnerGroup changes. */
 const TOKENS_MS = 30_000;
 
 /**
@@ -179,7 +184,7 @@ export class Leader {
     // What is not seen proves something only while the copies are complete.
     if (!cluster.fresh) return;
     const news = this.#news;
-    await this.#resolveTargets(cluster.groups().flatMap(({ group }) => group ?? []));
+    await this.#resolveTargets(cluster.groups());
     if (this.#closed) return;
     const scene = this.#scene();
     const verdicts = new Map<string, AppVerdict>();
@@ -249,13 +254,23 @@ export class Leader {
     for (const wait of this.#waits.take(decisions, now())) tell({ is: 'job-started', wait });
   }
 
-  async #resolveTargets(groups: readonly RunnerGroup[]): Promise<void> {
+  async #resolveTargets(live: readonly LiveGroup[]): Promise<void> {
+    const groups = live.flatMap(({ group }) => group ?? []);
     const now = this.#options.now();
     if (sameElements(groups, this.#resolved) && now - this.#resolvedMs < TOKENS_MS) return;
-    this.#targetOf = await this.#book.resolve(groups);
+    this.#targetOf = await this.#targetsOf(groups, live);
     this.#resolved = groups;
     this.#resolvedMs = now;
     this.#lookout.watch(this.#book.namespacesOf);
+  }
+
+  async #targetsOf(groups: readonly RunnerGroup[], live: readonly LiveGroup[]): Promise<TargetOf> {
+    const { policyFile, controlPlaneNamespace } = this.#options;
+    if (policyFile === undefined) return await this.#book.resolve(groups);
+    const read = readPolicyFile(policyFile);
+    const refusals = refusalsOf(policyFile, read, byApplication(live, controlPlaneNamespace));
+    const policy = 'policy' in read ? read.policy : {};
+    return await this.#book.resolve(groups, refusals, (namespace, secret) => boundTo(policy, namespace, secret));
   }
 
   /** Looks again where runners have ended: only a new look tells what that means. */

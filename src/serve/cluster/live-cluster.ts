@@ -13,6 +13,7 @@ import {
 } from '../../kubernetes/resources.ts';
 import type { KubePod } from '../../kubernetes/shapes.ts';
 import { keyOf, Watch } from '../../kubernetes/watch.ts';
+import { PROFILE_REASON } from '../../policy/denial.ts';
 import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
@@ -90,7 +91,7 @@ export class LiveCluster {
       const version = generation || object;
       return {
         key: keyOf(object),
-        inputs: [uid, version, annotations?.[TRACKING_ID]],
+        inputs: [uid, version, annotations?.[TRACKING_ID], annotations?.[PROFILE_REASON]],
         make: () => judge(object),
       };
     });
@@ -114,11 +115,17 @@ export class LiveCluster {
 function judge(object: RunnerGroupObject): LiveGroup {
   const { annotations, name, namespace } = object.metadata;
   const trackingId = annotations?.[TRACKING_ID];
+  const reason = annotations?.[PROFILE_REASON];
   return {
     key: keyOf(object),
     object,
     ...(trackingId !== undefined && { trackingId }),
-    ...runnerGroupFromObject({ namespace, name, spec: object.spec }),
+    ...runnerGroupFromObject({
+      namespace,
+      name,
+      spec: object.spec,
+      ...(reason !== undefined && { annotations: { [PROFILE_REASON]: reason } }),
+    }),
   };
 }
 

@@ -5,8 +5,9 @@ import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { findToken, type TokenSources } from '../../tokens/api-token.ts';
+import type { Refusals } from '../planning/refusals.ts';
 
-/** A group's look, or why it has none: its token is missing or bound to another Gitea. */
+/** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
 export class TargetBook {
@@ -29,14 +30,24 @@ export class TargetBook {
     return this.#needed;
   }
 
-  /** Reads every token again: Secrets are replaced while we run. A failure of one group does not concern the others. */
-  async resolve(groups: readonly RunnerGroup[]): Promise<TargetOf> {
+  /**
+   * Reads every token again: Secrets are replaced while we run. A failure of one group does not concern the others. No token of a group
+   * is read that the policy denies.
+   */
+  async resolve(
+    groups: readonly RunnerGroup[],
+    refusals: Refusals = new Map(),
+    boundTo?: TokenSources['boundTo'],
+  ): Promise<TargetOf> {
+    const sources = { ...this.#sources, ...(boundTo && { boundTo }) };
     const found = new Map<RunnerGroup, GiteaTarget | Failure>();
     const before = this.targets;
     const needed = new Map<GiteaTarget, Set<string>>();
     for (const group of groups) {
       try {
-        const target = await this.#targetOf(group, [...needed.keys(), ...before]);
+        const refusal = refusals.get(group);
+        if (refusal) throw refusal;
+        const target = await this.#targetOf(group, sources, [...needed.keys(), ...before]);
         needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
         found.set(group, target);
       } catch (error) {
@@ -48,8 +59,8 @@ export class TargetBook {
     return found;
   }
 
-  async #targetOf(group: RunnerGroup, known: readonly GiteaTarget[]): Promise<GiteaTarget> {
-    const token = await findToken(group, this.#sources);
+  async #targetOf(group: RunnerGroup, sources: TokenSources, known: readonly GiteaTarget[]): Promise<GiteaTarget> {
+    const token = await findToken(group, sources);
     const scope = describeScope(group.scope);
     const same = known.find(
       (target) => target.url === group.giteaUrl && describeScope(target.scope) === scope && token.equals(target.token),

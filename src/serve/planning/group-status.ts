@@ -9,6 +9,8 @@ export interface GroupFacts {
   readonly generation: number | undefined;
   /** What is wrong with the spec. */
   readonly problem?: string;
+  /** Why the policy denies the group. */
+  readonly refusal?: Failure;
   readonly suspended: boolean;
   /** Jobs of the group that have not ended. */
   readonly activeRunners: number;
@@ -80,6 +82,7 @@ function readiness(facts: GroupFacts): Draft {
     message,
   });
   if (facts.problem !== undefined) return ready('False', 'InvalidSpec', facts.problem);
+  if (facts.refusal) return ready('False', 'PolicyDenied', told(facts.refusal));
   if (facts.giteaFailure) return ready('False', 'GiteaFailed', told(facts.giteaFailure));
   if (facts.planFailure) {
     return ready(
