@@ -13,6 +13,7 @@ import {
   METRICS_PORT,
   NAME,
   NODE,
+  POLICY_DIR,
   PROBE_PORT,
   RUNNERS_NAMESPACE,
   SERVE_LABELS,
@@ -22,7 +23,7 @@ import {
   TINI,
   WEBHOOK_PORT,
 } from './names.ts';
-import { apiSecretVolume, CONFINED, caVolume } from './sidecar.ts';
+import { apiSecretVolume, CONFINED, caVolume, policyVolume } from './sidecar.ts';
 
 const METADATA = { name: NAME, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS };
 
@@ -96,6 +97,7 @@ function podSpec(): k8s.PodSpec {
         },
       },
       caVolume(),
+      policyVolume(),
     ],
   };
 }
@@ -125,6 +127,7 @@ function container(): k8s.Container {
       { name: 'gitea-runners-serve', mountPath: SERVE_SECRET_DIR, readOnly: true },
       { name: 'argocd-tls', mountPath: ARGOCD_TLS_DIR, readOnly: true },
       { name: 'gitea-runners-ca', mountPath: CA_DIR, readOnly: true },
+      { name: 'gitea-runners-policy', mountPath: POLICY_DIR, readOnly: true },
     ],
   };
 }

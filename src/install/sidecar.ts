@@ -3,7 +3,19 @@
  * so that the kustomize patch and the Helm values are made of the same.
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
-import { API_SECRET, API_SECRETS_DIR, CA_BUNDLE, CA_DIR, IMAGE, PLUGIN, SETTINGS, TINI, USER_ID } from './names.ts';
+import {
+  API_SECRET,
+  API_SECRETS_DIR,
+  CA_BUNDLE,
+  CA_DIR,
+  IMAGE,
+  PLUGIN,
+  POLICY,
+  POLICY_DIR,
+  SETTINGS,
+  TINI,
+  USER_ID,
+} from './names.ts';
 
 /** What every container of ours may do: Pod Security Standard "restricted", and no writable root. */
 export const CONFINED: k8s.SecurityContext = {
@@ -54,6 +66,7 @@ export function sidecar(): k8s.Container {
       { name: 'gitea-runners-tmp', mountPath: '/tmp' },
       { name: 'gitea-runners-api', mountPath: `${API_SECRETS_DIR}/${API_SECRET}`, readOnly: true },
       { name: 'gitea-runners-ca', mountPath: CA_DIR, readOnly: true },
+      { name: 'gitea-runners-policy', mountPath: POLICY_DIR, readOnly: true },
       { name: 'gitea-runners-kube', mountPath: SERVICE_ACCOUNT_DIR, readOnly: true },
     ],
   };
@@ -69,6 +82,7 @@ export function sidecarVolumes(): readonly k8s.Volume[] {
     { name: 'gitea-runners-tmp', emptyDir: {} },
     apiSecretVolume({ optional: true }),
     caVolume(),
+    policyVolume(),
     {
       name: 'gitea-runners-kube',
       projected: {
@@ -91,6 +105,11 @@ export function apiSecretVolume({ optional }: { readonly optional: boolean }): k
     name: 'gitea-runners-api',
     secret: { secretName: API_SECRET, defaultMode: READABLE, ...(optional && { optional }) },
   };
+}
+
+/** A RunnerPolicy; used when `GITEA_RUNNERS_POLICY` names it. Once named, it must be there: without it nothing is served. */
+export function policyVolume(): k8s.Volume {
+  return { name: 'gitea-runners-policy', configMap: { name: POLICY, defaultMode: READABLE, optional: true } };
 }
 
 /** PEM of a private CA; used when `GITEA_RUNNERS_CA_FILE` names it. */

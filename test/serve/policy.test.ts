@@ -10,7 +10,7 @@ import { runnerGroup } from '../support/runner-group.ts';
 import { startRig, until } from './rig.ts';
 
 const policyYaml = (spec: string) => `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: ${spec}\n`;
-const linux = { jobs: [{ key: 'build', labels: ['linux'] }] };
+const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 
 function policyFile(spec: string): string {
   return join(folderWith({ 'policy.yaml': policyYaml(spec) }), 'policy.yaml');
