@@ -1,5 +1,5 @@
 /** `--policy`: the administrator's file, and what it says about the RunnerGroups of a run. */
-import type { Asker } from '../policy/denial.ts';
+import type { Asker, Denial } from '../policy/denial.ts';
 import { denied, unusablePolicy } from '../policy/refuse.ts';
 import type { Policy } from '../policy/schema.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
@@ -29,12 +29,15 @@ export async function policyFrom(
 }
 
 /** All denials, and what was not checked as one line. */
-export async function judge({ policy }: InstalledPolicy, groups: readonly RunnerGroup[], { env }: Pick<Io, 'env'>) {
+export async function judge(
+  { policy }: InstalledPolicy,
+  groups: readonly RunnerGroup[],
+  asker: Asker,
+): Promise<{ readonly denials: readonly Denial[]; readonly note: string | undefined }> {
   const { check, skippedRules } = await import('../policy/judge.ts');
-  const asker = askerFrom(env);
   const skipped = skippedRules(policy, asker);
   const note =
-    skipped.length === 0 ? undefined : `not checked, because Argo CD does not ask: the policy's ${skipped.join(', ')}`;
+    skipped.length > 0 ? `not checked, because Argo CD does not ask: the policy's ${skipped.join(', ')}` : undefined;
   return { denials: check(policy, groups, asker), note };
 }
 
@@ -44,20 +47,20 @@ export async function refuseDenied(
   groups: readonly RunnerGroup[],
   io: Pick<Io, 'env' | 'err'>,
 ): Promise<void> {
-  const { denials, note } = await judge(installed, groups, io);
+  const { denials, note } = await judge(installed, groups, askerFrom(io.env));
   if (denials.length > 0) throw denied(installed.file, denials);
   if (note !== undefined) io.err(`${note}\n`);
 }
 
 /**
  * Who asks, as Argo CD's build environment says. A repository's author cannot set these variables: theirs begin with ARGOCD_ENV_. One of
- * them is enough to know that it is Argo CD who asks; what it does not tell then is missing.
+ * them is enough to know that it is Argo CD who asks. It never asks `validate`.
  */
-function askerFrom(env: Io['env']): Asker {
+export function askerFrom(env: Io['env'], isValidate = false): Asker {
   const told = (name: string) => env[`ARGOCD_APP_${name}`] || undefined;
   const [destination, project, repository] = [told('NAMESPACE'), told('PROJECT_NAME'), told('SOURCE_REPO_URL')];
   return {
-    isArgoCd: [told('NAME'), destination, project, repository].some((text) => text !== undefined),
+    isArgoCd: !isValidate && [told('NAME'), destination, project, repository].some((text) => text !== undefined),
     ...(destination !== undefined && { destination }),
     ...(project !== undefined && { project }),
     ...(repository !== undefined && { repository }),

@@ -3,7 +3,7 @@ import { count, printable } from '../printable.ts';
 import { formatProblem, InputProblems } from '../runnergroup/problems.ts';
 import { readRunnerGroups } from '../runnergroup/read.ts';
 import type { ExitCode, Io } from './io.ts';
-import { type InstalledPolicy, judge } from './policy.ts';
+import { askerFrom, type InstalledPolicy, judge } from './policy.ts';
 import { defaultNamespace } from './settings.ts';
 
 const NO_POLICY = { denials: [], note: undefined } as const;
@@ -29,7 +29,7 @@ export async function validate(io: Io, options: ValidateOptions): Promise<ExitCo
       defaultNamespace: defaultNamespace(io),
     });
     if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
-    const { denials, note } = options.policy ? await judge(options.policy, groups, io) : NO_POLICY;
+    const { denials, note } = options.policy ? await judge(options.policy, groups, askerFrom(io.env, true)) : NO_POLICY;
     if (note !== undefined) io.err(`${note}\n`);
     if (denials.length > 0) {
       io.err(`${denials.map(denialLine).join('\n')}\n`);

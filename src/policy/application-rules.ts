@@ -1,14 +1,21 @@
 /** Rules about an Application as a whole: who it is, and how many runners it may have. */
-import { type ApplicationRule, allowedBy, NONE, shown } from './denial.ts';
+import { type ApplicationRule, type Asker, allowedBy, type Finding, NONE, type RuleName, shown } from './denial.ts';
 import { matchesAny } from './glob.ts';
 import { normalRepository } from './repository.ts';
+import type { Policy } from './schema.ts';
 
-/** Fields of a policy that only Argo CD's variables can answer. */
-export const ARGOCD_RULES = ['projects', 'repositories'] as const;
+/** Rules of the policy that are skipped: nobody tells what they need, and nobody of Argo CD asks. */
+export function skippedRules(policy: Policy, { isArgoCd, project, repository }: Asker): readonly RuleName[] {
+  if (isArgoCd) return [];
+  const told = { projects: project, repositories: repository } as const;
+  return (['projects', 'repositories'] as const).filter(
+    (rule) => policy[rule] !== undefined && told[rule] === undefined,
+  );
+}
 
 export const projects: ApplicationRule = ({ projects: allowed }, _, { isArgoCd, project }) => {
-  if (allowed === undefined || !isArgoCd) return NONE;
-  if (project === undefined) return [{ path: '', message: notTold('ARGOCD_APP_PROJECT_NAME') }];
+  if (allowed === undefined) return NONE;
+  if (project === undefined) return isArgoCd ? notTold('ARGOCD_APP_PROJECT_NAME') : NONE;
   if (matchesAny(allowed, project)) return NONE;
   return [
     {
@@ -19,8 +26,8 @@ export const projects: ApplicationRule = ({ projects: allowed }, _, { isArgoCd, 
 };
 
 export const repositories: ApplicationRule = ({ repositories: allowed }, _, { isArgoCd, repository }) => {
-  if (allowed === undefined || !isArgoCd) return NONE;
-  if (repository === undefined) return [{ path: '', message: notTold('ARGOCD_APP_SOURCE_REPO_URL') }];
+  if (allowed === undefined) return NONE;
+  if (repository === undefined) return isArgoCd ? notTold('ARGOCD_APP_SOURCE_REPO_URL') : NONE;
   const normal = normalRepository(repository);
   const patterns = allowed.flatMap((pattern) => normalRepository(pattern) ?? []);
   if (normal !== undefined && matchesAny(patterns, normal)) return NONE;
@@ -44,6 +51,7 @@ export const maxActiveRunners: ApplicationRule = ({ maxActiveRunners: most }, gr
   ];
 };
 
-function notTold(variable: string): string {
-  return `${variable} is not set, so this Application cannot be judged. It needs a newer Argo CD, or a policy without this rule`;
+function notTold(variable: string): readonly Finding[] {
+  const message = `${variable} is not set, so this Application cannot be judged. It needs a newer Argo CD, or a policy without this rule`;
+  return [{ path: '', message }];
 }

@@ -2,7 +2,7 @@
  * The policy over all RunnerGroups of a run: every rule of the two tables, and everything that they deny. Pure: no file, no clock, no
  * environment. A group is denied as a whole, and with it the run: half of an Application would prune the other half.
  */
-import { ARGOCD_RULES, maxActiveRunners, projects, repositories } from './application-rules.ts';
+import { maxActiveRunners, projects, repositories } from './application-rules.ts';
 import type { ApplicationRule, Asker, Denial, GroupRule, PolicedGroup, RuleName } from './denial.ts';
 import { destinations, namespaces, scopes, secrets } from './namespace-rules.ts';
 import {
@@ -53,9 +53,4 @@ export function checkGroup(policy: Policy, group: PolicedGroup, asker: Asker): r
 /** All denials: those of the Application first, then by group in their order. None: everything is allowed. */
 export function check(policy: Policy, groups: readonly PolicedGroup[], asker: Asker): readonly Denial[] {
   return [...checkApplication(policy, groups, asker), ...groups.flatMap((group) => checkGroup(policy, group, asker))];
-}
-
-/** Rules of the policy that could not be checked, because Argo CD does not ask. */
-export function skippedRules(policy: Policy, { isArgoCd }: Asker): readonly RuleName[] {
-  return isArgoCd ? [] : ARGOCD_RULES.filter((rule) => policy[rule] !== undefined);
 }

@@ -17,7 +17,10 @@ export type PolicedGroup = RunnerGroup & PolicedFields;
 
 /** Who asks for runners. */
 export interface Asker {
-  /** False: nobody of Argo CD asks, e.g. in `validate` before a merge. The rules about the Application are skipped then. */
+  /**
+   * True: Argo CD asks, and what it does not tell is denied. False: a check before a merge, or a person; a rule about what is not told
+   * is skipped.
+   */
   readonly isArgoCd: boolean;
   /** Argo CD's `ARGOCD_APP_NAMESPACE`, `ARGOCD_APP_PROJECT_NAME`, `ARGOCD_APP_SOURCE_REPO_URL`; absent: not told. */
   readonly destination?: string;

@@ -16,8 +16,8 @@ export const namespaces: GroupRule = (policy, group) => {
 /** Also without a policy a group lives in the destination namespace of its Application. */
 export const destinations: GroupRule = (policy, group, { isArgoCd, destination }) => {
   const isUnknown = destination === undefined;
-  // By hand there is no Application. An Application without a destination namespace is left alone by a policy without namespaces.
-  if (!isArgoCd || (isUnknown && policy.namespaces === undefined)) return NONE;
+  // By hand there may be no Application. One without a destination namespace is left alone by a policy without namespaces.
+  if (isUnknown && (!isArgoCd || policy.namespaces === undefined)) return NONE;
   if (destination === group.namespace) return NONE;
   if (!isUnknown && matchesAny(entryOf(policy, group)?.destinations ?? [], destination)) return NONE;
   const what = isUnknown

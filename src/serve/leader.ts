@@ -10,8 +10,6 @@
 import type { WakeTarget } from '../argocd/wake.ts';
 import { Failure } from '../failure.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
-import { readPolicyFile } from '../policy/read.ts';
-import { boundTo } from '../policy/token-binding.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
 import type { TokenSources } from '../tokens/api-token.ts';
@@ -22,8 +20,7 @@ import { Lookout, type LookoutOptions } from './looks/lookout.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { applicationOfGroup, refOf } from './planning/ownership.ts';
-import { refusalsOf } from './planning/refusals.ts';
-import { byApplication, type Survey, survey } from './planning/survey.ts';
+import { type Survey, survey } from './planning/survey.ts';
 import { WaitingTimes } from './planning/waiting-times.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
@@ -258,19 +255,10 @@ export class Leader {
     const groups = live.flatMap(({ group }) => group ?? []);
     const now = this.#options.now();
     if (sameElements(groups, this.#resolved) && now - this.#resolvedMs < TOKENS_MS) return;
-    this.#targetOf = await this.#targetsOf(groups, live);
+    this.#targetOf = await this.#book.resolve(live);
     this.#resolved = groups;
     this.#resolvedMs = now;
     this.#lookout.watch(this.#book.namespacesOf);
-  }
-
-  async #targetsOf(groups: readonly RunnerGroup[], live: readonly LiveGroup[]): Promise<TargetOf> {
-    const { policyFile, controlPlaneNamespace } = this.#options;
-    if (policyFile === undefined) return await this.#book.resolve(groups);
-    const read = readPolicyFile(policyFile);
-    const refusals = refusalsOf(policyFile, read, byApplication(live, controlPlaneNamespace));
-    const policy = 'policy' in read ? read.policy : {};
-    return await this.#book.resolve(groups, refusals, (namespace, secret) => boundTo(policy, namespace, secret));
   }
 
   /** Looks again where runners have ended: only a new look tells what that means. */

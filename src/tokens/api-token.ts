@@ -72,8 +72,8 @@ function refuseForeignRegistration(
   throw new Failure(
     'GR-TOKEN-07',
     3,
-    `use the registration token of RunnerGroup ${namespace}/${group}: ${isByPolicy ? `${POLICY}, for` : 'key url of'} Secret ${name} names another Gitea than the group's, ` +
-      `${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`,
+    `use the registration token of RunnerGroup ${namespace}/${group}: ${isByPolicy ? `${POLICY}, for` : 'key url of'} Secret ${name} ` +
+      `names another Gitea than the group's, ${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`,
   );
 }
 

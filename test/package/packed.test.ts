@@ -79,6 +79,7 @@ describe('the package', () => {
       'generate.cjs',
       'gitea-runners.cjs',
       'main.cjs',
+      'policy.cjs',
       'proxied.cjs',
       'validate.cjs',
     ]);

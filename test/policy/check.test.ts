@@ -1,6 +1,7 @@
 /** What each field of a policy allows and denies. */
 import { describe, expect, it } from 'vitest';
-import { check, skippedRules } from '../../src/policy/check.ts';
+import { skippedRules } from '../../src/policy/application-rules.ts';
+import { check } from '../../src/policy/check.ts';
 import type { Asker, PolicedGroup } from '../../src/policy/denial.ts';
 import { denialLine } from '../../src/policy/refuse.ts';
 import { boundTo } from '../../src/policy/token-binding.ts';
@@ -64,6 +65,8 @@ describe('projects and repositories', () => {
 
     expect(denialsOf(spec, {}, { isArgoCd: true, destination: 'runners' })).toEqual(['projects', 'repositories']);
     expect(denialsOf(spec)).toEqual([]);
+    expect(denialsOf({ projects: ['a'] }, {}, { isArgoCd: false, project: 'b' })).toEqual(['projects']);
+    expect(skippedRules(policyOf(spec), { isArgoCd: false, project: 'b' })).toEqual(['repositories']);
     expect(skippedRules(policyOf(spec), BY_HAND)).toEqual(['projects', 'repositories']);
     expect(skippedRules(policyOf(spec), ARGOCD)).toEqual([]);
   });

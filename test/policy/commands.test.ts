@@ -118,6 +118,13 @@ describe('without Argo CD', () => {
     });
   });
 
+  it('validate checks what it is told', async () => {
+    const outcome = await run(['validate'], SPEC, { ARGOCD_APP_NAMESPACE: 'runners', ARGOCD_APP_PROJECT_NAME: 'evil' });
+
+    expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('[projects]') });
+    expect(outcome.stderr).toContain("the policy's repositories\n");
+  });
+
   it.each(['ARGOCD_APP_PROJECT_NAME', 'ARGOCD_APP_SOURCE_REPO_URL'])(
     'nothing is skipped when Argo CD asks and %s is missing',
     async (name) => {

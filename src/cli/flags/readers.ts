@@ -22,8 +22,8 @@ export function readClusterMode(text: string, { name }: Source): ClusterMode {
 }
 
 /**
- * Path of a kubeconfig or policy file. The variable must hold an absolute path: Argo CD starts us in the repository, and its author could put a
- * file there.
+ * Path of a kubeconfig or policy file. The variable must hold an absolute path: Argo CD starts us in the repository, and its author
+ * could put a file there.
  */
 export function readTrustedPath(text: string, { name, isVariable }: Source): string {
   if (!isVariable || isAbsolute(text)) return text;
