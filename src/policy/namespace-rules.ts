@@ -41,6 +41,7 @@ export const secrets: GroupRule = (policy, group) => {
   const named = [
     { path: 'spec.registrationToken', value: group.registrationToken.name },
     { path: 'spec.authToken', value: group.authToken.name },
+    ...otherSecrets(group.manifest['spec']),
     ...templateAsks(group, 'secret', 'pullSecret'),
   ];
   return named.flatMap(({ path, value }): readonly Finding[] => {
@@ -49,6 +50,26 @@ export const secrets: GroupRule = (policy, group) => {
     return [{ path, message }];
   });
 };
+
+/** Judged by rows of their own. */
+const JUDGED = new Set(['registrationToken', 'authToken', 'podTemplate']);
+
+/** The Secret of every other `secretRef` of the spec, however deep: a field that is added later is judged, too. */
+function otherSecrets(spec: unknown): readonly { readonly path: string; readonly value: string }[] {
+  // YAML aliases show one object at several places; each is looked at once.
+  const seen = new Set<object>();
+  const below = (value: unknown, path: string): readonly { readonly path: string; readonly value: string }[] => {
+    if (typeof value !== 'object' || value === null || seen.has(value)) return [];
+    seen.add(value);
+    return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
+      if (path === 'spec' && JUDGED.has(key)) return [];
+      const at = `${path}.${key.slice(0, 80)}`;
+      const name = key === 'secretRef' && typeof inner === 'object' && inner !== null && 'name' in inner && inner.name;
+      return [...(typeof name === 'string' ? [{ path: `${at}.name`, value: name }] : []), ...below(inner, at)];
+    });
+  };
+  return below(spec, 'spec');
+}
 
 /** The first entry that fits: a later one that allows more must not undo it. */
 function entryOf({ namespaces: entries = [] }: Policy, { namespace }: PolicedGroup) {

@@ -56,7 +56,8 @@ const NamespaceEntry = z.strictObject({
         'Scopes that RunnerGroups here may serve: `global`, `org:NAME`, `user:NAME`, `repo:OWNER/NAME`. `org:` and `user:` cover the repositories of that owner, too.',
     }),
   secrets: list(namePattern()).optional().meta({
-    description: 'Secrets that RunnerGroups here may name: tokens, pull secrets, and everything in the podTemplate.',
+    description:
+      'Secrets that RunnerGroups here may name: tokens, every other `secretRef`, and all that a podTemplate names.',
   }),
 });
 
@@ -75,7 +76,7 @@ const TokenBinding = z.strictObject({
 /** `spec`. The order of the fields is the order of the manual. */
 export const PolicySpec = z.strictObject({
   projects: list(namePattern()).optional().meta({
-    description: 'Argo CD projects whose Applications may have runners. Not checked where Argo CD does not ask.',
+    description: 'Argo CD projects whose Applications may have runners. An offline check may skip it.',
   }),
   repositories: list(
     checked((text) => {
@@ -87,7 +88,7 @@ export const PolicySpec = z.strictObject({
     .optional()
     .meta({
       description:
-        'Git repositories whose Applications may have runners. `.git` at the end and the two spellings of ssh make no difference. Not checked where Argo CD does not ask.',
+        'Git repositories whose Applications may have runners. `.git` at the end and the two spellings of ssh make no difference. An offline check may skip it.',
     }),
   namespaces: list(NamespaceEntry).optional().meta({
     description:

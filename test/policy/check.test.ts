@@ -125,6 +125,22 @@ describe('namespaces', () => {
     expect(denialsOf(TEAMS, group, ARGOCD)).toEqual(denials);
   });
 
+  it('finds the Secret of every other secretRef, also of fields that are not known yet', () => {
+    const manifest = {
+      spec: {
+        authToken: { secretRef: { name: 'gitea-api' } },
+        cache: { url: 'x', secretRef: { name: 'root', key: 'k' } },
+        proxy: { https: [{ secretRef: { name: 'gitea-proxy' } }, { secretRef: { name: 'other' } }] },
+        notify: { secretRef: null },
+      },
+    };
+
+    expect(denialsOf(TEAMS, { namespace: 'team-a', manifest })).toEqual([
+      'namespaces.secrets spec.cache.secretRef.name',
+      'namespaces.secrets spec.proxy.https.1.secretRef.name',
+    ]);
+  });
+
   it('denies an Application that has no destination namespace', () => {
     expect(denialsOf(TEAMS, { namespace: 'team-a' }, { isArgoCd: true })).toEqual([
       'namespaces.destinations metadata.namespace',

@@ -122,11 +122,12 @@ describe('images', () => {
       spec: {
         containers: [{ name: 'runner', image }],
         initContainers: [{ name: 'register', image }],
+        ephemeralContainers: [{ name: 'debug', image }],
         volumes: [{ name: 'v', image: { reference: image } }],
       },
     };
 
-    expect(denialsOf(IMAGES, { image: 'debian', podTemplate })).toHaveLength(3);
+    expect(denialsOf(IMAGES, { image: 'debian', podTemplate })).toHaveLength(4);
   });
 });
 
