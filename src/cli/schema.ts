@@ -13,7 +13,7 @@ export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
   const isPolicy = flagValue('kind', flags, io) === 'RunnerPolicy';
   const wantsCrd = flagValue('crd', flags, io);
   if (isPolicy && wantsCrd)
-    throw new Failure('GR-FLAG-12', 2, 'read --crd: a RunnerPolicy has none, it is a file. Leave --crd or --kind out.');
+    throw new Failure('GR-FLAG-14', 2, 'read --crd: a RunnerPolicy has none, it is a file. Leave --crd or --kind out.');
   io.out(wantsCrd ? crdText() : `${JSON.stringify(isPolicy ? policyJsonSchema() : jsonSchema(), null, 2)}\n`);
   return 0;
 }

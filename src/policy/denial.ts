@@ -8,7 +8,7 @@ export type SecurityProfile = 'privileged' | 'baseline' | 'restricted';
 export interface PolicedFields {
   /** A PodTemplateSpec that has passed the checks of src/pods; one that has not is denied. */
   readonly podTemplate?: unknown;
-  /** Absent: the pod is checked against none, so it counts as `privileged`. */
+  /** Absent: what our own pods are, `restricted` with containerMode `host`, else `privileged`. */
   readonly securityProfile?: SecurityProfile | undefined;
   readonly priorityTiers?: readonly { readonly priorityClassName: string }[] | undefined;
 }

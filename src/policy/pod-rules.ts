@@ -39,18 +39,34 @@ export const registries: GroupRule = ({ registries: allowed }, group) => {
 };
 
 export const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
-  if (rule === undefined) return NONE;
-  const own = group.securityProfile ?? 'privileged';
+  // Without the rule a privileged pod is ours alone to make: what the containerMode needs, and no template with it.
+  if (rule === undefined)
+    return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
+  const own = group.securityProfile ?? (group.containerMode === 'host' ? 'restricted' : 'privileged');
   const reason = hasReason(group);
   const most = reason ? higher(rule.highest, rule.withReason ?? rule.highest) : rule.highest;
   if (RANK[own] <= RANK[most]) return NONE;
-  const is = group.securityProfile === undefined ? 'is not set, which means privileged' : `is ${own}`;
+  const is =
+    group.securityProfile === undefined
+      ? `is not set, which means ${own} with containerMode ${group.containerMode}`
+      : `is ${own}`;
   const advice =
     !reason && rule.withReason !== undefined && RANK[own] <= RANK[rule.withReason]
       ? `Set it to ${most}, or say in the annotation ${PROFILE_REASON} why this group needs it`
       : `Set it to ${most}`;
   return [{ path: 'spec.securityProfile', message: `${is}; the policy allows ${most} at most. ${advice}` }];
 };
+
+const PRIVILEGED_TEMPLATE: readonly Finding[] = [
+  {
+    path: 'spec.securityProfile',
+    message: 'is privileged, with a podTemplate. Lower it, or ask for a securityProfile in the policy',
+  },
+];
+
+function hasTemplate({ podTemplate }: PolicedGroup): boolean {
+  return podTemplate !== undefined && podTemplate !== null;
+}
 
 export const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
   const tiers = (group.priorityTiers ?? []).map(({ priorityClassName }, index) => ({
@@ -66,7 +82,7 @@ export const serviceAccounts: GroupRule = ({ serviceAccounts: allowed = [] }, gr
 
 /** What the other rules ask of a template is worth nothing when it cannot be read, so this rule also denies that. */
 export const podTemplateFields: GroupRule = (policy, group) => {
-  if (group.podTemplate === undefined || group.podTemplate === null) return NONE;
+  if (!hasTemplate(group)) return NONE;
   const fault = templateFault(group.podTemplate);
   if (fault !== undefined) return [{ path: fault.path, message: `cannot be judged: ${fault.message}` }];
   const { podTemplateFields: allowed } = policy;

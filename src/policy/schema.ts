@@ -118,7 +118,7 @@ export const PolicySpec = z.strictObject({
     .optional()
     .meta({
       description:
-        'Highest `securityProfile`: `restricted` is the lowest, `privileged` the highest. A RunnerGroup that names none counts as `privileged`.',
+        'Highest `securityProfile`: `restricted` is the lowest, `privileged` the highest. A RunnerGroup that names none counts as `restricted` with containerMode `host`, else as `privileged`. Absent: any, but not `privileged` with a `podTemplate`.',
     }),
   podTemplateFields: list(
     pattern().regex(FIELD_PATTERN, { error: 'must be a path like spec.nodeSelector or spec.containers.env' }),

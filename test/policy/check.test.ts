@@ -34,6 +34,11 @@ describe('a policy without fields is what holds without a policy', () => {
     ],
     ['tiers of priority', { priorityTiers: [{ priorityClassName: 'high' }] }, []],
     ['any profile', { securityProfile: 'privileged' }, []],
+    [
+      'a privileged podTemplate',
+      { securityProfile: 'privileged', podTemplate: {} },
+      ['securityProfile spec.securityProfile'],
+    ],
     ['a podTemplate that is none', { podTemplate: 'x' }, ['podTemplateFields spec.podTemplate']],
   ])('%s', (_, group, denials) => {
     expect(denialsOf({}, group, ARGOCD)).toEqual(denials);
@@ -191,17 +196,33 @@ describe('securityProfile', () => {
     ['lower', { highest: 'baseline' }, { securityProfile: 'restricted' }, true],
     ['equal', { highest: 'baseline' }, { securityProfile: 'baseline' }, true],
     ['higher', { highest: 'baseline' }, { securityProfile: 'privileged' }, false],
-    ['none', { highest: 'baseline' }, {}, false],
-    ['higher with a reason that nobody asked for', { highest: 'baseline' }, { manifest: ANNOTATED }, false],
-    ['higher with a reason', { highest: 'baseline', withReason: 'privileged' }, { manifest: ANNOTATED }, true],
-    ['higher without the reason', { highest: 'baseline', withReason: 'privileged' }, {}, false],
+    ['none, with docker', { highest: 'baseline' }, { containerMode: 'dind' }, false],
+    ['none, without docker', { highest: 'restricted' }, {}, true],
+    [
+      'higher with a reason that nobody asked for',
+      { highest: 'baseline' },
+      { containerMode: 'dind', manifest: ANNOTATED },
+      false,
+    ],
+    [
+      'higher with a reason',
+      { highest: 'baseline', withReason: 'privileged' },
+      { containerMode: 'dind', manifest: ANNOTATED },
+      true,
+    ],
+    ['higher without the reason', { highest: 'baseline', withReason: 'privileged' }, { containerMode: 'dind' }, false],
     [
       'an empty reason',
       { highest: 'baseline', withReason: 'privileged' },
-      { manifest: { metadata: { annotations: { 'gitea.bpg.pw/profile-reason': ' - ' } } } },
+      { containerMode: 'dind', manifest: { metadata: { annotations: { 'gitea.bpg.pw/profile-reason': ' - ' } } } },
       false,
     ],
-    ['a reason never lowers', { highest: 'privileged', withReason: 'restricted' }, { manifest: ANNOTATED }, true],
+    [
+      'a reason never lowers',
+      { highest: 'privileged', withReason: 'restricted' },
+      { containerMode: 'dind', manifest: ANNOTATED },
+      true,
+    ],
   ])('%s', (_, securityProfile, group, isAllowed) => {
     expect(denialsOf({ securityProfile }, group)).toEqual(isAllowed ? [] : ['securityProfile spec.securityProfile']);
   });

@@ -33,7 +33,7 @@ describe('a group that the policy denies', () => {
 
     expect(outcome).toMatchObject({ code: 3, stdout: '' });
     expect(outcome.stderr).toBe(
-      `error: GR-POLICY-03 serve RunnerGroups: 2 denials by the policy ${outcome.policy}. Nothing is served.\n` +
+      `error: GR-POLICY-04 serve RunnerGroups: 2 denials by the policy ${outcome.policy}. Nothing is served.\n` +
         'spec.maxActiveRunners: is 5 over all 1 RunnerGroups; the policy allows 4. Lower it in some of them [maxActiveRunners]\n' +
         'ci.yaml:1: runners/ci: spec.image: is "gitea/runner:1.0.8"; the policy allows docker.io/acme/*. Use one of them [images]\n',
     );
@@ -68,7 +68,7 @@ describe('a group that the policy denies', () => {
       folder,
     );
 
-    expect(outcome).toMatchObject({ code: 3, stderr: expect.stringContaining('GR-POLICY-03') });
+    expect(outcome).toMatchObject({ code: 3, stderr: expect.stringContaining('GR-POLICY-04') });
   });
 });
 
@@ -154,7 +154,7 @@ describe('a policy that cannot be used', () => {
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(outcome.stderr).toBe(
-      `error: GR-POLICY-04 read the policy ${outcome.policy}: 1 problem. Nothing is served without it.\n` +
+      `error: GR-POLICY-05 read the policy ${outcome.policy}: 1 problem. Nothing is served without it.\n` +
         `${outcome.policy}:3:8: spec.image: unknown field; did you mean "images"?\n`,
     );
   });
@@ -199,11 +199,11 @@ describe('schema', () => {
     expect(await runCli(['schema', '--kind', 'RunnerPolicy', '--crd'])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('GR-FLAG-12'),
+      stderr: expect.stringContaining('GR-FLAG-14'),
     });
     expect(await runCli(['schema', '--kind', 'Pod'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('GR-FLAG-11'),
+      stderr: expect.stringContaining('GR-FLAG-13'),
     });
   });
 });

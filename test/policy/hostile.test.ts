@@ -270,7 +270,7 @@ describe('the cause of a higher profile', () => {
   ])('%s', (_, metadata) => {
     const securityProfile = { highest: 'restricted', withReason: 'privileged' };
 
-    expect(denialsOf({ securityProfile }, { manifest: { metadata } })).toEqual([
+    expect(denialsOf({ securityProfile }, { containerMode: 'dind', manifest: { metadata } })).toEqual([
       'securityProfile spec.securityProfile',
     ]);
   });

@@ -24,7 +24,7 @@ describe('a group that the policy denies', () => {
     await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
 
     expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain(
-      'GR-POLICY-03 serve RunnerGroups: 1 denial by the policy',
+      'GR-POLICY-04 serve RunnerGroups: 1 denial by the policy',
     );
     expect(rig.conditions()['GiteaReachable']).toBe('Unknown NotLookedYet');
     expect(await replica.metric('gitea_runners_looks_total')).toBe(0);
@@ -35,11 +35,11 @@ describe('a group that the policy denies', () => {
   it('is told by --once', async () => {
     const rig = await startRig();
 
-    expect((await rig.once({ policyFile: policyFile('{maxActiveRunners: 4}') })).join()).toContain('GR-POLICY-03');
+    expect((await rig.once({ policyFile: policyFile('{maxActiveRunners: 4}') })).join()).toContain('GR-POLICY-04');
   });
 
   it('is served when its annotation gives the reason that was asked for', async () => {
-    const rig = await startRig();
+    const rig = await startRig('  containerMode: dind\n');
     const [group] = rig.cluster.all('runnergroups');
     if (!group) throw new Error('no group');
     const file = policyFile('{securityProfile: {highest: baseline, withReason: privileged}}');
@@ -66,7 +66,7 @@ describe('a policy that changes', () => {
     rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, generation: 7 } });
     await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
 
-    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GR-POLICY-04 read the policy');
+    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GR-POLICY-05 read the policy');
   });
 });
 
@@ -84,12 +84,12 @@ describe('refusalsOf', () => {
   };
 
   it('refuses the group that is denied, and all of an Application whose caps are too high', () => {
-    expect(refusedBy('{registries: [docker.io]}', 'argocd/runners')).toEqual(['two GR-POLICY-03']);
-    expect(refusedBy('{maxActiveRunners: 11}', 'argocd/runners')).toEqual(['one GR-POLICY-03', 'two GR-POLICY-03']);
+    expect(refusedBy('{registries: [docker.io]}', 'argocd/runners')).toEqual(['two GR-POLICY-04']);
+    expect(refusedBy('{maxActiveRunners: 11}', 'argocd/runners')).toEqual(['one GR-POLICY-04', 'two GR-POLICY-04']);
     expect(refusedBy('{maxActiveRunners: 11}', '')).toEqual([]);
   });
 
   it('refuses everything by a policy that cannot be read', () => {
-    expect(refusedBy('7', 'argocd/runners')).toEqual(['one GR-POLICY-04', 'two GR-POLICY-04']);
+    expect(refusedBy('7', 'argocd/runners')).toEqual(['one GR-POLICY-05', 'two GR-POLICY-05']);
   });
 });

@@ -33,7 +33,7 @@ export function readTrustedPath(text: string, { name, isVariable }: Source): str
 /** A kind that has a schema. */
 export function readKind(text: string, { name }: Source): 'RunnerGroup' | 'RunnerPolicy' {
   if (text === 'RunnerGroup' || text === 'RunnerPolicy') return text;
-  throw new Failure('GR-FLAG-11', 2, `read ${name}: it must be RunnerGroup or RunnerPolicy.`);
+  throw new Failure('GR-FLAG-13', 2, `read ${name}: it must be RunnerGroup or RunnerPolicy.`);
 }
 
 /** `:8080`, `127.0.0.1:0`, `localhost:80` or `[::1]:80`. */
