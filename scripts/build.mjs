@@ -39,6 +39,7 @@ const built = await Promise.all([
     plugins: [
       apart(/\/connect\.ts$/, './proxied.cjs'),
       apart(/\/documents\.ts$/, './documents.cjs'),
+      apart(/\/policy\/judge\.ts$/, './policy.cjs'),
       apart(CHARTS, './charts.cjs'),
       apart(PODS, './pods.cjs'),
     ],
@@ -49,6 +50,7 @@ const built = await Promise.all([
       'gitea-runners': 'src/start/launcher.ts',
       proxied: 'src/http/connect.ts',
       documents: 'src/runnergroup/documents.ts',
+      policy: 'src/policy/judge.ts',
       cli: 'src/cli.ts',
       main: 'src/main.ts',
       pods: 'src/start/pods.ts',

@@ -37,9 +37,11 @@ export async function makeCodeCache({ lib, node, out = lib }) {
     writeFileSync(second, `%YAML 1.1\n---\n${runnerGroup(gitea.url, 'second', 'dind')}`);
     const third = join(folder, 'third.yaml');
     writeFileSync(third, runnerGroup(gitea.url, 'third', 'host') + POD_TEMPLATE);
+    const policy = join(folder, 'policy.yaml');
+    writeFileSync(policy, POLICY);
     const env = { PATH: '/usr/bin:/bin', GITEA_URL: gitea.url, GITEA_TOKEN: 'stand-in' };
     for (const [part, args] of [
-      ['generate', ['generate', group, second, third]],
+      ['generate', ['generate', '--policy', policy, group, second, third]],
       ['validate', ['validate', group]],
       ['cli', ['explain', group]],
     ]) {

@@ -18,9 +18,17 @@ import { imageLabels, lddClosure, writeImage } from './oci-image.mjs';
 
 const LIB = 'lib';
 /** The launcher, and what it loads (src/start/launcher.ts). */
-const PROGRAMS = ['gitea-runners', 'generate', 'validate', 'cli', 'charts', 'documents', 'pods', 'proxied'].map(
-  (name) => `${name}.cjs`,
-);
+const PROGRAMS = [
+  'gitea-runners',
+  'generate',
+  'validate',
+  'cli',
+  'charts',
+  'documents',
+  'pods',
+  'policy',
+  'proxied',
+].map((name) => `${name}.cjs`);
 /** Our licence, and those of the packages that are bundled into the programs. */
 const LICENCES = ['LICENSE', join(LIB, 'THIRD-PARTY.txt')];
 const PLUGIN = join('install', 'plugin.yaml');

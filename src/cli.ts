@@ -23,7 +23,8 @@ export function main(): void {
       run(async () => {
         const { pathsFrom } = await import('./cli/settings.ts');
         const { validate } = await import('./cli/validate.ts');
-        return validate(io, pathsFrom(paths, flags, io), flags);
+        const { policyFrom } = await import('./cli/policy.ts');
+        return validate(io, { ...pathsFrom(paths, flags, io), policy: await policyFrom(flags, io) }, flags);
       }),
     schema: (flags) => run(async () => (await import('./cli/schema.ts')).schema(flags, io)),
     demo: (flags) =>

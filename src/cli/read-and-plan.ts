@@ -6,6 +6,7 @@ import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
 import { withImages } from '../runnergroup/installation.ts';
 import type { ReadResult } from '../runnergroup/read.ts';
 import type { Io } from './io.ts';
+import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import {
   type ImageFlags,
@@ -28,8 +29,11 @@ export async function readAndPlan(
   const images = imagesFrom(flags, io);
   const written = await readGroups(pathsFrom(args, flags, io), io);
   const read = { ...written, groups: written.groups.map((group) => withImages(group, images)) };
-  refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
-  await refuseByDefault(read.groups);
+  if (settings.policy) await refuseDenied(settings.policy, read.groups, io);
+  else {
+    refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
+    await refuseByDefault(read.groups);
+  }
   if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
     refuseWorkloads(read.others);
   const pods = await podsOf(read);

@@ -1,10 +1,19 @@
+import { Failure } from '../failure.ts';
+import { policyJsonSchema } from '../policy/json-schema.ts';
 import { crdText } from '../runnergroup/crd.ts';
 import { jsonSchema } from '../runnergroup/json-schema.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 
-/** `gitea-runners schema`: prints the JSON Schema of a RunnerGroup for editors, or with `--crd` the CustomResourceDefinition. */
+/**
+ * `gitea-runners schema`: prints the JSON Schema of a RunnerGroup or a policy file for editors, or with `--crd` the
+ * CustomResourceDefinition. @throws Failure exit 2 for the CRD of a policy, which is a file and no object of a cluster
+ */
 export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
-  io.out(flagValue('crd', flags, io) ? crdText() : `${JSON.stringify(jsonSchema(), null, 2)}\n`);
+  const isPolicy = flagValue('kind', flags, io) === 'RunnerPolicy';
+  const wantsCrd = flagValue('crd', flags, io);
+  if (isPolicy && wantsCrd)
+    throw new Failure('GR-FLAG-14', 2, 'read --crd: a RunnerPolicy has none, it is a file. Leave --crd or --kind out.');
+  io.out(wantsCrd ? crdText() : `${JSON.stringify(isPolicy ? policyJsonSchema() : jsonSchema(), null, 2)}\n`);
   return 0;
 }

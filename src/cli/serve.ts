@@ -63,6 +63,8 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     secretsDir: settings.secretsDir,
     ...(settings.secrets !== undefined && { secrets: settings.secrets }),
     instance: settings.instance,
+    // Read again and again: it is good now, and `settingsFrom` has said so.
+    ...(settings.policy && { policyFile: settings.policy.file }),
     timeoutMs: settings.timeoutMs,
     ...(settings.ca !== undefined && { ca: settings.ca }),
     cluster: await clusterFrom(settings),

@@ -6,12 +6,13 @@ import { printable } from '../printable.ts';
 import type { InstallationImages } from '../runnergroup/installation.ts';
 import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';
 import type { Io } from './io.ts';
+import { type InstalledPolicy, policyFrom } from './policy.ts';
 
 export { isOn } from './flags/flag.ts';
 
 /** The flags that every command that looks at Gitea has. */
 export type LookFlags = GivenFlags<
-  'secrets' | 'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose'
+  'secrets' | 'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose' | 'policy'
 >;
 
 /** The flags that say which files are read. */
@@ -29,15 +30,23 @@ export function imagesFrom(flags: ImageFlags, io: Pick<Io, 'env'>): Installation
   };
 }
 
-/** @throws Failure exit 2 for a bad flag, exit 1 when the CA file cannot be read. */
-export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> {
+/** The settings of a command, and its policy. */
+export interface CommandSettings extends Settings {
+  /** Absent: none is named, and the rules of interface.md §3 hold. */
+  readonly policy?: InstalledPolicy;
+}
+
+/** @throws Failure exit 2 for a bad flag or policy file, exit 1 when the CA file cannot be read. */
+export async function settingsFrom(flags: LookFlags, io: Io): Promise<CommandSettings> {
   const caFile = flagValue('caFile', flags, io);
   const kubeconfig = flagValue('kubeconfig', flags, io);
+  const policy = await policyFrom(flags, io);
   return {
     secrets: flagValue('secrets', flags, io),
     secretsDir: flagValue('secretsDir', flags, io),
     cluster: flagValue('cluster', flags, io),
     ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(policy && { policy, boundTo: policy.boundTo }),
     timeoutMs: flagValue('timeout', flags, io) * 1000,
     ...(caFile !== undefined && { ca: await readCa(caFile) }),
     instance: io.env['GITEA_RUNNERS_INSTANCE'] ?? '',

@@ -14,6 +14,7 @@ import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
 import { Sweeper, type SweepGroup, type SweepReport, type SweepScene, type SweptRegistration } from '../sweep/sweep.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
+import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
 import { type SweepResult, sweepText } from './sweep-text.ts';
@@ -50,6 +51,7 @@ export async function sweep(
   const dryRun = flagValue('dryRun', flags, io);
   const asJson = flagValue('json', flags, io);
   const { groups } = await readGroups(pathsFrom(args, flags, io), io);
+  if (settings.policy) await refuseDenied(settings.policy, groups, io);
   const cluster = await findCluster(settings);
   if (!cluster && !dryRun) throw clusterUnseen();
   const scene: SweepScene = {

@@ -1,12 +1,13 @@
 /**
  * `npm run generated [-- FOLDER]`: writes everything that follows from `src/runnergroup/schema.ts`, `src/cli/flags` and `src/install`:
- * `install/`, the construct of a RunnerGroup in `imports/`, the field table in `docs/runnergroup.md`, the tables of flags in
- * `docs/commands.md`. It writes into the project or, for the drift tests, into another folder. It is started in the project's folder.
+ * `install/`, the construct of a RunnerGroup in `imports/`, the field tables in `docs/runnergroup.md` and `docs/policy.md`, the tables
+ * of flags in `docs/commands.md`. It writes into the project or, for the drift tests, into another folder. It is started in the project's folder.
  * It needs no network.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { POLICY_FIELD_HEAD, policyFieldRows } from '../policy/json-schema.ts';
 import { crdText } from '../runnergroup/crd.ts';
 import { FIELD_HEAD, fieldRows } from '../runnergroup/field-table.ts';
 import { installFiles } from './files.ts';
@@ -15,12 +16,14 @@ import { type GeneratedPart, markdownTable, withPart } from './generated-part.ts
 
 const CRD = join('install', 'crd.yaml');
 const FIELDS_PAGE = join('docs', 'runnergroup.md');
+const POLICY_PAGE = join('docs', 'policy.md');
 const COMMANDS_PAGE = join('docs', 'commands.md');
 const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
 
 function generate(folder: string): void {
   write(join(folder, CRD), crdText());
   writePage(folder, FIELDS_PAGE, [fieldTable()]);
+  writePage(folder, POLICY_PAGE, [policyTable()]);
   writePage(folder, COMMANDS_PAGE, flagTables());
   const importing = ['import', join(folder, CRD), '--output', join(folder, 'imports'), '--language', 'typescript'];
   // The output is piped, so that it shows in the error only.
@@ -30,6 +33,11 @@ function generate(folder: string): void {
 
 function fieldTable(): GeneratedPart {
   return { name: 'fields', source: 'src/runnergroup/schema.ts', text: markdownTable(FIELD_HEAD, fieldRows()) };
+}
+
+function policyTable(): GeneratedPart {
+  const text = markdownTable(POLICY_FIELD_HEAD, policyFieldRows());
+  return { name: 'fields', source: 'src/policy/schema.ts', text };
 }
 
 function writePage(folder: string, page: string, parts: readonly GeneratedPart[]): void {

@@ -28,15 +28,17 @@ export const SECRETS_ROLE = 'gitea-runners-secrets';
 export const API_SECRET = 'gitea-api';
 export const SERVE_SECRET = 'gitea-runners-serve';
 export const PROXY_SECRET = 'gitea-runners-proxy';
-/** ConfigMaps: environment for sidecar and serve; PEM of a private CA as `ca.crt`. Both optional. */
+/** ConfigMaps: environment for sidecar and serve; PEM of a private CA as `ca.crt`; a RunnerPolicy as `policy.yaml`. All optional. */
 export const SETTINGS = 'gitea-runners-settings';
 export const DEFAULTS = 'gitea-runners-defaults';
 export const CA_BUNDLE = 'gitea-runners-ca';
+export const POLICY = 'gitea-runners-policy';
 
 /** Folders in our containers. */
 export const API_SECRETS_DIR = '/var/run/secrets/gitea-runners';
 export const SERVE_SECRET_DIR = '/var/run/secrets/gitea-runners-serve';
 export const CA_DIR = '/etc/gitea-runners/ca';
+export const POLICY_DIR = '/etc/gitea-runners/policy';
 export const ARGOCD_TLS_DIR = '/etc/gitea-runners/argocd';
 
 /** Places in the image: Dockerfile, scripts/image.mjs. */

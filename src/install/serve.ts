@@ -13,6 +13,7 @@ import {
   METRICS_PORT,
   NAME,
   NODE,
+  POLICY_DIR,
   PROBE_PORT,
   PROXY_SECRET,
   RUNNERS_NAMESPACE,
@@ -23,7 +24,7 @@ import {
   TINI,
   WEBHOOK_PORT,
 } from './names.ts';
-import { apiSecretVolume, CONFINED, caVolume } from './sidecar.ts';
+import { apiSecretVolume, CONFINED, caVolume, policyVolume } from './sidecar.ts';
 
 const METADATA = { name: NAME, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS };
 
@@ -97,6 +98,7 @@ function podSpec(): k8s.PodSpec {
         },
       },
       caVolume(),
+      policyVolume(),
     ],
   };
 }
@@ -130,6 +132,7 @@ function container(): k8s.Container {
       { name: 'gitea-runners-serve', mountPath: SERVE_SECRET_DIR, readOnly: true },
       { name: 'argocd-tls', mountPath: ARGOCD_TLS_DIR, readOnly: true },
       { name: 'gitea-runners-ca', mountPath: CA_DIR, readOnly: true },
+      { name: 'gitea-runners-policy', mountPath: POLICY_DIR, readOnly: true },
     ],
   };
 }

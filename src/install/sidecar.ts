@@ -10,6 +10,8 @@ import {
   CA_DIR,
   IMAGE,
   PLUGIN,
+  POLICY,
+  POLICY_DIR,
   PROXY_SECRET,
   SETTINGS,
   TINI,
@@ -68,6 +70,7 @@ export function sidecar(): k8s.Container {
       { name: 'gitea-runners-tmp', mountPath: '/tmp' },
       { name: 'gitea-runners-api', mountPath: `${API_SECRETS_DIR}/${API_SECRET}`, readOnly: true },
       { name: 'gitea-runners-ca', mountPath: CA_DIR, readOnly: true },
+      { name: 'gitea-runners-policy', mountPath: POLICY_DIR, readOnly: true },
       { name: 'gitea-runners-kube', mountPath: SERVICE_ACCOUNT_DIR, readOnly: true },
     ],
   };
@@ -83,6 +86,7 @@ export function sidecarVolumes(): readonly k8s.Volume[] {
     { name: 'gitea-runners-tmp', emptyDir: {} },
     apiSecretVolume(),
     caVolume(),
+    policyVolume(),
     {
       name: 'gitea-runners-kube',
       projected: {
@@ -102,6 +106,11 @@ const READABLE = 0o444;
 /** The token for Gitea's API, and the URL of the one Gitea it may be sent to. Optional: with `--secrets api` it lies elsewhere. */
 export function apiSecretVolume(): k8s.Volume {
   return { name: 'gitea-runners-api', secret: { secretName: API_SECRET, defaultMode: READABLE, optional: true } };
+}
+
+/** A RunnerPolicy; used when `GITEA_RUNNERS_POLICY` names it. Once named, it must be there: without it nothing is served. */
+export function policyVolume(): k8s.Volume {
+  return { name: 'gitea-runners-policy', configMap: { name: POLICY, defaultMode: READABLE, optional: true } };
 }
 
 /** PEM of a private CA; used when `GITEA_RUNNERS_CA_FILE` names it. */

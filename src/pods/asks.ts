@@ -26,6 +26,7 @@ export interface Asked {
 /** Struct and field that hold the name of something. */
 const NAMED: readonly (readonly [string, string, AskedKind])[] = [
   ['Container', 'image', 'image'],
+  ['EphemeralContainer', 'image', 'image'],
   ['ImageVolumeSource', 'reference', 'image'],
   ['PodSpec', 'serviceAccountName', 'serviceAccount'],
   ['PodSpec', 'serviceAccount', 'serviceAccount'],

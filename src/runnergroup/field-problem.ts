@@ -31,6 +31,8 @@ export interface Surroundings {
   /** Names that exist at a path, in the order of the manual. */
   readonly namesAt: (path: Path) => readonly string[];
   readonly valueAt: (path: Path) => unknown;
+  /** The command that prints the schema; default: that of a RunnerGroup. */
+  readonly schemaCommand?: string;
   /** A scalar as it is written in the file. */
   readonly writtenAt: (path: Path) => string | undefined;
 }
@@ -89,7 +91,9 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
   const known = around.namesAt(path);
   const meant = known.find((name) => name === OTHER_NAMES[key]) ?? nearestName(key, known);
   const list =
-    known.length > MOST_NAMES ? 'gitea-runners schema lists the known ones' : `known here: ${known.join(', ')}`;
+    known.length > MOST_NAMES
+      ? `${around.schemaCommand ?? 'gitea-runners schema'} lists the known ones`
+      : `known here: ${known.join(', ')}`;
   return {
     path: [...path, key],
     message: `unknown field; ${meant === undefined ? list : `did you mean "${meant}"?`}`,

@@ -10,6 +10,8 @@ export interface WrittenObject {
   readonly namespace: string;
   readonly name: string;
   readonly spec: unknown;
+  /** Those that mean something to us. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** The group, or everything that is wrong with it in one text: the CRD admits more than we do. */
@@ -17,8 +19,14 @@ export function runnerGroupFromObject({
   namespace,
   name,
   spec,
+  annotations,
 }: WrittenObject): { readonly group: RunnerGroup } | { readonly problem: string } {
-  const text = JSON.stringify({ apiVersion: API_VERSION, kind: KIND, metadata: { name, namespace }, spec });
+  const text = JSON.stringify({
+    apiVersion: API_VERSION,
+    kind: KIND,
+    metadata: { name, namespace, annotations },
+    spec,
+  });
   const found: Read[] = [];
   readDocuments({ name: `${namespace}/${name}`, text }, new Budget(), (read) => found.push(read));
   const [read] = found;

@@ -11,7 +11,6 @@ import type { WakeTarget } from '../argocd/wake.ts';
 import { Failure } from '../failure.ts';
 import { isRefusal } from '../gitea/failures.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
 import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
@@ -19,7 +18,7 @@ import { StatusWriter } from './cluster/status-writer.ts';
 import type { Tell } from './events.ts';
 import { Lookout, type LookoutOptions } from './looks/lookout.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
-import { groupKeyOfRunner } from './planning/live.ts';
+import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { applicationOfGroup, refOf } from './planning/ownership.ts';
 import { type Survey, survey } from './planning/survey.ts';
 import { WaitingTimes } from './planning/waiting-times.ts';
@@ -37,6 +36,8 @@ export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly controlPlaneNamespace: string;
   readonly instance: string;
   readonly sweep: boolean;
+  /** Absent: no policy is named. */
+  readonly policyFile?: string;
   readonly lookout: Omit<LookoutOptions, 'onLook' | 'onLate' | 'onRequest' | 'now' | 'env'>;
   readonly now: () => number;
   readonly tell: Tell;
@@ -77,8 +78,8 @@ export class Leader {
     this.#options = options;
     const { client, env, lookout, now, tell } = options;
     this.#book = new TargetBook(() => {
-      const { env: variables, secretsDir, openSecrets } = options;
-      return { env: variables, secretsDir, ...(openSecrets && { clusterSecrets: openSecrets() }) };
+      const { openSecrets } = options;
+      return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
     });
     this.#statuses = new StatusWriter(client, now, (failure) => tell({ is: 'cluster-failed', failure }));
     this.#lookout = new Lookout({
@@ -185,7 +186,7 @@ export class Leader {
     // What is not seen proves something only while the copies are complete.
     if (!cluster.fresh) return;
     const news = this.#news;
-    await this.#resolveTargets(cluster.groups().flatMap(({ group }) => group ?? []));
+    await this.#resolveTargets(cluster.groups());
     if (this.#closed) return;
     const scene = this.#scene();
     const verdicts = new Map<string, AppVerdict>();
@@ -255,8 +256,8 @@ export class Leader {
     for (const wait of this.#waits.take(decisions, now())) tell({ is: 'job-started', wait });
   }
 
-  async #resolveTargets(groups: readonly RunnerGroup[]): Promise<void> {
-    const found = await this.#book.resolve(groups, this.#options.now());
+  async #resolveTargets(live: readonly LiveGroup[]): Promise<void> {
+    const found = await this.#book.resolve(live, this.#options.now());
     if (found === this.#targetOf) return;
     this.#targetOf = found;
     this.#lookout.watch(this.#book.namespacesOf);

@@ -201,7 +201,8 @@ function judgeGroup(scene: Scene, live: LiveGroup, planning: Planning, argocd: G
   const { group, problem, object } = live;
   const target = group && scene.targetOf.get(group);
   const sight = sightOf(scene, group);
-  const giteaFailure = target instanceof Failure ? target : sight?.failure;
+  const refusal = target instanceof Failure && target.code.startsWith('GR-POLICY') ? target : undefined;
+  const giteaFailure = refusal ? undefined : target instanceof Failure ? target : sight?.failure;
   const counts = planning.is === 'planned' && group ? countsOf(planning.plan, group) : undefined;
   const runners = scene.survey.index.ofGroup(live.key);
   const facts: GroupFacts = {
@@ -212,8 +213,9 @@ function judgeGroup(scene: Scene, live: LiveGroup, planning: Planning, argocd: G
     ...(problem !== undefined && { problem }),
     ...(counts && { counts }),
     ...(sight && { checkedAtMs: sight.endedMs }),
+    ...(refusal && { refusal }),
     ...(giteaFailure && { giteaFailure }),
-    ...(planning.is === 'failed' && !giteaFailure && { planFailure: planning.failure }),
+    ...(planning.is === 'failed' && !refusal && !giteaFailure && { planFailure: planning.failure }),
   };
   return { live, runners, facts, ready: isReady(facts), ...(counts && { counts }) };
 }

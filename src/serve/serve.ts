@@ -57,6 +57,8 @@ export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly host: string;
   readonly instance: string;
   readonly pollMs: number;
+  /** Absent: no policy is named. */
+  readonly policyFile?: string;
   /** For one look at Gitea, ms. */
   readonly timeoutMs: number;
   readonly ca?: string;
@@ -170,7 +172,7 @@ interface OpenCluster {
 }
 
 function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
-  const { argocd, ca, env, instance, now, pollMs, secrets, secretsDir, sweep, timeoutMs } = options;
+  const { argocd, ca, env, instance, now, policyFile, pollMs, secrets, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, undefined, clocks);
   const cluster = new LiveCluster(client, options, {
@@ -203,6 +205,7 @@ function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
       argocd: access,
       controlPlaneNamespace: argocd.namespace,
       sweep,
+      ...(policyFile !== undefined && { policyFile }),
       lookout: { timeoutMs, pollMs, clocks, random: Math.random, ...(ca !== undefined && { ca }) },
     },
     close: async () => {

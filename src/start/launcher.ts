@@ -5,7 +5,7 @@
  *   generate, validate with a plain command line ──► lib/generate.cjs, lib/validate.cjs
  *   everything else, also --help and mistakes ─────► lib/cli.cjs
  *
- * Code that these commands need only sometimes is in parts of its own: lib/charts.cjs, lib/documents.cjs, lib/pods.cjs and
+ * Code that these commands need only sometimes is in parts of its own: lib/charts.cjs, lib/documents.cjs, lib/pods.cjs, lib/policy.cjs and
  * lib/proxied.cjs (scripts/build.mjs). Each part has its code cache (`code-cache.ts`).
  */
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
 import './without-jit.ts';
 import { setFlagsFromString } from 'node:v8';
 import type { PlainLine } from '../cli/plain-line.ts';
+import { policyFrom } from '../cli/policy.ts';
 import { exitCodeOf } from '../cli/process.ts';
 import { pathsFrom } from '../cli/settings.ts';
 import { validate } from '../cli/validate.ts';
@@ -12,5 +13,11 @@ export async function main({ paths, flags }: Extract<PlainLine, { command: 'vali
   // One pass over files of a few lines: what V8 optimises in the background would be ready when all is done, and the end waits for it.
   setFlagsFromString('--no-opt');
   const io = quickIo();
-  quickEnd(await exitCodeOf(async () => validate(io, pathsFrom(paths, flags, io), flags), {}, io));
+  quickEnd(
+    await exitCodeOf(
+      async () => validate(io, { ...pathsFrom(paths, flags, io), policy: await policyFrom(flags, io) }, flags),
+      {},
+      io,
+    ),
+  );
 }

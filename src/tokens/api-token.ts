@@ -19,12 +19,16 @@ const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
 /** Where Secrets are looked for: mounted as files, or asked from the Kubernetes API (`--secrets`). */
 export type SecretsMode = 'files' | 'api';
+/** Where a binding stands that no Secret holds. */
+const POLICY = 'the policy (tokenBindings)';
 
 export interface TokenSources {
   readonly secretsDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** With `--secrets api`: the Secrets of the cluster. Then no file is read. */
   readonly clusterSecrets?: SecretReader;
+  /** The Gitea that the policy file binds the tokens of a Secret to; undefined: it does not say. */
+  readonly boundTo?: (namespace: string, secret: string) => string | undefined;
 }
 
 /** Reads whole Secrets, each once per look (src/kubernetes/secrets.ts). */
@@ -54,7 +58,7 @@ interface FoundSecret {
 export async function findToken(group: RunnerGroup, sources: TokenSources): Promise<Token> {
   const { env, clusterSecrets, secretsDir } = sources;
   const registration = await registrationUrl(group, sources);
-  refuseForeignRegistration(group, registration);
+  refuseForeignRegistration(group, registration, sources);
   const byHand = env['GITEA_TOKEN'];
   if (byHand !== undefined && byHand !== '') {
     const bound = bindingOf(env['GITEA_URL'], 'the environment variable GITEA_URL', group);
@@ -64,8 +68,13 @@ export async function findToken(group: RunnerGroup, sources: TokenSources): Prom
   const { token, url, called, source } = clusterSecrets
     ? await secretInCluster(group, clusterSecrets)
     : secretInFiles(group, secretsDir);
-  const bound = bindingOf(url, `key url of ${called}`, group);
-  return bind(token, bound, { what: `key ${group.authToken.key} of ${called}`, source }, group);
+  const what = { what: `key ${group.authToken.key} of ${called}`, source };
+  const written = url || undefined;
+  const byPolicy = sources.boundTo?.(group.namespace, group.authToken.name);
+  // Where both are there, both hold: neither may loosen the other.
+  if (written !== undefined && byPolicy !== undefined) bind(token, bindingOf(byPolicy, POLICY, group), what, group);
+  const where = written === undefined && byPolicy ? POLICY : `key url of ${called}`;
+  return bind(token, bindingOf(written ?? byPolicy, where, group), what, group);
 }
 
 function secretInFiles(group: RunnerGroup, secretsDir: string): FoundSecret {
@@ -110,18 +119,21 @@ async function registrationUrl(
 
 /**
  * The registration Secret may be bound as well. It need not be readable here: the runner's pod checks the same before it registers.
- * Where the key `url` can be read, the group is refused before a runner is made.
+ * Where the key `url` can be read, or the policy binds the Secret, the group is refused before a runner is made.
  */
 function refuseForeignRegistration(
   { namespace, name: group, giteaUrl, registrationToken: { name } }: RunnerGroup,
   url: string | undefined,
+  { boundTo }: TokenSources,
 ): void {
-  if (url === undefined || normalBase(url) === normalBase(giteaUrl)) return;
+  const isForeign = (base: string | undefined) => base !== undefined && normalBase(base) !== normalBase(giteaUrl);
+  const isByPolicy = isForeign(boundTo?.(namespace, name));
+  if (!isForeign(url) && !isByPolicy) return;
   throw new Failure(
     'GR-TOKEN-07',
     3,
-    `use the registration token of RunnerGroup ${namespace}/${group}: key url of Secret ${name} names another Gitea than the group's, ` +
-      `${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`,
+    `use the registration token of RunnerGroup ${namespace}/${group}: ${isByPolicy ? `${POLICY}, for` : 'key url of'} Secret ${name} ` +
+      `names another Gitea than the group's, ${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`,
   );
 }
 

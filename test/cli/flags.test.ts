@@ -30,6 +30,8 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   runnerImage: ['a/b:1', 'a/b:1'],
   runnerImageRootless: ['a/b:2', 'a/b:2'],
   dockerImage: ['a/c:3', 'a/c:3'],
+  policy: ['/p', '/p'],
+  kind: ['RunnerPolicy', 'RunnerPolicy'],
   argocdUrl: ['https://a', 'https://a'],
   argocdTokenFile: ['/t', '/t'],
   argocdCaFile: ['/c', '/c'],

@@ -47,6 +47,12 @@ describe.each(containers())('%s', (_, container) => {
     expect(container['envFrom']).toContainEqual({ secretRef: { name: 'gitea-runners-proxy', optional: true } });
   });
 
+  it('finds the policy, if there is one, in the same place', () => {
+    const mount = container.volumeMounts.find(({ name }) => name === 'gitea-runners-policy');
+
+    expect(mount).toEqual({ name: 'gitea-runners-policy', mountPath: '/etc/gitea-runners/policy', readOnly: true });
+  });
+
   it('finds the API token where the program looks for it', () => {
     const mount = container.volumeMounts.find(({ name }) => name === 'gitea-runners-api');
 
@@ -79,6 +85,7 @@ describe('the sidecar', () => {
     expect(volumes.filter((volume) => 'secret' in volume || 'configMap' in volume)).toEqual([
       { name: 'gitea-runners-api', secret: { defaultMode: 0o444, optional: true, secretName: 'gitea-api' } },
       { name: 'gitea-runners-ca', configMap: { defaultMode: 0o444, optional: true, name: 'gitea-runners-ca' } },
+      { name: 'gitea-runners-policy', configMap: { defaultMode: 0o444, optional: true, name: 'gitea-runners-policy' } },
     ]);
   });
 

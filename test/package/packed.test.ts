@@ -80,6 +80,7 @@ describe('the package', () => {
       'gitea-runners.cjs',
       'main.cjs',
       'pods.cjs',
+      'policy.cjs',
       'proxied.cjs',
       'validate.cjs',
     ]);

@@ -179,3 +179,44 @@ describe('a token', () => {
     expect(() => new Token(SECRET, 'gitea.example.com')).toThrow('must be bound');
   });
 });
+
+describe('a binding of the policy', () => {
+  const URL_HERE = 'https://gitea.example.com';
+  const ELSEWHERE = 'https://other.example.com';
+  const findBound = (url: string | undefined, name = 'gitea-api') =>
+    findToken(group, {
+      secretsDir: dir,
+      env: {},
+      boundTo: (namespace, secret) => (namespace === 'runners' && secret === name ? url : undefined),
+    });
+
+  it('takes the place of the key url', async () => {
+    mount('gitea-api', { token: SECRET });
+
+    expect((await findBound(`${URL_HERE}/`)).headerFor(HERE)).toBe(`token ${SECRET}`);
+    expect(await failure(findBound(undefined))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+    expect(await failure(findBound(URL_HERE, 'other'))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+  });
+
+  it.each([
+    ['of another Gitea', undefined, ELSEWHERE],
+    ['of another path', undefined, `${URL_HERE}/gitea`],
+    ['of another Gitea than the key url', URL_HERE, ELSEWHERE],
+    ['of the right Gitea, but the key url is of another one', ELSEWHERE, URL_HERE],
+  ])('%s refuses the group, and nothing is sent', async (_, key, url) => {
+    mount('gitea-api', { token: SECRET, ...(key !== undefined && { url: key }) });
+
+    expect(await failure(findBound(url))).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
+  });
+
+  it('of the registration Secret holds for its token', async () => {
+    mount('gitea-api', { token: SECRET, url: URL_HERE });
+
+    expect(await failure(findBound(ELSEWHERE, 'gitea-runner'))).toMatchObject({
+      exit: 3,
+      code: 'GR-TOKEN-07',
+      message: expect.stringContaining('the policy (tokenBindings), for Secret gitea-runner names another Gitea'),
+    });
+    expect((await findBound(URL_HERE, 'gitea-runner')).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+});

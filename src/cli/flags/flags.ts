@@ -13,12 +13,13 @@ import {
   readBudget,
   readClusterMode,
   readImage,
-  readKubeconfigPath,
+  readKind,
   readLease,
   readList,
   readSeconds,
   readSecretsMode,
   readSpeed,
+  readTrustedPath,
 } from './readers.ts';
 
 /** The arguments of the commands that read files. */
@@ -84,7 +85,15 @@ export const FLAGS = {
     defaultNote: 'the service account of this pod',
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. The file needs a token or a client certificate; a kubeconfig that starts a program is refused.',
-    read: readKubeconfigPath,
+    read: readTrustedPath,
+  },
+  policy: {
+    of: ['generate', 'explain', 'validate', 'serve', 'sweep'],
+    value: 'FILE',
+    defaultNote: 'none',
+    help: 'what RunnerGroups may do: a RunnerPolicy',
+    more: 'The variable must hold an absolute path. All fields: [policy.md](policy.md).',
+    read: readTrustedPath,
   },
   runnerImage: {
     of: ['generate', 'explain', 'validate', 'serve'],
@@ -208,6 +217,13 @@ export const FLAGS = {
   crd: {
     of: ['schema'],
     help: 'print the CustomResourceDefinition instead',
+  },
+  kind: {
+    of: ['schema'],
+    value: 'KIND',
+    default: 'RunnerGroup',
+    help: 'RunnerGroup, or RunnerPolicy for a policy file',
+    read: readKind,
   },
   speed: {
     of: ['demo'],

@@ -29,12 +29,18 @@ export function readSecretsMode(text: string, { name }: Source): SecretsMode {
 }
 
 /**
- * Path of a kubeconfig. The variable must hold an absolute path: Argo CD starts us in the repository, and its author could put a
- * file there.
+ * Path of a kubeconfig or policy file. The variable must hold an absolute path: Argo CD starts us in the repository, and its author
+ * could put a file there.
  */
-export function readKubeconfigPath(text: string, { name, isVariable }: Source): string {
+export function readTrustedPath(text: string, { name, isVariable }: Source): string {
   if (!isVariable || isAbsolute(text)) return text;
   throw new Failure('GR-FLAG-09', 2, `read ${name}: it must be an absolute path.`);
+}
+
+/** A kind that has a schema. */
+export function readKind(text: string, { name }: Source): 'RunnerGroup' | 'RunnerPolicy' {
+  if (text === 'RunnerGroup' || text === 'RunnerPolicy') return text;
+  throw new Failure('GR-FLAG-13', 2, `read ${name}: it must be RunnerGroup or RunnerPolicy.`);
 }
 
 /** `:8080`, `127.0.0.1:0`, `localhost:80` or `[::1]:80`. */
@@ -67,7 +73,7 @@ export function readList(text: string): readonly string[] {
 export function readImage(text: string, { name }: Source): string {
   if (text.length <= LONGEST_IMAGE && IMAGE_REFERENCE.test(text)) return text;
   throw new Failure(
-    'GR-FLAG-13',
+    'GR-FLAG-15',
     2,
     `read ${name}: it must be an image, e.g. registry.example.com/gitea/runner:1.0.8.`,
   );

@@ -13,6 +13,7 @@ import {
 } from '../../kubernetes/resources.ts';
 import type { KubePod } from '../../kubernetes/shapes.ts';
 import { keyOf, Watch } from '../../kubernetes/watch.ts';
+import { PROFILE_REASON } from '../../policy/denial.ts';
 import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
 import { type InstallationImages, withImages } from '../../runnergroup/installation.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
@@ -101,7 +102,7 @@ export class LiveCluster {
       const version = generation || object;
       return {
         key: keyOf(object),
-        inputs: [uid, version, annotations?.[TRACKING_ID]],
+        inputs: [uid, version, annotations?.[TRACKING_ID], annotations?.[PROFILE_REASON]],
         make: () => judge(object, this.#images),
       };
     });
@@ -125,7 +126,13 @@ export class LiveCluster {
 function judge(object: RunnerGroupObject, images: InstallationImages): LiveGroup {
   const { annotations, name, namespace } = object.metadata;
   const trackingId = annotations?.[TRACKING_ID];
-  const read = runnerGroupFromObject({ namespace, name, spec: object.spec });
+  const reason = annotations?.[PROFILE_REASON];
+  const read = runnerGroupFromObject({
+    namespace,
+    name,
+    spec: object.spec,
+    ...(reason !== undefined && { annotations: { [PROFILE_REASON]: reason } }),
+  });
   return {
     key: keyOf(object),
     object,

@@ -9,13 +9,25 @@
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
+import { readPolicyFile } from '../../policy/read.ts';
+import { boundTo } from '../../policy/token-binding.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { findToken, type TokenSources } from '../../tokens/api-token.ts';
 import { Token } from '../../tokens/token.ts';
+import type { LiveGroup } from '../planning/live.ts';
+import { type Refusals, refusalsOf } from '../planning/refusals.ts';
+import { byApplication } from '../planning/survey.ts';
 import { sameElements } from '../unchanged.ts';
 
-/** A group's look, or why it has none: its token is missing or bound to another Gitea. */
+/** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
+
+/** What the looks of the groups depend on. */
+export interface TargetSources extends TokenSources {
+  /** Absent: no policy is named. */
+  readonly policyFile?: string;
+  readonly controlPlaneNamespace: string;
+}
 
 /** All tokens are read again after this time. */
 const TOKENS_MS = 30_000;
@@ -24,7 +36,7 @@ const AGAIN_MS = 5_000;
 
 export class TargetBook {
   /** Asked for each reading, so that no Secret is kept between two. */
-  readonly #sources: () => TokenSources;
+  readonly #sources: () => TargetSources;
   /** With the namespaces of the groups that need them. */
   #needed: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   #found: TargetOf = new Map();
@@ -36,7 +48,7 @@ export class TargetBook {
   readonly #refused = new Map<GiteaTarget, number>();
   #last = 0;
 
-  constructor(sources: () => TokenSources) {
+  constructor(sources: () => TargetSources) {
     this.#sources = sources;
   }
 
@@ -57,13 +69,14 @@ export class TargetBook {
   }
 
   /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
-  async resolve(groups: readonly RunnerGroup[], nowMs: number): Promise<TargetOf> {
+  async resolve(live: readonly LiveGroup[], nowMs: number): Promise<TargetOf> {
+    const groups = live.flatMap(({ group }) => group ?? []);
     const isFresh = sameElements(groups, this.#groups) && nowMs - this.#readMs < TOKENS_MS;
     const stale = new Set([...this.#refused].flatMap(([target, fromMs]) => (nowMs >= fromMs ? [target] : [])));
     const retry = nowMs >= this.#retryMs && [...this.#found.values()].some((target) => target instanceof Failure);
     if (isFresh && stale.size === 0 && !retry) return this.#found;
     const kept = [...this.#found].filter(([, target]) => (target instanceof Failure ? !retry : !stale.has(target)));
-    this.#found = await this.#read(groups, new Map(isFresh ? kept : []));
+    this.#found = await this.#read(live, new Map(isFresh ? kept : []));
     this.#retryMs = nowMs + AGAIN_MS;
     this.#noteRead(stale, nowMs);
     if (isFresh) return this.#found;
@@ -80,12 +93,18 @@ export class TargetBook {
     }
   }
 
-  /** @param kept looks of groups whose token is not read this time. */
-  async #read(groups: readonly RunnerGroup[], kept: TargetOf): Promise<TargetOf> {
-    const sources = this.#sources();
+  /**
+   * Reads the policy, and the tokens of groups that it does not deny.
+   * @param kept looks of groups whose token is not read this time.
+   */
+  async #read(live: readonly LiveGroup[], kept: TargetOf): Promise<TargetOf> {
+    const groups = live.flatMap(({ group }) => group ?? []);
+    const { refusals, sources } = this.#judge(live);
     const before = this.targets;
     const reading = groups.map(async (group): Promise<GiteaTarget | Token | Failure> => {
       try {
+        const refusal = refusals.get(group);
+        if (refusal) return refusal;
         return kept.get(group) ?? (await findToken(group, sources));
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
@@ -107,6 +126,18 @@ export class TargetBook {
     }
     this.#needed = needed;
     return found;
+  }
+
+  #judge(live: readonly LiveGroup[]): { readonly refusals: Refusals; readonly sources: TokenSources } {
+    const own = this.#sources();
+    const { policyFile, controlPlaneNamespace } = own;
+    if (policyFile === undefined) return { refusals: new Map(), sources: own };
+    const read = readPolicyFile(policyFile);
+    const policy = 'policy' in read ? read.policy : {};
+    return {
+      refusals: refusalsOf(policyFile, read, byApplication(live, controlPlaneNamespace)),
+      sources: { ...own, boundTo: (namespace, secret) => boundTo(policy, namespace, secret) },
+    };
   }
 
   #targetOf(group: RunnerGroup, token: Token, known: readonly GiteaTarget[]): GiteaTarget {

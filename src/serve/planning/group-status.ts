@@ -10,6 +10,8 @@ export interface GroupFacts {
   readonly generation: number | undefined;
   /** What is wrong with the spec. */
   readonly problem?: string;
+  /** Why the policy denies the group. */
+  readonly refusal?: Failure;
   readonly suspended: boolean;
   /** Jobs of the group that have not ended. */
   readonly activeRunners: number;
@@ -83,6 +85,7 @@ function readiness(facts: GroupFacts): Draft {
     message,
   });
   if (facts.problem !== undefined) return ready('False', 'InvalidSpec', facts.problem);
+  if (facts.refusal) return ready('False', 'PolicyDenied', told(facts.refusal));
   if (facts.giteaFailure) {
     const reason = isRefusal(facts.giteaFailure) ? UNAUTHORIZED : 'GiteaFailed';
     return ready('False', reason, told(facts.giteaFailure));

@@ -39,7 +39,8 @@ export function survey(around: LiveObjects, before?: Survey): Survey {
   return { groups, byApp, index, ended, lastEndMs };
 }
 
-function byApplication(
+/** Groups by the key of their Application; those of no Application are under ''. */
+export function byApplication(
   groups: readonly LiveGroup[],
   controlPlaneNamespace: string,
 ): ReadonlyMap<string, readonly LiveGroup[]> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { TargetBook, type TargetOf } from '../../../src/serve/looks/targets.ts';
+import type { LiveGroup } from '../../../src/serve/planning/live.ts';
 import type { SecretReader } from '../../../src/tokens/api-token.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
@@ -20,11 +21,23 @@ function cluster() {
     },
     readUrl: async () => undefined,
   };
-  const book = new TargetBook(() => ({ secretsDir: '/nowhere', env: {}, clusterSecrets: secrets }));
+  const book = new TargetBook(() => ({
+    secretsDir: '/nowhere',
+    env: {},
+    controlPlaneNamespace: 'argocd',
+    clusterSecrets: secrets,
+  }));
   return { state, book };
 }
 
 const group = runnerGroup();
+const live: readonly LiveGroup[] = [
+  {
+    key: 'runners/ci',
+    group,
+    object: { metadata: { namespace: 'runners', name: 'ci', uid: 'u' } } as LiveGroup['object'],
+  },
+];
 
 function targetIn(found: TargetOf) {
   const target = found.get(group);
@@ -38,9 +51,9 @@ describe('the looks that groups need', () => {
   it('stay the same for 30 s, and their tokens are read again then', async () => {
     const { state, book } = cluster();
 
-    const first = await book.resolve([group], 1_000);
-    const second = await book.resolve([group], 30_999);
-    const third = await book.resolve([group], 31_000);
+    const first = await book.resolve(live, 1_000);
+    const second = await book.resolve(live, 30_999);
+    const third = await book.resolve(live, 31_000);
 
     expect(second).toBe(first);
     expect(targetIn(third)).toBe(targetIn(first));
@@ -49,11 +62,11 @@ describe('the looks that groups need', () => {
 
   it('get the new token at once when Gitea has refused the old one', async () => {
     const { state, book } = cluster();
-    const first = await book.resolve([group], 0);
+    const first = await book.resolve(live, 0);
     state.answer = 'second-token';
     book.looked(targetIn(first), true);
 
-    const second = await book.resolve([group], 1);
+    const second = await book.resolve(live, 1);
 
     expect(tokenIn(second)).toBe('token second-token');
     expect(targetIn(second).key).not.toBe(targetIn(first).key);
@@ -61,25 +74,25 @@ describe('the looks that groups need', () => {
 
   it('are asked for a refused token every 5 s, until a look succeeds', async () => {
     const { state, book } = cluster();
-    const target = targetIn(await book.resolve([group], 0));
+    const target = targetIn(await book.resolve(live, 0));
 
     for (const nowMs of [1, 2, 5_000, 5_001, 5_002]) {
       book.looked(target, true);
-      await book.resolve([group], nowMs);
+      await book.resolve(live, nowMs);
     }
     expect(state.reads).toBe(3);
     book.looked(target, false);
-    await book.resolve([group], 20_000);
+    await book.resolve(live, 20_000);
 
     expect(state.reads).toBe(3);
   });
 
   it('keep their token while the API server does not answer', async () => {
     const { state, book } = cluster();
-    const first = await book.resolve([group], 0);
+    const first = await book.resolve(live, 0);
     state.answer = UNANSWERED;
 
-    const second = await book.resolve([group], 30_000);
+    const second = await book.resolve(live, 30_000);
 
     expect(targetIn(second)).toBe(targetIn(first));
   });
@@ -88,10 +101,10 @@ describe('the looks that groups need', () => {
     const { state, book } = cluster();
     state.answer = failure;
 
-    const first = await book.resolve([group], 0);
-    const second = await book.resolve([group], 4_999);
+    const first = await book.resolve(live, 0);
+    const second = await book.resolve(live, 4_999);
     state.answer = 'first-token';
-    const third = await book.resolve([group], 5_000);
+    const third = await book.resolve(live, 5_000);
 
     expect(first.get(group)).toBe(failure);
     expect(second).toBe(first);
@@ -100,9 +113,9 @@ describe('the looks that groups need', () => {
 
   it('fail when a Secret may not be read any more', async () => {
     const { state, book } = cluster();
-    await book.resolve([group], 0);
+    await book.resolve(live, 0);
     state.answer = FORBIDDEN;
 
-    expect((await book.resolve([group], 30_000)).get(group)).toBe(FORBIDDEN);
+    expect((await book.resolve(live, 30_000)).get(group)).toBe(FORBIDDEN);
   });
 });

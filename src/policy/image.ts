@@ -1,0 +1,87 @@
+/**
+ * Image references as container runtimes read them (github.com/distribution/reference), and whether a pattern of a policy covers one.
+ * Two spellings of one image are one here: `x`, `docker.io/library/x` and `index.docker.io/library/x:latest`.
+ */
+import { matchesGlob } from './glob.ts';
+
+/** An image by its parts. */
+export interface ImageReference {
+  /** Host in lower case, with its port if one is written. */
+  readonly registry: string;
+  readonly repository: string;
+  /** `latest` when neither a tag nor a digest is written. */
+  readonly tag?: string;
+  /** It alone decides what runs; the tag beside it means nothing then. */
+  readonly digest?: string;
+}
+
+/** A reference or a pattern in four parts. */
+const PARTS = /^([^/]+)\/([^:@]+)(?::([^@]+))?(?:@(.+))?$/;
+const REGISTRY = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*(?::[0-9]{1,5})?$/;
+const REPOSITORY = /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$/;
+const TAG = /^\w[-.\w]{0,127}$/;
+const DIGEST = /^[a-z0-9]+(?:[+._-][a-z0-9]+)*:[0-9a-f]{32,128}$/;
+/** No longer name can be pulled. */
+const LONGEST = 512;
+
+const DOCKER_HUB = 'docker.io';
+
+/** Undefined: no runtime pulls it, or one could read it otherwise than we do. */
+export function readImage(text: string): ImageReference | undefined {
+  if (text.length > LONGEST) return undefined;
+  const [, host = '', repository = '', tag, digest] = PARTS.exec(withRegistry(text)) ?? [];
+  const registry = host.toLowerCase() === 'index.docker.io' ? DOCKER_HUB : host.toLowerCase();
+  if (!REGISTRY.test(registry) || (tag !== undefined && !TAG.test(tag))) return undefined;
+  if (digest !== undefined && !DIGEST.test(digest)) return undefined;
+  const full = registry === DOCKER_HUB && !repository.includes('/') ? `library/${repository}` : repository;
+  if (!REPOSITORY.test(full)) return undefined;
+  const isPlain = tag === undefined && digest === undefined;
+  return {
+    registry,
+    repository: full,
+    ...((tag !== undefined || isPlain) && { tag: tag ?? 'latest' }),
+    ...(digest !== undefined && { digest }),
+  };
+}
+
+/** The part before the first slash is a registry when it could be a host (distribution/reference, `splitDockerDomain`). */
+function withRegistry(text: string): string {
+  const [first = ''] = text.split('/', 1);
+  const isHost = text.includes('/') && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
+  return isHost ? text : `${DOCKER_HUB}/${text}`;
+}
+
+/** What is wrong with a pattern for images; undefined: nothing. */
+export function wrongImagePattern(pattern: string): string | undefined {
+  const [, registry = '', repository = '', , digest] = PARTS.exec(pattern) ?? [];
+  const starless = (text: string) => text.replace(/\*+/g, 'x');
+  if (!/[.:]|^localhost$/.test(registry) || !isRegistryPattern(registry))
+    return 'must begin with the host of a registry, e.g. docker.io/gitea/runner or registry.example.com:5000/ci/**';
+  if (repository !== repository.toLowerCase() || !/^[a-z0-9/._*-]+$/.test(repository))
+    return 'must be in lower case, as names of images are: registry/name, with a tag or digest if you like';
+  if (digest !== undefined && digest !== '*' && !DIGEST.test(digest))
+    return 'must have a full digest (sha256: and 64 hexadecimal digits), or "@*" for any';
+  return REPOSITORY.test(starless(repository)) ? undefined : 'has an empty or odd part between its slashes';
+}
+
+/** True for a host, perhaps with stars and a port. */
+export function isRegistryPattern(pattern: string): boolean {
+  return !pattern.includes('**') && REGISTRY.test(pattern.replace(/\*/g, 'x'));
+}
+
+/**
+ * True when the pattern covers the image. Each part is compared by itself, so no star reaches from one into the next. Without a tag and
+ * a digest the pattern covers every version. With a tag alone it covers no image with a digest, because the runtime ignores the tag of
+ * such an image: `runner:1.0@sha256:…` may be any version. `@*` covers every image that has a digest.
+ */
+export function coversImage(pattern: string, image: ImageReference): boolean {
+  const [, registry = '', repository = '', tag, digest] = PARTS.exec(pattern) ?? [];
+  const path = registry === DOCKER_HUB && !repository.includes('/') ? `library/${repository}` : repository;
+  if (!matchesGlob(registry, image.registry) || !matchesGlob(path, image.repository)) return false;
+  if (digest !== undefined) {
+    const isTagged = tag === undefined || matchesGlob(tag, image.tag ?? '');
+    return isTagged && image.digest !== undefined && (digest === '*' || digest === image.digest);
+  }
+  if (tag === undefined) return true;
+  return image.digest === undefined && image.tag !== undefined && matchesGlob(tag, image.tag);
+}

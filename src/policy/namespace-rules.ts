@@ -1,0 +1,93 @@
+/** Rules about the namespace of a RunnerGroup, and what it may name there. */
+import type { Scope } from '../runnergroup/runner-group.ts';
+import { allowedBy, type Finding, type GroupRule, NONE, type PolicedGroup, shown } from './denial.ts';
+import { matchesAny, matchesGlob } from './glob.ts';
+import type { Policy } from './schema.ts';
+import { templateAsks } from './template.ts';
+
+const PATH = 'metadata.namespace';
+
+export const namespaces: GroupRule = (policy, group) => {
+  if (policy.namespaces === undefined || entryOf(policy, group)) return NONE;
+  const names = policy.namespaces.map(({ name }) => name);
+  return [{ path: PATH, message: `is ${group.namespace}; ${allowedBy(names)}. Use one of them` }];
+};
+
+/** Also without a policy a group lives in the destination namespace of its Application. */
+export const destinations: GroupRule = (policy, group, { isArgoCd, destination }) => {
+  const isUnknown = destination === undefined;
+  // By hand there may be no Application. One without a destination namespace is left alone by a policy without namespaces.
+  if (isUnknown && (!isArgoCd || policy.namespaces === undefined)) return NONE;
+  if (destination === group.namespace) return NONE;
+  if (!isUnknown && matchesAny(entryOf(policy, group)?.destinations ?? [], destination)) return NONE;
+  const what = isUnknown
+    ? 'the Application has no destination namespace'
+    : `the destination namespace of the Application is ${destination}`;
+  const message = `is ${group.namespace}, but ${what}. Make an Application for that namespace, or ask for this destination to be allowed there`;
+  return [{ path: PATH, message }];
+};
+
+export const scopes: GroupRule = (policy, group) => {
+  const allowed = entryOf(policy, group)?.scopes;
+  if (allowed === undefined || wordsFor(group.scope).some((word) => matchesAny(allowed, word))) return NONE;
+  const [own = ''] = wordsFor(group.scope);
+  const message = `is ${own}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of these scopes`;
+  return [{ path: 'spec.scope', message }];
+};
+
+export const secrets: GroupRule = (policy, group) => {
+  const allowed = entryOf(policy, group)?.secrets;
+  if (allowed === undefined) return NONE;
+  const named = [
+    { path: 'spec.registrationToken', value: group.registrationToken.name },
+    { path: 'spec.authToken', value: group.authToken.name },
+    ...otherSecrets(group.manifest['spec']),
+    ...templateAsks(group, 'secret', 'pullSecret'),
+  ];
+  return named.flatMap(({ path, value }): readonly Finding[] => {
+    if (matchesAny(allowed, value)) return NONE;
+    const message = `names the Secret ${shown(value)}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of them`;
+    return [{ path, message }];
+  });
+};
+
+/** Judged by rows of their own. */
+const JUDGED = new Set(['registrationToken', 'authToken', 'podTemplate']);
+
+/** The Secret of every other `secretRef` of the spec, however deep: a field that is added later is judged, too. */
+function otherSecrets(spec: unknown): readonly { readonly path: string; readonly value: string }[] {
+  // YAML aliases show one object at several places; each is looked at once.
+  const seen = new Set<object>();
+  const below = (value: unknown, path: string): readonly { readonly path: string; readonly value: string }[] => {
+    if (typeof value !== 'object' || value === null || seen.has(value)) return [];
+    seen.add(value);
+    return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
+      if (path === 'spec' && JUDGED.has(key)) return [];
+      const at = `${path}.${key.slice(0, 80)}`;
+      const name = key === 'secretRef' && typeof inner === 'object' && inner !== null && 'name' in inner && inner.name;
+      return [...(typeof name === 'string' ? [{ path: `${at}.name`, value: name }] : []), ...below(inner, at)];
+    });
+  };
+  return below(spec, 'spec');
+}
+
+/** The first entry that fits: a later one that allows more must not undo it. */
+function entryOf({ namespaces: entries = [] }: Policy, { namespace }: PolicedGroup) {
+  return entries.find(({ name }) => matchesGlob(name, namespace));
+}
+
+/** What a scope may be called in a policy, itself first. A repository is covered by its owner, too. */
+function wordsFor(scope: Scope): readonly string[] {
+  switch (scope.kind) {
+    case 'global':
+      return ['global'];
+    case 'org':
+      return [`org:${scope.org}`];
+    case 'user':
+      return [`user:${scope.user}`];
+    case 'repo':
+      return [`repo:${scope.owner}/${scope.repo}`, `org:${scope.owner}`, `user:${scope.owner}`];
+    default:
+      return scope satisfies never;
+  }
+}

@@ -1,0 +1,144 @@
+/** Rules about the pods of a RunnerGroup. */
+import {
+  allowedBy,
+  type Finding,
+  type GroupRule,
+  NONE,
+  type PolicedGroup,
+  PROFILE_REASON,
+  type SecurityProfile,
+  shown,
+} from './denial.ts';
+import { matchesAny, matchesGlob } from './glob.ts';
+import { coversImage, readImage } from './image.ts';
+import type { Policy } from './schema.ts';
+import { fieldsBeyond, templateAsks, templateFault } from './template.ts';
+
+/** Fields of a pod that say where the name of a registry leads to. */
+const NAMES_OF_HOSTS: readonly string[] = ['spec.hostAliases', 'spec.dnsConfig', 'spec.dnsPolicy'];
+
+export const images: GroupRule = ({ images: allowed }, group) => {
+  if (allowed === undefined) return NONE;
+  return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
+    const image = readImage(value);
+    if (image && allowed.some((pattern) => coversImage(pattern, image))) return NONE;
+    const what = image ? `is ${shown(value)}` : `is ${shown(value)}, which is no image that can be judged`;
+    const hint = image?.digest === undefined ? '' : ' (a pattern with a tag covers no image by digest)';
+    return [{ path, message: `${what}; ${allowedBy(allowed)}${hint}. Use one of them` }];
+  });
+};
+
+export const registries: GroupRule = ({ registries: allowed }, group) => {
+  if (allowed === undefined) return NONE;
+  return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
+    const image = readImage(value);
+    if (image && allowed.some((pattern) => matchesGlob(pattern, image.registry))) return NONE;
+    const from = image ? `comes from ${image.registry}` : `is ${shown(value)}, which is no image that can be judged`;
+    return [{ path, message: `${from}; ${allowedBy(allowed)}. Use an image from there` }];
+  });
+};
+
+export const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
+  // Without the rule a privileged pod is ours alone to make: what the containerMode needs, and no template with it.
+  if (rule === undefined)
+    return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
+  const own = group.securityProfile ?? (group.containerMode === 'host' ? 'restricted' : 'privileged');
+  const reason = hasReason(group);
+  const most = reason ? higher(rule.highest, rule.withReason ?? rule.highest) : rule.highest;
+  if (RANK[own] <= RANK[most]) return NONE;
+  const is =
+    group.securityProfile === undefined
+      ? `is not set, which means ${own} with containerMode ${group.containerMode}`
+      : `is ${own}`;
+  const advice =
+    !reason && rule.withReason !== undefined && RANK[own] <= RANK[rule.withReason]
+      ? `Set it to ${most}, or say in the annotation ${PROFILE_REASON} why this group needs it`
+      : `Set it to ${most}`;
+  return [{ path: 'spec.securityProfile', message: `${is}; the policy allows ${most} at most. ${advice}` }];
+};
+
+const PRIVILEGED_TEMPLATE: readonly Finding[] = [
+  {
+    path: 'spec.securityProfile',
+    message: 'is privileged, with a podTemplate. Lower it, or ask for a securityProfile in the policy',
+  },
+];
+
+function hasTemplate({ podTemplate }: PolicedGroup): boolean {
+  return podTemplate !== undefined && podTemplate !== null;
+}
+
+export const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
+  const tiers = (group.priorityTiers ?? []).map(({ priorityClassName }, index) => ({
+    path: `spec.priorityTiers[${index}].priorityClassName`,
+    value: priorityClassName,
+  }));
+  const named = templateAsks(group, 'priorityClass');
+  return notAmong(allowed ?? [], allowed === undefined ? named : [...named, ...tiers], 'the priority class');
+};
+
+export const serviceAccounts: GroupRule = ({ serviceAccounts: allowed = [] }, group) =>
+  notAmong(allowed, templateAsks(group, 'serviceAccount'), 'the service account');
+
+/** What the other rules ask of a template is worth nothing when it cannot be read, so this rule also denies that. */
+export const podTemplateFields: GroupRule = (policy, group) => {
+  if (!hasTemplate(group)) return NONE;
+  const fault = templateFault(group.podTemplate);
+  if (fault !== undefined) return [{ path: fault.path, message: `cannot be judged: ${fault.message}` }];
+  const { podTemplateFields: allowed } = policy;
+  const beyond = allowed === undefined ? [] : fieldsBeyond(group, allowed);
+  const denied = beyond.map((path) => ({ path, message: `${allowedBy(allowed ?? [])}. Remove the field` }));
+  return [...denied, ...hostNames(policy, group)];
+};
+
+/** A name of a registry means little where the pod may say which host has it. Such a field must be listed by its own name. */
+function hostNames(policy: Policy, group: PolicedGroup): readonly Finding[] {
+  if (policy.images === undefined && policy.registries === undefined) return NONE;
+  const { podTemplateFields: allowed } = policy;
+  return templateAsks(group, 'field').flatMap(({ path, value }): readonly Finding[] => {
+    // With a list of fields, the list has judged them.
+    if (!NAMES_OF_HOSTS.includes(value) || allowed !== undefined) return NONE;
+    const message = `changes where names of registries lead to, and the policy restricts images. Remove the field, or ask for ${value} to be listed in podTemplateFields`;
+    return [{ path, message }];
+  });
+}
+
+function imagesOf(group: PolicedGroup): readonly { readonly path: string; readonly value: string }[] {
+  return [{ path: 'spec.image', value: group.image }, ...templateAsks(group, 'image')];
+}
+
+function notAmong(
+  allowed: readonly string[],
+  named: readonly { readonly path: string; readonly value: string }[],
+  what: string,
+): readonly Finding[] {
+  return named.flatMap(({ path, value }): readonly Finding[] =>
+    matchesAny(allowed, value)
+      ? NONE
+      : [
+          {
+            path,
+            message: `names ${what} ${shown(value)}; ${allowedBy(allowed)}. Remove the field, or use one that is allowed`,
+          },
+        ],
+  );
+}
+
+const RANK: Readonly<Record<SecurityProfile, number>> = { restricted: 0, baseline: 1, privileged: 2 };
+
+function higher(one: SecurityProfile, other: SecurityProfile): SecurityProfile {
+  return RANK[one] >= RANK[other] ? one : other;
+}
+
+/** A reason is words: letters, more than a few. */
+function hasReason({ manifest }: PolicedGroup): boolean {
+  const { metadata } = manifest;
+  const annotations = isMapping(metadata) ? metadata['annotations'] : undefined;
+  const reason =
+    isMapping(annotations) && Object.hasOwn(annotations, PROFILE_REASON) ? annotations[PROFILE_REASON] : '';
+  return typeof reason === 'string' && /\p{L}{2}/u.test(reason);
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

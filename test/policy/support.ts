@@ -1,0 +1,29 @@
+/** A policy as its file would give it, and what it says. */
+import { check } from '../../src/policy/check.ts';
+import type { Asker, PolicedGroup } from '../../src/policy/denial.ts';
+import { readPolicy } from '../../src/policy/read.ts';
+import type { Policy } from '../../src/policy/schema.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+
+export const BY_HAND: Asker = { isArgoCd: false };
+
+/** A policy through the reader, so that the tests use no pattern that a file could not have. @throws when it has a problem */
+export function policyOf(spec: unknown): Policy {
+  const read = readPolicy(
+    'policy.json',
+    JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy', spec }),
+  );
+  if ('problems' in read) throw new Error(read.problems.join('\n'));
+  return read.policy;
+}
+
+/** Rule and field of each denial of one group: `images spec.image`. */
+export function denialsOf(
+  spec: unknown,
+  group: Partial<Omit<PolicedGroup, 'podTemplate'>> & { readonly podTemplate?: unknown } = {},
+  asker: Asker = BY_HAND,
+): readonly string[] {
+  return check(policyOf(spec), [{ ...runnerGroup(), ...group } as PolicedGroup], asker).map(({ rule, path }) =>
+    `${rule} ${path}`.trim(),
+  );
+}

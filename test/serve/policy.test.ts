@@ -1,0 +1,95 @@
+/** `serve --policy`: a group that is denied is shown as such and never planned. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/failure.ts';
+import { readPolicy } from '../../src/policy/read.ts';
+import { refusalsOf } from '../../src/serve/planning/refusals.ts';
+import { folderWith } from '../support/run-cli.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+import { startRig, until } from './rig.ts';
+
+const policyYaml = (spec: string) => `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: ${spec}\n`;
+const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
+
+function policyFile(spec: string): string {
+  return join(folderWith({ 'policy.yaml': policyYaml(spec) }), 'policy.yaml');
+}
+
+describe('a group that the policy denies', () => {
+  it('has its reason in the status, is not looked at, and wakes nobody', async () => {
+    const rig = await startRig();
+    rig.simulator.gitea.push('acme/web', linux);
+    const replica = await rig.start({ policyFile: policyFile('{images: []}') });
+    await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
+
+    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain(
+      'GR-POLICY-04 serve RunnerGroups: 1 denial by the policy',
+    );
+    expect(rig.conditions()['GiteaReachable']).toBe('Unknown NotLookedYet');
+    expect(await replica.metric('gitea_runners_looks_total')).toBe(0);
+    expect(rig.syncs()).toBe(0);
+    expect(rig.cluster.all('jobs')).toEqual([]);
+  });
+
+  it('is told by --once', async () => {
+    const rig = await startRig();
+
+    expect((await rig.once({ policyFile: policyFile('{maxActiveRunners: 4}') })).join()).toContain('GR-POLICY-04');
+  });
+
+  it('is served when its annotation gives the reason that was asked for', async () => {
+    const rig = await startRig('  containerMode: dind\n');
+    const [group] = rig.cluster.all('runnergroups');
+    if (!group) throw new Error('no group');
+    const file = policyFile('{securityProfile: {highest: baseline, withReason: privileged}}');
+    await rig.start({ policyFile: file });
+    await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
+
+    const tracked = group.metadata['annotations'] as Readonly<Record<string, string>>;
+    const annotations = { ...tracked, 'gitea.bpg.pw/profile-reason': 'builds images' };
+    rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, annotations } });
+    await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+  });
+});
+
+describe('a policy that changes', () => {
+  it('holds from the next change of a RunnerGroup on; one that breaks denies everything', async () => {
+    const rig = await startRig();
+    const file = policyFile('{}');
+    await rig.start({ policyFile: file });
+    await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+    const [group] = rig.cluster.all('runnergroups');
+    if (!group) throw new Error('no group');
+
+    writeFileSync(file, policyYaml('{imags: []}'));
+    rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, generation: 7 } });
+    await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
+
+    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GR-POLICY-05 read the policy');
+  });
+});
+
+describe('refusalsOf', () => {
+  const one = runnerGroup({ name: 'one', maxActiveRunners: 6 });
+  const two = runnerGroup({ name: 'two', maxActiveRunners: 6, image: 'evil.example.com/x' });
+  const live = [one, two].map((group) => ({
+    key: `runners/${group.name}`,
+    object: { metadata: { name: group.name, namespace: 'runners', uid: group.name } } as never,
+    group,
+  }));
+  const refusedBy = (spec: string, application: string) => {
+    const refusals = refusalsOf('p', readPolicy('p', policyYaml(spec)), new Map([[application, live]]));
+    return [...refusals].map(([{ name }, failure]) => `${name} ${failure instanceof Failure && failure.code}`);
+  };
+
+  it('refuses the group that is denied, and all of an Application whose caps are too high', () => {
+    expect(refusedBy('{registries: [docker.io]}', 'argocd/runners')).toEqual(['two GR-POLICY-04']);
+    expect(refusedBy('{maxActiveRunners: 11}', 'argocd/runners')).toEqual(['one GR-POLICY-04', 'two GR-POLICY-04']);
+    expect(refusedBy('{maxActiveRunners: 11}', '')).toEqual([]);
+  });
+
+  it('refuses everything by a policy that cannot be read', () => {
+    expect(refusedBy('7', 'argocd/runners')).toEqual(['one GR-POLICY-05', 'two GR-POLICY-05']);
+  });
+});

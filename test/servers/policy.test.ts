@@ -1,0 +1,129 @@
+/**
+ * docs/examples/check-runnergroups.yml on a real Gitea: two pull requests, one with a RunnerGroup that the policy denies. A real runner of
+ * ours, in mode host, runs the workflow. Only its step `actions/checkout` is replaced by plain git: there is no internet here.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { groupYaml } from '../support/run-cli.ts';
+import type { ApiJob } from './account.ts';
+import { GITEA_VERSIONS } from './build.ts';
+import { generate, type TestGroup, writeGroups } from './generate.ts';
+import { type Gitea, startGitea } from './gitea.ts';
+import { readManifests } from './manifest.ts';
+import { type Pod, startPod } from './pod.ts';
+import { Playground, waitUntil } from './process.ts';
+
+const PUBLISHED = join(import.meta.dirname, '..', '..', 'docs', 'examples', 'check-runnergroups.yml');
+const CHECKOUT = '      - uses: actions/checkout@v4\n';
+/** As the action does it: the commit of the event, with the token of the job. npm gets a place to write to, which `nobody` has not. */
+const PLAIN_GIT = `      - env: {TOKEN: "\${{ github.token }}"}
+        run: |
+          echo "npm_config_cache=$RUNNER_TEMP/npm" >> "$GITHUB_ENV"
+          git init --quiet .
+          git -c http.extraHeader="Authorization: Basic $(printf 'x:%s' "$TOKEN" | base64 -w0)" \\
+            fetch --quiet --depth=1 "\${{ github.server_url }}/\${{ github.repository }}" "\${{ github.sha }}"
+          git checkout --quiet FETCH_HEAD
+`;
+const POLICY = `apiVersion: gitea.bpg.pw/v1alpha1
+kind: RunnerPolicy
+spec:
+  projects: [runners]
+  namespaces: [{name: runners, scopes: ['org:acme'], secrets: ['gitea-*']}]
+  images: [docker.io/gitea/runner]
+  maxActiveRunners: 10
+`;
+const RUNNERS: TestGroup = {
+  name: 'ci',
+  scope: { scope: 'org', org: 'acme' },
+  labels: ['ubuntu-latest:host'],
+  cap: 2,
+  secret: 'runner',
+};
+const REPOSITORY = 'acme/runners';
+const LEVEL = '/repos/acme/runners';
+
+describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
+  let playground: Playground;
+  let gitea: Gitea;
+  let passed = false;
+
+  beforeAll(async () => {
+    playground = new Playground(`policy-${version}`);
+    gitea = await startGitea(version, inject('builds').gitea[version], playground);
+  });
+
+  afterAll(async () => {
+    await playground.close(!passed);
+    if (!passed) process.stdout.write(`logs: ${playground.folder}\n`);
+  });
+
+  /** A branch with a RunnerGroup, as a pull request. */
+  async function propose(branch: string, spec: string): Promise<void> {
+    const content = Buffer.from(groupYaml('https://gitea.example.com', spec, branch)).toString('base64');
+    const file = { content, message: `Add ${branch}`, branch: 'main', new_branch: branch };
+    await gitea.admin.call('POST', `/repos/${REPOSITORY}/contents/groups/${branch}.yaml`, file);
+    await gitea.admin.call('POST', `/repos/${REPOSITORY}/pulls`, { title: branch, head: branch, base: 'main' });
+  }
+
+  /** Does what Argo CD does until both CI jobs have ended. */
+  async function runAll(): Promise<readonly ApiJob[]> {
+    const { admin, url } = gitea;
+    const folder = playground.makeFolder('groups');
+    writeGroups(folder, url, [RUNNERS]);
+    const secrets = new Map([['runner/token', await admin.registrationToken('/orgs/acme')]]);
+    const pods = new Map<string, Pod>();
+    await waitUntil(
+      'both CI jobs end',
+      async () => {
+        const { stdout } = await generate(folder, url, admin.token);
+        for (const job of readManifests(stdout)) {
+          const { name } = job.metadata;
+          if (!pods.has(name)) pods.set(name, startPod(job, { playground, runner: inject('builds').runner, secrets }));
+        }
+        return (await admin.jobs(LEVEL, 'completed')).length === 2;
+      },
+      { timeoutMs: 300_000 },
+    );
+    return await admin.jobs(LEVEL, 'completed');
+  }
+
+  async function logOf({ id }: ApiJob): Promise<string> {
+    return String(await gitea.admin.call('GET', `${LEVEL}/actions/jobs/${id}/logs`));
+  }
+
+  it('the published workflow lets a good RunnerGroup pass, and fails for one that the policy denies', async () => {
+    const { admin, url } = gitea;
+    const packages = playground.makeFolder('package');
+    execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', packages]);
+    const published = readFileSync(PUBLISHED, 'utf8');
+    const workflow = published
+      .replace(CHECKOUT, PLAIN_GIT)
+      .replace(/PACKAGE: .*/, `PACKAGE: ${packages}/argocd-gitea-runners-0.1.0.tgz`)
+      .replace('https://gitea.example.com', url);
+    expect(published).toContain(CHECKOUT);
+    await admin.createOrg('acme');
+    await admin.createOrg('platform');
+    await admin.createRepo('runners', 'acme');
+    await admin.createRepo('policies', 'platform');
+    await admin.call('PATCH', '/repos/platform/policies', { private: false });
+    await admin.putFile('platform/policies', 'runners.yaml', POLICY);
+    await admin.addWorkflow(REPOSITORY, 'check-runnergroups.yml', workflow);
+
+    await propose('good', '');
+    await propose('bad', '  image: registry.evil.example.com/miner:1\n');
+    const jobs = await runAll();
+
+    const logs = await Promise.all(jobs.map(logOf));
+    const outcomes = jobs.map(
+      ({ conclusion }, index) => `${conclusion} ${/groups\/\w+\.yaml|is valid/.exec(logs[index] ?? '')?.[0]}`,
+    );
+    expect(outcomes.sort(), logs.join('\n')).toEqual(['failure groups/bad.yaml', 'success is valid']);
+    expect(logs.join('\n')).toContain(
+      'groups/bad.yaml:1: runners/bad: spec.image: is "registry.evil.example.com/miner:1"; the policy allows docker.io/gitea/runner. Use one of them [images]',
+    );
+    expect(logs.join('\n')).toContain("not checked, because Argo CD does not ask: the policy's projects");
+    passed = true;
+  });
+});
