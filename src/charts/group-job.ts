@@ -15,8 +15,8 @@ import {
   STOP_MARGIN_SECONDS,
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
-import { groupLabels, RUNNER_CONFIG, type Texts } from './marks.ts';
-import { BOUND_KEY, BOUND_VARIABLE, REGISTER, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
+import { groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from './marks.ts';
+import { BOUND_KEY, BOUND_VARIABLE, REGISTER_COMMAND, TOKEN_VARIABLE } from './registration.ts';
 import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
 
 /** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */

@@ -9,21 +9,25 @@ export interface RunnerParts {
   /** Besides those of the group. */
   readonly labels: Texts;
   readonly annotations: Texts;
+  /** Of its pod; undefined: as in the template. */
+  readonly priorityClass: string | undefined;
 }
 
 /** The parts that follow from a decision. */
 export function partsOf(decision: EmittedRunner): RunnerParts {
-  const { runner } = decision;
-  return { name: runner, labels: runnerLabels(runner), annotations: present(jobAnnotations(decision)) };
+  const { runner, priorityClass } = decision;
+  return { name: runner, labels: runnerLabels(runner), annotations: present(jobAnnotations(decision)), priorityClass };
 }
 
 /** The Job of one runner. */
-export function stamp(template: JobManifest, { name, labels, annotations }: RunnerParts): JobManifest {
+export function stamp(template: JobManifest, { name, labels, annotations, priorityClass }: RunnerParts): JobManifest {
   const pod = template.spec.template;
   const named = (container: Container): Container => ({
     ...container,
     env: container.env.map((entry) => (entry.name === NAME_VARIABLE ? { ...entry, value: name } : entry)),
   });
+  const withClass = (spec: PodSpec): PodSpec =>
+    priorityClass === undefined ? spec : inOrder({ ...spec, priorityClassName: priorityClass });
   const { containers, initContainers } = pod.spec;
   return {
     ...template,
@@ -37,8 +41,16 @@ export function stamp(template: JobManifest, { name, labels, annotations }: Runn
       ...template.spec,
       template: {
         metadata: { ...pod.metadata, labels: present(pod.metadata.labels, labels) },
-        spec: { ...pod.spec, containers: containers.map(named), initContainers: initContainers.map(named) },
+        spec: withClass({ ...pod.spec, containers: containers.map(named), initContainers: initContainers.map(named) }),
       },
     },
   };
+}
+
+type PodSpec = JobManifest['spec']['template']['spec'];
+
+/** The same fields, sorted by name as in the template. */
+function inOrder(spec: PodSpec): PodSpec {
+  const entries = Object.entries(spec).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries) as unknown as PodSpec;
 }

@@ -41,6 +41,9 @@ export function manifestPieces(charts: readonly GroupTemplate[], output: Output)
 /** What needs no quoting; all our names are such words. */
 const PLAIN_NAME = /^[a-z0-9-]+$/;
 
+/** Names of PriorityClasses are DNS subdomains. Between quotes these characters stand for themselves. */
+const PLAIN_CLASS = /^[a-z0-9.-]+$/;
+
 /** Writes the Jobs of one group. */
 class JobWriter {
   readonly #template: JobManifest;
@@ -53,13 +56,15 @@ class JobWriter {
   }
 
   write(decision: EmittedRunner): void {
-    const { runner } = decision;
+    const { runner, priorityClass } = decision;
     const labels = runnerLabels(runner);
     const values = Object.values(labels);
-    if (!this.#forms.has(values.length)) this.#forms.set(values.length, formOf(this.#template, Object.keys(labels)));
-    const form = this.#forms.get(values.length);
-    if (form && PLAIN_NAME.test(runner)) {
-      fill(form, [runner, ...values, annotationLines(decision)], this.#pieces);
+    const hasClass = priorityClass !== undefined;
+    const key = values.length * 2 + Number(hasClass);
+    if (!this.#forms.has(key)) this.#forms.set(key, formOf(this.#template, Object.keys(labels), hasClass));
+    const form = this.#forms.get(key);
+    if (form && PLAIN_NAME.test(runner) && (!hasClass || PLAIN_CLASS.test(priorityClass))) {
+      fill(form, [runner, ...values, annotationLines(decision), priorityClass ?? ''], this.#pieces);
     } else {
       this.#pieces.push(`---\n${document(stamp(this.#template, partsOf(decision)))}`);
     }
@@ -69,7 +74,7 @@ class JobWriter {
 /** The text of a Job cut at everything that differs between runners. */
 interface JobForm {
   readonly head: string;
-  /** `value`: index of what comes before `text`: the name, its labels, the lines of annotations. */
+  /** `value`: index of what comes before `text`: the name, its labels, the lines of annotations, the PriorityClass. */
   readonly pieces: readonly { readonly value: number; readonly text: string }[];
 }
 
@@ -79,7 +84,7 @@ const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 const EMPTY = ': ""';
 
 /** Undefined when no mark is free to cut it with. */
-function formOf(template: JobManifest, labels: readonly string[]): JobForm | undefined {
+function formOf(template: JobManifest, labels: readonly string[], hasClass: boolean): JobForm | undefined {
   const rendered = JSON.stringify(template);
   const mark = MARKS.find((candidate) => !rendered.includes(candidate));
   if (mark === undefined) return undefined;
@@ -88,6 +93,7 @@ function formOf(template: JobManifest, labels: readonly string[]): JobForm | und
     name: `${mark}0`,
     labels: Object.fromEntries(labels.map((label, index) => [label, `${mark}${index + 1}`])),
     annotations: { [`${mark}${ofAnnotations}`]: '' },
+    priorityClass: hasClass ? `${mark}${ofAnnotations + 1}` : undefined,
   });
   const [head = '', ...pieces] = document(marked).split(mark);
   return {

@@ -42,6 +42,8 @@ test('a group has its own values, one spelling and all defaults', async () => {
       containerMode: 'dind-rootless',
       resources: { requests: {}, limits: {} },
       spawnTimeoutSeconds: 300,
+      pendingDeadlineSeconds: 900,
+      priorityTiers: [],
       activeDeadlineSeconds: 21_600,
       ttlSecondsAfterFinished: 600,
       gracefulStopSeconds: 10_800,

@@ -19,6 +19,8 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     containerMode: 'host',
     resources: { requests: {}, limits: {} },
     spawnTimeoutSeconds: 300,
+    pendingDeadlineSeconds: 900,
+    priorityTiers: [],
     activeDeadlineSeconds: 21_600,
     ttlSecondsAfterFinished: 600,
     gracefulStopSeconds: 600,
