@@ -54,7 +54,7 @@ function priorityClasses(
     if (hasPlace(decision)) slots.take(live.priorityClass);
   }
   if (priorityTiers.length === 0) return classes;
-  const atWork = unseen.filter(isAtWork);
+  const atWork = unseen.filter(isAtWork).sort((a, b) => compareText(a.runner, b.runner));
   for (const { runner } of [...atWork, ...unseen.filter((decision) => !isAtWork(decision) && hasPlace(decision))]) {
     const lowest = slots.takeLowest();
     if (lowest !== undefined) classes.set(runner, lowest);

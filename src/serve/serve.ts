@@ -15,6 +15,7 @@ import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { Lease, type LeaseOptions } from '../kubernetes/lease.ts';
 import type { TokenSources } from '../tokens/api-token.ts';
+import { EventWriter } from './cluster/event-writer.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { type Subscriber, type Tell, tellAll } from './events.ts';
 import { type Listeners, startListeners } from './http/listeners.ts';
@@ -163,10 +164,15 @@ interface OpenCluster {
   onChange: () => void;
 }
 
-function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
+function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
   const { argocd, ca, env, instance, now, pollMs, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, undefined, clocks);
+  const events = new EventWriter(client, now, (failure) => tellOthers({ is: 'cluster-failed', failure }));
+  const tell: Tell = (event) => {
+    tellOthers(event);
+    events.hear(event);
+  };
   const cluster = new LiveCluster(client, options.namespaces, {
     onChange: () => open.onChange(),
     onFailure: (failure) => tell({ is: 'cluster-failed', failure }),

@@ -301,6 +301,8 @@ describe('for any groups and any evidence', () => {
     if (!group) return;
     const fair: Group = { ...group, fairness: 'per-repository', suspend: false };
     const planned = plan([fair], scene.evidence);
+    // The place of a pod that cannot start goes to any job (P14).
+    if (planned.runners.some(({ because }) => because === 'stuck')) return;
     const worked = new Map<string, number>();
     for (const { because, job } of emitted(planned)) {
       if (because !== 'busy' || !job) continue;
