@@ -24,7 +24,7 @@ const CANNOT_START: ReadonlySet<string> = new Set([
 /** Kubernetes has created no pod. It tells the cause in an Event only, which we do not read. */
 export const NO_POD_YET: PodTrouble = {
   reason: NO_POD,
-  message: 'Kubernetes has created no pod: a quota or an admission rule may refuse it (kubectl describe job)',
+  message: 'Kubernetes has created no pod: a quota or an admission rule may refuse it',
 };
 
 /** Undefined: the pod is on its way. */

@@ -23,7 +23,8 @@ export function withDetails(
   const details = (decision: RunnerDecision): RunnerDecision => {
     if (!decision.emit) return decision;
     const priorityClass = classes.get(decision.runner);
-    const trouble = troubleOf(liveOf.get(decision.runner), group, nowMs);
+    const isTold = hasPlace(decision) || decision.because === 'back-off-record';
+    const trouble = isTold ? troubleOf(liveOf.get(decision.runner), group, nowMs) : undefined;
     if (priorityClass === undefined && trouble === undefined) return decision;
     return { ...decision, ...(priorityClass !== undefined && { priorityClass }), ...(trouble && { trouble }) };
   };

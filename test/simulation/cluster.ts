@@ -34,6 +34,8 @@ export interface Pod {
   readonly madeFor: MadeFor | undefined;
   readonly fate: PodFate;
   readonly createdMs: number;
+  /** As it was printed when its Job was created. */
+  readonly priorityClass: string | undefined;
   /** Pod template that it was made from. */
   readonly template: string;
   phase: PodPhase;
@@ -71,8 +73,6 @@ export interface KubeJob {
   /** When the look began after which it was asked for. */
   readonly askedAtMs: number;
   readonly pod: Pod;
-  /** PriorityClass of its pod template, as it was printed when the Job was created. */
-  readonly priorityClass: string | undefined;
   pinned: boolean;
   /** Id of the CI job in its annotation, now and before, newest first. */
   readonly prints: { readonly jobId: number | undefined; readonly sinceMs: number }[];
@@ -97,6 +97,8 @@ export class Cluster {
   readonly pods: Pod[] = [];
   /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
   exchanged = 0;
+  /** Times at which a sync would have changed the PriorityClass of a Job that exists. */
+  reclassed = 0;
   /** Called after a Job was made and after a claim. */
   onGrowth: (job: KubeJob | undefined, pod: Pod) => void = () => undefined;
   readonly #stage: Stage;
@@ -119,7 +121,9 @@ export class Cluster {
     askedAtMs = this.#stage.nowMs,
     priorityClass: string | undefined = undefined,
   ): void {
-    if (this.jobs.has(name)) return;
+    const known = this.jobs.get(name);
+    if (known && known.pod.priorityClass !== priorityClass) this.reclassed += 1;
+    if (known) return;
     const { timeline, history, nowMs } = this.#stage;
     const fate = history.pods[this.pods.length] ?? ORDINARY_POD;
     const pod: Pod = {
@@ -129,6 +133,7 @@ export class Cluster {
       madeFor,
       fate,
       createdMs: nowMs,
+      priorityClass,
       template: this.#stage.template,
       phase: 'waiting',
       rowId: 0,
@@ -152,7 +157,6 @@ export class Cluster {
       createdMs: nowMs,
       askedAtMs,
       pod,
-      priorityClass,
       pinned: false,
       prints: [],
       finished: undefined,

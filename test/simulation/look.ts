@@ -282,7 +282,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     state,
     createdAtMs: byItsClock(job.createdMs),
     ...(trouble && { trouble }),
-    ...(job.priorityClass !== undefined && { priorityClass: job.priorityClass }),
+    ...(pod.priorityClass !== undefined && { priorityClass: pod.priorityClass }),
     ...(state === 'running' && pod.registeredMs !== undefined && { runningSinceMs: byItsClock(pod.registeredMs) }),
     ...(finishedMs !== undefined && { finishedAtMs: byItsClock(finishedMs) }),
     pinned,
