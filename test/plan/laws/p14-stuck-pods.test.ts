@@ -32,15 +32,15 @@ describe('P14 a pod that cannot start', () => {
   });
 
   it('loses its place to the job that waits for it, after pendingDeadlineMs and not before', () => {
-    const after = (minutes: number): Scene => ({
+    const stuckFor = (minutes: number): Scene => ({
       groups: [one],
       jobs: [old(1), old(2)],
       liveJobs: [stuck(named(one, 1), minutes)],
     });
 
-    expect(verdicts(planScene(after(14.9)))).toEqual({ 1: `own-runner ${named(one, 1)}`, 2: 'cap' });
-    expect(verdicts(planScene(after(15)))).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
-    expect(droppedIn(after(15))).toEqual([`stuck ${named(one, 1)}`]);
+    expect(verdicts(planScene(stuckFor(14.9)))).toEqual({ 1: `own-runner ${named(one, 1)}`, 2: 'cap' });
+    expect(verdicts(planScene(stuckFor(15)))).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
+    expect(droppedIn(stuckFor(15))).toEqual([`stuck ${named(one, 1)}`]);
   });
 
   it('is not followed by another one at the next look: its job shares the runner of the other', () => {
@@ -74,14 +74,14 @@ describe('P14 a pod that cannot start', () => {
 
   it('is tried once more on another node when the kubelet says what is wrong', () => {
     const trouble = { reason: 'ImagePullBackOff', ofNode: true } as const;
-    const after = (minutes: number): Scene => ({
+    const stuckFor = (minutes: number): Scene => ({
       jobs: [old(1)],
       liveJobs: [stuck(named(ci, 1), minutes, { trouble })],
     });
 
-    expect(verdicts(planScene(after(14.9)))).toEqual({ 1: `own-runner ${named(ci, 1)}` });
-    expect(verdicts(planScene(after(15)))).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
-    expect(droppedIn(after(15))).toEqual([`stuck ${named(ci, 1)}`]);
+    expect(verdicts(planScene(stuckFor(14.9)))).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+    expect(verdicts(planScene(stuckFor(15)))).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
+    expect(droppedIn(stuckFor(15))).toEqual([`stuck ${named(ci, 1)}`]);
   });
 
   it('is on its way when Kubernetes shows no trouble: it keeps its place', () => {
