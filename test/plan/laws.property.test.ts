@@ -49,6 +49,12 @@ function hasRunnerInItsGroup(planned: Plan, decision: JobDecision & { readonly v
   return others.some((of) => parseRunnerName(of.runner)?.jobId === job.id);
 }
 
+/** A plan of the first group alone, by turns. */
+function planByTurns({ groups, evidence }: Scene): Plan {
+  const fair = groups.slice(0, 1).map((group): Group => ({ ...group, fairness: 'per-repository', suspend: false }));
+  return plan(fair, evidence);
+}
+
 /** Runners of a group that have failed before they started. */
 function failures({ evidence }: Scene, { name }: Group): number {
   return evidence.liveJobs.filter((live) => live.name.startsWith(`${name}-`) && live.state === 'failed' && live.trouble)
@@ -297,10 +303,7 @@ describe('for any groups and any evidence', () => {
   );
 
   test('P12 by turns, no repository gets a second slot before another one gets its first', [anyScene], (scene) => {
-    const [group] = scene.groups;
-    if (!group) return;
-    const fair: Group = { ...group, fairness: 'per-repository', suspend: false };
-    const planned = plan([fair], scene.evidence);
+    const planned = planByTurns(scene);
     // The place of a pod that cannot start goes to any job (P14).
     if (planned.runners.some(({ because }) => because === 'stuck')) return;
     const worked = new Map<string, number>();
