@@ -6,8 +6,6 @@ import { startRig, until } from './rig.ts';
 
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 
-const NO_METADATA = { name: '', uid: '' };
-
 /** Sends a signed webhook about a queued job and answers the status. */
 async function send(port: number, jobId: number): Promise<number> {
   const { headers, body } = delivery(payload({ id: jobId }));
@@ -160,56 +158,6 @@ describe('serve', () => {
     await until('bad news', () => rig.conditions()['Ready'] === 'False InvalidSpec');
 
     expect(rig.syncs()).toBe(0);
-  });
-
-  it('tells of a pod that could not register its runner: by the status, one Event and a metric', async () => {
-    const rig = await startRig();
-    rig.simulator.gitea.push('acme/web', linux);
-    const replica = await rig.start({ pollMs: 20 });
-    await until('a Job', () => rig.cluster.all('jobs').length === 1);
-    const [{ metadata: { name, uid } = NO_METADATA } = {}] = rig.cluster.all('jobs');
-    rig.cluster.put('pods', {
-      metadata: { name: `${name}-x`, namespace: 'runners', ownerReferences: [{ kind: 'Job', uid }] },
-      status: {
-        phase: 'Failed',
-        initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1 } } }],
-      },
-    });
-    await until('an Event', () => rig.cluster.all('events').length > 0);
-    await until('a status', () => rig.conditions()['PodsStuck'] === 'True RegistrationFailed');
-
-    expect(await replica.metric('gitea_runners_stuck_pods')).toBe(1);
-    expect(rig.cluster.all('events')).toEqual([
-      expect.objectContaining({
-        type: 'Warning',
-        reason: 'WorkerPodStartFailed',
-        message: `${name}: RegistrationFailed: container register ended with exit code 1`,
-        involvedObject: expect.objectContaining({ kind: 'RunnerGroup', namespace: 'runners', name: 'ci' }),
-      }),
-    ]);
-    await replica.end();
-    await rig.start();
-    await until('content', () => rig.conditions()['PodsStuck'] === 'True RegistrationFailed');
-    expect(rig.cluster.all('events')).toHaveLength(1);
-  });
-
-  it('goes on when it may not write Events, and says what is missing', async () => {
-    const rig = await startRig();
-    rig.simulator.gitea.push('acme/web', linux);
-    rig.cluster.refuse('events');
-    const replica = await rig.start({ pollMs: 20 });
-    await until('a Job', () => rig.cluster.all('jobs').length === 1);
-    const [{ metadata: { name, uid } = NO_METADATA } = {}] = rig.cluster.all('jobs');
-    rig.cluster.put('pods', {
-      metadata: { name: `${name}-x`, namespace: 'runners', ownerReferences: [{ kind: 'Job', uid }] },
-      status: {
-        phase: 'Failed',
-        initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1 } } }],
-      },
-    });
-    await until('a warning', () => replica.log.some(({ code }) => code === 'GR-CLUSTER-15'));
-
-    await until('a status', () => rig.conditions()['PodsStuck'] === 'True RegistrationFailed');
   });
 
   it('writes nothing but status', async () => {
