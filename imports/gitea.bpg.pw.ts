@@ -348,6 +348,8 @@ export function toJson_RunnerGroupSpecGitea(obj: RunnerGroupSpecGitea | undefine
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
+ * A PriorityClass and the runners that get it.
+ *
  * @schema RunnerGroupSpecPriorityTiers
  */
 export interface RunnerGroupSpecPriorityTiers {

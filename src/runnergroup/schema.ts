@@ -171,15 +171,17 @@ export const Spec = z.strictObject({
   maxWorkers: z.int().min(0).max(MOST_RUNNERS).optional().meta({ description: 'Another name for `maxActiveRunners`.' }),
   priorityTiers: z
     .array(
-      z.strictObject({
-        priorityClassName: z.string().min(1).max(253).regex(DNS_SUBDOMAIN, { error: PRIORITY_CLASS_RULE }).meta({
-          description: 'A PriorityClass of the cluster.',
-        }),
-        threshold: z.int().min(1).max(MOST_RUNNERS).meta({
-          description:
-            'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',
-        }),
-      }),
+      z
+        .strictObject({
+          priorityClassName: z.string().min(1).max(253).regex(DNS_SUBDOMAIN, { error: PRIORITY_CLASS_RULE }).meta({
+            description: 'A PriorityClass of the cluster.',
+          }),
+          threshold: z.int().min(1).max(MOST_RUNNERS).meta({
+            description:
+              'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',
+          }),
+        })
+        .meta({ description: 'A PriorityClass and the runners that get it.' }),
     )
     .max(10)
     .default([])
