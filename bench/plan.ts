@@ -44,6 +44,8 @@ function groupsOf(looks: number): readonly Group[] {
       acceptUnlabelledJobs: false,
       fairness: 'oldest',
       spawnTimeoutMs: 300_000,
+      pendingDeadlineMs: 900_000,
+      priorityTiers: [],
       templateHash: 'template',
     };
   });

@@ -154,11 +154,25 @@ export interface RunnerGroupSpec {
   readonly defaultLabels?: any;
 
   /**
-   * Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none.
+   * Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none. Required, or `maxWorkers`, or `priorityTiers`.
    *
    * @schema RunnerGroupSpec#maxActiveRunners
    */
-  readonly maxActiveRunners: number;
+  readonly maxActiveRunners?: number;
+
+  /**
+   * Another name for `maxActiveRunners`.
+   *
+   * @schema RunnerGroupSpec#maxWorkers
+   */
+  readonly maxWorkers?: number;
+
+  /**
+   * PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`).
+   *
+   * @schema RunnerGroupSpec#priorityTiers
+   */
+  readonly priorityTiers?: RunnerGroupSpecPriorityTiers[];
 
   /**
    * Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.
@@ -266,11 +280,18 @@ export interface RunnerGroupSpec {
   readonly setupCommand?: string[];
 
   /**
-   * How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: 300.
+   * How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows, and that has not started, is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: 300.
    *
    * @schema RunnerGroupSpec#spawnTimeoutSeconds
    */
   readonly spawnTimeoutSeconds?: number;
+
+  /**
+   * How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.
+   *
+   * @schema RunnerGroupSpec#pendingDeadlineSeconds
+   */
+  readonly pendingDeadlineSeconds?: number;
 
   /**
    * Longest life of a runner, waiting included; also the runner's own time limit for a CI job. Greater than `gracefulStopSeconds`. Gitea's `ENDLESS_TASK_TIMEOUT` (3 h) ends CI jobs on its own. Default: 21600.
@@ -310,6 +331,8 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'labels': obj.labels?.map(y => y),
     'defaultLabels': obj.defaultLabels,
     'maxActiveRunners': obj.maxActiveRunners,
+    'maxWorkers': obj.maxWorkers,
+    'priorityTiers': obj.priorityTiers?.map(y => toJson_RunnerGroupSpecPriorityTiers(y)),
     'registrationToken': toJson_RunnerGroupSpecRegistrationToken(obj.registrationToken),
     'authToken': toJson_RunnerGroupSpecAuthToken(obj.authToken),
     'suspend': obj.suspend,
@@ -326,6 +349,7 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'cache': toJson_RunnerGroupSpecCache(obj.cache),
     'setupCommand': obj.setupCommand?.map(y => y),
     'spawnTimeoutSeconds': obj.spawnTimeoutSeconds,
+    'pendingDeadlineSeconds': obj.pendingDeadlineSeconds,
     'activeDeadlineSeconds': obj.activeDeadlineSeconds,
     'ttlSecondsAfterFinished': obj.ttlSecondsAfterFinished,
     'gracefulStopSeconds': obj.gracefulStopSeconds,
@@ -373,6 +397,42 @@ export function toJson_RunnerGroupSpecGitea(obj: RunnerGroupSpecGitea | undefine
   if (obj === undefined) { return undefined; }
   const result = {
     'url': obj.url,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * A PriorityClass and the runners that get it.
+ *
+ * @schema RunnerGroupSpecPriorityTiers
+ */
+export interface RunnerGroupSpecPriorityTiers {
+  /**
+   * A PriorityClass of the cluster.
+   *
+   * @schema RunnerGroupSpecPriorityTiers#priorityClassName
+   */
+  readonly priorityClassName: string;
+
+  /**
+   * The runners of the group up to this number have the class, unless an earlier tier has given them theirs.
+   *
+   * @schema RunnerGroupSpecPriorityTiers#threshold
+   */
+  readonly threshold: number;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecPriorityTiers' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecPriorityTiers(obj: RunnerGroupSpecPriorityTiers | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'priorityClassName': obj.priorityClassName,
+    'threshold': obj.threshold,
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});

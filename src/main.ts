@@ -15,6 +15,7 @@ import { readAndPlan } from './cli/read-and-plan.ts';
 import { readGroups } from './cli/read-groups.ts';
 import { planOfExample } from './look/example.ts';
 import { podsOf } from './look/pods.ts';
+import { refuseUnseenTiers } from './look/unseen-tiers.ts';
 
 async function synth(io: Io): Promise<void> {
   const { values } = parseArgs({ options: { examples: { type: 'string' } } });
@@ -22,10 +23,16 @@ async function synth(io: Io): Promise<void> {
   const { read, plan, app } =
     examples !== undefined && !isGiteaNamed(io)
       ? await example(examples, io)
-      : await readAndPlan(examples === undefined ? [] : [examples], {}, io, { includeBlocked: false });
+      : await asked(examples === undefined ? [] : [examples], io);
   const written = app ?? new (await import('./charts/app.ts')).RunnersApp([]);
   written.emit(outputOf(plan, read.others, io.env));
   written.synth();
+}
+
+async function asked(paths: readonly string[], io: Io) {
+  const answer = await readAndPlan(paths, {}, io, { includeBlocked: false });
+  refuseUnseenTiers(answer.read.groups, answer.jobsWereListed);
+  return answer;
 }
 
 /** Whether anything says that a Gitea is to be asked, or that Argo CD runs us. An empty variable counts as not set. */

@@ -18,9 +18,9 @@ import {
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { JsonPatch } from './json-patch.ts';
-import { groupLabels, RUNNER_CONFIG, type Texts } from './marks.ts';
+import { groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from './marks.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';
-import { BOUND_KEY, BOUND_VARIABLE, REGISTER, registerCommand, TOKEN_VARIABLE } from './registration.ts';
+import { BOUND_KEY, BOUND_VARIABLE, registerCommand, TOKEN_VARIABLE } from './registration.ts';
 import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
 import { SETUP, setupCommand } from './setup.ts';
 

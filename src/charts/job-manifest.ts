@@ -1,7 +1,7 @@
 import type { Json } from './container-mode.ts';
 import type { Texts } from './marks.ts';
 
-/** The variable that holds the runner's name: the only thing in a pod's spec that differs within a group. Two containers have it. */
+/** The variable that holds the runner's name: with the PriorityClass the only thing in a pod's spec that differs within a group. Two containers have it. */
 export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';
 
 /** One entry of a container's `env`. */
@@ -30,7 +30,11 @@ export interface JobManifest {
   readonly spec: {
     readonly template: {
       readonly metadata: { readonly annotations: Texts; readonly labels: Texts };
-      readonly spec: { readonly containers: readonly Container[]; readonly initContainers: readonly Container[] };
+      readonly spec: {
+        readonly containers: readonly Container[];
+        readonly initContainers: readonly Container[];
+        readonly priorityClassName?: string;
+      };
     };
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The marks contract: labels and annotations that one room writes and another reads, or that Argo CD and we read of each other.
+ * The marks contract: labels, annotations and names that one room writes and another reads, or that Argo CD and we read of each other.
  * Written by src/charts; read by src/kubernetes, src/argocd, src/serve and the demo. No other file spells these keys.
  */
 
@@ -41,6 +41,9 @@ export const HOOK = 'argocd.argoproj.io/hook';
 /** No hook: the word by which Argo CD leaves an object as it is, and does not create it either. */
 export const SKIP = 'Skip';
 export const IGNORE_HEALTH = 'argocd.argoproj.io/ignore-healthcheck';
+
+/** Name of the init container that registers the runner. */
+export const REGISTER = 'register';
 
 /** Labels that all Jobs and pods of a group have. */
 export function groupLabels(groupName: string): Texts {

@@ -9,8 +9,6 @@
 import type { RunnerProgram } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
-/** Name of the init container. */
-export const REGISTER = 'register';
 /** Holds the registration token. No container but `register` may have it. */
 export const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';
 /** The Gitea that the token is bound to: key `url` of its Secret. Not set when the Secret has no such key. */

@@ -1,8 +1,7 @@
 import type { EmittedRunner } from '../plan/decisions.ts';
 import { type Container, type JobManifest, NAME_VARIABLE } from './job-manifest.ts';
 import { inOrder, jobAnnotations, present, runnerLabels } from './labels.ts';
-import type { Texts } from './marks.ts';
-import { REGISTER } from './registration.ts';
+import { REGISTER, type Texts } from './marks.ts';
 
 /** What makes a group's template the Job of one runner. */
 export interface RunnerParts {
@@ -10,19 +9,21 @@ export interface RunnerParts {
   /** Besides those of the group. */
   readonly labels: Texts;
   readonly annotations: Texts;
+  /** Of its pod; undefined: as in the template. */
+  readonly priorityClass: string | undefined;
 }
 
 /** The parts that follow from a decision. */
 export function partsOf(decision: EmittedRunner): RunnerParts {
-  const { runner } = decision;
-  return { name: runner, labels: runnerLabels(runner), annotations: present(jobAnnotations(decision)) };
+  const { runner, priorityClass } = decision;
+  return { name: runner, labels: runnerLabels(runner), annotations: present(jobAnnotations(decision)), priorityClass };
 }
 
 /** Containers that know the runner's name. */
 const OURS = ['runner', REGISTER];
 
 /** The Job of one runner. */
-export function stamp(template: JobManifest, { name, labels, annotations }: RunnerParts): JobManifest {
+export function stamp(template: JobManifest, { name, labels, annotations, priorityClass }: RunnerParts): JobManifest {
   const pod = template.spec.template;
   // Containers of a podTemplate may have a variable of that name, too: it stays what it is.
   const named = (container: Container): Container => {
@@ -32,6 +33,8 @@ export function stamp(template: JobManifest, { name, labels, annotations }: Runn
     );
     return { ...container, env };
   };
+  const withClass = (spec: PodSpec): PodSpec =>
+    priorityClass === undefined ? spec : sortedSpec({ ...spec, priorityClassName: priorityClass });
   const { containers, initContainers } = pod.spec;
   return {
     ...template,
@@ -45,8 +48,16 @@ export function stamp(template: JobManifest, { name, labels, annotations }: Runn
       ...template.spec,
       template: {
         metadata: { ...pod.metadata, labels: inOrder(pod.metadata.labels, labels) },
-        spec: { ...pod.spec, containers: containers.map(named), initContainers: initContainers.map(named) },
+        spec: withClass({ ...pod.spec, containers: containers.map(named), initContainers: initContainers.map(named) }),
       },
     },
   };
+}
+
+type PodSpec = JobManifest['spec']['template']['spec'];
+
+/** The same fields, sorted by name as in the template. */
+function sortedSpec(spec: PodSpec): PodSpec {
+  const entries = Object.entries(spec).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries) as unknown as PodSpec;
 }

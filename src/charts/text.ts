@@ -41,6 +41,9 @@ export function manifestPieces(charts: readonly GroupTemplate[], output: Output)
 /** What needs no quoting; all our names are such words. */
 const PLAIN_NAME = /^[a-z0-9-]+$/;
 
+/** Names of PriorityClasses are DNS subdomains. Between quotes these characters stand for themselves. */
+const PLAIN_CLASS = /^[a-z0-9.-]+$/;
+
 /** Writes the Jobs of one group. */
 class JobWriter {
   readonly #json: string;
@@ -56,19 +59,19 @@ class JobWriter {
   }
 
   write(decision: EmittedRunner): void {
-    const { runner } = decision;
+    const { runner, priorityClass } = decision;
     const labels = runnerLabels(runner);
     const values = Object.values(labels);
-    if (!this.#forms.has(values.length)) {
+    const hasClass = priorityClass !== undefined;
+    const key = values.length * 2 + Number(hasClass);
+    if (!this.#forms.has(key)) {
       const mark = MARKS.find((candidate) => !this.#json.includes(candidate));
-      this.#forms.set(
-        values.length,
-        mark === undefined ? undefined : formOf(this.#template, Object.keys(labels), mark),
-      );
+      const made = mark === undefined ? undefined : formOf(this.#template, Object.keys(labels), mark, hasClass);
+      this.#forms.set(key, made);
     }
-    const form = this.#forms.get(values.length);
-    if (form && PLAIN_NAME.test(runner)) {
-      fill(form, [runner, ...values, annotationLines(decision)], this.#pieces);
+    const form = this.#forms.get(key);
+    if (form && PLAIN_NAME.test(runner) && (!hasClass || PLAIN_CLASS.test(priorityClass))) {
+      fill(form, [runner, ...values, annotationLines(decision), priorityClass ?? ''], this.#pieces);
     } else {
       this.#pieces.push(`---\n${document(stamp(this.#template, partsOf(decision)))}`);
     }
@@ -78,7 +81,7 @@ class JobWriter {
 /** The text of a Job cut at everything that differs between runners. */
 interface JobForm {
   readonly head: string;
-  /** `value`: index of what comes before `text`: the name, its labels, the lines of annotations. */
+  /** `value`: index of what comes before `text`: the name, its labels, the lines of annotations, the PriorityClass. */
   readonly pieces: readonly { readonly value: number; readonly text: string }[];
 }
 
@@ -88,12 +91,13 @@ const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 const EMPTY = ': ""';
 
 /** @param mark stands nowhere in the template. */
-function formOf(template: JobManifest, labels: readonly string[], mark: string): JobForm {
+function formOf(template: JobManifest, labels: readonly string[], mark: string, hasClass: boolean): JobForm {
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
     name: `${mark}0`,
     labels: Object.fromEntries(labels.map((label, index) => [label, `${mark}${index + 1}`])),
     annotations: { [`${mark}${ofAnnotations}`]: '' },
+    priorityClass: hasClass ? `${mark}${ofAnnotations + 1}` : undefined,
   });
   const [head = '', ...pieces] = document(marked).split(mark);
   return {

@@ -1,5 +1,6 @@
 /** What `explain` advises about jobs that wait for a person. */
-import type { GroupKey } from '../plan/decisions.ts';
+import type { EmittedRunner, GroupKey, RunnerTrouble } from '../plan/decisions.ts';
+import { NO_POD } from '../plan/evidence.ts';
 import { printable } from '../printable.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
 import type { LabelHint } from './label-hint.ts';
@@ -11,11 +12,18 @@ export function adviceText({ jobs, groups, runners }: Explanation): readonly str
     const group = groupOf(job, groups);
     for (const line of adviceFor(job, group)) lines.add(line);
   }
-  for (const { runner, group, because } of runners) {
+  for (const decision of runners) {
+    const { runner, group, because } = decision;
     if (because === 'back-off-record')
       lines.add(`see why it ended: kubectl -n ${group.namespace} logs job/${runner} --all-containers`);
+    else if (decision.emit && decision.trouble) lines.add(troubleAdvice(decision, decision.trouble));
   }
   return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${printable(line)}\n`).join('')];
+}
+
+function troubleAdvice({ runner, group: { namespace } }: EmittedRunner, { reason }: RunnerTrouble): string {
+  const what = reason === NO_POD ? `job/${runner}` : `pods -l job-name=${runner}`;
+  return `see why ${runner} cannot start: kubectl -n ${namespace} describe ${what}`;
 }
 
 /** `ubuntu-latest (runners/ci)` */

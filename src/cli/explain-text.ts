@@ -1,6 +1,13 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import type { DroppedBecause, EmittedBecause, RunnerDecision, ServedBy } from '../plan/decisions.ts';
+import type {
+  DroppedBecause,
+  EmittedBecause,
+  EmittedRunner,
+  RunnerDecision,
+  RunnerTrouble,
+  ServedBy,
+} from '../plan/decisions.ts';
 import { count } from '../printable.ts';
 import { adviceText, keyText, meantText } from './advice.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
@@ -34,25 +41,27 @@ function groupTable(groups: readonly ExplainedGroup[], options: { readonly termi
 }
 
 function jobTable({ jobs, runners }: Explanation, nowMs: number, options: { readonly terminal: boolean }): string {
-  const lost = new Set(runners.flatMap(({ runner, because }) => (because === 'lost' ? runner : [])));
+  const emitted = new Map(runners.flatMap((decision) => (decision.emit ? [[decision.runner, decision]] : [])));
   const rows = jobs.map((decision) => [
     String(decision.job.id),
     `${decision.job.repository} ${decision.job.name}`,
     decision.job.labels.join(',') || '<none>',
     duration(nowMs - decision.job.createdAtMs),
-    verdictText(decision, nowMs, lost),
+    verdictText(decision, nowMs, emitted),
   ]);
   return table(['JOB', 'NAME', 'RUNS-ON', 'AGE', 'WHAT HAPPENS'], rows, options);
 }
 
-function verdictText(decision: ExplainedJob, nowMs: number, lost: ReadonlySet<string>): string {
+type RunnersByName = ReadonlyMap<string, EmittedRunner>;
+
+function verdictText(decision: ExplainedJob, nowMs: number, runners: RunnersByName): string {
   switch (decision.verdict) {
     case 'done':
       return 'done';
     case 'running':
-      return runningText(decision.job.runner ?? '<unknown>', decision.group !== undefined, lost);
+      return runningText(decision.job.runner ?? '<unknown>', decision.group !== undefined, runners);
     case 'served':
-      return `${decision.runner} (owned by group ${keyText(decision.group)}; ${SERVED[decision.by]})`;
+      return `${decision.runner} (owned by group ${keyText(decision.group)}; ${servedText(decision, runners)})`;
     case 'held':
       return heldText(decision, nowMs);
     default:
@@ -60,9 +69,21 @@ function verdictText(decision: ExplainedJob, nowMs: number, lost: ReadonlySet<st
   }
 }
 
-function runningText(runner: string, ours: boolean, lost: ReadonlySet<string>): string {
+function servedText({ by, runner }: ExplainedJob & { readonly verdict: 'served' }, runners: RunnersByName): string {
+  const trouble = runners.get(runner)?.trouble;
+  return trouble ? `its pod cannot start: ${troubleText(trouble)}` : SERVED[by];
+}
+
+/** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.` */
+export function troubleText({ reason, message }: RunnerTrouble): string {
+  return message === undefined ? reason : `${reason}: ${message}`;
+}
+
+function runningText(runner: string, ours: boolean, runners: RunnersByName): string {
   if (!ours) return `runs on ${runner} (not a runner of these groups)`;
-  return lost.has(runner) ? `its runner ${runner} is lost: Gitea fails it after 10 to 15 minutes` : `runs on ${runner}`;
+  return runners.get(runner)?.because === 'lost'
+    ? `its runner ${runner} is lost: Gitea fails it after 10 to 15 minutes`
+    : `runs on ${runner}`;
 }
 
 const SERVED: Readonly<Record<ServedBy, string>> = {
@@ -109,7 +130,9 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
   const rows = runners.flatMap((decision) => {
     if (decision.emit) {
       const text = KEPT[decision.because];
-      return text === undefined ? [] : [[decision.runner, keyText(decision.group), text]];
+      if (text === undefined) return [];
+      const why = decision.trouble ? ` (${troubleText(decision.trouble)})` : '';
+      return [[decision.runner, keyText(decision.group), `${text}${why}`]];
     }
     if (decision.because === 'used-up') return [];
     return [[decision.runner, keyText(decision.group), DROPPED[decision.because]]];
@@ -133,6 +156,7 @@ const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
 const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   failed: 'goes: its Job ended without a CI job',
   'never-came': 'goes: has not registered within spawnTimeoutSeconds',
+  stuck: 'goes: its pod has not started within pendingDeadlineSeconds, another one is tried',
   replaced: 'goes: its RunnerGroup was changed before it registered',
   disabled: 'goes: is disabled in Gitea',
   suspended: 'goes: its group is suspended',

@@ -1,6 +1,6 @@
 /**
  * Who may do what in Kubernetes. Two cluster roles, bound namespace by namespace where runners run (runners.ts): neither
- * part sees Jobs, pods or RunnerGroups anywhere else. Nobody here may create or delete anything but serve's own Lease.
+ * part sees Jobs, pods or RunnerGroups anywhere else. Nobody here may create or delete anything but serve's own Lease and Events.
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
@@ -29,7 +29,7 @@ export class SidecarRole extends k8s.KubeClusterRole {
   }
 }
 
-/** Watches RunnerGroups, Jobs and pods; writes the status of RunnerGroups. */
+/** Watches RunnerGroups, Jobs and pods; writes the status of RunnerGroups, and Events about them. */
 export class ServeRole extends k8s.KubeClusterRole {
   constructor(scope: Construct, id: string) {
     super(scope, id, {
@@ -39,6 +39,7 @@ export class ServeRole extends k8s.KubeClusterRole {
         { apiGroups: ['gitea.bpg.pw'], resources: ['runnergroups/status'], verbs: ['patch'] },
         { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'watch'] },
         { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
+        { apiGroups: [''], resources: ['events'], verbs: ['create'] },
       ],
     });
   }

@@ -18,13 +18,14 @@
  *   7. anything else ................................... unknown (counts as running)
  */
 import { isPinned, JOB_URL } from '../charts/marks.ts';
-import type { LiveJob, LiveState } from '../plan/evidence.ts';
+import type { LiveJob, LiveState, PodTrouble } from '../plan/evidence.ts';
+import { NO_POD_YET, troubleOfEnded, troubleOfPending } from './pod-trouble.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
 
 /** Times in ms; absent or null: Kubernetes does not say. */
 interface Judgement {
   readonly state: LiveState;
-  readonly stuck?: boolean;
+  readonly trouble?: PodTrouble | undefined;
   readonly runningSinceMs?: number | null | undefined;
   readonly finishedAtMs?: number | null | undefined;
 }
@@ -33,13 +34,15 @@ interface Judgement {
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, creationTimestamp, annotations } = job.metadata;
   const jobUrl = annotations?.[JOB_URL];
-  const { state, stuck, runningSinceMs, finishedAtMs } = judge(job, pods);
+  const priorityClass = job.spec?.template?.spec?.priorityClassName;
+  const { state, trouble, runningSinceMs, finishedAtMs } = judge(job, pods);
   return {
     namespace,
     name,
     state,
     createdAtMs: creationTimestamp,
-    ...(stuck && { stuck }),
+    ...(trouble && { trouble }),
+    ...(priorityClass && { priorityClass }),
     ...(runningSinceMs != null && { runningSinceMs }),
     ...(finishedAtMs != null && { finishedAtMs }),
     ...(isPinned(annotations ?? {}) && { pinned: true }),
@@ -55,8 +58,8 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
     return { state: 'complete', finishedAtMs: job.status?.completionTime ?? complete.lastTransitionTime };
   }
   const failed = met('Failed');
-  if (failed) return { state: 'failed', finishedAtMs: failed.lastTransitionTime };
   const [newest] = [...pods].sort(newestFirst);
+  if (failed) return { state: 'failed', trouble: troubleOfEnded(newest), finishedAtMs: failed.lastTransitionTime };
   const failing = met('FailureTarget');
   if (failing) {
     const pod = newest ? judgePod(newest) : { state: 'failed' as const, finishedAtMs: failing.lastTransitionTime };
@@ -64,7 +67,7 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
   }
   if (newest) return judgePod(newest);
   const counted = (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0);
-  return { state: counted === 0 ? 'starting' : 'unknown' };
+  return counted === 0 ? { state: 'starting', trouble: NO_POD_YET } : { state: 'unknown' };
 }
 
 function newestFirst(a: KubePod, b: KubePod): number {
@@ -76,31 +79,12 @@ function judgePod(pod: KubePod): Judgement {
   const runner = pod.status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
   const ended = runner?.terminated;
   if (phase === 'Succeeded') return { state: 'complete', finishedAtMs: ended?.finishedAt };
-  if (phase === 'Failed') return { state: 'failed', finishedAtMs: ended?.finishedAt };
+  if (phase === 'Failed') return { state: 'failed', trouble: troubleOfEnded(pod), finishedAtMs: ended?.finishedAt };
   if (ended) return { state: ended.exitCode === 0 ? 'complete' : 'failed', finishedAtMs: ended.finishedAt };
   if (pod.metadata.deletionTimestamp != null) return { state: 'deleting' };
   if (runner?.running != null) return { state: 'running', runningSinceMs: runner.running.startedAt };
   if (phase === 'Pending' || (phase === 'Running' && runner?.waiting != null)) {
-    return { state: 'starting', stuck: isStuck(pod) };
+    return { state: 'starting', trouble: troubleOfPending(pod) };
   }
   return { state: 'unknown' };
-}
-
-/** Why the kubelet cannot start a container (Kubernetes 1.34: pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go, kuberuntime). */
-const STUCK: ReadonlySet<string> = new Set([
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'ErrImageNeverPull',
-  'InvalidImageName',
-  'ImageInspectError',
-  'RegistryUnavailable',
-  'CreateContainerConfigError',
-  'CreateContainerError',
-  'RunContainerError',
-  'CrashLoopBackOff',
-]);
-
-function isStuck({ status }: KubePod): boolean {
-  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  return containers.some(({ state }) => STUCK.has(state?.waiting?.reason ?? ''));
 }

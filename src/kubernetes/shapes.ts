@@ -23,6 +23,9 @@ const metadata = z.object({
 /** A Kubernetes Job. Times are ms since 1970. */
 export const KubeJob = z.object({
   metadata: metadata.extend({ annotations: z.record(z.string(), z.string()).nullish() }),
+  spec: z
+    .object({ template: z.object({ spec: z.object({ priorityClassName: z.string().nullish() }).nullish() }).nullish() })
+    .nullish(),
   status: z
     .object({
       conditions: z.array(condition).nullish(),
@@ -39,11 +42,18 @@ const containerStatus = z.object({
   name: z.string(),
   state: z
     .object({
-      waiting: z.object({ reason: z.string().nullish() }).nullish(),
+      waiting: z.object({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
       running: z.object({ startedAt: time.nullish() }).nullish(),
       terminated: z.object({ exitCode: z.number(), finishedAt: time.nullish() }).nullish(),
     })
     .nullish(),
+});
+
+const podCondition = z.object({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string().nullish(),
+  message: z.string().nullish(),
 });
 
 /** A Kubernetes Pod. */
@@ -54,6 +64,7 @@ export const KubePod = z.object({
   status: z
     .object({
       phase: z.string().nullish(),
+      conditions: z.array(podCondition).nullish(),
       initContainerStatuses: z.array(containerStatus).nullish(),
       containerStatuses: z.array(containerStatus).nullish(),
     })

@@ -45,6 +45,8 @@ export interface PlanOfNow {
   readonly plan: Plan;
   /** By Gitea's clock, as all times of CI jobs. */
   readonly nowMs: number;
+  /** The Jobs in the cluster were listed. */
+  readonly jobsWereListed: boolean;
   /** Absent: there are no groups. */
   readonly app?: RunnersApp;
 }
@@ -74,7 +76,8 @@ export async function lookAndPlan(
     // A kubeconfig that is named must exist, also when there is nothing to look for.
     if (settings.kubeconfig !== undefined) await findCluster(settings);
     const { planOrRefuse } = await import('./plan-groups.ts');
-    return { plan: planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 }), nowMs: settings.now() };
+    const plan = planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 });
+    return { plan, nowMs: settings.now(), jobsWereListed: false };
   }
   const { targets, lookOf } = await findTargets(groups, settings, deadline);
   // Reading Secrets over the network has taken its part of the time limit.
@@ -121,7 +124,7 @@ export async function lookAndPlan(
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
   const plan = planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs });
-  if (deadline.remainingMs() > 0) return { plan, nowMs, app };
+  if (deadline.remainingMs() > 0) return { plan, nowMs, jobsWereListed: seen !== undefined, app };
   throw new Failure(
     'GR-PLAN-01',
     1,

@@ -27,6 +27,8 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
     acceptUnlabelledJobs: group.acceptUnlabelledJobs,
     fairness: group.fairness,
     spawnTimeoutMs: group.spawnTimeoutSeconds * 1000,
+    pendingDeadlineMs: group.pendingDeadlineSeconds * 1000,
+    priorityTiers: group.priorityTiers,
     templateHash,
   };
 }

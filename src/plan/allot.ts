@@ -1,6 +1,7 @@
 /** Gives the slots of the groups to the ready jobs, first come first. */
 import type { Group } from './evidence.ts';
 import type { Facts } from './facts.ts';
+import { groupBackOff } from './failing.ts';
 import type { Owners } from './owners.ts';
 import { type BackOff, backOffOf, type ReadyJob } from './ready-job.ts';
 import { type GroupRunners, isAtWork } from './runners.ts';
@@ -26,6 +27,7 @@ export function allotSlots(queue: readonly ReadyJob[], facts: Facts): ReadonlyMa
   for (const ofGroup of facts.byGroup.values()) {
     allotments.set(ofGroup.group, { ...ofGroup, room: roomOf(ofGroup), jobs: [], backingOff: new Map() });
   }
+  const ofWholeGroup = groupBackOff(facts);
   const hasRoom = ({ jobs, room }: OpenAllotment): boolean => jobs.length < room;
   // Owners with room are kept from job to job (200 groups, 10,000 jobs). A group that is full stays full.
   const known = new Map<Owners, readonly OpenAllotment[]>();
@@ -51,13 +53,15 @@ export function allotSlots(queue: readonly ReadyJob[], facts: Facts): ReadonlyMa
     const { own, asked } = ready;
     const keeper = own.length > 0 ? open.find(({ group }) => own.some((runner) => runner.group === group)) : undefined;
     const before = asked && open.find(({ group }) => group === asked.group);
-    const owner = keeper ?? before ?? open.find(({ group }) => !backOffOf(group, ready, facts));
+    const backOffIn = ({ group }: OpenAllotment): BackOff | undefined =>
+      backOffOf(group, ready, facts) ?? ofWholeGroup(group);
+    const owner = keeper ?? before ?? open.find((each) => !backOffIn(each));
     if (owner) {
       owner.jobs.push(ready);
       if (!hasRoom(owner)) close(owner);
       continue;
     }
-    const backOff = backOffOf(first.group, ready, facts);
+    const backOff = backOffIn(first);
     if (backOff) first.backingOff.set(ready, backOff);
   }
   return allotments;

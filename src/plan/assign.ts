@@ -13,10 +13,11 @@ import type { ServedBy } from './decisions.ts';
 import type { Group } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { ListedJob } from './listed-jobs.ts';
+import { ownRunner } from './overdue.ts';
 import { missedRunners } from './patience.ts';
 import { canServe, type ReadyJob } from './ready-job.ts';
 import type { PastRequest } from './replay/replay.ts';
-import { freeRunners } from './runners.ts';
+import { freeRunners, type Runner } from './runners.ts';
 
 /** A job and its runner. */
 export interface Assignment {
@@ -26,8 +27,11 @@ export interface Assignment {
   readonly by: ServedBy;
 }
 
-/** One runner for each job that has a slot. Jobs that back off get free runners that are left, as far as there is room. */
-export function assignRunners(allotment: Allotment, facts: Facts): readonly Assignment[] {
+/**
+ * One runner for each job that has a slot. Jobs that back off get free runners that are left, as far as there is room.
+ * @param overdue runners that cannot start: they serve at most the job that they were made for
+ */
+export function assignRunners(allotment: Allotment, facts: Facts, overdue: ReadonlySet<Runner>): readonly Assignment[] {
   const { group, jobs, backingOff, room } = allotment;
   const taken = new Set<string>();
   const assigned = new Map<ReadyJob, Assignment>();
@@ -38,7 +42,10 @@ export function assignRunners(allotment: Allotment, facts: Facts): readonly Assi
   const withoutOne = (): readonly ReadyJob[] => jobs.filter((ready) => !assigned.has(ready));
 
   for (const ready of jobs) {
-    const own = ready.own.find((runner) => runner.group === group);
+    const own = ownRunner(
+      ready.own.filter((runner) => runner.group === group),
+      overdue,
+    );
     if (own) assign(ready, own.name, 'own-runner');
   }
   for (const ready of withoutOne()) {
@@ -50,7 +57,7 @@ export function assignRunners(allotment: Allotment, facts: Facts): readonly Assi
     if (living) assign(ready, living.name, 'chain');
   }
 
-  const free = freeRunners(allotment.runners, taken);
+  const free = freeRunners(allotment.runners, taken).filter((runner) => !overdue.has(runner));
   const mayShare = [...backingOff.keys()].slice(0, Math.max(0, room - jobs.length));
   for (const ready of [...withoutOne().toReversed(), ...mayShare]) {
     const fitting = free.findIndex((runner) => canServe(runner, ready, facts));

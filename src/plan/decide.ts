@@ -5,10 +5,11 @@ import type { GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from '
 import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
-import { compareText, type ListedJob } from './listed-jobs.ts';
+import type { ListedJob } from './listed-jobs.ts';
 import { firstWorking } from './owners.ts';
 import { nextRepositories } from './queue.ts';
 import type { BackOff, ReadyJob } from './ready-job.ts';
+import { withDetails } from './runner-details.ts';
 import { isAtWork, type Runner } from './runners.ts';
 
 /** What the decisions about jobs are made of. */
@@ -26,7 +27,7 @@ export function decide(
   given: Given,
   spares: ReadonlyMap<Group, readonly Runner[]>,
 ): Plan {
-  const { allotments, assignments, elsewhere } = given;
+  const { allotments, assignments, elsewhere, overdue } = given;
   const keyOf = keyFinder();
   const served = new Map([...assignments.values()].flat().map((each) => [each.listed, each]));
   const backingOff = new Map(
@@ -47,7 +48,8 @@ export function decide(
     const busy = allotment.runners.filter(isAtWork).length;
     const held = heldBy.get(key) ?? 0;
     groups.push({ group: key, cap: group.maxActiveRunners, busy, waiting: assigned.length, spare: spare.length, held });
-    runners.push(...decideRunners(key, allotment, assigned, spare, facts));
+    const decisions = decideRunners(key, allotment, assigned, spare, { ...facts, overdue });
+    runners.push(...withDetails(decisions, allotment, facts));
   }
   return Object.freeze({ groups: Object.freeze(groups), jobs: Object.freeze(jobs), runners: Object.freeze(runners) });
 }
@@ -103,13 +105,16 @@ function countHeld(jobs: readonly JobDecision[]): ReadonlyMap<GroupKey, number> 
   return heldBy;
 }
 
-/** The decisions about all runners of one group, by name. */
+/** The facts, and the runners that cannot start. */
+type RunnerFacts = Facts & Pick<Given, 'overdue'>;
+
+/** The decisions about all runners of one group: first those that jobs were given, in the order of their jobs. */
 function decideRunners(
   group: GroupKey,
   allotment: Allotment,
   assignments: readonly Assignment[],
   spares: readonly Runner[],
-  facts: Facts,
+  facts: RunnerFacts,
 ): readonly RunnerDecision[] {
   const decisions = new Map<string, RunnerDecision>();
   for (const { listed, runner, by } of assignments) {
@@ -121,11 +126,11 @@ function decideRunners(
   for (const runner of allotment.runners) {
     if (!decisions.has(runner.name)) decisions.set(runner.name, decideUnassigned(runner, group, facts));
   }
-  return [...decisions.values()].sort((a, b) => compareText(a.runner, b.runner));
+  return [...decisions.values()];
 }
 
 /** The decision about a runner that no ready job was given. */
-function decideUnassigned(of: Runner, group: GroupKey, facts: Facts): RunnerDecision {
+function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): RunnerDecision {
   const { name: runner, state, job, live } = of;
   switch (state) {
     case 'busy':
@@ -139,6 +144,7 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: Facts): RunnerDeci
       // Pinned when Gitea believed it busy: a claim that was lost, or a Job that was re-created in place of a lost one.
       if (live?.pinned) return { emit: true, runner, group, because: 'unpinning', pinned: false };
       if (state !== 'free') return { emit: false, runner, group, because: state };
+      if (facts.overdue.has(of)) return { emit: false, runner, group, because: 'stuck' };
       return { emit: false, runner, group, because: of.group.suspend ? 'suspended' : 'surplus' };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.

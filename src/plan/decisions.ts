@@ -2,7 +2,7 @@
  * What the planner answers: one decision for every job and for every runner of ours that was seen, each with one reason. `generate`
  * renders the runners with `emit`. `explain` prints everything. Sentences for people are made there, not here.
  */
-import type { Job } from './evidence.ts';
+import type { Job, PodTrouble } from './evidence.ts';
 
 /** Names a RunnerGroup. */
 export interface GroupKey {
@@ -89,6 +89,8 @@ export type DroppedBecause =
   /** Its Job has ended, and no CI job is known that it ran. */
   | 'failed'
   | 'never-came'
+  /** Its pod has not started within `pendingDeadlineMs`: a job that waits gets its place, or its job another runner (docs/adr/0034). */
+  | 'stuck'
   /** Its RunnerGroup was changed before it registered. */
   | 'replaced'
   | 'disabled'
@@ -98,6 +100,12 @@ export type DroppedBecause =
   /** Gitea lists it as idle, but its Job is gone, while other Jobs of its group are seen. */
   | 'gone'
   | 'offline';
+
+/** What keeps the pod of a runner from starting, or has ended it before its runner started. */
+export interface RunnerTrouble extends PodTrouble {
+  /** It lasts longer than nodes and images take to come (`spawnTimeoutMs`), or it is final: people should know. */
+  readonly isLate: boolean;
+}
 
 export type RunnerDecision =
   | {
@@ -111,6 +119,9 @@ export type RunnerDecision =
       readonly skip?: true;
       /** The job that it runs or is wanted for. Absent for a runner that is finishing, spare or unpinning, and for a record. */
       readonly job?: Job;
+      /** PriorityClass of its pod. A Job that exists has the one that it was created with. */
+      readonly priorityClass?: string;
+      readonly trouble?: RunnerTrouble;
     }
   | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };
 

@@ -69,14 +69,29 @@ export interface Look {
  */
 export type LiveState = 'starting' | 'running' | 'complete' | 'failed' | 'deleting' | 'unknown';
 
+/** `PodTrouble.reason` of a Job for which Kubernetes has created no pod. */
+export const NO_POD = 'NoPod';
+
+/** What keeps a pod from starting, or has ended it before its runner started. */
+export interface PodTrouble {
+  /** Kubernetes' word, e.g. `ImagePullBackOff` or `Unschedulable`, or `NO_POD`. */
+  readonly reason: string;
+  /** Kubernetes' sentence: one printable line of bounded length. */
+  readonly message?: string;
+  /** The kubelet says it: another pod may do better, on another node. */
+  readonly ofNode?: true;
+}
+
 /** A Kubernetes Job of ours that exists right now. */
 export interface LiveJob {
   readonly namespace: string;
   readonly name: string;
   readonly state: LiveState;
   readonly createdAtMs: number;
-  /** Its pod waits for something that does not come by itself, such as an image that cannot be pulled. For `starting` only. */
-  readonly stuck?: boolean;
+  /** For `starting`: what its pod waits for, when that does not come by itself. For `failed`: why its runner never started. */
+  readonly trouble?: PodTrouble;
+  /** PriorityClass of its pod template. It cannot be changed while the Job lives. */
+  readonly priorityClass?: string;
   /** When the container of its runner started. For `running` only. */
   readonly runningSinceMs?: number;
   /** When it became complete or failed. */
@@ -97,6 +112,12 @@ export type ScopeWidth = 'repo' | 'owner' | 'global';
  */
 export type Fairness = 'oldest' | 'per-repository';
 
+/** The runners up to the `threshold`-th of a group have this PriorityClass, unless an earlier tier has given them theirs. */
+export interface PriorityTier {
+  readonly priorityClassName: string;
+  readonly threshold: number;
+}
+
 /** The part of a RunnerGroup that decides. */
 export interface Group {
   readonly namespace: string;
@@ -113,6 +134,10 @@ export interface Group {
   readonly acceptUnlabelledJobs: boolean;
   readonly fairness: Fairness;
   readonly spawnTimeoutMs: number;
+  /** How long a pod that cannot start keeps its place while jobs wait for it. At least `spawnTimeoutMs`. */
+  readonly pendingDeadlineMs: number;
+  /** Thresholds ascend; the last one is the cap. Empty: runners have no PriorityClass. */
+  readonly priorityTiers: readonly PriorityTier[];
   /** Hash of the rendered pod template. Another template gives other names to runners that have not registered yet. */
   readonly templateHash: string;
 }

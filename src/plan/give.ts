@@ -1,11 +1,13 @@
 /** Gives the ready jobs slots and runners. */
-import { type Allotment, allotSlots } from './allot.ts';
+import type { Allotment } from './allot.ts';
 import { type Assignment, assignRunners } from './assign.ts';
 import { elsewhereFinder } from './elsewhere.ts';
 import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { ListedJob } from './listed-jobs.ts';
+import { allotPlaces } from './overdue.ts';
 import type { ReadyJob } from './ready-job.ts';
+import type { Runner } from './runners.ts';
 
 /** What the ready jobs were given. */
 export interface Given {
@@ -13,6 +15,8 @@ export interface Given {
   readonly assignments: ReadonlyMap<Group, readonly Assignment[]>;
   /** Runners of other Applications that jobs wait for. */
   readonly elsewhere: ReadonlyMap<ListedJob, string>;
+  /** Runners that cannot start, and that are in the way (`overdue.ts`). */
+  readonly overdue: ReadonlySet<Runner>;
 }
 
 /**
@@ -24,14 +28,16 @@ export function giveRunners(queue: readonly ReadyJob[], facts: Facts, liveJobs: 
   const elsewhere = new Map<ListedJob, string>();
   for (;;) {
     const stillHere = queue.filter(({ listed }) => !elsewhere.has(listed));
-    const allotments = allotSlots(stillHere, facts);
-    const assignments = new Map([...allotments].map(([group, allotted]) => [group, assignRunners(allotted, facts)]));
+    const { allotments, overdue } = allotPlaces(stillHere, facts);
+    const assignments = new Map(
+      [...allotments].map(([group, allotted]) => [group, assignRunners(allotted, facts, overdue)]),
+    );
     const before = elsewhere.size;
     for (const { listed, runner, group } of [...assignments.values()].flat()) {
       const isThere = facts.findRunner(runner)?.state === 'free';
       const other = isThere ? undefined : findElsewhere(listed, group.spawnTimeoutMs);
       if (other !== undefined) elsewhere.set(listed, other);
     }
-    if (elsewhere.size === before) return { allotments, assignments, elsewhere };
+    if (elsewhere.size === before) return { allotments, assignments, elsewhere, overdue };
   }
 }

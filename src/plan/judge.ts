@@ -18,7 +18,7 @@
 import type { Evidence, Group, Job, LiveJob } from './evidence.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { ORDINALS_SEARCHED, type RunnerName, type RunnerNamer, runnerNamer } from './names.ts';
-import { mayStillCome } from './patience.ts';
+import { isWaitedFor } from './patience.ts';
 import type { GroupRunners, Runner, RunnerState } from './runners.ts';
 import type { RunnerTraces } from './traces.ts';
 
@@ -94,7 +94,7 @@ function stateOf(traces: RunnerTraces, context: Context): RunnerState {
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed && !isRecreated(traces, completed, context)) return 'used-up';
   if (!live) return 'offline';
-  if (!mayStillCome(live, { nowMs: context.nowMs, spawnTimeoutMs: context.group.spawnTimeoutMs })) return 'never-came';
+  if (!isWaitedFor(live, context.group, context.nowMs)) return 'never-came';
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';
 }
 

@@ -1,5 +1,5 @@
 /** How long a runner may take to register, and when a job whose runner failed gets the next one. */
-import type { LiveJob } from './evidence.ts';
+import type { Group, LiveJob } from './evidence.ts';
 
 /** A pod that is on its way has so many spawn timeouts (an hour by default). Then its node will not come. */
 const PENDING_TIMEOUTS = 12;
@@ -24,8 +24,20 @@ export function missedRunners(sinceMs: number, nowMs: number, spawnTimeoutMs: nu
 }
 
 /**
- * True while the runner of a Job may still register. A pod that is on its way is not exchanged for another one, which would be as slow.
- * One that is stuck, or whose container runs, has one spawn timeout.
+ * True while the runner of a Job is waited for. A pod that has not started is not exchanged for another one, which would be as slow or as
+ * stuck. One whose container runs has one spawn timeout.
+ */
+export function isWaitedFor(
+  { state, createdAtMs, runningSinceMs = createdAtMs }: LiveJob,
+  { spawnTimeoutMs, pendingDeadlineMs }: Group,
+  nowMs: number,
+): boolean {
+  const pendingMs = Math.max(PENDING_TIMEOUTS * spawnTimeoutMs, pendingDeadlineMs);
+  return nowMs - runningSinceMs < (state === 'starting' ? pendingMs : spawnTimeoutMs);
+}
+
+/**
+ * True while a runner of another Application may come for a job. One that is stuck, or whose container runs, has one spawn timeout.
  * @param sinceMs its time counts from here, if that is later than what the Job shows
  */
 export function mayStillCome(
@@ -37,8 +49,8 @@ export function mayStillCome(
   return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
 }
 
-function isOnItsWay({ state, stuck }: LiveJob): boolean {
-  return state === 'starting' && stuck !== true;
+function isOnItsWay({ state, trouble }: LiveJob): boolean {
+  return state === 'starting' && trouble === undefined;
 }
 
 /**

@@ -3,6 +3,7 @@
  * A field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
  */
 import { normalBase } from '../base-url.ts';
+import { ruleCap, rulePendingDeadline } from './cap-rules.ts';
 import { DEFAULT_IMAGES, DEFAULT_LABELS, GRACEFUL_STOP_SECONDS, RUNNER_RELEASE } from './defaults.ts';
 import type { Path } from './documents.ts';
 import type { FieldProblem } from './field-problem.ts';
@@ -47,6 +48,8 @@ const RULES: { readonly [Field in keyof NormalFields]: (draft: Draft) => Ruled<N
   image: ruleImage,
   acceptUnlabelledJobs: ruleUnlabelled,
   gracefulStopSeconds: ruleGracefulStop,
+  maxActiveRunners: ruleCap,
+  pendingDeadlineSeconds: rulePendingDeadline,
   resources: ruleResources,
   proxy: ruleProxy,
   runnerConfig: ruleRunnerConfig,

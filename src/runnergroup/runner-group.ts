@@ -49,6 +49,10 @@ export interface NormalFields {
   readonly labels: readonly RunnerLabel[];
   readonly registrationToken: SecretKey;
   readonly authToken: SecretKey;
+  /** The cap, in whichever way it was written. */
+  readonly maxActiveRunners: number;
+  /** At least `spawnTimeoutSeconds`. */
+  readonly pendingDeadlineSeconds: number;
   readonly acceptUnlabelledJobs: boolean;
   readonly image: string;
   readonly resources: { readonly requests: Quantities; readonly limits: Quantities };
@@ -60,7 +64,7 @@ export interface NormalFields {
 }
 
 /** Fields of the spec that a normal field takes the place of. */
-export type SpellingField = 'org' | 'user' | 'repo' | 'gitea' | 'giteaURL' | 'defaultLabels';
+export type SpellingField = 'org' | 'user' | 'repo' | 'gitea' | 'giteaURL' | 'defaultLabels' | 'maxWorkers';
 
 /** All other fields of the spec are as the schema gives them: a new field needs its entry in `schema.ts` and nothing here. */
 type SameFields = Readonly<Omit<WrittenSpec, keyof NormalFields | SpellingField>>;

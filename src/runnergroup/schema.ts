@@ -27,7 +27,7 @@ import {
 } from './field-kinds.ts';
 import { caBundle, proxy } from './proxy-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
-import { checkRepository, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
+import { checkRepository, DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
 
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
 export const KIND = 'RunnerGroup';
@@ -37,6 +37,8 @@ export const DEFAULT_NOTE = 'defaultNote';
 
 /** Kubernetes' Pod Security Standards, the weakest first. */
 const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;
+const PRIORITY_CLASS_RULE =
+  'must be the name of a PriorityClass: lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
 const MOST_RUNNERS = 10_000;
 const THIRTY_DAYS = 2_592_000;
@@ -120,10 +122,42 @@ export const Spec = z.strictObject({
       description: 'Labels that are added to `labels`; `false` adds none. A label in `labels` with the same name wins.',
       [DEFAULT_NOTE]: `${defaults.DEFAULT_LABELS.map((label) => `\`${label}\``).join(', ')}; none with containerMode \`host\``,
     }),
-  maxActiveRunners: z.int().min(0).max(MOST_RUNNERS).register(z.globalRegistry, {
+  maxActiveRunners: z.int().min(0).max(MOST_RUNNERS).optional().register(z.globalRegistry, {
     description:
-      'Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none.',
+      'Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none. Required, or `maxWorkers`, or `priorityTiers`.',
   }),
+  maxWorkers: z
+    .int()
+    .min(0)
+    .max(MOST_RUNNERS)
+    .optional()
+    .register(z.globalRegistry, { description: 'Another name for `maxActiveRunners`.' }),
+  priorityTiers: z
+    .array(
+      z
+        .strictObject({
+          priorityClassName: z
+            .string()
+            .min(1)
+            .max(253)
+            .regex(DNS_SUBDOMAIN, { error: PRIORITY_CLASS_RULE })
+            .register(z.globalRegistry, {
+              description: 'A PriorityClass of the cluster.',
+            }),
+          threshold: z.int().min(1).max(MOST_RUNNERS).register(z.globalRegistry, {
+            description:
+              'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',
+          }),
+        })
+        .register(z.globalRegistry, { description: 'A PriorityClass and the runners that get it.' }),
+    )
+    .max(10)
+    .default([])
+    .register(z.globalRegistry, {
+      description:
+        'PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+      [DEFAULT_NOTE]: 'none',
+    }),
   registrationToken: secretSelector().register(z.globalRegistry, {
     description:
       "Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.",
@@ -247,8 +281,15 @@ export const Spec = z.strictObject({
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: seconds(30, ONE_DAY).default(300).register(z.globalRegistry, {
     description:
-      'How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',
+      'How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows, and that has not started, is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',
   }),
+  pendingDeadlineSeconds: seconds(30, THIRTY_DAYS)
+    .optional()
+    .register(z.globalRegistry, {
+      description:
+        'How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.',
+      [DEFAULT_NOTE]: `\`${defaults.PENDING_DEADLINE_SECONDS}\` (15 minutes), or \`spawnTimeoutSeconds\` if that is longer`,
+    }),
   // 6 hours, as agent-stack-k8s. Gitea itself ends CI jobs after 3 h (`ENDLESS_TASK_TIMEOUT`) unless told otherwise.
   activeDeadlineSeconds: seconds(1, THIRTY_DAYS).default(21_600).register(z.globalRegistry, {
     description:

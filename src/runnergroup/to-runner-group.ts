@@ -69,6 +69,7 @@ function sameFields(spec: WrittenSpec): Omit<WrittenSpec, SpellingField> {
     gitea: _gitea,
     giteaURL: _giteaURL,
     defaultLabels: _labels,
+    maxWorkers: _maxWorkers,
     ...same
   } = spec;
   return same;
@@ -115,7 +116,8 @@ function protoKeys(value: unknown): readonly FieldProblem[] {
 function namesAt(path: Path): readonly string[] {
   let schema: unknown = RunnerGroupDocument;
   for (const step of path) {
-    schema = schema instanceof z.ZodObject ? schema.shape[String(step)] : undefined;
+    if (schema instanceof z.ZodArray) schema = schema.element;
+    else schema = schema instanceof z.ZodObject ? schema.shape[String(step)] : undefined;
     for (let inner = unwrapped(schema); inner !== undefined; inner = unwrapped(inner)) schema = inner;
   }
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];

@@ -17,6 +17,7 @@ import { Lease, type LeaseOptions } from '../kubernetes/lease.ts';
 import { ClusterSecrets, secretsClient } from '../kubernetes/secrets.ts';
 import type { InstallationImages } from '../runnergroup/installation.ts';
 import type { SecretsMode, TokenSources } from '../tokens/api-token.ts';
+import { EventWriter } from './cluster/event-writer.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { type Subscriber, type Tell, tellAll } from './events.ts';
 import { type Listeners, startListeners } from './http/listeners.ts';
@@ -171,10 +172,15 @@ interface OpenCluster {
   onChange: () => void;
 }
 
-function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
+function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
   const { argocd, ca, env, instance, now, policyFile, pollMs, secrets, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, undefined, clocks);
+  const events = new EventWriter(client, now, (failure) => tellOthers({ is: 'cluster-failed', failure }));
+  const tell: Tell = (event) => {
+    tellOthers(event);
+    events.hear(event);
+  };
   const cluster = new LiveCluster(client, options, {
     onChange: () => open.onChange(),
     onFailure: (failure) => tell({ is: 'cluster-failed', failure }),

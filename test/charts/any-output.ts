@@ -59,15 +59,21 @@ const anyJob: fc.Arbitrary<Job> = fc
 
 const because = fc.constantFrom('new-runner' as const, 'chain' as const, 'busy' as const, 'own-runner' as const);
 
+/** What a cluster shows may be anything. */
+const priorityClass = fc.oneof(fc.constant(undefined), fc.constantFrom('runner-critical', 'a.b-1'), hostile);
+
 /** Groups, each once, and runners, each once. */
 export const anyOutput: fc.Arbitrary<readonly GroupOutput[]> = fc
   .uniqueArray(
     fc.record({
       group: anyGroup,
-      decisions: fc.uniqueArray(fc.record({ made: anyJob, meets: fc.option(anyJob), because, pinned: fc.boolean() }), {
-        maxLength: 6,
-        selector: ({ made }) => made.id,
-      }),
+      decisions: fc.uniqueArray(
+        fc.record({ made: anyJob, meets: fc.option(anyJob), because, pinned: fc.boolean(), priorityClass }),
+        {
+          maxLength: 6,
+          selector: ({ made }) => made.id,
+        },
+      ),
       warm: fc.boolean(),
     }),
     { maxLength: 4, selector: ({ group }) => `${group.namespace}/${group.name}` },
@@ -75,7 +81,7 @@ export const anyOutput: fc.Arbitrary<readonly GroupOutput[]> = fc
   .map((items) =>
     items.map(({ group, decisions, warm }) => ({
       group,
-      runners: decisions.map(({ made, meets, because: why, pinned }, index) => {
+      runners: decisions.map(({ made, meets, because: why, pinned, priorityClass: ofPod }, index) => {
         const stay = { id: warm && index === 0 ? 0 : made.id, attempt: made.attempt };
         const named = { namespace: group.namespace, name: group.name, origin: group.giteaUrl, templateHash: 'x' };
         const { job: _job, ...rest } = runner({
@@ -83,6 +89,7 @@ export const anyOutput: fc.Arbitrary<readonly GroupOutput[]> = fc
           group: { namespace: group.namespace, name: group.name },
           because: why,
           pinned,
+          ...(ofPod !== undefined && { priorityClass: ofPod }),
         });
         return meets ? { ...rest, job: meets } : rest;
       }),

@@ -30,6 +30,7 @@ const DROPPED: Kinds<DroppedBecause> = {
   'used-up': true,
   failed: true,
   'never-came': true,
+  stuck: true,
   replaced: true,
   disabled: true,
   suspended: true,

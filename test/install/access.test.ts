@@ -28,8 +28,9 @@ describe('rights in Kubernetes', () => {
     expect(rights('ClusterRole', 'gitea-runners-sidecar')).toEqual(['list jobs.batch', 'list pods.']);
   });
 
-  it('let serve look, and write the status of RunnerGroups', () => {
+  it('let serve look, and write the status of RunnerGroups and Events', () => {
     expect(rights('ClusterRole', 'gitea-runners-serve')).toEqual([
+      'create events.',
       'list jobs.batch',
       'list pods.',
       'list runnergroups.gitea.bpg.pw',

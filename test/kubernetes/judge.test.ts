@@ -6,6 +6,7 @@ import { KubeJob, KubePod } from '../../src/kubernetes/shapes.ts';
 
 interface Part {
   readonly metadata?: object;
+  readonly spec?: object;
   readonly status?: object;
 }
 interface Case {
@@ -13,7 +14,8 @@ interface Case {
   readonly job: Part;
   readonly pods?: readonly Part[];
   readonly state: string;
-  readonly stuck?: boolean;
+  readonly trouble?: object;
+  readonly priorityClass?: string;
   readonly runningSince?: string;
   readonly finishedAt?: string;
   readonly pinned?: boolean;
@@ -36,7 +38,7 @@ function complete(part: Part, uid: string): object {
 }
 
 test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
-  const { job, pods = [], state, stuck, runningSince, finishedAt, pinned } = each;
+  const { job, pods = [], state, trouble, priorityClass, runningSince, finishedAt, pinned } = each;
   const judged = judgeJob(
     KubeJob.parse(complete(job, 'job')),
     pods.map((pod, index) => KubePod.parse(complete(pod, `pod-${index}`))),
@@ -47,7 +49,8 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
     name: 'ci-1',
     state,
     createdAtMs: Date.UTC(2026, 10, 20, 10),
-    ...(stuck && { stuck }),
+    ...(trouble && { trouble }),
+    ...(priorityClass !== undefined && { priorityClass }),
     ...(runningSince !== undefined && { runningSinceMs: Date.parse(runningSince) }),
     ...(finishedAt !== undefined && { finishedAtMs: Date.parse(finishedAt) }),
     ...(pinned && { pinned }),

@@ -70,6 +70,8 @@ export class World {
       acceptUnlabelledJobs: false,
       fairness: 'oldest',
       spawnTimeoutMs: 300_000,
+      pendingDeadlineMs: 900_000,
+      priorityTiers: [],
       templateHash: 't1',
     };
     const org: PlannedGroup = { ...common, name: 'ci', look: 'org', scope: 'owner', labels: ['linux'] };

@@ -1,6 +1,6 @@
 /** Any groups and any evidence, also evidence that contradicts itself: the arbitraries of the planner's properties. */
 import type { Plan } from '../../src/plan/decisions.ts';
-import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/plan/evidence.ts';
+import type { Evidence, Group, Job, LiveJob, Look, PriorityTier, RegisteredRunner } from '../../src/plan/evidence.ts';
 import { runnerName } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
 import { fc } from '../support/property.ts';
@@ -18,6 +18,8 @@ const anyGroup = fc.record({
   fairness: fc.constantFrom('oldest', 'per-repository'),
   templateHash: fc.constantFrom('t1', 't2'),
   look: fc.constantFrom('one', 'two'),
+  /** Places of the tiers; the last one gets what is left of the cap. Empty: no tiers. */
+  tierPlaces: fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 }),
 });
 
 /** Some runner's name: of one of the groups, under the current or an older template, or a stranger's. */
@@ -50,7 +52,9 @@ const anyRow = fc.record({
 const anyLive = fc.record({
   runner: anyRunner,
   state: fc.constantFrom('starting', 'running', 'complete', 'failed', 'deleting', 'unknown'),
-  ageSeconds: fc.nat(700),
+  ageSeconds: fc.oneof(fc.nat(700), fc.nat(4_000)),
+  trouble: fc.constantFrom(undefined, 'Unschedulable', 'ImagePullBackOff', 'NoPod', 'RegistrationFailed'),
+  priorityClass: fc.constantFrom(undefined, 'tier0', 'tier1', 'former'),
   pinned: fc.boolean(),
   printedFor: fc.option(IDS, { nil: undefined }),
 });
@@ -79,12 +83,14 @@ function buildScene(raw: {
   looks: { one: Of<typeof anyLook>; two: Of<typeof anyLook> };
   live: Of<typeof anyLive>[];
 }): Scene {
-  const groups: Group[] = raw.groups.map((group, i) => ({
+  const groups: Group[] = raw.groups.map(({ tierPlaces, ...group }, i) => ({
     ...group,
     namespace: 'runners',
     name: `g${i}`,
     origin: ORIGIN,
     spawnTimeoutMs: 300_000,
+    pendingDeadlineMs: 900_000,
+    priorityTiers: tiersOf(tierPlaces, group.maxActiveRunners),
   }));
   const nameOf = (runner: Of<typeof anyRunner>): string => {
     const group = groups[runner.group % groups.length];
@@ -118,7 +124,7 @@ function buildScene(raw: {
     ),
   });
   const liveJobs = new Map<string, LiveJob>();
-  for (const { runner, state, ageSeconds, pinned, printedFor } of raw.live) {
+  for (const { runner, state, ageSeconds, pinned, printedFor, trouble, priorityClass } of raw.live) {
     const createdAtMs = NOW - ageSeconds * 1_000;
     liveJobs.set(nameOf(runner), {
       namespace: 'runners',
@@ -127,6 +133,11 @@ function buildScene(raw: {
       createdAtMs,
       finishedAtMs: createdAtMs,
       pinned,
+      ...(trouble &&
+        (state === 'starting' || state === 'failed') && {
+          trouble: { reason: trouble, ...(trouble === 'ImagePullBackOff' && { ofNode: true }) },
+        }),
+      ...(priorityClass && { priorityClass }),
       ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
     });
   }
@@ -135,6 +146,14 @@ function buildScene(raw: {
     ['two', lookOf(raw.looks.two)],
   ]);
   return { groups, evidence: { instance: INSTANCE, looks, liveJobs: [...liveJobs.values()], nowMs: NOW } };
+}
+
+/** Cumulative; the last threshold is the cap. */
+function tiersOf(places: readonly number[], cap: number): readonly PriorityTier[] {
+  const thresholds = places.map((_, nth) => places.slice(0, nth + 1).reduce((sum, each) => sum + each, 0));
+  const below = thresholds.filter((threshold) => threshold < cap);
+  if (places.length === 0 || cap === 0) return [];
+  return [...below, cap].map((threshold, nth) => ({ priorityClassName: `tier${nth}`, threshold }));
 }
 
 function urlOf(id: number): string {

@@ -32,7 +32,7 @@ describe('a Job of another Application was printed for the job', () => {
     ['was printed for another job', { jobUrl: job(2).url }],
     ['names no job', { jobUrl: '' }],
     ['runs, and has not come for a spawn timeout', { state: 'running', createdAtMs: NOW - 300_000 }],
-    ['is stuck for a spawn timeout', { stuck: true, createdAtMs: NOW - 300_000 }],
+    ['is stuck for a spawn timeout', { trouble: { reason: 'ImagePullBackOff' }, createdAtMs: NOW - 300_000 }],
   ])('but %s: the job gets one of ours', (_, over) => {
     const old = job(1, { createdAtMs: NOW - 900_000 });
     const planned = planScene({ jobs: [old], liveJobs: [printed(named(theirs, 1), over)] });
@@ -133,7 +133,7 @@ describe('several Jobs of other Applications were printed for the job', () => {
 
   it('the youngest counts: it may still come when the others do not', () => {
     const [old, young] = [named(theirs, 1), named(theirs, 1, 1)];
-    const stuck = printed(old, { stuck: true, createdAtMs: NOW - 400_000 });
+    const stuck = printed(old, { trouble: { reason: 'ImagePullBackOff' }, createdAtMs: NOW - 400_000 });
 
     for (const [planned] of orders(stuck, printed(young))) {
       expect(planned).toMatchObject({ because: 'served-elsewhere', runner: young });

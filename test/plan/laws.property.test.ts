@@ -1,7 +1,7 @@
 /** The laws as properties: any groups, any evidence, also evidence that contradicts itself. */
 import { describe, expect } from 'vitest';
 import type { HeldBecause, JobDecision, Plan } from '../../src/plan/decisions.ts';
-import type { Group, Job } from '../../src/plan/evidence.ts';
+import type { Group, Job, LiveJob } from '../../src/plan/evidence.ts';
 import { parseRunnerName } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
 import { fc, test } from '../support/property.ts';
@@ -49,6 +49,18 @@ function hasRunnerInItsGroup(planned: Plan, decision: JobDecision & { readonly v
   return others.some((of) => parseRunnerName(of.runner)?.jobId === job.id);
 }
 
+/** A plan of the first group alone, by turns. */
+function planByTurns({ groups, evidence }: Scene): Plan {
+  const fair = groups.slice(0, 1).map((group): Group => ({ ...group, fairness: 'per-repository', suspend: false }));
+  return plan(fair, evidence);
+}
+
+/** Runners of a group that have failed before they started. */
+function failures({ evidence }: Scene, { name }: Group): number {
+  return evidence.liveJobs.filter((live) => live.name.startsWith(`${name}-`) && live.state === 'failed' && live.trouble)
+    .length;
+}
+
 /** Whether a ready job that is held is held for a reason that is true, told without the planner's own functions. */
 function isTrue(because: HeldBecause, job: Job, scene: Scene, planned: Plan): boolean {
   const { groups, evidence } = scene;
@@ -62,9 +74,10 @@ function isTrue(because: HeldBecause, job: Job, scene: Scene, planned: Plan): bo
     suspended: covering.length > 0 && working.length === 0,
     cap: working.length > 0 && working.every((group) => placesTaken(scene, planned, group) >= group.maxActiveRunners),
     // Its records of failures are kept while it waits.
-    'backing-off': planned.runners.some(
-      ({ because, runner }) => because === 'back-off-record' && parseRunnerName(runner)?.jobId === job.id,
-    ),
+    'backing-off':
+      planned.runners.some(
+        ({ because, runner }) => because === 'back-off-record' && parseRunnerName(runner)?.jobId === job.id,
+      ) || covering.some((group) => failures(scene, group) >= 3),
     // Judged by the properties of P11.
     'served-elsewhere': true,
   };
@@ -181,7 +194,8 @@ describe('for any groups and any evidence', () => {
           const willing = decision.job.labels.length > 0 || group.acceptUnlabelledJobs;
           if (!sees || !covers || !willing || width[group.scope] >= width[owner.scope]) continue;
           const backsOff = planned.runners.some(
-            ({ group: of, because }) => of.name === group.name && because === 'failed',
+            ({ group: of, because }) =>
+              of.name === group.name && (because === 'failed' || because === 'back-off-record'),
           );
           const full = placesTaken(scene, planned, group) >= group.maxActiveRunners;
           expect(group.suspend || full || backsOff || mayHaveBeenFull(scene, planned, group)).toBe(true);
@@ -289,10 +303,9 @@ describe('for any groups and any evidence', () => {
   );
 
   test('P12 by turns, no repository gets a second slot before another one gets its first', [anyScene], (scene) => {
-    const [group] = scene.groups;
-    if (!group) return;
-    const fair: Group = { ...group, fairness: 'per-repository', suspend: false };
-    const planned = plan([fair], scene.evidence);
+    const planned = planByTurns(scene);
+    // The place of a pod that cannot start goes to any job (P14).
+    if (planned.runners.some(({ because }) => because === 'stuck')) return;
     const worked = new Map<string, number>();
     for (const { because, job } of emitted(planned)) {
       if (because !== 'busy' || !job) continue;
@@ -316,6 +329,75 @@ describe('for any groups and any evidence', () => {
       expect(heldBack.map((each) => each.job.repository)).toContain(next);
     }
   });
+
+  test(
+    'P13 a runner that exists keeps its class, and no tier gets more new runners than it has places',
+    [anyScene],
+    (scene) => {
+      const planned = planOf(scene);
+      const liveOf = new Map(scene.evidence.liveJobs.map((live) => [live.name, live]));
+
+      for (const group of scene.groups) {
+        const out = [...ofGroup(planned, group), ...sparesOf(planned).filter((each) => each.group.name === group.name)];
+        const classes = out.map((decision) => (decision.emit ? decision.priorityClass : undefined));
+        const places = new Map<string, number>();
+        group.priorityTiers.forEach(({ priorityClassName, threshold }, nth) => {
+          places.set(priorityClassName, threshold - (group.priorityTiers[nth - 1]?.threshold ?? 0));
+        });
+        for (const [nth, { runner, because }] of out.entries()) {
+          const live = liveOf.get(runner);
+          const own = classes[nth];
+          if (live) expect(own).toBe(live.priorityClass);
+          else if (because === 'new-runner' && group.priorityTiers.length > 0) {
+            const taken = classes.filter((other) => other === own).length;
+            expect(taken).toBeLessThanOrEqual(places.get(own ?? '') ?? 0);
+          }
+        }
+      }
+    },
+  );
+
+  test('P13 once new runners have their Jobs, they keep names and classes', [anyScene], (scene) => {
+    const first = planOf(scene);
+    const made = emitted(first).filter(({ because }) => because === 'new-runner');
+    const liveJobs = made.map(
+      ({ runner, group, priorityClass }): LiveJob => ({
+        namespace: group.namespace,
+        name: runner,
+        state: 'starting',
+        createdAtMs: scene.evidence.nowMs,
+        ...(priorityClass !== undefined && { priorityClass }),
+      }),
+    );
+    const known = new Set(made.map(({ runner }) => runner));
+    const before = scene.evidence.liveJobs.filter(({ name }) => !known.has(name));
+    const second = plan(scene.groups, { ...scene.evidence, liveJobs: [...before, ...liveJobs] });
+
+    for (const decision of second.runners) {
+      const asked = made.find(({ runner }) => runner === decision.runner);
+      if (asked && decision.emit) expect(decision.priorityClass).toBe(asked.priorityClass);
+    }
+  });
+
+  test(
+    'P14 a pod that cannot start is dropped for a fresh one only after its deadline, and for a reason',
+    [anyScene],
+    (scene) => {
+      const planned = planOf(scene);
+      const liveOf = new Map(scene.evidence.liveJobs.map((live) => [live.name, live]));
+
+      for (const { runner, because, group: of } of planned.runners) {
+        if (because !== 'stuck') continue;
+        const live = liveOf.get(runner);
+        const group = scene.groups.find(({ name }) => name === of.name);
+        if (!group || !live) throw new Error('of nobody');
+        expect(live).toMatchObject({ state: 'starting', trouble: expect.anything() });
+        expect(scene.evidence.nowMs - live.createdAtMs).toBeGreaterThanOrEqual(group.pendingDeadlineMs);
+        const isFull = placesTaken(scene, planned, group) >= group.maxActiveRunners;
+        expect(isFull || live.trouble?.ofNode).toBe(true);
+      }
+    },
+  );
 
   test('every job and every runner of ours gets exactly one decision', [anyScene], (scene) => {
     const planned = planOf(scene);

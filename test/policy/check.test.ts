@@ -7,7 +7,7 @@ import { denialLine } from '../../src/policy/refuse.ts';
 import { boundTo } from '../../src/policy/token-binding.ts';
 import { FULL_TEMPLATE } from '../pods/full-template.ts';
 import { runnerGroup } from '../support/runner-group.ts';
-import { BY_HAND, denialsOf, policyOf } from './support.ts';
+import { type AnyGroup, BY_HAND, denialsOf, policyOf } from './support.ts';
 
 const ARGOCD: Asker = {
   isArgoCd: true,
@@ -18,7 +18,7 @@ const ARGOCD: Asker = {
 const DIGEST = `sha256:${'0'.repeat(64)}`;
 
 describe('a policy without fields is what holds without a policy', () => {
-  it.each<[string, Partial<PolicedGroup>, readonly string[]]>([
+  it.each<[string, AnyGroup, readonly string[]]>([
     ['a group of the destination namespace', {}, []],
     ['a group of another namespace', { namespace: 'team-b' }, ['namespaces.destinations metadata.namespace']],
     ['a podTemplate', { podTemplate: { spec: { nodeSelector: { disk: 'ssd' } } } }, []],

@@ -18,11 +18,13 @@ export function policyOf(spec: unknown): Policy {
 }
 
 /** Rule and field of each denial of one group: `images spec.image`. */
-export function denialsOf(
-  spec: unknown,
-  group: Partial<Omit<PolicedGroup, 'podTemplate'>> & { readonly podTemplate?: unknown } = {},
-  asker: Asker = BY_HAND,
-): readonly string[] {
+/** A group with fields that the schema would refuse. */
+export type AnyGroup = Partial<Omit<PolicedGroup, 'podTemplate' | 'priorityTiers'>> & {
+  readonly podTemplate?: unknown;
+  readonly priorityTiers?: unknown;
+};
+
+export function denialsOf(spec: unknown, group: AnyGroup = {}, asker: Asker = BY_HAND): readonly string[] {
   return check(policyOf(spec), [{ ...runnerGroup(), ...group } as PolicedGroup], asker).map(({ rule, path }) =>
     `${rule} ${path}`.trim(),
   );

@@ -12,6 +12,13 @@ const NO_IMAGE =
 const PINNED = `reg.example.com:5000/a/b:1@sha256:${'0123456789abcdef'.repeat(4)}`;
 const QUANTITY = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
 
+const CLASS_RULE =
+  'must be the name of a PriorityClass: lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
+
+function tiers(...written: readonly (readonly [priorityClassName: string, threshold: number])[]): readonly object[] {
+  return written.map(([priorityClassName, threshold]) => ({ priorityClassName, threshold }));
+}
+
 /** For each field, values that are refused and what is said, without path and code when these are the field's own. */
 const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   scope: [
@@ -70,6 +77,27 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [10_001, 'must be at most 10000, not the number 10001'],
     [1.5, 'must be a whole number, not the number 1.5'],
     ['3', 'must be a whole number, not the string "3"'],
+  ],
+  maxWorkers: [
+    [-1, 'must be at least 0, not the number -1'],
+    [3, 'spec.maxWorkers: differs from maxActiveRunners: remove one of the two spellings [GR-INPUT-06]'],
+  ],
+  priorityTiers: [
+    [tiers(['a', 0]), 'spec.priorityTiers[0].threshold: must be at least 1, not the number 0 [GR-INPUT-05]'],
+    [tiers(['A_b', 4]), `spec.priorityTiers[0].priorityClassName: ${CLASS_RULE}; got the string "A_b" [GR-INPUT-05]`],
+    [
+      tiers(['a', 2], ['b', 2]),
+      'spec.priorityTiers[1].threshold: is 2, but must be greater than 2, the threshold of the tier before it [GR-INPUT-06]',
+    ],
+    [
+      tiers(['a', 1], ['b', 9]),
+      'spec.maxActiveRunners: is 10, but must be the last threshold of priorityTiers, which is 9: correct one, or remove maxActiveRunners [GR-INPUT-06]',
+    ],
+    [
+      [{ priorityClassName: 'a', treshold: 4 }],
+      'spec.priorityTiers[0].treshold: unknown field; did you mean "threshold"? [GR-INPUT-04]',
+    ],
+    [tiers(...Array.from({ length: 11 }, (_, nth) => ['a', nth + 1] as const)), 'must have at most 10 entries'],
   ],
   registrationToken: [
     [undefined, 'is required: a mapping'],
@@ -159,6 +187,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [['sh', '-c', 'x'.repeat(16_381)], 'has 16385 characters, more than 16384: put a script into the image'],
   ],
   spawnTimeoutSeconds: [[29, 'must be at least 30, not the number 29']],
+  pendingDeadlineSeconds: [
+    [29, 'must be at least 30, not the number 29'],
+    [299, 'spec.pendingDeadlineSeconds: is 299, but must be at least spawnTimeoutSeconds, which is 300 [GR-INPUT-06]'],
+  ],
   activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
   ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
   gracefulStopSeconds: [['5m', 'must be a whole number, not the string "5m"']],
@@ -181,6 +213,10 @@ test.each([
   ['giteaURL', undefined, { giteaUrl: 'https://gitea.example.com' }],
   ['gitea', { url: 'http://G.example.com:3000/git//' }, { giteaUrl: 'http://g.example.com:3000/git' }],
   ['maxActiveRunners', 0, { maxActiveRunners: 0 }],
+  ['maxWorkers', 10, { maxActiveRunners: 10 }],
+  ['priorityTiers', tiers(['a', 2], ['b', 10]), { maxActiveRunners: 10, priorityTiers: tiers(['a', 2], ['b', 10]) }],
+  ['pendingDeadlineSeconds', 300, { pendingDeadlineSeconds: 300 }],
+  ['spawnTimeoutSeconds', 1000, { spawnTimeoutSeconds: 1000, pendingDeadlineSeconds: 1000 }],
   ['registrationToken', { name: 'a.b', key: '.dot' }, { registrationToken: { name: 'a.b', key: '.dot' } }],
   ['authToken', { name: 'a', key: 'K_1' }, { authToken: { name: 'a', key: 'K_1' } }],
   ['suspend', true, { suspend: true }],
@@ -307,7 +343,7 @@ test('metadata of every kind that a server adds is left alone', async () => {
   expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);
 });
 
-test.each(['minIdleRunners', 'keepFailedSeconds', 'priorityTiers', 'pendingDeadlineSeconds', 'maxEvictionRetries'])(
+test.each(['minIdleRunners', 'keepFailedSeconds', 'maxEvictionRetries'])(
   '%s, which nothing obeys yet, is unknown',
   async (field) => {
     const [complaint, ...more] = await complaintsOf({ [field]: 1 });
@@ -316,3 +352,11 @@ test.each(['minIdleRunners', 'keepFailedSeconds', 'priorityTiers', 'pendingDeadl
     expect(complaint).toContain(`spec.${field}: unknown field; `);
   },
 );
+
+test.each<[Readonly<Record<string, unknown>>, number]>([
+  [{ maxActiveRunners: undefined, maxWorkers: 7 }, 7],
+  [{ maxActiveRunners: undefined, priorityTiers: tiers(['a', 2], ['b', 5]) }, 5],
+  [{ maxActiveRunners: 5, maxWorkers: 5, priorityTiers: tiers(['a', 5]) }, 5],
+])('%j is a cap of %d', async (spec, cap) => {
+  expect(await groupOf(spec)).toMatchObject({ maxActiveRunners: cap });
+});

@@ -45,6 +45,8 @@ test('a group has its own values, one spelling and all defaults', async () => {
       runnerConfig: {},
       setupCommand: [],
       spawnTimeoutSeconds: 300,
+      pendingDeadlineSeconds: 900,
+      priorityTiers: [],
       activeDeadlineSeconds: 21_600,
       ttlSecondsAfterFinished: 600,
       gracefulStopSeconds: 10_800,

@@ -13,7 +13,7 @@ export interface KubeObject {
   readonly [more: string]: unknown;
 }
 
-type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases' | 'secrets';
+type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases' | 'secrets' | 'events';
 
 export interface FakeCluster {
   readonly config: ClusterConfig;
@@ -24,6 +24,8 @@ export interface FakeCluster {
   /** Makes or changes an object. */
   readonly put: (kind: Kind, object: KubeObject) => void;
   readonly remove: (kind: Kind, key: string) => void;
+  /** Writes of this kind are answered with 403 from now on. */
+  readonly refuse: (kind: Kind) => void;
 }
 
 export interface FakeClusterOptions {
@@ -48,9 +50,11 @@ export async function startFakeCluster({
     pods: new Map(),
     leases: new Map(),
     secrets: new Map(),
+    events: new Map(),
   };
   const watchers = new Set<{ readonly kind: Kind; readonly response: ServerResponse }>();
   const writes: string[] = [];
+  const refused = new Set<Kind>();
   let version = 0;
 
   const tell = (kind: Kind, type: string, object: KubeObject): void => {
@@ -103,6 +107,7 @@ export async function startFakeCluster({
     if (method === 'GET' && name === undefined) return answer(response, [200, list(kind, namespace)]);
     if (method === 'GET') return answer(response, known ? [200, known] : [404, {}]);
     writes.push(`${method} ${url.pathname}`);
+    if (refused.has(kind)) return answer(response, [403, {}]);
     answer(response, write(kind, method, known, JSON.parse(await bodyOf(request)) as KubeObject));
   }
 
@@ -111,6 +116,7 @@ export async function startFakeCluster({
     writes,
     all: (kind) => [...store[kind].values()],
     put: (kind, object) => void put(kind, object),
+    refuse: (kind) => void refused.add(kind),
     remove: (kind, key) => {
       const known = store[kind].get(key);
       store[kind].delete(key);

@@ -136,10 +136,10 @@ export class ArgoCd {
     if (wake.fault === 'prunes-only') return;
     // Resources of one kind are applied in the order of their names.
     const byName = [...wanted].sort((a, b) => (a.name < b.name ? -1 : 1));
-    for (const { name, group, pinned, skip, madeFor, printedFor } of byName) {
+    for (const { name, group, pinned, skip, madeFor, printedFor, priorityClass } of byName) {
       if (skip) continue;
       if (wake.fault === 'partial' && this.#stage.luck('partial') < 0.5) continue;
-      this.#cluster.create(name, group, madeFor, askedAtMs);
+      this.#cluster.create(name, group, madeFor, askedAtMs, priorityClass);
       const job = this.#cluster.jobs.get(name);
       if (job) this.#cluster.annotate(job, pinned, printedFor);
     }

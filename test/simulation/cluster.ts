@@ -2,12 +2,12 @@
  * Kubernetes and the runners in its pods.
  *
  *     Job made ──► pod starting ──► runner idle ──claim──► busy ──► ended ──► Job complete ──► TTL
- *       │ quota: no pod yet           │ SIGTERM: ends at once   │ SIGTERM: ends its CI job if the grace period allows, else killed
+ *       │ quota, no node: it waits    │ SIGTERM: ends at once   │ SIGTERM: ends its CI job if the grace period allows, else killed
  *
  * Deleting a Job (background) removes the object at once; its pod gets SIGTERM a moment later.
  */
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import type { GroupSpec, PodFate } from './history.ts';
+import type { GroupSpec, PodFate, Trouble } from './history.ts';
 import { ORDINARY_POD } from './history.ts';
 import { draw } from './random.ts';
 import type { Stage } from './stage.ts';
@@ -34,6 +34,8 @@ export interface Pod {
   readonly madeFor: MadeFor | undefined;
   readonly fate: PodFate;
   readonly createdMs: number;
+  /** As it was printed when its Job was created. */
+  readonly priorityClass: string | undefined;
   /** Pod template that it was made from. */
   readonly template: string;
   phase: PodPhase;
@@ -48,6 +50,8 @@ export interface Pod {
   stopping: boolean;
   /** Kubernetes has made it; a quota can forbid that. */
   isMade: boolean;
+  /** Gitea has refused to register its runner. */
+  refused: boolean;
   registeredMs: number | undefined;
   claimedMs: number | undefined;
   pinnedMs: number | undefined;
@@ -76,10 +80,14 @@ export interface KubeJob {
   finishedMs: number | undefined;
 }
 
+type HoldingTrouble = Extract<Trouble, { readonly kind: 'quota' | 'full' }>;
+
 /** How long a CI job takes, ms. */
 export type CiTime = (job: GiteaJob) => number;
 
 const FETCH_EVERY_MS = 2000;
+/** Ten tries to register, 5 s apart (src/charts/registration.ts). */
+const REFUSED_AFTER_MS = 45_000;
 /** Pods that come so soon after each other may as well come in the same moment. */
 const SOON_MS = 3000;
 
@@ -89,6 +97,8 @@ export class Cluster {
   readonly pods: Pod[] = [];
   /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
   exchanged = 0;
+  /** Times at which a sync would have changed the PriorityClass of a Job that exists. */
+  reclassed = 0;
   /** Called after a Job was made and after a claim. */
   onGrowth: (job: KubeJob | undefined, pod: Pod) => void = () => undefined;
   readonly #stage: Stage;
@@ -104,8 +114,16 @@ export class Cluster {
   }
 
   /** Makes a Job; one of that name that is there already stays as it is. */
-  create(name: string, group: GroupSpec, madeFor: MadeFor | undefined, askedAtMs = this.#stage.nowMs): void {
-    if (this.jobs.has(name)) return;
+  create(
+    name: string,
+    group: GroupSpec,
+    madeFor: MadeFor | undefined,
+    askedAtMs = this.#stage.nowMs,
+    priorityClass: string | undefined = undefined,
+  ): void {
+    const known = this.jobs.get(name);
+    if (known && known.pod.priorityClass !== priorityClass) this.reclassed += 1;
+    if (known) return;
     const { timeline, history, nowMs } = this.#stage;
     const fate = history.pods[this.pods.length] ?? ORDINARY_POD;
     const pod: Pod = {
@@ -115,6 +133,7 @@ export class Cluster {
       madeFor,
       fate,
       createdMs: nowMs,
+      priorityClass,
       template: this.#stage.template,
       phase: 'waiting',
       rowId: 0,
@@ -124,6 +143,7 @@ export class Cluster {
       closeCall: false,
       stopping: false,
       isMade: false,
+      refused: false,
       registeredMs: undefined,
       claimedMs: undefined,
       pinnedMs: undefined,
@@ -200,13 +220,20 @@ export class Cluster {
     }
   }
 
-  #schedule(pod: Pod): void {
-    const quota = this.#stage.history.troubles.find(
-      (trouble) => trouble.kind === 'quota' && this.#stage.nowS >= trouble.atS && this.#stage.nowS < trouble.untilS,
+  /** What keeps new pods from their nodes at this moment. */
+  heldBy(): HoldingTrouble | undefined {
+    const { history, nowS } = this.#stage;
+    return history.troubles.find(
+      (trouble): trouble is HoldingTrouble =>
+        (trouble.kind === 'quota' || trouble.kind === 'full') && nowS >= trouble.atS && nowS < trouble.untilS,
     );
-    if (quota?.kind === 'quota') {
+  }
+
+  #schedule(pod: Pod): void {
+    const trouble = this.heldBy();
+    if (trouble) {
       // At least 1 ms: a rest that is smaller than the clock's digits would come at this very moment, for ever.
-      const restMs = Math.max(1, (quota.untilS - this.#stage.nowS) * 1000);
+      const restMs = Math.max(1, (trouble.untilS - this.#stage.nowS) * 1000);
       this.#stage.timeline.after(restMs, () => this.#schedule(pod));
       return;
     }
@@ -220,7 +247,22 @@ export class Cluster {
     if (start === 'image') return;
     this.#stage.timeline.after(startS * 1000, () => {
       if (start === 'crash') this.#end(pod, 'crashed');
+      else if (this.#isRefused()) this.#refuse(pod);
       else this.#start(pod);
+    });
+  }
+
+  /** The registration token is wrong. */
+  #isRefused(): boolean {
+    const { history, nowS } = this.#stage;
+    return history.troubles.some((each) => each.kind === 'bad-token' && nowS >= each.atS && nowS < each.untilS);
+  }
+
+  #refuse(pod: Pod): void {
+    this.#stage.timeline.after(REFUSED_AFTER_MS, () => {
+      if (pod.phase !== 'starting') return;
+      pod.refused = true;
+      this.#end(pod, 'crashed');
     });
   }
 

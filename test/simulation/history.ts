@@ -2,6 +2,7 @@
  * A history: everything that people, Gitea, Kubernetes and Argo CD do by themselves, written down before the run. Plain data, so
  * that it can be made from a seed, written by hand, and shrunk. Times are seconds since the start.
  */
+import type { PriorityTier } from '../../src/plan/evidence.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/runnergroup/defaults.ts';
 import type { RunnerScope } from '../../src/simulator/model.ts';
 import type { RunSpec } from '../../src/simulator/queue.ts';
@@ -45,6 +46,8 @@ export interface GroupSpec {
   readonly labels: readonly string[];
   readonly cap: number;
   readonly spawnTimeoutS: number;
+  readonly pendingDeadlineS: number;
+  readonly priorityTiers: readonly PriorityTier[];
   readonly gracefulStopS: number;
   readonly ttlS: number;
   readonly activeDeadlineS: number;
@@ -83,7 +86,7 @@ export interface StaticRunner {
 export interface PodFate {
   /** From creation until the runner registers. */
   readonly startS: number;
-  /** `crash`: fails instead of registering. `image`: it cannot be pulled, so the pod never starts and never fails. */
+  /** `crash`: fails instead of registering. `image`: its node cannot pull it, so the pod never starts and never fails. */
   readonly start?: 'crash' | 'image';
   /** Evicted so long after creation, without grace. */
   readonly evictedAfterS?: number;
@@ -92,6 +95,10 @@ export interface PodFate {
 export type Trouble =
   /** Pods are refused; Jobs wait without one. */
   | { readonly kind: 'quota'; readonly atS: number; readonly untilS: number }
+  /** No node has room; pods wait. */
+  | { readonly kind: 'full'; readonly atS: number; readonly untilS: number }
+  /** The registration token is wrong: Gitea registers nobody. */
+  | { readonly kind: 'bad-token'; readonly atS: number; readonly untilS: number }
   /** One of the servers that a look asks does not answer: all looks fail, and the rest of the world goes on. */
   | { readonly kind: 'outage'; readonly atS: number; readonly untilS: number }
   /** Every third pod, by order of creation, is lost without a word. */
@@ -133,6 +140,8 @@ export function groupSpec(over: Partial<GroupSpec> = {}): GroupSpec {
     labels: ['linux'],
     cap: 4,
     spawnTimeoutS: 300,
+    pendingDeadlineS: 900,
+    priorityTiers: [],
     gracefulStopS: GRACEFUL_STOP_SECONDS,
     ttlS: 600,
     activeDeadlineS: 21_600,

@@ -4,7 +4,7 @@
  * one more reading when a runner works and no job says so).
  */
 import { toAttempt, toJobStatus } from '../../src/gitea/status.ts';
-import type { Job, LiveJob, LiveState, Look } from '../../src/plan/evidence.ts';
+import { type Job, type LiveJob, type LiveState, type Look, NO_POD, type PodTrouble } from '../../src/plan/evidence.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { shownStatus } from '../../src/simulator/json.ts';
 import { isDone, type RunnerScope, repoOf, type Status } from '../../src/simulator/model.ts';
@@ -66,7 +66,8 @@ export class Lookout {
     let liveSinceMs = 0;
     timeline.after((lookMs / 4) * this.#stage.luck('list-lag'), () => {
       liveSinceMs = this.#stage.nowMs;
-      liveJobs = [...this.#cluster.jobs.values()].map((job) => judge(job, this.#stage.history.clockSkewS));
+      const held = this.#cluster.heldBy()?.kind;
+      liveJobs = [...this.#cluster.jobs.values()].map((job) => judge(job, this.#stage.history.clockSkewS, held));
     });
     for (const [key, scope] of this.#scopes) {
       new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob, this.#seesJobs).start((look) => {
@@ -269,22 +270,31 @@ export function urlOf(jobId: number): string {
 }
 
 /** Times are by Kubernetes' clock. */
-function judge(job: KubeJob, skewS: number): LiveJob {
+function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined): LiveJob {
   const { name, pod, finishedMs, pinned, prints } = job;
   const printedFor = prints[0]?.jobId;
   const byItsClock = (atMs: number): number => Math.floor((atMs + skewS * 1000) / 1000) * 1000;
   const state = liveState(job);
+  const trouble = troubleOf(job, held);
   return {
     namespace: 'runners',
     name,
     state,
     createdAtMs: byItsClock(job.createdMs),
-    ...(state === 'starting' && pod.fate.start === 'image' && pod.phase === 'starting' && { stuck: true }),
+    ...(trouble && { trouble }),
+    ...(pod.priorityClass !== undefined && { priorityClass: pod.priorityClass }),
     ...(state === 'running' && pod.registeredMs !== undefined && { runningSinceMs: byItsClock(pod.registeredMs) }),
     ...(finishedMs !== undefined && { finishedAtMs: byItsClock(finishedMs) }),
     pinned,
     ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
   };
+}
+
+/** As `src/kubernetes/pod-trouble.ts`. */
+function troubleOf({ pod }: KubeJob, held: 'quota' | 'full' | undefined): PodTrouble | undefined {
+  if (pod.phase === 'waiting' && held) return { reason: held === 'quota' ? NO_POD : 'Unschedulable' };
+  if (pod.phase === 'starting' && pod.fate.start === 'image') return { reason: 'ImagePullBackOff', ofNode: true };
+  return pod.refused ? { reason: 'RegistrationFailed' } : undefined;
 }
 
 /** As `src/kubernetes/judge.ts`: an ended container counts before the Job's condition. */

@@ -28,6 +28,8 @@ export interface Outcome {
   readonly needless: number;
   /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
   readonly exchanged: number;
+  /** Times at which a sync would have changed the PriorityClass of a Job that exists. */
+  readonly reclassed: number;
   /** Times at which there were more runners than the cap allows, until the next sync. */
   readonly capRaces: number;
   /** Pods whose Job was deleted while they worked. */
@@ -65,6 +67,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     pods: cluster.pods,
     capRaces: watcher.capRaces,
     exchanged: cluster.exchanged,
+    reclassed: cluster.reclassed,
     needless: cluster.pods.filter(isNeedless).length,
     prunedAtWork: cluster.pods.filter(({ closeCall }) => closeCall).length,
     killed: cluster.pods.filter(({ end }) => end === 'killed').length,

@@ -24,6 +24,7 @@ function outcome(waitMsOf: ReadonlyMap<number, number>, over: Partial<Outcome> =
     pods: [],
     needless: 0,
     exchanged: 0,
+    reclassed: 0,
     capRaces: 0,
     prunedAtWork: 0,
     killed: 0,

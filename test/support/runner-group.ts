@@ -22,6 +22,8 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     runnerConfig: {},
     setupCommand: [],
     spawnTimeoutSeconds: 300,
+    pendingDeadlineSeconds: 900,
+    priorityTiers: [],
     activeDeadlineSeconds: 21_600,
     ttlSecondsAfterFinished: 600,
     gracefulStopSeconds: 600,

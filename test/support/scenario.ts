@@ -21,6 +21,8 @@ export function group(over: Partial<Group> = {}): Group {
     acceptUnlabelledJobs: false,
     fairness: 'oldest',
     spawnTimeoutMs: 300_000,
+    pendingDeadlineMs: 900_000,
+    priorityTiers: [],
     templateHash: 't1',
     ...over,
   };

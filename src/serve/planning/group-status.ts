@@ -4,6 +4,7 @@ import { isRefusal } from '../../gitea/failures.ts';
 import type { RunnerGroupStatus } from '../../runnergroup/status.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 import type { GroupCounts } from './plan-application.ts';
+import { stuckText } from './stuck-pods.ts';
 
 /** Everything that a group's status follows from. */
 export interface GroupFacts {
@@ -43,7 +44,7 @@ const UNAUTHORIZED = 'Unauthorized';
 /** @param old what stands in the cluster: times of conditions that stay as they were are kept. */
 export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
   const generation = facts.generation;
-  const drafts = [readiness(facts), reachability(facts), capacity(facts), argoCd(facts)];
+  const drafts = [readiness(facts), reachability(facts), capacity(facts), pods(facts), argoCd(facts)];
   return {
     activeRunners: facts.activeRunners,
     queuedJobs: facts.counts?.queued ?? old?.queuedJobs ?? 0,
@@ -120,6 +121,20 @@ function capacity({ counts }: GroupFacts): Draft {
     return { type, status: 'False', reason: 'RoomLeft', message: 'No job is held back by maxActiveRunners.' };
   }
   return { type, status: 'True', reason: 'JobsHeldBack', message: 'Jobs are held back by maxActiveRunners.' };
+}
+
+/** So many stuck pods are named. */
+const MOST_NAMED = 3;
+
+/** No fault of the group's readiness: other pods of it may run. */
+function pods({ counts }: GroupFacts): Draft {
+  const type = 'PodsStuck';
+  if (counts === undefined) return { type, status: 'Unknown', reason: 'NotPlanned', message: 'Nothing was planned.' };
+  const [first] = counts.stuck;
+  if (!first) return { type, status: 'False', reason: 'AllStart', message: 'No pod is known that cannot start.' };
+  const named = counts.stuck.slice(0, MOST_NAMED).map(stuckText).join('; ');
+  const message = `Pods of runners that cannot start: ${counts.stuck.length}. ${named}`;
+  return { type, status: 'True', reason: first.trouble.reason, message };
 }
 
 function argoCd({ argocd }: GroupFacts): Draft {

@@ -7,6 +7,7 @@ import type { GroupSummary, JobDecision, Plan } from '../../plan/decisions.ts';
 import type { Look } from '../../plan/evidence.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import type { LiveRunner } from './live.ts';
+import { type StuckPod, stuckPodsOf } from './stuck-pods.ts';
 
 /** A valid RunnerGroup with the last look at its scope, or why there is none. */
 export interface SightedGroup {
@@ -67,6 +68,8 @@ export interface GroupCounts {
   /** Of these, by what holds them back. */
   readonly held: Readonly<Record<'cap' | 'suspended' | 'backing-off', number>>;
   readonly summary: GroupSummary | undefined;
+  /** Runners whose pods cannot start. */
+  readonly stuck: readonly StuckPod[];
 }
 
 export function countsOf(plan: Plan, group: RunnerGroup): GroupCounts {
@@ -81,7 +84,8 @@ export function countsOf(plan: Plan, group: RunnerGroup): GroupCounts {
     const { because } = decision;
     if (because === 'cap' || because === 'suspended' || because === 'backing-off') held[because] += 1;
   }
-  return { queued, held, summary: plan.groups.find((summary) => own(summary.group)) };
+  const summary = plan.groups.find((each) => own(each.group));
+  return { queued, held, summary, stuck: stuckPodsOf(plan, group) };
 }
 
 function waits(decision: JobDecision): decision is Extract<JobDecision, { readonly verdict: 'served' | 'held' }> {

@@ -13,8 +13,9 @@ const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknow
 
 /** Clears all gauges and writes them, so that groups which are gone are forgotten. */
 export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
-  const { clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs } = set;
-  for (const gauge of [clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, uncoveredJobs]) gauge.reset();
+  const { clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, stuckPods, uncoveredJobs } = set;
+  const all = [clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, stuckPods, uncoveredJobs];
+  for (const gauge of all) gauge.reset();
   for (const { application, groups, planning } of verdicts) {
     for (const group of groups) showGroup(set, group);
     if (planning.is !== 'planned') continue;
@@ -36,5 +37,6 @@ function showGroup(set: MetricSet, { live, runners, counts, ready }: GroupVerdic
   }
   if (!counts) return;
   set.queuedJobs.set(labels, counts.queued);
+  for (const { trouble } of counts.stuck) set.stuckPods.inc({ ...labels, reason: trouble.reason });
   for (const [held, jobs] of Object.entries(counts.held)) set.heldJobs.set({ ...labels, reason: held }, jobs);
 }

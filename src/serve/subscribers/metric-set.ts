@@ -30,6 +30,7 @@ export function makeMetrics(registry: Registry) {
     queuedJobs: gauge('queued_jobs', 'CI jobs that wait for a runner of the group.', GROUP),
     heldJobs: gauge('held_jobs', 'Of these, jobs held back, by reason.', [...GROUP, 'reason']),
     runners: gauge('runners', 'Jobs of the group in the cluster, by state.', [...GROUP, 'state']),
+    stuckPods: gauge('stuck_pods', 'Pods of runners that cannot start, by reason.', [...GROUP, 'reason']),
     maxActiveRunners: gauge('max_active_runners', 'Cap of the group.', GROUP),
     uncoveredJobs: gauge('uncovered_jobs', 'Queued CI jobs that no group of the Application covers.', ['application']),
     ready: gauge('group_ready', '1 when condition Ready of the group is True.', GROUP),

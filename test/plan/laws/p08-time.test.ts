@@ -59,9 +59,10 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
     expect(seen('running', 300_000)).toBe(next);
     expect(seen('running', 400_000, { runningSinceMs: NOW - 299_000 })).toBe(own);
     expect(seen('running', 400_000, { runningSinceMs: NOW - 300_000 })).toBe(next);
-    // An image that cannot be pulled.
-    expect(seen('starting', 299_000, { stuck: true })).toBe(own);
-    expect(seen('starting', 300_000, { stuck: true })).toBe(next);
+    // An image that cannot be pulled: the next pod would be as stuck.
+    const trouble = { reason: 'ImagePullBackOff' };
+    expect(seen('starting', 3_599_000, { trouble })).toBe(own);
+    expect(seen('starting', 3_600_000, { trouble })).toBe(next);
   });
 
   it('keeps the same one of two registered runners of a job, in whatever order Gitea lists them', () => {

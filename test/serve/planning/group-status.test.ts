@@ -14,6 +14,7 @@ const counts: NonNullable<GroupFacts['counts']> = {
   queued: 3,
   held: { cap: 2, suspended: 0, 'backing-off': 0 },
   summary: undefined,
+  stuck: [],
 };
 const calm: GroupFacts = {
   generation: 4,
@@ -50,8 +51,26 @@ describe('the status of a group', () => {
       Ready: 'True Serving',
       GiteaReachable: 'True Seen',
       AtCapacity: 'False RoomLeft',
+      PodsStuck: 'False AllStart',
       ArgoCDSynced: 'True Synced',
     });
+  });
+
+  it('names pods that cannot start, with Kubernetes’ words', () => {
+    const stuck = [1, 2, 3, 4].map((nth) => ({
+      runner: `ci-${nth}-1-9c31e0aa`,
+      trouble: { reason: 'Unschedulable', message: '0/3 nodes are available.', isLate: true },
+      failed: false,
+    }));
+    const { conditions = [] } = statusOf({ ...calm, counts: { ...counts, stuck } }, undefined, NOW);
+
+    expect(conditions.find(({ type }) => type === 'PodsStuck')).toMatchObject({
+      status: 'True',
+      reason: 'Unschedulable',
+      message:
+        'Pods of runners that cannot start: 4. ci-1-1-9c31e0aa: Unschedulable: 0/3 nodes are available.; ci-2-1-9c31e0aa: Unschedulable: 0/3 nodes are available.; ci-3-1-9c31e0aa: Unschedulable: 0/3 nodes are available.',
+    });
+    expect(words({ ...calm, counts: { ...counts, stuck } })).toMatchObject({ Ready: 'True Serving' });
   });
 
   it('says that the cap holds jobs back, which is no fault', () => {
@@ -118,6 +137,7 @@ describe('the status of a group', () => {
       Ready: '2026-11-21T12:00:00Z',
       GiteaReachable: '2026-11-21T12:00:00Z',
       AtCapacity: '2026-11-21T12:01:00Z',
+      PodsStuck: '2026-11-21T12:00:00Z',
       ArgoCDSynced: '2026-11-21T12:00:00Z',
     });
   });

@@ -26,11 +26,12 @@ const RULES = [
     rule: 're-created Jobs (ADR 26)',
     off: { 'judge.ts isRecreated': 'return false', 'judge.ts hasEndedAnother': 'return false' },
   },
-  { rule: 'stuck pods (ADR 25)', off: { 'patience.ts isOnItsWay': "return args[0].state === 'starting'" } },
+  { rule: 'stuck pods (ADR 34)', off: { 'overdue.ts isLate': 'return false' } },
   {
     rule: 'patience (ADR 25)',
     off: {
-      'patience.ts isOnItsWay': 'return false',
+      'patience.ts isWaitedFor':
+        'return args[2] - (args[0].runningSinceMs ?? args[0].createdAtMs) < args[1].spawnTimeoutMs',
       'patience.ts patienceMs': 'return args[1]',
       'patience.ts missedRunners': 'return Math.floor(Math.max(0, args[1] - args[0]) / args[2])',
     },

@@ -75,7 +75,7 @@ function isFree({ pod, createdMs, group }: KubeJob, { nowMs, template }: Stage):
       return true;
     case 'starting':
       // Only of an image that cannot be pulled is it known that it does not come.
-      return pod.fate.start !== 'image' || nowMs - createdMs < group.spawnTimeoutS * 1000;
+      return pod.fate.start !== 'image' || nowMs - createdMs < group.pendingDeadlineS * 1000;
     case 'busy':
     case 'ended':
       return false;

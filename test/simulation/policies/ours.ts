@@ -32,8 +32,8 @@ function ours(seesJobs: boolean): Generator {
         if (!decision.emit || !group) return [];
         const name = parseRunnerName(decision.runner);
         const madeFor = name && { jobId: name.jobId, attempt: name.attempt };
-        const { runner, pinned, skip, job } = decision;
-        return [{ name: runner, group, pinned, skip, madeFor, printedFor: job?.id }];
+        const { runner, pinned, skip, job, priorityClass } = decision;
+        return [{ name: runner, group, pinned, skip, madeFor, printedFor: job?.id, priorityClass }];
       });
     },
   };
@@ -53,6 +53,8 @@ export function toPlanned(spec: GroupSpec, stage: Stage): Group {
     acceptUnlabelledJobs: false,
     fairness: 'oldest',
     spawnTimeoutMs: spec.spawnTimeoutS * 1000,
+    pendingDeadlineMs: spec.pendingDeadlineS * 1000,
+    priorityTiers: spec.priorityTiers,
     templateHash: stage.template,
   };
 }

@@ -14,6 +14,7 @@ export interface Wanted {
   readonly madeFor: MadeFor | undefined;
   /** Id of the CI job that it works on or is wanted for, as its annotation tells. */
   readonly printedFor?: number | undefined;
+  readonly priorityClass?: string | undefined;
 }
 
 /** One that prints the whole set of Jobs, which Argo CD then brings about. */

@@ -1,0 +1,58 @@
+/**
+ * Groups whose runners do not come up at all: the registration token is wrong, Gitea cannot be reached, or a container that runs before
+ * the runner fails. A new runner for another job would fail as well. So the failures of all jobs count together, and one runner at a
+ * time is tried (docs/adr/0034). Times are Kubernetes' own only.
+ */
+import type { Group, LiveJob } from './evidence.ts';
+import type { Facts } from './facts.ts';
+import { backOffMs } from './patience.ts';
+import type { BackOff } from './ready-job.ts';
+import type { GroupRunners, Runner } from './runners.ts';
+
+/** Fewer failures may be bad luck: they hold back only the job that the runner was made for. */
+const FAILING_AFTER = 3;
+/** While one runner is tried, its outcome is asked for again after so long, ms. */
+const TRYING_MS = 10_000;
+
+/** Answers why no new runner of a group may be started for a job that has none. Each time it answers undefined, one is started. */
+export type GroupBackOff = (group: Group) => BackOff | undefined;
+
+export function groupBackOff({ byGroup, nowMs }: Facts): GroupBackOff {
+  const holds = new Map<Group, { readonly untilMs: number; tries: number }>();
+  for (const ofGroup of byGroup.values()) {
+    const untilMs = failingUntilMs(ofGroup, nowMs);
+    if (untilMs === undefined) continue;
+    holds.set(ofGroup.group, { untilMs, tries: ofGroup.runners.some(isComing) ? 0 : 1 });
+  }
+  return (group) => {
+    const hold = holds.get(group);
+    if (!hold) return undefined;
+    if (hold.untilMs > nowMs) return { group, untilMs: hold.untilMs };
+    if (hold.tries === 0) return { group, untilMs: nowMs + TRYING_MS };
+    hold.tries -= 1;
+    return undefined;
+  };
+}
+
+/** When the next runner of a group may be tried. Undefined: the last ones have come up, or few have failed. */
+function failingUntilMs({ group, runners }: GroupRunners, nowMs: number): number | undefined {
+  const goodMs = Math.max(0, ...runners.map(({ live }) => cameUpAtMs(live)));
+  const endsMs = runners.flatMap(({ state, live }) => {
+    if (state !== 'failed' || live?.trouble === undefined) return [];
+    const endMs = live.finishedAtMs ?? live.createdAtMs;
+    // A clock that is far ahead must not hold jobs for days.
+    return endMs > goodMs && endMs < nowMs + group.spawnTimeoutMs ? endMs : [];
+  });
+  if (endsMs.length < FAILING_AFTER) return undefined;
+  return Math.max(...endsMs) + backOffMs(endsMs.length, group.spawnTimeoutMs);
+}
+
+/** When a runner had come up at the latest, by what its Job shows; 0: it has not. */
+function cameUpAtMs(live: LiveJob | undefined): number {
+  if (live?.state === 'running') return live.runningSinceMs ?? live.createdAtMs;
+  return live?.state === 'complete' ? live.createdAtMs : 0;
+}
+
+function isComing({ state, live }: Runner): boolean {
+  return state === 'free' && live?.state === 'starting';
+}

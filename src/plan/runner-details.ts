@@ -1,0 +1,81 @@
+/** What the decision about a runner says besides its fate: its PriorityClass, and what keeps its pod from starting. */
+import type { EmittedRunner, RunnerDecision, RunnerTrouble } from './decisions.ts';
+import { type Group, type LiveJob, NO_POD } from './evidence.ts';
+import type { Facts } from './facts.ts';
+import { compareText } from './listed-jobs.ts';
+import type { GroupRunners } from './runners.ts';
+import { TierSlots } from './tiers.ts';
+
+/** Kubernetes creates the pod of a Job within so long, unless a quota or an admission rule refuses it, ms. */
+const POD_WITHIN_MS = 30_000;
+
+/**
+ * The decisions with their details, by name.
+ * @param decisions about runners of this group; those that jobs were given come first, in the order of their jobs
+ */
+export function withDetails(
+  decisions: readonly RunnerDecision[],
+  { group, runners }: GroupRunners,
+  { nowMs }: Pick<Facts, 'nowMs'>,
+): readonly RunnerDecision[] {
+  const liveOf = new Map(runners.map(({ name, live }) => [name, live]));
+  const classes = priorityClasses(decisions, group, liveOf);
+  const details = (decision: RunnerDecision): RunnerDecision => {
+    if (!decision.emit) return decision;
+    const priorityClass = classes.get(decision.runner);
+    const isTold = hasPlace(decision) || decision.because === 'back-off-record';
+    const trouble = isTold ? troubleOf(liveOf.get(decision.runner), group, nowMs) : undefined;
+    if (priorityClass === undefined && trouble === undefined) return decision;
+    return { ...decision, ...(priorityClass !== undefined && { priorityClass }), ...(trouble && { trouble }) };
+  };
+  return decisions.map(details).sort((a, b) => compareText(a.runner, b.runner));
+}
+
+/**
+ * The PriorityClasses by runner. A Job that exists keeps its class, because its pod template cannot be changed. The others get the lowest
+ * tiers that are free: runners at work first (nobody sees their Jobs), then new ones in the order of their jobs.
+ */
+function priorityClasses(
+  decisions: readonly RunnerDecision[],
+  { priorityTiers }: Group,
+  liveOf: ReadonlyMap<string, LiveJob | undefined>,
+): ReadonlyMap<string, string> {
+  const classes = new Map<string, string>();
+  const slots = new TierSlots(priorityTiers);
+  const unseen: EmittedRunner[] = [];
+  for (const decision of decisions) {
+    if (!decision.emit) continue;
+    const live = liveOf.get(decision.runner);
+    if (!live) {
+      unseen.push(decision);
+      continue;
+    }
+    if (live.priorityClass === undefined) continue;
+    classes.set(decision.runner, live.priorityClass);
+    if (hasPlace(decision)) slots.take(live.priorityClass);
+  }
+  if (priorityTiers.length === 0) return classes;
+  const atWork = unseen.filter(isAtWork).sort((a, b) => compareText(a.runner, b.runner));
+  for (const { runner } of [...atWork, ...unseen.filter((decision) => !isAtWork(decision) && hasPlace(decision))]) {
+    const lowest = slots.takeLowest();
+    if (lowest !== undefined) classes.set(runner, lowest);
+  }
+  return classes;
+}
+
+function isAtWork({ because }: EmittedRunner): boolean {
+  return because === 'busy' || because === 'finishing';
+}
+
+/** False for records, and for a Job that only loses its pin: the next runner gets their place. */
+function hasPlace({ because }: EmittedRunner): boolean {
+  return because !== 'lost' && because !== 'back-off-record' && because !== 'unpinning';
+}
+
+function troubleOf(live: LiveJob | undefined, group: Group, nowMs: number): RunnerTrouble | undefined {
+  if (!live?.trouble) return undefined;
+  const ageMs = nowMs - live.createdAtMs;
+  if (live.trouble.reason === NO_POD && ageMs < POD_WITHIN_MS) return undefined;
+  const isLate = live.state !== 'starting' || ageMs >= group.spawnTimeoutMs;
+  return { ...live.trouble, isLate };
+}

@@ -1,0 +1,61 @@
+/** Rules about the cap, its other spellings, and the deadline after which a place under it is given to another job. */
+import { PENDING_DEADLINE_SECONDS } from './defaults.ts';
+import type { Path } from './documents.ts';
+import type { FieldProblem } from './field-problem.ts';
+import type { WrittenSpec } from './schema.ts';
+
+/** The draft and the answer of a rule: as in `rules.ts`, which calls these. */
+interface Draft {
+  readonly spec: Partial<WrittenSpec>;
+  readonly unclear: (...path: Path) => boolean;
+}
+type Ruled = { readonly value: number } | { readonly problems: readonly FieldProblem[] };
+
+function problemAt(path: Path, message: string): FieldProblem {
+  return { path: ['spec', ...path], message, code: 'GR-INPUT-06' };
+}
+
+/** `maxActiveRunners`, else `maxWorkers`, else the last threshold of the tiers. Those that are written must be the same number. */
+export function ruleCap({ spec, unclear }: Draft): Ruled {
+  const { maxActiveRunners, maxWorkers, priorityTiers = [], podTemplate } = spec;
+  if (unclear('maxActiveRunners') || unclear('maxWorkers') || unclear('priorityTiers')) return { problems: [] };
+  const last = priorityTiers.at(-1)?.threshold;
+  const cap = maxActiveRunners ?? maxWorkers ?? last;
+  if (cap === undefined) {
+    const path = ['spec', 'maxActiveRunners'];
+    return { problems: [{ path, message: 'is required: a whole number', code: 'GR-INPUT-05', missing: true }] };
+  }
+  const problems = priorityTiers.flatMap(({ threshold }, nth) => {
+    const before = priorityTiers[nth - 1]?.threshold ?? 0;
+    if (threshold > before) return [];
+    const message = `is ${threshold}, but must be greater than ${before}, the threshold of the tier before it`;
+    return [problemAt(['priorityTiers', nth, 'threshold'], message)];
+  });
+  if (last !== undefined && hasPriorityClass(podTemplate)) {
+    const message = 'does not go with priorityTiers, which set it for each runner: remove one of them';
+    problems.push(problemAt(['podTemplate', 'spec', 'priorityClassName'], message));
+  }
+  if (maxActiveRunners !== undefined && maxWorkers !== undefined && maxActiveRunners !== maxWorkers) {
+    problems.push(problemAt(['maxWorkers'], 'differs from maxActiveRunners: remove one of the two spellings'));
+  } else if (last !== undefined && last !== cap && problems.length === 0) {
+    const field = maxActiveRunners === undefined ? 'maxWorkers' : 'maxActiveRunners';
+    const message = `is ${cap}, but must be the last threshold of priorityTiers, which is ${last}: correct one, or remove ${field}`;
+    problems.push(problemAt([field], message));
+  }
+  return problems.length > 0 ? { problems } : { value: cap };
+}
+
+function hasPriorityClass(podTemplate: WrittenSpec['podTemplate']): boolean {
+  const pod = podTemplate?.['spec'];
+  return typeof pod === 'object' && pod !== null && 'priorityClassName' in pod;
+}
+
+/** A pod is not late before its spawn timeout. */
+export function rulePendingDeadline({ spec, unclear }: Draft): Ruled {
+  const { spawnTimeoutSeconds: spawn, pendingDeadlineSeconds: given } = spec;
+  if (spawn === undefined || unclear('pendingDeadlineSeconds')) return { problems: [] };
+  const deadline = given ?? Math.max(PENDING_DEADLINE_SECONDS, spawn);
+  if (deadline >= spawn) return { value: deadline };
+  const message = `is ${deadline}, but must be at least spawnTimeoutSeconds, which is ${spawn}`;
+  return { problems: [problemAt(['pendingDeadlineSeconds'], message)] };
+}

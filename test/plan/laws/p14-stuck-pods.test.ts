@@ -1,0 +1,161 @@
+/** Law P14 (docs/spec.md): a pod that cannot start is waited for, and keeps no place that others wait for. */
+import { describe, expect, it } from 'vitest';
+import { type LiveJob, NO_POD } from '../../../src/plan/evidence.ts';
+import {
+  emittedNames,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  planScene,
+  running,
+  type Scene,
+  verdicts,
+} from '../../support/scenario.ts';
+
+const one = group({ maxActiveRunners: 1 });
+const ci = group();
+const MINUTE = 60_000;
+
+const stuck = (name: string, minutes: number, over: Partial<LiveJob> = {}): LiveJob =>
+  live(name, 'starting', { createdAtMs: NOW - minutes * MINUTE, trouble: { reason: 'Unschedulable' }, ...over });
+const old = (id: number) => job(id, { createdAtMs: NOW - 120 * MINUTE + id });
+const droppedIn = (scene: Scene) =>
+  planScene(scene).runners.flatMap((each) => (each.emit ? [] : [`${each.because} ${each.runner}`]));
+
+describe('P14 a pod that cannot start', () => {
+  it.each([10, 15, 59])('is not exchanged for a twin after %d minutes while no other job waits', (minutes) => {
+    const scene = { jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes)] };
+
+    expect(verdicts(planScene(scene))).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+  });
+
+  it('loses its place to the job that waits for it, after pendingDeadlineMs and not before', () => {
+    const stuckFor = (minutes: number): Scene => ({
+      groups: [one],
+      jobs: [old(1), old(2)],
+      liveJobs: [stuck(named(one, 1), minutes)],
+    });
+
+    expect(verdicts(planScene(stuckFor(14.9)))).toEqual({ 1: `own-runner ${named(one, 1)}`, 2: 'cap' });
+    expect(verdicts(planScene(stuckFor(15)))).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
+    expect(droppedIn(stuckFor(15))).toEqual([`stuck ${named(one, 1)}`]);
+  });
+
+  it('is not followed by another one at the next look: its job shares the runner of the other', () => {
+    const scene = { groups: [one], jobs: [old(1), old(2)], liveJobs: [live(named(one, 2), 'starting')] };
+
+    expect(emittedNames(planScene(scene))).toEqual([named(one, 2)]);
+  });
+
+  it('loses no more places than jobs wait', () => {
+    const two = group({ maxActiveRunners: 2 });
+    const liveJobs = [stuck(named(two, 1), 20), stuck(named(two, 2), 20)];
+    const planned = planScene({ groups: [two], jobs: [old(1), old(2), old(3)], liveJobs });
+
+    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(two, 1)}`, 2: 'cap', 3: `new-runner ${named(two, 3)}` });
+  });
+
+  it('serves no job but its own when places are short', () => {
+    const jobs = [old(2), old(3)];
+    const planned = planScene({ groups: [one], jobs, liveJobs: [stuck(named(one, 1), 20)] });
+
+    expect(emittedNames(planned)).toEqual([named(one, 2)]);
+  });
+
+  it('keeps its place from jobs that another group can serve', () => {
+    const other = group({ name: 'zz' });
+    const liveJobs = [stuck(named(one, 1), 20), live(named(other, 9), 'complete')];
+    const planned = planScene({ groups: [one, other], jobs: [old(1), old(2)], liveJobs });
+
+    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(one, 1)}`, 2: `new-runner ${named(other, 2)}` });
+  });
+
+  it('is tried once more on another node when the kubelet says what is wrong', () => {
+    const trouble = { reason: 'ImagePullBackOff', ofNode: true } as const;
+    const stuckFor = (minutes: number): Scene => ({
+      jobs: [old(1)],
+      liveJobs: [stuck(named(ci, 1), minutes, { trouble })],
+    });
+
+    expect(verdicts(planScene(stuckFor(14.9)))).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+    expect(verdicts(planScene(stuckFor(15)))).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
+    expect(droppedIn(stuckFor(15))).toEqual([`stuck ${named(ci, 1)}`]);
+  });
+
+  it('is on its way when Kubernetes shows no trouble: it keeps its place', () => {
+    const slow = stuck(named(one, 1), 40);
+    const { trouble: _, ...onItsWay } = slow;
+    const planned = planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs: [onItsWay] });
+
+    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(one, 1)}`, 2: 'cap' });
+  });
+
+  it('is told with its reason, and as late after a spawn timeout', () => {
+    const told = (minutes: number, reason = 'Unschedulable') =>
+      planScene({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes, { trouble: { reason } })] }).runners[0];
+
+    expect(told(1)).toMatchObject({ trouble: { reason: 'Unschedulable', isLate: false } });
+    expect(told(5)).toMatchObject({ trouble: { isLate: true } });
+    // Kubernetes needs a moment to create a pod.
+    expect(told(0.4, NO_POD)).not.toHaveProperty('trouble');
+    expect(told(0.5, NO_POD)).toHaveProperty('trouble');
+  });
+});
+
+describe('P14 a group whose runners fail before they start', () => {
+  const refused = (id: number, secondsAgo: number, over: Partial<LiveJob> = {}): LiveJob =>
+    live(named(ci, id), 'failed', {
+      createdAtMs: NOW - (secondsAgo + 45) * 1000,
+      finishedAtMs: NOW - secondsAgo * 1000,
+      trouble: { reason: 'RegistrationFailed' },
+      ...over,
+    });
+  const jobs = [1, 2, 3, 4, 5].map(old);
+  const newOnes = (liveJobs: readonly LiveJob[]) =>
+    Object.values(verdicts(planScene({ jobs, liveJobs }))).filter((verdict) => verdict.startsWith('new-runner'));
+
+  it('starts none for other jobs while it backs off', () => {
+    expect(newOnes([refused(1, 19), refused(2, 19)])).toHaveLength(5);
+    expect(newOnes([refused(1, 19), refused(2, 19), refused(3, 19)])).toEqual([]);
+  });
+
+  it('then tries one at a time', () => {
+    const failed = [refused(1, 20), refused(2, 20), refused(3, 20)];
+
+    expect(newOnes(failed)).toHaveLength(1);
+    expect(newOnes([...failed, live(named(ci, 4), 'starting')])).toEqual([]);
+  });
+
+  it('is as before once a runner has come up after the last failure', () => {
+    const up = live(named(ci, 9), 'running', { runningSinceMs: NOW - 10_000 });
+    const failed = [refused(1, 20), refused(2, 20), refused(3, 20)];
+
+    expect(newOnes([...failed, up])).toHaveLength(4);
+  });
+
+  it('does not count runners that came up and failed later', () => {
+    const failed = [1, 2, 3].map((id) => {
+      const { trouble: _, ...crashed } = refused(id, 19);
+      return crashed;
+    });
+
+    expect(newOnes(failed)).toHaveLength(5);
+  });
+
+  it('lets runners at work finish, and jobs keep the runners that they have', () => {
+    const failed = [refused(1, 5), refused(2, 5), refused(3, 5)];
+    const planned = planScene({
+      jobs: [...jobs, running(7, named(ci, 7))],
+      liveJobs: [
+        ...failed,
+        live(named(ci, 5), 'starting'),
+        live(named(ci, 7), 'running', { createdAtMs: NOW - MINUTE }),
+      ],
+    });
+
+    expect(emittedNames(planned)).toContain(named(ci, 5));
+    expect(emittedNames(planned)).toContain(named(ci, 7));
+  });
+});

@@ -1,0 +1,104 @@
+/** Law V21 (docs/spec.md): what `serve` tells of pods that cannot start. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { KubeClient } from '../../src/kubernetes/client.ts';
+import { EventWriter } from '../../src/serve/cluster/event-writer.ts';
+import { NO_DIFFERENCE } from '../../src/serve/planning/difference.ts';
+import type { AppVerdict } from '../../src/serve/round.ts';
+import { startFakeCluster } from './fake-cluster.ts';
+import { type Rig, startRig, until } from './rig.ts';
+
+const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
+
+/** The pod of the one Job has failed to register. Answers the name of the Job. */
+function failRegistration({ cluster }: Rig): string {
+  const [job] = cluster.all('jobs');
+  if (!job) throw new Error('no Job');
+  const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
+  cluster.put('pods', {
+    metadata: { name: `${name}-x`, namespace: 'runners', ownerReferences: [{ kind: 'Job', uid }] },
+    status: { phase: 'Failed', initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1 } } }] },
+  });
+  return name;
+}
+
+describe('serve', () => {
+  it('tells of a pod that could not register its runner: by the status, one Event and a metric', async () => {
+    const rig = await startRig();
+    rig.simulator.gitea.push('acme/web', linux);
+    const replica = await rig.start({ pollMs: 20 });
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    const name = failRegistration(rig);
+    await until('an Event', () => rig.cluster.all('events').length > 0);
+    await until('a status', () => rig.conditions()['PodsStuck'] === 'True RegistrationFailed');
+
+    expect(await replica.metric('gitea_runners_stuck_pods')).toBe(1);
+    expect(rig.cluster.all('events')).toEqual([
+      expect.objectContaining({
+        type: 'Warning',
+        reason: 'WorkerPodStartFailed',
+        message: `${name}: RegistrationFailed: container register ended with exit code 1`,
+        involvedObject: expect.objectContaining({ kind: 'RunnerGroup', namespace: 'runners', name: 'ci' }),
+      }),
+    ]);
+    await replica.end();
+    await rig.start();
+    const posts = () => rig.cluster.writes.filter((line) => line.endsWith('/events')).length;
+    await until('the next leader has told it, too', () => posts() === 2);
+    expect(rig.cluster.all('events')).toHaveLength(1);
+  });
+
+  it('goes on when it may not write Events, and says what is missing', async () => {
+    const rig = await startRig();
+    rig.simulator.gitea.push('acme/web', linux);
+    rig.cluster.refuse('events');
+    const replica = await rig.start({ pollMs: 20 });
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    failRegistration(rig);
+    await until('a warning', () => replica.log.some(({ code }) => code === 'GR-CLUSTER-15'));
+
+    await until('a status', () => rig.conditions()['PodsStuck'] === 'True RegistrationFailed');
+  });
+});
+
+it('an Event says what a pending pod waits for, once for each reason', async () => {
+  const cluster = await startFakeCluster();
+  const client = new KubeClient(cluster.config);
+  onTestFinished(() => client.close());
+  const failures: unknown[] = [];
+  const writer = new EventWriter(
+    client,
+    () => Date.UTC(2026, 10, 21, 12),
+    (failure) => failures.push(failure),
+  );
+  const tell = (reason: string, message: string) =>
+    writer.hear({ is: 'round-done', verdicts: [verdictWith(reason, message)], skews: new Map() });
+
+  tell('Unschedulable', '0/3 nodes are available.');
+  tell('Unschedulable', '0/4 nodes are available.');
+  tell('ImagePullBackOff', 'not found');
+  await until('two Events', () => cluster.all('events').length === 2);
+
+  expect(cluster.all('events').map(({ reason, message }) => [reason, message])).toEqual([
+    ['WorkerPodStuckPending', 'ci-7-1-9c31e0aa: Unschedulable: 0/3 nodes are available.'],
+    ['WorkerPodStuckPending', 'ci-7-1-9c31e0aa: ImagePullBackOff: not found'],
+  ]);
+  expect(failures).toEqual([]);
+});
+
+function verdictWith(reason: string, message: string): AppVerdict {
+  const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
+  const stuck = [{ runner: 'ci-7-1-9c31e0aa', trouble: { reason, message, isLate: true }, failed: false }];
+  const counts = { queued: 1, held: { cap: 0, suspended: 0, 'backing-off': 0 }, summary: undefined, stuck };
+  const facts = { generation: 1, suspended: false, activeRunners: 1, argocd: { is: 'unmanaged' } } as const;
+  return {
+    application: '',
+    planning: { is: 'waiting' },
+    difference: NO_DIFFERENCE,
+    prints: new Set(),
+    settled: true,
+    clockWarnings: [],
+    groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners: [], counts, facts, ready: true }],
+    inputs: [],
+    untilMs: 0,
+  };
+}
