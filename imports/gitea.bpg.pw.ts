@@ -280,7 +280,7 @@ export interface RunnerGroupSpec {
   readonly setupCommand?: string[];
 
   /**
-   * How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows, and that has not started, is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: 300.
+   * How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: 300.
    *
    * @schema RunnerGroupSpec#spawnTimeoutSeconds
    */

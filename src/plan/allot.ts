@@ -48,7 +48,7 @@ export function allotSlots(queue: readonly ReadyJob[], facts: Facts): ReadonlyMa
   };
   for (const ready of queue) {
     const open = findOpen(facts.ownersOf(ready.listed));
-    const [first] = open;
+    const first = open[0];
     if (!first) continue;
     const { own, asked } = ready;
     const keeper = own.length > 0 ? open.find(({ group }) => own.some((runner) => runner.group === group)) : undefined;

@@ -77,22 +77,28 @@ function decideJob(listed: ListedJob, answers: Answers): JobDecision {
   }
 }
 
+/** Without spreads of objects: thousands of jobs may be held. */
 function holdJob(listed: ListedJob, { backingOff, elsewhere, ownersOf, nextIn, keyOf }: Answers): JobDecision {
   const { job, origin } = listed;
-  const held = { job, origin, verdict: 'held' } as const;
+  const verdict = 'held';
   const runner = elsewhere.get(listed);
-  if (runner !== undefined) return { ...held, because: 'served-elsewhere', runner };
+  if (runner !== undefined) return { job, origin, verdict, because: 'served-elsewhere', runner };
   const owners = ownersOf(listed);
   if (!owners.covered) {
     const { covered: _, ...reason } = owners;
-    return { ...held, ...reason };
+    return { job, origin, verdict, ...reason };
   }
   const backOff = backingOff.get(listed);
-  if (backOff) return { ...held, because: 'backing-off', group: keyOf(backOff.group), untilMs: backOff.untilMs };
+  if (backOff) {
+    const { group, untilMs } = backOff;
+    return { job, origin, verdict, because: 'backing-off', group: keyOf(group), untilMs };
+  }
   const working = firstWorking(owners);
-  if (!working) return { ...held, because: 'suspended', group: keyOf(owners.groups[0]) };
+  if (!working) return { job, origin, verdict, because: 'suspended', group: keyOf(owners.groups[0]) };
+  const group = keyOf(working);
   const next = nextIn.get(working);
-  return { ...held, because: 'cap', group: keyOf(working), ...(next !== undefined && { next }) };
+  if (next === undefined) return { job, origin, verdict, because: 'cap', group };
+  return { job, origin, verdict, because: 'cap', group, next };
 }
 
 /** How many jobs wait for each group. */

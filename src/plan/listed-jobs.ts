@@ -80,28 +80,9 @@ function setJoiner(): (set: ReadonlySet<string>, more: string) => ReadonlySet<st
   };
 }
 
+/** Of the same state, read twice, the first one will do. */
 function isNewer(a: Job, b: Job): boolean {
-  if (a.attempt !== b.attempt) return a.attempt > b.attempt;
-  if (a.status !== b.status) return PROGRESS[a.status] > PROGRESS[b.status];
-  if (isSame(a, b)) return false;
-  // The same state, read twice. Any fixed choice will do: the order of the looks must not matter.
-  return JSON.stringify(a) > JSON.stringify(b);
-}
-
-/** Nearly always true for a job that several looks list. It saves the two strings, which would cost more than the rest of the plan. */
-function isSame(a: Job, b: Job): boolean {
-  return (
-    a.runner === b.runner &&
-    a.startedAtMs === b.startedAtMs &&
-    a.completedAtMs === b.completedAtMs &&
-    a.createdAtMs === b.createdAtMs &&
-    a.runId === b.runId &&
-    a.repository === b.repository &&
-    a.name === b.name &&
-    a.url === b.url &&
-    a.labels.length === b.labels.length &&
-    a.labels.every((label, at) => label === b.labels[at])
-  );
+  return a.attempt === b.attempt ? PROGRESS[a.status] > PROGRESS[b.status] : a.attempt > b.attempt;
 }
 
 /** Oldest first: `createdAtMs`, then id, then Gitea. No two jobs are equal. */

@@ -40,17 +40,18 @@ export function needsFinder(jobs: readonly ListedJob[]): (seen: ListedJob, other
   };
 }
 
-/** Says whether a cancelled job that never began was most likely blocked: one that it may have needed had not ended. */
+/** Says whether a cancelled job that never began was most likely blocked: one that it may have needed has not ended. */
 export function blockedFinder(jobs: readonly ListedJob[]): (cancelled: ListedJob) => boolean {
   const mayNeed = needsFinder(jobs);
   // Most plans never ask.
   let runs: ByGitea<Job[]> | undefined;
   return (cancelled) => {
-    const { attempt, runId, completedAtMs = 0 } = cancelled.job;
+    const { attempt, runId } = cancelled.job;
     runs ??= indexByRun(jobs);
     const ofRun = runs.get(cancelled.origin, runId) ?? [];
-    const isOpen = (other: Job): boolean => other.status !== 'completed' || (other.completedAtMs ?? 0) >= completedAtMs;
-    return ofRun.some((other) => other.attempt === attempt && isOpen(other) && mayNeed(cancelled, other));
+    return ofRun.some(
+      (other) => other.attempt === attempt && other.status !== 'completed' && mayNeed(cancelled, other),
+    );
   };
 }
 

@@ -6,16 +6,26 @@ const PENDING_TIMEOUTS = 12;
 /** Starts vary: the next one may take longer than the slowest so far. */
 const MARGIN = 1.5;
 
+/** What is known of a runner that nobody sees. */
+interface Start {
+  /** Runners of its job that have not come. */
+  readonly missed: number;
+  /** Runners of its group that have not come since one came. */
+  readonly groupMissed: number;
+  /** The longest time that a runner of its group took to come, ms. */
+  readonly slowestMs: number;
+}
+
 /**
  * How long a runner may take when the generator cannot see its pod, ms: one spawn timeout for the first runner of a job, twice as long for
- * each further one, and always longer than the slowest runner of its group took. So slow starts are served, too (a node is added, an
- * image is pulled).
+ * each further one. So slow starts are served, too (a node is added, an image is pulled).
+ *
+ * Its group may show that starts are slow: by the slowest runner that came, or by runners that have not come. Then it has longer, as long
+ * as a pod on its way at most.
  */
-export function patienceMs(
-  { missed, slowestMs }: { readonly missed: number; readonly slowestMs: number },
-  spawnTimeoutMs: number,
-): number {
-  return Math.max(spawnTimeoutMs * 2 ** missed, Math.min(MARGIN * slowestMs, PENDING_TIMEOUTS * spawnTimeoutMs));
+export function patienceMs({ missed, groupMissed, slowestMs }: Start, spawnTimeoutMs: number): number {
+  const ofGroupMs = Math.max(MARGIN * slowestMs, spawnTimeoutMs * 2 ** groupMissed);
+  return Math.max(spawnTimeoutMs * 2 ** missed, Math.min(ofGroupMs, PENDING_TIMEOUTS * spawnTimeoutMs));
 }
 
 /** How many runners of a job have not come since `sinceMs`, if each had its `patienceMs`. Never negative (clocks differ), at most 50. */

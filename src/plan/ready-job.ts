@@ -16,8 +16,8 @@ export interface ReadyJob {
 
 export function toReadyJob(listed: ListedJob, asked: PastRequest | undefined, facts: Facts): ReadyJob {
   const made = facts.madeFor(listed.origin, listed.job);
-  const none = { listed, asked, own: made };
-  return made.length === 0 ? none : { ...none, own: made.filter((runner) => canServe(runner, none, facts)) };
+  const ready = { listed, asked, own: made };
+  return made.length === 0 ? ready : { listed, asked, own: made.filter((runner) => canServe(runner, ready, facts)) };
 }
 
 /** True when this runner can be expected to take the job, now or when it has started. */

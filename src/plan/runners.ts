@@ -1,7 +1,7 @@
 /** All runners of ours, judged, and how to find them. */
 import { ByGitea } from './by-gitea.ts';
 import type { Group, Job, LiveJob } from './evidence.ts';
-import { byKey, compareText } from './listed-jobs.ts';
+import { compareText } from './listed-jobs.ts';
 import type { RunnerName, RunnerNamer, Stay } from './names.ts';
 
 /** What each state means: `judge.ts`. */
@@ -51,7 +51,7 @@ export interface Runners {
   readonly byGroup: ReadonlyMap<Group, GroupRunners>;
   /** The runner of that name. There is one at most, since no two groups share names. */
   readonly findRunner: (name: string) => Runner | undefined;
-  /** Runners that were made for one stay of a job in the queue: by group, of each group the registered ones first, then by name. */
+  /** Runners that were made for one stay of a job in the queue: registered ones first, then by name. */
   readonly madeFor: (origin: string, stay: Stay) => readonly Runner[];
 }
 
@@ -71,7 +71,7 @@ export function indexRunners(judged: readonly GroupRunners[]): Runners {
     }
   }
   byJob.forEach((ofJob) => {
-    ofJob.sort((a, b) => byKey(a.group, b.group) || byReadiness(a, b));
+    if (ofJob.length > 1) ofJob.sort(byReadiness);
   });
   return {
     byGroup: new Map(judged.map((ofGroup) => [ofGroup.group, ofGroup])),

@@ -35,16 +35,24 @@ export function gatherTraces(
   const byName = new Map<string, OpenTraces>();
   const byGroup = new Map<Group, OpenTraces[]>(groups.map((group) => [group, []]));
 
-  /** The traces of the runner of that name, when its group is one of ours and in the right place. */
-  const tracesOf = (name: string, isInPlace: (group: Group) => boolean): OpenTraces | undefined => {
+  /** The traces of the runner of that name, when its group is one of ours, of this Gitea or in this namespace. */
+  const tracesOf = (name: string, by: 'origin' | 'namespace', place: string): OpenTraces | undefined => {
     // Most runners leave several traces. Their names are read once.
     const known = byName.get(name);
-    if (known) return isInPlace(known.group) ? known : undefined;
+    if (known) return known.group[by] === place ? known : undefined;
     const madeFor = parseRunnerName(name);
     const group = madeFor && ownerOf.get(madeFor.groupHash)?.get(madeFor.prefix);
-    if (!group || !isInPlace(group)) return undefined;
-    const none = { runs: 0, running: undefined, completed: undefined, row: undefined, live: undefined };
-    const first: OpenTraces = { name, group, madeFor, ...none };
+    if (!group || group[by] !== place) return undefined;
+    const first: OpenTraces = {
+      name,
+      group,
+      madeFor,
+      runs: 0,
+      running: undefined,
+      completed: undefined,
+      row: undefined,
+      live: undefined,
+    };
     byName.set(name, first);
     byGroup.get(group)?.push(first);
     return first;
@@ -52,17 +60,17 @@ export function gatherTraces(
 
   for (const { job, origin } of jobs) {
     if (job.runner === undefined) continue;
-    const traces = tracesOf(job.runner, (group) => group.origin === origin);
+    const traces = tracesOf(job.runner, 'origin', origin);
     if (traces) noteJob(traces, job);
   }
   for (const [{ origin }, { runners }] of looksOf(groups, evidence)) {
     for (const row of runners) {
-      const traces = tracesOf(row.name, (group) => group.origin === origin);
+      const traces = tracesOf(row.name, 'origin', origin);
       if (traces) traces.row = strongerRow(traces.row, row);
     }
   }
   for (const live of evidence.liveJobs) {
-    const traces = tracesOf(live.name, (group) => group.namespace === live.namespace);
+    const traces = tracesOf(live.name, 'namespace', live.namespace);
     if (traces) traces.live = live;
   }
   return byGroup;

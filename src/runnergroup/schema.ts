@@ -281,7 +281,7 @@ export const Spec = z.strictObject({
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: seconds(30, ONE_DAY).default(300).register(z.globalRegistry, {
     description:
-      'How long a runner may take to register. After that its job gets another one, which may take twice as long. A pod that Kubernetes shows, and that has not started, is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',
+      'How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',
   }),
   pendingDeadlineSeconds: seconds(30, THIRTY_DAYS)
     .optional()

@@ -316,6 +316,42 @@ describe('a runner that does not come', () => {
     expect(namesAfter(301)).toEqual([named(one, 2, 1)]);
   });
 
+  it('has twice the time when another one of its group has not come either', () => {
+    const two = group({ maxActiveRunners: 2 });
+    const other = group({ name: 'other', labels: ['big'], maxActiveRunners: 1 });
+    const big = (seconds: number): Job => ready(3, seconds, { labels: ['big'] });
+    const namesAfter = (waitS: number, of = two) =>
+      emittedNames(planScene({ groups: [of], jobs: [ready(1, waitS), ready(2, waitS)] }));
+
+    // One of them is asked for again at once, and shows whether starts are slow.
+    expect(namesAfter(299)).toEqual([named(two, 1), named(two, 2)]);
+    expect(namesAfter(301)).toEqual([named(two, 1, 1), named(two, 2)]);
+    expect(namesAfter(599)).toEqual([named(two, 1, 1), named(two, 2)]);
+    expect(namesAfter(601)).toEqual([named(two, 1, 1), named(two, 2, 1)]);
+    // Another group says nothing.
+    expect(emittedNames(planScene({ groups: [two, other], jobs: [ready(1, 301), big(301)] }))).toEqual([
+      named(two, 1, 1),
+      named(other, 3, 1),
+    ]);
+  });
+
+  it('has twelve spawn timeouts at most, however many of its group have not come', () => {
+    const waits = (seconds: number) => [ready(1, 300_000), ready(2, seconds)];
+    const namesAfter = (seconds: number) => emittedNames(planScene({ groups: [two], jobs: waits(seconds) }));
+
+    expect(namesAfter(3599)[1]).toBe(named(two, 2));
+    expect(namesAfter(3601)[1]).toBe(named(two, 2, 1));
+  });
+
+  it('has no more time than that when one has come since', () => {
+    const three = group({ maxActiveRunners: 3 });
+    const namesWith = (...more: Job[]) =>
+      emittedNames(planScene({ groups: [three], jobs: [ready(1, 700), ...more, ready(3, 310)] }));
+
+    expect(namesWith()).toEqual([named(three, 1, 1), named(three, 3)]);
+    expect(namesWith(ended(2, named(three, 2), 390, 380, 320))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
+  });
+
   it('also when the first one in that name has come, and has taken another job', () => {
     const unlabelled = ended(2, named(ci, 1), 690, 660, 640, { labels: [] });
 

@@ -138,13 +138,20 @@ class Watcher {
       if (!groups.includes(group)) continue;
       const excess = overCap(this.#cluster, group);
       if (excess && sinceMs >= lookedAtMs) continue;
-      if (excess && (hasLostPins(this.#cluster, group, lookedAtMs) || !overCap(this.#cluster, group, lookedAtMs))) {
+      if (excess && (hasLostPins(this.#cluster, group, lookedAtMs) || !this.#mayBeSeen(group, lookedAtMs))) {
         this.#overSinceMs.set(group, this.#stage.nowMs);
         continue;
       }
       if (excess) this.#note('cap', `${group.name}: ${excess}, since ${((sinceMs - START_MS) / 1000).toFixed(1)} s`);
       this.#overSinceMs.delete(group);
     }
+  }
+
+  /** Without what no plan could know: runners pruned in the moment of a claim and, by Gitea alone, Jobs re-created under a used name. */
+  #mayBeSeen(group: GroupSpec, lookedAtMs: number): boolean {
+    const isHidden = (pod: Pod): boolean =>
+      (pod.deletedMs ?? 0) >= lookedAtMs || (!this.#seesPods && !pod.job && isRecreated(this.#cluster, pod));
+    return overCap(this.#cluster, group, isHidden) !== undefined;
   }
 
   #note(law: Breach['law'], words: string): void {
@@ -214,14 +221,18 @@ function isRival({ nowMs }: Stage, other: KubeJob, made: KubeJob): boolean {
 /**
  * More alive than the cap allows; more only while more are busy. A runner whose CI job is over does not count: it is about to end. A
  * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003).
- * @param droppedSinceMs leaves out runners that were pruned since then, and took a job in that moment
+ * @param isHidden these are left out
  */
-function overCap(cluster: Cluster, group: GroupSpec, droppedSinceMs = Number.POSITIVE_INFINITY): string | undefined {
+function overCap(
+  cluster: Cluster,
+  group: GroupSpec,
+  isHidden: (pod: Pod) => boolean = () => false,
+): string | undefined {
   let busy = 0;
   let lost = 0;
   let free = 0;
   for (const pod of cluster.pods) {
-    if (pod.group !== group || (pod.deletedMs ?? 0) >= droppedSinceMs) continue;
+    if (pod.group !== group || isHidden(pod)) continue;
     const works = hasOpenJob(pod);
     if (works && pod.phase === 'busy') busy += 1;
     else if (works && pod.phase === 'ended') lost += 1;

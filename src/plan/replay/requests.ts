@@ -18,6 +18,8 @@ export interface PastGroup {
   busy: number;
   /** The longest time that one of its runners took to come, ms. */
   slowestMs: number;
+  /** Runners that have not come since one came. */
+  missed: number;
   /** Slots in use, by the repository of their job. Only where repositories take turns. */
   readonly slots: Map<string, number>;
 }
@@ -64,7 +66,7 @@ export interface PastJob {
 
 export function openGroup(group: Group): PastGroup {
   const cap = group.suspend ? 0 : group.maxActiveRunners;
-  return { group, cap, lines: [], asked: new Set(), busy: 0, slowestMs: 0, slots: new Map() };
+  return { group, cap, lines: [], asked: new Set(), busy: 0, slowestMs: 0, missed: 0, slots: new Map() };
 }
 
 /** Asks the first owner with room for a runner. When none has room, the job waits in line, or another job that loses its slot to it. */
@@ -126,7 +128,7 @@ export function leave(job: PastJob): void {
 /** A runner has come and has taken a job. The job that waited for it gets the runner of the taken one, or asks for another one. */
 export function exchange(used: PastRunner, taken: PastJob, atMs: number): void {
   const { from, serves: bereft } = used;
-  learn(from, atMs - used.sinceMs);
+  learn(used, atMs);
   const own = taken.runner;
   giveUp(used);
   if (own && own !== used && bereft.line?.groups.includes(own.from)) {
@@ -139,16 +141,22 @@ export function exchange(used: PastRunner, taken: PastJob, atMs: number): void {
   fillSlots(from, atMs);
 }
 
-/** A start that took so long tells how long the runners may take that have been asked for already. */
-function learn(of: PastGroup, tookMs: number): void {
-  if (tookMs <= of.slowestMs) return;
-  of.slowestMs = tookMs;
-  for (const runner of of.asked) runner.dueMs = dueMs(runner);
+/** A runner has come. A start that took so long tells how long the others may take that have been asked for already. */
+function learn({ from, sinceMs }: PastRunner, atMs: number): void {
+  from.missed = 0;
+  if (atMs - sinceMs <= from.slowestMs) return;
+  from.slowestMs = atMs - sinceMs;
+  giveTime(from);
+}
+
+/** More time for the runners on their way. None gets less than it had. */
+function giveTime(of: PastGroup): void {
+  for (const runner of of.asked) runner.dueMs = Math.max(runner.dueMs, dueMs(runner));
 }
 
 function dueMs({ from, madeFor, sinceMs }: Omit<PastRunner, 'dueMs'>): number {
-  const { slowestMs, group } = from;
-  return sinceMs + patienceMs({ missed: madeFor.missed, slowestMs }, group.spawnTimeoutMs);
+  const { slowestMs, missed: groupMissed, group } = from;
+  return sinceMs + patienceMs({ missed: madeFor.missed, groupMissed, slowestMs }, group.spawnTimeoutMs);
 }
 
 /** Gives up what is more than the cap. The last in turn loses first. */
@@ -174,6 +182,8 @@ export function timeOut(of: PastGroup, atMs: number): number {
     const { madeFor, serves, dueMs } = first;
     giveUp(first);
     madeFor.missed += 1;
+    of.missed += 1;
+    giveTime(of);
     ask(of, serves, madeFor, dueMs);
   }
 }

@@ -29,9 +29,10 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
   it('counts from the end that freed its own slot, not from a later one', () => {
     const two = group({ maxActiveRunners: 2 });
     const old = { createdAtMs: NOW - 3_600_000 };
+    const begun = { ...old, startedAtMs: NOW - 3_590_000 };
     const jobs = [
-      done(1, named(two, 1), { ...old, completedAtMs: NOW - 400_000 }),
-      done(2, named(two, 2), { ...old, completedAtMs: NOW - 1_000 }),
+      done(1, named(two, 1), { ...begun, completedAtMs: NOW - 400_000 }),
+      done(2, named(two, 2), { ...begun, completedAtMs: NOW - 1_000 }),
       job(3, old),
       job(4, old),
     ];
