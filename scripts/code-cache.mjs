@@ -69,6 +69,13 @@ const POD_TEMPLATE = `  podTemplate:
             limits: {memory: 2Gi}
 `;
 
+const POLICY = `apiVersion: gitea.bpg.pw/v1alpha1
+kind: RunnerPolicy
+spec:
+  namespaces: [{name: run*, scopes: ['org:acme'], secrets: ['gitea-*']}]
+  images: [docker.io/gitea/*]
+`;
+
 function runnerGroup(url, name, containerMode) {
   const spec = {
     scope: 'org',
