@@ -16,7 +16,7 @@ import { renderManifests } from './render.ts';
 import { RunnerGroupChart } from './runner-group-chart.ts';
 
 /**
- * Above this number V8 collects sooner what the constructs leave behind. 5,000 groups, the most that one run accepts, then take 130 MB
+ * Above this number V8 collects sooner what the constructs leave behind. 3,000 groups, the most that one run accepts, then take 130 MB
  * instead of 160, and a quarter more time.
  */
 const MANY_GROUPS = 1_000;

@@ -12,7 +12,7 @@ export const MOST_FILES = 5_000;
 /** Bytes of all files together. A RunnerGroup has about 700. */
 export const MOST_BYTES = 4 * 1024 * 1024;
 /** Documents of all files together, RunnerGroups and others. */
-export const MOST_DOCUMENTS = 5_000;
+export const MOST_DOCUMENTS = 3_000;
 /**
  * Words of one document, which are in memory together: each lexeme of YAML is one (a word, a sign, spaces, the end of a line), a
  * long one counts once per `WORD_CHARACTERS`. 80,000 are 10,000 lines of a manifest, or a ConfigMap of 1.2 MB. A word takes up

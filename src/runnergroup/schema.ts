@@ -7,6 +7,8 @@
  * Every start makes these schemas anew, and zod copies a schema for each `.min()`, `.regex()` or `.meta()` that is chained to it. So
  * checks are given together (`check`), and a description is noted beside its schema (`register`).
  *
+ * Long because: the fields are one list, in the order of the manual.
+ *
  * To add a field: add its entry to `Spec`, with default and description, and run `npm run generated`. The model has it then. A field
  * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (rules.ts).
  */

@@ -131,9 +131,9 @@ test.each([
   ['speed', 'fast', 'GR-FLAG-10'],
   ['speed', '0', 'GR-FLAG-10'],
   ['speed', '101', 'GR-FLAG-10'],
-  ['runnerImage', 'a b', 'GR-FLAG-11'],
-  ['runnerImageRootless', 'a@sha256:00', 'GR-FLAG-11'],
-  ['dockerImage', `a${'b'.repeat(512)}`, 'GR-FLAG-11'],
+  ['runnerImage', 'a b', 'GR-FLAG-15'],
+  ['runnerImageRootless', 'a@sha256:00', 'GR-FLAG-15'],
+  ['dockerImage', `a${'b'.repeat(512)}`, 'GR-FLAG-15'],
 ])('--%s %s is refused with %s', (name, text, code) => {
   const failure = failureOf(name, { [name]: text });
 

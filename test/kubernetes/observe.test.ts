@@ -57,7 +57,16 @@ test('a Job is judged with its own pods, found by owner', async () => {
 
   const createdAtMs = Date.parse(CREATED);
   expect(found).toEqual([
-    { namespace: 'runners', name: 'a', state: 'starting', createdAtMs },
+    {
+      namespace: 'runners',
+      name: 'a',
+      state: 'starting',
+      createdAtMs,
+      trouble: {
+        reason: 'NoPod',
+        message: 'Kubernetes has created no pod: a quota or an admission rule may refuse it',
+      },
+    },
     { namespace: 'runners', name: 'b', state: 'running', createdAtMs, runningSinceMs: createdAtMs },
   ]);
 });

@@ -52,7 +52,7 @@ describe('a policy file', () => {
     [
       'a field twice',
       `${HEAD}spec:\n  images: []\n  images: [docker.io/x]\n`,
-      'policy.yaml:5:3: is no valid YAML: this key is already in its mapping',
+      'policy.yaml:5:3: is no valid YAML: the key "images" is already in its mapping',
     ],
     [
       'two documents',

@@ -36,8 +36,8 @@ const ACCEPTED: readonly (readonly [string, (url: string) => Files])[] = [
   ['three strings of 1.2 MB in double quotes', () => files(3, () => `${HEAD}a: "${'x'.repeat(1_200_000)}"\n`)],
   ['4 MiB of groups with 2,000 annotations each', (url) => files(125, (index) => annotated(url, index, 2000))],
   [
-    '5,000 groups',
-    (url) => files(200, (file) => repeat(25, (at) => `---\n${groupYaml(url, '', `g${file * 25 + at}`)}`)),
+    '3,000 groups',
+    (url) => files(120, (file) => repeat(25, (at) => `---\n${groupYaml(url, '', `g${file * 25 + at}`)}`)),
   ],
 ];
 
@@ -59,7 +59,7 @@ const REFUSED: readonly (readonly [string, () => Files, RegExp])[] = [
     /f5\.yaml:\d+:\d+: all files together have more than 400000 words and signs: .*GR-INPUT-08/,
   ],
   ['38,000 wrong brackets', () => ({ 'a.yaml': `a: [${'}'.repeat(38_000)}` }), /a\.yaml:1:5: is no valid YAML/],
-  ['5,000 documents with a fault', () => ({ 'a.yaml': '--- a: b: c\n'.repeat(4990) }), /1000 problems in 1 file/],
+  ['3,000 documents with a fault', () => ({ 'a.yaml': '--- a: b: c\n'.repeat(2990) }), /1000 problems in 1 file/],
 ];
 
 describe(`a peak of at most ${MOST_MB} MB`, () => {
