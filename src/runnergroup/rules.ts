@@ -1,6 +1,8 @@
 /**
  * Rules that several fields follow together, and the normal form that results. Each rule works on the fields that passed the schema.
  * A field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
+ *
+ * Long because: each field whose normal form is another one has its rule here, in one table.
  */
 import { normalBase } from '../base-url.ts';
 import { ruleCap, rulePendingDeadline } from './cap-rules.ts';
