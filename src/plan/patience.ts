@@ -10,7 +10,7 @@ const MARGIN = 1.5;
 interface Start {
   /** Runners of its job that have not come. */
   readonly missed: number;
-  /** Runners of its group that have not come since one came. */
+  /** Runners of its group that have not come, and that none asked for later has overtaken. */
   readonly groupMissed: number;
   /** The longest time that a runner of its group took to come, ms. */
   readonly slowestMs: number;

@@ -343,13 +343,29 @@ describe('a runner that does not come', () => {
     expect(namesAfter(3601)[1]).toBe(named(two, 2, 1));
   });
 
-  it('has no more time than that when one has come since', () => {
+  it('has no more time than that when one has come that was asked for later', () => {
     const three = group({ maxActiveRunners: 3 });
     const namesWith = (...more: Job[]) =>
       emittedNames(planScene({ groups: [three], jobs: [ready(1, 700), ...more, ready(3, 310)] }));
 
     expect(namesWith()).toEqual([named(three, 1, 1), named(three, 3)]);
+    // It came after the runner of job 1 was given up, or before.
     expect(namesWith(ended(2, named(three, 2), 390, 380, 320))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
+    expect(namesWith(ended(2, named(three, 2), 690, 680, 620))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
+    // One that was asked for earlier says nothing about those that came after it.
+    expect(namesWith(ended(2, named(three, 2), 720, 695, 620))).toEqual([named(three, 1, 1), named(three, 3)]);
+    // One of the same moment does.
+    expect(namesWith(ended(2, named(three, 2), 700, 680, 620))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
+  });
+
+  it('has more time also when one comes late that was asked for before it', () => {
+    const three = group({ maxActiveRunners: 3 });
+    const second = ended(2, named(three, 2, 1), 1210, 570, 500);
+    const newest = ended(4, named(three, 4), 900, 880, 820);
+
+    // That of job 1 was given up 575 s ago. The second one of job 2 came after that, in 340 s, which alone gives 510 s.
+    const planned = planScene({ groups: [three], jobs: [second, newest, ready(1, 875), ready(3, 560)] });
+    expect(emittedNames(planned)).toEqual([named(three, 1, 1), named(three, 3)]);
   });
 
   it('also when the first one in that name has come, and has taken another job', () => {

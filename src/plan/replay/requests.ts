@@ -18,7 +18,9 @@ export interface PastGroup {
   busy: number;
   /** The longest time that one of its runners took to come, ms. */
   slowestMs: number;
-  /** Runners that have not come since one came. */
+  /** When the youngest of its runners that have come was asked for. */
+  newestMs: number;
+  /** Runners that have not come, although they were asked for after that. */
   missed: number;
   /** Slots in use, by the repository of their job. Only where repositories take turns. */
   readonly slots: Map<string, number>;
@@ -66,7 +68,7 @@ export interface PastJob {
 
 export function openGroup(group: Group): PastGroup {
   const cap = group.suspend ? 0 : group.maxActiveRunners;
-  return { group, cap, lines: [], asked: new Set(), busy: 0, slowestMs: 0, missed: 0, slots: new Map() };
+  return { group, cap, lines: [], asked: new Set(), busy: 0, slowestMs: 0, newestMs: 0, missed: 0, slots: new Map() };
 }
 
 /** Asks the first owner with room for a runner. When none has room, the job waits in line, or another job that loses its slot to it. */
@@ -143,7 +145,10 @@ export function exchange(used: PastRunner, taken: PastJob, atMs: number): void {
 
 /** A runner has come. A start that took so long tells how long the others may take that have been asked for already. */
 function learn({ from, sinceMs }: PastRunner, atMs: number): void {
-  from.missed = 0;
+  if (sinceMs >= from.newestMs) {
+    from.newestMs = sinceMs;
+    from.missed = 0;
+  }
   if (atMs - sinceMs <= from.slowestMs) return;
   from.slowestMs = atMs - sinceMs;
   giveTime(from);
@@ -182,7 +187,8 @@ export function timeOut(of: PastGroup, atMs: number): number {
     const { madeFor, serves, dueMs } = first;
     giveUp(first);
     madeFor.missed += 1;
-    of.missed += 1;
+    // One that others have overtaken is lost. It says nothing about starts.
+    if (first.sinceMs > of.newestMs) of.missed += 1;
     giveTime(of);
     ask(of, serves, madeFor, dueMs);
   }
