@@ -15,6 +15,7 @@ import { serveTls } from '../support/server.ts';
 import { startAcme } from '../support/start-acme.ts';
 import { SECRET } from './deliveries.ts';
 import { type FakeCluster, startFakeCluster } from './fake-cluster.ts';
+import { managedGroup } from './managed-group.ts';
 import { until } from './rig.ts';
 import { talk } from './talk.ts';
 
@@ -49,7 +50,7 @@ async function start({ kubernetes = () => false, gitea, argocd: bendArgoCd, args
   if (gitea) simulator.intercept(gitea);
   simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
   const cluster = await startFakeCluster({ bend: kubernetes, listen: (handler) => serveTls(certificates, handler) });
-  cluster.put('runnergroups', group(simulator.url));
+  cluster.put('runnergroups', managedGroup(simulator.url));
   const argocd = await fakeArgoCd(({ line }, response) =>
     bendArgoCd?.(line) ? true : json(response, application(status('Synced'))),
   );
@@ -78,28 +79,6 @@ async function start({ kubernetes = () => false, gitea, argocd: bendArgoCd, args
   });
   await until('serve listens', () => log.includes('"serving"') || args.includes('--once'));
   return { child, cluster, log: () => log, port: () => Number(/"webhooks":(\d+)/.exec(log)?.[1]) };
-}
-
-function group(url: string): Parameters<FakeCluster['put']>[1] {
-  return {
-    apiVersion: 'gitea.bpg.pw/v1alpha1',
-    kind: 'RunnerGroup',
-    metadata: {
-      name: 'ci',
-      namespace: 'runners',
-      annotations: { 'argocd.argoproj.io/tracking-id': 'runners:gitea.bpg.pw/RunnerGroup:runners/ci' },
-    },
-    spec: {
-      scope: 'org',
-      org: 'acme',
-      gitea: { url },
-      containerMode: 'host',
-      labels: ['linux:host'],
-      maxActiveRunners: 5,
-      registrationToken: { secretRef: { name: 'gitea-runner', key: 'token' } },
-      authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
-    },
-  };
 }
 
 function kubeconfig(server: string): string {

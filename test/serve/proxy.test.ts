@@ -13,6 +13,7 @@ import { serveTls } from '../support/server.ts';
 import { startAcme } from '../support/start-acme.ts';
 import { TlsFront } from '../support/tls-front.ts';
 import { startFakeCluster } from './fake-cluster.ts';
+import { managedGroup } from './managed-group.ts';
 import { until } from './rig.ts';
 
 it('asks Gitea through the proxy of its environment, and Kubernetes and hosts of NO_PROXY without it', async () => {
@@ -24,7 +25,13 @@ it('asks Gitea through the proxy of its environment, and Kubernetes and hosts of
   const url = `https://localhost:${front.port}`;
   const [proxy, ofGroup] = [await proxyServer(), await proxyServer()];
   const cluster = await startFakeCluster({ listen: (handler) => serveTls(certificates, handler) });
-  cluster.put('runnergroups', group(url, ofGroup.origin));
+  cluster.put(
+    'runnergroups',
+    managedGroup(url, {
+      proxy: { http: ofGroup.origin, https: ofGroup.origin },
+      caBundle: { configMapRef: { name: 'private-ca', key: 'ca.crt' } },
+    }),
+  );
   const argocd = await fakeArgoCd((_, response) => json(response, application(status('Synced'))));
   const data = Buffer.from(certificates.ca).toString('base64');
   const kubeconfig = stringify({
@@ -73,27 +80,3 @@ it('asks Gitea through the proxy of its environment, and Kubernetes and hosts of
   expect(ofGroup.lines).toEqual([]);
   expect(log).not.toMatch(/p%40ss|p@ss/);
 });
-
-function group(url: string, proxy: string) {
-  return {
-    apiVersion: 'gitea.bpg.pw/v1alpha1',
-    kind: 'RunnerGroup',
-    metadata: {
-      name: 'ci',
-      namespace: 'runners',
-      annotations: { 'argocd.argoproj.io/tracking-id': 'runners:gitea.bpg.pw/RunnerGroup:runners/ci' },
-    },
-    spec: {
-      scope: 'org',
-      org: 'acme',
-      gitea: { url },
-      containerMode: 'host',
-      labels: ['linux:host'],
-      maxActiveRunners: 5,
-      registrationToken: { secretRef: { name: 'gitea-runner', key: 'token' } },
-      authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
-      proxy: { http: proxy, https: proxy },
-      caBundle: { configMapRef: { name: 'private-ca', key: 'ca.crt' } },
-    },
-  };
-}
