@@ -11,6 +11,9 @@ interface Draft {
 }
 type Ruled = { readonly value: number } | { readonly problems: readonly FieldProblem[] };
 
+/** Kubernetes lets nobody make a PriorityClass with this prefix (docs, "Pod Priority and Preemption"). */
+const OF_KUBERNETES = 'system-';
+
 function problemAt(path: Path, message: string): FieldProblem {
   return { path: ['spec', ...path], message, code: 'GR-INPUT-06' };
 }
@@ -31,6 +34,11 @@ export function ruleCap({ spec, unclear }: Draft): Ruled {
     const message = `is ${threshold}, but must be greater than ${before}, the threshold of the tier before it`;
     return [problemAt(['priorityTiers', nth, 'threshold'], message)];
   });
+  for (const [nth, { priorityClassName }] of priorityTiers.entries()) {
+    if (!priorityClassName.startsWith(OF_KUBERNETES)) continue;
+    const message = "is a class of Kubernetes' own parts: a runner with it could push them off their node";
+    problems.push(problemAt(['priorityTiers', nth, 'priorityClassName'], message));
+  }
   if (last !== undefined && hasPriorityClass(podTemplate)) {
     const message = 'does not go with priorityTiers, which set it for each runner: remove one of them';
     problems.push(problemAt(['podTemplate', 'spec', 'priorityClassName'], message));

@@ -84,6 +84,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   ],
   priorityTiers: [
     [tiers(['a', 0]), 'spec.priorityTiers[0].threshold: must be at least 1, not the number 0 [GR-INPUT-05]'],
+    [
+      tiers(['system-node-critical', 10]),
+      "spec.priorityTiers[0].priorityClassName: is a class of Kubernetes' own parts: a runner with it could push them off their node [GR-INPUT-06]",
+    ],
     [tiers(['A_b', 4]), `spec.priorityTiers[0].priorityClassName: ${CLASS_RULE}; got the string "A_b" [GR-INPUT-05]`],
     [
       tiers(['a', 2], ['b', 2]),
@@ -359,4 +363,12 @@ test.each<[Readonly<Record<string, unknown>>, number]>([
   [{ maxActiveRunners: 5, maxWorkers: 5, priorityTiers: tiers(['a', 5]) }, 5],
 ])('%j is a cap of %d', async (spec, cap) => {
   expect(await groupOf(spec)).toMatchObject({ maxActiveRunners: cap });
+});
+
+test('a priority class of a podTemplate does not go with tiers', async () => {
+  const podTemplate = { spec: { priorityClassName: 'b' } };
+
+  expect(await complaintsOf({ maxActiveRunners: 10, priorityTiers: tiers(['a', 10]), podTemplate })).toEqual([
+    'spec.podTemplate.spec.priorityClassName: does not go with priorityTiers, which set it for each runner: remove one of them [GR-INPUT-06]',
+  ]);
 });
