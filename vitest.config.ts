@@ -6,7 +6,7 @@ export default defineConfig({
     exclude: ['test/servers/**', 'test/cluster/**'],
     globalSetup: ['test/build-first.ts'],
     setupFiles: ['test/fixed-seed.ts'],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     maxWorkers: '100%',
   },
 });

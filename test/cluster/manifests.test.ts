@@ -119,6 +119,7 @@ describe('pods of golden cases', () => {
     const all = await goldenPods();
 
     expect([...all.keys()].sort()).toEqual(['privileged', 'restricted']);
+    await kubectl(['apply', '-f', '-'], JSON.stringify(priorityClassesOf([...all.values()].flat())));
     for (const [level, pods] of all) {
       const namespace = `level-${level}`;
       await kubectl(['apply', '-f', '-'], NARROW.replaceAll('narrow', namespace).replace('restricted}', `${level}}`));
@@ -141,6 +142,20 @@ describe('pods of golden cases', () => {
     await expect(create).rejects.toThrow(/violates PodSecurity/);
   });
 });
+
+const WithClass = z.object({ spec: z.object({ priorityClassName: z.string() }) });
+
+/** The PriorityClasses that pods name. The API server refuses a pod whose class is not there. */
+function priorityClassesOf(pods: readonly object[]): object {
+  const names = new Set(pods.flatMap((pod) => WithClass.safeParse(pod).data?.spec.priorityClassName ?? []));
+  const items = [...names].map((name) => ({
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name },
+    value: 1,
+  }));
+  return { apiVersion: 'v1', kind: 'List', items };
+}
 
 // An account of its own: the controller manager makes “default” at a time of its own.
 const NARROW = `
