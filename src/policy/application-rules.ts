@@ -1,5 +1,6 @@
 /** Rules about an Application as a whole: who it is, and how many runners it may have. */
-import { type ApplicationRule, type Asker, allowedBy, type Finding, NONE, type RuleName, shown } from './denial.ts';
+import { quoted } from '../runnergroup/problems.ts';
+import { type ApplicationRule, type Asker, allowedBy, type Finding, NONE, type RuleName } from './denial.ts';
 import { matchesAny } from './glob.ts';
 import { normalRepository } from './repository.ts';
 import type { Policy } from './schema.ts';
@@ -20,7 +21,7 @@ export const projects: ApplicationRule = ({ projects: allowed }, _, { isArgoCd, 
   return [
     {
       path: '',
-      message: `the Argo CD project is ${shown(project)}; ${allowedBy(allowed)}. Move the Application, or ask for its project to be allowed`,
+      message: `the Argo CD project is ${quoted(project)}; ${allowedBy(allowed)}. Move the Application, or ask for its project to be allowed`,
     },
   ];
 };

@@ -53,11 +53,6 @@ export const PROFILE_REASON = 'gitea.bpg.pw/profile-reason';
 
 export const NONE: readonly Finding[] = [];
 
-/** Text of a file for a message: at most 60 characters, in quotes. */
-export function shown(text: string): string {
-  return `"${text.length > 60 ? `${text.slice(0, 60)}…` : text}"`;
-}
-
 /** What a list of patterns allows, for a message. */
 export function allowedBy(patterns: readonly string[]): string {
   if (patterns.length === 0) return 'the policy allows none';

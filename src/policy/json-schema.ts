@@ -1,15 +1,10 @@
 /** The schema of a policy file for editors, and the table of its fields in docs/policy.md. */
 import * as z from 'zod';
-import { type JsonSchema, toJsonSchema } from '../runnergroup/json-schema.ts';
+import { editorSchema, type JsonSchema, toJsonSchema } from '../runnergroup/json-schema.ts';
 import { PolicyDocument, PolicySpec } from './schema.ts';
 
-/** As draft-07, like that of a RunnerGroup. */
 export function policyJsonSchema(): JsonSchema {
-  return {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    title: 'RunnerPolicy',
-    ...toJsonSchema(PolicyDocument),
-  };
+  return editorSchema('RunnerPolicy', PolicyDocument);
 }
 
 export const POLICY_FIELD_HEAD = ['field', 'type', 'meaning'];

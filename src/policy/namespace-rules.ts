@@ -1,6 +1,7 @@
 /** Rules about the namespace of a RunnerGroup, and what it may name there. */
+import { quoted } from '../runnergroup/problems.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
-import { allowedBy, type Finding, type GroupRule, NONE, type PolicedGroup, shown } from './denial.ts';
+import { allowedBy, type Finding, type GroupRule, NONE, type PolicedGroup } from './denial.ts';
 import { matchesAny, matchesGlob } from './glob.ts';
 import type { Policy } from './schema.ts';
 import { templateAsks } from './template.ts';
@@ -46,7 +47,7 @@ export const secrets: GroupRule = (policy, group) => {
   ];
   return named.flatMap(({ path, value }): readonly Finding[] => {
     if (matchesAny(allowed, value)) return NONE;
-    const message = `names the Secret ${shown(value)}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of them`;
+    const message = `names the Secret ${quoted(value)}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of them`;
     return [{ path, message }];
   });
 };

@@ -1,4 +1,7 @@
 /** Rules about the pods of a RunnerGroup. */
+
+import { isMapping } from '../runnergroup/paths.ts';
+import { quoted } from '../runnergroup/problems.ts';
 import {
   allowedBy,
   type Finding,
@@ -7,7 +10,6 @@ import {
   type PolicedGroup,
   PROFILE_REASON,
   type SecurityProfile,
-  shown,
 } from './denial.ts';
 import { matchesAny, matchesGlob } from './glob.ts';
 import { coversImage, readImage } from './image.ts';
@@ -22,7 +24,7 @@ export const images: GroupRule = ({ images: allowed }, group) => {
   return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
     const image = readImage(value);
     if (image && allowed.some((pattern) => coversImage(pattern, image))) return NONE;
-    const what = image ? `is ${shown(value)}` : `is ${shown(value)}, which is no image that can be judged`;
+    const what = image ? `is ${quoted(value)}` : `is ${quoted(value)}, which is no image that can be judged`;
     const hint = image?.digest === undefined ? '' : ' (a pattern with a tag covers no image by digest)';
     return [{ path, message: `${what}; ${allowedBy(allowed)}${hint}. Use one of them` }];
   });
@@ -33,7 +35,7 @@ export const registries: GroupRule = ({ registries: allowed }, group) => {
   return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
     const image = readImage(value);
     if (image && allowed.some((pattern) => matchesGlob(pattern, image.registry))) return NONE;
-    const from = image ? `comes from ${image.registry}` : `is ${shown(value)}, which is no image that can be judged`;
+    const from = image ? `comes from ${image.registry}` : `is ${quoted(value)}, which is no image that can be judged`;
     return [{ path, message: `${from}; ${allowedBy(allowed)}. Use an image from there` }];
   });
 };
@@ -118,7 +120,7 @@ function notAmong(
       : [
           {
             path,
-            message: `names ${what} ${shown(value)}; ${allowedBy(allowed)}. Remove the field, or use one that is allowed`,
+            message: `names ${what} ${quoted(value)}; ${allowedBy(allowed)}. Remove the field, or use one that is allowed`,
           },
         ],
   );
@@ -137,8 +139,4 @@ function hasReason({ manifest }: PolicedGroup): boolean {
   const reason =
     isMapping(annotations) && Object.hasOwn(annotations, PROFILE_REASON) ? annotations[PROFILE_REASON] : '';
   return typeof reason === 'string' && /\p{L}{2}/u.test(reason);
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,10 @@
 /** From a policy file to a policy, or everything that is wrong with the file. */
 import { readFileSync } from 'node:fs';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { Budget } from '../runnergroup/budget.ts';
 import { type Path, type Read, readDocuments, type SourceDocument } from '../runnergroup/documents.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
+import { namesAt, pathText, valueAt } from '../runnergroup/paths.ts';
 import { type Policy, PolicyDocument } from './schema.ts';
 
 /** 1 MiB: no ConfigMap holds more. */
@@ -43,7 +44,7 @@ export function readPolicy(name: string, text: string): ReadPolicy {
 function problemsOf(issue: z.core.$ZodIssue, document: SourceDocument): readonly string[] {
   const around = {
     schemaCommand: 'gitea-runners schema --kind RunnerPolicy',
-    namesAt,
+    namesAt: (path: Path) => namesAt(PolicyDocument, path),
     valueAt: (path: Path) => valueAt(document.value, path),
     writtenAt: (path: Path) => document.writtenAt(path),
   };
@@ -54,37 +55,4 @@ function problemsOf(issue: z.core.$ZodIssue, document: SourceDocument): readonly
 
 function line(place: SourceDocument['place'], path: string, message: string): string {
   return [`${place.file}:${place.line}:${place.column}`, path, message].filter((part) => part !== '').join(': ');
-}
-
-/** Names that the schema knows at a path. */
-function namesAt(path: Path): readonly string[] {
-  let schema: unknown = PolicyDocument;
-  for (const step of path) {
-    schema = unwrapped(schema);
-    if (schema instanceof z.ZodObject) schema = schema.shape[String(step)];
-    else schema = schema instanceof z.ZodArray ? schema.element : undefined;
-  }
-  const last = unwrapped(schema);
-  return last instanceof z.ZodObject ? Object.keys(last.shape) : [];
-}
-
-function unwrapped(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? unwrapped(schema.unwrap()) : schema;
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (inner, step) =>
-      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, step)
-        ? (inner as Readonly<Record<string | number, unknown>>)[step]
-        : undefined,
-    value,
-  );
-}
-
-function pathText(path: Path): string {
-  return path.reduce<string>((text, step) => {
-    if (typeof step === 'number') return `${text}[${step}]`;
-    return text === '' ? step.slice(0, 80) : `${text}.${step.slice(0, 80)}`;
-  }, '');
 }

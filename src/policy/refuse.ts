@@ -1,4 +1,5 @@
 /** The failures that a policy file leads to. Apart from the rules, which are loaded only when a policy is named. */
+
 import { Failure } from '../failure.ts';
 import { count, printable } from '../printable.ts';
 import type { Denial } from './denial.ts';

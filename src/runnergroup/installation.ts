@@ -1,6 +1,7 @@
 /** Images for the whole installation, e.g. from a private registry. They are for groups that name none. */
+import { isMapping } from './paths.ts';
 import type { RunnerGroup } from './runner-group.ts';
-import { isMapping } from './to-runner-group.ts';
+import { imageInTemplate } from './template-image.ts';
 
 /** Absent: the default of docs/runnergroup.md. */
 export interface InstallationImages {
@@ -15,7 +16,8 @@ export interface InstallationImages {
 /** The group with the images of the installation. The same object if they change nothing. */
 export function withImages(group: RunnerGroup, { runner, rootless, docker }: InstallationImages): RunnerGroup {
   const written = group.manifest['spec'];
-  const isNamed = isMapping(written) && written['image'] !== undefined;
+  const isNamed =
+    (isMapping(written) && written['image'] !== undefined) || imageInTemplate(group.podTemplate) !== undefined;
   const ofMode = group.containerMode === 'dind-rootless' ? rootless : runner;
   const image = isNamed ? undefined : ofMode;
   const dockerImage = group.containerMode === 'dind' ? docker : undefined;

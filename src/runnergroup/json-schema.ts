@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DEFAULT_NOTE, RunnerGroupDocument } from './schema.ts';
+import { DEFAULT_NOTE, KIND, RunnerGroupDocument } from './schema.ts';
 
 /** A JSON Schema as far as our own schemas need it. */
 export interface JsonSchema {
@@ -8,13 +8,14 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** What people may write, as draft-07: the draft that editors' YAML support reads. */
+/** What people may write. */
 export function jsonSchema(): JsonSchema {
-  return {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    title: 'RunnerGroup',
-    ...toJsonSchema(RunnerGroupDocument),
-  };
+  return editorSchema(KIND, RunnerGroupDocument);
+}
+
+/** The schema of a document as draft-07: the draft that editors' YAML support reads. */
+export function editorSchema(title: string, document: z.ZodType): JsonSchema {
+  return { $schema: 'http://json-schema.org/draft-07/schema#', title, ...toJsonSchema(document) };
 }
 
 /** A zod schema of ours as JSON Schema of its input. Rules between fields have no place in it. */

@@ -2,9 +2,9 @@
 import { Budget } from './budget.ts';
 import type { Path } from './documents.ts';
 import type { SourceFile } from './files.ts';
+import { isMapping, pathText } from './paths.ts';
 import type { Problem, ProblemCode } from './problems.ts';
 import type { FilePlace, RunnerGroup } from './runner-group.ts';
-import { isMapping, pathText } from './to-runner-group.ts';
 
 /** Something that is wrong with a group that was read. */
 export interface LateProblem {
@@ -15,16 +15,16 @@ export interface LateProblem {
   readonly code: ProblemCode;
 }
 
-/** @param sources the files of the groups; without one, a problem has the place of its group. */
+/** @param sources files by name; without that of a group, a problem has the place of the group. */
 export async function placed(
   problems: readonly LateProblem[],
-  sources: ReadonlyMap<RunnerGroup, SourceFile>,
+  sources: ReadonlyMap<string, SourceFile>,
 ): Promise<readonly Problem[]> {
   const { readDocuments } = await import('./documents.ts');
   const places = new Map<LateProblem, FilePlace>();
   const toFind = new Map<string, LateProblem[]>();
   for (const problem of problems) listIn(toFind, keyOf(problem.group.place)).push(problem);
-  const files = new Set(problems.flatMap(({ group }) => sources.get(group) ?? []));
+  const files = new Set(problems.flatMap(({ group }) => sources.get(group.place.file) ?? []));
   for (const file of files) {
     readDocuments(file, new Budget(), (read) => {
       if (!('document' in read)) return;

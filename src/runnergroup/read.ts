@@ -13,11 +13,12 @@ import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
 import { readFiles, type SourceFile } from './files.ts';
 import { nearestName } from './nearest.ts';
+import { isMapping } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
 import { type FilePlace, hasOwnPod, type RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
-import { isMapping, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
+import { type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 
 /** A document of another kind. */
 export interface PassThrough {
@@ -45,8 +46,8 @@ export interface ReadResult {
   readonly files: number;
   /** Files that hold no manifests, and documents that are none (`file:line`). Whoever reads must name them. */
   readonly skipped: readonly string[];
-  /** The files of groups whose pod is checked after reading: its faults are to have a place (placed.ts). */
-  readonly sources: ReadonlyMap<RunnerGroup, SourceFile>;
+  /** By name, the files of groups whose pod is checked after reading: its faults are to have a place (placed.ts). */
+  readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
 /**
@@ -88,7 +89,7 @@ class GroupReader {
   readonly others: PassThrough[] = [];
   readonly problems: Problem[];
   readonly skipped: string[] = [];
-  readonly sources = new Map<RunnerGroup, SourceFile>();
+  readonly sources = new Map<string, SourceFile>();
   readonly #defaultNamespace: string;
 
   constructor(defaultNamespace: string, unread: readonly Problem[]) {
@@ -134,7 +135,7 @@ class GroupReader {
 
   #add(group: RunnerGroup, file: SourceFile): void {
     this.groups.push(group);
-    if (hasOwnPod(group)) this.sources.set(group, file);
+    if (hasOwnPod(group)) this.sources.set(file.name, file);
   }
 }
 

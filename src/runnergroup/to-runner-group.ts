@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
+import { isMapping, namesAt, pathText, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
 import { applyRules, type Draft } from './rules.ts';
 import type { RunnerGroup, SpellingField } from './runner-group.ts';
@@ -25,7 +26,7 @@ export function toRunnerGroup(
 ): { readonly group: RunnerGroup } | { readonly problems: readonly Problem[] } {
   const { document, base, value } = source;
   const around: Surroundings = {
-    namesAt,
+    namesAt: (path) => namesAt(RunnerGroupDocument, path),
     valueAt: (path) => valueAt(value, path),
     writtenAt: (path) => document.writtenAt([...base, ...path]),
   };
@@ -112,31 +113,6 @@ function protoKeys(value: unknown): readonly FieldProblem[] {
   return search(value, []);
 }
 
-/** Names that the schema knows at a path. */
-function namesAt(path: Path): readonly string[] {
-  let schema: unknown = RunnerGroupDocument;
-  for (const step of path) {
-    if (schema instanceof z.ZodArray) schema = schema.element;
-    else schema = schema instanceof z.ZodObject ? schema.shape[String(step)] : undefined;
-    for (let inner = unwrapped(schema); inner !== undefined; inner = unwrapped(inner)) schema = inner;
-  }
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-}
-
-/** What an optional, defaulted, piped or lazy schema wraps; undefined for others. */
-function unwrapped(schema: unknown): unknown {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodLazy)
-    return schema.unwrap();
-  return schema instanceof z.ZodPipe ? schema.out : undefined;
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>((inner, step) => {
-    if (Array.isArray(inner)) return typeof step === 'number' ? inner[step] : undefined;
-    return isMapping(inner) && Object.hasOwn(inner, String(step)) ? inner[String(step)] : undefined;
-  }, value);
-}
-
 function startsWith(path: Path, start: Path): boolean {
   return start.every((step, index) => path[index] === step);
 }
@@ -164,15 +140,6 @@ function toProblem({ path, message, code }: FieldProblem, { document, base }: So
   return { place: document.placeOf(full), path: pathText(full), message, code };
 }
 
-/** As people write it: `spec.labels[0]`, `metadata.labels["a.b/c"]`. */
-export function pathText(path: Path): string {
-  return path.reduce<string>((text, step) => {
-    if (typeof step === 'number') return `${text}[${step}]`;
-    if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(step)) return `${text}[${JSON.stringify(step.slice(0, 80))}]`;
-    return text === '' ? step.slice(0, 80) : `${text}.${step.slice(0, 80)}`;
-  }, '');
-}
-
 /** What a server adds to an object that it stores. Applying them back is refused or undoes newer changes. */
 const OF_THE_SERVER = new Set([
   'creationTimestamp',
@@ -191,8 +158,4 @@ function manifestOf(value: unknown): Readonly<Record<string, unknown>> {
   const { status: _status, metadata, spec, ...rest } = value;
   const kept = Object.entries(isMapping(metadata) ? metadata : {}).filter(([name]) => !OF_THE_SERVER.has(name));
   return { ...rest, metadata: Object.fromEntries(kept), spec };
-}
-
-export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { isMapping } from '../../src/runnergroup/to-runner-group.ts';
+import { isMapping } from '../../src/runnergroup/paths.ts';
 
 export type SpecValues = Readonly<Record<string, unknown>>;
 

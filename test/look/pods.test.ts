@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { podTemplate, templateHash } from '../../src/charts/pod-template.ts';
 import { podsOf } from '../../src/look/pods.ts';
+import { withImages } from '../../src/runnergroup/installation.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
 import { finishOwn, podProblem } from '../../src/serve/cluster/own-pod.ts';
 import { FULL_TEMPLATE } from '../pods/full-template.ts';
@@ -199,6 +200,16 @@ describe('a profile', () => {
     if (!group) throw new Error('no group');
     return group;
   }
+});
+
+it('a fault has its place, also when the installation names the images', async () => {
+  const found = await readFiles({ 'ci.yaml': groupYaml(GITEA, '  podTemplate: {spec: {hostNetwork: true}}\n') });
+  const groups = found.groups.map((group) => withImages(group, { runner: 'reg/runner:1' }));
+  const pods = await podsOf({ ...found, groups });
+  for (const group of groups) templateHash(group, pods?.finish);
+
+  expect(groups[0]).not.toBe(found.groups[0]);
+  await expect(pods?.check()).rejects.toThrow(/^ci\.yaml:14:24: spec\.podTemplate\.spec\.hostNetwork: /m);
 });
 
 describe('examples/pods', () => {

@@ -34,6 +34,12 @@ test.each([
   }
 });
 
+test('an image in the podTemplate is the group’s own, too', async () => {
+  const podTemplate = { spec: { containers: [{ name: 'runner', image: 'own:8' }] } };
+
+  expect(withImages(await groupOf({ podTemplate }), IMAGES).image).toBe('own:8');
+});
+
 test('a group that it changes nothing of stays the same object', async () => {
   const group = await groupOf({ image: 'own:7' });
 

@@ -2,8 +2,8 @@
 import type { FinishPod } from '../../charts/finish-pod.ts';
 import { podTemplate } from '../../charts/pod-template.ts';
 import { type FinalPod, finalPod } from '../../look/final-pods.ts';
+import { pathText } from '../../runnergroup/paths.ts';
 import { hasOwnPod, type RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { pathText } from '../../runnergroup/to-runner-group.ts';
 
 /** Faults that a status shows; the others are counted. */
 const SHOWN = 10;

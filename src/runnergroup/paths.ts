@@ -1,0 +1,42 @@
+/** Paths in a document: what stands there, what its schema knows there, and how people write them. */
+import * as z from 'zod';
+import type { Path } from './documents.ts';
+
+/** Names that the schema of a document knows at a path. */
+export function namesAt(document: z.ZodType, path: Path): readonly string[] {
+  let schema: unknown = document;
+  for (const step of path) {
+    if (schema instanceof z.ZodArray) schema = schema.element;
+    else schema = schema instanceof z.ZodObject ? schema.shape[String(step)] : undefined;
+    for (let inner = unwrapped(schema); inner !== undefined; inner = unwrapped(inner)) schema = inner;
+  }
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/** What an optional, defaulted, piped or lazy schema wraps; undefined for others. */
+function unwrapped(schema: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodLazy)
+    return schema.unwrap();
+  return schema instanceof z.ZodPipe ? schema.out : undefined;
+}
+
+/** Undefined: there is nothing. */
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((inner, step) => {
+    if (Array.isArray(inner)) return typeof step === 'number' ? inner[step] : undefined;
+    return isMapping(inner) && Object.hasOwn(inner, String(step)) ? inner[String(step)] : undefined;
+  }, value);
+}
+
+/** As people write it: `spec.labels[0]`, `metadata.labels["a.b/c"]`. */
+export function pathText(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(step)) return `${text}[${JSON.stringify(step.slice(0, 80))}]`;
+    return text === '' ? step.slice(0, 80) : `${text}.${step.slice(0, 80)}`;
+  }, '');
+}
+
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
