@@ -63,7 +63,7 @@ export function present(part: Texts): Texts {
 }
 
 /** All entries, sorted by key: object order is output order. A label of a podTemplate may be empty. */
-export function inOrder(...parts: readonly Texts[]): Texts {
+export function inOrder<T>(...parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {
   const entries = parts.flatMap((part) => Object.entries(part));
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

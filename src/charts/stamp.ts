@@ -33,9 +33,8 @@ export function stamp(template: JobManifest, { name, labels, annotations, priori
     );
     return { ...container, env };
   };
-  const withClass = (spec: PodSpec): PodSpec =>
-    priorityClass === undefined ? spec : sortedSpec({ ...spec, priorityClassName: priorityClass });
   const { containers, initContainers } = pod.spec;
+  const spec = { ...pod.spec, containers: containers.map(named), initContainers: initContainers.map(named) };
   return {
     ...template,
     metadata: {
@@ -48,7 +47,7 @@ export function stamp(template: JobManifest, { name, labels, annotations, priori
       ...template.spec,
       template: {
         metadata: { ...pod.metadata, labels: inOrder(pod.metadata.labels, labels) },
-        spec: withClass({ ...pod.spec, containers: containers.map(named), initContainers: initContainers.map(named) }),
+        spec: priorityClass === undefined ? spec : withClass(spec, priorityClass),
       },
     },
   };
@@ -56,8 +55,6 @@ export function stamp(template: JobManifest, { name, labels, annotations, priori
 
 type PodSpec = JobManifest['spec']['template']['spec'];
 
-/** The same fields, sorted by name as in the template. */
-function sortedSpec(spec: PodSpec): PodSpec {
-  const entries = Object.entries(spec).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries) as unknown as PodSpec;
+function withClass(spec: PodSpec, priorityClassName: string): PodSpec {
+  return inOrder<unknown>({ ...spec }, { priorityClassName }) as unknown as PodSpec;
 }

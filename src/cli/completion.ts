@@ -3,7 +3,7 @@
  * somebody types.
  */
 import { COMMANDS, type CommandName, type Flag, longName } from './flags/flag.ts';
-import { flagsOf, PATH } from './flags/flags.ts';
+import { flagsOf, hasPaths, PATH } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 
 const NAME = 'gitea-runners';
@@ -41,10 +41,6 @@ function wordsOf(command: CommandName): readonly string[] {
   const own = flagsOf(command).flatMap(spellings);
   const paths = hasPaths(command) ? [PATH.short, PATH.long] : [];
   return command === 'completion' ? SHELLS : [...own, ...paths, '--help'];
-}
-
-function hasPaths(command: CommandName): boolean {
-  return (PATH.of as readonly CommandName[]).includes(command);
 }
 
 /** Without the package bash-completion: what is no flag is a file name. */

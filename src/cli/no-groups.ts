@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Failure } from '../failure.ts';
 import { count } from '../printable.ts';
-import { readFiles } from '../runnergroup/files.ts';
+import { readFiles, STANDARD_INPUT } from '../runnergroup/files.ts';
 
 /** Files that the message names. */
 const SHOWN = 5;
@@ -14,9 +14,7 @@ export function noGroups(options: {
   readonly cwd: string;
 }): Failure {
   const { paths, recursive, cwd } = options;
-  const where = paths
-    .map((path) => (path === '.' ? `the current folder (${cwd})` : path === '-' ? 'standard input' : path))
-    .join(', ');
+  const where = paths.map((path) => placeText(path, cwd)).join(', ');
   const below = recursive ? [] : filesBelow(paths, cwd);
   const remedy =
     below.length === 0
@@ -27,6 +25,11 @@ export function noGroups(options: {
     2,
     `find RunnerGroups: no RunnerGroup in ${where}, Gitea was not asked. ${remedy}.`,
   );
+}
+
+function placeText(path: string, cwd: string): string {
+  if (path === STANDARD_INPUT) return 'standard input';
+  return path === '.' ? `the current folder (${cwd})` : path;
 }
 
 /** Files that hold the word, and that only `--recursive` reads. */

@@ -9,7 +9,7 @@ import { Argument, Command, Option } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { SHELLS, type Shell } from './completion.ts';
 import { type CommandName, type Flag, longName, variableOf } from './flags/flag.ts';
-import { type FlagsOf, flagsOf, PATH } from './flags/flags.ts';
+import { type FlagsOf, flagsOf, hasPaths, PATH } from './flags/flags.ts';
 
 /** What each command does with its arguments. */
 export interface Commands {
@@ -125,7 +125,7 @@ export function makeProgram(commands: Commands): Command {
   for (const [name, { description, after }] of Object.entries(HELP) as [CommandName, Help][]) {
     const command = program.command(name).description(description).addHelpText('after', after).action(commands[name]);
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
-    if ((PATH.of as readonly CommandName[]).includes(name)) addPaths(command, commands[name] as PathAction);
+    if (hasPaths(name)) addPaths(command, commands[name] as PathAction);
     for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag));
   }
   return program;

@@ -1,7 +1,7 @@
 /** The table of flags, and what follows from it. */
 import { describe, expect, it, test } from 'vitest';
 import { type CommandName, type Flag, longName, variableOf } from '../../src/cli/flags/flag.ts';
-import { FLAGS, type FlagName, flagsOf, flagValue, PATH } from '../../src/cli/flags/flags.ts';
+import { FLAGS, type FlagName, flagsOf, flagValue, hasPaths } from '../../src/cli/flags/flags.ts';
 import { readAddress } from '../../src/cli/flags/readers.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { Failure } from '../../src/failure.ts';
@@ -94,7 +94,7 @@ describe.each(names)('the flag %s', (name) => {
 test('commander calls each flag as the table does', () => {
   for (const command of program.commands) {
     const name = command.name() as CommandName;
-    const paths = (PATH.of as readonly CommandName[]).includes(name) ? ['filename'] : [];
+    const paths = hasPaths(name) ? ['filename'] : [];
     const ours = [...paths, ...flagsOf(name).map(([flag]) => flag)];
 
     expect([name, command.options.map((option) => option.attributeName())]).toEqual([name, ours]);

@@ -32,6 +32,11 @@ export const PATH = {
   long: '--filename',
 } as const;
 
+/** Whether a command reads files. */
+export function hasPaths(command: CommandName): boolean {
+  return (PATH.of as readonly CommandName[]).includes(command);
+}
+
 /** The order is that of `--help` and of the manual. */
 export const FLAGS = {
   recursive: {
