@@ -72,6 +72,21 @@ describe('the pod', () => {
     expect(templateHash({ ...group, ...CA })).not.toBe(templateHash(group));
   });
 
+  test.each(['dind-rootless', 'dind', 'host'] as const)(
+    'gives setup the proxy and the CA, but no bundle (%s)',
+    (mode) => {
+      const group = runnerGroup({ ...LOGIN, ...CA, containerMode: mode, setupCommand: ['true'] });
+      const { initContainers } = podTemplate(group).spec.template.spec;
+      const [setup, register] = ['setup', 'register'].map((name) => initContainers.find((each) => each.name === name));
+      const names = (container = setup) => container?.env?.map(({ name }) => name);
+
+      expect(names()).toEqual(expect.arrayContaining(['https_proxy', 'NO_PROXY', 'SSL_CERT_DIR']));
+      expect(names()).not.toContain('SSL_CERT_FILE');
+      expect(names(register)).toContain('SSL_CERT_FILE');
+      expect(JSON.stringify(setup)).toContain(`"mountPath":"${dirname(CA_FILE)}","name":"ca","readOnly":true`);
+    },
+  );
+
   test('has the login of the proxy as a reference to the Secret only', () => {
     const text = JSON.stringify(podTemplate(runnerGroup(LOGIN)));
 

@@ -45,6 +45,21 @@ describe('the configuration', () => {
     });
   });
 
+  test('has what a private CA needs before what was asked for', () => {
+    const asked = { container: { options: '--memory 1g', valid_volumes: ['data'] }, runner: { envs: { A: 'b' } } };
+    const caBundle = { configMapRef: { name: 'ca', key: 'ca.crt' } };
+    const folders = ['/usr/local/share/ca-certificates/gitea-runner', '/usr/local/share/gitea-runner'];
+
+    expect(parse(runnerConfig(group({ containerMode: 'dind', caBundle, runnerConfig: asked })))).toMatchObject({
+      runner: { envs: { A: 'b' }, env_file: '/data/runner.env' },
+      container: {
+        options: `${folders.map((folder) => `-v ${folder}:${folder}:ro`).join(' ')} --memory 1g`,
+        valid_volumes: [...folders, 'data'],
+      },
+    });
+    expect(parse(runnerConfig(group({ containerMode: 'host', caBundle })))).not.toHaveProperty('container');
+  });
+
   test('does not depend on the order of the keys, and not on empty sections', () => {
     const one = group({
       runnerConfig: { log: { level: 'warn' }, runner: { github_mirror: 'a', env_file: 'b' }, host: {} },

@@ -365,6 +365,16 @@ test.each<[Readonly<Record<string, unknown>>, number]>([
   expect(await groupOf(spec)).toMatchObject({ maxActiveRunners: cap });
 });
 
+test('an env_file of the runner does not go with a proxy or a CA, which need one', async () => {
+  const runnerConfig = { runner: { env_file: '/env' } };
+  const caBundle = { configMapRef: { name: 'ca', key: 'ca.crt' } };
+
+  expect(await complaintsOf({ runnerConfig })).toEqual([]);
+  expect(await complaintsOf({ runnerConfig, caBundle })).toEqual([
+    'spec.runnerConfig.runner.env_file: does not go with spec.proxy and spec.caBundle, which need a file of their own there: use runner.envs [GR-INPUT-06]',
+  ]);
+});
+
 test('a priority class of a podTemplate does not go with tiers', async () => {
   const podTemplate = { spec: { priorityClassName: 'b' } };
 
