@@ -1,7 +1,7 @@
 import type { Json } from './container-mode.ts';
 import type { Texts } from './marks.ts';
 
-/** The variable that holds the runner's name: with the PriorityClass the only thing in a pod's spec that differs within a group. Two containers have it. */
+/** The variable that holds the runner's name. Two containers have it. Of a pod's spec only it and the PriorityClass differ within a group. */
 export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';
 
 /** One entry of a container's `env`. */

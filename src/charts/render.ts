@@ -4,8 +4,9 @@ import { PassThroughDocument } from './pass-through.ts';
 import { document, ended, type Memo } from './yaml.ts';
 
 /**
- * Everything below `root` (an app or a chart) as one YAML stream, in the order of the tree. Each document follows a line `---`, also the first one: Kubernetes' decoder takes a stream that begins with `{` for
- * JSON and, before 1.33, stops after the first document. Nothing to say is an empty string.
+ * Everything below `root` (an app or a chart) as one YAML stream, in the order of the tree. Each document follows a line `---`, also the
+ * first one: Kubernetes' decoder takes a stream that begins with `{` for JSON and, before 1.33, stops after the first document. Nothing
+ * to say is an empty string.
  */
 export function renderManifests(root: IConstruct): string {
   const memo: Memo = new WeakMap();

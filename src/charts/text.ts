@@ -20,8 +20,8 @@ export interface GroupTemplate {
 
 /**
  * The whole output in pieces, to be joined: each document behind a line `---`. Each group has its object (when asked for) and its
- * Jobs; the other documents follow. The Jobs of a group share their long pieces as the same
- * string objects. So the writer does not join them first.
+ * Jobs; the other documents follow. The Jobs of a group share their long pieces as the same string objects. So the writer does not join
+ * them first.
  * @param charts in output order, as `RunnersApp.groupCharts`.
  */
 export function manifestPieces(charts: readonly GroupTemplate[], output: Output): readonly string[] {

@@ -163,7 +163,7 @@ function cache(): string {
   const { claim, deployment } = cacheServer(file);
   file.note(
     claim,
-    'Room for the entries. The server deletes those that nobody used for 7 days, and all after 30 days.',
+    'Room for the entries. The server deletes an entry 7 days after its last use, and in any case after 30 days.',
   );
   file.note(deployment, 'The runner image has the server. Keep its release near that of your runners.');
   return file.text();

@@ -6,7 +6,7 @@ const PENDING_TIMEOUTS = 12;
 /** Starts vary: the next one may take longer than the slowest so far. */
 const MARGIN = 1.5;
 
-/** What is known of a runner that nobody sees. */
+/** What is known of a runner whose pod is not seen. */
 interface Start {
   /** Runners of its job that have not come. */
   readonly missed: number;

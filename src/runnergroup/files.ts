@@ -5,7 +5,7 @@
  *   an error, never a shorter list;
  * - a relative PATH itself must not leave the current folder (or the parent it names with `..`) through a link;
  * - only regular files in UTF-8, as many and as large together as budget.ts allows;
- * - a pipe is read only where whoever calls us names it: `-`, `/dev/stdin`, `<(…)`. No folder and no link can name one.
+ * - a pipe is read only if the command line names it: `-`, `/dev/stdin`, `<(…)`. No folder and no link can name one.
  *
  * Files are small and local, so they are read in one go: `node:fs/promises` costs a start 2 ms, and each file 0.3 ms.
  */

@@ -4,8 +4,8 @@
  * A schema checks one field at a time; rules over several fields are in `rules.ts`. Patterns must work in ECMAScript and in RE2 (the
  * Kubernetes API server), so they have no lookaround; `words.ts` adds what they cannot say. The descriptions are the manual.
  *
- * Every start makes these schemas anew, and zod copies a schema for each `.min()`, `.regex()` or `.meta()` that is chained to it. So
- * checks are given together (`check`), and a description is noted beside its schema (`register`).
+ * Every start makes these schemas again. zod copies a schema for each `.min()`, `.regex()` or `.meta()` behind it, and copies take time.
+ * So all checks stand in one `check`, and `register` keeps a description beside its schema.
  *
  * Long because: the fields are one list, in the order of the manual.
  *

@@ -71,7 +71,7 @@ export class EventWriter {
   }
 }
 
-/** It follows from what the Event tells, so that the Event is there once, whoever leads. Kubernetes forgets it after an hour. */
+/** The same pod and reason give the same name, so two leaders write one Event. Kubernetes forgets it after an hour. */
 function nameOf({ object, runner, trouble }: Told): string {
   const { name, uid } = object.metadata;
   return `${name}.${hash('sha256', [uid, runner, trouble.reason].join('\0')).slice(0, 16)}`;

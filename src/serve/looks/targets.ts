@@ -85,7 +85,7 @@ export class TargetBook {
     return this.#found;
   }
 
-  /** Those whose token is still the same are read again later; those that nobody needs are forgotten. */
+  /** A token that is still the same is read again later. A look that no group needs any more is forgotten. */
   #noteRead(stale: ReadonlySet<GiteaTarget>, nowMs: number): void {
     for (const target of this.#refused.keys()) {
       if (!this.#needed.has(target)) this.#refused.delete(target);
