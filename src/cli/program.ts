@@ -20,6 +20,7 @@ export interface Commands {
   readonly sweep: (paths: string[], flags: FlagsOf<'sweep'>) => Promise<void>;
   readonly schema: (flags: FlagsOf<'schema'>) => Promise<void>;
   readonly demo: (flags: FlagsOf<'demo'>) => Promise<void>;
+  readonly init: (folder: string | undefined, flags: FlagsOf<'init'>) => Promise<void>;
   readonly version: (flags: FlagsOf<'version'>) => Promise<void>;
   readonly completion: (shell: Shell) => Promise<void>;
 }
@@ -95,6 +96,18 @@ Examples:
       'the whole story on this machine, with a Gitea simulator: a queue appears, runners come, take jobs, go',
     after: '\nExamples:\n  gitea-runners demo\n  gitea-runners demo --speed 3',
   },
+  init: {
+    description: 'write a RunnerGroup, an Application, and a script for Secrets and webhook; applies nothing',
+    after: `
+What no flag says is asked on a terminal.
+
+Examples:
+  gitea-runners init                           asks, and writes into the current folder
+  gitea-runners init new/ --gitea https://gitea.example.com --owner acme --git https://gitea.example.com/ops/runners.git
+  gitea-runners init --scope repo --owner acme/web --container-mode host
+
+Exit codes: 0 good; 2 bad answers, or a file is there already (--force).`,
+  },
   version: {
     description: 'print the version',
     after: '\nExamples:\n  gitea-runners version\n  gitea-runners version --json',
@@ -125,6 +138,7 @@ export function makeProgram(commands: Commands): Command {
   for (const [name, { description, after }] of Object.entries(HELP) as [CommandName, Help][]) {
     const command = program.command(name).description(description).addHelpText('after', after).action(commands[name]);
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
+    if (name === 'init') command.argument('[FOLDER]', 'where the files are written (default: .)');
     if (hasPaths(name)) addPaths(command, commands[name] as PathAction);
     for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag));
   }

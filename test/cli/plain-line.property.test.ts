@@ -23,6 +23,7 @@ async function byCommander(args: readonly string[]): Promise<unknown> {
     sweep: other,
     schema: other,
     demo: other,
+    init: other,
     version: other,
     completion: other,
   };

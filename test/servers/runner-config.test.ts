@@ -193,11 +193,14 @@ describe('gracefulStopSeconds', () => {
   }
 
   // The runner 1.0.8 forgets the error of a CI job that it cuts (act/runner/job_executor.go makes a new context for the last steps).
-  it.each([0, 1])('%i: a CI job that takes longer ends with its pod, and is never a success', async (seconds) => {
+  it.each([
+    [0, '1m30s'],
+    [1, '1m31s'],
+  ])('%i: a CI job that takes longer ends with its pod, and is never a success', async (seconds, patience) => {
     const { path, pod } = await atWork(`cut-${seconds}`, seconds);
 
     pod.running.signal('SIGTERM');
-    const waits = async () => tail(pod.running.logFile).includes(`waiting ${pod.graceSeconds + 60}s for running jobs`);
+    const waits = async () => tail(pod.running.logFile).includes(`waiting ${patience} for running jobs`);
     await waitUntil('the runner is asked to end', waits, { ...within, running: pod.running });
     expect(pod.graceSeconds).toBe(seconds + 30);
     // What the kubelet does after `graceSeconds`.
@@ -214,7 +217,7 @@ describe('gracefulStopSeconds', () => {
     const { path, pod, go } = await atWork('kept', 30);
 
     pod.running.signal('SIGTERM');
-    const waits = async () => tail(pod.running.logFile).includes('waiting 120s for running jobs');
+    const waits = async () => tail(pod.running.logFile).includes('waiting 2m0s for running jobs');
     await waitUntil('the runner is asked to end', waits, within);
     writeFileSync(go, '');
     await waitUntil('the runner ends', async () => pod.running.hasExited(), within);

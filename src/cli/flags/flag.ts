@@ -11,6 +11,7 @@ export const COMMANDS = [
   'sweep',
   'schema',
   'demo',
+  'init',
   'version',
   'completion',
 ] as const;

@@ -8,6 +8,7 @@ import { DEFAULT_IMAGES } from '../../runnergroup/defaults.ts';
 import { DEFAULT_BUDGET } from '../../sweep/budget.ts';
 import type { Io } from '../io.ts';
 import { type CommandName, type Flag, readFlag, type ValueOf } from './flag.ts';
+import { INIT_FLAGS } from './init-flags.ts';
 import {
   readAddress,
   readBudget,
@@ -237,6 +238,7 @@ export const FLAGS = {
     help: 'how many times faster',
     read: readSpeed,
   },
+  ...INIT_FLAGS,
 } as const satisfies Readonly<Record<string, Flag>>;
 
 type Flags = typeof FLAGS;
