@@ -40,6 +40,7 @@ export function main(): void {
         const { init } = await import('./cli/init.ts');
         return asking(io, (ask) => init(folder ?? '.', flags, io, ask));
       }),
+    import: (files, flags) => run(async () => (await import('./cli/import.ts')).importGroups(files, flags, io)),
     version: (flags) => run(async () => (await import('./cli/version.ts')).version(flags, io)),
     completion: (shell) => run(async () => (await import('./cli/completion.ts')).completion(shell, descriptions(), io)),
   });

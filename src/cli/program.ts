@@ -21,6 +21,7 @@ export interface Commands {
   readonly schema: (flags: FlagsOf<'schema'>) => Promise<void>;
   readonly demo: (flags: FlagsOf<'demo'>) => Promise<void>;
   readonly init: (folder: string | undefined, flags: FlagsOf<'init'>) => Promise<void>;
+  readonly import: (files: string[], flags: FlagsOf<'import'>) => Promise<void>;
   readonly version: (flags: FlagsOf<'version'>) => Promise<void>;
   readonly completion: (shell: Shell) => Promise<void>;
 }
@@ -108,6 +109,18 @@ Examples:
 
 Exit codes: 0 good; 2 bad answers, or a file is there already (--force).`,
   },
+  import: {
+    description: "make RunnerGroups of the operator's, of KEDA ScaledJobs, or of Deployments with runners",
+    after: `
+It prints RunnerGroups. What could not be carried over stands above each as a comment. It asks no server and changes none.
+
+Examples:
+  gitea-runners import act-runner.yaml --owner acme > groups/ci.yaml
+  kubectl -n ci get deployment act-runner -o yaml | gitea-runners import - --scope global
+  kubectl get runnergroups -A -o yaml | gitea-runners import -
+
+Exit codes: 0 good; 2 a file cannot be read, nothing was found, or the result would not be valid. Then stdout is empty.`,
+  },
   version: {
     description: 'print the version',
     after: '\nExamples:\n  gitea-runners version\n  gitea-runners version --json',
@@ -139,6 +152,7 @@ export function makeProgram(commands: Commands): Command {
     const command = program.command(name).description(description).addHelpText('after', after).action(commands[name]);
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
     if (name === 'init') command.argument('[FOLDER]', 'where the files are written (default: .)');
+    if (name === 'import') command.argument('<FILE...>', 'manifests; `-` is standard input');
     if (hasPaths(name)) addPaths(command, commands[name] as PathAction);
     for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag));
   }

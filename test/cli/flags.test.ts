@@ -15,6 +15,7 @@ const program = makeProgram({
   schema: async () => undefined,
   demo: async () => undefined,
   init: async () => undefined,
+  import: async () => undefined,
   version: async () => undefined,
   completion: async () => undefined,
 });

@@ -24,6 +24,7 @@ async function byCommander(args: readonly string[]): Promise<unknown> {
     schema: other,
     demo: other,
     init: other,
+    import: other,
     version: other,
     completion: other,
   };

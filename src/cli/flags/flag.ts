@@ -12,6 +12,7 @@ export const COMMANDS = [
   'schema',
   'demo',
   'init',
+  'import',
   'version',
   'completion',
 ] as const;

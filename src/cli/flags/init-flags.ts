@@ -1,4 +1,4 @@
-/** The flags of `init`: what a new installation is made of. */
+/** The flags of `init` and `import`: what a new installation is made of. */
 import { Failure } from '../../failure.ts';
 import type { Flag, Source } from './flag.ts';
 
@@ -14,19 +14,19 @@ function readSecretTool(text: string, { name }: Source): SecretTool {
 
 export const INIT_FLAGS = {
   gitea: {
-    of: ['init'],
+    of: ['init', 'import'],
     value: 'URL',
     defaultNote: 'asked',
     help: 'Gitea, as pods of the cluster reach it',
   },
   scope: {
-    of: ['init'],
+    of: ['init', 'import'],
     value: 'global|org|user|repo',
     default: 'org',
     help: 'whose CI jobs get runners',
   },
   owner: {
-    of: ['init'],
+    of: ['init', 'import'],
     value: 'NAME',
     defaultNote: 'asked',
     help: 'the organization, the user, or `owner/name` of the repository',
@@ -38,7 +38,7 @@ export const INIT_FLAGS = {
     help: 'name of the RunnerGroup',
   },
   groupNamespace: {
-    of: ['init'],
+    of: ['init', 'import'],
     value: 'NAMESPACE',
     default: 'runners',
     help: 'where its runners run',

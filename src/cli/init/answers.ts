@@ -80,7 +80,7 @@ function isGiven(name: FlagName, given: Given): boolean {
 }
 
 /** @throws Failure exit 2 for another word */
-function toScope(scope: string, owner: string): WhoseJobs {
+export function toScope(scope: string, owner: string): WhoseJobs {
   switch (scope) {
     case 'global':
       return { scope };
