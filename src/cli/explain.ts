@@ -123,7 +123,9 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   const { clusterSource, planOfCluster } = await import('./explain/cluster-source.ts');
   const source = await clusterSource(flags, io);
   if (!source) throw isOfCluster ? noCluster() : none;
-  return { ...(await planOfCluster(source, flags, io)), settings: source.settings };
+  const planned = await planOfCluster(source, flags, io);
+  if (planned.groups.length === 0 && planned.where.broken.length === 0) throw noneInCluster(planned.where);
+  return { ...planned, settings: source.settings };
 }
 
 function noCluster(): Failure {
@@ -131,6 +133,16 @@ function noCluster(): Failure {
     'GR-EXPLAIN-04',
     2,
     'read RunnerGroups from the cluster: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. Give --kubeconfig, or name files.',
+  );
+}
+
+function noneInCluster({ server, namespaces }: WhereIAm): Failure {
+  const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+  const more = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
+  return new Failure(
+    'GR-INPUT-09',
+    2,
+    `find RunnerGroups: no RunnerGroup ${where} of ${server}, and none in the current folder. To look elsewhere, ${more}name files.`,
   );
 }
 

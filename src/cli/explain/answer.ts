@@ -29,7 +29,7 @@ export function answerText(subject: Subject, explanation: Explanation, paper: Pa
       const rest = subject.jobs.length - told.length;
       return [
         ...(subject.run ? [`${runTitle(subject.run)}\n`] : []),
-        ...told.map((job) => paragraph(jobTitle(job), jobLines(job, explanation), paper)),
+        ...told.map((job) => paragraph(jobTitle(job), jobLines(job, explanation, subject.run), paper)),
         ...(rest > 0 ? [`… and ${count(rest, 'more unfinished job')} of this run.\n`] : []),
       ].join('\n');
     }
@@ -92,7 +92,7 @@ const STATE_WORDS: Readonly<Record<(typeof JOB_STATES)[number], string>> = {
   running: 'runs',
 };
 
-function jobLines(job: ExplainedJob, explanation: Explanation): readonly Line[] {
+function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = new Map(explanation.runners.flatMap((each) => (each.emit ? [[each.runner, each] as const] : [])));
   const runner = job.verdict === 'served' ? job.runner : (job.job.runner ?? failedRunnerOf(job, explanation));
@@ -103,7 +103,7 @@ function jobLines(job: ExplainedJob, explanation: Explanation): readonly Line[] 
   return [
     ['Cause', verdictText(job, nowMs, emitted)],
     ['Since', sinceText(job.job, nowMs)],
-    ['Evidence', jobEvidence(job)],
+    ['Evidence', jobEvidence(job, run)],
     ...(group ? [['Group', groupText(group)] as const] : []),
     ...(live ? [['Pod', podText(live, nowMs)] as const] : []),
     ...(next.length > 0 ? next.map((text) => ['Next', text] as const) : [['Next', nothingToDo(job)] as const]),
@@ -129,20 +129,22 @@ function timeText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-function jobEvidence({ job, runHas = [], estimate, position }: ExplainedJob): string {
+function jobEvidence({ job, runHas = [], estimate, position }: ExplainedJob, run: Run | undefined): string {
   const labels = job.labels.length === 0 ? 'no runs-on' : `runs-on ${job.labels.join(', ')}`;
   const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : '';
   const facts = [`Gitea says ${job.status.replace('_', ' ')}, ${labels}${attempt}`];
   if (position !== undefined && estimate)
     facts.push(`the estimate is made from ${count(estimate.samples, 'finished job')}`);
-  if (job.status === 'blocked') facts.push(blockedEvidence(runHas.length));
+  if (job.status === 'blocked') facts.push(blockedEvidence(runHas.length, run));
   return facts.join('; ');
 }
 
-function blockedEvidence(others: number): string {
-  return others > 0
-    ? "Gitea's API does not tell which of them it needs; the graph on the page of the run does"
-    : "Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both";
+function blockedEvidence(others: number, run: Run | undefined): string {
+  if (others > 0) return "Gitea's API does not tell which of them it needs; the graph on the page of the run does";
+  const likely = run?.event.startsWith('pull_request')
+    ? 'the run is of a pull request, so an approval is likely; '
+    : '';
+  return `${likely}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
 }
 
 function groupText({
