@@ -19,7 +19,7 @@ async function bash(line: string, cwd: string): Promise<{ readonly out: string; 
   return { out: stdout, err: stderr };
 }
 
-const FILES = { 'ci.yaml': document(), 'sub/cd.yaml': document({}, { name: 'cd' }) };
+const FILES = { 'ci.yaml': document(), 'sub/cd.yaml': document({ org: 'other' }, { name: 'cd' }) };
 const ONE = '1 RunnerGroup in 1 file is valid\n';
 const TWO = '2 RunnerGroups in 2 files are valid\n';
 

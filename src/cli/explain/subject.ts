@@ -19,7 +19,7 @@ export type Subject =
   | { readonly is: 'runner'; readonly runner: string; readonly decision?: RunnerDecision; readonly live?: LiveJob };
 
 /** Where WHAT is searched. */
-export interface Places {
+export interface SearchedIn {
   readonly explanation: Explanation;
   readonly plan: Plan;
   /** Asks Gitea for a run by its number. */
@@ -30,7 +30,7 @@ export interface Places {
 const SHOWN = 5;
 
 /** @throws Failure exit 2 when nothing has that name. */
-export async function findSubject(what: What, written: string, places: Places): Promise<Subject> {
+export async function findSubject(what: What, written: string, places: SearchedIn): Promise<Subject> {
   switch (what.is) {
     case 'run': {
       const run = await places.findRun(what.repository, what.number);
@@ -61,7 +61,7 @@ export async function findSubject(what: What, written: string, places: Places): 
 }
 
 function jobsWhere(
-  { explanation, plan }: Places,
+  { explanation, plan }: SearchedIn,
   is: (job: Job, repository: string) => boolean,
   run?: Run,
 ): Subject & { readonly is: 'jobs' | 'finished' } {
@@ -74,7 +74,7 @@ function jobsWhere(
 }
 
 /** Addresses come from Gitea's ROOT_URL, which may not be the address that people use, so the host decides only between several Giteas. */
-function jobsOfPage({ path, origin }: What & { readonly is: 'page' }, places: Places) {
+function jobsOfPage({ path, origin }: What & { readonly is: 'page' }, places: SearchedIn) {
   // Gitea redirects /runs/8/attempts/2 to the run.
   const wanted = path.replace(/\/attempts\/\d+/, '').toLowerCase();
   const pathOf = ({ url }: Job): string => (URL.canParse(url) ? new URL(url).pathname.toLowerCase() : '');
@@ -83,7 +83,11 @@ function jobsOfPage({ path, origin }: What & { readonly is: 'page' }, places: Pl
   return here.jobs.length > 0 ? here : jobsWhere(places, isPage);
 }
 
-function findName({ name, of, namespace }: What & { readonly is: 'name' }, written: string, places: Places): Subject {
+function findName(
+  { name, of, namespace }: What & { readonly is: 'name' },
+  written: string,
+  places: SearchedIn,
+): Subject {
   const { explanation } = places;
   const isIt = (key: GroupKey): boolean =>
     key.name === name && (namespace === undefined || key.namespace === namespace);
