@@ -15,6 +15,6 @@ export interface Io {
 
 /**
  * What a command answers: the process' exit code. Errors are thrown as `Failure` and printed in one place (`src/cli.ts`).
- * 4: `explain --exit-code` found a stuck job. 130: Ctrl-C ended the command.
+ * 4: `explain --exit-code` found a stuck job. 130: Ctrl-C ended the command; 129 and 143: another signal.
  */
-export type ExitCode = 0 | 1 | 2 | 3 | 4 | 130;
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 129 | 130 | 143;
