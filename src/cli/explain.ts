@@ -132,7 +132,8 @@ function noCluster(): Failure {
   return new Failure(
     'GR-EXPLAIN-04',
     2,
-    'read RunnerGroups from the cluster: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. Give --kubeconfig, or name files.',
+    'read RunnerGroups from the cluster: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. ' +
+      'Give --kubeconfig, or name files.',
   );
 }
 

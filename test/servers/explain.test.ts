@@ -14,7 +14,7 @@ const GROUPS: readonly TestGroup[] = [
   {
     name: 'off',
     scope: { scope: 'org', org: 'acme' },
-    labels: ['off:host'],
+    labels: ['paused:host'],
     cap: 1,
     secret: 'org',
     more: { suspend: true },
@@ -29,9 +29,9 @@ const JOBS = {
   after: { runsOn: 'linux', seconds: 1, needs: 'first' },
   misspelt: { runsOn: 'linus', seconds: 1 },
   unknown: { runsOn: 'mainframe', seconds: 1 },
-  suspended: { runsOn: 'off', seconds: 1 },
+  suspended: { runsOn: 'paused', seconds: 1 },
   capped: { runsOn: 'zero', seconds: 1 },
-  several: { runsOn: '[linux, off]', seconds: 1 },
+  several: { runsOn: '[linux, paused]', seconds: 1 },
 } as const;
 
 const CAUSES: Readonly<Record<keyof typeof JOBS, readonly [state: string, cause: string]>> = {

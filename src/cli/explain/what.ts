@@ -57,7 +57,8 @@ export function splitArguments(args: readonly string[], cwd: string): ExplainArg
       throw new Failure(
         'GR-EXPLAIN-01',
         2,
-        `explain ${printable(found.written)} and ${printable(arg)}: neither is a file or folder here, and only one thing is explained at a time. Name one.`,
+        `explain ${printable(found.written)} and ${printable(arg)}: neither is a file or folder here, and only one thing is ` +
+          'explained at a time. Name one.',
       );
     }
   }
@@ -90,7 +91,8 @@ function readAddress(text: string): What {
     throw new Failure(
       'GR-EXPLAIN-02',
       2,
-      `explain ${printable(text.split(/[?#]/)[0] ?? '')}: it is not the page of a run or job. Such an address ends in /OWNER/REPOSITORY/actions/runs/NUMBER or …/runs/NUMBER/jobs/NUMBER.`,
+      `explain ${printable(text.split(/[?#]/)[0] ?? '')}: it is not the page of a run or job. Such an address ends in ` +
+        '/OWNER/REPOSITORY/actions/runs/NUMBER or …/runs/NUMBER/jobs/NUMBER.',
     );
   }
   const id = /\/actions\/jobs\/(\d+)\/?$/.exec(path)?.[1];
