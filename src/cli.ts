@@ -29,10 +29,10 @@ export function main(): void {
     schema: (flags) => run(async () => (await import('./cli/schema.ts')).schema(flags, io)),
     demo: (flags) =>
       run(async () => {
-        const { ownGenerate } = await import('./cli/demo/own-generate.ts');
+        const { ownExplain, ownGenerate } = await import('./cli/demo/own-generate.ts');
         const { demo } = await import('./cli/demo.ts');
         const { flagValue } = await import('./cli/flags/flags.ts');
-        return demo(io, { speed: flagValue('speed', flags, io), generate: ownGenerate });
+        return demo(io, { speed: flagValue('speed', flags, io), generate: ownGenerate, explain: ownExplain });
       }),
     init: (folder, flags) =>
       run(async () => {

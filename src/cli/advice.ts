@@ -1,5 +1,5 @@
 /** What `explain` advises about jobs that wait for a person. */
-import type { EmittedRunner, GroupKey, RunnerTrouble } from '../plan/decisions.ts';
+import type { EmittedRunner, GroupKey, RunnerDecision, RunnerTrouble } from '../plan/decisions.ts';
 import { NO_POD } from '../plan/evidence.ts';
 import { printable } from '../printable.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
@@ -12,13 +12,16 @@ export function adviceText({ jobs, groups, runners }: Explanation): readonly str
     const group = groupOf(job, groups);
     for (const line of adviceFor(job, group)) lines.add(line);
   }
-  for (const decision of runners) {
-    const { runner, group, because } = decision;
-    if (because === 'back-off-record')
-      lines.add(`see why it ended: kubectl -n ${group.namespace} logs job/${runner} --all-containers`);
-    else if (decision.emit && decision.trouble) lines.add(troubleAdvice(decision, decision.trouble));
-  }
+  for (const decision of runners) for (const line of runnerAdvice(decision)) lines.add(line);
   return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${printable(line)}\n`).join('')];
+}
+
+/** What to do about a runner. */
+export function runnerAdvice(decision: RunnerDecision): readonly string[] {
+  const { runner, group, because } = decision;
+  if (because === 'back-off-record')
+    return [`see why it ended: kubectl -n ${group.namespace} logs job/${runner} --all-containers`];
+  return decision.emit && decision.trouble ? [troubleAdvice(decision, decision.trouble)] : [];
 }
 
 function troubleAdvice({ runner, group: { namespace } }: EmittedRunner, { reason }: RunnerTrouble): string {
@@ -42,7 +45,8 @@ function groupOf(job: ExplainedJob, groups: readonly ExplainedGroup[]): Explaine
   return key && groups.find(({ namespace, name }) => namespace === key.namespace && name === key.name);
 }
 
-function adviceFor(job: ExplainedJob, group: ExplainedGroup | undefined): readonly string[] {
+/** What to do about a job. Nothing when there is nothing to do but to wait. */
+export function adviceFor(job: ExplainedJob, group: ExplainedGroup | undefined): readonly string[] {
   if (job.verdict !== 'held') return [];
   switch (job.because) {
     case 'cap':

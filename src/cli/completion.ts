@@ -32,22 +32,30 @@ function spellings([name, { short }]: readonly [string, Flag]): readonly string[
   return [...(short === undefined ? [] : [short]), longName(name)];
 }
 
-/** Choices of a value, e.g. `auto|off`; none: a file name or anything else. */
-function choices({ value = '' }: Flag): readonly string[] {
+/** Choices of a value, e.g. `auto|off`; none: a file name or anything else. @param command absent: those of all commands */
+function choicesOf({ value = '', choices }: Flag, command?: CommandName): readonly string[] {
+  if (choices) return [...new Set(command === undefined ? Object.values(choices).flat() : (choices[command] ?? []))];
   return /^[a-z]+(?:\|[a-z]+)+$/.test(value) ? value.split('|') : [];
 }
 
+/** The flags of a command as the table has them, and `-f` where files are read. */
+function flagsWithPaths(command: CommandName): readonly (readonly [string, Flag])[] {
+  const { short, long } = PATH;
+  const filename: Flag = { of: [command], short, value: 'PATH', help: 'the same as PATH' };
+  return [...flagsOf(command), ...(hasPaths(command) ? [[long.slice(2), filename] as const] : [])];
+}
+
 function wordsOf(command: CommandName): readonly string[] {
-  const own = flagsOf(command).flatMap(spellings);
-  const paths = hasPaths(command) ? [PATH.short, PATH.long] : [];
-  return command === 'completion' ? SHELLS : [...own, ...paths, '--help'];
+  return command === 'completion' ? SHELLS : [...flagsWithPaths(command).flatMap(spellings), '--help'];
 }
 
 /** Without the package bash-completion: what is no flag is a file name. */
 function bashScript(): string {
   const commands = COMMANDS.map((command) => `    ${command}) words='${wordsOf(command).join(' ')}' ;;`);
   const values = [...new Set(COMMANDS.flatMap((command) => flagsOf(command)))].flatMap((flag) =>
-    choices(flag[1]).length === 0 ? [] : [`    ${longName(flag[0])}) words='${choices(flag[1]).join(' ')}' ;;`],
+    choicesOf(flag[1]).length === 0
+      ? []
+      : [`    ${spellings(flag).join('|')}) words='${choicesOf(flag[1]).join(' ')}' ;;`],
   );
   return `# bash: source <(${NAME} completion bash)
 _gitea_runners() {
@@ -69,10 +77,14 @@ function zshScript(descriptions: Descriptions): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   const bracketed = (text: string) => text.replace(/[[\]:]/g, '\\$&');
   const flags = (command: CommandName) =>
-    flagsOf(command).map(([name, flag]) => {
-      const of = choices(flag);
+    flagsWithPaths(command).map(([name, flag]) => {
+      const of = choicesOf(flag, command);
       const value = flag.value === undefined ? '' : `:${flag.value}:${of.length > 0 ? `(${of.join(' ')})` : '_files'}`;
-      return quoted(`${longName(name)}[${bracketed(flag.help)}]${value}`);
+      const [first = '', ...more] = spellings([name, flag]);
+      const text = quoted(`[${bracketed(flag.help)}]${value}`);
+      // `-R` and `--recursive` are one flag: the other is not offered again. A path may be named as often as wanted.
+      if (longName(name) === PATH.long) return `'*'{${PATH.short},${PATH.long}}${text}`;
+      return more.length === 0 ? `${first}${text}` : `'(${first} ${more[0]})'{${first},${more[0]}}${text}`;
     });
   const rest = (command: CommandName) => {
     if (command === 'completion') return [quoted(`1:shell:(${SHELLS.join(' ')})`)];
@@ -107,8 +119,8 @@ function fishScript(descriptions: Descriptions): string {
     (command) => `complete -c ${NAME} -n __fish_use_subcommand -f -a ${command} -d ${quoted(descriptions[command])}`,
   );
   const flags = COMMANDS.flatMap((command) =>
-    flagsOf(command).map(([name, flag]) => {
-      const of = choices(flag);
+    flagsWithPaths(command).map(([name, flag]) => {
+      const of = choicesOf(flag, command);
       const value = flag.value === undefined ? '' : of.length > 0 ? ` -x -a ${quoted(of.join(' '))}` : ' -r';
       const short = flag.short === undefined ? '' : ` -s ${flag.short.slice(1)}`;
       return `complete -c ${NAME} -n '__fish_seen_subcommand_from ${command}'${short} -l ${longName(name).slice(2)}${value} -d ${quoted(flag.help)}`;

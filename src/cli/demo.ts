@@ -30,10 +30,13 @@ export interface DemoOptions {
   /** Story seconds for each real second; default 1. */
   readonly speed?: number;
   readonly generate: Generate;
+  /** Runs the real `explain --state stuck` in the same way. Absent: it is not shown. */
+  readonly explain?: Generate;
 }
 
 /** Ctrl-C, a stop from outside, a closed terminal. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const CODES: Readonly<Partial<Record<NodeJS.Signals, ExitCode>>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 /** The token of the demo's simulated Gitea; it opens nothing else. */
 const DEMO_TOKEN = 'demo-token-of-the-simulated-gitea';
@@ -59,21 +62,40 @@ interface Stage {
   readonly screen: Screen;
   readonly folder: string;
   readonly generate: Generate;
+  readonly explain: Generate | undefined;
   readonly stopped: AbortSignal;
   readonly speed: number;
 }
 
+/** What came of a story. */
+interface Played {
+  /** How often `generate` ran. */
+  readonly looks: number;
+  /** What `explain` said when no group covered a job. */
+  readonly explained: string | undefined;
+}
+
 /** Runs `generate` once and lets Argo CD act on it. As in Argo CD, nothing is touched when it fails. @returns its stderr then. */
 async function look({ world, folder, generate }: Stage): Promise<string | undefined> {
-  const env = { GITEA_RUNNERS_SECRETS_DIR: join(folder, 'secrets'), GITEA_RUNNERS_CLUSTER: 'off' };
+  const env = environment(folder);
   const { exitCode, stdout, stderr } = await generate(env, join(folder, 'groups'));
   if (exitCode !== 0) return stderr;
   world.sync(readJobs(stdout));
   return undefined;
 }
 
-/** Plays the story to its end. @returns how often `generate` ran. @throws Failure with its stderr when it fails three times. */
-async function play(stage: Stage): Promise<number> {
+function environment(folder: string): Record<string, string> {
+  return { GITEA_RUNNERS_SECRETS_DIR: join(folder, 'secrets'), GITEA_RUNNERS_CLUSTER: 'off' };
+}
+
+/** Asks `explain` once, as a person would who sees a job wait. @returns what it printed; undefined: it is not time yet. */
+async function askExplain({ world, folder, explain }: Stage): Promise<string | undefined> {
+  if (world.chapter !== 'uncovered' || !explain) return undefined;
+  return (await explain(environment(folder), join(folder, 'groups'))).stdout;
+}
+
+/** Plays the story to its end. @throws Failure with its stderr when it fails three times. */
+async function play(stage: Stage): Promise<Played> {
   const { world, screen, folder, stopped, speed } = stage;
   const startedMs = performance.now();
   const commit = (group: CommittedGroup) =>
@@ -81,6 +103,7 @@ async function play(stage: Stage): Promise<number> {
   let looks = 0;
   let failures = 0;
   let nextLookMs = 0;
+  let explained: string | undefined;
   while (!stopped.aborted && !world.isOver() && world.nowMs < LONGEST_MS) {
     await world.step(commit);
     if (world.nowMs >= nextLookMs) {
@@ -92,22 +115,27 @@ async function play(stage: Stage): Promise<number> {
       if (failures >= 3) throw new Failure('GR-DEMO-01', 1, `generate failed three times in a row:\n${error}`);
     }
     screen.draw(world);
+    explained ??= await askExplain(stage);
     // Against the clock, so that the time that generate takes does not add up.
     const earlyMs = startedMs + world.nowMs / speed - performance.now();
     await sleep(Math.max(0, earlyMs), undefined, { signal: stopped }).catch(() => {});
   }
   screen.draw(world);
-  return looks;
+  return { looks, explained };
 }
 
 /**
  * Plays the demo: about 15 s at speed 1. Exit 0 when all CI jobs succeeded, none was killed, nothing is left and no cap
- * was exceeded; else 1, also after Ctrl-C. Temporary files and the server are gone in any case.
+ * was exceeded, else 1; after a signal 128 and its number, as shells count. Temporary files and the server are gone in any case.
  */
-export async function demo(io: Io, { speed = 1, generate }: DemoOptions): Promise<ExitCode> {
+export async function demo(io: Io, { speed = 1, generate, explain }: DemoOptions): Promise<ExitCode> {
   const startMs = Math.floor(io.now() / 1000) * 1000;
   const interrupt = new AbortController();
-  const onSignal = () => interrupt.abort();
+  let code: ExitCode = 130;
+  const onSignal = (signal: NodeJS.Signals) => {
+    code = CODES[signal] ?? code;
+    interrupt.abort();
+  };
   for (const signal of SIGNALS) process.once(signal, onSignal);
   const folder = await mkdtemp(join(tmpdir(), 'gitea-runners-demo-'));
   // Also when writing to a closed terminal ends the process at once.
@@ -122,12 +150,14 @@ export async function demo(io: Io, { speed = 1, generate }: DemoOptions): Promis
     prepareGitea(simulator);
     await prepareFolder(folder, simulator);
     const stopped = interrupt.signal;
-    const looks = await play({ world, screen, folder, generate, stopped, speed });
+    const { looks, explained } = await play({ world, screen, folder, generate, explain, stopped, speed });
     screen.close();
     if (stopped.aborted) {
       io.err('demo: stopped by a signal; server and temporary files are gone.\n');
-      return 1;
+      return code;
     }
+    if (explained !== undefined)
+      io.out(`\n$ gitea-runners explain --state stuck   (while "train" had no group)\n\n${explained}`);
     const { good, lines } = summarize(world, looks);
     io.out(`\n${lines.join('\n')}\n`);
     return good ? 0 : 1;

@@ -1,23 +1,29 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import type {
-  DroppedBecause,
-  EmittedBecause,
-  EmittedRunner,
-  RunnerDecision,
-  RunnerTrouble,
-  ServedBy,
-} from '../plan/decisions.ts';
+import type { DroppedBecause, EmittedBecause, EmittedRunner, RunnerDecision, ServedBy } from '../plan/decisions.ts';
+import type { PodTrouble } from '../plan/evidence.ts';
 import { count } from '../printable.ts';
 import { adviceText, keyText, meantText } from './advice.ts';
+import { duration } from './duration.ts';
+import type { JobState } from './explain/job-state.ts';
+import type { WaitEstimate } from './explain/wait-estimate.ts';
+import { whereText } from './explain/where-text.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
 import { runnerCounts } from './runner-counts.ts';
-import { table } from './table.ts';
+import { type TableOptions, table } from './table.ts';
+import type { Style } from './terminal.ts';
 
-export function explainText(explanation: Explanation, options: { readonly terminal: boolean }): string {
+/** What the table shows besides its usual columns: `-o wide`. */
+export interface ExplainOptions extends TableOptions {
+  readonly wide?: boolean;
+}
+
+export function explainText(explanation: Explanation, given: ExplainOptions): string {
   const nowMs = Date.parse(explanation.checkedAt);
-  const { groups, jobs, runners } = explanation;
+  const { groups, jobs, runners, where } = explanation;
+  const options = { ...given, whole: given.wide === true };
   const parts = [
+    ...(where ? [whereText(where, nowMs)] : []),
     groupTable(groups, options),
     jobs.length === 0 ? 'No jobs are queued or running.\n' : jobTable(explanation, nowMs, options),
     ...leftoverTable(runners, options),
@@ -27,7 +33,7 @@ export function explainText(explanation: Explanation, options: { readonly termin
   return parts.join('\n');
 }
 
-function groupTable(groups: readonly ExplainedGroup[], options: { readonly terminal: boolean }): string {
+function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): string {
   const rows = groups.map((group) => [
     `${group.namespace}/${group.name}`,
     `${group.gitea} ${group.scope}`,
@@ -40,24 +46,35 @@ function groupTable(groups: readonly ExplainedGroup[], options: { readonly termi
   return table(['GROUP', 'SCOPE', 'LABELS', 'RUNNERS', 'BUSY', 'WAITING', 'HELD'], rows, options);
 }
 
-function jobTable({ jobs, runners }: Explanation, nowMs: number, options: { readonly terminal: boolean }): string {
+function jobTable({ jobs, runners }: Explanation, nowMs: number, options: ExplainOptions): string {
   const emitted = new Map(runners.flatMap((decision) => (decision.emit ? [[decision.runner, decision]] : [])));
   const rows = jobs.map((decision) => [
     String(decision.job.id),
     `${decision.job.repository} ${decision.job.name}`,
     decision.job.labels.join(',') || '<none>',
     duration(nowMs - decision.job.createdAtMs),
+    ...(options.wide ? [decision.state, decision.job.url] : []),
     verdictText(decision, nowMs, emitted),
   ]);
-  return table(['JOB', 'NAME', 'RUNS-ON', 'AGE', 'WHAT HAPPENS'], rows, options);
+  const more = options.wide ? ['STATE', 'LINK'] : [];
+  const styleOf = (row: number): Style | undefined => STYLES[jobs[row]?.state ?? 'held'];
+  return table(['JOB', 'NAME', 'RUNS-ON', 'AGE', ...more, 'WHAT HAPPENS'], rows, { ...options, styleOf });
 }
+
+/** Words carry the meaning; colour only repeats it. */
+const STYLES: Readonly<Record<JobState, Style>> = {
+  stuck: 'red',
+  held: 'yellow',
+  starting: 'cyan',
+  blocked: 'dim',
+  running: 'green',
+};
 
 type RunnersByName = ReadonlyMap<string, EmittedRunner>;
 
-function verdictText(decision: ExplainedJob, nowMs: number, runners: RunnersByName): string {
+/** What happens to a job, and why: one case for each decision. */
+export function verdictText(decision: ExplainedJob, nowMs: number, runners: RunnersByName): string {
   switch (decision.verdict) {
-    case 'done':
-      return 'done';
     case 'running':
       return runningText(decision.job.runner ?? '<unknown>', decision.group !== undefined, runners);
     case 'served':
@@ -75,7 +92,7 @@ function servedText({ by, runner }: ExplainedJob & { readonly verdict: 'served' 
 }
 
 /** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.` */
-export function troubleText({ reason, message }: RunnerTrouble): string {
+export function troubleText({ reason, message }: PodTrouble): string {
   return message === undefined ? reason : `${reason}: ${message}`;
 }
 
@@ -99,7 +116,7 @@ function heldText(decision: HeldJob, nowMs: number): string {
   const of = decision.group ? keyText(decision.group) : '';
   switch (decision.because) {
     case 'blocked':
-      return 'blocked: waits for jobs it needs, for its concurrency group or for approval';
+      return blockedText(decision);
     case 'no-labels':
       return 'no labels: no runner is started for it (the call of a reusable workflow needs none)';
     case 'labels-not-covered':
@@ -107,7 +124,7 @@ function heldText(decision: HeldJob, nowMs: number): string {
     case 'suspended':
       return `held back: group ${of} is suspended`;
     case 'cap':
-      return `held back by the cap of group ${of}${decision.next === undefined ? '' : `; the next slot is for ${decision.next}`}`;
+      return capText(decision, of);
     case 'backing-off':
       return `held back: the Job of its last runner ended without a CI job; group ${of} tries again in ${duration((decision.untilMs ?? nowMs) - nowMs)}`;
     case 'served-elsewhere':
@@ -115,6 +132,39 @@ function heldText(decision: HeldJob, nowMs: number): string {
     default:
       return decision.because satisfies never;
   }
+}
+
+/** `held back by the cap of group runners/ci; 3rd in line; about 4m00s (2m10s to 6m30s)` */
+function capText({ next, position, estimate }: HeldJob, group: string): string {
+  return [
+    `held back by the cap of group ${group}`,
+    ...(next === undefined ? [] : [`the next slot is for ${next}`]),
+    ...(position === undefined ? [] : [`${ordinal(position)} in line`]),
+    ...(estimate ? [estimateText(estimate)] : []),
+  ].join('; ');
+}
+
+function estimateText({ ms, fromMs, toMs }: WaitEstimate): string {
+  return `about ${duration(ms)} (${duration(fromMs)} to ${duration(toMs)})`;
+}
+
+/** `1st`, `12th`, `22nd` */
+function ordinal(value: number): string {
+  const isTeen = value % 100 >= 11 && value % 100 <= 13;
+  return `${value}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]) ?? 'th'}`;
+}
+
+/** Jobs of the run that a line names. */
+const MOST_NAMED = 3;
+
+/** Gitea's API says only that a job is blocked. */
+function blockedText({ runHas }: HeldJob): string {
+  if (runHas === undefined) return 'blocked: waits for jobs it needs, for its concurrency group or for approval';
+  if (runHas.length === 0)
+    return 'blocked: no other job of its run is unfinished, so it waits for its concurrency group or for approval';
+  const named = runHas.slice(0, MOST_NAMED).map(({ name, status }) => `${name} (${status.replace('_', ' ')})`);
+  const more = runHas.length > named.length ? ` and ${runHas.length - named.length} more` : '';
+  return `blocked: probably needs ${named.join(', ')}${more} of its run`;
 }
 
 function notCoveredText({ didYouMean, missing, nearest }: HeldJob): string {
@@ -126,7 +176,7 @@ function notCoveredText({ didYouMean, missing, nearest }: HeldJob): string {
 }
 
 /** Runners that are seen but not needed: a reader may look for their Jobs. */
-function leftoverTable(runners: readonly RunnerDecision[], options: { readonly terminal: boolean }): readonly string[] {
+function leftoverTable(runners: readonly RunnerDecision[], options: TableOptions): readonly string[] {
   const rows = runners.flatMap((decision) => {
     if (decision.emit) {
       const text = KEPT[decision.because];
@@ -153,6 +203,18 @@ const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
   'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
 };
 
+/** Why a runner stays or goes: one case for each decision. */
+export function runnerText(decision: RunnerDecision): string {
+  if (!decision.emit) return decision.because === 'used-up' ? 'goes: it has done its job' : DROPPED[decision.because];
+  const kept = KEPT[decision.because] ?? wantedText(decision);
+  return decision.trouble ? `${kept}; its pod cannot start: ${troubleText(decision.trouble)}` : kept;
+}
+
+function wantedText({ because, job }: EmittedRunner): string {
+  const of = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
+  return because === 'busy' ? `stays: it runs job${of}` : `stays: it is wanted for job${of}`;
+}
+
 const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   failed: 'goes: its Job ended without a CI job',
   'never-came': 'goes: has not registered within spawnTimeoutSeconds',
@@ -171,14 +233,4 @@ function summary({ groups, jobs }: Explanation): string {
   const blocked = jobs.filter((decision) => decision.verdict === 'held' && decision.because === 'blocked').length;
   const { runners, uses } = runnerCounts(groups);
   return `Plan: ${runners} (${uses}), ${count(held, 'job')} held back, ${blocked} blocked.\n`;
-}
-
-/** `3m12s`, `2h05m`, `4d03h`: two units, as kubectl shows ages. Never negative. */
-export function duration(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  const two = (value: number): string => String(value).padStart(2, '0');
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m${two(seconds % 60)}s`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h${two(Math.floor((seconds % 3_600) / 60))}m`;
-  return `${Math.floor(seconds / 86_400)}d${two(Math.floor((seconds % 86_400) / 3_600))}h`;
 }

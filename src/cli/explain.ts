@@ -1,21 +1,171 @@
+/** `gitea-runners explain`: the same look as `generate`, for people. */
+import { Failure } from '../failure.ts';
+import { findRun, type Run } from '../gitea/runs.ts';
+import { findTargets, type PlanOfNow, type Settings } from '../look/look-and-plan.ts';
 import { jsonText } from '../printable.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { hasJobsOf } from '../runnergroup/scope.ts';
+import { answerText } from './explain/answer.ts';
+import { filtered } from './explain/filter.ts';
+import { findSubject, type Subject } from './explain/subject.ts';
+import { watch } from './explain/watch.ts';
+import { type ExplainArguments, splitArguments } from './explain/what.ts';
+import type { WhereIAm } from './explain/where.ts';
 import { explainText } from './explain-text.ts';
-import { explanationOf } from './explanation.ts';
+import { type Explanation, explanationOf } from './explanation.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
 import { readAndPlan } from './read-and-plan.ts';
-import { pathsFrom } from './settings.ts';
+import { pathsFrom, settingsFrom } from './settings.ts';
+import { paperOf } from './terminal.ts';
+
+type Format = 'text' | 'wide' | 'json';
 
 /**
- * `gitea-runners explain`: the same look as `generate`, for people.
+ * Prints one answer; with `--watch` again and again.
  * @throws Failure exit 2 when there is no RunnerGroup: without one Gitea is not asked, so "nothing is queued" would be a guess.
  */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
-  const asJson = flagValue('json', flags, io);
-  const { read, plan, nowMs } = await readAndPlan(args, flags, io, { includeBlocked: true });
-  if (read.groups.length === 0) throw noGroups({ ...pathsFrom(args, flags, io), cwd: io.cwd });
-  const explanation = explanationOf(read.groups, plan, nowMs);
-  io.out(asJson ? jsonText(explanation) : explainText(explanation, io));
-  return 0;
+  const asked = splitArguments(args, io.cwd);
+  const format = formatFrom(flags, io);
+  const once = (): Promise<Answer> => answer(asked, format, flags, io);
+  if (flagValue('watch', flags, io)) {
+    if (flagValue('exitCode', flags, io)) throw together('--exit-code');
+    if (format === 'json') throw together('-o json');
+    return await watch(async () => (await once()).text, io);
+  }
+  const { text, isStuck } = await once();
+  io.out(text);
+  return isStuck && flagValue('exitCode', flags, io) ? 4 : 0;
+}
+
+function together(flag: string): Failure {
+  return new Failure(
+    'GR-FLAG-19',
+    2,
+    `read --watch: it does not go with ${flag}, because it never ends by itself. Leave one of them out.`,
+  );
+}
+
+function formatFrom(flags: FlagsOf<'explain'>, io: Io): Format {
+  const output = flagValue('output', flags, io);
+  if (output === undefined) return flagValue('json', flags, io) ? 'json' : 'text';
+  if (output === 'json' || output === 'wide') return output;
+  throw new Failure('GR-FLAG-16', 2, `read --output: explain prints json or wide, not ${output}.`);
+}
+
+interface Answer {
+  readonly text: string;
+  /** A job that is shown is stuck. */
+  readonly isStuck: boolean;
+}
+
+async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
+  const seen = await look(asked.paths, flags, io);
+  const all = {
+    ...explanationOf(seen.groups, seen.plan, seen.nowMs, evidenceOf(seen)),
+    ...(seen.where && { where: seen.where }),
+  };
+  const explanation = filtered(all, {
+    group: flagValue('group', flags, io),
+    repository: flagValue('repository', flags, io),
+    states: flagValue('state', flags, io),
+  });
+  const { what, written = '' } = asked;
+  if (!what) {
+    const isStuck = explanation.jobs.some(({ state }) => state === 'stuck');
+    if (format === 'json') return { text: jsonText(explanation), isStuck };
+    return { text: explainText(explanation, { ...paperOf(io), wide: format === 'wide' }), isStuck };
+  }
+  const subject = await findSubject(what, written, {
+    explanation,
+    plan: seen.plan,
+    findRun: (repository, number) => runOf({ repository, number }, seen, io),
+  });
+  const isStuck = isStuckSubject(subject, explanation);
+  if (format === 'json') return { text: jsonText({ checkedAt: explanation.checkedAt, ...subject }), isStuck };
+  return { text: answerText(subject, explanation, paperOf(io)), isStuck };
+}
+
+function isStuckSubject(subject: Subject, { jobs }: Explanation): boolean {
+  if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'stuck');
+  if (subject.is !== 'group') return subject.is === 'broken';
+  const { namespace, name } = subject.group;
+  return jobs.some((job) => {
+    const key = job.verdict === 'held' ? (job.group ?? job.nearest) : job.group;
+    return job.state === 'stuck' && key?.namespace === namespace && key.name === name;
+  });
+}
+
+/** A plan, its groups, and how Gitea is asked again. */
+interface Seen extends PlanOfNow {
+  readonly groups: readonly RunnerGroup[];
+  readonly settings: Settings;
+  /** For groups of a cluster. */
+  readonly where?: WhereIAm;
+}
+
+function evidenceOf({ seen, jobsWereListed }: Seen) {
+  return seen && { ...seen, jobsWereListed };
+}
+
+/** RunnerGroups of files. Without PATH and without any in the current folder: those of the cluster. */
+async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<Seen> {
+  const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
+  const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
+  if (arePathsGiven || !isOfCluster) {
+    const { read, ...planned } = await readAndPlan(paths, flags, io, { includeBlocked: true });
+    if (read.groups.length > 0) return { ...planned, groups: read.groups, settings: await settingsFrom(flags, io) };
+  }
+  const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd });
+  if (arePathsGiven) throw none;
+  const { clusterSource, planOfCluster } = await import('./explain/cluster-source.ts');
+  const source = await clusterSource(flags, io);
+  if (!source) throw isOfCluster ? noCluster() : none;
+  const planned = await planOfCluster(source, flags, io);
+  if (planned.groups.length === 0 && planned.where.broken.length === 0) throw noneInCluster(planned.where);
+  return { ...planned, settings: source.settings };
+}
+
+function noCluster(): Failure {
+  return new Failure(
+    'GR-EXPLAIN-04',
+    2,
+    'read RunnerGroups from the cluster: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. ' +
+      'Give --kubeconfig, or name files.',
+  );
+}
+
+function noneInCluster({ server, namespaces }: WhereIAm): Failure {
+  const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+  const more = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
+  return new Failure(
+    'GR-INPUT-09',
+    2,
+    `find RunnerGroups: no RunnerGroup ${where} of ${server}, and none in the current folder. To look elsewhere, ${more}name files.`,
+  );
+}
+
+/** Asks each Gitea whose groups may have jobs of the repository. */
+async function runOf(
+  { repository, number }: Pick<Run, 'repository' | 'number'>,
+  { groups, settings }: Seen,
+  io: Io,
+): Promise<Run | undefined> {
+  const [owner = '', name = ''] = repository.split('/');
+  const having = groups.filter(({ scope }) => hasJobsOf(scope, owner, name));
+  const { targets } = await findTargets(having, settings);
+  for (const target of targets) {
+    const { ca, onRequest, timeoutMs } = settings;
+    const options = {
+      deadlineMs: timeoutMs,
+      env: io.env,
+      ...(ca !== undefined && { ca }),
+      ...(onRequest && { onRequest }),
+    };
+    const run = await findRun(target, { repository, number }, options);
+    if (run) return run;
+  }
+  return undefined;
 }

@@ -4,7 +4,7 @@ export interface Io {
   readonly cwd: string;
   /** True when stdout is a terminal: only then colours and cursor movement are allowed. */
   readonly terminal: boolean;
-  /** Terminal width in columns; 80 when stdout is no terminal. */
+  /** `COLUMNS`, else the width of the terminal; 80 when stdout is no terminal. */
   readonly columns: number;
   readonly now: () => number;
   readonly out: (text: string) => void;
@@ -13,5 +13,8 @@ export interface Io {
   readonly err: (text: string) => void;
 }
 
-/** What a command answers: the process' exit code. Errors are thrown as `Failure` and printed in one place (`src/cli.ts`). */
-export type ExitCode = 0 | 1 | 2 | 3;
+/**
+ * What a command answers: the process' exit code. Errors are thrown as `Failure` and printed in one place (`src/cli.ts`).
+ * 4: `explain --exit-code` found a stuck job. 130: Ctrl-C ended the command; 129 and 143: another signal.
+ */
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 129 | 130 | 143;

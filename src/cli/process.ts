@@ -1,6 +1,7 @@
 /** The real process: its streams, and the one place where an error becomes a message and an exit code. */
 import { Failure } from '../failure.ts';
 import { printable } from '../printable.ts';
+import { columnsFrom } from './columns.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 
@@ -10,7 +11,7 @@ export function mainIo(): Io {
     env: process.env,
     cwd: process.cwd(),
     terminal: process.stdout.isTTY === true,
-    columns: process.stdout.columns ?? 80,
+    columns: columnsFrom(process.env) ?? process.stdout.columns ?? 80,
     now: Date.now,
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),

@@ -22,6 +22,7 @@ export interface Commands {
   readonly demo: (flags: FlagsOf<'demo'>) => Promise<void>;
   readonly init: (folder: string | undefined, flags: FlagsOf<'init'>) => Promise<void>;
   readonly import: (files: string[], flags: FlagsOf<'import'>) => Promise<void>;
+  readonly doctor: (flags: FlagsOf<'doctor'>) => Promise<void>;
   readonly version: (flags: FlagsOf<'version'>) => Promise<void>;
   readonly completion: (shell: Shell) => Promise<void>;
 }
@@ -50,8 +51,14 @@ ${EXIT_CODES}`,
     after: `
 Examples:
   gitea-runners explain                        why has my job no runner?
-  gitea-runners explain --json | jq '.jobs[] | select(.verdict == "held")'
-${EXIT_CODES}`,
+  gitea-runners explain acme/api#8             run 8 of a repository: cause, evidence, what to do
+  gitea-runners explain -A --watch             all groups of the cluster, again and again
+  gitea-runners explain --state stuck --exit-code
+  kubectl -n argocd exec deploy/gitea-runners -- gitea-runners explain
+  gitea-runners explain -o json | jq '.jobs[] | select(.state == "stuck")'
+
+Exit codes: 0 good; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused; with --exit-code 4: a job is stuck.
+On codes 1 to 3 stdout is empty.`,
   },
   validate: {
     description: 'check RunnerGroups without asking any server; prints every error',
@@ -59,6 +66,7 @@ ${EXIT_CODES}`,
 Examples:
   gitea-runners validate
   gitea-runners validate -R clusters/ && git push
+  gitea-runners validate --strict -o sarif > runnergroups.sarif
 ${EXIT_CODES}`,
   },
   serve: {
@@ -121,6 +129,16 @@ Examples:
 
 Exit codes: 0 good; 2 a file cannot be read, nothing was found, or the result would not be valid. Then stdout is empty.`,
   },
+  doctor: {
+    description: 'check a whole installation: what is good, what is not, and how to mend it; changes nothing',
+    after: `
+Examples:
+  gitea-runners doctor                         the cluster of kubectl's current context
+  gitea-runners doctor --kubeconfig runners.kubeconfig -n runners
+  gitea-runners doctor --json | jq '.findings[] | select(.is == "bad")'
+
+Exit codes: 0 nothing is bad; 1 something is, or the cluster does not answer; 2 there is no cluster to look at.`,
+  },
   version: {
     description: 'print the version',
     after: '\nExamples:\n  gitea-runners version\n  gitea-runners version --json',
@@ -151,20 +169,23 @@ export function makeProgram(commands: Commands): Command {
   for (const [name, { description, after }] of Object.entries(HELP) as [CommandName, Help][]) {
     const command = program.command(name).description(description).addHelpText('after', after).action(commands[name]);
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
+    if (hasPaths(name)) addPaths(command, commands[name] as PathAction, name === 'explain' ? 'WHAT|PATH' : 'PATH');
     if (name === 'init') command.argument('[FOLDER]', 'where the files are written (default: .)');
     if (name === 'import') command.argument('<FILE...>', 'manifests; `-` is standard input');
-    if (hasPaths(name)) addPaths(command, commands[name] as PathAction);
     for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag));
   }
   return program;
 }
 
+const WHAT = 'WHAT: a run like acme/api#8, the page of a run or job, a job id, a group or a runner; PATH';
+
 type PathAction = (paths: string[], flags: object) => Promise<void>;
 
 /** `-f PATH`, as often as wanted, is the same as PATH. */
-function addPaths(command: Command, action: PathAction): void {
+function addPaths(command: Command, action: PathAction, argument: string): void {
   const { short, long, help, variable, default: byDefault } = PATH;
-  command.argument('[PATH...]', `${help} (env: ${variable}; default: ${byDefault})`);
+  const what = argument === 'PATH' ? '' : `${WHAT}; `;
+  command.argument(`[${argument}...]`, `${what}${help} (env: ${variable}; default: ${byDefault})`);
   const option = new Option(`${short}, ${long} <PATH>`, 'the same as PATH');
   command.addOption(option.argParser((path: string, before: readonly string[] = []) => [...before, path]));
   command.action((paths: string[], { filename = [], ...flags }: { readonly filename?: readonly string[] }) =>

@@ -2,6 +2,7 @@
 import { count } from '../printable.ts';
 import type { SweepOutcome, SweepReport, SweptRegistration } from '../sweep/sweep.ts';
 import { table } from './table.ts';
+import type { Paper } from './terminal.ts';
 
 /** What `sweep --json` prints, and all that the text is made from. */
 export interface SweepResult extends Omit<SweepReport, 'failures'> {
@@ -11,7 +12,7 @@ export interface SweepResult extends Omit<SweepReport, 'failures'> {
 }
 
 /** The table and the line of counts that `sweep` prints. */
-export function sweepText(result: SweepResult, options: { readonly terminal: boolean }): string {
+export function sweepText(result: SweepResult, options: Paper): string {
   const { groups, registrations, unlisted } = result;
   if (groups === 0) return 'No RunnerGroups found.\n';
   const rows = registrations.map((registration) => [

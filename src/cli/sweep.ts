@@ -18,6 +18,7 @@ import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
 import { type SweepResult, sweepText } from './sweep-text.ts';
+import { paperOf } from './terminal.ts';
 
 /** Time as the command uses it; a test hands in its own. */
 export interface SweepClock {
@@ -71,7 +72,7 @@ export async function sweep(
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
     if (failures.length > 0) throw joined(failures, report.registrations);
     const result: SweepResult = { dryRun, groups: groups.length, ...report };
-    io.out(asJson ? jsonText(result) : sweepText(result, io));
+    io.out(asJson ? jsonText(result) : sweepText(result, paperOf(io)));
     return 0;
   } finally {
     await http.close();

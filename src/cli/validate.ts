@@ -1,15 +1,16 @@
+import { Failure } from '../failure.ts';
 import { podsOf } from '../look/pods.ts';
+import type { Denial } from '../policy/denial.ts';
 import { denialLine } from '../policy/refuse.ts';
 import { count, printable } from '../printable.ts';
-import { formatProblem, InputProblems } from '../runnergroup/problems.ts';
+import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite } from '../runnergroup/problems.ts';
 import type { ReadResult } from '../runnergroup/read.ts';
-import { hasOwnPod } from '../runnergroup/runner-group.ts';
+import { hasOwnPod, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { askerFrom, type InstalledPolicy, judge } from './policy.ts';
 import { readGroups } from './read-groups.ts';
-import { type ImageFlags, imagesFrom } from './settings.ts';
-
-const NO_POLICY = { denials: [], note: undefined } as const;
+import { imagesFrom } from './settings.ts';
 
 /** What is checked, and against which policy. */
 export interface ValidateOptions {
@@ -19,34 +20,118 @@ export interface ValidateOptions {
   readonly policy?: InstalledPolicy | undefined;
 }
 
+/** Everything that was found. */
+interface Checked extends Pick<ReadInSpite, 'count' | 'files'> {
+  readonly problems: readonly Problem[];
+  readonly denials: readonly Denial[];
+  readonly warnings: readonly Problem[];
+}
+
+type Format = 'text' | 'json' | 'sarif' | 'github';
+
 /**
- * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem is one line on
- * stderr, in the order of files and lines; then the exit code is 2. With a policy every denial is one, and the exit code is 3.
+ * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem and warning is one line on
+ * stderr, in the order of files and lines, and then their number. The exit code is 2 for problems, 3 for denials of the policy. With
+ * `--output` the report goes to stdout instead, whatever the exit code: it is the answer.
  * @throws Failure exit 2 when there is no RunnerGroup: a check that read nothing must not look good
  */
-export async function validate(io: Io, options: ValidateOptions, flags: ImageFlags): Promise<ExitCode> {
+export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<'validate'>): Promise<ExitCode> {
   // A value that `generate` would refuse is refused here, too.
   imagesFrom(flags, io);
+  const format = formatFrom(flags, io);
+  const isStrict = flagValue('strict', flags, io);
+  const checked = await check(io, options);
+  const { problems, denials, warnings } = checked;
+  if (format === 'text') await printText(io, checked, options, isStrict);
+  else io.out(await reportText(checked, format, isStrict));
+  if (problems.length > 0) return 2;
+  if (denials.length > 0) return 3;
+  return isStrict && warnings.length > 0 ? 2 : 0;
+}
+
+function formatFrom(flags: FlagsOf<'validate'>, io: Io): Format {
+  const output = flagValue('output', flags, io);
+  if (output !== 'wide') return output ?? 'text';
+  throw new Failure('GR-FLAG-16', 2, 'read --output: validate prints json, sarif or github, not wide.');
+}
+
+async function check(io: Io, options: ValidateOptions): Promise<Checked> {
+  let read: ReadResult | undefined;
   try {
-    const read = await readGroups(options, io);
+    read = await readGroups(options, io);
     const { groups, files } = read;
     if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
     await checkPods(read);
-    const { denials, note } = options.policy ? await judge(options.policy, groups, askerFrom(io.env, true)) : NO_POLICY;
+    const { denials, note } = options.policy
+      ? await judge(options.policy, groups, askerFrom(io.env, true))
+      : { denials: [], note: undefined };
     if (note !== undefined) io.err(`${note}\n`);
-    if (denials.length > 0) {
-      io.err(`${denials.map(denialLine).join('\n')}\n`);
-      return 3;
-    }
-    const be = groups.length === 1 ? 'is' : 'are';
-    const allowed = options.policy ? `, and allowed by ${printable(options.policy.file)}` : '';
-    io.out(`${count(groups.length, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}\n`);
-    return 0;
+    return { count: groups.length, files, problems: [], denials, warnings: await warn(groups, options, io) };
   } catch (error) {
     if (!(error instanceof InputProblems)) throw error;
-    io.err(`${error.problems.map(formatProblem).join('\n')}\n`);
-    return error.exit;
+    const { count: seen, files, groups } = error.read ?? readInSpiteOf(read);
+    return { count: seen, files, problems: error.problems, denials: [], warnings: await warn(groups, options, io) };
   }
+}
+
+/** Pods are checked after reading, so their problems come with everything read. */
+function readInSpiteOf(read: ReadResult | undefined): ReadInSpite {
+  return { count: read?.groups.length ?? 0, files: read?.files ?? 0, groups: read?.groups ?? [] };
+}
+
+async function warn(
+  groups: readonly RunnerGroup[],
+  { paths, recursive, policy }: ValidateOptions,
+  { cwd }: Io,
+): Promise<readonly Problem[]> {
+  const { warningsOf } = await import('./validate/warnings.ts');
+  const found = await warningsOf(groups, policy !== undefined);
+  if (found.length === 0) return [];
+  const { filesReadAgain } = await import('./validate/read-again.ts');
+  const { placed } = await import('../runnergroup/placed.ts');
+  return [...(await placed(found, filesReadAgain({ paths, recursive, cwd })))].sort(byPlace);
+}
+
+async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {
+  const { problems, denials, warnings, count: groups, files } = checked;
+  const lines = [
+    ...problems.map(formatProblem),
+    ...denials.map(denialLine),
+    ...warnings.map((warning) =>
+      formatProblem({ ...warning, path: `${isStrict ? 'error' : 'warning'}: ${warning.path}` }),
+    ),
+  ];
+  const isGood = problems.length === 0 && denials.length === 0 && !(isStrict && warnings.length > 0);
+  if (!isGood) lines.push((await import('./validate/report.ts')).summaryText(await reportOf(checked, isStrict)));
+  if (lines.length > 0) io.err(`${lines.join('\n')}\n`);
+  if (!isGood) return;
+  const be = groups === 1 ? 'is' : 'are';
+  const allowed = policy ? `, and allowed by ${printable(policy.file)}` : '';
+  const more = warnings.length === 0 ? '' : `; ${count(warnings.length, 'warning')}`;
+  io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
+}
+
+async function reportText(checked: Checked, format: Exclude<Format, 'text'>, isStrict: boolean): Promise<string> {
+  const { annotations, reportJson, sarif } = await import('./validate/report.ts');
+  const print = { json: reportJson, sarif, github: annotations }[format];
+  return print(await reportOf(checked, isStrict));
+}
+
+async function reportOf({ problems, denials, warnings, count: groups, files }: Checked, isStrict: boolean) {
+  const { lineOf } = await import('./validate/report.ts');
+  const denied = denials.map(
+    ({ group, path, message, rule }): Problem => ({
+      place: group?.place ?? { file: '.', line: 1, column: 1 },
+      path,
+      message: `${message} [${rule}]`,
+      code: 'GR-POLICY-04',
+    }),
+  );
+  const findings = [
+    ...[...problems, ...denied].map((problem) => lineOf(problem, 'error')),
+    ...warnings.map((warning) => lineOf(warning, isStrict ? 'error' : 'warning')),
+  ];
+  return { groups, files, findings };
 }
 
 /** Makes the pods that `generate` would make. */

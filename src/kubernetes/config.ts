@@ -17,6 +17,8 @@ export interface ClusterConfig {
   /** Reads the token file each time: Kubernetes replaces the token about every hour. Absent: the client certificate says who we are. */
   readonly token?: () => Promise<string>;
   readonly clientCertificate?: ClientCertificate;
+  /** The current context of a kubeconfig; its namespace is `default` if it names none, as for kubectl. */
+  readonly context?: { readonly name: string; readonly namespace: string };
 }
 
 /** What a pod finds: always a token. */

@@ -16,7 +16,7 @@ import { Deadline, nowMs as steadyMs } from '../http/deadline.ts';
 import type { RequestLine } from '../http/request.ts';
 import { type ClusterChoice, findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
-import type { LiveJob } from '../plan/evidence.ts';
+import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { findToken, type SecretsMode, type TokenSources } from '../tokens/api-token.ts';
 import type { Token } from '../tokens/token.ts';
@@ -49,6 +49,8 @@ export interface PlanOfNow {
   readonly jobsWereListed: boolean;
   /** Absent: there are no groups. */
   readonly app?: RunnersApp;
+  /** What the plan was made from, for `explain`. Absent: there are no groups. */
+  readonly seen?: { readonly groups: readonly Group[]; readonly evidence: Evidence };
 }
 
 /** Jobs that were listed so long ago are listed again before a plan is made of them, ms. */
@@ -123,8 +125,10 @@ export async function lookAndPlan(
   const liveJobs = shiftJobs(seen?.jobs ?? [], correction.jobShiftMs);
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
-  const plan = planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs });
-  if (deadline.remainingMs() > 0) return { plan, nowMs, jobsWereListed: seen !== undefined, app };
+  const evidence = { instance, looks, liveJobs, liveSinceMs, nowMs };
+  const plan = planOrRefuse(planned, evidence);
+  if (deadline.remainingMs() > 0)
+    return { plan, nowMs, jobsWereListed: seen !== undefined, app, seen: { groups: planned, evidence } };
   throw new Failure(
     'GR-PLAN-01',
     1,

@@ -1,6 +1,7 @@
 /** Rules about the cap, its other spellings, and the deadline after which a place under it is given to another job. */
 import { PENDING_DEADLINE_SECONDS } from './defaults.ts';
 import type { Path } from './documents.ts';
+import { exampleOf } from './field-examples.ts';
 import type { FieldProblem } from './field-problem.ts';
 import type { WrittenSpec } from './schema.ts';
 
@@ -26,7 +27,11 @@ export function ruleCap({ spec, unclear }: Draft): Ruled {
   const cap = maxActiveRunners ?? maxWorkers ?? last;
   if (cap === undefined) {
     const path = ['spec', 'maxActiveRunners'];
-    return { problems: [{ path, message: 'is required: a whole number', code: 'GR-INPUT-05', missing: true }] };
+    return {
+      problems: [
+        { path, message: `is required: a whole number${exampleOf(path)}`, code: 'GR-INPUT-05', missing: true },
+      ],
+    };
   }
   const problems = priorityTiers.flatMap(({ threshold }, nth) => {
     const before = priorityTiers[nth - 1]?.threshold ?? 0;

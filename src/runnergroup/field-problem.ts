@@ -1,6 +1,7 @@
 /** Turns zod's issues into problems, in the words of a person who writes RunnerGroups: what came, what is wanted. */
 import type * as z from 'zod';
 import type { Path } from './documents.ts';
+import { exampleOf } from './field-examples.ts';
 import { nearestName } from './nearest.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
@@ -23,6 +24,13 @@ export interface FieldProblem {
 const NEVER_SHOWN =
   /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy|cache|runnerConfig\.runner\.envs)(?:\.|$)/;
 
+/**
+ * What is a token and no name: of Gitea (40 hex digits), GitHub, GitLab, or a long string without dots and dashes. It is never repeated.
+ */
+const TOKEN = /^(?:[0-9a-f]{40}|gh[opsur]_\w{8,}|github_pat_\w+|glpat-[\w-]{8,}|gtr_\w+|\w{32,})$/;
+const NEVER_IN_GIT =
+  'holds what looks like a token: never put a token into git. Revoke it, put a new one into a Secret, and name the Secret';
+
 /** More than anybody reads; a hostile file could ask for a million. */
 export const MOST_FIELD_PROBLEMS = 1000;
 
@@ -41,7 +49,9 @@ export interface Surroundings {
 export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): readonly FieldProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
   const missing = around.valueAt(path) === undefined;
-  const wrong = (message: string): readonly FieldProblem[] => [{ path, message, code: 'GR-INPUT-05', missing }];
+  const wrong = (message: string): readonly FieldProblem[] => [
+    { path, message: isTokenAt(path, around) ? NEVER_IN_GIT + exampleOf(path) : message, code: 'GR-INPUT-05', missing },
+  ];
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.slice(0, MOST_FIELD_PROBLEMS).map((key) => unknownField(path, key, around));
@@ -82,14 +92,44 @@ const WANTED: Readonly<Record<string, string>> = {
 const MOST_NAMES = 8;
 
 /** Other names of fields. YAML reads a bare `no` as `false`. */
-const OTHER_NAMES: Readonly<Record<string, string>> = { no: 'noProxy', false: 'noProxy' };
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  no: 'noProxy',
+  false: 'noProxy',
+  organization: 'org',
+  organisation: 'org',
+  repository: 'repo',
+  username: 'user',
+  maxRunners: 'maxActiveRunners',
+  replicas: 'maxActiveRunners',
+  token: 'authToken',
+};
+
+/** Other words for values. */
+const OTHER_VALUES: Readonly<Record<string, string>> = {
+  organization: 'org',
+  organisation: 'org',
+  repository: 'repo',
+  instance: 'global',
+  site: 'global',
+};
+
+/** True for what may be a token, where a token may be written by mistake. */
+function isTokenAt(path: Path, around: Surroundings): boolean {
+  const value = around.valueAt(path);
+  return (
+    typeof value === 'string' && TOKEN.test(value) && (!isShown(path) || /token|secret|password/i.test(path.join('.')))
+  );
+}
 
 function unknownField(path: Path, key: string, around: Surroundings): FieldProblem {
   const owned = ownedKey([...path, key]);
   if (owned !== undefined)
     return { path: [...path, key], message: `is not yours to set: ${owned}`, code: 'GR-INPUT-04' };
+  if (isTokenAt([...path, key], around))
+    return { path: [...path, key], message: `unknown field; it ${NEVER_IN_GIT}`, code: 'GR-INPUT-04' };
   const known = around.namesAt(path);
-  const meant = known.find((name) => name === OTHER_NAMES[key]) ?? nearestName(key, known);
+  const other = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key] : undefined;
+  const meant = known.find((name) => name === other) ?? nearestName(key, known);
   const list =
     known.length > MOST_NAMES
       ? `${around.schemaCommand ?? 'gitea-runners schema'} lists the known ones`
@@ -104,21 +144,27 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
 
 function wrongType(path: Path, wanted: string, around: Surroundings): string {
   const value = around.valueAt(path);
-  if (value === undefined) return `is required: ${wanted}`;
+  if (value === undefined) return `is required: ${wanted}${exampleOf(path)}`;
   const written = isShown(path) ? around.writtenAt(path) : undefined;
   if (wanted === 'a string' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
     return `must be a string, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
   }
-  return `must be ${wanted}, not ${describe(path, value)}`;
+  const example = wanted === 'a mapping' && path.length > 1 ? exampleOf(path) : '';
+  return `must be ${wanted}, not ${describe(path, value)}${example}`;
 }
 
 function wrongChoice(path: Path, values: readonly unknown[], around: Surroundings): string {
   const choices = values.map(String);
   const value = around.valueAt(path);
   const choice = choices.length === 1 ? choices[0] : `one of ${choices.join(', ')}`;
-  if (value === undefined) return `is required: ${choice}`;
-  const near = typeof value === 'string' ? nearestName(value, choices) : undefined;
+  if (value === undefined) return `is required: ${choice}${exampleOf(path)}`;
+  const near = typeof value === 'string' ? meantChoice(value, choices) : undefined;
   return `must be ${choice}, not ${describe(path, value)}${near && choices.length > 1 ? `; did you mean "${near}"?` : ''}`;
+}
+
+function meantChoice(value: string, choices: readonly string[]): string | undefined {
+  const other = Object.hasOwn(OTHER_VALUES, value.toLowerCase()) ? OTHER_VALUES[value.toLowerCase()] : undefined;
+  return choices.find((choice) => choice === other) ?? nearestName(value, choices);
 }
 
 /** The only unions: a list or `false`, and a quantity as a string or number. */

@@ -3,7 +3,7 @@ import { Budget } from './budget.ts';
 import type { Path } from './documents.ts';
 import type { SourceFile } from './files.ts';
 import { isMapping, pathText } from './paths.ts';
-import type { Problem, ProblemCode } from './problems.ts';
+import type { Problem } from './problems.ts';
 import type { FilePlace, RunnerGroup } from './runner-group.ts';
 
 /** Something that is wrong with a group that was read. */
@@ -12,7 +12,7 @@ export interface LateProblem {
   /** From the document's root. */
   readonly path: Path;
   readonly message: string;
-  readonly code: ProblemCode;
+  readonly code: Problem['code'];
 }
 
 /** @param sources files by name; without that of a group, a problem has the place of the group. */

@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts';
 import { count, printable } from '../printable.ts';
-import type { FilePlace } from './runner-group.ts';
+import type { FilePlace, RunnerGroup } from './runner-group.ts';
 
 /**
  * Permanent codes of everything that can be wrong with the input.
@@ -16,6 +16,17 @@ import type { FilePlace } from './runner-group.ts';
  */
 export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INPUT-10';
 
+/**
+ * Permanent codes of what is valid and probably not meant. Only `validate` tells them.
+ * - 01: a cap of 0
+ * - 02: an image without a fixed version
+ * - 03: tokens travel over plain http
+ * - 04: both tokens are one key of one Secret
+ * - 05: another group covers the same jobs
+ * - 06: only a policy can allow it
+ */
+export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6}`;
+
 /** One finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and `FieldProblem`. */
 export interface Problem {
   readonly place: FilePlace;
@@ -23,7 +34,7 @@ export interface Problem {
   readonly path: string;
   /** What was received and what to do. May hold text from the file: print it through `formatProblem` only. */
   readonly message: string;
-  readonly code: ProblemCode;
+  readonly code: ProblemCode | WarningCode | 'GR-POLICY-04';
 }
 
 /** Problems that are shown where stderr must be short. */
@@ -31,15 +42,27 @@ const SHOWN = 15;
 /** A line in Argo CD's error message should not carry a whole file. */
 const LONGEST_LINE = 600;
 
+/** What was read besides the problems. */
+export interface ReadInSpite {
+  /** RunnerGroups, broken ones too. */
+  readonly count: number;
+  readonly files: number;
+  /** The good ones. */
+  readonly groups: readonly RunnerGroup[];
+}
+
 /** All problems of one run, in the order of files, lines and columns. `message` shows the first 15; `problems` has all. */
 export class InputProblems extends Failure {
   readonly problems: readonly Problem[];
+  /** Absent: the problems were found after reading. */
+  readonly read?: ReadInSpite;
 
-  constructor(found: readonly Problem[]) {
+  constructor(found: readonly Problem[], read?: ReadInSpite) {
     const problems = [...found].sort(byPlace);
     super(firstCode(problems), 2, summary(problems));
     this.name = 'InputProblems';
     this.problems = problems;
+    if (read) this.read = read;
   }
 }
 
@@ -65,11 +88,12 @@ function summary(problems: readonly Problem[]): string {
 }
 
 /** The code of the first problem: the one that is read first. */
-function firstCode(problems: readonly Problem[]): ProblemCode {
+function firstCode(problems: readonly Problem[]): Problem['code'] {
   return problems[0]?.code ?? 'GR-INPUT-01';
 }
 
-function byPlace(a: Problem, b: Problem): number {
+/** The order of files, lines and columns. */
+export function byPlace(a: Problem, b: Problem): number {
   return (
     compare(a.place.file, b.place.file) ||
     a.place.line - b.place.line ||

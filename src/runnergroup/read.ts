@@ -70,7 +70,8 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
   const { groups, others, sources } = reader;
   const skipped = [...skippedFiles, ...reader.skipped];
   const problems = [...reader.problems, ...findTwins(groups)].slice(0, MOST_PROBLEMS);
-  if (problems.length > 0) throw new InputProblems(problems);
+  if (problems.length > 0)
+    throw new InputProblems(problems, { count: groups.length + reader.broken, files: files.length, groups });
   return { groups, others, files: files.length, skipped, sources };
 }
 
@@ -89,6 +90,8 @@ class GroupReader {
   readonly others: PassThrough[] = [];
   readonly problems: Problem[];
   readonly skipped: string[] = [];
+  /** RunnerGroups with problems. */
+  broken = 0;
   readonly sources = new Map<string, SourceFile>();
   readonly #defaultNamespace: string;
 
@@ -129,8 +132,12 @@ class GroupReader {
   #takeGroup(object: SourceObject, file: SourceFile): void {
     if (this.problems.length >= MOST_PROBLEMS) return;
     const result = toRunnerGroup(object, this.#defaultNamespace);
-    if ('group' in result) this.#add(result.group, file);
-    else this.problems.push(...result.problems);
+    if ('group' in result) {
+      this.#add(result.group, file);
+      return;
+    }
+    this.broken += 1;
+    this.problems.push(...result.problems);
   }
 
   #add(group: RunnerGroup, file: SourceFile): void {

@@ -3,6 +3,7 @@
  * first frees what it holds. Both together take 5 ms (docs/performance.md).
  */
 import { writeSync } from 'node:fs';
+import { columnsFrom } from '../cli/columns.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 
 /** Descriptors that accept no more bytes at the moment: they do not block, and their reader is slow. */
@@ -17,7 +18,7 @@ export function quickIo(): Io {
       return process.stdout.isTTY === true;
     },
     get columns() {
-      return process.stdout.columns ?? 80;
+      return columnsFrom(process.env) ?? process.stdout.columns ?? 80;
     },
     now: Date.now,
     out: (text) => print(1, text),

@@ -110,6 +110,15 @@ describe('the terminal', () => {
     expect(seen.out).not.toContain('\x1b');
   });
 
+  it('that can only print (TERM=dumb) gets plain lines', async () => {
+    const seen = recorder({ terminal: true, env: { TERM: 'dumb' } });
+
+    await demo(seen.io, { speed: SPEED, generate: standIn() });
+
+    expect(seen.out).not.toContain('\x1b');
+    expect(seen.out).toContain('CI jobs     11 of 11 succeeded');
+  });
+
   it('is coloured unless NO_COLOR says otherwise, and gets its cursor back', async () => {
     const colour = recorder({ terminal: true });
     const plain = recorder({ terminal: true, env: { NO_COLOR: '1' } });
@@ -186,19 +195,22 @@ describe('when something is wrong', () => {
     expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
   });
 
-  it('stops on Ctrl-C, cleans up and exits 1', async () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('stops on %s, cleans up and exits %d', async (signal, code) => {
     const seen = recorder({ terminal: true });
     const right = standIn();
     let folder = '';
     const generate: Generate = (env, cwd) => {
       folder = dirname(cwd);
-      process.emit('SIGINT');
+      process.emit(signal, signal);
       return right(env, cwd);
     };
 
     const exit = await demo(seen.io, { generate });
 
-    expect([exit, existsSync(folder)]).toEqual([1, false]);
+    expect([exit, existsSync(folder)]).toEqual([code, false]);
     expect(seen.out.endsWith('\x1b[?25h')).toBe(true);
   });
 });

@@ -1,14 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { duration, explainText } from '../../src/cli/explain-text.ts';
+import { duration } from '../../src/cli/duration.ts';
+import { explainText } from '../../src/cli/explain-text.ts';
 import { explanationOf } from '../../src/cli/explanation.ts';
 import { runnerGroup } from '../support/runner-group.ts';
-import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../support/scenario.ts';
+import {
+  done,
+  evidenceOfScene,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  planScene,
+  row,
+  running,
+  type Scene,
+} from '../support/scenario.ts';
 
-function textOf(scene: Scene, terminal = false): string {
+/** What `explain` knows of a scene in which Kubernetes was looked at. */
+function evidenceOf(scene: Scene) {
+  return { groups: scene.groups ?? [group()], evidence: evidenceOfScene(scene), jobsWereListed: true };
+}
+
+function textOf(scene: Scene, colour = false): string {
   const groups = (scene.groups ?? [group()]).map(({ name, namespace, suspend, labels }) =>
     runnerGroup({ name, namespace, suspend, labels: labels.map((label) => ({ name: label, text: label })) }),
   );
-  return explainText(explanationOf(groups, planScene(scene), NOW), { terminal });
+  return explainText(explanationOf(groups, planScene(scene), NOW, evidenceOf(scene)), { colour });
 }
 
 describe('explain', () => {
@@ -37,13 +55,13 @@ runners/big  https://gitea.example.com org acme  gpu,linux  0 of 10 (suspended) 
 runners/ci   https://gitea.example.com org acme  linux      2 of 2               1     1        1
 
 JOB  NAME            RUNS-ON    AGE  WHAT HAPPENS
-1    acme/web job 1  linux      19s  runs on ${named(two, 2)}
-2    acme/web job 2  linux      19s  ${named(two, 1)} (owned by group runners/ci; takes over the runner of another job)
-3    acme/web job 3  linux      19s  held back by the cap of group runners/ci
 4    acme/web job 4  gpu        19s  held back: group runners/big is suspended
 5    acme/web job 5  linux,arm  19s  labels not covered: arm (nearest group: runners/ci)
+3    acme/web job 3  linux      19s  held back by the cap of group runners/ci; 1st in line
 6    acme/web job 6  <none>     19s  no labels: no runner is started for it (the call of a reusable workflow needs none)
-7    acme/web job 7  linux      19s  blocked: waits for jobs it needs, for its concurrency group or for approval
+2    acme/web job 2  linux      19s  ${named(two, 1)} (owned by group runners/ci; takes over the runner of another job)
+7    acme/web job 7  linux      19s  blocked: no other job of its run is unfinished, so it waits for its concurrency group or for approval
+1    acme/web job 1  linux      19s  runs on ${named(two, 2)}
 8    acme/web job 8  linux      19s  runs on build-host (not a runner of these groups)
 
 RUNNER           GROUP       WHAT HAPPENS
@@ -51,9 +69,9 @@ ${named(two, 9)}  runners/ci  goes: is disabled in Gitea
 
 Runners that have done their job: 1.
 
-Next: group runners/ci has no free slot (1 busy, 1 starting): raise spec.maxActiveRunners in ci.yaml, or wait for a busy runner to finish
 Next: remove spec.suspend in ci.yaml
 Next: add arm to spec.labels of a group whose scope has the job, or correct its runs-on
+Next: group runners/ci has no free slot (1 busy, 1 starting): raise spec.maxActiveRunners in ci.yaml, or wait for a busy runner to finish
 Next: if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs
 
 Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
@@ -134,9 +152,7 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
         }),
       );
 
-      expect(explainText(explanationOf(elsewhere, planScene(scene), NOW), { terminal: false })).not.toContain(
-        'did you',
-      );
+      expect(explainText(explanationOf(elsewhere, planScene(scene), NOW), { colour: false })).not.toContain('did you');
     });
 
     it.each<[string, Scene, string]>([
@@ -174,7 +190,8 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
       true,
     );
 
-    const plain = text.replaceAll('\u001b[1m', '').replaceAll('\u001b[22m', '').replaceAll('\n', '');
+    const ours = ['\u001b[1m', '\u001b[22m', '\u001b[31m', '\u001b[39m'];
+    const plain = ours.reduce((rest, style) => rest.replaceAll(style, ''), text).replaceAll('\n', '');
     expect(plain).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(text.split('\n').filter((line) => line.startsWith('FAKE'))).toEqual([]);
   });

@@ -16,6 +16,7 @@ const program = makeProgram({
   demo: async () => undefined,
   init: async () => undefined,
   import: async () => undefined,
+  doctor: async () => undefined,
   version: async () => undefined,
   completion: async () => undefined,
 });
@@ -47,6 +48,11 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   poll: ['7', 7],
   budget: ['600', 600],
   speed: ['0.5', 0.5],
+  output: ['json', 'json'],
+  namespace: ['runners', 'runners'],
+  group: ['ci', 'ci'],
+  repository: ['acme/web', 'acme/web'],
+  state: ['running,stuck', ['stuck', 'running']],
   gitea: ['https://g', 'https://g'],
   scope: ['repo', 'repo'],
   owner: ['acme', 'acme'],
@@ -148,6 +154,10 @@ test.each([
   ['runnerImage', 'a b', 'GR-FLAG-15'],
   ['runnerImageRootless', 'a@sha256:00', 'GR-FLAG-15'],
   ['dockerImage', `a${'b'.repeat(512)}`, 'GR-FLAG-15'],
+  ['output', 'yaml', 'GR-FLAG-16'],
+  ['repository', 'web', 'GR-FLAG-17'],
+  ['state', 'stuck,broken', 'GR-FLAG-18'],
+  ['state', ',', 'GR-FLAG-18'],
 ])('--%s %s is refused with %s', (name, text, code) => {
   const failure = failureOf(name, { [name]: text });
 

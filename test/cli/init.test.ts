@@ -90,7 +90,7 @@ it.each([
   [['--webhook-url', 'http://a/"b'], 'GR-INIT-03'],
   [['--webhook-url', 'http://a/$(b)'], 'GR-INIT-03'],
   [['--secret-store', 'a;b'], 'GR-INIT-03'],
-  [['--secret-tool', 'vault'], 'GR-FLAG-16'],
+  [['--secret-tool', 'vault'], 'GR-INIT-05'],
 ])('refuses %j and writes nothing', async (flags, code) => {
   const folder = folderWith({});
 

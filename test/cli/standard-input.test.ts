@@ -19,7 +19,7 @@ async function bash(line: string, cwd: string): Promise<{ readonly out: string; 
   return { out: stdout, err: stderr };
 }
 
-const FILES = { 'ci.yaml': document(), 'sub/cd.yaml': document({}, { name: 'cd' }) };
+const FILES = { 'ci.yaml': document(), 'sub/cd.yaml': document({ org: 'other' }, { name: 'cd' }) };
 const ONE = '1 RunnerGroup in 1 file is valid\n';
 const TWO = '2 RunnerGroups in 2 files are valid\n';
 
@@ -85,6 +85,18 @@ test('version says what a report of a mistake needs', async () => {
 });
 
 describe('completion', () => {
+  it('offers -f, short flags and the formats of each command in zsh and fish', async () => {
+    const zsh = (await runCli(['completion', 'zsh'])).stdout;
+    const fish = (await runCli(['completion', 'fish'])).stdout;
+
+    expect(zsh).toContain(`'*'{-f,--filename}'[the same as PATH]:PATH:_files'`);
+    expect(zsh).toContain(`'(-R --recursive)'{-R,--recursive}'[read folders with all below them]'`);
+    expect(zsh).toMatch(/ explain\) .*:FORMAT:\(json wide\)'/);
+    expect(zsh).toMatch(/ validate\) .*:FORMAT:\(json sarif github\)'/);
+    expect(fish).toContain("seen_subcommand_from generate' -s f -l filename -r -d 'the same as PATH'");
+    expect(fish).toContain("seen_subcommand_from validate' -s o -l output -x -a 'json sarif github'");
+  });
+
   /** What bash offers for a line whose last word is being typed. */
   async function offered(...words: readonly string[]): Promise<readonly string[]> {
     const list = words.map((word) => `'${word}'`).join(' ');

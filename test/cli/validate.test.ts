@@ -24,7 +24,10 @@ function run(files: Files, paths: readonly string[] = ['.'], env: Readonly<Recor
 test.each([
   [{ 'a.yaml': document() }, '1 RunnerGroup in 1 file is valid\n'],
   [
-    { 'a.yaml': document(), 'sub/b.yaml': `${document({}, { name: 'b' })}\n---\napiVersion: v1\nkind: X\n` },
+    {
+      'a.yaml': document(),
+      'sub/b.yaml': `${document({ org: 'other' }, { name: 'b' })}\n---\napiVersion: v1\nkind: X\n`,
+    },
     '2 RunnerGroups in 2 files are valid\n',
   ],
 ])('says how many groups are valid', async (files, out) => {
@@ -37,7 +40,8 @@ test('prints every problem to stderr, nothing to stdout, and answers 2', async (
   const { code, out, err } = await run(files);
 
   const lines = err.trimEnd().split('\n');
-  expect({ code, out, lines: lines.length }).toEqual({ code: 2, out: '', lines: 41 });
+  expect({ code, out, lines: lines.length }).toEqual({ code: 2, out: '', lines: 42 });
+  expect(lines[41]).toBe('1 RunnerGroup in 2 files: 41 errors');
   expect(lines[0]).toBe(
     'a.yaml:2:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   );
@@ -53,6 +57,6 @@ test("takes Argo CD's destination namespace as the default", async () => {
   expect(await run(files, ['.'], { ARGOCD_APP_NAMESPACE: 'builds' })).toEqual({
     code: 2,
     out: '',
-    err: 'b.yaml:1:1: metadata.name: RunnerGroup builds/ci is already in a.yaml:1: rename or remove one of them [GR-INPUT-07]\n',
+    err: 'b.yaml:1:1: metadata.name: RunnerGroup builds/ci is already in a.yaml:1: rename or remove one of them [GR-INPUT-07]\n2 RunnerGroups in 2 files: 1 error\n',
   });
 });

@@ -113,7 +113,7 @@ describe.each(caseNames())('%s', (name) => {
     }
     expect(text.err + json.err).toBe('');
     const explanation = JSON.parse(json.out) as Explanation;
-    expect(explainText(explanation, { terminal: false })).toBe(text.out);
+    expect(explainText(explanation, { colour: false })).toBe(text.out);
     expectFile(story.folder, 'explain.txt', text.out);
     see([...seenInExplanation(explanation), ...seenInGroups(groups)]);
   });

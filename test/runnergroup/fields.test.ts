@@ -22,7 +22,7 @@ function tiers(...written: readonly (readonly [priorityClassName: string, thresh
 /** For each field, values that are refused and what is said, without path and code when these are the field's own. */
 const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   scope: [
-    [undefined, 'is required: one of global, org, user, repo'],
+    [undefined, 'is required: one of global, org, user, repo, e.g. "scope: org"'],
     ['Org', 'must be one of global, org, user, repo, not the string "Org"; did you mean "org"?'],
     [null, 'must be one of global, org, user, repo, not empty'],
   ],
@@ -41,8 +41,8 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ['a/.', 'must not be "." and must not contain ".."; got the string "a/."'],
   ],
   gitea: [
-    ['https://x', 'must be a mapping, not a string'],
-    [{}, 'spec.gitea.url: is required: a string [GR-INPUT-05]'],
+    ['https://x', 'must be a mapping, not a string, e.g. "gitea: {url: https://gitea.example.com}"'],
+    [{}, 'spec.gitea.url: is required: a string, e.g. "url: https://gitea.example.com" [GR-INPUT-05]'],
     [{ url: 'ftp://x' }, `spec.gitea.url: ${URL_RULE} [GR-INPUT-05]`],
     [{ uri: 'https://x' }, 'spec.gitea.uri: unknown field; did you mean "url"? [GR-INPUT-04]'],
     [undefined, 'spec: gitea.url is required: add "gitea: {url: https://…}" [GR-INPUT-06]'],
@@ -72,7 +72,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
   ],
   maxActiveRunners: [
-    [undefined, 'is required: a whole number'],
+    [undefined, 'is required: a whole number, e.g. "maxActiveRunners: 10"'],
     [-1, 'must be at least 0, not the number -1'],
     [10_001, 'must be at most 10000, not the number 10001'],
     [1.5, 'must be a whole number, not the number 1.5'],
@@ -104,7 +104,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [tiers(...Array.from({ length: 11 }, (_, nth) => ['a', nth + 1] as const)), 'must have at most 10 entries'],
   ],
   registrationToken: [
-    [undefined, 'is required: a mapping'],
+    [
+      undefined,
+      'is required: a mapping, e.g. "registrationToken: {secretRef: {name: gitea-runner, key: registration-token}}"',
+    ],
     [{}, `spec.registrationToken: ${SECRET_RULE} [GR-INPUT-06]`],
     [{ name: 'a' }, 'spec.registrationToken: needs key beside name [GR-INPUT-06]'],
     [{ key: 'a' }, 'spec.registrationToken: needs name beside key [GR-INPUT-06]'],
@@ -112,7 +115,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
       { secretRef: { name: 'a', key: 'k' }, name: 'b' },
       'spec.registrationToken: name and key differ from secretRef: remove one of the two spellings [GR-INPUT-06]',
     ],
-    ['plain-token', 'must be a mapping, not a string'],
+    [
+      'plain-token',
+      'must be a mapping, not a string, e.g. "registrationToken: {secretRef: {name: gitea-runner, key: registration-token}}"',
+    ],
   ],
   authToken: [
     [
@@ -124,7 +130,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
       { name: 's', key: 'a/b' },
       'spec.authToken.key: must be a key of a Secret: letters, digits, dots, dashes and underscores [GR-INPUT-05]',
     ],
-    [{ secretRef: { name: 's' } }, 'spec.authToken.secretRef.key: is required: a string [GR-INPUT-05]'],
+    [
+      { secretRef: { name: 's' } },
+      'spec.authToken.secretRef.key: is required: a string, e.g. "key: token" [GR-INPUT-05]',
+    ],
   ],
   suspend: [['yes', 'must be true or false, not the string "yes"']],
   acceptUnlabelledJobs: [[1, 'must be true or false, not the number 1']],
@@ -177,7 +186,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [{ log: null }, 'spec.runnerConfig.log: must be a mapping, not empty [GR-INPUT-05]'],
   ],
   cache: [
-    [{ url: 'http://c' }, 'spec.cache.secretRef: is required: a mapping [GR-INPUT-05]'],
+    [
+      { url: 'http://c' },
+      'spec.cache.secretRef: is required: a mapping, e.g. "secretRef: {name: runner-cache, key: secret}" [GR-INPUT-05]',
+    ],
     [
       { url: 'c:8088', secretRef: { name: 'c', key: 'secret' } },
       `spec.cache.url: ${URL_RULE.replace('https://gitea.example.com', 'http://gitea-runner-cache.runners.svc:8088')} [GR-INPUT-05]`,
@@ -317,7 +329,7 @@ test.each([
     { name: 'a.b' },
     'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "a.b"',
   ],
-  [{ name: undefined }, 'metadata.name: is required: a string'],
+  [{ name: undefined }, 'metadata.name: is required: a string, e.g. "name: ci"'],
   [
     { namespace: '../x' },
     'metadata.namespace: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "../x"',

@@ -59,7 +59,7 @@ test('prototype keys are unknown fields, wherever they stand', async () => {
       'ci.yaml:5:3: spec.__proto__: unknown field: remove it [GR-INPUT-04]',
       'ci.yaml:6:3: spec.toString: unknown field; gitea-runners schema lists the known ones [GR-INPUT-04]',
       'ci.yaml:7:24: spec.resources.limits.__proto__: unknown field: remove it [GR-INPUT-04]',
-      'ci.yaml:4:1: spec.scope: is required: one of global, org, user, repo [GR-INPUT-05]',
+      'ci.yaml:4:1: spec.scope: is required: one of global, org, user, repo, e.g. "scope: org" [GR-INPUT-05]',
     ]),
   );
 });

@@ -61,10 +61,10 @@ test.each([
     'metadata: {name: ci}\nspec: {}\n',
     [
       'ci.yaml:4:1: spec: gitea.url is required: add "gitea: {url: https://…}" [GR-INPUT-06]',
-      'ci.yaml:4:1: spec.authToken: is required: a mapping [GR-INPUT-05]',
-      'ci.yaml:4:1: spec.maxActiveRunners: is required: a whole number [GR-INPUT-05]',
-      'ci.yaml:4:1: spec.registrationToken: is required: a mapping [GR-INPUT-05]',
-      'ci.yaml:4:1: spec.scope: is required: one of global, org, user, repo [GR-INPUT-05]',
+      'ci.yaml:4:1: spec.authToken: is required: a mapping, e.g. "authToken: {secretRef: {name: gitea-api, key: token}}" [GR-INPUT-05]',
+      'ci.yaml:4:1: spec.maxActiveRunners: is required: a whole number, e.g. "maxActiveRunners: 10" [GR-INPUT-05]',
+      'ci.yaml:4:1: spec.registrationToken: is required: a mapping, e.g. "registrationToken: {secretRef: {name: gitea-runner, key: registration-token}}" [GR-INPUT-05]',
+      'ci.yaml:4:1: spec.scope: is required: one of global, org, user, repo, e.g. "scope: org" [GR-INPUT-05]',
     ],
   ],
 ])('what is missing is told once: %j', async (rest, problems) => {

@@ -76,11 +76,15 @@ export interface Scene {
 }
 
 export function planScene(scene: Scene): Plan {
-  const { groups = [group()], jobs = [], runners = [], liveJobs = [], nowMs = NOW } = scene;
+  return plan(scene.groups ?? [group()], evidenceOfScene(scene));
+}
+
+/** What the planner may know in this scene. */
+export function evidenceOfScene(scene: Scene): Evidence {
+  const { jobs = [], runners = [], liveJobs = [], nowMs = NOW } = scene;
   const looks = new Map(Object.entries(scene.looks ?? { acme: { jobs, runners } }));
   const { liveSinceMs } = scene;
-  const evidence: Evidence = { instance: INSTANCE, looks, liveJobs, ...(liveSinceMs && { liveSinceMs }), nowMs };
-  return plan(groups, evidence);
+  return { instance: INSTANCE, looks, liveJobs, ...(liveSinceMs && { liveSinceMs }), nowMs };
 }
 
 /** Why a Job is in the output although its runner is not wanted. */

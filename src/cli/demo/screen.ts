@@ -1,5 +1,6 @@
 /** Where the demo is shown: redrawn in place on a terminal, one line for each event everywhere else. */
 import type { Io } from '../io.ts';
+import { canColour, canMove } from '../terminal.ts';
 import { CHAPTERS, type Chapter } from './story.ts';
 import { canvas, frame, logLine, NARROWEST } from './view.ts';
 import type { DemoWorld } from './world.ts';
@@ -11,9 +12,9 @@ export interface Screen {
   close(): void;
 }
 
-/** A terminal that is too narrow gets lines, too. Colours only on a terminal and without NO_COLOR (any non-empty value switches them off). */
+/** A terminal that is too narrow, or whose cursor cannot be moved (`TERM=dumb`), gets lines, too. */
 export function openScreen(io: Io): Screen {
-  return io.terminal && io.columns >= NARROWEST ? terminalScreen(io) : plainScreen(io);
+  return canMove(io) && io.columns >= NARROWEST ? terminalScreen(io) : plainScreen(io);
 }
 
 const HIDE_CURSOR = '\x1b[?25l';
@@ -22,7 +23,7 @@ const CLEAR_LINE = '\x1b[2K';
 const CLEAR_BELOW = '\x1b[J';
 
 function terminalScreen(io: Io): Screen {
-  const on = canvas(io.columns, !io.env['NO_COLOR']);
+  const on = canvas(io.columns, canColour(io));
   let drawn = 0;
   return {
     draw: (world) => {

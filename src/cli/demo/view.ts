@@ -2,10 +2,10 @@
  * The demo as text. `frame` draws a terminal picture of at most 23 lines, pure from the world; words carry the meaning,
  * colour only repeats it.
  */
-import { styleText } from 'node:util';
 import { printable } from '../../printable.ts';
 import type { GiteaJob } from '../../simulator/gitea.ts';
 import { isDone } from '../../simulator/model.ts';
+import { painted, type Style } from '../terminal.ts';
 import type { DemoJob } from './cluster.ts';
 import { CHAPTERS } from './story.ts';
 import type { DemoWorld, Told } from './world.ts';
@@ -19,8 +19,6 @@ const REAL = '  generate is real; Gitea, Argo CD, pods are simulated';
 /** Narrower terminals would wrap lines, and then nothing is where it was. */
 export const NARROWEST = 72;
 
-export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
-
 /** How text is drawn: `paint` adds colour or leaves the text as it is. */
 export interface Canvas {
   readonly columns: number;
@@ -29,7 +27,7 @@ export interface Canvas {
 
 /** A canvas that colours only when asked to. */
 export function canvas(columns: number, colour: boolean): Canvas {
-  return { columns, paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text) };
+  return { columns, paint: (style, text) => painted(style, text, { colour }) };
 }
 
 /** Cuts to the width and fills up to it, so that columns stay where they are. */

@@ -26,6 +26,8 @@ export interface Flag {
   readonly short?: string;
   /** What the value is called in the help, e.g. `DIR`. Absent: a switch, which is on or off. */
   readonly value?: string;
+  /** The values that a command takes, for completion, when they are not the same for all. */
+  readonly choices?: Readonly<Partial<Record<CommandName, readonly string[]>>>;
   readonly default?: string | number;
   /** For the help, when the default is no constant: what holds without the flag. */
   readonly defaultNote?: string;

@@ -22,6 +22,7 @@ import {
   readSpeed,
   readTrustedPath,
 } from './readers.ts';
+import { REPORT_FLAGS } from './report-flags.ts';
 
 /** The arguments of the commands that read files. */
 export const PATH = {
@@ -142,7 +143,7 @@ export const FLAGS = {
     help: 'PEM of the CA of Argo CD',
   },
   argocdNamespace: {
-    of: ['serve'],
+    of: ['explain', 'serve'],
     value: 'NAMESPACE',
     default: 'argocd',
     help: 'where Argo CD itself runs',
@@ -216,9 +217,10 @@ export const FLAGS = {
     of: ['sweep'],
     help: 'only say what would be deleted, and why',
   },
+  ...REPORT_FLAGS,
   json: {
     of: ['explain', 'sweep', 'version'],
-    help: 'print the same as JSON',
+    help: 'print the same as JSON; for explain -o json',
   },
   crd: {
     of: ['schema'],

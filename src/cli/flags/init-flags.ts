@@ -9,7 +9,7 @@ export type SecretTool = (typeof SECRET_TOOLS)[number];
 function readSecretTool(text: string, { name }: Source): SecretTool {
   const tool = SECRET_TOOLS.find((each) => each === text);
   if (tool !== undefined) return tool;
-  throw new Failure('GR-FLAG-16', 2, `read ${name}: it must be ${SECRET_TOOLS.join(', ')}.`);
+  throw new Failure('GR-INIT-05', 2, `read ${name}: it must be ${SECRET_TOOLS.join(', ')}.`);
 }
 
 export const INIT_FLAGS = {

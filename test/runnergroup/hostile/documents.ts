@@ -186,7 +186,11 @@ export const FIELDS: readonly Case[] = [
     changed('namespace: runners}', 'namespace: runners, finalizers: ["evil/never"]}'),
     'runners/ci cap 5',
   ],
-  ['generateName', changed('name: ci', 'generateName: ci-'), '3:1: metadata.name: is required: a string [GR-INPUT-05]'],
+  [
+    'generateName',
+    changed('name: ci', 'generateName: ci-'),
+    '3:1: metadata.name: is required: a string, e.g. "name: ci" [GR-INPUT-05]',
+  ],
   [
     'yes',
     changed('maxActiveRunners: 5', 'maxActiveRunners: yes'),

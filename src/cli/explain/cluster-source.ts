@@ -1,0 +1,143 @@
+/** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Deadline } from '../../http/deadline.ts';
+import { KubeClient } from '../../kubernetes/client.ts';
+import type { ClusterConfig } from '../../kubernetes/config.ts';
+import { findCluster } from '../../kubernetes/find-cluster.ts';
+import { listAll } from '../../kubernetes/list.ts';
+import { RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
+import { lookAndPlan, type PlanOfNow, type Settings } from '../../look/look-and-plan.ts';
+import { PROFILE_REASON } from '../../policy/denial.ts';
+import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
+import { withImages } from '../../runnergroup/installation.ts';
+import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { finishOwn, podProblem } from '../../serve/cluster/own-pod.ts';
+import { type FlagsOf, flagValue } from '../flags/flags.ts';
+import { readList } from '../flags/readers.ts';
+import type { Io } from '../io.ts';
+import { imagesFrom, settingsFrom } from '../settings.ts';
+import { type BrokenGroup, lookAround, type WhereIAm } from './where.ts';
+
+/** The cluster whose RunnerGroups are explained, and how it is asked. */
+export interface ClusterSource {
+  readonly config: ClusterConfig;
+  readonly settings: Settings;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+}
+
+/** The name of serve's Lease in the stock manifests. */
+const LEASE = 'gitea-runners-serve';
+
+/**
+ * The cluster that is meant: by `--kubeconfig`, by the service account of this pod, else by `KUBECONFIG` or `~/.kube/config`, as kubectl
+ * finds it. Undefined: there is none. @throws Failure (exit 1, 2) for one that cannot be used.
+ */
+export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
+  const given = await settingsFrom(flags, io);
+  if (given.cluster === 'off') return undefined;
+  const kubeconfig = given.kubeconfig ?? (await ownKubeconfig(given, io));
+  const config = await findCluster({ ...given, ...(kubeconfig !== undefined && { kubeconfig }) });
+  if (!config) return undefined;
+  const isByHand = kubeconfig !== undefined && flags.secrets === undefined && !io.env['GITEA_RUNNERS_SECRETS'];
+  const settings: Settings = {
+    ...given,
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    // Who looks from outside has no Secrets mounted.
+    ...(isByHand && !io.env['GITEA_TOKEN'] && { secrets: 'api' as const }),
+  };
+  return { config, settings, namespaces: namespacesFrom(flags, io, config) };
+}
+
+/** What kubectl would take. A pod with a service account has its own cluster. */
+async function ownKubeconfig(settings: Settings, io: Io): Promise<string | undefined> {
+  if (await findCluster(settings)) return undefined;
+  const { KUBECONFIG = '', HOME = '' } = io.env;
+  const [named] = KUBECONFIG.split(':').filter((file) => file !== '');
+  if (named !== undefined) return named;
+  const usual = join(HOME, '.kube', 'config');
+  return HOME !== '' && existsSync(usual) ? usual : undefined;
+}
+
+/** `-n`, `-A`, those that `serve` has in this pod, the context's, else `default`, as kubectl does. */
+function namespacesFrom(flags: FlagsOf<'explain'>, io: Io, config: ClusterConfig): readonly string[] {
+  if (flagValue('allNamespaces', flags, io)) return [];
+  const namespace = flagValue('namespace', flags, io);
+  if (namespace !== undefined) return [namespace];
+  const ofServe = readList(io.env['GITEA_RUNNERS_NAMESPACES'] ?? '');
+  if (ofServe.length > 0 || config.context === undefined) return ofServe;
+  return [config.context.namespace];
+}
+
+/** A plan for the RunnerGroups of a cluster. */
+export interface ClusterPlan extends PlanOfNow {
+  readonly groups: readonly RunnerGroup[];
+  readonly where: WhereIAm;
+}
+
+/** Reads the groups, looks at Gitea for the good ones, and looks around. @throws Failure when groups, Jobs or Gitea cannot be read. */
+export async function planOfCluster(
+  { config, settings, namespaces }: ClusterSource,
+  flags: FlagsOf<'explain'>,
+  io: Io,
+): Promise<ClusterPlan> {
+  const deadline = new Deadline(settings.timeoutMs);
+  const client = new KubeClient(config, settings.onRequest);
+  try {
+    const objects = await listObjects(client, namespaces, deadline);
+    const images = imagesFrom(flags, io);
+    const { groups, broken } = sorted(objects);
+    const plane = {
+      argocdNamespace: flagValue('argocdNamespace', flags, io),
+      lease: LEASE,
+      nowMs: settings.now(),
+    };
+    const [around, planned] = await Promise.all([
+      lookAround(client, objects, plane, deadline),
+      lookAndPlan(
+        groups.map((group) => withImages(group, images)),
+        settings,
+        { includeBlocked: true, pods: { finish: finishOwn, check: async () => undefined } },
+      ),
+    ]);
+    const { origin: server } = client;
+    const context = config.context?.name;
+    const where = { server, ...(context !== undefined && { context }), namespaces, broken, ...around };
+    return { ...planned, groups, where };
+  } finally {
+    await client.close();
+  }
+}
+
+async function listObjects(
+  client: KubeClient,
+  namespaces: readonly string[],
+  deadline: Deadline,
+): Promise<readonly RunnerGroupObject[]> {
+  const where = namespaces.length > 0 ? namespaces : [undefined];
+  const found = await Promise.all(where.map((namespace) => listAll(client, RUNNER_GROUPS, namespace, deadline)));
+  return found.flatMap(({ items }) => items);
+}
+
+function sorted(objects: readonly RunnerGroupObject[]): {
+  readonly groups: readonly RunnerGroup[];
+  readonly broken: readonly BrokenGroup[];
+} {
+  const groups: RunnerGroup[] = [];
+  const broken: BrokenGroup[] = [];
+  for (const { metadata, spec } of objects) {
+    const { annotations, namespace, name } = metadata;
+    const reason = annotations?.[PROFILE_REASON];
+    const read = runnerGroupFromObject({
+      namespace,
+      name,
+      spec,
+      ...(reason !== undefined && { annotations: { [PROFILE_REASON]: reason } }),
+    });
+    const problem = 'group' in read ? podProblem(read.group) : read.problem;
+    if ('group' in read && problem === undefined) groups.push(read.group);
+    else broken.push({ group: `${namespace}/${name}`, problem: problem ?? '' });
+  }
+  return { groups, broken };
+}

@@ -1,0 +1,34 @@
+import type { GroupKey } from '../../plan/decisions.ts';
+import type { ExplainedJob, Explanation } from '../explanation.ts';
+import type { JobState } from './job-state.ts';
+
+/** What is shown; absent: everything. */
+export interface Filter {
+  /** `ci` or `runners/ci` */
+  readonly group?: string | undefined;
+  /** `owner/name` */
+  readonly repository?: string | undefined;
+  readonly states?: readonly JobState[] | undefined;
+}
+
+/** The explanation with less in it. With a filter of jobs, runners that no shown job has are left out, too. */
+export function filtered(explanation: Explanation, { group, repository, states }: Filter): Explanation {
+  if (group === undefined && repository === undefined && states === undefined) return explanation;
+  const isGroup = (key: GroupKey | undefined): boolean =>
+    group === undefined || (key !== undefined && (key.name === group || `${key.namespace}/${key.name}` === group));
+  const isShown = (job: ExplainedJob): boolean =>
+    isGroup(job.verdict === 'held' ? (job.group ?? job.nearest) : job.group) &&
+    (repository === undefined || job.job.repository.toLowerCase() === repository.toLowerCase()) &&
+    (states === undefined || states.includes(job.state));
+  const jobs = explanation.jobs.filter(isShown);
+  const ofJobs = new Set(jobs.flatMap((job) => (job.verdict === 'served' ? job.runner : (job.job.runner ?? []))));
+  const isWhole = repository === undefined && states === undefined;
+  return {
+    ...explanation,
+    groups: explanation.groups.filter(isGroup),
+    jobs,
+    runners: explanation.runners.filter(
+      (decision) => isGroup(decision.group) && (isWhole || ofJobs.has(decision.runner)),
+    ),
+  };
+}

@@ -1,0 +1,58 @@
+/** One word for what a job does, to sort by and to filter by. */
+import type { JobDecision, RunnerDecision } from '../../plan/decisions.ts';
+
+/** The worst first: the order of the table. */
+export const JOB_STATES = ['stuck', 'held', 'starting', 'blocked', 'running'] as const;
+
+/**
+ * - `stuck`: it gets no runner until somebody acts. No group has its labels, its group is suspended or has a cap of 0, its runners fail,
+ *   or the pod of its runner cannot start.
+ * - `held`: it waits for a slot, or it has no labels.
+ * - `starting`: it has a runner that has not taken it yet.
+ * - `blocked`: Gitea holds it back.
+ * - `running`: a runner works on it.
+ */
+export type JobState = (typeof JOB_STATES)[number];
+
+/** What the state depends on besides the decision. */
+export interface StateFacts {
+  /** Caps by `namespace/name`. */
+  readonly caps: ReadonlyMap<string, number>;
+  /** Runners by name. */
+  readonly runners: ReadonlyMap<string, RunnerDecision>;
+}
+
+/** @param decision about a job that has not finished. */
+export function stateOf(decision: Exclude<JobDecision, { readonly verdict: 'done' }>, facts: StateFacts): JobState {
+  switch (decision.verdict) {
+    case 'running':
+      return 'running';
+    case 'served': {
+      const runner = facts.runners.get(decision.runner);
+      return runner?.emit && runner.trouble?.isLate ? 'stuck' : 'starting';
+    }
+    case 'held':
+      return heldState(decision, facts);
+    default:
+      return decision satisfies never;
+  }
+}
+
+function heldState({ because, group }: JobDecision & { readonly verdict: 'held' }, { caps }: StateFacts): JobState {
+  switch (because) {
+    case 'blocked':
+      return 'blocked';
+    case 'labels-not-covered':
+    case 'suspended':
+    case 'backing-off':
+      return 'stuck';
+    case 'cap':
+      return group && caps.get(`${group.namespace}/${group.name}`) === 0 ? 'stuck' : 'held';
+    case 'no-labels':
+      return 'held';
+    case 'served-elsewhere':
+      return 'starting';
+    default:
+      return because satisfies never;
+  }
+}

@@ -1,0 +1,144 @@
+/** What WHAT names in an explanation. */
+import { Failure } from '../../failure.ts';
+import type { Run } from '../../gitea/runs.ts';
+import type { GroupKey, Plan, RunnerDecision } from '../../plan/decisions.ts';
+import type { Job, LiveJob } from '../../plan/evidence.ts';
+import { printable } from '../../printable.ts';
+import type { ExplainedGroup, ExplainedJob, Explanation } from '../explanation.ts';
+import type { What } from './what.ts';
+
+/** The thing that is explained. */
+export type Subject =
+  /** Unfinished jobs, the worst first. */
+  | { readonly is: 'jobs'; readonly jobs: readonly ExplainedJob[]; readonly run?: Run }
+  /** Only finished jobs, or none. */
+  | { readonly is: 'finished'; readonly jobs: readonly Job[]; readonly run?: Run }
+  | { readonly is: 'group'; readonly group: ExplainedGroup }
+  /** A RunnerGroup of the cluster that cannot be served. */
+  | { readonly is: 'broken'; readonly group: string; readonly problem: string }
+  | { readonly is: 'runner'; readonly runner: string; readonly decision?: RunnerDecision; readonly live?: LiveJob };
+
+/** Where WHAT is searched. */
+export interface SearchedIn {
+  readonly explanation: Explanation;
+  readonly plan: Plan;
+  /** Asks Gitea for a run by its number. */
+  readonly findRun: (repository: string, number: number) => Promise<Run | undefined>;
+}
+
+/** Names that the error of an unknown name lists. */
+const SHOWN = 5;
+
+/** @throws Failure exit 2 when nothing has that name. */
+export async function findSubject(what: What, written: string, places: SearchedIn): Promise<Subject> {
+  switch (what.is) {
+    case 'run': {
+      const run = await places.findRun(what.repository, what.number);
+      if (run)
+        return jobsWhere(places, ({ runId }, repository) => runId === run.id && same(repository, run.repository), run);
+      const job = jobsWhere(places, ({ id }, repository) => id === what.number && same(repository, what.repository));
+      if (job.jobs.length > 0) return job;
+      throw unknown(
+        written,
+        `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones`,
+      );
+    }
+    case 'job': {
+      const found = jobsWhere(places, ({ id }) => id === what.id);
+      if (found.jobs.length > 0) return found;
+      throw unknown(written, 'there is no unfinished job of this id, and it is not among the newest finished ones');
+    }
+    case 'page': {
+      const found = jobsOfPage(what, places);
+      if (found.jobs.length > 0) return found;
+      throw unknown(written, 'no unfinished job has this page, and it is not among the newest finished ones');
+    }
+    case 'name':
+      return findName(what, written, places);
+    default:
+      return what satisfies never;
+  }
+}
+
+function jobsWhere(
+  { explanation, plan }: SearchedIn,
+  is: (job: Job, repository: string) => boolean,
+  run?: Run,
+): Subject & { readonly is: 'jobs' | 'finished' } {
+  const jobs = explanation.jobs.filter(({ job }) => is(job, job.repository));
+  if (jobs.length > 0) return { is: 'jobs', jobs, ...(run && { run }) };
+  const finished = plan.jobs.flatMap(({ job, verdict }) =>
+    verdict === 'done' && is(job, job.repository) ? [job] : [],
+  );
+  return { is: 'finished', jobs: finished, ...(run && { run }) };
+}
+
+/** Addresses come from Gitea's ROOT_URL, which may not be the address that people use, so the host decides only between several Giteas. */
+function jobsOfPage({ path, origin }: What & { readonly is: 'page' }, places: SearchedIn) {
+  // Gitea redirects /runs/8/attempts/2 to the run.
+  const wanted = path.replace(/\/attempts\/\d+/, '').toLowerCase();
+  const pathOf = ({ url }: Job): string => (URL.canParse(url) ? new URL(url).pathname.toLowerCase() : '');
+  const isPage = (job: Job): boolean => pathOf(job).endsWith(wanted) || pathOf(job).includes(`${wanted}/jobs/`);
+  const here = jobsWhere(places, (job) => job.url.startsWith(`${origin}/`) && isPage(job));
+  return here.jobs.length > 0 ? here : jobsWhere(places, isPage);
+}
+
+function findName(
+  { name, of, namespace }: What & { readonly is: 'name' },
+  written: string,
+  places: SearchedIn,
+): Subject {
+  const { explanation } = places;
+  const isIt = (key: GroupKey): boolean =>
+    key.name === name && (namespace === undefined || key.namespace === namespace);
+  const groups = of === 'runner' ? [] : explanation.groups.filter(isIt);
+  const broken = of === 'runner' ? [] : (explanation.where?.broken ?? []).filter((each) => isIt(keyOf(each.group)));
+  const runner = of === 'group' ? undefined : findRunner(name, explanation);
+  const [group, another] = groups;
+  if (group && another) {
+    throw unknown(
+      written,
+      `several RunnerGroups have this name: ${groups.map(nameOf).join(', ')}. Write it with its namespace`,
+    );
+  }
+  if (group && runner)
+    throw unknown(written, `a group and a runner have this name: write group/${name} or runner/${name}`);
+  if (group) return { is: 'group', group };
+  if (runner) return runner;
+  const [first] = broken;
+  if (first) return { is: 'broken', ...first };
+  const known = explanation.groups.map(nameOf);
+  const list = known.slice(0, SHOWN).join(', ') + (known.length > SHOWN ? ` and ${known.length - SHOWN} more` : '');
+  throw unknown(written, `it is no file or folder, no RunnerGroup and no runner here. RunnerGroups: ${list || 'none'}`);
+}
+
+/** A pod has the name of its Job, which is that of the runner, and five characters behind it. */
+function findRunner(
+  name: string,
+  { runners, liveJobs = [] }: Explanation,
+): (Subject & { readonly is: 'runner' }) | undefined {
+  const names = [name, name.replace(/-[a-z0-9]{5}$/, '')];
+  for (const runner of names) {
+    const decision = runners.find((each) => each.runner === runner);
+    const live = liveJobs.find((each) => each.name === runner);
+    if (decision || live) return { is: 'runner', runner, ...(decision && { decision }), ...(live && { live }) };
+  }
+  return undefined;
+}
+
+function keyOf(text: string): GroupKey {
+  const [namespace = '', name = ''] = text.split('/');
+  return { namespace, name };
+}
+
+function nameOf({ namespace, name }: GroupKey): string {
+  return `${namespace}/${name}`;
+}
+
+function same(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
+function unknown(written: string, why: string): Failure {
+  return new Failure('GR-EXPLAIN-03', 2, `explain ${printable(written)}: ${why}.`);
+}

@@ -1,0 +1,110 @@
+/**
+ * How long a job that the cap holds back will wait. A pure function of the line, of the runners at work and of how long CI jobs of the
+ * same name have taken. An estimate is no promise: docs/explain.md tells how far off it is.
+ */
+import type { Job } from '../../plan/evidence.ts';
+
+/** A span of time, ms. Half of all waits should end between `fromMs` and `toMs`. */
+export interface WaitEstimate {
+  readonly ms: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** How many finished jobs it is made from. */
+  readonly samples: number;
+}
+
+/** What the slots of a group do. */
+export interface Slots {
+  readonly cap: number;
+  /** CI jobs on runners of the group, and those that have a runner which has not taken them yet. */
+  readonly atWork: readonly Job[];
+  /** The jobs that the cap holds back, in the order in which they get slots. */
+  readonly line: readonly Job[];
+}
+
+/** Newer jobs say more: workflows change. */
+const MOST_SAMPLES = 20;
+/** With fewer jobs of the name those of the repository count. From fewer jobs at all nothing is estimated. */
+const FEWEST_SAMPLES = 3;
+/** From a free slot to the begin of the next CI job: a wake of Argo CD, a pod, a registration. */
+const START_MS = 5_000;
+/** A job that has run longer than all before it takes this part of its time more. */
+const OVERTIME = 0.25;
+
+/** How long jobs have taken, by name, by repository and at all. */
+export class Durations {
+  readonly #byKey = new Map<string, number[]>();
+
+  /** @param jobs of one Gitea; those that are not completed count nothing. */
+  constructor(jobs: Iterable<Job>) {
+    const finished = [...jobs].filter(hasRun).sort((a, b) => (b.completedAtMs ?? 0) - (a.completedAtMs ?? 0));
+    for (const job of finished) {
+      for (const key of keysOf(job)) {
+        const known = this.#byKey.get(key) ?? [];
+        if (known.length < MOST_SAMPLES) known.push((job.completedAtMs ?? 0) - (job.startedAtMs ?? 0));
+        this.#byKey.set(key, known);
+      }
+    }
+    for (const known of this.#byKey.values()) known.sort((a, b) => a - b);
+  }
+
+  /** Ascending, ms. Empty: nothing has finished. */
+  of(job: Job): readonly number[] {
+    const lists = keysOf(job).map((key) => this.#byKey.get(key) ?? []);
+    return lists.find((list) => list.length >= FEWEST_SAMPLES) ?? lists.at(-1) ?? [];
+  }
+}
+
+/** The wait of each job in `line`. Nothing when no CI job has finished that could tell, or when no slot will ever be free. */
+export function estimateWaits(
+  { cap, atWork, line }: Slots,
+  durations: Durations,
+  nowMs: number,
+): readonly WaitEstimate[] {
+  const samples = [...atWork, ...line].reduce((most, job) => Math.max(most, durations.of(job).length), 0);
+  if (cap === 0 || samples < FEWEST_SAMPLES) return [];
+  const at = (part: number): readonly number[] => waitsAt(part, { cap, atWork, line }, durations, nowMs);
+  const [from, half, to] = [at(0.25), at(0.5), at(0.75)];
+  return line.map((_, index) => ({ ms: half[index] ?? 0, fromMs: from[index] ?? 0, toMs: to[index] ?? 0, samples }));
+}
+
+/** The waits when each job takes as long as this part of its samples does not exceed. */
+function waitsAt(part: number, { cap, atWork, line }: Slots, durations: Durations, nowMs: number): readonly number[] {
+  const ends = atWork.map((job) => remaining(part, job, durations, nowMs)).sort((a, b) => a - b);
+  // A cap that was lowered gets no free slot until so many runners have ended.
+  const free = [
+    ...Array<number>(Math.max(0, cap - ends.length)).fill(0),
+    ...ends.slice(Math.max(0, ends.length - cap)),
+  ];
+  return line.map((job) => {
+    const startMs = (free.shift() ?? 0) + START_MS;
+    const endMs = startMs + quantile(durations.of(job), part);
+    const place = free.findIndex((ms) => ms > endMs);
+    free.splice(place < 0 ? free.length : place, 0, endMs);
+    return startMs;
+  });
+}
+
+/** How much longer a job takes: only jobs that took longer than it has run so far say something. */
+function remaining(part: number, job: Job, durations: Durations, nowMs: number): number {
+  const samples = durations.of(job);
+  if (job.startedAtMs === undefined) return START_MS + quantile(samples, part);
+  const ranMs = Math.max(0, nowMs - job.startedAtMs);
+  const longer = samples.filter((ms) => ms > ranMs);
+  return longer.length === 0 ? ranMs * OVERTIME * part : quantile(longer, part) - ranMs;
+}
+
+function quantile(ascending: readonly number[], part: number): number {
+  return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * part))] ?? 0;
+}
+
+function hasRun({ status, startedAtMs, completedAtMs }: Job): boolean {
+  return (
+    status === 'completed' && startedAtMs !== undefined && completedAtMs !== undefined && completedAtMs > startedAtMs
+  );
+}
+
+/** The narrowest first. */
+function keysOf({ repository, name }: Job): readonly string[] {
+  return [`${repository} ${name}`, repository, ''];
+}

@@ -1,0 +1,41 @@
+/** `explain --watch`: the answer of now, again and again, until Ctrl-C. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure } from '../../failure.ts';
+import { printable } from '../../printable.ts';
+import type { ExitCode, Io } from '../io.ts';
+import { canMove } from '../terminal.ts';
+
+/** As often as `serve` looks at most. */
+const EVERY_MS = 5_000;
+/** Cursor to the top left, and nothing below it. The lines above, which the terminal keeps, stay. */
+const CLEAR = '\x1b[H\x1b[2J';
+
+/**
+ * Shows what `show` answers. A terminal is redrawn; a pipe gets one block after another. An error is shown in its place, because the next
+ * look may be good. Ctrl-C ends it with 130.
+ */
+export async function watch(show: () => Promise<string>, io: Io): Promise<ExitCode> {
+  const ending = new AbortController();
+  const stop = (): void => ending.abort();
+  process.once('SIGINT', stop);
+  try {
+    while (!ending.signal.aborted) {
+      const text = await show().catch(errorText);
+      if (ending.signal.aborted) break;
+      const time = new Date(io.now()).toISOString().slice(11, 19);
+      io.out(
+        `${canMove(io) ? CLEAR : ''}${time} UTC, every ${EVERY_MS / 1000} s, Ctrl-C ends\n\n${text}${canMove(io) ? '' : '\n'}`,
+      );
+      await sleep(EVERY_MS, undefined, { signal: ending.signal }).catch(() => undefined);
+    }
+    return 130;
+  } finally {
+    process.off('SIGINT', stop);
+  }
+}
+
+/** A mistake of the input stays one: it ends the command. */
+function errorText(error: unknown): string {
+  if (!(error instanceof Failure) || error.exit !== 1) throw error;
+  return `error: ${error.code} ${error.message.split('\n').map(printable).join('\n')}\n`;
+}

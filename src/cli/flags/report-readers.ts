@@ -1,0 +1,35 @@
+/** Readers of values that flags of `explain` and `validate` have. As readers.ts. */
+import { Failure } from '../../failure.ts';
+import { JOB_STATES, type JobState } from '../explain/job-state.ts';
+import type { Source } from './flag.ts';
+import { readList } from './readers.ts';
+
+/** How an answer is printed. Each command takes some of these. */
+export const OUTPUTS = ['json', 'wide', 'sarif', 'github'] as const;
+
+export function readOutput(text: string, { name }: Source): (typeof OUTPUTS)[number] {
+  const output = OUTPUTS.find((each) => each === text);
+  if (output) return output;
+  throw new Failure(
+    'GR-FLAG-16',
+    2,
+    `read ${name}: it must be json or wide for explain, json, sarif or github for validate.`,
+  );
+}
+
+export function readRepository(text: string, { name }: Source): string {
+  if (/^[\w.-]+\/[\w.-]+$/.test(text)) return text;
+  throw new Failure('GR-FLAG-17', 2, `read ${name}: it must be a repository, written OWNER/NAME.`);
+}
+
+/** States of jobs between commas. */
+export function readStates(text: string, { name }: Source): readonly JobState[] {
+  const words = readList(text);
+  const states = JOB_STATES.filter((state) => words.includes(state));
+  if (words.length > 0 && states.length === new Set(words).size) return states;
+  throw new Failure(
+    'GR-FLAG-18',
+    2,
+    `read ${name}: it must be one or more of ${JOB_STATES.join(', ')}, with commas between.`,
+  );
+}

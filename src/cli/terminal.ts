@@ -1,0 +1,37 @@
+/** What may be written to stdout: how wide, and whether with colours. */
+import { styleText } from 'node:util';
+import { columnsFrom } from './columns.ts';
+import type { Io } from './io.ts';
+
+export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
+
+/** How text is drawn. */
+export interface Paper {
+  /** Columns. Absent: no limit, as on a pipe. */
+  readonly columns?: number;
+  readonly colour: boolean;
+}
+
+/** No colours and no limit: what a pipe or a file gets. */
+export const PLAIN: Paper = { colour: false };
+
+/** A terminal has its width. `COLUMNS` limits a pipe, too. */
+export function paperOf({ terminal, columns, env }: Pick<Io, 'terminal' | 'columns' | 'env'>): Paper {
+  const isLimited = terminal || columnsFrom(env) !== undefined;
+  return { colour: canColour({ terminal, env }), ...(isLimited && { columns }) };
+}
+
+/** Any non-empty `NO_COLOR` switches colours off (no-color.org), and so does a terminal that can only print. */
+export function canColour({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolean {
+  return terminal && !env['NO_COLOR'] && canMove({ terminal, env });
+}
+
+/** True when the cursor can be moved. `TERM=dumb` says that it cannot. */
+export function canMove({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolean {
+  return terminal && env['TERM'] !== 'dumb';
+}
+
+/** The text in a colour, or as it is. */
+export function painted(style: Style, text: string, { colour }: Pick<Paper, 'colour'>): string {
+  return colour ? styleText(style, text, { validateStream: false }) : text;
+}

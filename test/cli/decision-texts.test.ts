@@ -1,0 +1,120 @@
+/** The sentence of every decision, as people read it. A new decision gets its row here. */
+import { describe, expect, it } from 'vitest';
+import { runnerText, verdictText } from '../../src/cli/explain-text.ts';
+import type { ExplainedJob } from '../../src/cli/explanation.ts';
+import type { EmittedBecause, GroupKey, RunnerDecision, ServedBy } from '../../src/plan/decisions.ts';
+import { job, NOW } from '../support/scenario.ts';
+
+const GROUP: GroupKey = { namespace: 'runners', name: 'ci' };
+const OF = { job: job(7), origin: 'https://gitea.example.com' };
+const RUNNER = 'ci-7-1-9c31e0aa';
+const TROUBLE = { reason: 'ImagePullBackOff', message: 'not found', isLate: true };
+
+/** A decision as it is explained; its state does not matter for its text. */
+function explained(decision: object): ExplainedJob {
+  return { ...OF, state: 'held', ...decision } as ExplainedJob;
+}
+
+function emitted(because: EmittedBecause, more: object = {}): RunnerDecision & { readonly emit: true } {
+  return { emit: true, runner: RUNNER, group: GROUP, because, pinned: false, ...more };
+}
+
+const held = (because: string, more: object = {}): object => ({ verdict: 'held', because, ...more });
+const served = (by: ServedBy): object => ({ verdict: 'served', by, group: GROUP, runner: RUNNER });
+const build = { id: 8, name: 'build', status: 'in_progress' } as const;
+
+describe('a job', () => {
+  it.each<[object, string]>([
+    [{ verdict: 'running', group: GROUP, job: job(7, { runner: RUNNER }) }, `runs on ${RUNNER}`],
+    [
+      { verdict: 'running', job: job(7, { runner: 'build-host' }) },
+      'runs on build-host (not a runner of these groups)',
+    ],
+    [{ verdict: 'running', job: job(7) }, 'runs on <unknown> (not a runner of these groups)'],
+    [served('own-runner'), `${RUNNER} (owned by group runners/ci; its runner is alive)`],
+    [served('chain'), `${RUNNER} (owned by group runners/ci; takes over the runner of another job)`],
+    [served('free-runner'), `${RUNNER} (owned by group runners/ci; a free runner)`],
+    [served('new-runner'), `${RUNNER} (owned by group runners/ci; asked for, not registered yet)`],
+    [held('blocked'), 'blocked: waits for jobs it needs, for its concurrency group or for approval'],
+    [held('blocked', { runHas: [build] }), 'blocked: probably needs build (in progress) of its run'],
+    [
+      held('blocked', { runHas: [build, build, build, build, build] }),
+      'blocked: probably needs build (in progress), build (in progress), build (in progress) and 2 more of its run',
+    ],
+    [
+      held('blocked', { runHas: [] }),
+      'blocked: no other job of its run is unfinished, so it waits for its concurrency group or for approval',
+    ],
+    [held('no-labels'), 'no labels: no runner is started for it (the call of a reusable workflow needs none)'],
+    [held('labels-not-covered', { missing: ['gpu'] }), 'labels not covered: gpu'],
+    [
+      held('labels-not-covered', { missing: ['gpu'], nearest: GROUP }),
+      'labels not covered: gpu (nearest group: runners/ci)',
+    ],
+    [held('suspended', { group: GROUP }), 'held back: group runners/ci is suspended'],
+    [held('cap', { group: GROUP }), 'held back by the cap of group runners/ci'],
+    [held('cap', { group: GROUP, position: 12 }), 'held back by the cap of group runners/ci; 12th in line'],
+    [
+      held('cap', {
+        group: GROUP,
+        next: 'acme/api',
+        position: 3,
+        estimate: { ms: 250_000, fromMs: 60_000, toMs: 390_000, samples: 20 },
+      }),
+      'held back by the cap of group runners/ci; the next slot is for acme/api; 3rd in line; about 4m10s (1m00s to 6m30s)',
+    ],
+    [
+      held('backing-off', { group: GROUP, untilMs: NOW + 7000 }),
+      'held back: the Job of its last runner ended without a CI job; group runners/ci tries again in 7s',
+    ],
+    [held('served-elsewhere', { runner: 'other-1' }), 'other-1 is there for it (not a runner of these groups)'],
+  ])('%j reads', (decision, text) => {
+    expect(verdictText(explained(decision), NOW, new Map())).toBe(text);
+  });
+
+  it('whose runner cannot start, or is lost, says so', () => {
+    const stuck = new Map([[RUNNER, emitted('new-runner', { trouble: TROUBLE })]]);
+    const lost = new Map([[RUNNER, emitted('lost')]]);
+    const running = explained({ verdict: 'running', group: GROUP, job: job(7, { runner: RUNNER }) });
+
+    expect(verdictText(explained(served('new-runner')), NOW, stuck)).toBe(
+      `${RUNNER} (owned by group runners/ci; its pod cannot start: ImagePullBackOff: not found)`,
+    );
+    expect(verdictText(running, NOW, lost)).toBe(`its runner ${RUNNER} is lost: Gitea fails it after 10 to 15 minutes`);
+  });
+});
+
+describe('a runner', () => {
+  it.each<[RunnerDecision, string]>([
+    [emitted('busy', { job: job(7) }), 'stays: it runs job 7 "job 7" of acme/web'],
+    [emitted('own-runner', { job: job(7) }), 'stays: it is wanted for job 7 "job 7" of acme/web'],
+    [emitted('finishing'), 'stays: busy in Gitea without a listed job (a cancelled job cleans up)'],
+    [emitted('spare'), 'stays: no job needs it now, but CI goes on; it goes spawnTimeoutSeconds after its start'],
+    [emitted('lost'), 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot'],
+    [emitted('unpinning'), 'goes: no job needs it; the next sync takes its protection away, the one after it the Job'],
+    [
+      emitted('back-off-record', { trouble: TROUBLE }),
+      'stays as a record: its Job ended without a CI job, it holds no slot; its pod cannot start: ImagePullBackOff: not found',
+    ],
+    ...(
+      [
+        ['used-up', 'goes: it has done its job'],
+        ['failed', 'goes: its Job ended without a CI job'],
+        ['never-came', 'goes: has not registered within spawnTimeoutSeconds'],
+        ['stuck', 'goes: its pod has not started within pendingDeadlineSeconds, another one is tried'],
+        ['replaced', 'goes: its RunnerGroup was changed before it registered'],
+        ['disabled', 'goes: is disabled in Gitea'],
+        ['suspended', 'goes: its group is suspended'],
+        ['surplus', 'goes: no job needs it'],
+        ['deleting', 'goes: its Job is being deleted'],
+        ['gone', 'goes: its Job is gone, which Gitea has not noticed yet'],
+        ['offline', 'is only an old registration: offline in Gitea'],
+      ] as const
+    ).map(([because, text]): [RunnerDecision, string] => [
+      { emit: false, runner: RUNNER, group: GROUP, because },
+      text,
+    ]),
+  ])('%j reads', (decision, text) => {
+    expect(runnerText(decision)).toBe(text);
+  });
+});

@@ -1,0 +1,288 @@
+/** `explain WHAT`, its filters and its exit code: the real program against a simulated Gitea. */
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { splitArguments } from '../../src/cli/explain/what.ts';
+import { Failure } from '../../src/failure.ts';
+import type { GiteaVersion } from '../../src/simulator/versions.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { serve } from '../support/server.ts';
+import { startAcme } from '../support/start-acme.ts';
+
+/** Two runs: number 1 of acme/api is busy and blocked, number 1 of acme/web is ready, misspelt and blocked. */
+async function scene(version?: GiteaVersion) {
+  const { simulator, env } = await startAcme(version === undefined ? {} : { version });
+  const { gitea } = simulator;
+  gitea.addRepo('acme/api');
+  const api = gitea.push('acme/api', {
+    jobs: [
+      { key: 'build', runsOn: ['linux'] },
+      { key: 'deploy', runsOn: ['linux'], needs: ['build'] },
+    ],
+  });
+  const host = gitea.register({
+    name: 'build-host',
+    scope: { kind: 'owner', owner: 'acme' },
+    labels: ['linux'],
+    ephemeral: false,
+  });
+  gitea.poll(host.id);
+  const web = gitea.push('acme/web', {
+    jobs: [
+      { key: 'test', runsOn: ['linux'] },
+      { key: 'train', runsOn: ['linus'] },
+      { key: 'pack', runsOn: ['linux'], needs: ['test'] },
+    ],
+  });
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const run = (...args: readonly string[]) => runCli(['explain', ...args], env, folder);
+  return { simulator, env, folder, api, web, run };
+}
+
+describe('explain WHAT', () => {
+  it.each<GiteaVersion | undefined>([undefined, '1.26.0'])(
+    'of a run number of Gitea %s tells each unfinished job, the worst first',
+    async (version) => {
+      const { web, run } = await scene(version);
+
+      const { code, stdout, stderr } = await run('acme/web#1');
+
+      const [test, train, pack] = web.jobs.map(({ id }) => id);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout.match(/^(?:Run|Job) .*$/gm)).toEqual([
+        expect.stringMatching(/^Run acme\/web#1 \(.*\): queued$/),
+        `Job ${train} "train" of acme/web is stuck: it gets no runner until somebody acts.`,
+        `Job ${test} "test" of acme/web waits for its runner.`,
+        `Job ${pack} "pack" of acme/web is blocked in Gitea.`,
+      ]);
+      expect(stdout).toContain('Cause:    labels not covered: linus (did you mean linux (runners/ci)?)\n');
+      expect(stdout).toMatch(/ {2}Since: {4}it was created \d+s ago \(20\d\d-/);
+      expect(stdout).toContain('  Next:     runs-on linus: did you mean linux (runners/ci)?');
+      expect(stdout).toContain('Cause:    blocked: probably needs test (queued), train (queued) of its run\n');
+      expect(stdout).toContain(`  Link:     ${web.jobs[1] && jobUrl(stdout)}`);
+    },
+  );
+
+  it('takes the page of a run or of a job, also by another host name and with attempts', async () => {
+    const { simulator, web, run } = await scene();
+    const runPage = `/acme/web/actions/runs/${web.run.id}`;
+    const jobPage = `${runPage}/jobs/${web.jobs[0]?.id}`;
+
+    const ofRun = await run(`${simulator.url}${runPage}`);
+    const ofAttempt = await run(`https://gitea.example.com${runPage}/attempts/1`);
+    const ofJob = await run(`https://gitea.example.com${jobPage}`);
+
+    expect(ofRun.stdout.match(/^Job /gm)).toHaveLength(3);
+    expect(timeless(ofAttempt.stdout)).toBe(timeless(ofRun.stdout));
+    expect(ofJob.stdout.match(/^Job .*$/gm)).toEqual([
+      expect.stringContaining('"test" of acme/web waits for its runner'),
+    ]);
+  });
+
+  it('takes the id of the first column', async () => {
+    const { api, run } = await scene();
+    const id = String(api.jobs[0]?.id);
+
+    const byId = await run(id);
+
+    expect(byId.stdout).toContain(`Job ${id} "build" of acme/api runs.\n`);
+    expect(byId.stdout).toContain('runs on build-host (not a runner of these groups)');
+    expect(timeless((await run(`#${id}`)).stdout)).toBe(timeless(byId.stdout));
+    expect(timeless((await run(`job/${id}`)).stdout)).toBe(timeless(byId.stdout));
+  });
+
+  it('takes a group and a runner, also as the name of a pod', async () => {
+    const { run, env, folder } = await scene();
+    const runner = /ci-\d+-1-[0-9a-f]{8}/.exec((await runCli(['generate'], env, folder)).stdout)?.[0] ?? '';
+
+    const group = await run('ci');
+    const ofRunner = await run(runner);
+
+    expect(group.stdout).toContain('RunnerGroup runners/ci holds nothing back.\n');
+    expect(group.stdout).toMatch(/Jobs: {5}1 stuck, 1 starting/);
+    expect(timeless((await run('group/ci')).stdout)).toBe(timeless(group.stdout));
+    expect(timeless((await run('runners/ci')).stdout)).toBe(timeless(group.stdout));
+    expect(ofRunner.stdout).toContain(`Runner ${runner} of runners/ci stays.\n`);
+    expect(ofRunner.stdout).toContain('stays: it is wanted for job');
+    expect((await run(`pod/${runner}-x7x9z`)).stdout).toBe(ofRunner.stdout);
+  });
+
+  it('says of a finished run that nothing waits', async () => {
+    const { simulator, run } = await scene();
+    simulator.gitea.addRepo('acme/docs');
+    const { run: pushed } = simulator.gitea.push('acme/docs', { jobs: [{ key: 'links', runsOn: ['linux'] }] });
+    simulator.gitea.cancelRun(pushed.id);
+
+    const { code, stdout } = await run('acme/docs#1');
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Run acme\/docs#1 \(.*\): cancelled\. None of its jobs waits for a runner\.\n/);
+  });
+
+  it.each([
+    ['acme/web#99', /GR-EXPLAIN-03 explain acme\/web#99: Gitea shows no run 99 of acme\/web/],
+    [
+      'nobody',
+      /GR-EXPLAIN-03 explain nobody: it is no file or folder, no RunnerGroup and no runner here\. RunnerGroups: runners\/ci\./,
+    ],
+    ['99999', /GR-EXPLAIN-03/],
+    ['https://gitea.example.com/acme/web/issues/1', /GR-EXPLAIN-02/],
+    ['missing.yaml', /GR-INPUT-01/],
+    ['./missing', /GR-INPUT-01/],
+  ])('%s that is not there ends with exit 2 and an empty stdout', async (what, message) => {
+    const { run } = await scene();
+
+    const { code, stdout, stderr } = await run(what);
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it('as JSON is the same facts', async () => {
+    const { web, run } = await scene();
+
+    const { stdout } = await run('acme/web#1', '-o', 'json');
+
+    expect(JSON.parse(stdout)).toMatchObject({
+      is: 'jobs',
+      run: { number: 1, repository: 'acme/web', status: 'queued' },
+      jobs: [{ state: 'stuck', job: { id: web.jobs[1]?.id } }, { state: 'starting' }, { state: 'blocked' }],
+    });
+  });
+});
+
+/** Without ages: a second may pass between two looks. */
+function timeless(text: string): string {
+  return text.replaceAll(/\d+s( ago|\b)/g, 'Ns').replaceAll(/\s+/g, ' ');
+}
+
+function jobUrl(stdout: string): string {
+  return /Link: {5}(\S+)/.exec(stdout)?.[1] ?? 'no link';
+}
+
+describe('WHAT and PATH', () => {
+  const folder = (): string => {
+    const made = folderWith({ 'a.yaml': '', ci: '' });
+    mkdirSync(join(made, 'acme'));
+    return made;
+  };
+
+  it.each<[readonly string[], object]>([
+    [['a.yaml', 'acme/api#8'], { paths: ['a.yaml'], written: 'acme/api#8', what: { is: 'run', number: 8 } }],
+    [['acme/api#8', 'acme'], { paths: ['acme'], what: { is: 'run' } }],
+    [['ci'], { paths: ['ci'] }],
+    [['group/ci'], { paths: [], what: { is: 'name', of: 'group', name: 'ci' } }],
+    [['gpu'], { paths: [], what: { is: 'name', of: 'any', name: 'gpu' } }],
+    [['runners/gpu'], { paths: [], what: { is: 'name', namespace: 'runners', name: 'gpu' } }],
+    [['17'], { paths: [], what: { is: 'job', id: 17 } }],
+    [['groups/'], { paths: ['groups/'] }],
+    [['-'], { paths: ['-'] }],
+    [['/dev/stdin'], { paths: ['/dev/stdin'] }],
+    [['https://g.example.com/git/acme/api/actions/runs/8'], { what: { is: 'page', path: '/acme/api/actions/runs/8' } }],
+    [['https://g.example.com/api/v1/repos/acme/api/actions/jobs/8'], { what: { is: 'job', id: 8 } }],
+  ])('%j are told apart', (args, expected) => {
+    expect(splitArguments(args, folder())).toMatchObject(expected);
+  });
+
+  it('two things at once are refused', () => {
+    expect(() => splitArguments(['acme/api#8', 'gpu'], folder())).toThrow(Failure);
+  });
+});
+
+describe('the table', () => {
+  it('shows problems first, and only what a filter lets through', async () => {
+    const { run } = await scene();
+    const states = async (...args: readonly string[]): Promise<readonly string[]> => {
+      const { stdout } = await run('-o', 'json', ...args);
+      return (JSON.parse(stdout) as { jobs: { state: string }[] }).jobs.map(({ state }) => state);
+    };
+
+    expect(await states()).toEqual(['stuck', 'starting', 'blocked', 'blocked', 'running']);
+    expect(await states('--state', 'running,stuck')).toEqual(['stuck', 'running']);
+    expect(await states('--repository', 'Acme/API')).toEqual(['blocked', 'running']);
+    expect(await states('--group', 'runners/ci')).toEqual(['stuck', 'starting']);
+    expect(await states('--group', 'other')).toEqual([]);
+  });
+
+  it('with -o wide shows states and links, and cuts nothing', async () => {
+    const { run, web } = await scene();
+
+    const { stdout } = await run('-o', 'wide');
+
+    expect(stdout).toMatch(/^JOB +NAME +RUNS-ON +AGE +STATE +LINK +WHAT HAPPENS$/m);
+    expect(stdout).toContain(`/acme/web/actions/runs/${web.run.id}/jobs/`);
+  });
+
+  it('is as narrow as COLUMNS says, and breaks the last column between words', async () => {
+    const { env, folder } = await scene();
+
+    const { stdout } = await runCli(['explain'], { ...env, COLUMNS: '80' }, folder);
+
+    const rows = stdout.split('\n').filter((line) => !line.startsWith('Next: '));
+    expect(Math.max(...rows.map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(did you mean linux (runners/ci)?)');
+  });
+});
+
+describe('--exit-code', () => {
+  it('is 4 when a job that is shown is stuck, and the table is printed', async () => {
+    const { run } = await scene();
+
+    const stuck = await run('--exit-code');
+    const other = await run('--exit-code', '--repository', 'acme/api');
+
+    expect(stuck.code).toBe(4);
+    expect(stuck.stdout).toContain('labels not covered: linus');
+    expect(other.code).toBe(0);
+    expect((await run('--exit-code', 'acme/web#1')).code).toBe(4);
+    expect((await run()).code).toBe(0);
+  });
+
+  test('and -o of validate are refused where they make no sense', async () => {
+    const { run } = await scene();
+
+    expect(await run('--watch', '--exit-code')).toMatchObject({ code: 2, stdout: '' });
+    expect(await run('--watch', '-o', 'json')).toMatchObject({ code: 2, stdout: '' });
+    expect(await run('-o', 'sarif')).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+const BROKEN = { status: 500, headers: 'application/json', text: '{}' };
+
+async function forward(url: string, env: Readonly<Record<string, string>>) {
+  const answer = await fetch(url, { headers: { authorization: `token ${env['GITEA_TOKEN']}` } });
+  return { status: answer.status, headers: answer.headers.get('content-type') ?? '', text: await answer.text() };
+}
+
+describe('--watch', () => {
+  it('prints one block after another on a pipe, goes on after an error, and ends with 130 at Ctrl-C', async () => {
+    const { env, simulator } = await scene();
+    let isDown = false;
+    const front = await serve(async (request, response) => {
+      const { status, headers, text } = isDown ? BROKEN : await forward(`${simulator.url}${request.url}`, env);
+      response.writeHead(status, { 'content-type': headers }).end(text);
+    });
+    const folder = folderWith({ 'ci.yaml': groupYaml(front.origin) });
+    const child = spawn(process.execPath, [join(process.cwd(), 'lib/gitea-runners.cjs'), 'explain', '-w'], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], ...env, GITEA_URL: front.origin },
+    });
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    let stdout = '';
+    const blocks = (): number => stdout.split('UTC, every 5 s, Ctrl-C ends').length - 1;
+    await new Promise<void>((resolve) => {
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        stdout += text;
+        isDown = true;
+        if (blocks() === 2) resolve();
+      });
+    });
+    child.kill('SIGINT');
+
+    expect(await ended).toBe(130);
+    expect(stdout).toContain('labels not covered: linus');
+    expect(stdout).toMatch(/\nerror: GR-GITEA-05 /);
+    expect(stdout).not.toContain('\u001b');
+  });
+});
