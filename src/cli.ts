@@ -34,6 +34,14 @@ export function main(): void {
         const { flagValue } = await import('./cli/flags/flags.ts');
         return demo(io, { speed: flagValue('speed', flags, io), generate: ownGenerate });
       }),
+    init: (folder, flags) =>
+      run(async () => {
+        const { asking } = await import('./cli/init/asking.ts');
+        const { init } = await import('./cli/init.ts');
+        return asking(io, (ask) => init(folder ?? '.', flags, io, ask));
+      }),
+    import: (files, flags) => run(async () => (await import('./cli/import.ts')).importGroups(files, flags, io)),
+    doctor: (flags) => run(async () => (await import('./cli/doctor.ts')).doctor(flags, io), flags),
     version: (flags) => run(async () => (await import('./cli/version.ts')).version(flags, io)),
     completion: (shell) => run(async () => (await import('./cli/completion.ts')).completion(shell, descriptions(), io)),
   });

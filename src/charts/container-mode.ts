@@ -84,7 +84,7 @@ export function modeParts(group: RunnerGroup): ModeParts {
   const mode: ContainerMode = group.containerMode;
   switch (mode) {
     case 'dind-rootless':
-      return dindRootless(group.gracefulStopSeconds, runnerProgram(group.image));
+      return dindRootless(shutdownSeconds(group), runnerProgram(group.image));
     case 'dind':
       return dind(group.dockerImage ?? DOCKER_IMAGE);
     case 'host':
@@ -103,13 +103,13 @@ export function modeParts(group: RunnerGroup): ModeParts {
  * The preStop command ends the runner alone and waits for it: a stopped container sends SIGTERM to s6-svscan, which stops
  * dockerd at the same moment, under the CI job that should be finished.
  */
-function dindRootless(gracefulStopSeconds: number, program: RunnerProgram): ModeParts {
+function dindRootless(waitSeconds: number, program: RunnerProgram): ModeParts {
   return {
     env: { DOCKER_HOST: `unix:///run/user/${RUNNER_ID}/docker.sock`, XDG_DATA_HOME: '/data' },
     mounts: [],
     securityContext: { privileged: true },
     registerSecurityContext: UNPRIVILEGED,
-    preStop: ['s6-svc', '-wd', '-T', String(stopWaitMs(gracefulStopSeconds)), '-d', `/etc/s6/${program}`],
+    preStop: ['s6-svc', '-wd', '-T', String(waitSeconds * 1000), '-d', `/etc/s6/${program}`],
   };
 }
 
@@ -135,12 +135,18 @@ function dind(image: string): ModeParts {
   };
 }
 
-/** After `shutdown_timeout` the runner cancels its CI job and reports the end (`report_close_timeout` 10 s per attempt). */
-const REPORT_SECONDS = 20;
-/** What a stopped pod gets on top of `gracefulStopSeconds`: the report, then dockerd's own stop. */
-export const STOP_MARGIN_SECONDS = REPORT_SECONDS + 10;
+/** On top of `gracefulStopSeconds`: a CI job that ends in the last second is reported (two attempts of 10 s), and dockerd stops. */
+const STOP_MARGIN_SECONDS = 30;
 
-/** How long a stop waits for the runner to finish its CI job and to report it. */
-export function stopWaitMs(gracefulStopSeconds: number): number {
-  return (gracefulStopSeconds + REPORT_SECONDS) * 1000;
+/** After this time the kubelet kills a stopped pod. */
+export function terminationGraceSeconds({ gracefulStopSeconds }: Pick<RunnerGroup, 'gracefulStopSeconds'>): number {
+  return gracefulStopSeconds + STOP_MARGIN_SECONDS;
+}
+
+/**
+ * How long a stopped runner waits for its CI job: longer than its pod lives. So the kubelet ends a job that takes too long, and never the
+ * runner: it would report the job that it cut as a success (docs/adr/0047).
+ */
+export function shutdownSeconds(group: Pick<RunnerGroup, 'gracefulStopSeconds'>): number {
+  return terminationGraceSeconds(group) + 60;
 }

@@ -14,7 +14,7 @@ import {
   RUNNER_ID,
   runnerProgram,
   type Sidecar,
-  STOP_MARGIN_SECONDS,
+  terminationGraceSeconds,
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { JsonPatch } from './json-patch.ts';
@@ -64,7 +64,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
     ttlAfterFinished: Duration.seconds(group.ttlSecondsAfterFinished),
     restartPolicy: kplus.RestartPolicy.NEVER,
     automountServiceAccountToken: false,
-    terminationGracePeriod: Duration.seconds(group.gracefulStopSeconds + STOP_MARGIN_SECONDS),
+    terminationGracePeriod: Duration.seconds(terminationGraceSeconds(group)),
     // The sidecar first: it starts while the other one registers.
     initContainers: [
       ...(parts.sidecar ? [sidecarContainer(parts.sidecar, mount)] : []),

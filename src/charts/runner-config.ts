@@ -1,4 +1,5 @@
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { shutdownSeconds } from './container-mode.ts';
 import { sorted } from './job-manifest.ts';
 import { configParts } from './proxy-and-ca.ts';
 import { document } from './yaml.ts';
@@ -13,7 +14,7 @@ export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
  * `spec.runnerConfig` is merged over it; none of its keys is one of these.
  * - `file` is what `scripts/run.sh` takes for `RUNNER_STATE_FILE`, relative to /data: both must agree.
  * - `timeout` follows the Job's deadline, else the runner's own 3 h would end longer CI jobs; Gitea's limit stays.
- * - `shutdown_timeout` is 0 s by default: a stopped runner would cancel its CI job at once.
+ * - `shutdown_timeout` is 0 s by default: a stopped runner would cut its CI job at once, and report it as a success.
  * - `docker_timeout` is 0 s by default: the runner would end when dockerd is not up yet. After it the runner ends with an error.
  * - `require_docker`: without it a runner with `host` labels only would not wait for the sidecar's dockerd. In dind-rootless s6 waits.
  * - `env_file`, `options`, `valid_volumes`: proxy-and-ca.ts.
@@ -32,7 +33,7 @@ export function runnerConfig(group: RunnerGroup): string {
       '  file: .runner',
       '  capacity: 1',
       `  timeout: ${group.activeDeadlineSeconds}s`,
-      `  shutdown_timeout: ${group.gracefulStopSeconds}s`,
+      `  shutdown_timeout: ${shutdownSeconds(group)}s`,
       ...linesOf({ ...asked.runner, ...(envFile && { env_file: envFile }) }),
     ],
     container: [

@@ -2,7 +2,7 @@
 import { Failure } from '../failure.ts';
 import { jsonText, printable } from '../printable.ts';
 import { judge } from './doctor/checks.ts';
-import type { Finding } from './doctor/finding.ts';
+import type { DoctorFinding } from './doctor/finding.ts';
 import { readInstallation } from './doctor/installation.ts';
 import { clusterSource } from './explain/cluster-source.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
@@ -27,12 +27,12 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
 
 const SIGNS = { good: ['✓', 'green'], bad: ['✗', 'red'], unknown: ['?', 'yellow'] } as const;
 
-function text(findings: readonly Finding[], paper: Paper): string {
+function text(findings: readonly DoctorFinding[], paper: Paper): string {
   const lines = findings.flatMap(({ check, is, text: seen, fix }) => {
     const [sign, colour] = SIGNS[is];
     const line = `${painted(colour, sign, paper)} ${printable(check)}: ${printable(seen)}\n`;
     return fix === undefined ? [line] : [line, `    ${printable(fix)}.\n`];
   });
-  const count = (is: Finding['is']): number => findings.filter((each) => each.is === is).length;
+  const count = (is: DoctorFinding['is']): number => findings.filter((each) => each.is === is).length;
   return `${lines.join('')}\n${count('good')} good, ${count('bad')} bad, ${count('unknown')} not known\n`;
 }

@@ -20,6 +20,9 @@ export interface Commands {
   readonly sweep: (paths: string[], flags: FlagsOf<'sweep'>) => Promise<void>;
   readonly schema: (flags: FlagsOf<'schema'>) => Promise<void>;
   readonly demo: (flags: FlagsOf<'demo'>) => Promise<void>;
+  readonly init: (folder: string | undefined, flags: FlagsOf<'init'>) => Promise<void>;
+  readonly import: (files: string[], flags: FlagsOf<'import'>) => Promise<void>;
+  readonly doctor: (flags: FlagsOf<'doctor'>) => Promise<void>;
   readonly version: (flags: FlagsOf<'version'>) => Promise<void>;
   readonly completion: (shell: Shell) => Promise<void>;
 }
@@ -102,6 +105,40 @@ Examples:
       'the whole story on this machine, with a Gitea simulator: a queue appears, runners come, take jobs, go',
     after: '\nExamples:\n  gitea-runners demo\n  gitea-runners demo --speed 3',
   },
+  init: {
+    description: 'write a RunnerGroup, an Application, and a script for Secrets and webhook; applies nothing',
+    after: `
+What no flag says is asked on a terminal.
+
+Examples:
+  gitea-runners init                           asks, and writes into the current folder
+  gitea-runners init new/ --gitea https://gitea.example.com --owner acme --git https://gitea.example.com/ops/runners.git
+  gitea-runners init --scope repo --owner acme/web --container-mode host
+
+Exit codes: 0 good; 2 bad answers, or a file is there already (--force).`,
+  },
+  import: {
+    description: "make RunnerGroups of the operator's, of KEDA ScaledJobs, or of Deployments with runners",
+    after: `
+It prints RunnerGroups. What could not be carried over stands above each as a comment. It asks no server and changes none.
+
+Examples:
+  gitea-runners import act-runner.yaml --owner acme > groups/ci.yaml
+  kubectl -n ci get deployment act-runner -o yaml | gitea-runners import - --scope global
+  kubectl get runnergroups -A -o yaml | gitea-runners import -
+
+Exit codes: 0 good; 2 a file cannot be read, nothing was found, or the result would not be valid. Then stdout is empty.`,
+  },
+  doctor: {
+    description: 'check a whole installation: what is good, what is not, and how to mend it; changes nothing',
+    after: `
+Examples:
+  gitea-runners doctor                         the cluster of kubectl's current context
+  gitea-runners doctor --kubeconfig runners.kubeconfig -n runners
+  gitea-runners doctor --json | jq '.findings[] | select(.is == "bad")'
+
+Exit codes: 0 nothing is bad; 1 something is, or the cluster does not answer; 2 there is no cluster to look at.`,
+  },
   version: {
     description: 'print the version',
     after: '\nExamples:\n  gitea-runners version\n  gitea-runners version --json',
@@ -133,6 +170,8 @@ export function makeProgram(commands: Commands): Command {
     const command = program.command(name).description(description).addHelpText('after', after).action(commands[name]);
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
     if (hasPaths(name)) addPaths(command, commands[name] as PathAction, name === 'explain' ? 'WHAT|PATH' : 'PATH');
+    if (name === 'init') command.argument('[FOLDER]', 'where the files are written (default: .)');
+    if (name === 'import') command.argument('<FILE...>', 'manifests; `-` is standard input');
     for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag));
   }
   return program;

@@ -1,38 +1,32 @@
 /** `install/examples/`: what everybody writes for themselves. Names at example.com are placeholders. */
 import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
-import { Application, type ApplicationSpec, AppProject, toJson_ApplicationSpec } from '../../imports/argoproj.io.ts';
 import {
   RunnerGroup,
   type RunnerGroupSpec,
   RunnerGroupSpecContainerMode,
   RunnerGroupSpecScope,
 } from '../../imports/gitea.bpg.pw.ts';
+import { applicationManifest, applicationSpec, projectManifest } from './application.ts';
 import { HEADER, ManifestFile } from './manifest-file.ts';
-import { API_SECRET, ARGOCD_NAMESPACE, PLUGIN, PROJECT, RUNNERS_NAMESPACE } from './names.ts';
+import { API_SECRET, ARGOCD_NAMESPACE, RUNNERS_NAMESPACE } from './names.ts';
 
 /** The repository with the RunnerGroups. */
 const REPOSITORY = 'https://gitea.example.com/ops/runners.git';
-const CLUSTER = 'https://kubernetes.default.svc';
+const SOURCE = { repository: REPOSITORY, path: '.', namespace: RUNNERS_NAMESPACE };
 
 /** File name below `install/` -> text. */
 export function exampleFiles(): Readonly<Record<string, string>> {
   return {
     'examples/project.yaml': write('project', (file) => {
       file.note(
-        new RunnersProject(file, 'project'),
+        new ApiObject(file, 'project', projectManifest(SOURCE)),
         'Applications of this project can make Jobs and RunnerGroups in one namespace, and nothing else. The plugin refuses Jobs ' +
           'written by hand; .argocd-source.yaml can switch it off, so protect that file (docs/install.md).',
       );
     }),
     'examples/application.yaml': write('application', (file) => {
-      file.note(
-        new Application(file, 'application', {
-          metadata: { name: 'runners', namespace: ARGOCD_NAMESPACE },
-          spec: applicationSpec('.'),
-        }),
-        'All RunnerGroups of one folder.',
-      );
+      file.note(new ApiObject(file, 'application', applicationManifest(SOURCE)), 'All RunnerGroups of one folder.');
     }),
     'examples/applicationset.yaml': write('applicationset', (file) => {
       file.note(new RunnerApplicationSet(file, 'set'), 'One Application for each folder below groups/.');
@@ -56,50 +50,8 @@ function write(id: string, fill: (file: ManifestFile) => void): string {
   return `${HEADER}---\n${file.text()}`;
 }
 
-class RunnersProject extends AppProject {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: { name: PROJECT, namespace: ARGOCD_NAMESPACE },
-      spec: {
-        description: 'Runners of Gitea Actions',
-        sourceRepos: [REPOSITORY],
-        destinations: [{ server: CLUSTER, namespace: RUNNERS_NAMESPACE }],
-        clusterResourceWhitelist: [],
-        namespaceResourceWhitelist: [
-          { group: 'batch', kind: 'Job' },
-          { group: 'gitea.bpg.pw', kind: 'RunnerGroup' },
-        ],
-      },
-    });
-  }
-}
-
 /**
- * No self-heal: it would make Jobs behind serve's back, slowed by its own back-off. `allowEmpty`: no demand is normal.
- * Background: with Argo CD's default, foreground, a Job would stay until its runner has finished, in the way of every sync.
- * The pod template of a Job cannot be changed, so a difference there is none (`ignoreDifferences`).
- */
-function applicationSpec(path: string): ApplicationSpec {
-  return {
-    project: PROJECT,
-    source: { repoUrl: REPOSITORY, targetRevision: 'HEAD', path, plugin: { name: PLUGIN } },
-    destination: { server: CLUSTER, namespace: RUNNERS_NAMESPACE },
-    syncPolicy: {
-      automated: { prune: true, allowEmpty: true },
-      retry: { limit: 5, backoff: { duration: '2s', factor: 2, maxDuration: '30s' } },
-      syncOptions: [
-        'PrunePropagationPolicy=background',
-        'ApplyOutOfSyncOnly=true',
-        'RespectIgnoreDifferences=true',
-        'ServerSideApply=true',
-      ],
-    },
-    ignoreDifferences: [{ group: 'batch', kind: 'Job', jsonPointers: ['/spec'] }],
-  };
-}
-
-/**
- * The CRD of ApplicationSets has 3 MB of types, so this one is a plain object around a typed Application.
+ * Plain objects, as in application.ts: the CRD of ApplicationSets has 3 MB of types.
  * `preserveResourcesOnDeletion`: a folder that goes must not end CI jobs that run.
  */
 class RunnerApplicationSet extends ApiObject {
@@ -115,7 +67,7 @@ class RunnerApplicationSet extends ApiObject {
         syncPolicy: { preserveResourcesOnDeletion: true },
         template: {
           metadata: { name: 'runners-{{.path.basenameNormalized}}', namespace: ARGOCD_NAMESPACE },
-          spec: toJson_ApplicationSpec(applicationSpec('{{.path.path}}')),
+          spec: applicationSpec({ ...SOURCE, path: '{{.path.path}}' }),
         },
       },
     });

@@ -6,11 +6,11 @@ import { type GeneratedPart, markdownTable } from './generated-part.ts';
 const SOURCE = 'src/cli/flags/flags.ts';
 const HEAD = ['flag', 'environment', 'default', 'meaning'];
 
-/** One table for the flags that several commands share or that small commands have, and one each for `serve` and `sweep`. */
+/** One table for the flags that several commands share or that small commands have, and one each for `serve`, `sweep` and `init`. */
 export function flagTables(): readonly GeneratedPart[] {
   const all = Object.entries<Flag>(FLAGS);
-  const onlyOf = (command: CommandName) => all.filter(([, { of }]) => of.join() === command);
-  const own = [...onlyOf('serve'), ...onlyOf('sweep')];
+  const onlyOf = (...commands: readonly CommandName[]) => all.filter(([, { of }]) => of.join() === commands.join());
+  const own = [...onlyOf('serve'), ...onlyOf('sweep'), ...onlyOf('init'), ...onlyOf('init', 'import')];
   const shared = all.filter((flag) => !own.includes(flag));
   const paths = [
     `PATH, \`${PATH.short} PATH\``,
@@ -30,6 +30,7 @@ export function flagTables(): readonly GeneratedPart[] {
     },
     tableOf('serve', onlyOf('serve')),
     tableOf('sweep', onlyOf('sweep')),
+    tableOf('init', [...onlyOf('init', 'import'), ...onlyOf('init')]),
   ];
 }
 

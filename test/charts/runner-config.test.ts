@@ -30,7 +30,7 @@ describe('the configuration', () => {
         file: '.runner',
         capacity: 1,
         timeout: '10800s',
-        shutdown_timeout: '120s',
+        shutdown_timeout: '210s',
         envs: { on: 'yes', 'A: b': '035e2982\n"ü"' },
         log_report_batch_size: 7,
         fetch_interval: '0',

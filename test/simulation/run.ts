@@ -147,10 +147,11 @@ class Watcher {
     }
   }
 
-  /** Without what no plan could know: runners pruned in the moment of a claim and, by Gitea alone, Jobs re-created under a used name. */
+  /** Without what no plan can help: runners pruned in the moment of a claim, and Jobs re-created under the name of a runner at work. */
   #mayBeSeen(group: GroupSpec, lookedAtMs: number): boolean {
+    // Plans speak of names: the second pod of a name cannot go while the first one works.
     const isHidden = (pod: Pod): boolean =>
-      (pod.deletedMs ?? 0) >= lookedAtMs || (!this.#seesPods && !pod.job && isRecreated(this.#cluster, pod));
+      (pod.deletedMs ?? 0) >= lookedAtMs || (!pod.job && isRecreated(this.#cluster, pod));
     return overCap(this.#cluster, group, isHidden) !== undefined;
   }
 

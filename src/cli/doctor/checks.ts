@@ -4,15 +4,15 @@ import { applicationSpec } from '../../install/application.ts';
 import { ACCOUNT, NAME, PLUGIN } from '../../install/names.ts';
 import { specFieldsOf } from '../../runnergroup/crd.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { bad, type Finding, good, unknown } from './finding.ts';
-import type { Application, Deployment, Installation, Namespace, Read, Secret } from './installation.ts';
+import { bad, type DoctorFinding, good, unknown } from './finding.ts';
+import type { Application, Deployment, Installation, Namespace, Secret, SeenOrNot } from './installation.ts';
 
 const STEP_1 = 'Repeat step 1 of docs/install.md';
 const STEP_2 = 'Repeat step 2 of docs/install.md';
 /** Native sidecars (containerMode dind) are on since this one. */
 const OLDEST_MINOR = 29;
 
-export function judge(seen: Installation): readonly Finding[] {
+export function judge(seen: Installation): readonly DoctorFinding[] {
   return [
     kubernetes(seen),
     crd(seen),
@@ -27,31 +27,43 @@ export function judge(seen: Installation): readonly Finding[] {
 }
 
 /** What cannot be read is bad only if it is not there. */
-function unread(check: string, read: { readonly unread: string; readonly isMissing: boolean }, fix: string): Finding {
+function unread(
+  check: string,
+  read: { readonly unread: string; readonly isMissing: boolean },
+  fix: string,
+): DoctorFinding {
   return read.isMissing ? bad(check, read.unread, fix) : unknown(check, read.unread);
 }
 
-function kubernetes({ version }: Installation): Finding {
+function kubernetes({ version }: Installation): DoctorFinding {
   if ('unread' in version) return unknown('Kubernetes', version.unread);
   const { major, minor } = version.value;
   const text = `${major}.${minor}`;
   const isOld = Number.parseInt(major, 10) === 1 && Number.parseInt(minor, 10) < OLDEST_MINOR;
   return isOld
-    ? unknown('Kubernetes', `${text}: containerMode dind needs 1.${OLDEST_MINOR}`, 'Upgrade, or use dind-rootless or host')
+    ? unknown(
+        'Kubernetes',
+        `${text}: containerMode dind needs 1.${OLDEST_MINOR}`,
+        'Upgrade, or use dind-rootless or host',
+      )
     : good('Kubernetes', text);
 }
 
-function crd({ crd: read }: Installation): Finding {
+function crd({ crd: read }: Installation): DoctorFinding {
   const check = 'CustomResourceDefinition';
   if ('unread' in read) return unread(check, read, STEP_1);
   const there = new Set(read.value.spec.versions.flatMap(({ schema }) => specFieldsOf(schema)));
   const lacking = specFieldsOf().filter((field) => !there.has(field));
   return lacking.length === 0
     ? good(check, `has the fields of ${packageJson.version}`)
-    : bad(check, `is older than this program: it lacks ${lacking.join(', ')}`, 'kubectl apply --server-side -f install/crd.yaml');
+    : bad(
+        check,
+        `is older than this program: it lacks ${lacking.join(', ')}`,
+        'kubectl apply --server-side -f install/crd.yaml',
+      );
 }
 
-function sidecar(read: Read<Deployment>): Finding {
+function sidecar(read: SeenOrNot<Deployment>): DoctorFinding {
   const check = 'sidecar in argocd-repo-server';
   if ('unread' in read) return unread(check, read, 'Install Argo CD first, or give --argocd-namespace');
   const found = read.value.spec.template.spec.containers.find(({ name }) => name === NAME);
@@ -59,20 +71,20 @@ function sidecar(read: Read<Deployment>): Finding {
   return running(check, read.value, found.image);
 }
 
-function serve(read: Read<Deployment>): Finding {
+function serve(read: SeenOrNot<Deployment>): DoctorFinding {
   const check = 'serve';
   if ('unread' in read) return unread(check, read, STEP_1);
   return running(check, read.value, read.value.spec.template.spec.containers[0]?.image ?? '');
 }
 
-function running(check: string, { spec, status }: Deployment, image: string): Finding {
+function running(check: string, { spec, status }: Deployment, image: string): DoctorFinding {
   const text = `${status.readyReplicas} of ${spec.replicas} ready, ${image}`;
   return status.readyReplicas > 0
     ? good(check, text)
     : bad(check, text, 'kubectl -n argocd describe pods shows why; a missing Secret or image is the usual cause');
 }
 
-function leader({ lease }: Installation): Finding {
+function leader({ lease }: Installation): DoctorFinding {
   const check = 'leader of serve';
   if ('unread' in lease) return unknown(check, lease.unread, 'kubectl -n argocd logs deployment/gitea-runners');
   return lease.isLate
@@ -80,7 +92,7 @@ function leader({ lease }: Installation): Finding {
     : good(check, lease.leader);
 }
 
-function account({ accounts }: Installation): Finding {
+function account({ accounts }: Installation): DoctorFinding {
   const check = 'account in Argo CD';
   if ('unread' in accounts) return unread(check, accounts, 'Install Argo CD first, or give --argocd-namespace');
   const may = accounts.value.data[`accounts.${ACCOUNT}`];
@@ -93,7 +105,7 @@ function account({ accounts }: Installation): Finding {
 /** What the account must be allowed, on the Applications of its project. */
 const NEEDED = ['get', 'sync'];
 
-function rights({ rights: read }: Installation): readonly Finding[] {
+function rights({ rights: read }: Installation): readonly DoctorFinding[] {
   const check = 'rights in Argo CD';
   if ('unread' in read) return [unread(check, read, STEP_1)];
   const lines = Object.entries(read.value.data)
@@ -117,7 +129,7 @@ function rights({ rights: read }: Installation): readonly Finding[] {
       ];
 }
 
-function applications({ applications: read, groups: all }: Installation): readonly Finding[] {
+function applications({ applications: read, groups: all }: Installation): readonly DoctorFinding[] {
   const check = 'Application';
   if ('unread' in read) return [unread(check, read, 'Install Argo CD first, or give --argocd-namespace')];
   const ours = read.value.filter(({ spec }) => spec.source?.plugin?.name === PLUGIN);
@@ -127,12 +139,16 @@ function applications({ applications: read, groups: all }: Installation): readon
   return [
     ...ours.map(application),
     ...alone.map((namespace) =>
-      bad(check, `none has the destination namespace ${namespace}, which has RunnerGroups`, 'Make an Application for it'),
+      bad(
+        check,
+        `none has the destination namespace ${namespace}, which has RunnerGroups`,
+        'Make an Application for it',
+      ),
     ),
   ];
 }
 
-function application({ metadata, spec, status }: Application): Finding {
+function application({ metadata, spec, status }: Application): DoctorFinding {
   const check = `Application ${metadata.name}`;
   const wanted = applicationSpec({ repository: '', path: '', namespace: '' }).syncPolicy;
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
@@ -143,14 +159,19 @@ function application({ metadata, spec, status }: Application): Finding {
     ...wanted.syncOptions.filter((option) => !syncOptions.includes(option)).map((option) => `${option} is missing`),
     ...(spec.ignoreDifferences.some(({ kind }) => kind === 'Job') ? [] : ['ignoreDifferences of Job /spec is missing']),
   ];
-  if (wrong.length > 0) return bad(check, wrong.join('; '), 'Take its syncPolicy from install/examples/application.yaml');
+  if (wrong.length > 0)
+    return bad(check, wrong.join('; '), 'Take its syncPolicy from install/examples/application.yaml');
   const error = status?.conditions.find(({ type }) => type.endsWith('Error'));
   return error === undefined
     ? good(check, `project ${spec.project}`)
-    : bad(check, `${error.type}: ${error.message}`, 'The code GR-… in it is in docs/errors.md; argocd app get shows more');
+    : bad(
+        check,
+        `${error.type}: ${error.message}`,
+        'The code GR-… in it is in docs/errors.md; argocd app get shows more',
+      );
 }
 
-function groups(seen: Installation): readonly Finding[] {
+function groups(seen: Installation): readonly DoctorFinding[] {
   if (seen.groupsUnread !== undefined) return [unknown('RunnerGroups', seen.groupsUnread)];
   if (seen.groups.length + seen.broken.length === 0)
     return [unknown('RunnerGroups', 'there is none', 'Commit one: gitea-runners init writes it')];
@@ -162,7 +183,7 @@ function groups(seen: Installation): readonly Finding[] {
   ];
 }
 
-function groupFindings(group: RunnerGroup, { namespaces, secrets, looks }: Installation): readonly Finding[] {
+function groupFindings(group: RunnerGroup, { namespaces, secrets, looks }: Installation): readonly DoctorFinding[] {
   const check = `RunnerGroup ${group.namespace}/${group.name}`;
   const { name } = group.registrationToken;
   const space = namespaces.get(group.namespace);
@@ -183,7 +204,7 @@ function groupFindings(group: RunnerGroup, { namespaces, secrets, looks }: Insta
 
 const LEVELS = ['restricted', 'baseline', 'privileged'];
 
-function podSecurity(check: string, group: RunnerGroup, read: Read<Namespace>): Finding {
+function podSecurity(check: string, group: RunnerGroup, read: SeenOrNot<Namespace>): DoctorFinding {
   if ('unread' in read) return unread(check, read, `kubectl create namespace ${group.namespace}`);
   const enforced = read.value.metadata.labels['pod-security.kubernetes.io/enforce'] ?? 'privileged';
   const needed = group.containerMode === 'host' ? (group.securityProfile ?? 'restricted') : 'privileged';
@@ -196,9 +217,16 @@ function podSecurity(check: string, group: RunnerGroup, read: Read<Namespace>): 
       );
 }
 
-function registration(check: string, { registrationToken, giteaUrl }: RunnerGroup, name: string, read: Read<Secret>): Finding {
+function registration(
+  check: string,
+  { registrationToken, giteaUrl }: RunnerGroup,
+  name: string,
+  read: SeenOrNot<Secret>,
+): DoctorFinding {
   if ('unread' in read)
-    return read.isMissing ? bad(check, `Secret ${name}: ${read.unread}`, STEP_2) : unknown(check, `Secret ${name}: ${read.unread}`);
+    return read.isMissing
+      ? bad(check, `Secret ${name}: ${read.unread}`, STEP_2)
+      : unknown(check, `Secret ${name}: ${read.unread}`);
   const text = (key: string): string => Buffer.from(read.value.data[key] ?? '', 'base64').toString();
   if (text(registrationToken.key).trim() === '')
     return bad(check, `Secret ${name} has no value at ${registrationToken.key}`, STEP_2);

@@ -1,5 +1,5 @@
 /** What `doctor` says about one thing. */
-export interface Finding {
+export interface DoctorFinding {
   /** What was checked, e.g. `serve`. */
   readonly check: string;
   /** `unknown`: it may not be read, or it is not there yet and need not be. */
@@ -10,9 +10,9 @@ export interface Finding {
   readonly fix?: string;
 }
 
-export const good = (check: string, text: string): Finding => ({ check, is: 'good', text });
-export const bad = (check: string, text: string, fix: string): Finding => ({ check, is: 'bad', text, fix });
-export const unknown = (check: string, text: string, fix?: string): Finding => ({
+export const good = (check: string, text: string): DoctorFinding => ({ check, is: 'good', text });
+export const bad = (check: string, text: string, fix: string): DoctorFinding => ({ check, is: 'bad', text, fix });
+export const unknown = (check: string, text: string, fix?: string): DoctorFinding => ({
   check,
   is: 'unknown',
   text,

@@ -6,29 +6,30 @@ import { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { lookAndPlan } from '../../look/look-and-plan.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { finishOwn } from '../../serve/cluster/own-pod.ts';
 import { type ClusterSource, listObjects, sorted } from '../explain/cluster-source.ts';
 import { type BrokenGroup, lookAround, readObject, type ServeSeen } from '../explain/where.ts';
 
 /** An object as it stands in the cluster, or why it is not known. */
-export type Read<T> = { readonly value: T } | { readonly unread: string; readonly isMissing: boolean };
+export type SeenOrNot<T> = { readonly value: T } | { readonly unread: string; readonly isMissing: boolean };
 
 export interface Installation {
-  readonly version: Read<{ readonly major: string; readonly minor: string }>;
-  readonly crd: Read<Crd>;
-  readonly repoServer: Read<Deployment>;
-  readonly serve: Read<Deployment>;
+  readonly version: SeenOrNot<{ readonly major: string; readonly minor: string }>;
+  readonly crd: SeenOrNot<Crd>;
+  readonly repoServer: SeenOrNot<Deployment>;
+  readonly serve: SeenOrNot<Deployment>;
   readonly lease: ServeSeen;
-  readonly accounts: Read<ConfigMap>;
-  readonly rights: Read<ConfigMap>;
-  readonly applications: Read<readonly Application[]>;
+  readonly accounts: SeenOrNot<ConfigMap>;
+  readonly rights: SeenOrNot<ConfigMap>;
+  readonly applications: SeenOrNot<readonly Application[]>;
   readonly groups: readonly RunnerGroup[];
   readonly objects: readonly RunnerGroupObject[];
   readonly broken: readonly BrokenGroup[];
   /** Why the RunnerGroups cannot be read. */
   readonly groupsUnread?: string;
-  readonly namespaces: ReadonlyMap<string, Read<Namespace>>;
+  readonly namespaces: ReadonlyMap<string, SeenOrNot<Namespace>>;
   /** Registration Secrets, by `namespace/name`. */
-  readonly secrets: ReadonlyMap<string, Read<Secret>>;
+  readonly secrets: ReadonlyMap<string, SeenOrNot<Secret>>;
   /** By key of the group: undefined is good. */
   readonly looks: ReadonlyMap<RunnerGroup, Failure | undefined>;
 }
@@ -82,6 +83,8 @@ const Application = z.looseObject({
 });
 export type Application = z.output<typeof Application>;
 
+/** The group itself was judged before. */
+const LOOK = { includeBlocked: false, pods: { finish: finishOwn, check: async () => undefined } };
 /** Groups that are asked for one by one; more would load Gitea. */
 const MOST_GROUPS = 50;
 
@@ -99,7 +102,7 @@ export async function readInstallation(
     // The first question alone: a server that cannot be reached is one error, not ten.
     const versionAnswer = await client.send({ what: 'ask the version of Kubernetes', path: '/version' }, deadline);
     const version = shaped(Version, versionAnswer.status === 200 ? parse(versionAnswer.text) : undefined);
-    const { objects, unread } = await groupsOf({ client, namespaces, deadline });
+    const { objects, unread } = await groupsOf(client, namespaces, deadline);
     const { groups, broken } = sorted(objects);
     const asked = groups.slice(0, MOST_GROUPS);
     const plane = { argocdNamespace, lease: 'gitea-runners-serve', nowMs: settings.now() };
@@ -120,8 +123,8 @@ export async function readInstallation(
       ),
       lookAround(client, [], plane, deadline),
     ]);
-    const spaces = new Map<string, Read<Namespace>>();
-    const secrets = new Map<string, Read<Secret>>();
+    const spaces = new Map<string, SeenOrNot<Namespace>>();
+    const secrets = new Map<string, SeenOrNot<Secret>>();
     for (const { namespace, registrationToken } of asked) {
       const inNamespace = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
       if (!spaces.has(namespace))
@@ -132,7 +135,7 @@ export async function readInstallation(
       secrets.set(called, await read(`read the Secret ${called}`, path, Secret));
     }
     const looks = new Map<RunnerGroup, Failure | undefined>();
-    for (const group of asked) looks.set(group, await failureOf(() => lookAndPlan([group], settings)));
+    for (const group of asked) looks.set(group, await failureOf(() => lookAndPlan([group], settings, LOOK)));
     return {
       version,
       crd,
@@ -158,10 +161,10 @@ export async function readInstallation(
 const Version = z.looseObject({ major: z.string(), minor: z.string() });
 
 async function groupsOf(
-  source: Parameters<typeof listObjects>[0],
+  ...source: Parameters<typeof listObjects>
 ): Promise<{ readonly objects: readonly RunnerGroupObject[]; readonly unread?: string }> {
   try {
-    return { objects: await listObjects(source) };
+    return { objects: await listObjects(...source) };
   } catch (error) {
     if (error instanceof Failure) return { objects: [], unread: `${error.code} ${error.message}` };
     throw error;
@@ -184,13 +187,13 @@ async function readAs<T>(
   what: string,
   path: string,
   shape: z.ZodType<T>,
-): Promise<Read<T>> {
+): Promise<SeenOrNot<T>> {
   const answer = await readObject(client, what, path, deadline);
   if ('unread' in answer) return { unread: answer.unread, isMissing: answer.unread.includes('404') };
   return shaped(shape, answer.json);
 }
 
-function shaped<T>(shape: z.ZodType<T>, json: unknown): Read<T> {
+function shaped<T>(shape: z.ZodType<T>, json: unknown): SeenOrNot<T> {
   const { data } = shape.safeParse(json);
   return data === undefined ? { unread: 'the answer has another form', isMissing: false } : { value: data };
 }

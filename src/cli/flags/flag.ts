@@ -11,6 +11,9 @@ export const COMMANDS = [
   'sweep',
   'schema',
   'demo',
+  'init',
+  'import',
+  'doctor',
   'version',
   'completion',
 ] as const;

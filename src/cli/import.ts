@@ -1,0 +1,87 @@
+/** `gitea-runners import`: RunnerGroups made of what other tools have. It asks no server and changes none. */
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
+import { Failure } from '../failure.ts';
+import { count, printable } from '../printable.ts';
+import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
+import { API_VERSION, KIND } from '../runnergroup/schema.ts';
+import { type FlagsOf, flagValue } from './flags/flags.ts';
+import type { ImportedGroup, Known } from './import/found.ts';
+import { fromObject } from './import/objects.ts';
+import { toScope } from './init/answers.ts';
+import type { ExitCode, Io } from './io.ts';
+
+/** Of one file, as for RunnerGroups. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Prints one RunnerGroup for each object that starts Gitea runners; notes stand above it as comments.
+ * @throws Failure exit 2: a file cannot be read, nothing was found, a flag is missing, or a result is not valid
+ */
+export function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): ExitCode {
+  const known = knownFrom(flags, io);
+  const namespace = flagValue('groupNamespace', flags, io);
+  const found = files.flatMap((file) => read(file, io).flatMap((object) => fromObject(object, known) ?? []));
+  if (found.length === 0)
+    throw new Failure(
+      'GR-IMPORT-02',
+      2,
+      `import: no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, and Deployments, StatefulSets and DaemonSets with a runner.`,
+    );
+  const missing = new Set(found.flatMap((each) => each.missing));
+  if (missing.size > 0)
+    throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
+  const texts = found.map((each) => textOf(each, namespace));
+  io.out(texts.join('---\n'));
+  io.err(`${count(found.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`);
+  return 0;
+}
+
+function knownFrom(flags: FlagsOf<'import'>, io: Io): Known {
+  const owner = flagValue('owner', flags, io);
+  const scope = flagValue('scope', flags, io);
+  const isSaid = owner !== undefined || scope === 'global';
+  return { scope: isSaid ? toScope(scope, owner ?? '') : undefined, gitea: flagValue('gitea', flags, io) };
+}
+
+/** The objects of a file, those of a `List` too. */
+function read(file: string, io: Io): readonly unknown[] {
+  const objects = parse(file, io);
+  return objects.flatMap((object) =>
+    typeof object === 'object' && object !== null && 'items' in object && Array.isArray(object.items)
+      ? object.items
+      : [object],
+  );
+}
+
+function parse(file: string, io: Io): readonly unknown[] {
+  const path = file === '-' ? 0 : resolve(io.cwd, file);
+  try {
+    if (typeof path === 'string' && statSync(path).size > MOST_BYTES) throw new Error('is longer than 4 MiB');
+    const text = readFileSync(path, 'utf8');
+    if (text.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
+    return parseAllDocuments(text, { logLevel: 'silent' }).map((document) => {
+      const [error] = document.errors;
+      if (error) throw new Error(error.message.split('\n')[0]);
+      return document.toJS({ maxAliasCount: 100 }) as unknown;
+    });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'it cannot be read';
+    throw new Failure('GR-IMPORT-01', 2, `import ${file}: ${printable(why)}.`);
+  }
+}
+
+function textOf({ name, namespace = '', spec, notes }: ImportedGroup, byDefault: string): string {
+  const metadata = { name, namespace: namespace || byDefault };
+  const result = runnerGroupFromObject({ ...metadata, spec });
+  if ('problem' in result)
+    throw new Failure(
+      'GR-IMPORT-04',
+      2,
+      `import ${metadata.namespace}/${name}: the RunnerGroup would not be valid: ${printable(result.problem)}.`,
+    );
+  const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
+  const group = { apiVersion: API_VERSION, kind: KIND, metadata, spec };
+  return `${comments}${stringify(group, { lineWidth: 0, aliasDuplicateObjects: false })}`;
+}

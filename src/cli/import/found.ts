@@ -1,0 +1,33 @@
+/** What `import` makes of one object of another tool. */
+import type { WhoseJobs } from '../init/answers.ts';
+
+/** What no file says: a registration token does not tell whose jobs it is for. From the command line. */
+export interface Known {
+  readonly scope: WhoseJobs | undefined;
+  readonly gitea: string | undefined;
+}
+
+export interface ImportedGroup {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** What was left out or made up, and what to do: one sentence each. */
+  readonly notes: readonly string[];
+  /** Flags without which the group is not whole. */
+  readonly missing: readonly string[];
+}
+
+/** The Secret with the API token: no other tool has one that is good for it. */
+export const AUTH_TOKEN = { secretRef: { name: 'gitea-api', key: 'token' } };
+export const AUTH_TOKEN_NOTE =
+  'authToken names the Secret gitea-api, which docs/install.md makes: the other tool had no API token, or one of another form.';
+
+/** Spec without what is undefined, an empty list or an empty mapping. */
+export function filled(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => !isEmpty(value)));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}

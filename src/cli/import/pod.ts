@@ -1,0 +1,148 @@
+/** A pod with a runner, as Deployments and ScaledJobs have it -> the fields of a RunnerGroup that are about pods. */
+import * as z from 'zod';
+import { filled } from './found.ts';
+
+const KeyRef = z.looseObject({ name: z.string(), key: z.string() });
+const Variable = z.looseObject({
+  name: z.string(),
+  value: z.string().optional(),
+  valueFrom: z.looseObject({ secretKeyRef: KeyRef.optional() }).optional(),
+});
+const Container = z.looseObject({
+  name: z.string(),
+  image: z.string().default(''),
+  env: z.array(Variable).default([]),
+  resources: z.looseObject({ requests: z.unknown().optional(), limits: z.unknown().optional() }).optional(),
+});
+export const PodSpec = z.looseObject({
+  containers: z.array(Container).min(1),
+  initContainers: z.array(Container).default([]),
+  volumes: z.array(z.looseObject({ name: z.string() })).default([]),
+  serviceAccountName: z.string().optional(),
+  nodeSelector: z.unknown().optional(),
+  tolerations: z.unknown().optional(),
+  affinity: z.unknown().optional(),
+  topologySpreadConstraints: z.unknown().optional(),
+  imagePullSecrets: z.unknown().optional(),
+  runtimeClassName: z.unknown().optional(),
+  hostAliases: z.unknown().optional(),
+  dnsConfig: z.unknown().optional(),
+  priorityClassName: z.unknown().optional(),
+});
+export type PodSpec = z.output<typeof PodSpec>;
+type Container = z.output<typeof Container>;
+
+/** Fields of a pod that mean the same in `podTemplate`. */
+const CARRIED = [
+  'nodeSelector',
+  'tolerations',
+  'affinity',
+  'topologySpreadConstraints',
+  'imagePullSecrets',
+  'runtimeClassName',
+  'hostAliases',
+  'dnsConfig',
+  'priorityClassName',
+] as const;
+
+/** Variables that the runner's image reads, and that we set. */
+const OURS = /^(?:GITEA_|DOCKER_|CONFIG_FILE$|ACT_)/;
+
+/** What a pod says about its runners. */
+export interface FromPod {
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly gitea: string | undefined;
+  readonly notes: readonly string[];
+}
+
+/** Undefined: no container of this pod is a Gitea runner. */
+export function fromPod(pod: PodSpec): FromPod | undefined {
+  const runner = pod.containers.find(isRunner);
+  if (!runner) return undefined;
+  const variable = (name: string): Container['env'][number] | undefined =>
+    runner.env.find((each) => each.name === name);
+  const token = variable('GITEA_RUNNER_REGISTRATION_TOKEN');
+  const labels = (variable('GITEA_RUNNER_LABELS')?.value ?? '').split(',').filter((label) => label !== '');
+  const [containerMode, why] = modeOf(pod, runner, labels);
+  const secret = token?.valueFrom?.secretKeyRef;
+  const variables = runner.env.filter(({ name }) => !OURS.test(name));
+  return {
+    gitea: variable('GITEA_INSTANCE_URL')?.value,
+    spec: filled({
+      labels: labels.map((label) => label.trim()),
+      // A runner that names its labels has no others.
+      defaultLabels: labels.length > 0 ? false : undefined,
+      containerMode,
+      registrationToken: {
+        secretRef: secret
+          ? { name: secret.name, key: secret.key }
+          : { name: 'gitea-runner', key: 'registration-token' },
+      },
+      resources: filled({ requests: runner.resources?.requests, limits: runner.resources?.limits }),
+      podTemplate: templateOf(pod, variables),
+    }),
+    notes: [...why, ...notesOf(pod, runner, token !== undefined && secret === undefined)],
+  };
+}
+
+function isRunner({ image, env }: Container): boolean {
+  return (
+    env.some(({ name }) => name === 'GITEA_INSTANCE_URL') || /(?:^|\/)(?:act_runner|gitea\/runner)[:@]/.test(image)
+  );
+}
+
+function templateOf(pod: PodSpec, env: Container['env']): Readonly<Record<string, unknown>> {
+  const spec = filled({
+    ...Object.fromEntries(CARRIED.map((field) => [field, pod[field]])),
+    containers: env.length > 0 ? [{ name: 'runner', env }] : undefined,
+  });
+  return filled({ spec });
+}
+
+type Mode = 'dind-rootless' | 'dind' | 'host';
+
+function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): readonly [Mode, readonly string[]] {
+  const others = [...pod.containers, ...pod.initContainers].filter((each) => each !== runner);
+  const usesSocket = pod.volumes.some((volume) => JSON.stringify(volume).includes('docker.sock'));
+  if (runner.image.includes('dind-rootless')) return ['dind-rootless', []];
+  if (others.some(({ image }) => /(?:^|\/)docker[:@]/.test(image))) return ['dind', []];
+  if (runner.image.includes('dind')) return ['dind', []];
+  if (usesSocket)
+    return ['dind-rootless', ['The docker socket of the node is not mounted: each runner has a dockerd of its own.']];
+  const isHost = labels.length > 0 && labels.every((label) => !label.includes(':docker:'));
+  return isHost
+    ? ['host', []]
+    : ['dind-rootless', ['containerMode is a guess: no docker was found beside the runner.']];
+}
+
+function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean): readonly string[] {
+  const volumes = pod.volumes.filter((volume) => 'persistentVolumeClaim' in volume).map(({ name }) => name);
+  const others = pod.containers.filter((each) => each !== runner && !/(?:^|\/)docker[:@]/.test(each.image));
+  return [
+    ...(tokenIsWritten
+      ? ['The registration token stood in the manifest: revoke it, and put a new one into the Secret gitea-runner.']
+      : []),
+    ...(runner.image === ''
+      ? []
+      : [`The image ${runner.image} is not carried over: runners have the image of this version.`]),
+    ...(volumes.length > 0
+      ? [
+          `Persistent volumes are not carried over (${volumes.join(', ')}): runners end with their CI job. See docs/cache.md.`,
+        ]
+      : []),
+    ...(others.length > 0
+      ? [
+          `Containers beside the runner are not carried over (${others.map(({ name }) => name).join(', ')}): add them to podTemplate.`,
+        ]
+      : []),
+    ...(pod.serviceAccountName !== undefined
+      ? [`serviceAccountName ${pod.serviceAccountName} is not carried over: a policy must allow it (docs/policy.md).`]
+      : []),
+    ...('securityContext' in pod || 'securityContext' in runner
+      ? ['securityContext is not carried over: containerMode and securityProfile set it.']
+      : []),
+    ...(runner.env.some(({ name }) => name === 'CONFIG_FILE')
+      ? ['The config.yaml of the runner is not carried over: put its keys into runnerConfig.']
+      : []),
+  ];
+}

@@ -1,0 +1,82 @@
+/** `gitea-runners init`: writes what a new installation commits, applies and runs. It applies nothing and asks no server. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { Failure } from '../failure.ts';
+import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
+import { type FlagsOf, flagValue } from './flags/flags.ts';
+import { type Answers, type AskPerson, answersOf } from './init/answers.ts';
+import { applicationText, externalSecretsText, groupManifest, groupText } from './init/manifests.ts';
+import { setupScript } from './init/setup-script.ts';
+import type { ExitCode, Io } from './io.ts';
+
+/**
+ * Writes the files below `folder` and prints what to do with them.
+ * @param ask undefined: nobody can answer
+ * @throws Failure exit 2: an answer is missing or wrong, or a file is there already
+ */
+export async function init(
+  folder: string,
+  flags: FlagsOf<'init'>,
+  io: Io,
+  ask: AskPerson | undefined,
+): Promise<ExitCode> {
+  const answers = await answersOf(flags, io, ask);
+  check(answers);
+  const files = filesOf(answers);
+  const root = resolve(io.cwd, folder);
+  const there = Object.keys(files).filter((name) => existsSync(join(root, name)));
+  if (there.length > 0 && !flagValue('force', flags, io))
+    throw new Failure(
+      'GR-INIT-04',
+      2,
+      `init: ${there.join(', ')} in ${folder}: there already. --force writes over it.`,
+    );
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(root, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode: name.endsWith('.sh') ? 0o755 : 0o644 });
+  }
+  io.out(nextSteps(folder, answers, Object.keys(files)));
+  return 0;
+}
+
+function filesOf(answers: Answers): Readonly<Record<string, string>> {
+  return {
+    [join(answers.path, `${answers.group}.yaml`)]: groupText(answers),
+    'argocd/application.yaml': applicationText(answers),
+    ...(answers.secretTool === 'external-secrets' && { 'argocd/external-secrets.yaml': externalSecretsText(answers) }),
+    'setup.sh': setupScript(answers),
+  };
+}
+
+/** @throws Failure exit 2 with all that is wrong */
+function check(answers: Answers): void {
+  const { group, namespace, git, path, secretStore, webhook } = answers;
+  const read = runnerGroupFromObject({ name: group, namespace, spec: groupManifest(answers).spec });
+  const wrong = [
+    ...('problem' in read ? [read.problem] : []),
+    ...(/^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/.test(git) ? [] : ['--git: must be the URL of a git repository']),
+    ...(/^(?!\.\.(?:\/|$))[\w.-]+(?:\/(?!\.\.(?:\/|$))[\w.-]+)*$/.test(path)
+      ? []
+      : ['--git-path: must be a folder of the repository']),
+    ...(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(secretStore)
+      ? []
+      : ['--secret-store: must be the name of a ClusterSecretStore']),
+    ...(/^https?:\/\/[^\s"'\\$`]+$/.test(webhook) ? [] : ['--webhook-url: must be an http or https URL']),
+  ];
+  if (wrong.length > 0) throw new Failure('GR-INIT-03', 2, `init: ${wrong.join('; ')}.`);
+}
+
+function nextSteps(folder: string, { group, path, secretTool }: Answers, files: readonly string[]): string {
+  const sealed = secretTool === 'sealed-secrets' ? ', and the sealed-*.yaml that it writes' : '';
+  return `Written to ${folder}:
+${files.map((name) => `  ${name}`).join('\n')}
+
+Next:
+  1. Install into Argo CD, if that is not done: docs/install.md, step 1.
+  2. GITEA_API_TOKEN=… GITEA_OWNER_TOKEN=… sh setup.sh     makes the Secrets and the webhook
+  3. kubectl apply -f argocd/application.yaml
+  4. Commit and push ${join(path, `${group}.yaml`)}${sealed}.
+  5. gitea-runners explain                                  says what happens to each job
+`;
+}

@@ -1,0 +1,82 @@
+/** The manifests that `init` writes. */
+import { stringify } from 'yaml';
+import { applicationManifest, projectManifest } from '../../install/application.ts';
+import { API_SECRET, ARGOCD_NAMESPACE, SERVE_SECRET } from '../../install/names.ts';
+import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
+import type { Answers } from './answers.ts';
+
+/** The Secret with the registration token, in the namespace of the runners. */
+export const REGISTRATION_SECRET = 'gitea-runner';
+
+/** The RunnerGroup as an object. */
+export function groupManifest({ group, namespace, gitea, scope, cap, mode }: Answers) {
+  return {
+    apiVersion: API_VERSION,
+    kind: KIND,
+    metadata: { name: group, namespace },
+    spec: {
+      ...scope,
+      gitea: { url: gitea },
+      maxActiveRunners: cap,
+      containerMode: mode,
+      // Without docker a group has no labels by itself.
+      ...(mode === 'host' && { labels: ['linux:host'] }),
+      registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
+      authToken: { secretRef: { name: API_SECRET, key: 'token' } },
+    },
+  };
+}
+
+export function groupText(answers: Answers): string {
+  return `# Goes into the repository of the Application. All fields: docs/runnergroup.md\n${yaml(groupManifest(answers))}`;
+}
+
+export function applicationText({ git, path, namespace }: Answers): string {
+  const source = { repository: git, path, namespace };
+  return [
+    '# Applied once: kubectl apply -f argocd/application.yaml',
+    yaml(projectManifest(source)).trimEnd(),
+    '---',
+    yaml(applicationManifest(source)),
+  ].join('\n');
+}
+
+/** The Secrets as External Secrets: the values lie in a store, below `gitea-runners/`. */
+export function externalSecretsText({ namespace, gitea, secretStore }: Answers): string {
+  const secrets = [
+    externalSecret(secretStore, ARGOCD_NAMESPACE, API_SECRET, { token: 'api-token' }, gitea),
+    externalSecret(secretStore, namespace, REGISTRATION_SECRET, { 'registration-token': 'registration-token' }, gitea),
+    externalSecret(secretStore, ARGOCD_NAMESPACE, SERVE_SECRET, {
+      'argocd-token': 'argocd-token',
+      'webhook-secret': 'webhook-secret',
+    }),
+  ];
+  return `# Applied once. The store ${secretStore} holds the values: setup.sh says how to get them.\n${secrets.map(yaml).join('---\n')}`;
+}
+
+/** @param url the one Gitea that the token may be sent to */
+function externalSecret(
+  store: string,
+  namespace: string,
+  name: string,
+  keys: Readonly<Record<string, string>>,
+  url?: string,
+) {
+  const data = Object.fromEntries(Object.keys(keys).map((key) => [key, `{{ index . ${JSON.stringify(key)} }}`]));
+  return {
+    apiVersion: 'external-secrets.io/v1',
+    kind: 'ExternalSecret',
+    metadata: { name, namespace },
+    spec: {
+      refreshInterval: '1h',
+      secretStoreRef: { kind: 'ClusterSecretStore', name: store },
+      target: { name, template: { data: { ...data, ...(url !== undefined && { url }) } } },
+      data: Object.entries(keys).map(([secretKey, key]) => ({ secretKey, remoteRef: { key: `gitea-runners/${key}` } })),
+    },
+  };
+}
+
+/** Without line folding or anchors: every tool reads it the same way. */
+function yaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+}

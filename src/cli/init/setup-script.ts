@@ -1,0 +1,130 @@
+/**
+ * `setup.sh`: makes the Secrets and the webhook. It holds no secret: tokens come from the environment of the person who runs it. It
+ * can be run again, and stops at the first thing that fails.
+ */
+import { ACCOUNT, API_SECRET, ARGOCD_NAMESPACE, SERVE_SECRET } from '../../install/names.ts';
+import type { Answers, WhoseJobs } from './answers.ts';
+import { REGISTRATION_SECRET } from './manifests.ts';
+
+/** Where Gitea's API has the registration token and the webhooks of a scope. */
+function levelOf(scope: WhoseJobs): string {
+  switch (scope.scope) {
+    case 'global':
+      return '/admin';
+    case 'org':
+      return `/orgs/${scope.org}`;
+    case 'user':
+      return '/user';
+    case 'repo':
+      return `/repos/${scope.repo}`;
+    default:
+      return scope satisfies never;
+  }
+}
+
+/** What the two tokens must be allowed to do. */
+function rightsOf(scope: WhoseJobs): readonly [api: string, owner: string] {
+  switch (scope.scope) {
+    case 'global':
+      return ['read:admin, of a site administrator', 'write:admin, of a site administrator'];
+    case 'org':
+      return ['read:organization, of an owner of the organization', 'write:organization, of an owner of it'];
+    case 'user':
+      return ['read:user, of that user', 'write:user, of that user'];
+    case 'repo':
+      return ['read:repository, of an owner of the repository', 'write:repository, of an owner of it'];
+    default:
+      return scope satisfies never;
+  }
+}
+
+export function setupScript(answers: Answers): string {
+  return [head(answers), fetched(answers), SECRETS[answers.secretTool](answers), webhook(answers)].join('\n');
+}
+
+function head({ gitea, scope }: Answers): string {
+  const [api, owner] = rightsOf(scope);
+  return `#!/bin/sh
+# Makes the Secrets and the webhook of the runners. Run it after the installation (docs/install.md, step 1). It can be run again.
+set -eu
+# GITEA_API_TOKEN stays in the cluster: ${api}.
+# GITEA_OWNER_TOKEN is used here only: ${owner}.
+: "\${GITEA_API_TOKEN:?}" "\${GITEA_OWNER_TOKEN:?}"
+GITEA_URL=${quoted(gitea.replace(/\/+$/, ''))}
+`;
+}
+
+function fetched({ scope }: Answers): string {
+  return `gitea() { curl -fsS -H "Authorization: token $GITEA_OWNER_TOKEN" -H 'Content-Type: application/json' "$@"; }
+answer=$(gitea -X POST "$GITEA_URL/api/v1${levelOf(scope)}/actions/runners/registration-token")
+registration=$(printf %s "$answer" | sed -n 's/.*"token": *"\\([^"]*\\)".*/\\1/p')
+webhook=$(kubectl -n ${ARGOCD_NAMESPACE} get secret ${SERVE_SECRET} --ignore-not-found -o jsonpath='{.data.webhook-secret}' | base64 -d | sed -n 1p)
+argocd=$(kubectl -n ${ARGOCD_NAMESPACE} get secret ${SERVE_SECRET} --ignore-not-found -o jsonpath='{.data.argocd-token}' | base64 -d)
+test -n "$webhook" || webhook=$(openssl rand -hex 32)
+test -n "$argocd" || argocd=$(argocd account generate-token --account ${ACCOUNT})
+: "\${registration:?Gitea gave none}" "\${argocd:?Argo CD gave no token}" "\${webhook:?openssl gave none}"
+`;
+}
+
+/** \`secret NAMESPACE NAME KEY=VALUE…\` prints a Secret. Values are handed on as base64, so they stand in no list of processes. */
+const PRINT_SECRET = `secret() {
+  printf 'apiVersion: v1\\nkind: Secret\\nmetadata: {name: %s, namespace: %s}\\ndata:\\n' "$2" "$1"
+  shift 2
+  for pair; do printf '  %s: %s\\n' "\${pair%%=*}" "$(printf %s "\${pair#*=}" | base64 | tr -d '\\n')"; done
+}
+`;
+
+const SECRETS: Readonly<Record<Answers['secretTool'], (answers: Answers) => string>> = {
+  kubectl: (answers) =>
+    PRINT_SECRET +
+    secretsOf(answers)
+      .map((words) => `secret ${words} | kubectl apply --server-side --force-conflicts -f -\n`)
+      .join(''),
+  'sealed-secrets': (answers) =>
+    `${PRINT_SECRET}# The sealed files hold no secret: commit them.\n` +
+    secretsOf(answers)
+      .map((words) => {
+        const [, name = ''] = words.split(' ');
+        return `secret ${words} | kubeseal --format yaml > sealed-${name}.yaml\nkubectl apply -f sealed-${name}.yaml\n`;
+      })
+      .join(''),
+  'external-secrets':
+    () => `# Put these values into your store, below gitea-runners/: they are written to this folder, for nobody else to read.
+umask 077
+mkdir -p for-the-store
+printf %s "$GITEA_API_TOKEN" > for-the-store/api-token
+printf %s "$registration" > for-the-store/registration-token
+printf %s "$argocd" > for-the-store/argocd-token
+printf %s "$webhook" > for-the-store/webhook-secret
+kubectl apply -f argocd/external-secrets.yaml
+`,
+};
+
+function secretsOf({ namespace }: Answers): readonly string[] {
+  return [
+    `${ARGOCD_NAMESPACE} ${API_SECRET} token="$GITEA_API_TOKEN" url="$GITEA_URL"`,
+    `${namespace} ${REGISTRATION_SECRET} registration-token="$registration" url="$GITEA_URL"`,
+    `${ARGOCD_NAMESPACE} ${SERVE_SECRET} argocd-token="$argocd" webhook-secret="$webhook"`,
+  ];
+}
+
+function webhook({ scope, webhook: url }: Answers): string {
+  const system = scope.scope === 'global' ? ', "is_system_webhook": "true"' : '';
+  return `
+# Gitea tells serve of each job at once. Without a webhook serve looks every 5 s.
+WEBHOOK_URL=${quoted(url)}
+hooks="$GITEA_URL/api/v1${levelOf(scope)}/hooks"
+case $(gitea "$hooks?limit=50") in
+  *"\\"$WEBHOOK_URL\\""*) echo "There is a webhook to $WEBHOOK_URL." ;;
+  *) gitea -o /dev/null "$hooks" -d @- << END ;;
+{"type": "gitea", "active": true, "events": ["workflow_job"],
+ "config": {"url": "$WEBHOOK_URL", "content_type": "json", "secret": "$webhook"${system}}}
+END
+esac
+`;
+}
+
+/** For a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,280 @@
+/** `init`: what it writes can be used as it is. */
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { type AskPerson, answersOf } from '../../src/cli/init/answers.ts';
+import { folderWith, runCli } from '../support/run-cli.ts';
+import { serve } from '../support/server.ts';
+
+const GIT = 'https://gitea.example.com/ops/runners.git';
+const NEEDED = ['--gitea', 'https://gitea.example.com', '--owner', 'acme', '--git', GIT];
+
+function init(folder: string, ...more: readonly string[]) {
+  return runCli(['init', folder, ...NEEDED, ...more]);
+}
+
+function read(folder: string, name: string): readonly unknown[] {
+  return parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map((document) => document.toJS());
+}
+
+describe.each([
+  ['global', []],
+  ['org', ['--owner', 'acme']],
+  ['user', ['--owner', 'anna']],
+  ['repo', ['--owner', 'acme/web']],
+] as const)('init --scope %s', (scope, owner) => {
+  it.each(['dind-rootless', 'dind', 'host'])('--container-mode %s writes a RunnerGroup that is valid', async (mode) => {
+    const folder = folderWith({});
+
+    const { code, stdout, stderr } = await init(folder, '--scope', scope, ...owner, '--container-mode', mode);
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('groups/ci.yaml');
+    expect(await runCli(['validate', join(folder, 'groups')])).toMatchObject({ code: 0 });
+    expect(spawnSync('sh', ['-n', join(folder, 'setup.sh')]).status).toBe(0);
+    expect(statSync(join(folder, 'setup.sh')).mode & 0o111).not.toBe(0);
+  });
+});
+
+it('writes the Application and the project of install/examples, for the repository and folder that are named', async () => {
+  const folder = folderWith({});
+
+  await init(folder, '--git', 'https://git.example.com/r.git', '--git-path', 'a/b', '--group-namespace', 'team');
+
+  const texts = ['project', 'application'].map((name) => readFileSync(`install/examples/${name}.yaml`, 'utf8'));
+  const expected = texts.join('---\n').replaceAll(GIT, 'https://git.example.com/r.git').replace('path: .', 'path: a/b');
+  const examples = parseAllDocuments(expected.replaceAll('namespace: runners', 'namespace: team')).map((each) =>
+    each.toJS(),
+  );
+  expect(read(folder, 'argocd/application.yaml')).toEqual(examples.filter((each) => each !== null));
+  expect(existsSync(join(folder, 'a/b/ci.yaml'))).toBe(true);
+});
+
+it('writes over nothing, unless --force is given', async () => {
+  const folder = folderWith({ 'setup.sh': 'mine' });
+
+  const { code, stdout, stderr } = await init(folder);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('error: GR-INIT-04 init: setup.sh');
+  expect(readFileSync(join(folder, 'setup.sh'), 'utf8')).toBe('mine');
+  expect(existsSync(join(folder, 'groups'))).toBe(false);
+  expect((await init(folder, '--force')).code).toBe(0);
+  expect(readFileSync(join(folder, 'setup.sh'), 'utf8')).toContain('set -eu');
+});
+
+it('names all that is missing, when it can ask no person', async () => {
+  const { code, stdout, stderr } = await runCli(['init', folderWith({})]);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('GR-INIT-01 init: --gitea, --owner, --git must be given');
+});
+
+it.each([
+  [['--scope', 'team'], 'GR-INIT-02'],
+  [['--cap', '-1'], 'GR-INIT-03'],
+  [['--cap', 'many'], 'GR-INIT-03'],
+  [['--container-mode', 'podman'], 'GR-INIT-03'],
+  [['--gitea', 'ftp://gitea'], 'GR-INIT-03'],
+  [['--gitea', "https://gitea'; reboot"], 'GR-INIT-03'],
+  [['--owner', 'a$(reboot)'], 'GR-INIT-03'],
+  [['--scope', 'repo', '--owner', 'a/b/../../../c'], 'GR-INIT-03'],
+  [['--group-name', '../ci'], 'GR-INIT-03'],
+  [['--group-namespace', 'a b'], 'GR-INIT-03'],
+  [['--git', 'runners'], 'GR-INIT-03'],
+  [['--git-path', '../x'], 'GR-INIT-03'],
+  [['--git-path', '/etc'], 'GR-INIT-03'],
+  [['--git-path', 'a/../../x'], 'GR-INIT-03'],
+  [['--webhook-url', 'http://a/"b'], 'GR-INIT-03'],
+  [['--webhook-url', 'http://a/$(b)'], 'GR-INIT-03'],
+  [['--secret-store', 'a;b'], 'GR-INIT-03'],
+  [['--secret-tool', 'vault'], 'GR-FLAG-16'],
+])('refuses %j and writes nothing', async (flags, code) => {
+  const folder = folderWith({});
+
+  const outcome = await init(folder, ...flags);
+
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toContain(`error: ${code} `);
+  expect(spawnSync('find', [folder, '-type', 'f']).stdout.toString()).toBe('');
+});
+
+it('asks what no flag says, with the default where there is one', async () => {
+  const asked: string[] = [];
+  const given: Record<string, string> = { 'URL of Gitea': 'https://g.example.com', Repository: 'acme/web', Git: GIT };
+  const ask: AskPerson = async (question, byDefault) => {
+    asked.push(byDefault ?? '');
+    if (question.startsWith('Whose')) return 'repo';
+    return Object.entries(given).find(([begin]) => question.startsWith(begin))?.[1] ?? '';
+  };
+
+  const answers = await answersOf({ cap: '3' }, { env: {} } as never, ask);
+
+  expect(answers).toMatchObject({
+    gitea: 'https://g.example.com',
+    scope: { scope: 'repo', repo: 'acme/web' },
+    group: 'ci',
+    cap: 3,
+    mode: 'dind-rootless',
+    git: GIT,
+  });
+  expect(asked).toEqual(['', 'org', '', 'ci', 'dind-rootless', '']);
+});
+
+/** Stand-ins for the programs that reach the cluster. curl is the real one. */
+const TOOLS: Readonly<Record<string, string>> = {
+  kubectl: `case " $* " in
+    *" get secret "*webhook-secret*) cat "$CLUSTER/webhook" 2>/dev/null ;;
+    *" get secret "*argocd-token*) cat "$CLUSTER/argocd-token" 2>/dev/null ;;
+    *" -f - "*) object=$(cat); printf '%s\\n---\\n' "$object" >> "$CLUSTER/applied"
+      printf '%s\\n' "$object" | sed -n 's/^  webhook-secret: //p' | grep . > "$CLUSTER/found" && cp "$CLUSTER/found" "$CLUSTER/webhook"
+      printf '%s\\n' "$object" | sed -n 's/^  argocd-token: //p' | grep . > "$CLUSTER/found" && cp "$CLUSTER/found" "$CLUSTER/argocd-token"; true ;;
+    *) echo "$*" >> "$CLUSTER/applied" ;;
+  esac`,
+  argocd: 'echo "new token" >> "$CLUSTER/argocd-tokens"; printf token-of-argocd',
+  kubeseal: `sed 's/^  \\([a-z-]*\\): .*/  \\1: sealed/'`,
+};
+
+/** A Gitea with the two calls that `setup.sh` makes. */
+async function gitea(level: string, registers = true) {
+  const hooks: string[] = [];
+  const tokens = new Set<string | undefined>();
+  const { origin } = await serve((request, response) => {
+    tokens.add(request.headers.authorization);
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const path = `${request.method} ${request.url?.replace(/\?.*/, '')}`;
+      if (path === `POST /api/v1${level}/actions/runners/registration-token` && registers)
+        return response.end('{"token": "registration-of-gitea"}');
+      if (path === `POST /api/v1${level}/hooks`) hooks.push(Buffer.concat(parts).toString());
+      else if (path !== `GET /api/v1${level}/hooks`) response.statusCode = 404;
+      return response.end(`[${hooks.join(',')}]`);
+    });
+  });
+  return { origin, hooks, tokens };
+}
+
+function setUp(folder: string) {
+  for (const [name, text] of Object.entries(TOOLS)) {
+    mkdirSync(join(folder, 'bin'), { recursive: true });
+    writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(folder, 'bin', name), 0o755);
+  }
+  const child = spawn('sh', ['setup.sh'], {
+    cwd: folder,
+    env: {
+      PATH: `${resolve(folder, 'bin')}:${process.env['PATH']}`,
+      CLUSTER: resolve(folder, 'bin'),
+      GITEA_API_TOKEN: 'api-token',
+      GITEA_OWNER_TOKEN: 'owner-token',
+    },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (part: Buffer) => {
+      output += part;
+    });
+  }
+  return new Promise<{ readonly code: number | null; readonly output: string }>((done) => {
+    child.on('close', (code) => done({ code, output }));
+  });
+}
+
+function secretsIn(folder: string): readonly unknown[] {
+  const found = read(folder, 'bin/applied') as readonly { metadata: { name: string }; data: Record<string, string> }[];
+  return found.flatMap((each) => {
+    if (each === null || typeof each !== 'object') return [];
+    const data = Object.entries(each.data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]);
+    return [[each.metadata.name, Object.fromEntries(data)]];
+  });
+}
+
+describe('setup.sh', () => {
+  it.each([
+    ['global', '', '/admin'],
+    ['org', 'acme', '/orgs/acme'],
+    ['user', 'anna', '/user'],
+    ['repo', 'acme/web', '/repos/acme/web'],
+  ])('of scope %s makes three Secrets and one webhook, also when it runs twice', async (scope, owner, level) => {
+    const { origin, hooks, tokens } = await gitea(level);
+    const folder = folderWith({});
+    await init(folder, '--scope', scope, '--gitea', `${origin}/`, ...(owner === '' ? [] : ['--owner', owner]));
+
+    const first = await setUp(folder);
+    const webhook = JSON.parse(hooks[0] ?? '{}') as { config: Record<string, string> };
+    const second = await setUp(folder);
+
+    expect([first.code, second.code], first.output + second.output).toEqual([0, 0]);
+    const secrets = [
+      ['gitea-api', { token: 'api-token', url: origin }],
+      ['gitea-runner', { 'registration-token': 'registration-of-gitea', url: origin }],
+      [
+        'gitea-runners-serve',
+        { 'argocd-token': 'token-of-argocd', 'webhook-secret': expect.stringMatching(/^[0-9a-f]{64}$/) },
+      ],
+    ];
+    const made = secretsIn(folder);
+    expect(made).toEqual([...secrets, ...secrets]);
+    expect(made[5]).toEqual(made[2]);
+    expect(readFileSync(join(folder, 'bin/argocd-tokens'), 'utf8')).toBe('new token\n');
+    expect(hooks).toHaveLength(1);
+    expect(webhook).toMatchObject({ type: 'gitea', active: true, events: ['workflow_job'] });
+    expect(webhook.config).toMatchObject({ url: 'http://gitea-runners.argocd.svc/webhook', content_type: 'json' });
+    expect(webhook.config['is_system_webhook']).toBe(scope === 'global' ? 'true' : undefined);
+    expect([...tokens]).toEqual(['token owner-token']);
+    expect(first.output + second.output).not.toMatch(/api-token|owner-token|registration-of-gitea|token-of-argocd/);
+  });
+
+  it('stops before it makes a Secret, when Gitea gives no registration token', async () => {
+    const { origin } = await gitea('/orgs/acme', false);
+    const folder = folderWith({});
+    await init(folder, '--gitea', origin);
+
+    const { code } = await setUp(folder);
+
+    expect(code).not.toBe(0);
+    expect(existsSync(join(folder, 'bin/applied'))).toBe(false);
+  });
+
+  it('of Sealed Secrets writes sealed files, and no value stands in one', async () => {
+    const { origin } = await gitea('/orgs/acme');
+    const folder = folderWith({});
+    await init(folder, '--gitea', origin, '--secret-tool', 'sealed-secrets');
+
+    const { code, output } = await setUp(folder);
+
+    expect(code, output).toBe(0);
+    for (const name of ['gitea-api', 'gitea-runner', 'gitea-runners-serve'])
+      expect(read(folder, `sealed-${name}.yaml`)).toMatchObject([{ kind: 'Secret', metadata: { name } }]);
+    expect(readFileSync(join(folder, 'bin/applied'), 'utf8')).toMatch(/^(apply -f sealed-\S+\n){3}$/);
+  });
+
+  it('of External Secrets writes the values for the store, readable for one person', async () => {
+    const { origin } = await gitea('/orgs/acme');
+    const folder = folderWith({});
+    await init(folder, '--gitea', origin, '--secret-tool', 'external-secrets', '--secret-store', 'vault');
+
+    const { code, output } = await setUp(folder);
+
+    expect(code, output).toBe(0);
+    const stored = join(folder, 'for-the-store');
+    expect(readFileSync(join(stored, 'registration-token'), 'utf8')).toBe('registration-of-gitea');
+    expect(statSync(join(stored, 'api-token')).mode & 0o077).toBe(0);
+    expect(read(folder, 'argocd/external-secrets.yaml')).toMatchObject([
+      {
+        kind: 'ExternalSecret',
+        metadata: { name: 'gitea-api', namespace: 'argocd' },
+        spec: {
+          secretStoreRef: { kind: 'ClusterSecretStore', name: 'vault' },
+          target: { template: { data: { token: '{{ index . "token" }}', url: origin } } },
+          data: [{ secretKey: 'token', remoteRef: { key: 'gitea-runners/api-token' } }],
+        },
+      },
+      { metadata: { name: 'gitea-runner', namespace: 'runners' } },
+      { metadata: { name: 'gitea-runners-serve', namespace: 'argocd' } },
+    ]);
+  });
+});
