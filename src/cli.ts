@@ -41,6 +41,7 @@ export function main(): void {
         return asking(io, (ask) => init(folder ?? '.', flags, io, ask));
       }),
     import: (files, flags) => run(async () => (await import('./cli/import.ts')).importGroups(files, flags, io)),
+    doctor: (flags) => run(async () => (await import('./cli/doctor.ts')).doctor(flags, io), flags),
     version: (flags) => run(async () => (await import('./cli/version.ts')).version(flags, io)),
     completion: (shell) => run(async () => (await import('./cli/completion.ts')).completion(shell, descriptions(), io)),
   });

@@ -35,6 +35,14 @@ export function crdText(): string {
   return HEADER + stringify(crd(), { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
+/** Names of the fields below `spec` in the schema of a version of a CRD; without it, of ours. */
+export function specFieldsOf(version: unknown = { openAPIV3Schema: rootSchema() }): readonly string[] {
+  const of = (value: unknown, key: string): unknown =>
+    typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
+  const path = ['openAPIV3Schema', 'properties', 'spec', 'properties'];
+  return Object.keys(path.reduce(of, version) ?? {});
+}
+
 function crd(): unknown {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -25,6 +25,7 @@ async function byCommander(args: readonly string[]): Promise<unknown> {
     demo: other,
     init: other,
     import: other,
+    doctor: other,
     version: other,
     completion: other,
   };

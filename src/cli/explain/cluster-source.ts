@@ -110,7 +110,7 @@ export async function planOfCluster(
   }
 }
 
-async function listObjects(
+export async function listObjects(
   client: KubeClient,
   namespaces: readonly string[],
   deadline: Deadline,
@@ -120,7 +120,7 @@ async function listObjects(
   return found.flatMap(({ items }) => items);
 }
 
-function sorted(objects: readonly RunnerGroupObject[]): {
+export function sorted(objects: readonly RunnerGroupObject[]): {
   readonly groups: readonly RunnerGroup[];
   readonly broken: readonly BrokenGroup[];
 } {

@@ -143,7 +143,7 @@ async function readApp(
 }
 
 /** An object, or why it cannot be read. */
-async function readObject(
+export async function readObject(
   client: KubeClient,
   what: string,
   path: string,

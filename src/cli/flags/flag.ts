@@ -13,6 +13,7 @@ export const COMMANDS = [
   'demo',
   'init',
   'import',
+  'doctor',
   'version',
   'completion',
 ] as const;

@@ -47,7 +47,7 @@ export const FLAGS = {
     help: 'read folders with all below them',
   },
   secrets: {
-    of: ['generate', 'explain', 'serve', 'sweep'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
     value: 'files|api',
     default: 'files',
     help: 'where the Secrets of RunnerGroups are read',
@@ -55,13 +55,13 @@ export const FLAGS = {
     read: readSecretsMode,
   },
   secretsDir: {
-    of: ['generate', 'explain', 'serve', 'sweep'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
     value: 'DIR',
     default: '/var/run/secrets/gitea-runners',
     help: 'where API tokens are mounted',
   },
   timeout: {
-    of: ['generate', 'explain', 'serve', 'sweep'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
     value: 'SECONDS',
     default: 20,
     help: 'time limit of a run; in serve and sweep, of each look and each deletion',
@@ -69,17 +69,17 @@ export const FLAGS = {
     read: readSeconds,
   },
   caFile: {
-    of: ['generate', 'explain', 'serve', 'sweep'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
     value: 'FILE',
     help: 'PEM of a private CA for Gitea',
   },
   verbose: {
-    of: ['generate', 'explain', 'serve', 'sweep'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
     short: '-v',
     help: 'print requests to stderr: method, path, status, time',
   },
   cluster: {
-    of: ['generate', 'explain', 'sweep'],
+    of: ['generate', 'explain', 'sweep', 'doctor'],
     value: 'auto|off',
     default: 'auto',
     help: 'look at live Jobs and Pods when this runs in a cluster',
@@ -87,7 +87,7 @@ export const FLAGS = {
     read: readClusterMode,
   },
   kubeconfig: {
-    of: ['generate', 'explain', 'serve', 'sweep'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
     value: 'FILE',
     defaultNote: 'the service account of this pod',
     help: 'the cluster in which the runners run',
@@ -95,7 +95,7 @@ export const FLAGS = {
     read: readTrustedPath,
   },
   policy: {
-    of: ['generate', 'explain', 'validate', 'serve', 'sweep'],
+    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'doctor'],
     value: 'FILE',
     defaultNote: 'none',
     help: 'what RunnerGroups may do: a RunnerPolicy',
@@ -143,7 +143,7 @@ export const FLAGS = {
     help: 'PEM of the CA of Argo CD',
   },
   argocdNamespace: {
-    of: ['explain', 'serve'],
+    of: ['explain', 'serve', 'doctor'],
     value: 'NAMESPACE',
     default: 'argocd',
     help: 'where Argo CD itself runs',
@@ -219,7 +219,7 @@ export const FLAGS = {
   },
   ...REPORT_FLAGS,
   json: {
-    of: ['explain', 'sweep', 'version'],
+    of: ['explain', 'sweep', 'version', 'doctor'],
     help: 'print the same as JSON; for explain -o json',
   },
   crd: {

@@ -14,14 +14,14 @@ export const REPORT_FLAGS = {
     read: readOutput,
   },
   namespace: {
-    of: ['explain'],
+    of: ['explain', 'doctor'],
     short: '-n',
     value: 'NAMESPACE',
     defaultNote: "that of the kubeconfig's context",
     help: 'read the RunnerGroups of this namespace from the cluster',
   },
   allNamespaces: {
-    of: ['explain'],
+    of: ['explain', 'doctor'],
     short: '-A',
     help: 'read the RunnerGroups of all namespaces from the cluster',
   },

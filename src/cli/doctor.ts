@@ -1,0 +1,38 @@
+/** `gitea-runners doctor`: what of an installation is good, what is not, and how to mend it. It changes nothing. */
+import { Failure } from '../failure.ts';
+import { jsonText, printable } from '../printable.ts';
+import { judge } from './doctor/checks.ts';
+import type { DoctorFinding } from './doctor/finding.ts';
+import { readInstallation } from './doctor/installation.ts';
+import { clusterSource } from './explain/cluster-source.ts';
+import { type FlagsOf, flagValue } from './flags/flags.ts';
+import type { ExitCode, Io } from './io.ts';
+import { type Paper, painted, paperOf } from './terminal.ts';
+
+/** @returns 1 when something is bad. @throws Failure when there is no cluster to look at, or it does not answer. */
+export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode> {
+  const source = await clusterSource(flags, io);
+  if (!source)
+    throw new Failure(
+      'GR-DOCTOR-01',
+      2,
+      'look at an installation: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. Give --kubeconfig.',
+    );
+  const seen = await readInstallation(source, flagValue('argocdNamespace', flags, io));
+  const findings = judge(seen);
+  const isBad = findings.some(({ is }) => is === 'bad');
+  io.out(flagValue('json', flags, io) ? jsonText({ findings }) : text(findings, paperOf(io)));
+  return isBad ? 1 : 0;
+}
+
+const SIGNS = { good: ['✓', 'green'], bad: ['✗', 'red'], unknown: ['?', 'yellow'] } as const;
+
+function text(findings: readonly DoctorFinding[], paper: Paper): string {
+  const lines = findings.flatMap(({ check, is, text: seen, fix }) => {
+    const [sign, colour] = SIGNS[is];
+    const line = `${painted(colour, sign, paper)} ${printable(check)}: ${printable(seen)}\n`;
+    return fix === undefined ? [line] : [line, `    ${printable(fix)}.\n`];
+  });
+  const count = (is: DoctorFinding['is']): number => findings.filter((each) => each.is === is).length;
+  return `${lines.join('')}\n${count('good')} good, ${count('bad')} bad, ${count('unknown')} not known\n`;
+}
