@@ -109,6 +109,23 @@ describe('without PATH and without files here', () => {
     expect(stdout).toContain('acme/web one');
   });
 
+  it('says on stderr what it knows when Gitea does not answer', async () => {
+    const { run, kubeconfig } = await scene((url) => ({
+      groups: [groupObject(url)],
+      lease: LEASE,
+      application: APPLICATION,
+    }));
+
+    const { code, stdout, stderr } = await run(['--kubeconfig', kubeconfig, '-A'], {
+      GITEA_URL: giteaUrl,
+      GITEA_TOKEN: 'a-token-that-gitea-does-not-know',
+    });
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^Application argocd\/runners: Unknown, Healthy, ComparisonError/m);
+    expect(stderr).toMatch(/^error: GR-GITEA-01 /m);
+  });
+
   it('says when nobody leads, and when serve has not looked for long', async () => {
     const { run, kubeconfig } = await scene((url) => ({
       groups: [groupObject(url, '', 'ci', '2026-01-01T00:00:00Z')],

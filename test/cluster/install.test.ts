@@ -119,6 +119,15 @@ describe('docs/install.md', () => {
     expect(printed).toMatch(/^\S*runners +(?:Synced|OutOfSync) +Healthy$/m);
   });
 
+  it('explains from the pod of serve, with its rights, tokens and settings', async () => {
+    const text = await kubectl('exec', '-n', 'argocd', 'deploy/gitea-runners', '--', 'gitea-runners', 'explain');
+
+    expect(text).toContain('(service account of this pod), namespace runners\n');
+    expect(text).toMatch(/^serve: \S+ leads \(Lease renewed \d+s ago\); it last looked \S+ ago$/m);
+    expect(text).toContain('Application argocd/runners: not known: you may not read it (403)\n');
+    expect(text).toMatch(/^runners\/ci +\S+ org /m);
+  });
+
   it.each(readdirSync('install', { recursive: true, encoding: 'utf8' }).filter(isManifest))(
     'has a manifest %s that the API server takes as it is',
     async (file) => {

@@ -18,6 +18,7 @@ import { readList } from '../flags/readers.ts';
 import type { Io } from '../io.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
 import { type BrokenGroup, lookAround, type WhereIAm } from './where.ts';
+import { whereText } from './where-text.ts';
 
 /** The cluster whose RunnerGroups are explained, and how it is asked. */
 export interface ClusterSource {
@@ -76,7 +77,10 @@ export interface ClusterPlan extends PlanOfNow {
   readonly where: WhereIAm;
 }
 
-/** Reads the groups, looks at Gitea for the good ones, and looks around. @throws Failure when groups, Jobs or Gitea cannot be read. */
+/**
+ * Reads the groups, looks at Gitea for the good ones, and looks around. @throws Failure when groups, Jobs or Gitea cannot be read; if it is
+ * Gitea, what else is known stands on stderr.
+ */
 export async function planOfCluster(
   { config, settings, namespaces }: ClusterSource,
   flags: FlagsOf<'explain'>,
@@ -93,18 +97,20 @@ export async function planOfCluster(
       lease: LEASE,
       nowMs: settings.now(),
     };
-    const [around, planned] = await Promise.all([
-      lookAround(client, objects, plane, deadline),
-      lookAndPlan(
-        groups.map((group) => withImages(group, images)),
-        settings,
-        { includeBlocked: true, pods: { finish: finishOwn, check: async () => undefined } },
-      ),
-    ]);
-    const { origin: server } = client;
+    const looking = lookAndPlan(
+      groups.map((group) => withImages(group, images)),
+      settings,
+      { includeBlocked: true, pods: { finish: finishOwn, check: async () => undefined } },
+    );
+    const [around, planned] = await Promise.allSettled([lookAround(client, objects, plane, deadline), looking]);
+    if (around.status === 'rejected') throw around.reason;
     const context = config.context?.name;
-    const where = { server, ...(context !== undefined && { context }), namespaces, broken, ...around };
-    return { ...planned, groups, where };
+    const named = { server: client.origin, ...(context !== undefined && { context }), namespaces, broken };
+    const where: WhereIAm = { ...named, ...around.value };
+    if (planned.status === 'fulfilled') return { ...planned.value, groups, where };
+    // Where Gitea does not answer, this is all that is known.
+    io.err(`${whereText(where, settings.now())}\n`);
+    throw planned.reason;
   } finally {
     await client.close();
   }
