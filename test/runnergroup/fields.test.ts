@@ -197,6 +197,11 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   ],
   activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
   ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
+  maxEvictionRetries: [
+    [-1, 'must be at least 0, not the number -1'],
+    [11, 'must be at most 10, not the number 11'],
+  ],
+  evictionRetryDelaySeconds: [[0, 'must be at least 1, not the number 0']],
   gracefulStopSeconds: [['5m', 'must be a whole number, not the string "5m"']],
 };
 
@@ -259,6 +264,8 @@ test.each([
   ['activeDeadlineSeconds', 10_801, { activeDeadlineSeconds: 10_801, gracefulStopSeconds: 10_800 }],
   ['activeDeadlineSeconds', 10_800, { activeDeadlineSeconds: 10_800, gracefulStopSeconds: 10_799 }],
   ['ttlSecondsAfterFinished', 0, { ttlSecondsAfterFinished: 0 }],
+  ['maxEvictionRetries', 10, { maxEvictionRetries: 10 }],
+  ['evictionRetryDelaySeconds', 1, { evictionRetryDelaySeconds: 1 }],
   ['gracefulStopSeconds', 0, { gracefulStopSeconds: 0 }],
 ])('%s accepts %j', async (field, value, expected) => {
   expect(await groupOf({ [field]: value })).toMatchObject(expected);

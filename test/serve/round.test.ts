@@ -63,6 +63,7 @@ function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners
     sights: new Map(parts.flatMap((part) => (part.sight ? [[part.live.key, part.sight]] : []))),
     clocks: { kubernetes: 'https://kubernetes', bounds: new Map() },
     wakes: new Map(),
+    lostJobs: () => [],
     ...over,
   };
 }
