@@ -4,13 +4,14 @@
  *
  *   1. The Job itself is deleted ....................... not lost: Argo CD or a person removes the runner
  *   2. The pod waits for its end on a node that is gone  NodeLost
- *   3. The Job has not failed, or by its own deadline .. not lost
- *   4. The pod has gone ................................ PodDeleted: the Job's own pods stay with a failed Job
+ *   3. The Job has not ended, or by its own deadline ... not lost
+ *   4. The Job has failed, its pod has gone ............ PodDeleted: a pod that ends stays as long as its Job
  *   5. The kubelet's word for the pod .................. Evicted, Preempted, NodeLost
  *   6. Condition DisruptionTarget ...................... Evicted, Preempted, NodeLost by its reason
  *   7. Container `runner` was OOM-killed ............... OOMKilled
  *
- * A lost runner may have been idle, or may have ended its CI job just before. So a loss alone is no reason to re-run anything.
+ * A lost runner may have been idle, or may have ended its CI job just before. So a loss alone is no reason to re-run anything. A Job
+ * may also be complete: the dind images end with exit code 0, whatever ended their runner (src/plan/judge.ts).
  */
 import type { KubeJob, KubePod } from './shapes.ts';
 
@@ -31,6 +32,8 @@ const KUBELET_WORDS: ReadonlyMap<string, LossReason> = new Map([
   ['Terminated', 'NodeLost'],
 ]);
 
+const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
+
 /**
  * @param pods pods of this Job; others must not be among them.
  * @returns undefined: not lost, as far as Kubernetes shows.
@@ -38,20 +41,19 @@ const KUBELET_WORDS: ReadonlyMap<string, LossReason> = new Map([
 export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | undefined {
   if (job.metadata.deletionTimestamp != null) return undefined;
   if (pods.some(isOnLostNode)) return 'NodeLost';
-  const failed = job.status?.conditions?.find(({ type, status }) => type === 'Failed' && status === 'True');
-  if (!failed || failed.reason === 'DeadlineExceeded') return undefined;
-  if (pods.length === 0) return 'PodDeleted';
+  const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
+  if (ends.length === 0 || ends.some(({ reason }) => reason === 'DeadlineExceeded')) return undefined;
+  if (pods.length === 0) return ends.some(({ type }) => type === 'Failed') ? 'PodDeleted' : undefined;
   return pods.map(lossOfEnded).find((reason) => reason !== undefined);
 }
 
 function lossOfEnded({ status }: KubePod): LossReason | undefined {
   const runner = status?.containerStatuses?.find(({ name }) => name === 'runner')?.state?.terminated;
-  // It has ended by itself. The kubelet says OOMKilled also of a container that has lost only one of its processes.
-  if (runner?.exitCode === 0) return undefined;
   const told = KUBELET_WORDS.get(status?.reason ?? '');
   if (told) return told;
   const disruption = conditionOf({ status }, 'DisruptionTarget');
   if (disruption?.status === 'True') return DISRUPTIONS.get(disruption.reason ?? '') ?? 'Evicted';
+  // Also told of a container that has lost only one of its processes, e.g. a step of the CI job. Its runner then reports the end.
   return runner?.reason === 'OOMKilled' ? 'OOMKilled' : undefined;
 }
 

@@ -15,7 +15,7 @@ import { Deadline } from '../../http/deadline.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 import type { RerunOutcome, Tell } from '../events.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
-import type { LossBook } from './book.ts';
+import type { GroupAtLoss, LossBook } from './book.ts';
 import { decideRerun } from './decide.ts';
 import { firstPace, hasEnded, isExpired, type LostRun, laterPace, lostRuns, type RunPace } from './due.ts';
 
@@ -67,11 +67,13 @@ class Rerunner {
   /** Asks about one run of each Gitea at most. */
   async pass(): Promise<void> {
     const { book, now } = this.#options;
+    for (const at of book.atLoss) {
+      for (const loss of at.lost) if (isExpired(loss, now())) this.#end(at, loss, 'expired');
+    }
     const runs = lostRuns(book.atLoss);
     this.#forget(new Set(runs.map(({ key }) => key)));
     const chosen = new Map<string, LostRun>();
     for (const run of runs) {
-      for (const loss of run.losses) if (isExpired(loss, now())) this.#end(run, loss, 'expired');
       const origin = new URL(run.at.target.url).origin;
       if (!chosen.has(origin) && this.#isDue(run)) chosen.set(origin, run);
     }
@@ -92,9 +94,9 @@ class Rerunner {
     try {
       const access = this.#accessTo(run);
       const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
-      for (const [loss, reason] of drop) this.#end(run, loss, reason);
+      for (const [loss, reason] of drop) this.#end(at, loss, reason);
       if (!this.#signal.aborted && rerun && (await askForRerun(access, run, rerun.wish)) === 'asked') {
-        for (const loss of rerun.covers) this.#end(run, loss, 'rerun');
+        for (const loss of rerun.covers) this.#end(at, loss, 'rerun');
       }
     } catch (error) {
       // Leadership has ended, and the connections with it.
@@ -119,7 +121,7 @@ class Rerunner {
     this.#options.tell({ is: 'rerun', object: at.live.object, lost, outcome: 'failed', failure });
   }
 
-  #end({ at }: LostRun, lost: LostJob, outcome: RerunOutcome): void {
+  #end(at: GroupAtLoss, lost: LostJob, outcome: RerunOutcome): void {
     const { book, onChange, tell } = this.#options;
     book.settle(at.live.key, lost);
     tell({ is: 'rerun', object: at.live.object, lost, outcome });
