@@ -91,12 +91,15 @@ class Rerunner {
   async #ask(run: LostRun): Promise<void> {
     const { key, at, losses } = run;
     const pace = this.#paces.get(key) ?? firstPace(run, this.#options.now());
+    let left = losses.length;
     try {
       const access = this.#accessTo(run);
       const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
       for (const [loss, reason] of drop) this.#end(at, loss, reason);
+      left -= drop.size;
       if (!this.#signal.aborted && rerun && (await askForRerun(access, run, rerun.wish)) === 'asked') {
         for (const loss of rerun.covers) this.#end(at, loss, 'rerun');
+        left -= rerun.covers.length;
       }
     } catch (error) {
       // Leadership has ended, and the connections with it.
@@ -105,7 +108,9 @@ class Rerunner {
       this.#versions.clear();
       this.#tellFailure(run, error);
     }
-    this.#paces.set(key, laterPace(pace, this.#options.now()));
+    // A later loss of the same run begins anew.
+    if (left === 0) this.#paces.delete(key);
+    else this.#paces.set(key, laterPace(pace, this.#options.now()));
   }
 
   #accessTo({ at: { target } }: LostRun): GiteaAccess {
