@@ -1,4 +1,4 @@
-/** Laws V22, V23 and P14 (docs/spec.md) on the real stack: evicted runners, and pods that a quota refuses. */
+/** Laws V40 and P14 (docs/spec.md) on the real stack: evicted runners, and pods that a quota refuses. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { changeGitea, leader, QUICK_ZOMBIES } from './scenarios-faults.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';

@@ -1,4 +1,4 @@
-/** Laws V22, V23 (docs/spec.md): what counts as the loss of a runner. */
+/** Law V39 (docs/spec.md): what counts as the loss of a runner. */
 import { expect, test } from 'vitest';
 import { lossOf } from '../../src/kubernetes/pod-loss.ts';
 import { KubeJob, KubePod } from '../../src/kubernetes/shapes.ts';

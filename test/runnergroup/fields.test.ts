@@ -354,7 +354,7 @@ test('metadata of every kind that a server adds is left alone', async () => {
   expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);
 });
 
-test.each(['minIdleRunners', 'keepFailedSeconds', 'maxEvictionRetries'])(
+test.each(['minIdleRunners', 'keepFailedSeconds', 'maxQuotaRetries'])(
   '%s, which nothing obeys yet, is unknown',
   async (field) => {
     const [complaint, ...more] = await complaintsOf({ [field]: 1 });

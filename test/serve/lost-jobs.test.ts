@@ -1,4 +1,4 @@
-/** Laws V22 to V25 (docs/spec.md): `serve` has Gitea re-run the CI job of a lost runner, once. */
+/** Laws V39 to V41 (docs/spec.md): `serve` has Gitea re-run the CI job of a lost runner, once. */
 import { describe, expect, it } from 'vitest';
 import type { GiteaVersion } from '../../src/simulator/versions.ts';
 import { TOKEN } from '../support/start-acme.ts';

@@ -1,4 +1,4 @@
-/** Law V23 (docs/spec.md): one loss is re-run once, and failures of authors never. */
+/** Law V40 (docs/spec.md): one loss is re-run once, and failures of authors never. */
 import { describe, expect, it } from 'vitest';
 import type { RunJob } from '../../../src/gitea/reruns.ts';
 import type { LostJob } from '../../../src/runnergroup/status.ts';

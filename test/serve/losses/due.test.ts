@@ -1,4 +1,4 @@
-/** Law V24 (docs/spec.md): how often Gitea is asked about lost jobs. */
+/** Law V41 (docs/spec.md): how often Gitea is asked about lost jobs. */
 import { expect, it } from 'vitest';
 import type { Job } from '../../../src/plan/evidence.ts';
 import type { LostJob } from '../../../src/runnergroup/status.ts';

@@ -1,4 +1,4 @@
-/** Law V22 (docs/spec.md): which CI jobs are lost. */
+/** Law V39 (docs/spec.md): which CI jobs are lost. */
 import { describe, expect, it } from 'vitest';
 import type { LossReason } from '../../../src/kubernetes/pod-loss.ts';
 import type { Job } from '../../../src/plan/evidence.ts';
