@@ -57,7 +57,10 @@ function lossOfEnded({ status }: KubePod): LossReason | undefined {
   return runner?.reason === 'OOMKilled' ? 'OOMKilled' : undefined;
 }
 
-/** The node controller evicts pods of an unreachable node. Their kubelet does not answer, so they wait for their end until the node is removed. */
+/**
+ * The node controller evicts the pods of an unreachable node. Their kubelet does not answer, so they wait for their end until the node is
+ * removed.
+ */
 function isOnLostNode(pod: KubePod): boolean {
   const { metadata, status } = pod;
   const disruption = conditionOf(pod, 'DisruptionTarget');

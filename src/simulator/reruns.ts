@@ -15,7 +15,7 @@ import { setStatus, settle, wakeRunners } from './queue.ts';
 /** Why Gitea refuses a rerun with HTTP 400. */
 export class RerunRefused extends Error {}
 
-/** Which jobs of a run are rerun: one, those that failed or were cancelled (GetFailedJobsForRerun), or all. Always with all that need them. */
+/** Which jobs of a run are rerun: one, the failed and cancelled ones (GetFailedJobsForRerun), or all. Always with all that need them. */
 export type RerunChoice = number | 'failed' | undefined;
 
 /** These jobs and all that need them, directly or not (GetAllRerunJobs). */

@@ -1,4 +1,4 @@
-/** The lost CI jobs of all groups that have `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
+/** The lost CI jobs of all groups with `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
 import { Failure } from '../../failure.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
