@@ -34,7 +34,7 @@ describe('a cluster that takes runners away', () => {
     await rig?.close(!passed || process.env['KEEP'] === '1');
   });
 
-  /** Evicts the pod of the one busy runner; the kubelet gives it a second. */
+  /** Evicts the pod of the one busy runner; the kubelet gives it a second. Its CI job must last longer than these calls take. */
   async function evictBusy(): Promise<string> {
     await rig.until('a job runs', () => rig.world.inState('in_progress').length === 1);
     const [runner = ''] = rig.world.inState('in_progress').flatMap(({ runner_name = '' }) => runner_name);
@@ -58,6 +58,7 @@ describe('a cluster that takes runners away', () => {
 
   /** The lost attempt has failed, the next one has succeeded, and there is no third. */
   async function expectOneRerun(): Promise<void> {
+    await rig.until('both attempts end', async () => (await rig.ended()).length === 2, 300_000);
     const jobs = await rig.calm(2);
     expect(jobs.map(({ conclusion, run_attempt }) => [conclusion, run_attempt])).toEqual([
       ['failure', 1],
@@ -68,7 +69,7 @@ describe('a cluster that takes runners away', () => {
 
   it('re-runs the CI job of a runner whose pod was evicted, once', async () => {
     await rig.commitGroup({ maxEvictionRetries: 2 });
-    await rig.dispatch('busy.yml');
+    await rig.dispatch('long.yml');
 
     await evictBusy();
 
@@ -79,9 +80,9 @@ describe('a cluster that takes runners away', () => {
 
   it('re-runs it once, too, when the leader is killed before Gitea has noticed the loss', async () => {
     await rig.commitGroup({ maxEvictionRetries: 2 });
-    await rig.dispatch('busy.yml');
     await rig.until('one leads', async () => (await leader(rig)) !== '');
     const [pod = ''] = (await leader(rig)).split('_');
+    await rig.dispatch('long.yml');
 
     await evictBusy();
     await rig.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
