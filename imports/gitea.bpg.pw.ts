@@ -308,7 +308,21 @@ export interface RunnerGroupSpec {
   readonly ttlSecondsAfterFinished?: number;
 
   /**
-   * How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more). A CI job that takes longer is killed with its pod, and Gitea shows it as failed. The default is as long as Gitea lets a CI job run. An idle runner stops at once.
+   * How often a run may be re-run because a runner was lost: its pod was evicted, preempted, deleted or OOM-killed, or its node is gone. `serve` asks Gitea (1.26 or newer) to re-run the CI job. Re-runs by people count, too. 0: never. The API token then needs scope `write:repository`. Default: 0.
+   *
+   * @schema RunnerGroupSpec#maxEvictionRetries
+   */
+  readonly maxEvictionRetries?: number;
+
+  /**
+   * How long `serve` waits after Gitea shows that a lost CI job has ended, before it asks for the re-run. Default: 5.
+   *
+   * @schema RunnerGroupSpec#evictionRetryDelaySeconds
+   */
+  readonly evictionRetryDelaySeconds?: number;
+
+  /**
+   * How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more) and the runner's `shutdown_timeout`. The default is as long as Gitea lets a CI job run. An idle runner stops at once.
    *
    * @schema RunnerGroupSpec#gracefulStopSeconds
    */
@@ -352,6 +366,8 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'pendingDeadlineSeconds': obj.pendingDeadlineSeconds,
     'activeDeadlineSeconds': obj.activeDeadlineSeconds,
     'ttlSecondsAfterFinished': obj.ttlSecondsAfterFinished,
+    'maxEvictionRetries': obj.maxEvictionRetries,
+    'evictionRetryDelaySeconds': obj.evictionRetryDelaySeconds,
     'gracefulStopSeconds': obj.gracefulStopSeconds,
   };
   // filter undefined values

@@ -9,6 +9,7 @@ const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(tex
 const condition = z.object({
   type: z.string(),
   status: z.string(),
+  reason: z.string().nullish(),
   lastTransitionTime: time.nullish(),
 });
 
@@ -44,7 +45,9 @@ const containerStatus = z.object({
     .object({
       waiting: z.object({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
       running: z.object({ startedAt: time.nullish() }).nullish(),
-      terminated: z.object({ exitCode: z.number(), finishedAt: time.nullish() }).nullish(),
+      terminated: z
+        .object({ exitCode: z.number(), reason: z.string().nullish(), finishedAt: time.nullish() })
+        .nullish(),
     })
     .nullish(),
 });
@@ -64,6 +67,7 @@ export const KubePod = z.object({
   status: z
     .object({
       phase: z.string().nullish(),
+      reason: z.string().nullish(),
       conditions: z.array(podCondition).nullish(),
       initContainerStatuses: z.array(containerStatus).nullish(),
       containerStatuses: z.array(containerStatus).nullish(),

@@ -301,6 +301,14 @@ export const Spec = z.strictObject({
   ttlSecondsAfterFinished: seconds(0, THIRTY_DAYS).default(600).register(z.globalRegistry, {
     description: 'How long a finished Job and its pod stay for a look at them.',
   }),
+  maxEvictionRetries: z.int().min(0).max(10).default(0).register(z.globalRegistry, {
+    description:
+      'How often a run may be re-run because a runner was lost: its pod was evicted, preempted, deleted or OOM-killed, or its node is gone. `serve` asks Gitea (1.26 or newer) to re-run the CI job. Re-runs by people count, too. 0: never. The API token then needs scope `write:repository`.',
+  }),
+  evictionRetryDelaySeconds: seconds(1, 3_600).default(5).register(z.globalRegistry, {
+    description:
+      'How long `serve` waits after Gitea shows that a lost CI job has ended, before it asks for the re-run.',
+  }),
   gracefulStopSeconds: seconds(0, ONE_DAY)
     .optional()
     .register(z.globalRegistry, {

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 
 const count = () => z.int().min(0).max(2_147_483_647);
+const count64 = () => z.int().min(0);
 const time = () => z.string().meta({ format: 'date-time' });
 
 /** Kubernetes' `metav1.Condition`. */
@@ -18,6 +19,21 @@ const Condition = z.object({
     .meta({ format: 'int64', description: 'Generation of the spec it is about.' }),
 });
 
+/** A CI job whose runner was lost while it ran. `serve` keeps it here until Gitea has ended the job, so that the next leader knows it. */
+const LostJob = z.object({
+  runner: z.string().max(63).meta({ description: 'Name of the lost runner and of its Job.' }),
+  repository: z.string().max(255).meta({ description: 'Repository of the CI job: `owner/name`.' }),
+  runId: count64().meta({ format: 'int64', description: "Id of the job's run in Gitea." }),
+  jobId: count64().meta({ format: 'int64', description: 'Id of the job in Gitea.' }),
+  attempt: count().meta({ description: 'Which attempt of the job was lost.' }),
+  reason: z.string().max(64).meta({ description: 'How the runner was lost, e.g. Evicted.' }),
+  lostAt: time().meta({ description: 'When `serve` noticed it.' }),
+});
+export type LostJob = z.output<typeof LostJob>;
+
+/** Longest `lostJobs`: a group whose nodes all die at once. An entry has about 250 bytes. */
+export const MOST_LOST_JOBS = 100;
+
 export const RunnerGroupStatus = z.object({
   activeRunners: count().optional().meta({ description: 'Runners that exist: starting, idle and busy.' }),
   queuedJobs: count().optional().meta({ description: 'Jobs of the group that wait for a runner.' }),
@@ -28,6 +44,11 @@ export const RunnerGroupStatus = z.object({
     .min(0)
     .optional()
     .meta({ format: 'int64', description: 'Generation of the spec that this is about.' }),
+  lostJobs: z
+    .array(LostJob)
+    .max(MOST_LOST_JOBS)
+    .optional()
+    .meta({ description: 'CI jobs whose runners were lost, until they are re-run (`maxEvictionRetries`).' }),
   conditions: z
     .array(Condition)
     .max(16)

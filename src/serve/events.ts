@@ -7,6 +7,9 @@
  */
 import type { Failure } from '../failure.ts';
 import type { RequestLine } from '../http/request.ts';
+import type { RunnerGroupObject } from '../kubernetes/resources.ts';
+import type { LostJob } from '../runnergroup/status.ts';
+import type { DropReason } from './losses/decide.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { EndedWait } from './planning/waiting-times.ts';
 import type { AppVerdict } from './round.ts';
@@ -58,6 +61,21 @@ export type ServeEvent =
   | { readonly is: 'job-started'; readonly wait: EndedWait }
   /** A runner's Job has completed, failed or is being deleted. Told once per Job by one leader, and not of those that ended before it led. */
   | { readonly is: 'runner-ended'; readonly runner: LiveRunner }
+  /** A runner was lost with its CI job. Not `isNoted`: its group has too many losses already, so this job is not re-run. */
+  | {
+      readonly is: 'runner-lost';
+      readonly object: RunnerGroupObject;
+      readonly lost: LostJob;
+      readonly isNoted: boolean;
+    }
+  /** What became of a lost CI job. With `failed` it is tried again. */
+  | {
+      readonly is: 'rerun';
+      readonly object: RunnerGroupObject;
+      readonly lost: LostJob;
+      readonly outcome: RerunOutcome;
+      readonly failure?: Failure;
+    }
   /** A round is over: everything is as these verdicts say. */
   | {
       readonly is: 'round-done';
@@ -76,6 +94,12 @@ export type ServeEvent =
   /** A sweep failed: `all` of it, or a `part`. */
   | { readonly is: 'sweep-failed'; readonly failure: Failure; readonly of: 'all' | 'part' };
 
+/**
+ * - `rerun`: Gitea has taken the request.
+ * - `failed`: it has not, or its answer cannot be used.
+ * - `expired`: for a day the run was not done, or the requests failed.
+ */
+export type RerunOutcome = DropReason | 'rerun' | 'failed' | 'expired';
 export type Listener = 'webhooks' | 'metrics' | 'probes';
 /** The real ports. */
 export type Ports = Readonly<Record<Listener, number>>;

@@ -10,14 +10,18 @@
 import type { WakeTarget } from '../argocd/wake.ts';
 import { Failure } from '../failure.ts';
 import { isRefusal } from '../gitea/failures.ts';
+import { untilAborted } from '../http/until-aborted.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
 import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
+import { breath } from './breath.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import { StatusWriter } from './cluster/status-writer.ts';
 import type { Tell } from './events.ts';
 import { Lookout, type LookoutOptions } from './looks/lookout.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
+import { LossBook } from './losses/book.ts';
+import { rerunAgainAndAgain } from './losses/rerunning.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { applicationOfGroup, refOf } from './planning/ownership.ts';
 import { type Survey, survey } from './planning/survey.ts';
@@ -46,19 +50,12 @@ export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
 /** Rounds are at least this far apart: watches tell of bursts. */
 const ROUND_GAP_MS = 20;
 
-/**
- * Lets the event loop turn. A plan blocks the process, and there may be many Applications. So probes, webhooks, signals and the
- * renewal of the Lease get their turn between two plans.
- */
-async function breath(): Promise<void> {
-  await new Promise(setImmediate);
-}
-
 export class Leader {
   readonly #options: LeaderOptions;
   readonly #lookout: Lookout;
   readonly #book: TargetBook;
   readonly #statuses: StatusWriter;
+  readonly #lossBook: LossBook;
   readonly #waits = new WaitingTimes();
   readonly #apps = new Map<string, ManagedApp>();
   #survey: Survey | undefined;
@@ -82,6 +79,7 @@ export class Leader {
       return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
     });
     this.#statuses = new StatusWriter(client, now, (failure) => tell({ is: 'cluster-failed', failure }));
+    this.#lossBook = new LossBook((key) => options.cluster.statusOf(key), tell);
     this.#lookout = new Lookout({
       ...lookout,
       env,
@@ -123,18 +121,17 @@ export class Leader {
     const tick = setInterval(() => this.changed(), TICK_MS);
     this.changed();
     const sweeping = this.#options.sweep ? this.#sweep(signal) : Promise.resolve();
+    const losses = { ...this.#options, book: this.#lossBook, onChange: () => this.changed() };
+    const rerunning = rerunAgainAndAgain(losses, signal);
     try {
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        else signal.addEventListener('abort', () => resolve(), { once: true });
-      });
+      await untilAborted(signal, new Promise(() => undefined));
     } finally {
       clearInterval(tick);
       clearTimeout(this.#timer);
       this.#closed = true;
       for (const app of this.#apps.values()) app.close();
       this.#statuses.close();
-      await Promise.all([this.#lookout.close(), sweeping]);
+      await Promise.all([this.#lookout.close(), sweeping, rerunning]);
     }
   }
 
@@ -219,12 +216,12 @@ export class Leader {
     this.#noteEnds(seen);
     this.#survey = seen;
     this.#manage(seen);
+    const around = { nowMs, survey: seen, targetOf: this.#targetOf, sights: this.#lookout.sights };
+    this.#lossBook.follow(around);
     return {
-      nowMs,
+      ...around,
       instance,
-      survey: seen,
-      targetOf: this.#targetOf,
-      sights: this.#lookout.sights,
+      lostJobs: (key) => this.#lossBook.of(key),
       clocks: this.#clocksOf(seen),
       wakes: new Map([...this.#apps].map(([key, { wakes }]) => [key, wakes])),
     };

@@ -13,6 +13,7 @@ import type { ClockBounds } from '../http/clock.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../look/clock-correction.ts';
 import type { Look } from '../plan/evidence.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { LostJob } from '../runnergroup/status.ts';
 import { finishOwn } from './cluster/own-pod.ts';
 import type { Sight } from './looks/lookout.ts';
 import type { TargetOf } from './looks/targets.ts';
@@ -41,6 +42,8 @@ export interface Scene {
   /** The last look at each target, by its key. */
   readonly sights: ReadonlyMap<string, Sight>;
   readonly clocks: SceneClocks;
+  /** CI jobs of a group whose runners were lost, by its key; the same list until it changes. */
+  readonly lostJobs: (key: string) => readonly LostJob[];
   /** How Argo CD was woken so far, by Application. */
   readonly wakes: ReadonlyMap<string, WakeFacts>;
 }
@@ -159,7 +162,8 @@ function judgeApplication(
 function inputsOf(scene: Scene, member: LiveGroup): readonly unknown[] {
   const target = member.group && scene.targetOf.get(member.group);
   const sight = sightOf(scene, member.group);
-  return [member, target, sight?.look, sight?.failure, scene.survey.index.ofGroup(member.key)];
+  const { index } = scene.survey;
+  return [member, target, sight?.look, sight?.failure, index.ofGroup(member.key), scene.lostJobs(member.key)];
 }
 
 function planMembers(
@@ -210,6 +214,7 @@ function judgeGroup(scene: Scene, live: LiveGroup, planning: Planning, argocd: G
     suspended: group?.suspend ?? false,
     activeRunners: runners.filter(({ job }) => job.state !== 'complete' && job.state !== 'failed').length,
     argocd,
+    lostJobs: scene.lostJobs(live.key),
     ...(problem !== undefined && { problem }),
     ...(counts && { counts }),
     ...(sight && { checkedAtMs: sight.endedMs }),

@@ -15,9 +15,12 @@ import { setStatus, settle, wakeRunners } from './queue.ts';
 /** Why Gitea refuses a rerun with HTTP 400. */
 export class RerunRefused extends Error {}
 
-/** The job and all that need it, directly or not (GetAllRerunJobs). */
-function withDependents(jobs: readonly JobRow[], first: JobRow): Set<JobRow> {
-  const chosen = new Set([first]);
+/** Which jobs of a run are rerun: one, the failed and cancelled ones (GetFailedJobsForRerun), or all. Always with all that need them. */
+export type RerunChoice = number | 'failed' | undefined;
+
+/** These jobs and all that need them, directly or not (GetAllRerunJobs). */
+function withDependents(jobs: readonly JobRow[], first: readonly JobRow[]): Set<JobRow> {
+  const chosen = new Set(first);
   for (let grown = true; grown; ) {
     grown = false;
     const keys = new Set([...chosen].map((job) => job.key));
@@ -37,17 +40,22 @@ function waitsFor(chosen: ReadonlySet<JobRow>, job: JobRow): boolean {
 }
 
 /**
- * Reruns a finished run, or one job of it with its dependents.
+ * Reruns a finished run, or jobs of it with their dependents.
  * @returns the rows of the new attempt. Up to 1.26 these are the old rows.
  * @throws RerunRefused while the run is not done.
  */
-export function rerun(state: State, runId: number, jobId?: number): JobRow[] {
+export function rerun(state: State, runId: number, choice?: RerunChoice): JobRow[] {
   const run = mustGet(state.runs, runId, 'run');
   const jobs = jobsOfAttempt(state, run);
   if (!jobs.every((job) => isDone(job.status))) throw new RerunRefused('this workflow run is not done');
-  const first = jobId === undefined ? undefined : jobs.find((job) => job.id === jobId);
-  if (jobId !== undefined && !first) throw new Error(`the simulator has no job ${jobId} in run ${runId}`);
-  const chosen = first ? withDependents(jobs, first) : new Set(jobs);
+  const first = jobs.filter((job) => {
+    if (choice === 'failed') return job.status === 'failure' || job.status === 'cancelled';
+    return choice === undefined || job.id === choice;
+  });
+  if (typeof choice === 'number' && first.length === 0) {
+    throw new Error(`the simulator has no job ${choice} in run ${runId}`);
+  }
+  const chosen = withDependents(jobs, first);
   run.attempt += 1;
   if (state.traits.rerun === 'same-row') return resetRows(state, jobs, chosen);
   return copyRows(state, run, jobs, chosen);

@@ -6,7 +6,7 @@ import { adminLevel, type ListedLevel, orgLevel, repoLevel, userLevel } from './
 import { countHeaders, orderJobs, orderRunners, pageOf, statusFilter } from './lists.ts';
 import { jobsOfAttempt, type RepoRow, type RunRow, repoOf } from './model.ts';
 import { ownsRepo, readsRepo } from './people.ts';
-import { RerunRefused, rerun } from './reruns.ts';
+import { type RerunChoice, RerunRefused, rerun } from './reruns.ts';
 import { deleteRunner } from './runners.ts';
 
 /** No such page: Gitea's router answers in plain text (routers/init.go, http.NotFound). */
@@ -171,26 +171,27 @@ function repoPages(ask: Ask, level: ListedLevel, repo: RepoRow, below: readonly 
     return method === 'GET' ? { status: 200, body: jobJson(state, job, setup.root) } : WRONG_METHOD;
   }
   const run = state.runs.get(first ?? 0);
-  const known = ['runs/N', 'runs/N/jobs', 'runs/N/rerun', 'runs/N/jobs/N/rerun'].includes(shape);
-  if (!known || (shape.endsWith('rerun') && !state.traits.rerunEndpoint)) return NO_PAGE;
+  const reruns = ['runs/N/rerun', 'runs/N/rerun-failed-jobs', 'runs/N/jobs/N/rerun'].includes(shape);
+  const known = ['runs/N', 'runs/N/jobs'].includes(shape) || reruns;
+  if (!known || (reruns && !state.traits.rerunEndpoint)) return NO_PAGE;
   const noRun = `run with id ${first}: resource does not exist`;
   if (!run || run.repoId !== repo.id) throw notFound(state, noRun, ['not found', noRun]);
   if (shape === 'runs/N') return { status: 200, body: runJson(state, run, setup.root) };
   if (shape === 'runs/N/jobs') return listJobs(ask, level, run);
-  return method === 'POST' ? rerunPage(ask, repo, run, second) : WRONG_METHOD;
+  return method === 'POST' ? rerunPage(ask, repo, run, shape.includes('failed') ? 'failed' : second) : WRONG_METHOD;
 }
 
-function rerunPage({ state, setup, doer }: Ask, repo: RepoRow, run: RunRow, jobId: number | undefined): Answer {
+function rerunPage({ state, setup, doer }: Ask, repo: RepoRow, run: RunRow, choice: RerunChoice): Answer {
   const user = requireUser(doer);
   if (!user.admin && !ownsRepo(state, user, repo)) {
     throw new ErrorAnswer(403, 'user should have specific write permission or be a repo admin or a site admin');
   }
-  const old = jobsOfAttempt(state, run).find((job) => job.id === jobId);
-  if (jobId !== undefined && !old) {
-    throw notFound(state, 'workflow job not found', ['not found', `workflow job with id ${jobId}`]);
+  const old = jobsOfAttempt(state, run).find((job) => job.id === choice);
+  if (typeof choice === 'number' && !old) {
+    throw notFound(state, 'workflow job not found', ['not found', `workflow job with id ${choice}`]);
   }
   try {
-    const jobs = rerun(state, run.id, jobId);
+    const jobs = rerun(state, run.id, choice);
     const again = jobs.find((job) => job.position === old?.position);
     return { status: 201, body: again ? jobJson(state, again, setup.root) : runJson(state, run, setup.root) };
   } catch (error) {

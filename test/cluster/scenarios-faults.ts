@@ -146,14 +146,14 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
 }
 
 /** A task without a sign of life is failed after 30 s instead of 10 minutes. */
-const QUICK_ZOMBIES = `[actions]
+export const QUICK_ZOMBIES = `[actions]
 ZOMBIE_TASK_TIMEOUT = 30s
 [cron.stop_zombie_tasks]
 SCHEDULE = @every 5s
 `;
 
 /** Restarts Gitea with more in its app.ini. */
-async function changeGitea({ stack }: Rig, more: string): Promise<void> {
+export async function changeGitea({ stack }: Rig, more: string): Promise<void> {
   const file = join(stack.machine.folder, 'gitea', 'app.ini');
   const mark = '; added by a scenario\n';
   const [original = ''] = readFileSync(file, 'utf8').split(mark);
@@ -182,7 +182,7 @@ async function crash({ stack: { kubernetes, machine } }: Rig, pod: string): Prom
 }
 
 /** Who leads, as `<pod>_<something of its start>`; empty when nobody does. */
-async function leader(rig: Rig): Promise<string> {
+export async function leader(rig: Rig): Promise<string> {
   const holder = ['-o', 'jsonpath={.spec.holderIdentity}'];
   return await rig.kubectl('get', 'lease', '-n', 'argocd', 'gitea-runners-serve', ...holder);
 }

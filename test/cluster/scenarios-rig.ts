@@ -11,9 +11,12 @@ import { RUNNER_IMAGE } from './stack/images.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 import { World } from './world.ts';
 
-/** What scenarios change in the RunnerGroup. */
+/** What scenarios change in the RunnerGroup: `cap`, and fields by their names. */
 export interface GroupChange {
   readonly cap?: number;
+  readonly maxEvictionRetries?: number;
+  readonly spawnTimeoutSeconds?: number;
+  readonly pendingDeadlineSeconds?: number;
   readonly suspend?: boolean;
   readonly image?: string;
 }
@@ -61,11 +64,11 @@ export class Rig {
     builds: ClusterBuilds,
     say: (line: string) => void,
     settings: Readonly<Record<string, string>>,
+    tokenScopes: readonly string[] = ['write:organization'],
   ): Promise<Rig> {
     const stack = await startStack(builds, say);
     let world: World | undefined;
     try {
-      const tokenScopes = ['write:organization'];
       const installation = await Installation.prepare(stack, builds, { settings, tokenScopes });
       const { admin } = stack.gitea;
       await admin.createRepo('web', ORG);
@@ -126,13 +129,8 @@ export class Rig {
   }
 
   /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
-  async commitGroup({ cap, suspend, image }: GroupChange): Promise<void> {
-    this.#spec = {
-      ...this.#spec,
-      ...(cap !== undefined && { maxActiveRunners: cap }),
-      ...(suspend !== undefined && { suspend }),
-      ...(image !== undefined && { image }),
-    };
+  async commitGroup({ cap, ...fields }: GroupChange): Promise<void> {
+    this.#spec = { ...this.#spec, ...fields, ...(cap !== undefined && { maxActiveRunners: cap }) };
     const manifest = {
       apiVersion: 'gitea.bpg.pw/v1alpha1',
       kind: 'RunnerGroup',

@@ -209,6 +209,11 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   ],
   activeDeadlineSeconds: [[0, 'must be at least 1, not the number 0']],
   ttlSecondsAfterFinished: [[-1, 'must be at least 0, not the number -1']],
+  maxEvictionRetries: [
+    [-1, 'must be at least 0, not the number -1'],
+    [11, 'must be at most 10, not the number 11'],
+  ],
+  evictionRetryDelaySeconds: [[0, 'must be at least 1, not the number 0']],
   gracefulStopSeconds: [['5m', 'must be a whole number, not the string "5m"']],
 };
 
@@ -271,6 +276,8 @@ test.each([
   ['activeDeadlineSeconds', 10_801, { activeDeadlineSeconds: 10_801, gracefulStopSeconds: 10_800 }],
   ['activeDeadlineSeconds', 10_800, { activeDeadlineSeconds: 10_800, gracefulStopSeconds: 10_799 }],
   ['ttlSecondsAfterFinished', 0, { ttlSecondsAfterFinished: 0 }],
+  ['maxEvictionRetries', 10, { maxEvictionRetries: 10 }],
+  ['evictionRetryDelaySeconds', 1, { evictionRetryDelaySeconds: 1 }],
   ['gracefulStopSeconds', 0, { gracefulStopSeconds: 0 }],
 ])('%s accepts %j', async (field, value, expected) => {
   expect(await groupOf({ [field]: value })).toMatchObject(expected);
@@ -359,7 +366,7 @@ test('metadata of every kind that a server adds is left alone', async () => {
   expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);
 });
 
-test.each(['minIdleRunners', 'keepFailedSeconds', 'maxEvictionRetries'])(
+test.each(['minIdleRunners', 'keepFailedSeconds', 'maxQuotaRetries'])(
   '%s, which nothing obeys yet, is unknown',
   async (field) => {
     const [complaint, ...more] = await complaintsOf({ [field]: 1 });

@@ -60,6 +60,7 @@ test('the CRD has a structural schema: a type everywhere and no word that the AP
     'heldJobs',
     'lastCheckTime',
     'observedGeneration',
+    'lostJobs',
     'conditions',
   ]);
 });

@@ -49,6 +49,8 @@ test('a group has its own values, one spelling and all defaults', async () => {
       priorityTiers: [],
       activeDeadlineSeconds: 21_600,
       ttlSecondsAfterFinished: 600,
+      maxEvictionRetries: 0,
+      evictionRetryDelaySeconds: 5,
       gracefulStopSeconds: 10_800,
       manifest: parse(EXAMPLE),
     },

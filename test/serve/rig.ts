@@ -5,7 +5,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
 import { type Log, logTo } from '../../src/serve/subscribers/log.ts';
 import { openMetrics } from '../../src/serve/subscribers/metrics.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts';
 import {
   application,
   BUSY,
@@ -47,8 +47,8 @@ export interface Replica {
 }
 
 /** @param spec more of the RunnerGroup, e.g. `  suspend: true`. */
-export async function startRig(spec = ''): Promise<Rig> {
-  const { simulator, env } = await startAcme();
+export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise<Rig> {
+  const { simulator, env } = await startAcme(gitea);
   const cluster = await startFakeCluster();
   const yaml = groupYaml(simulator.url, spec);
   const folder = folderWith({ 'ci.yaml': yaml });

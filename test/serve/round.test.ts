@@ -35,6 +35,8 @@ function seen(look: Look, beganMs = NOW - 1_000): Sight {
   return { beganMs, endedMs: beganMs + 100, look };
 }
 
+const NONE: readonly never[] = [];
+
 interface SeenGroup {
   readonly live: LiveGroup;
   readonly sight?: Sight;
@@ -63,6 +65,7 @@ function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners
     sights: new Map(parts.flatMap((part) => (part.sight ? [[part.live.key, part.sight]] : []))),
     clocks: { kubernetes: 'https://kubernetes', bounds: new Map() },
     wakes: new Map(),
+    lostJobs: () => NONE,
     ...over,
   };
 }

@@ -26,6 +26,8 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     priorityTiers: [],
     activeDeadlineSeconds: 21_600,
     ttlSecondsAfterFinished: 600,
+    maxEvictionRetries: 0,
+    evictionRetryDelaySeconds: 5,
     gracefulStopSeconds: 600,
     manifest: {},
     ...over,

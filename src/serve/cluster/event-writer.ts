@@ -1,4 +1,4 @@
-/** Writes a Kubernetes Event about each pod that cannot start, beside its RunnerGroup: `kubectl describe runnergroup` shows it. */
+/** Writes Kubernetes Events beside RunnerGroups: `kubectl describe runnergroup` shows them. What they say: notices.ts. */
 import { hash } from 'node:crypto';
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
@@ -6,18 +6,14 @@ import { failure } from '../../http/request.ts';
 import type { KubeClient, KubeQuestion } from '../../kubernetes/client.ts';
 import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
 import type { ServeEvent } from '../events.ts';
-import type { LiveGroup } from '../planning/live.ts';
-import { type StuckPod, stuckText } from '../planning/stuck-pods.ts';
+import { type Notice, noticeOf, stuckNotices } from './notices.ts';
 
 const WRITE_MS = 10_000;
-/** Events under way. More pods get stuck at once only for one cause, and the status counts them all. */
+/** Events under way; others are left out. More comes at once only for one cause, and the status counts all stuck pods. */
 const MOST_AT_ONCE = 10;
+/** Kubernetes takes 1,024 bytes. */
+const LONGEST_MESSAGE = 900;
 const COMPONENT = 'gitea-runners';
-
-/** A stuck pod and the RunnerGroup that it belongs to. */
-interface Told extends StuckPod {
-  readonly object: LiveGroup['object'];
-}
 
 export class EventWriter {
   readonly #client: KubeClient;
@@ -33,27 +29,25 @@ export class EventWriter {
     this.#onFailure = onFailure;
   }
 
-  /** Only the leader has rounds. */
+  /** Only the leader has rounds and losses. */
   hear(event: ServeEvent): void {
+    const notice = noticeOf(event);
+    if (notice) void this.#write(notice);
     if (event.is !== 'round-done') return;
-    const stuck = event.verdicts.flatMap(({ groups }) =>
-      groups.flatMap(({ live, counts }) => (counts?.stuck ?? []).map((pod) => ({ ...pod, object: live.object }))),
-    );
-    const found = new Map(stuck.map((pod) => [nameOf(pod), pod]));
-    for (const [name, pod] of found) {
-      if (!this.#told.has(name) && this.#underWay < MOST_AT_ONCE) void this.#write(pod);
-    }
+    const found = new Map(stuckNotices(event.verdicts).map((each) => [nameOf(each), each]));
+    for (const [name, each] of found) if (!this.#told.has(name)) void this.#write(each);
     this.#told = new Set(found.keys());
   }
 
-  async #write(pod: Told): Promise<void> {
-    const { namespace, name } = pod.object.metadata;
+  async #write(notice: Notice): Promise<void> {
+    if (this.#underWay >= MOST_AT_ONCE) return;
+    const { namespace, name } = notice.object.metadata;
     const question: KubeQuestion = {
       what: `write an Event about RunnerGroup ${namespace}/${name}`,
       method: 'POST',
       path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
       contentType: 'application/json',
-      body: eventOf(pod, this.#now()),
+      body: eventOf(notice, this.#now()),
     };
     this.#underWay += 1;
     try {
@@ -71,23 +65,23 @@ export class EventWriter {
   }
 }
 
-/** The same pod and reason give the same name, so two leaders write one Event. Kubernetes forgets it after an hour. */
-function nameOf({ object, runner, trouble }: Told): string {
+/** The same subject and cause give the same name, so two leaders write one Event. Kubernetes forgets it after an hour. */
+function nameOf({ object, subject, cause }: Notice): string {
   const { name, uid } = object.metadata;
-  return `${name}.${hash('sha256', [uid, runner, trouble.reason].join('\0')).slice(0, 16)}`;
+  return `${name}.${hash('sha256', [uid, subject, cause].join('\0')).slice(0, 16)}`;
 }
 
-function eventOf(pod: Told, nowMs: number): unknown {
-  const { namespace, name, uid } = pod.object.metadata;
+function eventOf(notice: Notice, nowMs: number): unknown {
+  const { namespace, name, uid } = notice.object.metadata;
   const time = new Date(nowMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { namespace, name: nameOf(pod) },
+    metadata: { namespace, name: nameOf(notice) },
     involvedObject: { apiVersion: API_VERSION, kind: KIND, namespace, name, uid },
-    type: 'Warning',
-    reason: pod.failed ? 'WorkerPodStartFailed' : 'WorkerPodStuckPending',
-    message: stuckText(pod),
+    type: notice.type,
+    reason: notice.reason,
+    message: notice.message.slice(0, LONGEST_MESSAGE),
     source: { component: COMPONENT },
     reportingComponent: COMPONENT,
     firstTimestamp: time,

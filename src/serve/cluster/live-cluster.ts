@@ -4,6 +4,7 @@ import type { Failure } from '../../failure.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
 import { podsByJob } from '../../kubernetes/observe.ts';
+import { lossOf } from '../../kubernetes/pod-loss.ts';
 import {
   PODS,
   RUNNER_GROUPS,
@@ -87,6 +88,11 @@ export class LiveCluster {
     return this.#groupList;
   }
 
+  /** The newest `status` of a group: `groups` keep an object while only its status changes. @param key `<namespace>/<name>` */
+  statusOf(key: string): unknown {
+    return this.#groups.map(({ objects }) => objects.get(key)).find((found) => found)?.status;
+  }
+
   /** The same list until something of it changes; a Job that is the same is the same object. */
   runners(): readonly LiveRunner[] {
     if (this.#runnersChanged) this.#runnerList = keepList(this.#runnerList, this.#judgeRunners());
@@ -150,10 +156,12 @@ function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
   const annotations = job.metadata.annotations ?? {};
   const trackingId = annotations[TRACKING_ID];
   const groupName = job.metadata.labels?.[GROUP_NAME];
+  const loss = lossOf(job, pods);
   return {
     job: judgeJob(job, pods),
     annotations,
     ...(trackingId !== undefined && { trackingId }),
     ...(groupName !== undefined && { groupName }),
+    ...(loss && { loss }),
   };
 }

@@ -1,7 +1,7 @@
 /** What `serve` writes into `status` of a RunnerGroup. Pure: times come in as text. */
 import type { Failure } from '../../failure.ts';
 import { isRefusal } from '../../gitea/failures.ts';
-import type { RunnerGroupStatus } from '../../runnergroup/status.ts';
+import type { LostJob, RunnerGroupStatus } from '../../runnergroup/status.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 import type { GroupCounts } from './plan-application.ts';
 import { stuckText } from './stuck-pods.ts';
@@ -24,6 +24,8 @@ export interface GroupFacts {
   /** Why its Application could not be planned, when it is not this group's look. */
   readonly planFailure?: Failure;
   readonly argocd: ArgoFacts;
+  /** Absent: none. */
+  readonly lostJobs?: readonly LostJob[];
 }
 
 export type ArgoFacts =
@@ -45,12 +47,15 @@ const UNAUTHORIZED = 'Unauthorized';
 export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
   const generation = facts.generation;
   const drafts = [readiness(facts), reachability(facts), capacity(facts), pods(facts), argoCd(facts)];
+  const lostJobs = facts.lostJobs ?? [];
   return {
     activeRunners: facts.activeRunners,
     queuedJobs: facts.counts?.queued ?? old?.queuedJobs ?? 0,
     heldJobs: facts.counts?.held.cap ?? old?.heldJobs ?? 0,
     ...(facts.checkedAtMs !== undefined && { lastCheckTime: toSecond(facts.checkedAtMs) }),
     ...(generation !== undefined && { observedGeneration: generation }),
+    // A patch without the list would leave the old one.
+    ...((lostJobs.length > 0 || old?.lostJobs) && { lostJobs: [...lostJobs] }),
     conditions: drafts.map((draft) => ({
       ...draft,
       message: draft.message.slice(0, LONGEST_MESSAGE),
@@ -73,9 +78,9 @@ export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus |
 }
 
 function essence({ lastCheckTime: _, conditions, ...counts }: RunnerGroupStatus): unknown {
-  const { activeRunners, heldJobs, observedGeneration, queuedJobs } = counts;
+  const { activeRunners, heldJobs, lostJobs = [], observedGeneration, queuedJobs } = counts;
   const told = (conditions ?? []).map(({ type, status, reason, message }) => [type, status, reason, message]);
-  return [activeRunners, heldJobs, observedGeneration, queuedJobs, told];
+  return [activeRunners, heldJobs, lostJobs, observedGeneration, queuedJobs, told];
 }
 
 function readiness(facts: GroupFacts): Draft {

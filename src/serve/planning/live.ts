@@ -1,5 +1,6 @@
 /** What stands in the cluster, as a round sees it. */
 import type { Texts } from '../../charts/marks.ts';
+import type { LossReason } from '../../kubernetes/pod-loss.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import type { LiveJob } from '../../plan/evidence.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
@@ -23,6 +24,8 @@ export interface LiveRunner {
   readonly trackingId?: string;
   /** `gitea.bpg.pw/runnergroup-name`. */
   readonly groupName?: string;
+  /** Absent: it was not lost, as far as Kubernetes shows. */
+  readonly loss?: LossReason;
 }
 
 /** `<namespace>/<name>` of a Job. */

@@ -2,6 +2,7 @@
 import { destination, type Logger, pino } from 'pino';
 import type { Failure } from '../../failure.ts';
 import type { RequestLine } from '../../http/request.ts';
+import { MOST_LOST_JOBS } from '../../runnergroup/status.ts';
 import type { ServeEvent, Subscriber } from '../events.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 
@@ -87,6 +88,17 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
       case 'ask-failed':
         log.warn({ application: event.application, ...reason(event.failure) }, 'cannot ask Argo CD');
         return;
+      case 'runner-lost':
+        log.warn(
+          lossFields(event),
+          event.isNoted
+            ? 'a runner was lost with its CI job'
+            : `a runner was lost with its CI job, which is not re-run: ${MOST_LOST_JOBS} jobs of the group wait already`,
+        );
+        return;
+      case 'rerun':
+        logRerun(log, event);
+        return;
       case 'registration-deleted':
         log.info({ gitea: event.gitea, runner: event.runner }, 'deleted a dead registration');
         return;
@@ -104,6 +116,21 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
         event satisfies never;
     }
   };
+}
+
+type LossEvent = Extract<ServeEvent, { readonly is: 'runner-lost' | 'rerun' }>;
+
+function logRerun(log: Log, event: Extract<ServeEvent, { readonly is: 'rerun' }>): void {
+  const { failure, outcome } = event;
+  const isGood = outcome === 'rerun' || outcome === 'superseded' || outcome === 'not-failed';
+  const fields = { ...lossFields(event), outcome, ...(failure && reason(failure)) };
+  log[isGood ? 'info' : 'warn'](fields, outcome === 'rerun' ? 're-ran a lost CI job' : 'did not re-run a lost CI job');
+}
+
+function lossFields({ object: { metadata }, lost }: LossEvent): object {
+  const { jobId, repository, runId, runner } = lost;
+  const group = `${metadata.namespace}/${metadata.name}`;
+  return { group, runner, reason: lost.reason, repository, run: runId, job: jobId };
 }
 
 function logWake(log: Log, { application, outcome, ms }: Extract<ServeEvent, { readonly is: 'woken' }>): void {

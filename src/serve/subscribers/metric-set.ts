@@ -63,6 +63,8 @@ export function makeMetrics(registry: Registry) {
     ),
     clusterErrors: counter('cluster_errors_total', 'Failed requests to the Kubernetes API, by error code.', ['code']),
     swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
+    lostRunners: counter('lost_runners_total', 'Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
+    reruns: counter('reruns_total', 'Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
     clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),
     leader: gauge('leader', '1 while this process leads.', []),
   };

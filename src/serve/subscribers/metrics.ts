@@ -1,5 +1,6 @@
 /** Counts what happens, and renders `/metrics`. */
 import { Registry } from 'prom-client';
+import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import type { ServeEvent, Subscriber } from '../events.ts';
 import { type LastRound, showRound } from './gauges.ts';
 import { type MetricSet, makeMetrics } from './metric-set.ts';
@@ -80,6 +81,12 @@ function count(set: MetricSet, event: ServeEvent): void {
     case 'registration-deleted':
       set.swept.inc({ origin: new URL(event.gitea).origin });
       return;
+    case 'runner-lost':
+      set.lostRunners.inc({ ...groupOf(event), reason: event.lost.reason });
+      return;
+    case 'rerun':
+      set.reruns.inc({ ...groupOf(event), outcome: event.outcome });
+      return;
     case 'serving':
     case 'ending':
     case 'mistake':
@@ -94,4 +101,8 @@ function count(set: MetricSet, event: ServeEvent): void {
     default:
       event satisfies never;
   }
+}
+
+function groupOf({ object: { metadata } }: { readonly object: RunnerGroupObject }) {
+  return { namespace: metadata.namespace, group: metadata.name };
 }

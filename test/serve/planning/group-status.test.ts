@@ -152,6 +152,28 @@ describe('a status is written', () => {
     expect(isWorthWriting(statusOf({ ...calm, generation: 5 }, old, NOW), old)).toBe(true);
   });
 
+  it('when a CI job was lost, and when none is any more: a patch without the list would leave the old one', () => {
+    const lost = {
+      runner: 'ci-7-1-9c31e0aa',
+      repository: 'acme/web',
+      runId: 3,
+      jobId: 7,
+      attempt: 1,
+      reason: 'Evicted',
+      lostAt: '2026-11-21T12:00:00Z',
+    };
+    const noted = statusOf({ ...calm, lostJobs: [lost] }, old, NOW);
+    const settled = statusOf({ ...calm, lostJobs: [] }, noted, NOW);
+    const later = statusOf({ ...calm, lostJobs: [] }, settled, NOW);
+
+    expect([old.lostJobs, noted.lostJobs, settled.lostJobs]).toEqual([undefined, [lost], []]);
+    expect([isWorthWriting(noted, old), isWorthWriting(settled, noted), isWorthWriting(later, settled)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
   it('not when only the time of the last look is new, unless the old one is old', () => {
     const looked = (ms: number) => statusOf({ ...calm, checkedAtMs: NOW + ms }, old, NOW + ms);
 

@@ -1,0 +1,78 @@
+/**
+ * How a runner was lost: something other than its own end has ended its pod, as Kubernetes shows it. Pure. The first rule that fits
+ * decides; a runner that no rule fits was not lost.
+ *
+ *   1. The Job itself is deleted ....................... not lost: Argo CD or a person removes the runner
+ *   2. The pod waits for its end on a node that is gone  NodeLost
+ *   3. The Job has not ended, or by its own deadline ... not lost
+ *   4. The Job has failed, its pod has gone ............ PodDeleted: a pod that ends stays as long as its Job
+ *   5. The kubelet's word for the pod .................. Evicted, Preempted, NodeLost
+ *   6. Condition DisruptionTarget ...................... Evicted, Preempted, NodeLost by its reason
+ *   7. Container `runner` was OOM-killed ............... OOMKilled
+ *
+ * A lost runner may have been idle, or may have ended its CI job just before. So a loss alone is no reason to re-run anything. A Job
+ * may also be complete: the dind images end with exit code 0, whatever ended their runner (src/plan/judge.ts).
+ */
+import type { KubeJob, KubePod } from './shapes.ts';
+
+export type LossReason = 'Evicted' | 'Preempted' | 'NodeLost' | 'OOMKilled' | 'PodDeleted';
+
+/** Reasons of `DisruptionTarget` (Kubernetes: Disruptions, "Pod disruption conditions"). Others are told as evictions. */
+const DISRUPTIONS: ReadonlyMap<string, LossReason> = new Map([
+  ['PreemptionByScheduler', 'Preempted'],
+  ['DeletionByTaintManager', 'NodeLost'],
+  ['DeletionByPodGC', 'NodeLost'],
+]);
+
+/** `status.reason` of a pod that the kubelet has ended (1.34: pkg/kubelet/eviction, nodeshutdown, preemption). */
+const KUBELET_WORDS: ReadonlyMap<string, LossReason> = new Map([
+  ['Evicted', 'Evicted'],
+  ['Preempting', 'Preempted'],
+  // A node that shuts down.
+  ['Terminated', 'NodeLost'],
+]);
+
+const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
+
+/**
+ * @param pods pods of this Job; others must not be among them.
+ * @returns undefined: not lost, as far as Kubernetes shows.
+ */
+export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | undefined {
+  if (job.metadata.deletionTimestamp != null) return undefined;
+  if (pods.some(isOnLostNode)) return 'NodeLost';
+  const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
+  if (ends.length === 0 || ends.some(({ reason }) => reason === 'DeadlineExceeded')) return undefined;
+  if (pods.length === 0) return ends.some(({ type }) => type === 'Failed') ? 'PodDeleted' : undefined;
+  return pods.map(lossOfEnded).find((reason) => reason !== undefined);
+}
+
+function lossOfEnded({ status }: KubePod): LossReason | undefined {
+  const runner = status?.containerStatuses?.find(({ name }) => name === 'runner')?.state?.terminated;
+  const told = KUBELET_WORDS.get(status?.reason ?? '');
+  if (told) return told;
+  const disruption = conditionOf({ status }, 'DisruptionTarget');
+  if (disruption?.status === 'True') return DISRUPTIONS.get(disruption.reason ?? '') ?? 'Evicted';
+  // Also told of a container that has lost only one of its processes, e.g. a step of the CI job. Its runner then reports the end.
+  return runner?.reason === 'OOMKilled' ? 'OOMKilled' : undefined;
+}
+
+/**
+ * The node controller evicts the pods of an unreachable node. Their kubelet does not answer, so they wait for their end until the node is
+ * removed.
+ */
+function isOnLostNode(pod: KubePod): boolean {
+  const { metadata, status } = pod;
+  const disruption = conditionOf(pod, 'DisruptionTarget');
+  return (
+    metadata.deletionTimestamp != null &&
+    disruption?.status === 'True' &&
+    disruption.reason === 'DeletionByTaintManager' &&
+    conditionOf(pod, 'Ready')?.status !== 'True' &&
+    status?.containerStatuses?.find(({ name }) => name === 'runner')?.state?.running != null
+  );
+}
+
+function conditionOf({ status }: Pick<KubePod, 'status'>, wanted: string) {
+  return status?.conditions?.find(({ type }) => type === wanted);
+}

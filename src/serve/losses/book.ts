@@ -1,0 +1,110 @@
+/** The lost CI jobs of all groups with `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
+import { Failure } from '../../failure.ts';
+import type { GiteaTarget } from '../../gitea/observe.ts';
+import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { type LostJob, RunnerGroupStatus } from '../../runnergroup/status.ts';
+import type { Tell } from '../events.ts';
+import type { Sight } from '../looks/lookout.ts';
+import type { TargetOf } from '../looks/targets.ts';
+import type { LiveGroup } from '../planning/live.ts';
+import type { Survey } from '../planning/survey.ts';
+import { followLosses, type GoodLook, type GroupLosses, NO_LOSSES } from './follow.ts';
+
+/** What a round sees. */
+export interface BookScene {
+  readonly survey: Survey;
+  readonly targetOf: TargetOf;
+  /** The last look at each target, by its key. */
+  readonly sights: ReadonlyMap<string, Sight>;
+  /** By this machine's clock. */
+  readonly nowMs: number;
+}
+
+/** A group with losses, and what a re-run of them needs. */
+export interface GroupAtLoss {
+  readonly live: LiveGroup;
+  readonly group: RunnerGroup;
+  readonly target: GiteaTarget;
+  readonly lost: readonly LostJob[];
+  readonly look?: GoodLook;
+}
+
+const NONE: readonly LostJob[] = [];
+
+export class LossBook {
+  /** @param key of a RunnerGroup. @returns its `status` as the newest copy of the cluster has it. */
+  readonly #statusOf: (key: string) => unknown;
+  readonly #tell: Tell;
+  /** By key of the group. */
+  #losses: ReadonlyMap<string, GroupLosses> = new Map();
+  #atLoss: readonly GroupAtLoss[] = [];
+
+  constructor(statusOf: (key: string) => unknown, tell: Tell) {
+    this.#statusOf = statusOf;
+    this.#tell = tell;
+  }
+
+  /** Groups that have losses, as the last round saw them. */
+  get atLoss(): readonly GroupAtLoss[] {
+    return this.#atLoss;
+  }
+
+  /** The lost CI jobs of a group; the same list until it changes. */
+  of(key: string): readonly LostJob[] {
+    return this.#losses.get(key)?.lost ?? NONE;
+  }
+
+  /** Notes what a round sees. Groups that are gone, or do not want re-runs, are forgotten. */
+  follow(scene: BookScene): void {
+    const next = new Map<string, GroupLosses>();
+    const atLoss: GroupAtLoss[] = [];
+    for (const live of scene.survey.groups) {
+      const { group, key } = live;
+      const known = this.#losses.get(key);
+      // Its spec is not valid for now.
+      if (!group && known) next.set(key, known);
+      if (!group || group.maxEvictionRetries === 0) continue;
+      const target = scene.targetOf.get(group);
+      const look = target instanceof Failure ? undefined : lookAt(target, scene);
+      const losses = this.#followGroup(live, scene, look);
+      next.set(key, losses);
+      if (losses.lost.length === 0 || !target || target instanceof Failure) continue;
+      atLoss.push({ live, group, target, lost: losses.lost, ...(look && { look }) });
+    }
+    this.#losses = next;
+    this.#atLoss = atLoss;
+  }
+
+  #followGroup({ key, object }: LiveGroup, { survey, nowMs }: BookScene, look: GoodLook | undefined): GroupLosses {
+    const before = this.#losses.get(key) ?? readLosses(this.#statusOf(key));
+    const scene = { runners: survey.index.ofGroup(key), nowMs, ...(look && { look }) };
+    const { losses, found, more } = followLosses(before, scene);
+    for (const lost of found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
+    for (const lost of more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
+    return losses;
+  }
+
+  /** This loss needs nothing more. */
+  settle(key: string, { jobId }: LostJob): void {
+    const known = this.#losses.get(key);
+    if (!known) return;
+    const lost = known.lost.filter((each) => each.jobId !== jobId);
+    this.#losses = new Map(this.#losses).set(key, { ...known, lost });
+    this.#atLoss = this.#atLoss.flatMap((each) => {
+      if (each.live.key !== key) return [each];
+      return lost.length === 0 ? [] : [{ ...each, lost }];
+    });
+  }
+}
+
+/** The newest look, if it was a good one. */
+function lookAt(target: GiteaTarget | undefined, { sights }: BookScene): GoodLook | undefined {
+  const sight = target && sights.get(target.key);
+  return sight?.look && !sight.failure ? { found: sight.look, beganMs: sight.beganMs } : undefined;
+}
+
+function readLosses(status: unknown): GroupLosses {
+  const read = RunnerGroupStatus.safeParse(status ?? {});
+  const lost = read.success ? read.data.lostJobs : undefined;
+  return lost ? { ...NO_LOSSES, lost } : NO_LOSSES;
+}

@@ -1,0 +1,67 @@
+/** When Gitea is asked about the runs of lost CI jobs. Pure. */
+import type { LostJob } from '../../runnergroup/status.ts';
+import type { GroupAtLoss } from './book.ts';
+
+/** A run with lost jobs of one group. */
+export interface LostRun {
+  /** The same while any of its jobs is lost. */
+  readonly key: string;
+  readonly at: GroupAtLoss;
+  readonly repository: string;
+  readonly runId: number;
+  readonly losses: readonly LostJob[];
+}
+
+/** What is remembered of a run between two questions. */
+export interface RunPace {
+  /** Nothing is asked before. */
+  readonly notBeforeMs: number;
+  /** Questions in a row that changed nothing. */
+  readonly tries: number;
+}
+
+/** A run may go on for hours after one of its jobs was lost. Later than this nobody wants it back. */
+export const LOSS_EXPIRES_MS = 24 * 3_600_000;
+const FIRST_PAUSE_MS = 15_000;
+const LONGEST_PAUSE_MS = 300_000;
+
+/** All runs with lost jobs, in the order of their losses. */
+export function lostRuns(groups: readonly GroupAtLoss[]): readonly LostRun[] {
+  return groups.flatMap((at) => {
+    const runs = new Map<string, LostJob[]>();
+    for (const loss of at.lost) {
+      const key = `${at.live.key} ${loss.repository} ${loss.runId}`;
+      const known = runs.get(key);
+      if (known) known.push(loss);
+      else runs.set(key, [loss]);
+    }
+    return [...runs].map(([key, losses]) => {
+      const { repository = '', runId = 0 } = losses[0] ?? {};
+      return { key, at, repository, runId, losses };
+    });
+  });
+}
+
+/** True when the newest look shows that Gitea has ended a lost job of the run. Looks are free: Gitea is not asked before. */
+export function hasEnded({ at: { look }, losses }: LostRun): boolean {
+  if (!look) return false;
+  const running = new Set(look.found.jobs.flatMap(({ id, status }) => (status === 'in_progress' ? [id] : [])));
+  return losses.some(({ jobId, lostAt }) => !running.has(jobId) && look.beganMs > Date.parse(lostAt));
+}
+
+/** The first question comes `evictionRetryDelaySeconds` after the end of the job was seen. */
+export function firstPace({ at: { group } }: LostRun, nowMs: number): RunPace {
+  return { notBeforeMs: nowMs + group.evictionRetryDelaySeconds * 1000, tries: 0 };
+}
+
+/** After a question that changed nothing: 15 s, 30 s … 5 minutes. */
+export function laterPace({ tries }: RunPace, nowMs: number): RunPace {
+  return {
+    notBeforeMs: nowMs + Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS),
+    tries: Math.min(tries + 1, 10),
+  };
+}
+
+export function isExpired({ lostAt }: LostJob, nowMs: number): boolean {
+  return nowMs - Date.parse(lostAt) > LOSS_EXPIRES_MS;
+}

@@ -1,0 +1,93 @@
+/**
+ * Which CI jobs of a group have lost their runners. Pure.
+ *
+ *     pod evicted, OOM-killed, gone … ─► suspect ─► a later look shows its CI job in progress ─► lost
+ *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing
+ *
+ * A runner reports the end of its CI job before it ends itself. So a CI job that is in progress at a look that began after the end of its
+ * runner is one whose end nobody will report: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
+ */
+import type { LossReason } from '../../kubernetes/pod-loss.ts';
+import type { Job, Look } from '../../plan/evidence.ts';
+import { type LostJob, MOST_LOST_JOBS } from '../../runnergroup/status.ts';
+import type { LiveRunner } from '../planning/live.ts';
+import { keepEqual } from '../unchanged.ts';
+
+/** A runner that was lost; nobody knows yet whether it had a CI job. */
+interface Suspect {
+  readonly reason: LossReason;
+  /** When it was noticed, by this machine's clock. */
+  readonly sinceMs: number;
+  /** A look has told. It is remembered while its Job is seen. */
+  readonly isChecked: boolean;
+}
+
+export interface GroupLosses {
+  /** By name of the runner. */
+  readonly suspects: ReadonlyMap<string, Suspect>;
+  /** Oldest first. */
+  readonly lost: readonly LostJob[];
+}
+
+/** The newest look at the scope of a group. It did not fail. */
+export interface GoodLook {
+  readonly found: Look;
+  /** By this machine's clock. */
+  readonly beganMs: number;
+}
+
+/** What is seen of one group. */
+export interface LossScene {
+  /** All its Jobs. */
+  readonly runners: readonly LiveRunner[];
+  /** Absent: the newest one failed, or there was none yet. */
+  readonly look?: GoodLook;
+  readonly nowMs: number;
+}
+
+/** @param more losses that the group has no room for: they are not re-run. */
+export interface FollowedLosses {
+  readonly losses: GroupLosses;
+  readonly found: readonly LostJob[];
+  readonly more: readonly LostJob[];
+}
+
+export const NO_LOSSES: GroupLosses = { suspects: new Map(), lost: [] };
+
+/** What follows from what was known before and what is seen now. The same objects while nothing changes. */
+export function followLosses(before: GroupLosses, { runners, look, nowMs }: LossScene): FollowedLosses {
+  const suspects = new Map<string, Suspect>();
+  for (const { job, loss } of runners) {
+    if (loss === undefined) continue;
+    suspects.set(job.name, before.suspects.get(job.name) ?? { reason: loss, sinceMs: nowMs, isChecked: false });
+  }
+  // Argo CD may remove the Job before a look has told.
+  for (const [name, suspect] of before.suspects)
+    if (!suspect.isChecked && !suspects.has(name)) suspects.set(name, suspect);
+
+  const known = new Set(before.lost.map(({ jobId }) => jobId));
+  const news: LostJob[] = [];
+  for (const [name, suspect] of suspects) {
+    if (suspect.isChecked || look === undefined || look.beganMs <= suspect.sinceMs) continue;
+    suspects.set(name, { ...suspect, isChecked: true });
+    const orphans = look.found.jobs.filter(({ id, status, runner }) => {
+      return status === 'in_progress' && runner === name && !known.has(id);
+    });
+    news.push(...orphans.map((job) => lostJob(job, name, suspect)));
+  }
+  const room = Math.max(0, MOST_LOST_JOBS - before.lost.length);
+  const found = news.slice(0, room);
+  return {
+    losses: {
+      suspects: keepEqual(before.suspects, suspects),
+      lost: found.length > 0 ? [...before.lost, ...found] : before.lost,
+    },
+    found,
+    more: news.slice(room),
+  };
+}
+
+function lostJob({ id, runId, repository, attempt }: Job, runner: string, { reason, sinceMs }: Suspect): LostJob {
+  const lostAt = new Date(sinceMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  return { runner, repository, runId, jobId: id, attempt, reason, lostAt };
+}

@@ -1,0 +1,140 @@
+/**
+ * Has Gitea re-run the CI jobs whose runners were lost, while this process leads.
+ *
+ *     lost job ─► a look shows that Gitea has ended it ─► delay ─► jobs of the run's latest attempt ─► decide.ts ─► POST, or nothing
+ *
+ * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure } from '../../failure.ts';
+import type { GiteaAccess, VersionCache } from '../../gitea/api.ts';
+import { giteaClient } from '../../gitea/observe.ts';
+import { askForRerun, readRunJobs } from '../../gitea/reruns.ts';
+import type { HttpClient } from '../../http/client.ts';
+import { Deadline } from '../../http/deadline.ts';
+import type { LostJob } from '../../runnergroup/status.ts';
+import type { RerunOutcome, Tell } from '../events.ts';
+import type { LookoutOptions } from '../looks/lookout.ts';
+import type { GroupAtLoss, LossBook } from './book.ts';
+import { decideRerun } from './decide.ts';
+import { firstPace, hasEnded, isExpired, type LostRun, laterPace, lostRuns, type RunPace } from './due.ts';
+
+export interface RerunningOptions {
+  readonly book: LossBook;
+  readonly lookout: Pick<LookoutOptions, 'ca' | 'timeoutMs'>;
+  readonly env: LookoutOptions['env'];
+  readonly now: () => number;
+  readonly tell: Tell;
+  /** The book has changed. */
+  readonly onChange: () => void;
+}
+
+const PAUSE_MS = 1_000;
+
+/** Runs until `signal` is aborted. */
+export async function rerunAgainAndAgain(options: RerunningOptions, signal: AbortSignal): Promise<void> {
+  const { ca, timeoutMs } = options.lookout;
+  const http = giteaClient({ deadlineMs: timeoutMs, env: options.env, ...(ca !== undefined && { ca }) });
+  // A Gitea that hangs must not keep the process.
+  signal.addEventListener('abort', () => void http.close(), { once: true });
+  const rerunner = new Rerunner(options, http, signal);
+  try {
+    while (!signal.aborted) {
+      await rerunner.pass();
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    }
+  } finally {
+    await http.close();
+  }
+}
+
+class Rerunner {
+  readonly #options: RerunningOptions;
+  readonly #http: HttpClient;
+  readonly #signal: AbortSignal;
+  /** By key of the run. */
+  #paces = new Map<string, RunPace>();
+  /** Runs whose failure was told. */
+  readonly #told = new Set<string>();
+  readonly #versions: VersionCache = new Map();
+
+  constructor(options: RerunningOptions, http: HttpClient, signal: AbortSignal) {
+    this.#options = options;
+    this.#http = http;
+    this.#signal = signal;
+  }
+
+  /** Asks about one run of each Gitea at most. */
+  async pass(): Promise<void> {
+    const { book, now } = this.#options;
+    for (const at of book.atLoss) {
+      for (const loss of at.lost) if (isExpired(loss, now())) this.#end(at, loss, 'expired');
+    }
+    const runs = lostRuns(book.atLoss);
+    this.#forget(new Set(runs.map(({ key }) => key)));
+    const chosen = new Map<string, LostRun>();
+    for (const run of runs) {
+      const origin = new URL(run.at.target.url).origin;
+      if (!chosen.has(origin) && this.#isDue(run)) chosen.set(origin, run);
+    }
+    await Promise.all([...chosen.values()].map((run) => this.#ask(run)));
+  }
+
+  #isDue(run: LostRun): boolean {
+    const nowMs = this.#options.now();
+    const known = this.#paces.get(run.key);
+    if (known) return nowMs >= known.notBeforeMs;
+    if (hasEnded(run)) this.#paces.set(run.key, firstPace(run, nowMs));
+    return false;
+  }
+
+  async #ask(run: LostRun): Promise<void> {
+    const { key, at, losses } = run;
+    const pace = this.#paces.get(key) ?? firstPace(run, this.#options.now());
+    let left = losses.length;
+    try {
+      const access = this.#accessTo(run);
+      const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
+      for (const [loss, reason] of drop) this.#end(at, loss, reason);
+      left -= drop.size;
+      if (!this.#signal.aborted && rerun && (await askForRerun(access, run, rerun.wish)) === 'asked') {
+        for (const loss of rerun.covers) this.#end(at, loss, 'rerun');
+        left -= rerun.covers.length;
+      }
+    } catch (error) {
+      // Leadership has ended, and the connections with it.
+      if (this.#signal.aborted) return;
+      if (!(error instanceof Failure)) throw error;
+      this.#versions.clear();
+      this.#tellFailure(run, error);
+    }
+    // A later loss of the same run begins anew.
+    if (left === 0) this.#paces.delete(key);
+    else this.#paces.set(key, laterPace(pace, this.#options.now()));
+  }
+
+  #accessTo({ at: { target } }: LostRun): GiteaAccess {
+    const deadline = new Deadline(this.#options.lookout.timeoutMs);
+    return { http: this.#http, url: target.url, token: target.token, deadline, versions: this.#versions };
+  }
+
+  /** Once per run: it is tried again until the loss expires, because a right can be granted meanwhile. */
+  #tellFailure({ key, at, losses }: LostRun, failure: Failure): void {
+    const [lost] = losses;
+    if (this.#told.has(key) || !lost) return;
+    this.#told.add(key);
+    this.#options.tell({ is: 'rerun', object: at.live.object, lost, outcome: 'failed', failure });
+  }
+
+  #end(at: GroupAtLoss, lost: LostJob, outcome: RerunOutcome): void {
+    const { book, onChange, tell } = this.#options;
+    book.settle(at.live.key, lost);
+    tell({ is: 'rerun', object: at.live.object, lost, outcome });
+    onChange();
+  }
+
+  #forget(existing: ReadonlySet<string>): void {
+    for (const key of this.#paces.keys()) if (!existing.has(key)) this.#paces.delete(key);
+    for (const key of this.#told) if (!existing.has(key)) this.#told.delete(key);
+  }
+}

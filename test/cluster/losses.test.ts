@@ -1,0 +1,123 @@
+/** Laws V40 and P14 (docs/spec.md) on the real stack: evicted runners, and pods that a quota refuses. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { changeGitea, leader, QUICK_ZOMBIES } from './scenarios-faults.ts';
+import { conclusions, expectAllDone } from './scenarios-load.ts';
+import { GROUP, Rig } from './scenarios-rig.ts';
+
+let rig: Rig;
+let passed = true;
+const startedMs = Date.now();
+
+function say(line: string): void {
+  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
+}
+
+describe('a cluster that takes runners away', () => {
+  beforeAll(async () => {
+    const scopes = ['write:organization', 'write:repository'];
+    rig = await Rig.open(inject('clusterBuilds'), say, { GITEA_RUNNERS_SWEEP: 'true' }, scopes);
+    await changeGitea(rig, QUICK_ZOMBIES);
+  });
+
+  beforeEach(({ task }) => {
+    say(task.name);
+    rig.begin();
+  });
+
+  afterEach(async ({ task }) => {
+    passed &&= task.result?.state !== 'fail';
+    for (const { message } of task.result?.errors ?? []) say(`FAILED: ${task.name}: ${message}`);
+    await rig.restoreGroup();
+  });
+
+  afterAll(async () => {
+    await rig?.close(!passed || process.env['KEEP'] === '1');
+  });
+
+  /** Evicts the pod of the one busy runner; the kubelet gives it a second. Its CI job must last longer than these calls take. */
+  async function evictBusy(): Promise<string> {
+    await rig.until('a job runs', () => rig.world.inState('in_progress').length === 1);
+    const [runner = ''] = rig.world.inState('in_progress').flatMap(({ runner_name = '' }) => runner_name);
+    const name = await rig.kubectl('get', 'pods', '-n', 'runners', '-l', `job-name=${runner}`, '-o', NAME);
+    const eviction = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, namespace: 'runners' },
+      deleteOptions: { gracePeriodSeconds: 1 },
+    };
+    const file = rig.stack.machine.write('eviction.json', JSON.stringify(eviction));
+    await rig.kubectl('create', `--raw=/api/v1/namespaces/runners/pods/${name}/eviction`, '-f', file);
+    await rig.until('the status names the job', async () => (await lostJobs()).includes(runner));
+    return runner;
+  }
+
+  const NAME = 'jsonpath={.items[0].metadata.name}';
+  const lostJobs = () => rig.kubectl('get', 'runnergroup', '-n', 'runners', GROUP, '-o', 'jsonpath={.status.lostJobs}');
+  const events = (reason: string) =>
+    rig.kubectl('get', 'events', '-n', 'runners', '--field-selector', `reason=${reason}`, '-o', 'name');
+
+  /** The lost attempt has failed, the next one has succeeded, and there is no third. */
+  async function expectOneRerun(): Promise<void> {
+    await rig.until('both attempts end', async () => (await rig.ended()).length === 2, 300_000);
+    const jobs = await rig.calm(2);
+    expect(jobs.map(({ conclusion, run_attempt }) => [conclusion, run_attempt])).toEqual([
+      ['failure', 1],
+      ['success', 2],
+    ]);
+    await rig.until('the status is empty', async () => ['', '[]'].includes(await lostJobs()));
+  }
+
+  it('re-runs the CI job of a runner whose pod was evicted, once', async () => {
+    await rig.commitGroup({ maxEvictionRetries: 2 });
+    await rig.dispatch('long.yml');
+
+    await evictBusy();
+
+    await expectOneRerun();
+    expect((await events('RunnerLost')).trim().split('\n').length).toBe(1);
+    expect((await events('LostJobRerun')).trim().split('\n').length).toBe(1);
+  });
+
+  it('re-runs it once, too, when the leader is killed before Gitea has noticed the loss', async () => {
+    await rig.commitGroup({ maxEvictionRetries: 2 });
+    await rig.until('one leads', async () => (await leader(rig)) !== '');
+    const [pod = ''] = (await leader(rig)).split('_');
+    await rig.dispatch('long.yml');
+
+    await evictBusy();
+    await rig.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
+
+    await expectOneRerun();
+  });
+
+  it('re-runs nothing without maxEvictionRetries', async () => {
+    await rig.dispatch('busy.yml');
+    await rig.until('a job runs', () => rig.world.inState('in_progress').length === 1);
+    const [runner = ''] = rig.world.inState('in_progress').flatMap(({ runner_name = '' }) => runner_name);
+
+    const pods = ['-n', 'runners', '-l', `job-name=${runner}`];
+    await rig.kubectl('delete', 'pod', ...pods, '--grace-period=0', '--force');
+
+    expect(conclusions(await rig.calm(1))).toEqual(['busy failure']);
+  });
+
+  it('does three jobs under a quota of one pod, and says that pods are refused', async () => {
+    await rig.commitGroup({ spawnTimeoutSeconds: 30, pendingDeadlineSeconds: 30 });
+    await rig.kubectl('create', 'quota', 'one-pod', '-n', 'runners', '--hard=pods=1');
+    const beganMs = Date.now();
+    try {
+      await rig.dispatch('long.yml');
+      await rig.until('it runs', () => rig.world.inState('in_progress').length === 1);
+      await rig.dispatch('busy.yml', 2);
+      await rig.until('the group says so', () => rig.world.condition(GROUP, 'PodsStuck')?.reason === 'NoPod');
+      await rig.until('an Event says so', async () => (await events('WorkerPodStuckPending')) !== '');
+
+      await rig.until('all are done', async () => (await rig.ended()).length === 3, 300_000);
+      say(`three jobs of 65, 8 and 8 s under a quota of one pod: done after ${(Date.now() - beganMs) / 1000} s`);
+      expect(rig.world.mostAtWork).toBe(1);
+      await expectAllDone(rig, 3);
+    } finally {
+      await rig.kubectl('delete', 'quota', 'one-pod', '-n', 'runners');
+    }
+  });
+});

@@ -1,0 +1,197 @@
+/** Laws V39 to V41 (docs/spec.md): `serve` has Gitea re-run the CI job of a lost runner, once. */
+import { describe, expect, it } from 'vitest';
+import type { GiteaVersion } from '../../src/simulator/versions.ts';
+import { TOKEN } from '../support/start-acme.ts';
+import type { KubeObject } from './fake-cluster.ts';
+import { type Rig, startRig, until } from './rig.ts';
+
+const RETRIES = '  maxEvictionRetries: 1\n  evictionRetryDelaySeconds: 1\n';
+const FAST = { pollMs: 20 };
+
+interface Loss {
+  readonly rig: Rig;
+  readonly runner: string;
+  readonly jobId: number;
+  /** Gitea notices that its runner is silent. */
+  readonly zombie: () => void;
+}
+
+/** Opens a rig whose API token may re-run jobs. */
+async function openRig(spec = RETRIES, version: GiteaVersion = '1.27.3'): Promise<Rig> {
+  const rig = await startRig(spec, { version });
+  rig.simulator.gitea.addToken('anna', ['read:organization', 'write:repository'], TOKEN);
+  return rig;
+}
+
+/** A runner works; then its pod is evicted. `serve` must run. */
+async function evictBusy(rig: Rig): Promise<Loss> {
+  const { gitea } = rig.simulator;
+  const { jobs } = gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  return evict(rig, rig.cluster.all('jobs')[0], jobs[0]?.id ?? 0);
+}
+
+function evict(rig: Rig, job: KubeObject | undefined, jobId: number): Loss {
+  const { gitea } = rig.simulator;
+  if (!job) throw new Error('no Job');
+  const { name } = job.metadata;
+  const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
+  gitea.poll(row.id);
+  end(rig, name, 'EvictionByEvictionAPI');
+  return { rig, runner: name, jobId, zombie: () => void gitea.finish(row.id, 'failure') };
+}
+
+/** The pod of a runner has ended; its Job has failed. */
+function end({ cluster }: Rig, name: string, disruption?: string): void {
+  const job = cluster.all('jobs').find(({ metadata }) => metadata.name === name);
+  if (!job) throw new Error(`no Job ${name}`);
+  cluster.put('pods', {
+    metadata: { name: `${name}-x`, namespace: 'runners', ownerReferences: [{ kind: 'Job', uid: job.metadata['uid'] }] },
+    status: {
+      phase: 'Failed',
+      conditions: disruption ? [{ type: 'DisruptionTarget', status: 'True', reason: disruption }] : [],
+      containerStatuses: [{ name: 'runner', state: { terminated: { exitCode: 137, reason: 'Error' } } }],
+    },
+  });
+  const conditions = [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }];
+  cluster.put('jobs', { ...job, status: { failed: 1, conditions } });
+}
+
+function reruns({ simulator }: Rig): readonly string[] {
+  return simulator.requests.flatMap(({ method, target }) => (method === 'POST' ? [target] : []));
+}
+
+function lostJobs({ cluster }: Rig): readonly unknown[] {
+  const [group] = cluster.all('runnergroups');
+  return (group?.['status'] as { readonly lostJobs?: readonly unknown[] } | undefined)?.lostJobs ?? [];
+}
+
+const reasons = ({ cluster }: Rig) => cluster.all('events').map(({ reason }) => reason);
+
+describe.each(['1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
+  it('the CI job of an evicted runner is re-run once, told by status, Events, metrics and an audit line', async () => {
+    const rig = await openRig(RETRIES, version);
+    const replica = await rig.start(FAST);
+    const { runner, jobId, zombie } = await evictBusy(rig);
+    await until('the status names it', () => lostJobs(rig).length === 1);
+    expect(lostJobs(rig)).toEqual([
+      expect.objectContaining({ runner, repository: 'acme/web', runId: 1, jobId, reason: 'Evicted' }),
+    ]);
+    expect(reruns(rig)).toEqual([]);
+
+    zombie();
+    await until('the re-run', () => reruns(rig).length === 1);
+    await until('the status is empty again', () => lostJobs(rig).length === 0);
+
+    expect(reruns(rig)).toEqual([`/api/v1/repos/acme/web/actions/runs/1/jobs/${jobId}/rerun`]);
+    expect(rig.simulator.gitea.jobsOfRun(1).map(({ status }) => status)).toEqual(['waiting']);
+    await until('both Events', () => rig.cluster.all('events').length === 2);
+    expect(reasons(rig)).toEqual(['RunnerLost', 'LostJobRerun']);
+    expect(await replica.metric('gitea_runners_lost_runners_total')).toBe(1);
+    expect(await replica.metric('gitea_runners_reruns_total')).toBe(1);
+    expect(replica.log).toContainEqual(
+      expect.objectContaining({ message: 're-ran a lost CI job', group: 'runners/ci', runner, run: 1, job: jobId }),
+    );
+  });
+
+  it('a loss that was re-run as its leader died is not re-run by the next one', async () => {
+    const rig = await openRig(RETRIES, version);
+    const first = await rig.start(FAST);
+    const { zombie } = await evictBusy(rig);
+    await until('the status names it', () => lostJobs(rig).length === 1);
+    const [group] = rig.cluster.all('runnergroups');
+    zombie();
+    await until('the re-run', () => reruns(rig).length === 1);
+    await first.end();
+    // As if the leader had died before it could write that the loss is settled.
+    rig.cluster.put('runnergroups', group ?? { metadata: { namespace: '', name: '' } });
+
+    const second = await rig.start(FAST);
+    await until('it is settled', () => lostJobs(rig).length === 0);
+
+    expect(reruns(rig).length).toBe(1);
+    expect(second.log).toContainEqual(expect.objectContaining({ outcome: 'superseded' }));
+  });
+
+  it('a run is re-run at most maxEvictionRetries times', async () => {
+    const rig = await openRig(RETRIES, version);
+    const replica = await rig.start(FAST);
+    const { zombie, runner } = await evictBusy(rig);
+    await until('the status names it', () => lostJobs(rig).length === 1);
+    zombie();
+    await until('the re-run', () => reruns(rig).length === 1);
+    const [job] = rig.simulator.gitea.jobsOfRun(1);
+    const fresh = () => rig.cluster.all('jobs').find(({ metadata }) => metadata.name !== runner);
+    await until('a new Job', () => fresh() !== undefined);
+
+    const again = evict(rig, fresh(), job?.id ?? 0);
+    await until('the status names it, too', () => lostJobs(rig).length === 1);
+    again.zombie();
+    await until('it is settled', () => lostJobs(rig).length === 0);
+
+    await until('an Event', () => reasons(rig).includes('EvictionRetriesExhausted'));
+    expect(reruns(rig).length).toBe(1);
+    expect(replica.log).toContainEqual(expect.objectContaining({ outcome: 'exhausted' }));
+  });
+});
+
+it('the next leader re-runs what the one before had noticed, although the Job is gone', async () => {
+  const rig = await openRig();
+  const first = await rig.start(FAST);
+  const { runner, zombie } = await evictBusy(rig);
+  await until('the status names it', () => lostJobs(rig).length === 1);
+  await first.end();
+  rig.cluster.remove('jobs', `runners/${runner}`);
+  zombie();
+
+  await rig.start(FAST);
+
+  await until('the re-run', () => reruns(rig).length === 1);
+});
+
+it('nothing is noted or re-run without maxEvictionRetries', async () => {
+  const rig = await openRig('');
+  const replica = await rig.start(FAST);
+  const { zombie } = await evictBusy(rig);
+  const before = await replica.metric('gitea_runners_looks_total');
+  await until('a look after the end', async () => (await replica.metric('gitea_runners_looks_total')) >= before + 2);
+  zombie();
+  const looks = await replica.metric('gitea_runners_looks_total');
+  await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= looks + 10);
+
+  expect([reruns(rig), lostJobs(rig), reasons(rig)]).toEqual([[], [], []]);
+});
+
+it('a failure that the runner has reported is not re-run, whatever ended its pod', async () => {
+  const rig = await openRig();
+  const { gitea } = rig.simulator;
+  const replica = await rig.start(FAST);
+  gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  const name = rig.cluster.all('jobs')[0]?.metadata.name ?? '';
+  const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
+  gitea.poll(row.id);
+  gitea.finish(row.id, 'failure');
+  end(rig, name, 'TerminationByKubelet');
+  const looks = await replica.metric('gitea_runners_looks_total');
+  await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= looks + 10);
+
+  expect([reruns(rig), lostJobs(rig)]).toEqual([[], []]);
+});
+
+it('a token that may not re-run jobs is told of once, and serve goes on', async () => {
+  const rig = await openRig();
+  rig.simulator.gitea.addToken('anna', ['read:organization', 'read:repository'], TOKEN);
+  const replica = await rig.start(FAST);
+  const { zombie } = await evictBusy(rig);
+  await until('the status names it', () => lostJobs(rig).length === 1);
+  zombie();
+
+  await until('an Event', () => reasons(rig).includes('RerunFailed'));
+
+  expect(replica.log.filter(({ outcome }) => outcome === 'failed')).toEqual([
+    expect.objectContaining({ code: 'GR-GITEA-02', error: expect.stringContaining('scope write:repository') }),
+  ]);
+  expect(lostJobs(rig).length).toBe(1);
+  expect(rig.conditions()['Ready']).toBe('True Serving');
+});

@@ -1,0 +1,148 @@
+/**
+ * `serve` and a real Gitea whose runner is lost: the CI job is re-run once, whoever leads. The runner takes a job and falls silent for
+ * good (bare-runner.ts); the cluster that shows its pod evicted is a small one of the tests.
+ */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ServeEvent } from '../../src/serve/events.ts';
+import { serve } from '../../src/serve/serve.ts';
+import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
+import { managedGroup } from '../serve/managed-group.ts';
+import { application, type FakeArgoCd, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
+import { folderWith } from '../support/run-cli.ts';
+import type { ApiJob } from './account.ts';
+import { takeJob } from './bare-runner.ts';
+import { type Gitea, startGitea } from './gitea.ts';
+import { Playground, waitUntil } from './process.ts';
+import { workflow } from './workflows.ts';
+
+/** Gitea fails a task that it has not heard of for 5 s, instead of 10 minutes. */
+const QUICK_ZOMBIES = '[actions]\nZOMBIE_TASK_TIMEOUT = 5s\n[cron.stop_zombie_tasks]\nSCHEDULE = @every 1s\n';
+const within = { timeoutMs: 60_000 };
+const REPOSITORY = 'acme/web';
+
+describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
+  let playground: Playground;
+  let gitea: Gitea;
+  let argocd: FakeArgoCd;
+  let apiToken: string;
+  let passed = false;
+
+  beforeAll(async () => {
+    playground = new Playground(`lost-jobs-${version}`);
+    const build = inject('builds').gitea[version];
+    gitea = await startGitea(version, build, playground, { config: QUICK_ZOMBIES });
+    const { admin } = gitea;
+    await admin.createOrg('acme');
+    await admin.createRepo('web', 'acme');
+    const jobs = { lost: { runsOn: 'linux', seconds: 1 }, after: { runsOn: 'linux', seconds: 1, needs: 'lost' } };
+    await admin.addWorkflow(REPOSITORY, 'lost.yml', workflow(jobs));
+    apiToken = await admin.createToken(['read:organization', 'write:repository']);
+  });
+
+  afterAll(async () => {
+    await playground.close(!passed);
+    if (!passed) process.stdout.write(`logs: ${playground.folder}\n`);
+  });
+
+  /** A replica of `serve` that leads; it ends with `end`. */
+  function startServe(cluster: FakeCluster): {
+    readonly events: readonly ServeEvent[];
+    readonly end: () => Promise<void>;
+  } {
+    const events: ServeEvent[] = [];
+    const ending = new AbortController();
+    const running = serve(
+      {
+        env: { GITEA_URL: gitea.url, GITEA_TOKEN: apiToken },
+        secretsDir: '/nowhere',
+        instance: '',
+        timeoutMs: 10_000,
+        cluster: cluster.config,
+        namespaces: [],
+        images: {},
+        argocd: { url: argocd.origin, tokenFile: join(folderWith({ token: TOKEN }), 'token'), namespace: 'argocd' },
+        listen: { host: '127.0.0.1', port: 0 },
+        metricsListen: { host: '127.0.0.1', port: 0 },
+        probeListen: { host: '127.0.0.1', port: 0 },
+        identity: 'one',
+        host: '127.0.0.1',
+        pollMs: 200,
+        sweep: false,
+        now: Date.now,
+        subscribers: [(event) => void events.push(event)],
+      },
+      ending.signal,
+    );
+    const end = async (): Promise<void> => {
+      ending.abort();
+      await running;
+    };
+    return { events, end };
+  }
+
+  const outcomes = (events: readonly ServeEvent[]) =>
+    events.flatMap((event) => (event.is === 'rerun' ? [event.outcome] : []));
+
+  /** The job `lost` in the newest attempt. */
+  async function newest(...states: readonly string[]): Promise<ApiJob | undefined> {
+    const jobs = await gitea.admin.jobs('/orgs/acme', ...states);
+    return jobs.filter(({ name }) => name === 'lost').at(-1);
+  }
+
+  async function loseOn(runner: string): Promise<void> {
+    const registrationToken = await gitea.admin.registrationToken('/orgs/acme');
+    await takeJob(gitea.url, { name: runner, registrationToken, labels: ['linux'] });
+  }
+
+  it('re-runs the lost job once, although the leader dies before it can note so, and the job fails again', async () => {
+    argocd = await fakeArgoCd((_, response) => json(response, application(status('Synced', { conditions: [] }))));
+    const cluster = await startFakeCluster();
+    cluster.put('runnergroups', managedGroup(gitea.url, { maxEvictionRetries: 3, evictionRetryDelaySeconds: 1 }));
+    await gitea.admin.dispatch(REPOSITORY, 'lost.yml');
+    await waitUntil('a job is queued', async () => (await newest('queued')) !== undefined, within);
+    await loseOn('ci-1');
+    const first = startServe(cluster);
+    putEvicted(cluster, 'ci-1');
+    const lostJobs = (): readonly unknown[] =>
+      (cluster.all('runnergroups')[0]?.['status'] as { lostJobs?: readonly unknown[] } | undefined)?.lostJobs ?? [];
+    await waitUntil('the loss is noted', async () => lostJobs().length === 1, within);
+    const [noted] = cluster.all('runnergroups');
+
+    await waitUntil('the re-run', async () => outcomes(first.events).length === 1, within);
+    await first.end();
+    expect(outcomes(first.events)).toEqual(['rerun']);
+    expect(await newest('queued')).toBeDefined();
+
+    // The second attempt fails, too. The note is as it was before the leader died.
+    await loseOn('another-runner');
+    await waitUntil('it failed again', async () => (await newest('queued', 'in_progress')) === undefined, within);
+    const before = await newest('completed');
+    cluster.put('runnergroups', noted as KubeObject);
+    const second = startServe(cluster);
+    await waitUntil('the next leader settles it', async () => outcomes(second.events).length === 1, within);
+    await second.end();
+
+    expect(before).toMatchObject({ conclusion: 'failure', run_attempt: 2 });
+    expect(outcomes(second.events)).toEqual(['superseded']);
+    expect(await newest('completed', 'queued', 'in_progress')).toEqual(before);
+    expect((await gitea.admin.jobs('/orgs/acme', 'queued', 'in_progress')).length).toBe(0);
+    passed = true;
+  });
+});
+
+/** A Job of ours whose pod was evicted. */
+function putEvicted(cluster: FakeCluster, name: string): void {
+  const labels = { 'gitea.bpg.pw/managed-by': 'argocd-gitea-runners', 'gitea.bpg.pw/runnergroup-name': 'ci' };
+  const conditions = [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }];
+  const metadata = { name, namespace: 'runners', labels };
+  cluster.put('jobs', { metadata, status: { failed: 1, conditions } });
+  const uid = cluster.all('jobs').find((job) => job.metadata.name === name)?.metadata['uid'];
+  cluster.put('pods', {
+    metadata: { ...metadata, name: `${name}-x`, ownerReferences: [{ kind: 'Job', uid }] },
+    status: {
+      phase: 'Failed',
+      conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }],
+    },
+  });
+}
