@@ -22,7 +22,6 @@
  * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { AppError, AppState } from './app-state.ts';
@@ -198,5 +197,5 @@ function notDone({ name }: ApplicationRef, { ms }: Deadline): Failure {
 
 /** Does not keep the process. */
 async function pause(ms: number): Promise<void> {
-  await sleep(ms, undefined, { ref: false });
+  await new Promise<void>((resolve) => void setTimeout(resolve, ms).unref());
 }

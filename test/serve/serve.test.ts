@@ -142,7 +142,7 @@ describe('serve', () => {
       response.writeHead(500).end();
       return true;
     });
-    await until('bad news', () => rig.conditions()['GiteaReachable'] === 'False BadAnswer');
+    await until('bad news', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
     expect(rig.conditions()['Ready']).toBe('False GiteaFailed');
     expect(rig.cluster.all('jobs')).toHaveLength(1);
 

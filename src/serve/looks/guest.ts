@@ -5,6 +5,7 @@
  *   Retry-After ........... remembered: until then no request is sent, whoever wants it (http/courtesy.ts)
  *   connections ........... eight at most, which scopes use in turn (http/gate.ts)
  */
+import { setMaxListeners } from 'node:events';
 import type { VersionCache } from '../../gitea/api.ts';
 import { type GiteaTarget, giteaClient } from '../../gitea/observe.ts';
 import type { HttpClient } from '../../http/client.ts';
@@ -52,6 +53,8 @@ export class Guest {
       this.#turns.get(new URL(line.url).origin)?.spend(line.queue, 1);
       options.onRequest(line);
     };
+    // Every visit that waits listens.
+    setMaxListeners(0, this.#life.signal);
     const courtesy = this.#courtesy;
     this.http = giteaClient({ deadlineMs, env, clocks, courtesy, onRequest, ...(ca !== undefined && { ca }) });
   }

@@ -11,11 +11,9 @@ import { Gate } from '../../http/gate.ts';
 const MOST_HANGING = 120;
 /** Compared with the wakes before it, a wake that takes so many times as long hangs … */
 const TIMES_AS_LONG = 4;
-/** … but not before, and at the latest after these times, ms. */
+/** … but not before, and at the latest after these times, ms. Before any wake has ended the longest one holds. */
 const SHORTEST_MS = 5_000;
 const LONGEST_MS = 60_000;
-/** Before any wake has ended. */
-const FIRST_MS = 30_000;
 /** So many wakes are remembered. */
 const REMEMBERED = 8;
 
@@ -42,7 +40,6 @@ export class WakeLine {
 
 /** Pure. After how long a wake gives its place to others, when the wakes before it took these times, ms. */
 export function hangsAfterMs(lastMs: readonly number[]): number {
-  if (lastMs.length === 0) return FIRST_MS;
-  const median = [...lastMs].sort((a, b) => a - b)[Math.floor(lastMs.length / 2)] ?? FIRST_MS;
+  const median = [...lastMs].sort((a, b) => a - b)[Math.floor(lastMs.length / 2)] ?? LONGEST_MS;
   return Math.min(Math.max(TIMES_AS_LONG * median, SHORTEST_MS), LONGEST_MS);
 }
