@@ -87,7 +87,7 @@ export class HttpClient {
     let quick = 0;
     for (;;) {
       const answer = await this.#whenAllowed(request, deadline, quick < quickPauses.length);
-      const asked = answer === 'broken' ? undefined : this.#pauseAskedFor(request, answer);
+      const asked = answer === 'broken' ? undefined : pauseAskedFor(answer);
       if (asked && obeyed < mostObeyed) {
         obeyed += 1;
         await this.#obey(request, asked, deadline);
@@ -120,15 +120,6 @@ export class HttpClient {
       if (!isPause(outcome)) return outcome;
       await this.#obey(request, outcome, deadline);
     }
-  }
-
-  /** What the answer asks for. It is noted for others. */
-  #pauseAskedFor({ url }: HttpRequest, { header, status }: HttpAnswer): AskedPause | undefined {
-    const ms = status === 429 || status === 503 ? retryAfterMs(header('retry-after'), Date.now()) : undefined;
-    if (ms === undefined) return undefined;
-    const pause = { status, ms: Math.max(ms, SHORTEST_PAUSE_MS) };
-    this.#options.courtesy?.note(url.origin, pause);
-    return pause;
   }
 
   async #obey(request: HttpRequest, { status, ms: waitMs }: AskedPause, deadline: Deadline): Promise<void> {
@@ -181,7 +172,10 @@ export class HttpClient {
     const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
     const limit = new TimeLimit(limitMs);
     try {
-      return await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
+      const answer = await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
+      const asked = pauseAskedFor(answer);
+      if (asked) this.#options.courtesy?.note(url.origin, asked);
+      return answer;
     } catch (error) {
       if (error instanceof Failure) throw error;
       if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
@@ -287,6 +281,12 @@ function headersOf(request: HttpRequest, url: URL): Record<string, string> {
     ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
     ...request.headers,
   };
+}
+
+/** What an answer asks for. */
+function pauseAskedFor({ header, status }: HttpAnswer): AskedPause | undefined {
+  const ms = status === 429 || status === 503 ? retryAfterMs(header('retry-after'), Date.now()) : undefined;
+  return ms === undefined ? undefined : { status, ms: Math.max(ms, SHORTEST_PAUSE_MS) };
 }
 
 function isPause(outcome: Outcome): outcome is AskedPause {

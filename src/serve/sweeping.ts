@@ -20,6 +20,8 @@ export interface SweepingOptions {
   /** Undefined while the copies of the cluster are not complete. */
   readonly liveJobs: () => readonly LiveJob[] | undefined;
   readonly tell: Tell;
+  /** Between two passes, ms. Default: a minute. */
+  readonly pauseMs?: number;
 }
 
 const PAUSE_MS = 60_000;
@@ -28,7 +30,7 @@ const REMEMBERED_PASSES = 60;
 
 /** Runs until `signal` is aborted. */
 export async function sweepAgainAndAgain(options: SweepingOptions, signal: AbortSignal): Promise<void> {
-  const { instance, lookout, tell, timeoutMs } = options;
+  const { instance, lookout, pauseMs = PAUSE_MS, tell, timeoutMs } = options;
   const { guest } = lookout;
   const { http, versions } = guest;
   const sweeper = new Sweeper({
@@ -48,7 +50,7 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
     const groups = [...known.values()].map(({ group }) => group);
     const scene = { groups, mayAsk, liveJobs: async () => options.liveJobs() };
     await onePass(() => sweeper.pass(scene, signal), tell, signal);
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }
 

@@ -5,9 +5,9 @@ import { startRig, until } from './rig.ts';
 
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 
-it('says RateLimited, and neither looks, sweeps nor wakes before the time, whatever webhooks come', async () => {
+it('says RateLimited, and neither looks nor wakes before the time, whatever webhooks come', async () => {
   const rig = await startRig();
-  const replica = await rig.start({ sweep: true });
+  const replica = await rig.start();
   await until('a good look', () => rig.conditions()['Ready'] === 'True Serving');
   rig.simulator.intercept((_, response) => {
     response.writeHead(429, { 'retry-after': '120' }).end();
