@@ -110,8 +110,8 @@ export async function wake(
   const before = await argocd.read(app, deadline);
   const first = firstStep(before, groups);
   if (first === 'foreign') return { is: 'foreign', app: before };
-  const foreign = first === 'refresh-twice' ? await refresh(argocd, app, before, deadline, patience) : before;
-  const refreshed = await refresh(argocd, app, foreign, deadline, patience);
+  const seen = first === 'refresh-twice' ? await refresh(argocd, app, before, deadline, patience) : before;
+  const refreshed = await refresh(argocd, app, seen, deadline, patience);
   const verdict = afterRefresh(refreshed, groups);
   if (verdict !== 'sync') return verdict;
   const start = await sync(argocd, app, deadline, patience);
