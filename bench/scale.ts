@@ -112,6 +112,7 @@ async function compareOrders(): Promise<void> {
   const beganMs = Date.now();
   for (let app = 0; app < APPS; app += 1) await dispatch('fill', 1, LEGS);
   const oneAfterTheOtherMs = Date.now() - beganMs;
+  say(`one Application after the other: ${oneAfterTheOtherMs} ms`);
   await settle();
   const before = await outcomes();
   const atOnceMs = (await dispatch('fill', APPS, LEGS)) * APPS * LEGS;
