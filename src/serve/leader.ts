@@ -88,7 +88,6 @@ export class Leader {
       ...lookout,
       env,
       now,
-      sweeps: options.sweep,
       onRequest: (line) => tell({ is: 'gitea-request', line }),
       onLook: (target, { beganMs, endedMs, failure }) => {
         const { url } = target;

@@ -6,7 +6,7 @@ import type { GiteaTarget } from '../gitea/observe.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { Sweeper, type SweepGroup, type SweepReport } from '../sweep/sweep.ts';
 import type { Tell } from './events.ts';
-import { SWEEP } from './looks/guest.ts';
+import { BACKGROUND } from './looks/guest.ts';
 import type { Lookout } from './looks/lookout.ts';
 
 export interface SweepingOptions {
@@ -39,8 +39,8 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
     versions,
     timeoutMs,
     nowMs: () => performance.now(),
-    queue: SWEEP,
-    visit: (target, work) => guest.visit(target, SWEEP, work),
+    queue: BACKGROUND,
+    visit: (target, work) => guest.visit(target, BACKGROUND, work),
   });
   const mayAsk = (target: GiteaTarget): boolean => lookout.isWell(target) && guest.pauseMs(target) === 0;
   const known = new Map<string, { readonly group: SweepGroup; readonly pass: number }>();

@@ -25,7 +25,6 @@ async function start(isWell: boolean): Promise<Scene> {
     env: {},
     clocks: new ServerClocks(),
     budget: 1200,
-    sweeps: true,
     now: Date.now,
     onRequest: () => undefined,
     onWaited: () => undefined,

@@ -95,7 +95,7 @@ export function readCount(from: number, to: number): (text: string, source: Sour
   return (text, { name }) => {
     const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : -1;
     if (value >= from && value <= to) return value;
-    throw new Failure('GR-FLAG-18', 2, `read ${name}: it must be a whole number from ${from} to ${to}.`);
+    throw new Failure('GR-FLAG-21', 2, `read ${name}: it must be a whole number from ${from} to ${to}.`);
   };
 }
 

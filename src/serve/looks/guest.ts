@@ -1,7 +1,7 @@
 /**
  * How the leading process behaves towards each Gitea, whatever it asks there:
  *
- *   request budget ........ shared by all looks and sweeps (turns.ts)
+ *   request budget ........ shared by all looks and what is asked besides (turns.ts)
  *   Retry-After ........... remembered: until then no request is sent, whoever wants it (http/courtesy.ts)
  *   connections ........... eight at most, which scopes use in turn (http/gate.ts)
  */
@@ -23,8 +23,6 @@ export interface GuestOptions {
   readonly env: Env;
   /** Requests per minute to one Gitea. */
   readonly budget: number;
-  /** True when there are requests besides looks (`SWEEP`). */
-  readonly sweeps: boolean;
   readonly now: () => number;
   readonly onRequest: (line: RequestLine) => void;
   /** Told the time of each Gitea that answers. */
@@ -33,8 +31,8 @@ export interface GuestOptions {
   readonly onWaited: (origin: string, ms: number) => void;
 }
 
-/** The queue of all requests of sweeps. */
-export const SWEEP = 'sweep';
+/** The queue of all requests besides looks, such as those of sweeps. */
+export const BACKGROUND = 'background';
 
 export class Guest {
   readonly http: HttpClient;
@@ -77,7 +75,7 @@ export class Guest {
 
   /**
    * Has `work` ask this Gitea when the budget allows it. Its requests must be of the queue `queue`, and there must not be two visits of
-   * one queue at the same time, but for sweeps. Rejects once closed.
+   * one queue at the same time, but for `BACKGROUND`. Rejects once closed.
    */
   async visit<T>(target: GiteaTarget, queue: string, work: () => Promise<T>): Promise<T> {
     const turns = this.#turnsAt(originOf(target));
@@ -105,11 +103,11 @@ export class Guest {
   #turnsAt(origin: string): Turns {
     const known = this.#turns.get(origin);
     if (known) return known;
-    const { budget, now, onWaited, sweeps } = this.#options;
+    const { budget, now, onWaited } = this.#options;
     const turns = new Turns({
       now,
       ratePerS: budget / 60,
-      ...(sweeps && { background: SWEEP }),
+      background: BACKGROUND,
       onWaited: (ms) => onWaited(origin, ms),
     });
     this.#turns.set(origin, turns);

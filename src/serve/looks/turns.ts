@@ -7,7 +7,7 @@
  *
  * So a look of many requests delays the next look at its own target. The others keep their share. Namespaces have equal shares,
  * and the targets of a namespace share what it has: a hundred groups in one namespace do not delay a group in another one.
- * Sweeps have a tenth, if there are any.
+ * What is asked besides looks has a tenth.
  */
 
 /** What may be saved for a burst: so many seconds of the rate. */

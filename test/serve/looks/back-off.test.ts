@@ -49,7 +49,6 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     clocks: new ServerClocks(),
     pollMs: 5_000,
     budget: 1200,
-    sweeps: false,
     now: Date.now,
     random,
     onRequest: () => undefined,

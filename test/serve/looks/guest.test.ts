@@ -5,7 +5,7 @@ import type { GiteaTarget } from '../../../src/gitea/observe.ts';
 import { readLogin } from '../../../src/gitea/shapes.ts';
 import { ServerClocks } from '../../../src/http/clock.ts';
 import { Deadline } from '../../../src/http/deadline.ts';
-import { Guest, SWEEP } from '../../../src/serve/looks/guest.ts';
+import { BACKGROUND, Guest } from '../../../src/serve/looks/guest.ts';
 import { fakeGitea } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
 
@@ -14,14 +14,13 @@ afterEach(() => void vi.useRealTimers());
 
 const QUESTION = { what: 'ask', path: '/user', rights: { scope: 'any scope' }, missing: '' };
 
-function open(sweeps: boolean): { readonly guest: Guest; readonly waitedMs: () => number } {
+function open(): { readonly guest: Guest; readonly waitedMs: () => number } {
   let waited = 0;
   const guest = new Guest({
     timeoutMs: 20_000,
     env: {},
     clocks: new ServerClocks(),
     budget: 60,
-    sweeps,
     now: Date.now,
     onRequest: () => undefined,
     onWaited: (_, ms) => {
@@ -68,12 +67,12 @@ async function pass(minutes: number, all: readonly { readonly underWay: number }
 describe('a budget of 60 requests per minute', () => {
   test('holds for looks and sweeps together, and leaves sweeps a tenth', async () => {
     const gitea = await fakeGitea();
-    const { guest, waitedMs } = open(true);
+    const { guest, waitedMs } = open();
     const target = targetOf(gitea.url);
     guest.share(new Map([[target, new Set(['runners'])]]));
 
     const looks = visiting(guest, target, target.key, 3);
-    const sweeps = visiting(guest, target, SWEEP, 2);
+    const sweeps = visiting(guest, target, BACKGROUND, 2);
     await pass(20, [looks, sweeps]);
 
     // Five seconds may be saved, and two visits may be under way.
@@ -86,7 +85,7 @@ describe('a budget of 60 requests per minute', () => {
 
   test('goes to looks alone where nothing is swept', async () => {
     const gitea = await fakeGitea();
-    const { guest } = open(false);
+    const { guest } = open();
     const target = targetOf(gitea.url);
     guest.share(new Map([[target, new Set(['runners'])]]));
 
@@ -100,7 +99,7 @@ describe('a budget of 60 requests per minute', () => {
 
 test('a visit that waits for the budget ends when the guest is closed', async () => {
   const gitea = await fakeGitea();
-  const { guest } = open(false);
+  const { guest } = open();
   const target = targetOf(gitea.url);
   guest.share(new Map([[target, new Set(['runners'])]]));
   for (let visit = 0; visit < 70; visit += 1)

@@ -18,7 +18,6 @@ function start(over: Partial<LookoutOptions> = {}): {
     clocks: new ServerClocks(),
     pollMs: 20,
     budget: 1200,
-    sweeps: false,
     onWaited: () => undefined,
     now: Date.now,
     random: () => 0.5,
