@@ -4,6 +4,7 @@
  *
  *   npm run bench:scale                 one Application
  *   npm run bench:scale -- apps 20      20 Applications of an ApplicationSet
+ *   npm run bench:scale -- orders 20    20 Applications: their jobs one Application after the other, then all at once
  *   npm run bench:scale -- ways         one Application of the first size, under other settings of Argo CD
  *
  * SIZES=100,300 sets the numbers of Jobs in all Applications together; `--write` as first word keeps the results and writes the tables
@@ -23,7 +24,8 @@ import { keep, type Part, type Row } from './scale-table.ts';
 import { WAYS, type Way } from './scale-ways.ts';
 
 const PART: Part = process.argv.includes('apps') ? 'apps' : process.argv.includes('ways') ? 'ways' : 'one';
-const APPS = PART === 'apps' ? Number(process.argv.at(-1)) : 1;
+const ORDERS = process.argv.includes('orders');
+const APPS = PART === 'apps' || ORDERS ? Number(process.argv.at(-1)) : 1;
 const SIZES = (process.env['SIZES'] ?? '100,300,600,1000,2000').split(',').map(Number);
 /** Jobs of one run that fills; Gitea allows no larger matrix. */
 const LEGS = Math.min(100, Math.ceil((SIZES[0] ?? 100) / APPS));
@@ -92,7 +94,8 @@ async function bench({ gitea, kubernetes }: Stack): Promise<void> {
       else jobs.add(name);
     },
   );
-  await (PART === 'ways' ? compareWays(SIZES[0] ?? 600) : grow());
+  if (ORDERS) await compareOrders();
+  else await (PART === 'ways' ? compareWays(SIZES[0] ?? 600) : grow());
   ending.abort();
   await following;
 }
@@ -102,6 +105,29 @@ async function grow(): Promise<void> {
     const msPerJob = await fill(size);
     await note('', msPerJob);
   }
+}
+
+/** The same number of jobs for each Application, three times. Each time there are more Jobs, so the middle one is compared with both others. */
+async function compareOrders(): Promise<void> {
+  const firstMs = await oneAfterTheOther();
+  const before = await outcomes();
+  const atOnceMs = (await dispatch('fill', APPS, LEGS)) * APPS * LEGS;
+  await settle();
+  const wakes = Object.fromEntries([...(await outcomes())].map(([is, n]) => [is, n - (before.get(is) ?? 0)]));
+  say(`all at once: ${atOnceMs} ms, wakes: ${JSON.stringify(wakes)}`);
+  const lastMs = await oneAfterTheOther();
+  const ratio = Number((atOnceMs / ((firstMs + lastMs) / 2)).toFixed(2));
+  const { ms: nodeMs } = await once(BASE);
+  console.log(JSON.stringify({ applications: APPS, jobsEach: LEGS, firstMs, atOnceMs, lastMs, ratio, wakes, nodeMs }));
+}
+
+async function oneAfterTheOther(): Promise<number> {
+  const beganMs = Date.now();
+  for (let app = 0; app < APPS; app += 1) await dispatch('fill', 1, LEGS);
+  const ms = Date.now() - beganMs;
+  say(`one Application after the other: ${ms} ms`);
+  await settle();
+  return ms;
 }
 
 async function compareWays(size: number): Promise<void> {
@@ -302,21 +328,37 @@ interface Count {
   readonly sum: number;
 }
 
+/** Wakes so far, by how they ended. */
+async function outcomes(): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (const [, is = '', n] of (await metrics()).matchAll(
+    /^gitea_runners_wakes_total\{.*outcome="([a-z-]+)".*\} (\S+)$/gm,
+  )) {
+    found.set(is, (found.get(is) ?? 0) + Number(n));
+  }
+  return found;
+}
+
 /** Wakes so far: until Argo CD has answered, and until the cluster shows the plan; seconds. */
 async function counts(): Promise<{ readonly wake: Count; readonly shown: Count }> {
-  const { kubectl } = stack.kubernetes;
-  const selector = 'app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners';
-  const pods = (await kubectl(['get', 'pods', '-n', 'argocd', '-l', selector, '-o', 'name']))
-    .split('\n')
-    .filter(Boolean);
-  const paths = pods.map((pod) => `/api/v1/namespaces/argocd/pods/${pod.replace('pod/', '')}:9090/proxy/metrics`);
-  const text = (await Promise.all(paths.map((path) => kubectl(['get', '--raw', path])))).join('\n');
+  const text = await metrics();
   const total = (name: string) =>
     [...text.matchAll(new RegExp(`^gitea_runners_${name}\\{.*\\} (\\S+)$`, 'gm'))]
       .map(([, value]) => Number(value))
       .reduce((a, b) => a + b, 0);
   const count = (name: string): Count => ({ count: total(`${name}_count`), sum: total(`${name}_sum`) });
   return { wake: count('wake_duration_seconds'), shown: count('wake_shown_seconds') };
+}
+
+/** Of all replicas of `serve`. */
+async function metrics(): Promise<string> {
+  const { kubectl } = stack.kubernetes;
+  const selector = 'app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners';
+  const pods = (await kubectl(['get', 'pods', '-n', 'argocd', '-l', selector, '-o', 'name']))
+    .split('\n')
+    .filter(Boolean);
+  const paths = pods.map((pod) => `/api/v1/namespaces/argocd/pods/${pod.replace('pod/', '')}:9090/proxy/metrics`);
+  return (await Promise.all(paths.map((path) => kubectl(['get', '--raw', path])))).join('\n');
 }
 
 /** One Application of everything, or one per folder. */

@@ -88,7 +88,7 @@ export class ArgoCd {
       env,
       attemptMs: ATTEMPT_MS,
       bodyLimit: BODY_LIMIT,
-      slowRequests: { afterMs: slowAfterMs, most: MOST_SLOW },
+      slowRequests: { afterMs: () => slowAfterMs, most: MOST_SLOW },
       ...(ca !== undefined && { ca }),
       ...(onRequest && { onRequest }),
     });

@@ -4,21 +4,26 @@
  *   read ─► does it manage one of these RunnerGroups? ── no ──────────────────────────► foreign
  *             │ yes
  *   refresh (again, when one was under way before: ours was lost in it)
- *             │
+ *             │ no answer within 30 s: read every 5 s until it is done
  *             ├─ an error that stops, or Unknown ─────────────────────────────────────► error
  *             ├─ manages none of them any more ───────────────────────────────────────► foreign
  *             ├─ Synced ──────────────────────────────────────────────────────────────► in-sync
  *             └─ OutOfSync ─► sync with prune ─┬─ started ────────────────────────────► synced
- *                                              └─ another operation is under way ─────► busy
+ *                              ▲               │
+ *                              └─ every 500 ms ┴─ another operation is under way ─────► busy (after 30 s)
  *
  * Why so: a sync after a failed refresh would apply older manifests and wipe the error away (facts of real servers: it answers
  * 200 and says "successfully synced"), so the refreshed Application decides. The tracking annotation can be forged by all who can write
  * a RunnerGroup, so nothing, not even a refresh, happens to an Application that does not list one of them.
  *
+ * A refresh costs Argo CD seconds of a processor. So what came of it is never thrown away: a late one is waited for, and a sync that
+ * another operation stands in the way of is tried again. A busy Argo CD would otherwise refresh for ever, and nobody would sync.
+ *
  * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
-import type { Deadline } from '../http/deadline.ts';
+import { Failure } from '../failure.ts';
+import { Deadline } from '../http/deadline.ts';
 import type { AppError, AppState } from './app-state.ts';
 import type { ApplicationRef, ObjectRef } from './application.ts';
 import type { SyncStart } from './argocd.ts';
@@ -78,20 +83,119 @@ const NOT_COMPARED: AppError = {
   stops: true,
 };
 
-/** One wake. Not for two calls at a time for one Application: the second one's refresh would be lost. Throws `Failure` (exit 1). */
+/** How patient a wake is, ms. */
+export interface WakePatience {
+  /** So long the answer to a refresh is waited for. Proxies end a request after a minute. */
+  readonly answerMs: number;
+  /** Then the Application is read so often. */
+  readonly readEveryMs: number;
+  /** So long a sync is tried while another operation is under way, and so often. */
+  readonly busyMs: number;
+  readonly syncEveryMs: number;
+}
+
+const PATIENCE: WakePatience = { answerMs: 30_000, readEveryMs: 5_000, busyMs: 30_000, syncEveryMs: 500 };
+
+/**
+ * One wake. Not for two calls at a time for one Application: the second one's refresh would be lost. Throws `Failure` (exit 1).
+ * @param deadline until then a late refresh is waited for.
+ */
 export async function wake(
   argocd: WakeTarget,
   app: ApplicationRef,
   groups: readonly ObjectRef[],
   deadline: Deadline,
+  patience: WakePatience = PATIENCE,
 ): Promise<WakeResult> {
   const before = await argocd.read(app, deadline);
   const first = firstStep(before, groups);
   if (first === 'foreign') return { is: 'foreign', app: before };
-  if (first === 'refresh-twice') await argocd.refresh(app, deadline);
-  const refreshed = await argocd.refresh(app, deadline);
+  const seen = first === 'refresh-twice' ? await refresh(argocd, app, before, deadline, patience) : before;
+  const refreshed = await refresh(argocd, app, seen, deadline, patience);
   const verdict = afterRefresh(refreshed, groups);
   if (verdict !== 'sync') return verdict;
-  const start = await argocd.sync(app, deadline);
+  const start = await sync(argocd, app, deadline, patience);
   return { is: start === 'started' ? 'synced' : 'busy', app: refreshed };
+}
+
+async function refresh(
+  argocd: WakeTarget,
+  app: ApplicationRef,
+  before: AppState,
+  deadline: Deadline,
+  { answerMs, readEveryMs }: WakePatience,
+): Promise<AppState> {
+  const askMs = (): number => Math.min(answerMs, deadline.remainingMs());
+  let answer = await unlessLate(argocd.refresh(app, new Deadline(askMs())));
+  while (answer === undefined) {
+    if (deadline.remainingMs() <= readEveryMs) throw notDone(app, deadline);
+    await pause(readEveryMs);
+    const state = await readIfPossible(argocd, app, deadline);
+    // A comparison writes its result and takes the annotation away at the same time.
+    if (state === undefined || state.refreshPending) continue;
+    if (isCompared(state, before)) return state;
+    // Argo CD has not taken the request in.
+    answer = await unlessLate(argocd.refresh(app, new Deadline(askMs())));
+  }
+  return answer;
+}
+
+/** A comparison that was given up keeps the time of the one before, but shows an error. */
+function isCompared(state: AppState, before: AppState): boolean {
+  return state.reconciledAtMs !== before.reconciledAtMs || state.errors.some(({ stops }) => stops);
+}
+
+/** Undefined when the answer did not come in time. */
+async function unlessLate(answer: Promise<AppState>): Promise<AppState | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'GR-HTTP-09') return undefined;
+    throw error;
+  }
+}
+
+async function sync(
+  argocd: WakeTarget,
+  app: ApplicationRef,
+  deadline: Deadline,
+  { busyMs, syncEveryMs }: WakePatience,
+): Promise<SyncStart> {
+  const until = new Deadline(Math.min(busyMs, deadline.remainingMs()));
+  for (;;) {
+    const start = await argocd.sync(app, new Deadline(Math.max(deadline.remainingMs(), SYNC_MS)));
+    if (start === 'started' || until.remainingMs() <= syncEveryMs) return start;
+    await pause(syncEveryMs);
+  }
+}
+
+/** A sync request has this long, however late the refresh was. */
+const SYNC_MS = 30_000;
+
+/** Undefined when Argo CD does not answer at the moment: its API server may be busy or starting. */
+async function readIfPossible(
+  argocd: WakeTarget,
+  app: ApplicationRef,
+  deadline: Deadline,
+): Promise<AppState | undefined> {
+  try {
+    return await argocd.read(app, deadline);
+  } catch (error) {
+    if (error instanceof Failure && (error.code.startsWith('GR-HTTP') || error.code === 'GR-ARGOCD-07'))
+      return undefined;
+    throw error;
+  }
+}
+
+function notDone({ name }: ApplicationRef, { ms }: Deadline): Failure {
+  return new Failure(
+    'GR-ARGOCD-14',
+    1,
+    `refresh Application ${name}: Argo CD has not done it within ${ms / 1000} s. Look at the load and the log of argocd-application-controller and argocd-repo-server.`,
+  );
+}
+
+/** Does not keep the process. */
+async function pause(ms: number): Promise<void> {
+  await new Promise<void>((resolve) => void setTimeout(resolve, ms).unref());
 }

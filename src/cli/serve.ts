@@ -84,6 +84,8 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,
     host: io.env['POD_IP'] || '127.0.0.1',
     pollMs: flagValue('poll', flags, io) * 1000,
+    giteaRequests: flagValue('giteaRequests', flags, io),
+    wakes: flagValue('wakes', flags, io),
     now: io.now,
     subscribers: subscribersFrom(flags, io),
     sweep: flagValue('sweep', flags, io),

@@ -36,6 +36,11 @@ export interface GiteaAccess {
   readonly now?: () => number;
   /** Name of the queue of these requests. Queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
   readonly queue?: string;
+  /**
+   * For a process that looks again and again. A Gitea that is down or limits requests sees a single one per look: the first answer
+   * is awaited before anything else is asked. `once`: besides, no request is repeated.
+   */
+  readonly careful?: boolean | 'once';
 }
 
 /** Requests of one look. The longest list that is read (20,000 rows) needs 400. */
@@ -86,6 +91,7 @@ export class GiteaApi {
     const request = this.#request(question);
     const sent = this.#access.http.send(request, this.#access.deadline);
     sent.catch(() => undefined);
+    if (this.#access.careful) this.#judgeEarly(request, await sent, question);
     const version = await this.version();
     const answer = await sent;
     return this.#readAs(request, answer, question, (json) => read(json, version, answer));
@@ -136,6 +142,12 @@ export class GiteaApi {
     }
   }
 
+  /** Throws when the answer needs no version to be understood. A 404 does: an old Gitea does not know the path. */
+  #judgeEarly(request: HttpRequest, answer: HttpAnswer, question: Question): void {
+    if (answer.status === 200 || answer.status === 404) return;
+    throw failureOfStatus(request, answer, question, this.#access.token);
+  }
+
   #readAs<T>(request: HttpRequest, answer: HttpAnswer, hints: AccessHints, read: (json: unknown) => T): T {
     if (answer.status !== 200) throw failureOfStatus(request, answer, hints, this.#access.token);
     return readAs(request, answer, read);
@@ -143,8 +155,8 @@ export class GiteaApi {
 
   #request({ what, path, query = [] }: Question): HttpRequest {
     const request = requestTo(this.#access, { what, method: 'GET', path, query });
-    const { queue } = this.#access;
-    return queue === undefined ? request : { ...request, queue };
+    const { careful, queue } = this.#access;
+    return { ...request, ...(queue !== undefined && { queue }), ...(careful === 'once' && { once: true }) };
   }
 }
 

@@ -45,10 +45,15 @@ export function failureOfStatus(
     case 407:
       return say('GR-HTTP-08', 'the proxy wants a login (407)', 'Put user and password into the proxy URL');
     case 429:
+      return say(
+        'GR-GITEA-18',
+        'Gitea limits how often it may be asked (429)',
+        'Try again later; if it stays so, raise the limit of Gitea or of what stands before it, or look at fewer scopes',
+      );
     case 503:
       return say(
         'GR-GITEA-04',
-        `Gitea is busy (${status})`,
+        'Gitea is busy (503)',
         'Try again later; if it stays so, look at the load and the [qos] settings of Gitea',
       );
     default:
@@ -78,6 +83,11 @@ function rightsText({ scope, user }: Rights): string {
 /** True when Gitea refuses the token: another one in its place may help. */
 export function isRefusal({ code }: Failure): boolean {
   return code === 'GR-GITEA-01' || code === 'GR-GITEA-02';
+}
+
+/** True when Gitea has asked to be left alone: a 429, or a 503 that says for how long. */
+export function isRateLimit({ code }: Failure): boolean {
+  return code === 'GR-GITEA-18' || code === 'GR-HTTP-10';
 }
 
 /** The Failure for a 200 that is no JSON: a login page, a portal, another program. */

@@ -14,7 +14,7 @@
  */
 import { normalBase } from '../base-url.ts';
 import { Failure } from '../failure.ts';
-import { HttpClient } from '../http/client.ts';
+import { HttpClient, type HttpOptions } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { Env } from '../http/proxy.ts';
@@ -68,6 +68,8 @@ export interface ObserveOptions {
    * at most 1,500 rows. That is for a planner that sees no live Jobs and replays the past (docs/adr/0019). Default: false.
    */
   readonly needsHistory?: () => Promise<boolean>;
+  /** `GiteaAccess.careful`. Default false. */
+  readonly careful?: boolean | 'once';
   /** The clock by which times in answers are judged. Default `Date.now`. */
   readonly now?: () => number;
   /** PEM certificates that are trusted instead of the built-in ones. */
@@ -118,8 +120,9 @@ export async function observeEach(
           const furtherPages = targets.every(
             (other) => other === target || new URL(other.url).origin !== new URL(url).origin,
           );
-          const { now } = options;
-          const api = new GiteaApi({ http, url, token, deadline, versions, queue: key, ...(now && { now }) });
+          const { careful = false, now } = options;
+          const access = { http, url, token, deadline, versions, careful, queue: key };
+          const api = new GiteaApi({ ...access, ...(now && { now }) });
           return [key, await lookAt(api, scope, { ...options, furtherPages })];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
@@ -135,12 +138,12 @@ export async function observeEach(
 
 /** Sends requests to Gitea as `observe` does; to be closed by the caller. */
 export function giteaClient(
-  options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest' | 'clocks'>,
+  options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest' | 'clocks'> & Pick<HttpOptions, 'courtesy'>,
 ): HttpClient {
-  const { ca, clocks, deadlineMs, env, onRequest } = options;
+  const { ca, clocks, courtesy, deadlineMs, env, onRequest } = options;
   const attemptMs = Math.max(10_000, deadlineMs / 2);
   const more = { ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }), ...(clocks && { clocks }) };
-  return new HttpClient({ env, attemptMs, bodyLimit: BODY_LIMIT, ...more });
+  return new HttpClient({ env, attemptMs, bodyLimit: BODY_LIMIT, ...more, ...(courtesy && { courtesy }) });
 }
 
 function refuseForeignToken({ url, scope, token }: GiteaTarget): void {

@@ -13,6 +13,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import type { ServerClocks } from './clock.ts';
+import type { AskedPause, Courtesy } from './courtesy.ts';
 import { type Deadline, nowMs } from './deadline.ts';
 import { directWire } from './direct.ts';
 import { Gate, type SlowWork } from './gate.ts';
@@ -41,6 +42,8 @@ export interface HttpOptions {
   readonly onRequest?: (line: RequestLine) => void;
   /** Told the time of every server that answers with success. */
   readonly clocks?: ServerClocks;
+  /** Remembers `Retry-After` between requests. Absent: it holds for the request that was answered with it. */
+  readonly courtesy?: Courtesy;
 }
 
 const QUICK_PAUSES_MS = [100, 400];
@@ -50,6 +53,9 @@ const MAX_REDIRECTS = 3;
 /** Obeyed `Retry-After`s of one request; a server that says 0 for ever must not keep us busy until the deadline. */
 const MAX_OBEYED = 5;
 const SHORTEST_PAUSE_MS = 100;
+
+/** `AskedPause`: nothing was sent, because the server has asked to wait. */
+type Outcome = HttpAnswer | 'broken' | AskedPause;
 
 interface Lane {
   /** Its modules are loaded at the first request. */
@@ -76,17 +82,18 @@ export class HttpClient {
 
   /** The answer, whatever its status. Throws `Failure` when there is none that is complete and readable before the deadline. */
   async send(request: HttpRequest, deadline: Deadline): Promise<HttpAnswer> {
+    const [quickPauses, mostObeyed] = request.once ? [[], 0] : [QUICK_PAUSES_MS, MAX_OBEYED];
     let obeyed = 0;
     let quick = 0;
     for (;;) {
-      const answer = await this.#followRedirects(request, deadline, quick < QUICK_PAUSES_MS.length);
+      const answer = await this.#whenAllowed(request, deadline, quick < quickPauses.length);
       const asked = answer === 'broken' ? undefined : pauseAskedFor(answer);
-      if (answer !== 'broken' && asked !== undefined && obeyed < MAX_OBEYED) {
+      if (asked && obeyed < mostObeyed) {
         obeyed += 1;
-        await this.#obey(request, answer.status, Math.max(asked, SHORTEST_PAUSE_MS), deadline);
+        await this.#obey(request, asked, deadline);
         continue;
       }
-      const pause = QUICK_PAUSES_MS[quick];
+      const pause = quickPauses[quick];
       const again = answer === 'broken' || (request.method === 'GET' && QUICK_STATUSES.has(answer.status));
       if (again && pause !== undefined && pause < deadline.remainingMs()) {
         quick += 1;
@@ -106,7 +113,16 @@ export class HttpClient {
     this.#lanes.clear();
   }
 
-  async #obey(request: HttpRequest, status: number, waitMs: number, deadline: Deadline): Promise<void> {
+  /** Waits first while the server wants to be left alone. */
+  async #whenAllowed(request: HttpRequest, deadline: Deadline, mayBreak: boolean): Promise<HttpAnswer | 'broken'> {
+    for (;;) {
+      const outcome = await this.#followRedirects(request, deadline, mayBreak);
+      if (!isPause(outcome)) return outcome;
+      await this.#obey(request, outcome, deadline);
+    }
+  }
+
+  async #obey(request: HttpRequest, { status, ms: waitMs }: AskedPause, deadline: Deadline): Promise<void> {
     if (waitMs >= deadline.remainingMs()) {
       const seconds = Math.ceil(waitMs / 1000);
       throw failure(
@@ -119,11 +135,12 @@ export class HttpClient {
     await sleep(waitMs, undefined, { signal: this.#life.signal });
   }
 
-  async #followRedirects(request: HttpRequest, deadline: Deadline, mayBreak: boolean): Promise<HttpAnswer | 'broken'> {
+  async #followRedirects(request: HttpRequest, deadline: Deadline, mayBreak: boolean): Promise<Outcome> {
     let url = request.url;
     for (let hops = 0; ; hops += 1) {
       const answer = await this.#attempt(request, url, deadline, mayBreak);
-      if (answer === 'broken' || !REDIRECTS.has(answer.status) || request.method !== 'GET') return answer;
+      if (answer === 'broken' || isPause(answer) || !REDIRECTS.has(answer.status) || request.method !== 'GET')
+        return answer;
       if (hops === MAX_REDIRECTS) {
         throw failure(
           request,
@@ -136,29 +153,39 @@ export class HttpClient {
     }
   }
 
-  async #attempt(
+  async #attempt(request: HttpRequest, url: URL, deadline: Deadline, mayBreak: boolean): Promise<Outcome> {
+    const lane = this.#laneTo(url);
+    const { courtesy } = this.#options;
+    // The server is asked for its pause here, because a request may have waited for its place.
+    const work = async () =>
+      courtesy?.pauseOf(url.origin) ?? (await this.#send(request, url, lane, deadline, mayBreak));
+    return await lane.gate.pass(this.#life.signal, request.queue ?? '', work);
+  }
+
+  async #send(
     request: HttpRequest,
     url: URL,
+    lane: Lane,
     deadline: Deadline,
     mayBreak: boolean,
   ): Promise<HttpAnswer | 'broken'> {
-    const lane = this.#laneTo(url);
-    return await lane.gate.pass(this.#life.signal, request.queue ?? '', async () => {
-      const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
-      const limit = new TimeLimit(limitMs);
-      try {
-        return await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
-      } catch (error) {
-        if (error instanceof Failure) throw error;
-        if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
-        if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
-        const route = lane.proxy === undefined ? { host: url.host } : { host: url.host, proxy: lane.proxy };
-        const { code, received, remedy } = partsOfTransportError(error, route);
-        throw failure(request, code, received, remedy);
-      } finally {
-        limit.clear();
-      }
-    });
+    const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
+    const limit = new TimeLimit(limitMs);
+    try {
+      const answer = await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
+      const asked = pauseAskedFor(answer);
+      if (asked) this.#options.courtesy?.note(url.origin, asked);
+      return answer;
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
+      if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
+      const route = lane.proxy === undefined ? { host: url.host } : { host: url.host, proxy: lane.proxy };
+      const { code, received, remedy } = partsOfTransportError(error, route);
+      throw failure(request, code, received, remedy);
+    } finally {
+      limit.clear();
+    }
   }
 
   async #exchange(request: HttpRequest, url: URL, lane: Lane, limit: TimeLimit): Promise<HttpAnswer> {
@@ -256,9 +283,14 @@ function headersOf(request: HttpRequest, url: URL): Record<string, string> {
   };
 }
 
-function pauseAskedFor(answer: HttpAnswer): number | undefined {
-  if (answer.status !== 429 && answer.status !== 503) return undefined;
-  return retryAfterMs(answer.header('retry-after'), Date.now());
+/** What an answer asks for. */
+function pauseAskedFor({ header, status }: HttpAnswer): AskedPause | undefined {
+  const ms = status === 429 || status === 503 ? retryAfterMs(header('retry-after'), Date.now()) : undefined;
+  return ms === undefined ? undefined : { status, ms: Math.max(ms, SHORTEST_PAUSE_MS) };
+}
+
+function isPause(outcome: Outcome): outcome is AskedPause {
+  return outcome !== 'broken' && 'ms' in outcome;
 }
 
 function noop(): void {}

@@ -5,8 +5,8 @@
 
 /** What becomes of work that takes long: it goes on, but gives its place to others. */
 export interface SlowWork {
-  /** Work that takes longer is slow, ms. */
-  readonly afterMs: number;
+  /** Work that takes longer is slow, ms. Asked when work begins. */
+  readonly afterMs: () => number;
   /** So much slow work at most goes on without a place; what becomes slow beyond that keeps its place. */
   readonly most: number;
 }
@@ -56,7 +56,7 @@ export class Gate {
     const timer = setTimeout(() => {
       this.#late.add(yieldPlace);
       this.#letYield();
-    }, this.#slowWork.afterMs);
+    }, this.#slowWork.afterMs());
     return () => {
       clearTimeout(timer);
       this.#late.delete(yieldPlace);

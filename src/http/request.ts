@@ -30,6 +30,8 @@ export interface HttpRequest {
   readonly contentType?: string;
   /** On whose behalf it is sent. While all connections are in use, such queues take turns. Default: one queue for all. */
   readonly queue?: string;
+  /** Send it once: no second attempt after an error or `Retry-After`. For callers that try again later by themselves. */
+  readonly once?: boolean;
 }
 
 /** A complete answer, of any status but a followed redirect. */

@@ -45,6 +45,8 @@ export type ServeEvent =
       readonly endedMs: number;
       readonly failure?: Failure;
     }
+  /** A look or a sweep had to wait for the request budget of this Gitea. */
+  | { readonly is: 'visit-waited'; readonly origin: string; readonly ms: number }
   /** So many scopes share one Gitea that looks wait longer than the poll interval. Told once a minute at most. */
   | { readonly is: 'looks-late'; readonly origin: string; readonly scopes: number }
 
@@ -84,8 +86,14 @@ export type ServeEvent =
       readonly skews: ReadonlyMap<string, number>;
     }
 
-  /** Argo CD was woken for an Application. */
-  | { readonly is: 'woken'; readonly application: string; readonly outcome: WakeOutcome; readonly ms: number }
+  /** Argo CD was woken for an Application, after it had waited so long for its turn. */
+  | {
+      readonly is: 'woken';
+      readonly application: string;
+      readonly outcome: WakeOutcome;
+      readonly ms: number;
+      readonly waitedMs: number;
+    }
   /** The cluster shows the plan, so long after the begin of the wake. */
   | { readonly is: 'plan-shown'; readonly application: string; readonly ms: number }
   /** Argo CD did not tell the state of an Application. */

@@ -23,12 +23,11 @@ import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/book.ts';
 import { rerunAgainAndAgain } from './losses/rerunning.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
-import { applicationOfGroup, refOf } from './planning/ownership.ts';
 import { type Survey, survey } from './planning/survey.ts';
 import { WaitingTimes } from './planning/waiting-times.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
-import { ManagedApp } from './waking/managed-app.ts';
+import { ManagedApps } from './waking/managed-apps.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
 export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
@@ -39,10 +38,12 @@ export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly argocd: WakeTarget;
   readonly controlPlaneNamespace: string;
   readonly instance: string;
+  /** At the same time. */
+  readonly wakes: number;
   readonly sweep: boolean;
   /** Absent: no policy is named. */
   readonly policyFile?: string;
-  readonly lookout: Omit<LookoutOptions, 'onLook' | 'onLate' | 'onRequest' | 'now' | 'env'>;
+  readonly lookout: Pick<LookoutOptions, 'budget' | 'ca' | 'clocks' | 'pollMs' | 'random' | 'timeoutMs'>;
   readonly now: () => number;
   readonly tell: Tell;
 }
@@ -57,7 +58,7 @@ export class Leader {
   readonly #statuses: StatusWriter;
   readonly #lossBook: LossBook;
   readonly #waits = new WaitingTimes();
-  readonly #apps = new Map<string, ManagedApp>();
+  readonly #apps: ManagedApps;
   #survey: Survey | undefined;
   /** Of the last round, by Application. */
   #verdicts: ReadonlyMap<string, AppVerdict> = new Map();
@@ -74,6 +75,7 @@ export class Leader {
   constructor(options: LeaderOptions) {
     this.#options = options;
     const { client, env, lookout, now, tell } = options;
+    this.#apps = new ManagedApps({ ...options, onNews: () => this.changed() });
     this.#book = new TargetBook(() => {
       const { openSecrets } = options;
       return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
@@ -92,6 +94,7 @@ export class Leader {
         this.#news += 1;
         this.changed();
       },
+      onWaited: (origin, ms) => tell({ is: 'visit-waited', origin, ms }),
       onLate: (origin, scopes) => tell({ is: 'looks-late', origin, scopes }),
     });
   }
@@ -104,7 +107,7 @@ export class Leader {
   /** True once everything was looked at, and each Application shows its plan or its last wake failed. */
   get done(): boolean {
     const planned = this.#planned === this.#news && !this.#running;
-    return this.settled && planned && [...this.#apps.values()].every(({ done }) => done);
+    return this.settled && planned && this.#apps.done;
   }
 
   /** What stands against "all is well", one line each. */
@@ -112,8 +115,7 @@ export class Leader {
     const { sights } = this.#lookout;
     const looks = this.#book.targets.flatMap(({ key }) => sights.get(key)?.failure ?? []);
     const tokens = [...this.#targetOf.values()].filter((target) => target instanceof Failure);
-    const wakes = [...this.#apps].flatMap(([key, { trouble }]) => (trouble ? `${key}: ${trouble}` : []));
-    return [...[...looks, ...tokens].map(({ code, message }) => `${code} ${message}`), ...wakes];
+    return [...[...looks, ...tokens].map(({ code, message }) => `${code} ${message}`), ...this.#apps.troubles];
   }
 
   /** Leads until `signal` is aborted. */
@@ -129,7 +131,7 @@ export class Leader {
       clearInterval(tick);
       clearTimeout(this.#timer);
       this.#closed = true;
-      for (const app of this.#apps.values()) app.close();
+      this.#apps.close();
       this.#statuses.close();
       await Promise.all([this.#lookout.close(), sweeping, rerunning]);
     }
@@ -154,13 +156,14 @@ export class Leader {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { cluster, env, instance, lookout, tell } = this.#options;
+    const { cluster, instance, lookout, tell } = this.#options;
     const groups = (): readonly SweepGroup[] =>
       [...this.#targetOf].flatMap(([{ namespace, name }, target]) =>
         target instanceof Failure ? [] : [{ namespace, name, target }],
       );
     const liveJobs = () => (cluster.fresh ? cluster.runners().map(({ job }) => job) : undefined);
-    await sweepAgainAndAgain({ instance, lookout, env, groups, liveJobs, tell }, signal);
+    const { timeoutMs } = lookout;
+    await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, groups, liveJobs, tell }, signal);
   }
 
   async #playRound(): Promise<void> {
@@ -215,7 +218,7 @@ export class Leader {
     const seen = survey({ groups, runners: cluster.runners(), controlPlaneNamespace, nowMs }, this.#survey);
     this.#noteEnds(seen);
     this.#survey = seen;
-    this.#manage(seen);
+    this.#apps.keep(seen.byApp);
     const around = { nowMs, survey: seen, targetOf: this.#targetOf, sights: this.#lookout.sights };
     this.#lossBook.follow(around);
     return {
@@ -223,7 +226,7 @@ export class Leader {
       instance,
       lostJobs: (key) => this.#lossBook.of(key),
       clocks: this.#clocksOf(seen),
-      wakes: new Map([...this.#apps].map(([key, { wakes }]) => [key, wakes])),
+      wakes: this.#apps.wakes,
     };
   }
 
@@ -241,7 +244,7 @@ export class Leader {
     const { tell } = this.#options;
     const origins = originsOf(groups.map(({ live }) => live));
     for (const { code, message } of clockWarnings) tell({ is: 'clocks-differ', code, message, origins });
-    this.#apps.get(application)?.follow(verdict);
+    this.#apps.follow(application, verdict);
     for (const { live, facts } of groups) this.#statuses.put(live.object, facts);
   }
 
@@ -270,28 +273,5 @@ export class Leader {
     this.#lookout.nudge((target) => targets.includes(target));
     // The first survey finds what ended before this process led.
     if (this.#survey) for (const runner of ended) this.#options.tell({ is: 'runner-ended', runner });
-  }
-
-  /** Keeps one waker per Application. */
-  #manage({ byApp }: Survey): void {
-    for (const [key, app] of this.#apps) {
-      if (byApp.has(key)) continue;
-      app.close();
-      this.#apps.delete(key);
-    }
-    const { argocd, now, tell } = this.#options;
-    for (const [key, members] of byApp) {
-      if (key === '') continue;
-      const groups = members.map(({ object }) => refOf(object.metadata));
-      const known = this.#apps.get(key);
-      if (known) {
-        known.groups = groups;
-        continue;
-      }
-      const [first] = members;
-      const ref = first && applicationOfGroup(first);
-      if (!ref) throw new Error(`no Application behind ${key}`);
-      this.#apps.set(key, new ManagedApp(key, ref, groups, { argocd, now, tell, onNews: () => this.changed() }));
-    }
   }
 }

@@ -58,6 +58,10 @@ export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly host: string;
   readonly instance: string;
   readonly pollMs: number;
+  /** Requests per minute to one Gitea. */
+  readonly giteaRequests: number;
+  /** Wakes at the same time. */
+  readonly wakes: number;
   /** Absent: no policy is named. */
   readonly policyFile?: string;
   /** For one look at Gitea, ms. */
@@ -173,7 +177,8 @@ interface OpenCluster {
 }
 
 function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
-  const { argocd, ca, env, instance, now, policyFile, pollMs, secrets, secretsDir, sweep, timeoutMs } = options;
+  const { argocd, ca, env, giteaRequests, instance, now, policyFile, pollMs, secrets, secretsDir, sweep, timeoutMs } =
+    options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, undefined, clocks);
   const events = new EventWriter(client, now, (failure) => tellOthers({ is: 'cluster-failed', failure }));
@@ -211,8 +216,16 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
       argocd: access,
       controlPlaneNamespace: argocd.namespace,
       sweep,
+      wakes: options.wakes,
       ...(policyFile !== undefined && { policyFile }),
-      lookout: { timeoutMs, pollMs, clocks, random: Math.random, ...(ca !== undefined && { ca }) },
+      lookout: {
+        timeoutMs,
+        pollMs,
+        budget: giteaRequests,
+        clocks,
+        random: Math.random,
+        ...(ca !== undefined && { ca }),
+      },
     },
     close: async () => {
       await Promise.all([access.close(), client.close(), secretsApi?.close()]);

@@ -1,21 +1,27 @@
 /** Sweeps dead registrations once a minute while this process leads (`--sweep`). What is dead: src/sweep/choose.ts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
-import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
+import { describeScope } from '../gitea/endpoints.ts';
+import type { GiteaTarget } from '../gitea/observe.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { Sweeper, type SweepGroup, type SweepReport } from '../sweep/sweep.ts';
 import type { Tell } from './events.ts';
-import type { LookoutOptions } from './looks/lookout.ts';
+import { BACKGROUND } from './looks/guest.ts';
+import type { Lookout } from './looks/lookout.ts';
 
 export interface SweepingOptions {
   readonly instance: string;
-  readonly lookout: Pick<LookoutOptions, 'ca' | 'timeoutMs'>;
-  readonly env: LookoutOptions['env'];
+  /** For the look at one scope, ms. */
+  readonly timeoutMs: number;
+  /** Its guest sends the requests. Where its looks fail nothing is swept. */
+  readonly lookout: Pick<Lookout, 'guest' | 'isWell'>;
   /** The groups that exist now. */
   readonly groups: () => readonly SweepGroup[];
   /** Undefined while the copies of the cluster are not complete. */
   readonly liveJobs: () => readonly LiveJob[] | undefined;
   readonly tell: Tell;
+  /** Between two passes, ms. Default: a minute. */
+  readonly pauseMs?: number;
 }
 
 const PAUSE_MS = 60_000;
@@ -24,23 +30,27 @@ const REMEMBERED_PASSES = 60;
 
 /** Runs until `signal` is aborted. */
 export async function sweepAgainAndAgain(options: SweepingOptions, signal: AbortSignal): Promise<void> {
-  const { ca, timeoutMs } = options.lookout;
-  const { env, instance, tell } = options;
-  const http = giteaClient({ deadlineMs: timeoutMs, env, ...(ca !== undefined && { ca }) });
-  const sweeper = new Sweeper({ instance, http, timeoutMs, nowMs: () => performance.now() });
-  // A Gitea that hangs must not keep the process.
-  signal.addEventListener('abort', () => void http.close(), { once: true });
+  const { instance, lookout, pauseMs = PAUSE_MS, tell, timeoutMs } = options;
+  const { guest } = lookout;
+  const { http, versions } = guest;
+  const sweeper = new Sweeper({
+    instance,
+    http,
+    versions,
+    timeoutMs,
+    nowMs: () => performance.now(),
+    queue: BACKGROUND,
+    visit: (target, work) => guest.visit(target, BACKGROUND, work),
+  });
+  const mayAsk = (target: GiteaTarget): boolean => lookout.isWell(target) && guest.pauseMs(target) === 0;
   const known = new Map<string, { readonly group: SweepGroup; readonly pass: number }>();
-  try {
-    for (let pass = 1; !signal.aborted; pass += 1) {
-      for (const group of options.groups()) known.set(keyOf(group), { group, pass });
-      for (const [key, { pass: seen }] of known) if (pass - seen > REMEMBERED_PASSES) known.delete(key);
-      const groups = [...known.values()].map(({ group }) => group);
-      await onePass(() => sweeper.pass({ groups, liveJobs: async () => options.liveJobs() }, signal), tell, signal);
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
-    }
-  } finally {
-    await http.close();
+  for (let pass = 1; !signal.aborted; pass += 1) {
+    for (const group of options.groups()) known.set(keyOf(group), { group, pass });
+    for (const [key, { pass: seen }] of known) if (pass - seen > REMEMBERED_PASSES) known.delete(key);
+    const groups = [...known.values()].map(({ group }) => group);
+    const scene = { groups, mayAsk, liveJobs: async () => options.liveJobs() };
+    await onePass(() => sweeper.pass(scene, signal), tell, signal);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
@@ -59,6 +69,7 @@ async function onePass(pass: () => Promise<SweepReport>, tell: Tell, signal: Abo
   }
 }
 
-function keyOf({ namespace, name, target }: SweepGroup & { readonly target: GiteaTarget }): string {
-  return `${namespace}/${name} ${target.key}`;
+/** A new token takes the place of the old one, which Gitea may refuse. */
+function keyOf({ namespace, name, target }: SweepGroup): string {
+  return [`${namespace}/${name}`, target.url, describeScope(target.scope)].join(' ');
 }

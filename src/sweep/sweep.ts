@@ -45,12 +45,18 @@ export interface SweeperOptions {
   readonly dryRun?: boolean;
   /** A clock that never jumps, ms; `performance.now`. */
   readonly nowMs: () => number;
+  /** Name of the queue of its requests. */
+  readonly queue?: string;
+  /** Has one look or one deletion done when it may ask this Gitea. Default: at once. */
+  readonly visit?: <T>(target: GiteaTarget, work: () => Promise<T>) => Promise<T>;
   /** Default: a timer. */
   readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 export interface SweepScene {
   readonly groups: readonly SweepGroup[];
+  /** False for a Gitea that is to be left alone in this pass. Default: none is. */
+  readonly mayAsk?: (target: GiteaTarget) => boolean;
   /**
    * All Jobs of ours in the groups' namespaces, asked for after Gitea's lists were read; undefined when nobody can look: then nothing is
    * deleted. May throw `Failure`, which ends the pass.
@@ -111,10 +117,11 @@ export class Sweeper {
   }
 
   /** Looks and deletes. When `signal` is aborted it stops before the next deletion. */
-  async pass({ groups, liveJobs }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
+  async pass({ groups, liveJobs, mayAsk }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
     const failures: Failure[] = [];
     const unlisted: string[] = [];
-    const looks = await this.#lookAt(groups, failures, unlisted);
+    const asked = mayAsk ? groups.filter(({ target }) => mayAsk(target)) : groups;
+    const looks = await this.#lookAt(asked, failures, unlisted);
     const choice = deadRegistrations(
       {
         instance: this.#options.instance,
@@ -153,10 +160,12 @@ export class Sweeper {
     await Promise.all(
       [...targets].map(async ([key, target]) => {
         try {
-          const access = this.#accessTo(target);
-          const level = await registrationLevel(access, target.scope);
-          if (level) looks.set(key, { target, level, look: await readRegistrations(access, level) });
-          else unlisted.push(describeScope(target.scope));
+          await this.#visit(target, async () => {
+            const access = this.#accessTo(target);
+            const level = await registrationLevel(access, target.scope);
+            if (level) looks.set(key, { target, level, look: await readRegistrations(access, level) });
+            else unlisted.push(describeScope(target.scope));
+          });
         } catch (error) {
           if (!(error instanceof Failure)) throw error;
           failures.push(error);
@@ -182,7 +191,7 @@ export class Sweeper {
     try {
       await this.#waitForBudget(signal);
       if (signal?.aborted) return { is: 'postponed' };
-      return await this.#delete(judged, scope);
+      return await this.#visit(scope.target, () => this.#delete(judged, scope));
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       failures.push(error);
@@ -208,9 +217,15 @@ export class Sweeper {
     return { is: await deleteRegistration(access, level, id) };
   }
 
+  async #visit<T>(target: GiteaTarget, work: () => Promise<T>): Promise<T> {
+    const { visit } = this.#options;
+    return await (visit ? visit(target, work) : work());
+  }
+
   #accessTo({ url, token }: GiteaTarget): GiteaAccess {
-    const { http, timeoutMs } = this.#options;
-    return { http, url, token, deadline: new Deadline(timeoutMs), versions: this.#versions };
+    const { http, queue, timeoutMs } = this.#options;
+    const deadline = new Deadline(timeoutMs);
+    return { http, url, token, deadline, versions: this.#versions, ...(queue !== undefined && { queue }) };
   }
 }
 

@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { readApplication } from '../../src/argocd/app-state.ts';
-import { afterRefresh, firstStep, wake } from '../../src/argocd/wake.ts';
+import { afterRefresh, firstStep, type WakePatience, wake } from '../../src/argocd/wake.ts';
 import { Deadline } from '../../src/http/deadline.ts';
-import { application, client, type FakeArgoCd, fakeArgoCd, gatewayError, status } from '../support/fake-argocd.ts';
+import {
+  application,
+  BUSY,
+  client,
+  type FakeArgoCd,
+  fakeArgoCd,
+  gatewayError,
+  json,
+  status,
+} from '../support/fake-argocd.ts';
 
 const APP = { name: 'runners' };
 const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
@@ -12,8 +21,11 @@ const READ = 'GET /api/v1/applications/runners';
 const SYNC = 'POST /api/v1/applications/runners/sync';
 const COMPARISON_ERROR = { conditions: [{ type: 'ComparisonError', message: 'GR-GITEA-01 list jobs' }] };
 
-async function wakeUp(server: FakeArgoCd, groups = [GROUP]) {
-  return await wake(client(server.origin), APP, groups, new Deadline(10_000));
+/** Waits for nothing that is not there at once. */
+const IMPATIENT: WakePatience = { answerMs: 10_000, readEveryMs: 10, busyMs: 0, syncEveryMs: 1 };
+
+async function wakeUp(server: FakeArgoCd, groups = [GROUP], patience: Partial<WakePatience> = {}, limitMs = 10_000) {
+  return await wake(client(server.origin), APP, groups, new Deadline(limitMs), { ...IMPATIENT, ...patience });
 }
 
 describe('a wake', () => {
@@ -104,6 +116,76 @@ describe('a wake', () => {
     );
 
     await expect(wakeUp(server)).rejects.toMatchObject({ code: 'GR-ARGOCD-04' });
+  });
+});
+
+describe('a wake of a slow Argo CD', () => {
+  const HASTY = { answerMs: 50, readEveryMs: 5 };
+  const PENDING = { 'argocd.argoproj.io/refresh': 'hard' };
+  const at = (second: number) => ({ reconciledAt: `2026-11-23T10:00:0${second}Z` });
+  const earlier = application(status('Synced', at(1)));
+  const pending = application(status('Synced', at(1)), PENDING);
+  const done = application(status('OutOfSync', at(9)));
+
+  /** The refresh is never answered; reads show these, one after the other, the last one for ever. */
+  async function slow(...shown: readonly (object | number)[]): Promise<FakeArgoCd> {
+    let reads = 0;
+    return await fakeArgoCd(({ line }, response) => {
+      if (line === SYNC) return false;
+      if (line === REFRESH) return true;
+      const now = shown[Math.min(reads, shown.length - 1)] ?? earlier;
+      reads += 1;
+      return typeof now === 'number' ? json(response, {}, now) : json(response, now);
+    });
+  }
+
+  it('syncs after a refresh that came back late, and asks for no other one', async () => {
+    const server = await slow(earlier, pending, pending, done);
+
+    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+    expect(server.lines()).toEqual([READ, REFRESH, READ, READ, READ, SYNC]);
+  });
+
+  it('goes on while the API server of Argo CD does not answer', async () => {
+    const server = await slow(earlier, pending, 503, 503, done);
+
+    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+    expect(server.lines().filter((line) => line === REFRESH)).toHaveLength(1);
+  });
+
+  it('asks again when Argo CD has not taken the refresh in', async () => {
+    const server = await slow(earlier, earlier, pending, done);
+
+    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+    expect(server.lines()).toEqual([READ, REFRESH, READ, REFRESH, READ, READ, SYNC]);
+  });
+
+  it('does not sync when the late refresh ended in an error', async () => {
+    const server = await slow(earlier, pending, application(status('OutOfSync', { ...at(1), ...COMPARISON_ERROR })));
+
+    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('error');
+    expect(server.lines()).not.toContain(SYNC);
+  });
+
+  it('ends with a Failure that names the Application when the refresh does not end', async () => {
+    const server = await slow(earlier, pending);
+
+    await expect(wakeUp(server, [GROUP], HASTY, 200)).rejects.toMatchObject({
+      code: 'GR-ARGOCD-14',
+      message: expect.stringContaining('refresh Application runners'),
+    });
+  });
+
+  it('tries the sync again while another operation is under way, without another refresh', async () => {
+    let syncs = 0;
+    const server = await fakeArgoCd(({ line }, response) => {
+      if (line !== SYNC) return false;
+      syncs += 1;
+      return syncs <= 3 && gatewayError(response, 400, 9, BUSY);
+    });
+
+    expect((await wakeUp(server, [GROUP], { busyMs: 10_000 })).is).toBe('synced');
+    expect(server.lines()).toEqual([READ, REFRESH, SYNC, SYNC, SYNC, SYNC]);
   });
 });
 

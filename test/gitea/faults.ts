@@ -12,6 +12,7 @@ import {
   type Fault,
   JOBS,
   LEAK,
+  LIMITED,
   NOT_JSON,
   onJobs,
   onPath,
@@ -66,7 +67,13 @@ const HTTP_FAULTS: readonly Fault[] = [
     'the proxy wants a login (407)',
     'Put user and password into the proxy URL',
   ),
-  onJobs('429 without Retry-After', 'GR-GITEA-04', status(429), 'Gitea is busy (429)', BUSY),
+  onJobs(
+    '429 without Retry-After',
+    'GR-GITEA-18',
+    status(429),
+    'Gitea limits how often it may be asked (429)',
+    LIMITED,
+  ),
   onJobs(
     '503 with a page of HTML (the [qos] guard)',
     'GR-GITEA-04',
@@ -212,10 +219,9 @@ const TIME_FAULTS: readonly Fault[] = [
   },
   {
     name: 'Retry-After: 0 for ever',
-    code: 'GR-GITEA-04',
+    code: 'GR-GITEA-18',
     handler: bent(onPath(JOBS), status(429, { 'retry-after': '0' })),
-    message: (origin) =>
-      `${ACTIVE}: GET ${origin}${JOBS}: Gitea is busy (429). Try again later; if it stays so, look at the load and the [qos] settings of Gitea.`,
+    message: (origin) => `${ACTIVE}: GET ${origin}${JOBS}: Gitea limits how often it may be asked (429). ${LIMITED}.`,
   },
   {
     name: 'a Retry-After beyond the time limit',

@@ -39,7 +39,7 @@ test('a request that hangs gives its place to others, and its answer still count
     if (incoming.url === '/hang') hanging.push(response);
     else response.end('here');
   });
-  const client = open({ connections: 2, slowRequests: { afterMs: 20, most: 10 } });
+  const client = open({ connections: 2, slowRequests: { afterMs: () => 20, most: 10 } });
   const ask = (path: string) => client.send(request(`${server.origin}/${path}`), new Deadline(20_000));
 
   const slow = numbers(6).map(() => ask('hang'));
@@ -56,7 +56,7 @@ test('no more than so many requests hang without a place', async () => {
     if (incoming.url === '/hang') hanging.push(response);
     else response.end('here');
   });
-  const client = open({ connections: 2, slowRequests: { afterMs: 20, most: 3 } });
+  const client = open({ connections: 2, slowRequests: { afterMs: () => 20, most: 3 } });
   const ask = (path: string) => client.send(request(`${server.origin}/${path}`), new Deadline(20_000));
 
   const slow = numbers(5).map(() => ask('hang'));

@@ -102,6 +102,8 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise
     identity: 'one',
     host: '127.0.0.1',
     pollMs: 100,
+    giteaRequests: 1200,
+    wakes: 4,
     sweep: false,
     now: Date.now,
     ...over,

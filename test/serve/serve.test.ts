@@ -22,7 +22,7 @@ describe('serve', () => {
 
     expect(rig.syncs()).toBe(1);
     await until('figures', async () => (await replica.metric('gitea_runners_queued_jobs')) === 1);
-    expect(await replica.metric('gitea_runners_runners')).toBe(1);
+    await until('its runner', async () => (await replica.metric('gitea_runners_runners')) === 1);
   });
 
   it('asks Gitea for one list per look and Argo CD for nothing while nothing is queued', async () => {
@@ -142,7 +142,7 @@ describe('serve', () => {
       response.writeHead(500).end();
       return true;
     });
-    await until('bad news', () => rig.conditions()['GiteaReachable'] === 'False BadAnswer');
+    await until('bad news', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
     expect(rig.conditions()['Ready']).toBe('False GiteaFailed');
     expect(rig.cluster.all('jobs')).toHaveLength(1);
 

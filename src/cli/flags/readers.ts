@@ -90,6 +90,15 @@ export function readBudget(text: string, { name }: Source): number {
   );
 }
 
+/** Makes the reader of a whole number within these bounds. */
+export function readCount(from: number, to: number): (text: string, source: Source) => number {
+  return (text, { name }) => {
+    const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : -1;
+    if (value >= from && value <= to) return value;
+    throw new Failure('GR-FLAG-21', 2, `read ${name}: it must be a whole number from ${from} to ${to}.`);
+  };
+}
+
 /** The demo at 100 times its speed takes a fraction of a second; more would show nothing. */
 const FASTEST = 100;
 

@@ -4,19 +4,17 @@
  *     webhook, ended runner ─► nudge ─┐
  *     poll timer ─────────────────────┴─► its turn (turns.ts) ─► look ─► kept, told to `onLook`
  *
- * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts.
+ * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts. After a look that failed, and while
+ * Gitea asks to wait, nobody makes it sooner but a good look at another scope of that Gitea, which has failed before, too.
  */
 import { Failure } from '../../failure.ts';
-import type { VersionCache } from '../../gitea/api.ts';
-import { isRefusal } from '../../gitea/failures.ts';
-import { type GiteaTarget, giteaClient, observeEach } from '../../gitea/observe.ts';
-import type { HttpClient } from '../../http/client.ts';
-import type { ServerClocks } from '../../http/clock.ts';
-import type { Env } from '../../http/proxy.ts';
-import type { RequestLine } from '../../http/request.ts';
+import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
+import { type GiteaTarget, observeEach } from '../../gitea/observe.ts';
+import { nowMs } from '../../http/deadline.ts';
 import type { Look } from '../../plan/evidence.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
+import { Guest, type GuestOptions, originOf } from './guest.ts';
 import {
   announced,
   failed,
@@ -27,7 +25,6 @@ import {
   type PollPace,
   pollLimits,
 } from './poll-interval.ts';
-import { Turns } from './turns.ts';
 
 /** The last look at a target. */
 export interface Sight {
@@ -40,19 +37,11 @@ export interface Sight {
   readonly failure?: Failure;
 }
 
-export interface LookoutOptions {
-  /** For one look, ms. */
-  readonly timeoutMs: number;
-  readonly ca?: string;
-  readonly env: Env;
+export interface LookoutOptions extends GuestOptions {
   /** Shortest time between two polls, ms. */
   readonly pollMs: number;
-  readonly now: () => number;
   /** 0 to 1. */
   readonly random: () => number;
-  readonly onRequest: (line: RequestLine) => void;
-  /** Told the time of each Gitea that answers. */
-  readonly clocks: ServerClocks;
   readonly onLook: (target: GiteaTarget, sight: Sight) => void;
   /** Told once a minute at most: looks at this Gitea wait longer than `pollMs`, because so many scopes share its request rate. */
   readonly onLate?: (origin: string, scopes: number) => void;
@@ -71,31 +60,24 @@ interface Post {
   looking: boolean;
   /** Somebody asked for a look while one was under way. */
   nudged: boolean;
-  /** Requests of the look under way. */
-  requests: number;
+  /** No look before this time, by the clock of `nowMs`. */
+  restsUntilMs: number;
 }
 
 export class Lookout {
   readonly #options: LookoutOptions;
-  readonly #http: HttpClient;
+  /** For all that is asked besides looks. */
+  readonly guest: Guest;
   readonly #posts = new Map<string, Post>();
-  /** By origin. */
-  readonly #turns = new Map<string, Turns>();
-  /** One per target: a Gitea that is upgraded is asked its version again after the next failure. */
-  readonly #versions: VersionCache = new Map();
+  /** When `onLate` was called last, by origin. */
+  readonly #toldLateMs = new Map<string, number>();
   readonly #limits: PollLimits;
   #closed = false;
 
   constructor(options: LookoutOptions) {
     this.#options = options;
     this.#limits = pollLimits(options.pollMs);
-    const { timeoutMs: deadlineMs, env, ca, clocks } = options;
-    const onRequest = (line: RequestLine): void => {
-      const post = this.#posts.get(line.queue);
-      if (post) post.requests += 1;
-      options.onRequest(line);
-    };
-    this.#http = giteaClient({ deadlineMs, env, clocks, onRequest, ...(ca !== undefined && { ca }) });
+    this.guest = new Guest({ ...options, onWaited: (origin, ms) => this.#waited(origin, ms) });
   }
 
   /** What is looked at from now on, for the groups of which namespaces. New targets are looked at at once. */
@@ -108,7 +90,7 @@ export class Lookout {
       clearTimeout(post.timer);
       this.#posts.delete(key);
     }
-    this.#shareTurns(namespacesOf);
+    this.guest.share(namespacesOf);
     for (const target of targets) {
       const known = this.#posts.get(target.key);
       if (known) {
@@ -123,10 +105,10 @@ export class Lookout {
         timer: undefined,
         looking: false,
         nudged: false,
-        requests: 0,
+        restsUntilMs: 0,
       };
       this.#posts.set(target.key, post);
-      void this.#look(post);
+      this.#schedule(post, 0);
     }
   }
 
@@ -149,98 +131,101 @@ export class Lookout {
     this.#closed = true;
     for (const { timer } of this.#posts.values()) clearTimeout(timer);
     this.#posts.clear();
-    for (const turns of this.#turns.values()) turns.close();
-    await this.#http.close();
+    await this.guest.close();
+  }
+
+  /** False while looks at this target fail. One that is not watched is judged by the others of its Gitea. */
+  isWell(target: GiteaTarget): boolean {
+    const own = this.#posts.get(target.key);
+    const others = [...this.#posts.values()].filter((post) => originOf(post.target) === originOf(target));
+    const judged = own ? [own] : others;
+    return judged.length === 0 || judged.some(({ pace, sight }) => sight !== undefined && !pace.trouble);
   }
 
   #schedule(post: Post, waitMs: number): void {
     if (this.#closed || this.#posts.get(post.target.key) !== post) return;
     clearTimeout(post.timer);
     const sinceMs = this.#options.now() - (post.sight?.beganMs ?? 0);
-    post.timer = setTimeout(() => void this.#look(post), Math.max(waitMs, SHORTEST_GAP_MS - sinceMs, 0));
+    const rests = Math.max(post.restsUntilMs - nowMs(), this.guest.pauseMs(post.target));
+    post.timer = setTimeout(() => void this.#look(post), Math.max(waitMs, SHORTEST_GAP_MS - sinceMs, rests, 0));
   }
 
   async #look(post: Post): Promise<void> {
     if (post.looking || this.#closed) return;
     const { now } = this.#options;
     const { target } = post;
-    const turns = this.#turns.get(originOf(target));
     post.looking = true;
-    await turns?.take(target.key);
-    if (this.#closed || this.#posts.get(target.key) !== post) return;
-    post.nudged = false;
-    post.requests = 0;
-    const beganMs = now();
-    const found = await this.#observe(target);
-    post.looking = false;
-    turns?.spend(target.key, Math.max(0, post.requests - 1));
-    if (this.#closed) return;
-    const endedMs = now();
-    if (found instanceof Failure) this.#versions.clear();
-    post.sight =
-      found instanceof Failure || found === undefined
-        ? { beganMs, endedMs, ...(post.sight?.look && { look: post.sight.look }), ...(found && { failure: found }) }
-        : { beganMs, endedMs, look: keepEqual(post.sight?.look, found) };
-    if (found instanceof Failure) post.pace = failed(post.pace, isRefusal(found) ? 'refused' : undefined);
-    else if (found !== undefined) post.pace = looked(post.pace, activeJobs(found), endedMs, this.#limits);
-    this.#options.onLook(target, post.sight);
-    this.#schedule(post, post.nudged ? 0 : nextLookMs(post.pace, this.#options.random(), this.#limits));
-  }
-
-  /** All targets of one Gitea share its turns. */
-  #shareTurns(namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>>): void {
-    const sharers = new Map<string, Map<string, ReadonlySet<string>>>();
-    for (const [target, namespaces] of namespacesOf) {
-      const origin = originOf(target);
-      sharers.set(origin, (sharers.get(origin) ?? new Map()).set(target.key, namespaces));
-    }
-    for (const [origin, turns] of this.#turns) {
-      if (sharers.has(origin)) continue;
-      turns.close();
-      this.#turns.delete(origin);
-    }
-    for (const [origin, sharing] of sharers) {
-      const turns = this.#turns.get(origin) ?? this.#newTurns(origin);
-      this.#turns.set(origin, turns);
-      turns.share(sharing);
-    }
-  }
-
-  #newTurns(origin: string): Turns {
-    const { now, onLate, pollMs } = this.#options;
-    let toldMs = Number.NEGATIVE_INFINITY;
-    return new Turns({
-      now,
-      onWaited: (ms) => {
-        if (ms <= pollMs || now() - toldMs < LATE_AGAIN_MS) return;
-        toldMs = now();
-        onLate?.(origin, [...this.#posts.values()].filter(({ target }) => originOf(target) === origin).length);
-      },
+    let beganMs = 0;
+    const found = await this.#visit(target, async () => {
+      if (this.#posts.get(target.key) !== post) return undefined;
+      post.nudged = false;
+      beganMs = now();
+      return await this.#observe(post);
     });
+    post.looking = false;
+    if (found === undefined || this.#closed) return;
+    const endedMs = now();
+    if (found instanceof Failure) {
+      if (!isRateLimit(found)) this.guest.versions.clear();
+      post.sight = { beganMs, endedMs, ...(post.sight?.look && { look: post.sight.look }), failure: found };
+      post.pace = failed(post.pace, isRefusal(found) ? 'refused' : undefined);
+    } else {
+      if (post.pace.trouble?.refused === false) this.#recovered(post);
+      post.sight = { beganMs, endedMs, look: keepEqual(post.sight?.look, found) };
+      post.pace = looked(post.pace, activeJobs(found), endedMs, this.#limits);
+    }
+    const waitMs = this.#waitMs(post);
+    post.restsUntilMs = found instanceof Failure ? nowMs() + waitMs : 0;
+    this.#options.onLook(target, post.sight);
+    this.#schedule(post, post.nudged ? 0 : waitMs);
   }
 
-  async #observe(target: GiteaTarget): Promise<Look | Failure | undefined> {
-    const { timeoutMs: deadlineMs, env, now } = this.#options;
-    const shared = { versions: this.#versions, http: this.#http };
+  /** Until the next look. Those who waited for one Gitea must not all come at once. */
+  #waitMs({ pace, target }: Post): number {
+    const random = this.#options.random();
+    return Math.max(nextLookMs(pace, random, this.#limits), this.guest.pauseMs(target) * (1 + random / 10));
+  }
+
+  /** A Gitea that failed is well again: its other scopes that failed need not wait. */
+  #recovered({ target }: Post): void {
+    for (const other of this.#posts.values()) {
+      if (other.target === target || originOf(other.target) !== originOf(target)) continue;
+      if (other.pace.trouble?.refused !== false) continue;
+      other.restsUntilMs = 0;
+      if (!other.looking) this.#schedule(other, 0);
+    }
+  }
+
+  #waited(origin: string, ms: number): void {
+    const { now, onLate, onWaited, pollMs } = this.#options;
+    if (ms > 0) onWaited(origin, ms);
+    const sinceMs = now() - (this.#toldLateMs.get(origin) ?? Number.NEGATIVE_INFINITY);
+    if (ms <= pollMs || sinceMs < LATE_AGAIN_MS) return;
+    this.#toldLateMs.set(origin, now());
+    onLate?.(origin, [...this.#posts.values()].filter(({ target }) => originOf(target) === origin).length);
+  }
+
+  async #visit(
+    target: GiteaTarget,
+    work: () => Promise<Look | Failure | undefined>,
+  ): Promise<Look | Failure | undefined> {
     try {
-      const looks = await observeEach([target], {
-        deadlineMs,
-        includeBlocked: false,
-        env,
-        now,
-        ...shared,
-      });
-      return looks.get(target.key);
+      return await this.guest.visit(target, target.key, work);
     } catch (error) {
       // `close` has dropped the connections under it.
       if (this.#closed) return undefined;
       throw error;
     }
   }
-}
 
-function originOf({ url }: GiteaTarget): string {
-  return new URL(url).origin;
+  async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
+    const { timeoutMs: deadlineMs, env, now } = this.#options;
+    const { http, versions } = this.guest;
+    // A look that follows a failed one asks once: it is the next try itself.
+    const careful = pace.trouble ? 'once' : true;
+    const options = { deadlineMs, includeBlocked: false, careful, env, http, now, versions } as const;
+    return (await observeEach([target], options)).get(target.key);
+  }
 }
 
 /** Up to Gitea 1.26 a job's attempt grows at the claim, and webhooks do not know our correction; so it is left out. */

@@ -8,8 +8,9 @@
  *       its webhook came by the next look after 5 s ........ the interval stays as it was
  *       it still did not .................................. missed: back to the shortest
  *   a look shows no change ................................. proves nothing, the interval stays
- *   a look fails ........................................... the next one comes after the shortest interval
- *   Gitea refuses the token (401, 403) ..................... the next one comes after 30 s: asking again does not help
+ *   looks fail ............................................. the next one comes after the shortest interval, then twice as long each
+ *                                                            time, 5 minutes at most
+ *   Gitea refuses the token (401, 403) ..................... the same, from 30 s on: asking again does not help
  *
  * A change is a job of the active ones (queued, in progress) that appears, gets another status or attempt, or is gone. The doubt is
  * needed because Gitea sends a webhook up to seconds after the job has changed: its queue of webhooks sleeps up to 2 s when idle.
@@ -32,8 +33,15 @@ export interface PollPace {
   readonly announced: ReadonlyMap<string, number>;
   /** Changes seen without a webhook, with the time of that look. */
   readonly doubtful: ReadonlyMap<string, number>;
-  /** The last look failed; `refused`: because of its token. */
-  readonly blind: boolean | 'refused';
+  /** Absent: the last look was good. */
+  readonly trouble?: Trouble;
+}
+
+/** Looks that failed, one after the other, for the same kind of reason. */
+export interface Trouble {
+  readonly failures: number;
+  /** Gitea refuses the token. */
+  readonly refused: boolean;
 }
 
 export interface PollLimits {
@@ -44,6 +52,10 @@ export interface PollLimits {
 const STRETCH = 1.5;
 /** Another token is another target, which is looked at at once (targets.ts). */
 const REFUSED_MS = 30_000;
+/** Longest pause between looks that fail. */
+const LONGEST_BACK_OFF_MS = 300_000;
+/** A pause between looks that fail is up to a quarter shorter, by chance. */
+const BACK_OFF_JITTER = 0.25;
 /** How long after a look a webhook may still arrive for what it showed. */
 const GRACE_MS = 5000;
 /** Announcements are kept until the change must have been seen. */
@@ -59,7 +71,7 @@ export function pollLimits(shortestMs: number): PollLimits {
 }
 
 export function newPace({ shortestMs }: PollLimits): PollPace {
-  return { intervalMs: shortestMs, announced: new Map(), doubtful: new Map(), blind: false };
+  return { intervalMs: shortestMs, announced: new Map(), doubtful: new Map() };
 }
 
 /** A webhook has told of a job, which may be none of this target's. */
@@ -78,7 +90,9 @@ export function announced(pace: PollPace, job: AnnouncedJob, nowMs: number): Pol
 
 /** A look has failed; what changed meanwhile is judged by the next good one. */
 export function failed(pace: PollPace, because?: 'refused'): PollPace {
-  return { ...pace, blind: because ?? true };
+  const refused = because === 'refused';
+  const before = pace.trouble?.refused === refused ? pace.trouble.failures : 0;
+  return { ...pace, trouble: { failures: before + 1, refused } };
 }
 
 /** A look has succeeded and shown these active jobs. */
@@ -97,18 +111,20 @@ export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: n
     jobs,
     announced: stillNeeded(pace.announced, changes, nowMs - KEEP_ANNOUNCED_LOOKS * limits.longestMs),
     doubtful,
-    blind: false,
   };
 }
 
 /** Time until the next look. @param random from 0 to below 1. */
 export function nextLookMs(pace: PollPace, random: number, limits: PollLimits): number {
-  return Math.round(intervalAfter(pace, limits) * (1 + JITTER * (random - 0.5)));
+  const { doubtful, intervalMs, trouble } = pace;
+  if (trouble) return Math.round(backOffMs(trouble, limits) * (1 - BACK_OFF_JITTER * random));
+  const wait = doubtful.size > 0 ? limits.shortestMs : intervalMs;
+  return Math.round(wait * (1 + JITTER * (random - 0.5)));
 }
 
-function intervalAfter({ blind, doubtful, intervalMs }: PollPace, { shortestMs }: PollLimits): number {
-  if (blind === 'refused') return Math.max(shortestMs, REFUSED_MS);
-  return blind || doubtful.size > 0 ? shortestMs : intervalMs;
+function backOffMs({ failures, refused }: Trouble, { shortestMs }: PollLimits): number {
+  const first = refused ? Math.max(shortestMs, REFUSED_MS) : shortestMs;
+  return Math.min(first * 2 ** Math.min(failures - 1, 20), Math.max(first, LONGEST_BACK_OFF_MS));
 }
 
 function nextInterval(

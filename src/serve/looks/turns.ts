@@ -7,14 +7,19 @@
  *
  * So a look of many requests delays the next look at its own target. The others keep their share. Namespaces have equal shares,
  * and the targets of a namespace share what it has: a hundred groups in one namespace do not delay a group in another one.
+ * What is asked besides looks has a tenth.
  */
 
-/** Requests per second to one Gitea, by all looks. It has no rate limit of its own. */
-const RATE_PER_S = 20;
-/** What may be saved for a burst: five seconds. */
-const MOST_SPARE = 100;
+/** What may be saved for a burst: so many seconds of the rate. */
+const SAVED_S = 5;
+/** The part of the rate that requests besides looks earn. */
+const BACKGROUND_SHARE = 0.1;
 
 export interface TurnsOptions {
+  /** Requests per second to this Gitea, by all together. */
+  readonly ratePerS: number;
+  /** The key of what is done besides looks. Absent: nothing is. */
+  readonly background?: string;
   /** A clock, ms. */
   readonly now: () => number;
   /** Told how long a look had to wait, ms. */
@@ -32,25 +37,27 @@ export class Turns {
   /** Requests that each target has asked beyond what it has earned, at `#atMs`. */
   readonly #owed = new Map<string, number>();
   #waiting: readonly Waiting[] = [];
-  #spare = MOST_SPARE;
+  #spare: number;
   #atMs: number;
   #shares: ReadonlyMap<string, number> = new Map();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: TurnsOptions) {
     this.#options = options;
+    this.#spare = options.ratePerS * SAVED_S;
     this.#atMs = options.now();
   }
 
   /** The targets from now on, each with the namespaces whose groups need it. */
   share(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): void {
     this.#earn();
-    this.#shares = sharesOf(namespacesOf);
-    for (const key of this.#owed.keys()) if (!namespacesOf.has(key)) this.#owed.delete(key);
+    const { background } = this.#options;
+    this.#shares = sharesOf(namespacesOf, background);
+    for (const key of this.#owed.keys()) if (!this.#shares.has(key)) this.#owed.delete(key);
     this.#go();
   }
 
-  /** Resolves when a look at this target may begin; its first request is then paid for. Not for two looks at one target at a time. */
+  /** Resolves when a look at this target may begin; its first request is then paid for. */
   async take(key: string): Promise<void> {
     await new Promise<void>((go) => {
       this.#waiting = [...this.#waiting, { key, sinceMs: this.#options.now(), go }];
@@ -58,7 +65,7 @@ export class Turns {
     });
   }
 
-  /** A look has made so many requests after its first one. */
+  /** A look has made so many requests. Below 0: fewer than were paid for. */
   spend(key: string, requests: number): void {
     this.#earn();
     this.#pay(key, requests);
@@ -74,9 +81,10 @@ export class Turns {
   #earn(): void {
     const now = this.#options.now();
     // A clock that is set back earns nothing.
-    const earned = (RATE_PER_S * Math.max(0, now - this.#atMs)) / 1000;
+    const { ratePerS } = this.#options;
+    const earned = (ratePerS * Math.max(0, now - this.#atMs)) / 1000;
     this.#atMs = now;
-    this.#spare = Math.min(MOST_SPARE, this.#spare + earned);
+    this.#spare = Math.min(ratePerS * SAVED_S, this.#spare + earned);
     for (const [key, owed] of this.#owed) {
       const left = owed - earned * this.#shareOf(key);
       if (left > 0) this.#owed.set(key, left);
@@ -112,18 +120,23 @@ export class Turns {
     if (still.length === 0) return;
     const untilPaid = Math.min(...still.map(({ key }) => (this.#owed.get(key) ?? 0) / this.#shareOf(key)));
     const requests = Math.min(untilPaid, 1 - this.#spare);
-    this.#timer = setTimeout(() => this.#go(), Math.ceil((requests * 1000) / RATE_PER_S));
+    this.#timer = setTimeout(() => this.#go(), Math.ceil((requests * 1000) / this.#options.ratePerS));
   }
 }
 
 /** Above 0; the sum is 1. */
-function sharesOf(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyMap<string, number> {
+function sharesOf(
+  namespacesOf: ReadonlyMap<string, ReadonlySet<string>>,
+  background: string | undefined,
+): ReadonlyMap<string, number> {
+  const ofLooks = background === undefined ? 1 : 1 - BACKGROUND_SHARE;
   const targets = new Map<string, number>();
   for (const namespaces of namespacesOf.values()) {
     for (const namespace of namespaces) targets.set(namespace, (targets.get(namespace) ?? 0) + 1);
   }
-  const shareIn = (namespace: string): number => 1 / (targets.size * (targets.get(namespace) ?? 1));
-  return new Map(
-    [...namespacesOf].map(([key, namespaces]) => [key, [...namespaces].reduce((sum, name) => sum + shareIn(name), 0)]),
+  const shareIn = (namespace: string): number => ofLooks / (targets.size * (targets.get(namespace) ?? 1));
+  const shares = [...namespacesOf].map(
+    ([key, namespaces]) => [key, [...namespaces].reduce((sum, name) => sum + shareIn(name), 0)] as const,
   );
+  return new Map([...shares, ...(background === undefined ? [] : [[background, BACKGROUND_SHARE] as const])]);
 }

@@ -1,6 +1,6 @@
 /** What `serve` writes into `status` of a RunnerGroup. Pure: times come in as text. */
 import type { Failure } from '../../failure.ts';
-import { isRefusal } from '../../gitea/failures.ts';
+import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import type { LostJob, RunnerGroupStatus } from '../../runnergroup/status.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 import type { GroupCounts } from './plan-application.ts';
@@ -42,6 +42,10 @@ export const CHECK_TIME_MS = 60_000;
 const LONGEST_MESSAGE = 1_000;
 /** Gitea refuses the token (401, 403): a person must change the Secret. */
 const UNAUTHORIZED = 'Unauthorized';
+/** Gitea asks to be left alone (429, or 503 with `Retry-After`): nobody needs to do anything. */
+const RATE_LIMITED = 'RateLimited';
+/** 5xx: Gitea, or what stands before it, is in trouble. */
+const SERVER_ERRORS: ReadonlySet<string> = new Set(['GR-GITEA-04', 'GR-GITEA-05']);
 
 /** @param old what stands in the cluster: times of conditions that stay as they were are kept. */
 export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
@@ -93,8 +97,9 @@ function readiness(facts: GroupFacts): Draft {
   if (facts.problem !== undefined) return ready('False', 'InvalidSpec', facts.problem);
   if (facts.refusal) return ready('False', 'PolicyDenied', told(facts.refusal));
   if (facts.giteaFailure) {
-    const reason = isRefusal(facts.giteaFailure) ? UNAUTHORIZED : 'GiteaFailed';
-    return ready('False', reason, told(facts.giteaFailure));
+    const reason = giteaReason(facts.giteaFailure);
+    const isNamed = reason === UNAUTHORIZED || reason === RATE_LIMITED;
+    return ready('False', isNamed ? reason : 'GiteaFailed', told(facts.giteaFailure));
   }
   if (facts.planFailure) {
     return ready(
@@ -112,7 +117,7 @@ function readiness(facts: GroupFacts): Draft {
 
 function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Draft {
   const type = 'GiteaReachable';
-  if (giteaFailure) return { type, status: 'False', reason: reasonOf(giteaFailure), message: told(giteaFailure) };
+  if (giteaFailure) return { type, status: 'False', reason: giteaReason(giteaFailure), message: told(giteaFailure) };
   if (counts === undefined && checkedAtMs === undefined) {
     return { type, status: 'Unknown', reason: 'NotLookedYet', message: 'Gitea was not looked at yet.' };
   }
@@ -190,10 +195,12 @@ function told(failure: Failure): string {
   return `${failure.code} ${failure.message}`;
 }
 
-/** A reason is one word for programs: GR-HTTP-01 -> GRHTTP01 says little, so the rooms of the codes get names. */
-function reasonOf(failure: Failure): string {
+/** Why a look failed, as one word for programs: GR-HTTP-01 -> GRHTTP01 says little, so the rooms of the codes get names. */
+export function giteaReason(failure: Failure): string {
   const { code } = failure;
   if (isRefusal(failure)) return UNAUTHORIZED;
+  if (isRateLimit(failure)) return RATE_LIMITED;
+  if (SERVER_ERRORS.has(code)) return 'ServerError';
   if (code.startsWith('GR-TOKEN')) return 'TokenUnusable';
   if (code.startsWith('GR-HTTP')) return 'Unreachable';
   return 'BadAnswer';

@@ -1,4 +1,5 @@
 /** The gauges that show the last round. They are written when they are read, so that rounds are cheap. */
+import { giteaReason } from '../planning/group-status.ts';
 import type { AppVerdict, GroupVerdict } from '../round.ts';
 import type { MetricSet } from './metric-set.ts';
 
@@ -13,8 +14,19 @@ const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknow
 
 /** Clears all gauges and writes them, so that groups which are gone are forgotten. */
 export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
-  const { clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, stuckPods, uncoveredJobs } = set;
-  const all = [clockSkew, heldJobs, maxActiveRunners, queuedJobs, ready, runners, stuckPods, uncoveredJobs];
+  const { clockSkew, giteaFailing, heldJobs, maxActiveRunners, queuedJobs, ready, runners, stuckPods, uncoveredJobs } =
+    set;
+  const all = [
+    clockSkew,
+    giteaFailing,
+    heldJobs,
+    maxActiveRunners,
+    queuedJobs,
+    ready,
+    runners,
+    stuckPods,
+    uncoveredJobs,
+  ];
   for (const gauge of all) gauge.reset();
   for (const { application, groups, planning } of verdicts) {
     for (const group of groups) showGroup(set, group);
@@ -27,10 +39,11 @@ export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void 
   for (const [origin, ms] of skews) clockSkew.set({ origin }, ms / 1000);
 }
 
-function showGroup(set: MetricSet, { live, runners, counts, ready }: GroupVerdict): void {
+function showGroup(set: MetricSet, { live, runners, counts, facts, ready }: GroupVerdict): void {
   const { object, group } = live;
   const labels = { namespace: object.metadata.namespace, group: object.metadata.name };
   set.ready.set(labels, ready ? 1 : 0);
+  if (facts.giteaFailure) set.giteaFailing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
   if (group) set.maxActiveRunners.set(labels, group.maxActiveRunners);
   for (const state of STATES) {
     set.runners.set({ ...labels, state }, runners.filter(({ job }) => job.state === state).length);

@@ -75,7 +75,7 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
       case 'looks-late':
         log.warn(
           { origin: event.origin, scopes: event.scopes },
-          'looks at Gitea come late: all scopes share 20 requests per second. Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository',
+          'looks at Gitea come late: all scopes share one request budget (--gitea-requests). Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository',
         );
         return;
       case 'clocks-differ':
@@ -106,6 +106,7 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
         log.warn(reason(event.failure), event.of === 'all' ? 'sweep failed' : 'sweep failed in part');
         return;
       case 'webhook':
+      case 'visit-waited':
       case 'planned':
       case 'job-started':
       case 'runner-ended':

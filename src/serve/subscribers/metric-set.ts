@@ -34,6 +34,7 @@ export function makeMetrics(registry: Registry) {
     maxActiveRunners: gauge('max_active_runners', 'Cap of the group.', GROUP),
     uncoveredJobs: gauge('uncovered_jobs', 'Queued CI jobs that no group of the Application covers.', ['application']),
     ready: gauge('group_ready', '1 when condition Ready of the group is True.', GROUP),
+    giteaFailing: gauge('gitea_failing', '1 while looks for the group fail, by reason.', [...GROUP, 'reason']),
     waitSeconds: histogram(
       'job_wait_seconds',
       'From when a CI job was first seen queued to its start on a runner of the group.',
@@ -43,10 +44,16 @@ export function makeMetrics(registry: Registry) {
     giteaRequests: counter('gitea_requests_total', 'Requests to Gitea by status; 0: no answer.', ['origin', 'status']),
     giteaErrors: counter('gitea_errors_total', 'Looks that failed, by error code.', ['origin', 'code']),
     looks: counter('looks_total', 'Looks at Gitea.', ['origin']),
+    budgetWait: counter(
+      'gitea_budget_wait_seconds_total',
+      'Time that looks and sweeps waited for the request budget.',
+      ['origin'],
+    ),
     wakes: counter('wakes_total', 'Wakes of an Application by outcome.', ['application', 'outcome']),
     wakeSeconds: histogram('wake_duration_seconds', 'One wake: refresh and sync request.', WAKE_SECONDS, [
       'application',
     ]),
+    wakeWaitSeconds: histogram('wake_wait_seconds', 'How long a wake waited for its turn.', WAKE_SECONDS, []),
     shownSeconds: histogram(
       'wake_shown_seconds',
       'From the begin of a wake until the cluster shows the plan.',

@@ -61,6 +61,9 @@ function count(set: MetricSet, event: ServeEvent): void {
       set.looks.inc({ origin: event.origin });
       if (event.failure) set.giteaErrors.inc({ origin: event.origin, code: event.failure.code });
       return;
+    case 'visit-waited':
+      set.budgetWait.inc({ origin: event.origin }, event.ms / 1000);
+      return;
     case 'planned':
       set.planSeconds.observe(event.ms / 1000);
       return;
@@ -70,7 +73,8 @@ function count(set: MetricSet, event: ServeEvent): void {
       return;
     }
     case 'woken': {
-      const { application, outcome, ms } = event;
+      const { application, outcome, ms, waitedMs } = event;
+      set.wakeWaitSeconds.observe(waitedMs / 1000);
       set.wakes.inc({ application, outcome: outcome.is });
       set.wakeSeconds.observe({ application }, ms / 1000);
       return;

@@ -6,6 +6,7 @@ import { Deadline } from '../../http/deadline.ts';
 import type { Tell } from '../events.ts';
 import { NO_DIFFERENCE } from '../planning/difference.ts';
 import type { AppVerdict, WakeFacts } from '../round.ts';
+import type { WakeLine } from './line.ts';
 import { Waker } from './waker.ts';
 
 /** The part of a verdict that is about waking. */
@@ -13,23 +14,18 @@ export type Wish = Pick<AppVerdict, 'planning' | 'difference' | 'prints' | 'sett
 
 export interface ManagedAppOptions {
   readonly argocd: WakeTarget;
+  /** Shared by all Applications. */
+  readonly line: WakeLine;
   readonly now: () => number;
   readonly tell: Tell;
   /** A wake has ended, or Argo CD has answered. */
   readonly onNews: () => void;
 }
 
-/** Longest time for one wake: a hard refresh waits for Argo CD's queues, git and the generator. */
-const WAKE_MS = 120_000;
-/** The same for an Application whose last wake was not answered in time: it may never answer. */
-const WAKE_AGAIN_MS = 30_000;
-/** Every so many wakes without an answer one waits as long as the first: an Application may just be slow. */
-const PATIENT_EVERY = 4;
-
-/** How long the next wake may take, ms. @param unanswered wakes in a row that were not answered in time. */
-export function wakeLimitMs(unanswered: number): number {
-  return unanswered % PATIENT_EVERY === 0 ? WAKE_MS : WAKE_AGAIN_MS;
-}
+/** Longest time for one wake. A refresh that is late is waited for: to ask for another one would make Argo CD slower. */
+const WAKE_MS = 600_000;
+/** For the question how an Application is. */
+const ASK_MS = 120_000;
 
 export class ManagedApp {
   /** The RunnerGroups whose annotations name this Application. */
@@ -38,14 +34,12 @@ export class ManagedApp {
   readonly #ref: ApplicationRef;
   readonly #options: ManagedAppOptions;
   readonly #waker: Waker;
+  readonly #life = new AbortController();
   /** Keys of the Jobs that the plan holds, and those that it held at the last wake: these are in Argo CD's copy of the output. */
   #wanted: ReadonlySet<string> = new Set();
   #printed: ReadonlySet<string> = new Set();
   /** The last look or plan failed. Argo CD may have met the same fault and kept its error. */
   #failing = false;
-  /** Wakes in a row that were not answered in time. */
-  #unanswered = 0;
-  #closed = false;
 
   constructor(key: string, ref: ApplicationRef, groups: readonly ObjectRef[], options: ManagedAppOptions) {
     this.#key = key;
@@ -76,7 +70,8 @@ export class ManagedApp {
   follow({ planning, difference, prints, settled }: Wish): void {
     if (planning.is !== 'planned') {
       this.#failing ||= planning.is === 'failed';
-      this.#waker.want(NO_DIFFERENCE, true);
+      if (planning.is === 'failed') this.#waker.rest();
+      else this.#waker.want(NO_DIFFERENCE, true);
       return;
     }
     if (this.#failing) {
@@ -88,30 +83,24 @@ export class ManagedApp {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#life.abort();
     this.#waker.close();
   }
 
   #makeWaker(): Waker {
-    const { argocd, now, onNews, tell } = this.#options;
+    const { argocd, line, now, onNews, tell } = this.#options;
     const application = this.#key;
     return new Waker({
       now,
+      turn: (work) => line.pass(this.#life.signal, application, work),
       wake: async () => {
         const wanted = this.#wanted;
-        const deadline = new Deadline(wakeLimitMs(this.#unanswered));
-        try {
-          const result = await wake(argocd, this.#ref, this.groups, deadline);
-          this.#unanswered = 0;
-          if (result.is === 'synced' || result.is === 'in-sync') this.#printed = wanted;
-          return result;
-        } catch (error) {
-          this.#unanswered = isTimeout(error) ? this.#unanswered + 1 : 0;
-          throw error;
-        }
+        const result = await wake(argocd, this.#ref, this.groups, new Deadline(WAKE_MS));
+        if (result.is === 'synced' || result.is === 'in-sync') this.#printed = wanted;
+        return result;
       },
-      onWake: (outcome, ms) => {
-        tell({ is: 'woken', application, outcome, ms });
+      onWake: (outcome, ms, waitedMs) => {
+        tell({ is: 'woken', application, outcome, ms, waitedMs });
         onNews();
       },
       onShown: (ms) => tell({ is: 'plan-shown', application, ms }),
@@ -122,21 +111,17 @@ export class ManagedApp {
   async #ask(): Promise<void> {
     const { argocd, onNews, tell } = this.#options;
     try {
-      const state = await argocd.read(this.#ref, new Deadline(WAKE_MS));
+      const state = await argocd.read(this.#ref, new Deadline(ASK_MS));
       const [first] = state.errors.filter(({ stops }) => stops);
       if (first) this.#waker.owe({ is: 'error', message: first.message });
       else if (state.sync !== 'Synced') this.#waker.owe();
     } catch (error) {
       // `close` has ended the request.
-      if (this.#closed) return;
+      if (this.#life.signal.aborted) return;
       if (!(error instanceof Failure)) throw error;
       tell({ is: 'ask-failed', application: this.#key, failure: error });
       this.#waker.owe({ is: 'failed', message: `${error.code} ${error.message}` });
     }
     onNews();
   }
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Failure && error.code === 'GR-HTTP-09';
 }

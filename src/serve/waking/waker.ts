@@ -1,7 +1,7 @@
 /**
  * Wakes one Application until the cluster shows the plan. One wake at a time. A difference that is found meanwhile goes into the next one.
  *
- *     difference ─► patience (others may come along) ─► wake ─┬─ synced ──► the cluster shows it? else again, later and later
+ *     difference ─► patience (others may come along) ─► its turn (line.ts) ─► wake ─┬─ synced ──► the cluster shows it? else again, later and later
  *                                                             ├─ in-sync ─► a lost wake-up, or Argo CD sees it otherwise: again
  *                                                             ├─ busy ────► again soon
  *                                                             └─ error, foreign, Failure: again, later and later
@@ -19,11 +19,13 @@ export type WakeOutcome =
   | { readonly is: 'failed'; readonly message: string };
 
 export interface WakerOptions {
+  /** Runs `work` when this Application may be woken. It answers whether Argo CD has refreshed. */
+  readonly turn: (work: () => Promise<boolean>) => Promise<void>;
   /** Wakes Argo CD. @throws Failure */
   readonly wake: () => Promise<WakeResult>;
   readonly now: () => number;
-  /** Told after each wake. */
-  readonly onWake: (outcome: WakeOutcome, ms: number) => void;
+  /** Told after each wake: how long it took, and how long it had waited for its turn. */
+  readonly onWake: (outcome: WakeOutcome, ms: number, waitedMs: number) => void;
   /** Told when the cluster shows what a wake was for, with the time since the wake began. */
   readonly onShown: (ms: number) => void;
 }
@@ -54,6 +56,8 @@ export class Waker {
   #fruitless = 0;
   /** Argo CD is in error. It is woken until it is not, also without a difference. */
   #owes = false;
+  /** Nothing is woken: there is no plan. */
+  #rests = false;
   #waking = false;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -70,6 +74,7 @@ export class Waker {
   /** True while there is nothing to do: the cluster shows the plan, or the last wake failed. */
   get done(): boolean {
     if (this.#waking) return false;
+    if (this.#rests) return true;
     return (mayWaitMs(this.#difference) === undefined && !this.#owes) || this.trouble !== undefined;
   }
 
@@ -102,6 +107,7 @@ export class Waker {
    */
   want(difference: Difference, settled: boolean): void {
     if (this.#closed) return;
+    this.#rests = false;
     const now = this.#options.now();
     this.#difference = difference;
     const mayWait = mayWaitMs(difference);
@@ -118,6 +124,18 @@ export class Waker {
       if (this.#hasNew() && !this.#inTrouble()) this.#fruitless = 0;
     }
     this.#schedule(settled ? 0 : 1_000);
+  }
+
+  /**
+   * There is no plan, because Gitea or its token fails. Then `generate` would fail, too, and only send requests to that Gitea. So nothing is
+   * woken, not even for an error of Argo CD, until `want` is called again.
+   */
+  rest(): void {
+    this.#rests = true;
+    this.#difference = NO_DIFFERENCE;
+    this.#differsSinceMs = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   /** Argo CD was found in error (`outcome`) or out of sync. It is woken until it is not, also without a difference. */
@@ -148,7 +166,7 @@ export class Waker {
   }
 
   #schedule(extraMs: number): void {
-    if (this.#waking || this.#closed) return;
+    if (this.#waking || this.#closed || this.#rests) return;
     const now = this.#options.now();
     const mayWait = mayWaitMs(this.#difference);
     const since = this.#differsSinceMs ?? now;
@@ -159,27 +177,44 @@ export class Waker {
     this.#timer = setTimeout(() => void this.#wake(), Math.max(0, Math.max(wanted, mayGo) - now));
   }
 
+  /** What is wanted is asked again when its turn comes: it may have come by other ways meanwhile, and more may be wanted. */
   async #wake(): Promise<void> {
     if (this.#waking || this.#closed) return;
     this.#waking = true;
+    const dueMs = this.#options.now();
+    try {
+      await this.#options.turn(async () => this.#isWanted && (await this.#wakeNow(dueMs)));
+    } catch (error) {
+      if (!this.#closed) throw error;
+    }
+    this.#waking = false;
+    if (this.#isWanted) this.#schedule(0);
+  }
+
+  get #isWanted(): boolean {
+    if (this.#closed || this.#rests) return false;
+    return mayWaitMs(this.#difference) !== undefined || this.#owes;
+  }
+
+  /** @returns whether Argo CD has refreshed. */
+  async #wakeNow(dueMs: number): Promise<boolean> {
     this.#beganMs = this.#options.now();
     this.#target = new Set(keysOf(this.#difference));
     const outcome = await this.#outcome();
+    if (this.#closed) return false;
     this.#waking = false;
-    if (this.#closed) return;
     const now = this.#options.now();
     this.#last = outcome;
     this.#owes = outcome.is === 'error' || outcome.is === 'failed';
     const tookMs = now - this.#beganMs;
     this.#retryAtMs = now + this.#pauseMs(outcome, tookMs);
     this.#fruitless += 1;
-    this.#options.onWake(outcome, tookMs);
+    this.#options.onWake(outcome, tookMs, this.#beganMs - dueMs);
     if (mayWaitMs(this.#difference) === undefined && !this.#owes) {
       if (outcome.is === 'synced') this.#shown(now);
       this.#fruitless = 0;
-      return;
     }
-    this.#schedule(0);
+    return outcome.is !== 'failed' && outcome.is !== 'foreign';
   }
 
   /** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */

@@ -17,6 +17,8 @@ function start(over: Partial<LookoutOptions> = {}): {
     env: {},
     clocks: new ServerClocks(),
     pollMs: 20,
+    budget: 1200,
+    onWaited: () => undefined,
     now: Date.now,
     random: () => 0.5,
     onRequest: () => undefined,

@@ -116,20 +116,34 @@ describe('the poll interval', () => {
     expect(looked(pace, [queued(1)], 500, LIMITS).doubtful.size).toBe(1);
   });
 
-  it('is the shortest while looks fail, and as before afterwards', () => {
+  it('doubles from look to look while they fail, up to five minutes, and is as before afterwards', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
+    const waits: number[] = [];
+    let failing = pace;
+    for (let look = 0; look < 9; look += 1) {
+      failing = failed(failing);
+      waits.push(nextLookMs(failing, 0, LIMITS) / 1000);
+    }
 
-    expect(waitOf(failed(pace))).toBe(5000);
-    expect(waitOf(looked(failed(pace), jobs, nowMs, LIMITS))).toBe(60_000);
+    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
+    expect(waitOf(looked(failing, jobs, nowMs, LIMITS))).toBe(60_000);
   });
 
-  it('is 30 s while Gitea refuses the token: asking again does not help', () => {
-    const { pace, jobs, nowMs } = afterProofs(7);
+  it('is up to a quarter shorter by chance while looks fail', () => {
+    const failing = failed(newPace(LIMITS));
 
-    expect(waitOf(failed(pace, 'refused'))).toBe(30_000);
-    expect(waitOf(failed(failed(pace, 'refused')))).toBe(5000);
-    expect(waitOf(looked(failed(pace, 'refused'), jobs, nowMs, LIMITS))).toBe(60_000);
-    expect(nextLookMs(failed(pace, 'refused'), 0.5, pollLimits(90_000))).toBe(90_000);
+    expect([0, 0.5, 1].map((chance) => nextLookMs(failing, chance, LIMITS))).toEqual([5000, 4375, 3750]);
+  });
+
+  it('begins at 30 s while Gitea refuses the token: asking again does not help', () => {
+    const { pace, jobs, nowMs } = afterProofs(7);
+    const refused = failed(pace, 'refused');
+
+    expect(nextLookMs(refused, 0, LIMITS)).toBe(30_000);
+    expect(nextLookMs(failed(refused, 'refused'), 0, LIMITS)).toBe(60_000);
+    expect(nextLookMs(failed(refused), 0, LIMITS)).toBe(5000);
+    expect(waitOf(looked(refused, jobs, nowMs, LIMITS))).toBe(60_000);
+    expect(nextLookMs(refused, 0, pollLimits(90_000))).toBe(90_000);
   });
 
   it('never gets shorter than asked for, also beyond a minute', () => {
@@ -163,7 +177,7 @@ describe('in any history', () => {
     }
   }
 
-  it('the wait lies between the limits, give or take a tenth', () => {
+  it('the wait lies between the limits, give or take what chance may', () => {
     fc.assert(
       fc.property(history, fc.double({ min: 0, max: 0.999, noNaN: true }), (steps, random) => {
         let pace = newPace(LIMITS);
@@ -174,8 +188,8 @@ describe('in any history', () => {
 
           const wait = nextLookMs(pace, random, LIMITS);
 
-          expect(wait).toBeGreaterThanOrEqual(4500);
-          expect(wait).toBeLessThanOrEqual(66_000);
+          expect(wait).toBeGreaterThanOrEqual(3750);
+          expect(wait).toBeLessThanOrEqual(pace.trouble ? 300_000 : 66_000);
         }
       }),
     );
@@ -191,7 +205,7 @@ describe('in any history', () => {
           if (what.is !== 'webhook') pace = play(pace, what, nowMs);
         }
 
-        expect(waitOf(pace)).toBe(5000);
+        expect(pace.intervalMs).toBe(5000);
       }),
     );
   });

@@ -77,6 +77,24 @@ describe('the status of a group', () => {
     expect(words({ ...calm, counts })).toMatchObject({ Ready: 'True Serving', AtCapacity: 'True JobsHeldBack' });
   });
 
+  it.each([
+    ['GR-HTTP-10', 'RateLimited', 'RateLimited'],
+    ['GR-GITEA-18', 'RateLimited', 'RateLimited'],
+    ['GR-GITEA-01', 'Unauthorized', 'Unauthorized'],
+    ['GR-GITEA-02', 'Unauthorized', 'Unauthorized'],
+    ['GR-GITEA-04', 'GiteaFailed', 'ServerError'],
+    ['GR-GITEA-05', 'GiteaFailed', 'ServerError'],
+    ['GR-GITEA-08', 'GiteaFailed', 'BadAnswer'],
+    ['GR-HTTP-01', 'GiteaFailed', 'Unreachable'],
+  ])('says why a look failed: %s is %s', (code, ready, reachable) => {
+    const giteaFailure = new Failure(code, 1, 'list jobs of org acme: no.');
+
+    expect(words({ ...calm, giteaFailure })).toMatchObject({
+      Ready: `False ${ready}`,
+      GiteaReachable: `False ${reachable}`,
+    });
+  });
+
   it('says that Gitea cannot be reached, and keeps the last counts', () => {
     const { counts: _, ...facts } = calm;
     const old = statusOf({ ...calm, counts }, undefined, NOW);

@@ -46,8 +46,11 @@ it('warns of clocks once an hour per servers', () => {
 });
 
 it.each<[ServeEvent, readonly string[]]>([
-  [{ is: 'woken', application: 'argocd/ci', outcome: { is: 'synced' }, ms: 1 }, ['info woke Argo CD']],
-  [{ is: 'woken', application: 'argocd/ci', outcome: { is: 'failed', message: 'x' }, ms: 1 }, ['warn woke Argo CD']],
+  [{ is: 'woken', application: 'argocd/ci', outcome: { is: 'synced' }, ms: 1, waitedMs: 0 }, ['info woke Argo CD']],
+  [
+    { is: 'woken', application: 'argocd/ci', outcome: { is: 'failed', message: 'x' }, ms: 1, waitedMs: 0 },
+    ['warn woke Argo CD'],
+  ],
   [{ is: 'looked', origin: 'https://a', beganMs: 0, endedMs: 1 }, []],
   [{ is: 'not-leading' }, ['info not leading any more']],
   [{ is: 'plan-shown', application: 'argocd/ci', ms: 1 }, []],

@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { WakeTarget } from '../../../src/argocd/wake.ts';
-import { ManagedApp, wakeLimitMs } from '../../../src/serve/waking/managed-app.ts';
+import { WakeLine } from '../../../src/serve/waking/line.ts';
+import { ManagedApp } from '../../../src/serve/waking/managed-app.ts';
 
 it('ends quietly when its question to Argo CD is ended with it', async () => {
   let end: (reason: Error) => void = () => undefined;
@@ -10,6 +11,7 @@ it('ends quietly when its question to Argo CD is ended with it', async () => {
   const onNews = vi.fn();
   const app = new ManagedApp('argocd/runners', { namespace: 'argocd', name: 'runners' }, [], {
     argocd: { read: () => asked } as Partial<WakeTarget> as WakeTarget,
+    line: new WakeLine(4, Date.now),
     now: Date.now,
     tell: () => undefined,
     onNews,
@@ -20,10 +22,4 @@ it('ends quietly when its question to Argo CD is ended with it', async () => {
   await new Promise(setImmediate);
 
   expect(onNews).not.toHaveBeenCalled();
-});
-
-it('waits for an Application that hangs for a shorter time, but now and then as long as for any other', () => {
-  const limits = Array.from({ length: 9 }, (_, unanswered) => wakeLimitMs(unanswered) / 1000);
-
-  expect(limits).toEqual([120, 30, 30, 30, 120, 30, 30, 30, 120]);
 });

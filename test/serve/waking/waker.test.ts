@@ -27,6 +27,7 @@ function startSlow(wakeMs: number, ...results: readonly ((() => never) | WakeRes
   const began = Date.now();
   const waker = new Waker({
     now: Date.now,
+    turn: async (work) => void (await work()),
     wake: async () => {
       const result = results[Math.min(woken.length, results.length - 1)];
       woken.push(Date.now() - began);
@@ -150,6 +151,25 @@ describe('a waker', () => {
     expect(woken).toHaveLength(4);
     expect(waker.trouble).toBeUndefined();
     expect(waker.done).toBe(true);
+  });
+
+  it('does not wake an Argo CD in error while there is no plan: its generator would fail, too', async () => {
+    const broken: WakeResult = {
+      is: 'error',
+      errors: [{ type: 'ComparisonError', message: 'GR-HTTP-10', stops: true }],
+      app,
+    };
+    const { waker, woken } = start(broken, { is: 'in-sync', app });
+    waker.want(missing('a'), true);
+    await vi.advanceTimersByTimeAsync(600);
+    waker.rest();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(woken).toHaveLength(1);
+    expect(waker.done).toBe(true);
+
+    waker.want(NO_DIFFERENCE, true);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(woken).toHaveLength(2);
   });
 
   it('backs off from an Argo CD that cannot be reached, also when new jobs keep coming', async () => {

@@ -1,0 +1,237 @@
+/** How often a Gitea in trouble is asked. Real requests; hours pass by a clock that the test turns. */
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { GiteaTarget } from '../../../src/gitea/observe.ts';
+import { ServerClocks } from '../../../src/http/clock.ts';
+import { Lookout, type Sight } from '../../../src/serve/looks/lookout.ts';
+import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
+import { type FakeGitea, fakeGitea, type Intercept, json, type Seen } from '../../support/gitea-stand-in.ts';
+import { targetOf } from '../../support/looking.ts';
+
+const MINUTE_MS = 60_000;
+
+// Sockets stay real: Node's own timers are not these.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'hrtime'] }));
+afterEach(() => void vi.useRealTimers());
+
+type Answer = (response: ServerResponse, seen: Seen) => void;
+
+/** A Gitea whose answers the test changes, and looks at scopes of it. */
+interface Scene {
+  readonly gitea: FakeGitea;
+  readonly lookout: Lookout;
+  /** What the Gitea answers; undefined: as a Gitea does. */
+  answer: Answer | undefined;
+  /** When each request came, ms since the begin. */
+  readonly asked: readonly number[];
+  /** The last look at each scope. */
+  readonly sights: ReadonlyMap<string, Sight>;
+  /** Lets time pass. Looks that become due end before it goes on. */
+  readonly pass: (ms: number) => Promise<void>;
+}
+
+async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scene> {
+  const asked: number[] = [];
+  const sights = new Map<string, Sight>();
+  let looks = 0;
+  const began = Date.now();
+  const intercept: Intercept = (seen, response) => {
+    asked.push(Date.now() - began);
+    if (scene.answer === undefined) return false;
+    scene.answer(response, seen);
+    return true;
+  };
+  const gitea = await fakeGitea({ intercept });
+  const lookout = new Lookout({
+    timeoutMs: 20_000,
+    env: {},
+    clocks: new ServerClocks(),
+    pollMs: 5_000,
+    budget: 1200,
+    now: Date.now,
+    random,
+    onRequest: () => undefined,
+    onWaited: () => undefined,
+    onLook: ({ key }, sight) => {
+      looks += 1;
+      sights.set(key, sight);
+    },
+  });
+  onTestFinished(() => lookout.close());
+  const targets = Array.from({ length: scopes }, (_, at): GiteaTarget => {
+    return targetOf(gitea.url, { kind: 'org', org: `org-${at}` }, `scope ${at}`);
+  });
+  /** Each scope has one timer, or a look under way. */
+  const settled = async (): Promise<void> => {
+    for (let quiet = 0, seen = -1; quiet < 3; ) {
+      await sleep(5);
+      // A request is repeated after a pause.
+      if (underWay.size > 0) await vi.advanceTimersByTimeAsync(5);
+      const isQuiet = vi.getTimerCount() === scopes && seen === looks + asked.length && !underWay.size;
+      seen = looks + asked.length;
+      quiet = isQuiet ? quiet + 1 : 0;
+    }
+  };
+  const underWay = new Set<unknown>();
+  const visit = lookout.guest.visit.bind(lookout.guest);
+  lookout.guest.visit = async (target, queue, work) => {
+    const mine = {};
+    underWay.add(mine);
+    return await visit(target, queue, work).finally(() => underWay.delete(mine));
+  };
+  const scene: Scene = {
+    gitea,
+    lookout,
+    answer: undefined,
+    asked,
+    sights,
+    pass: async (ms) => {
+      const end = Date.now() + ms;
+      await settled();
+      while (Date.now() < end) {
+        const before = Date.now();
+        await vi.advanceTimersByTimeAsync(Math.min(1_000, end - before));
+        if (underWay.size > 0) await settled();
+      }
+    },
+  };
+  lookout.watch(new Map(targets.map((target) => [target, new Set(['runners'])])));
+  await vi.advanceTimersByTimeAsync(0);
+  return scene;
+}
+
+const webhookOf = (jobId: number): WebhookEvent => ({
+  owner: 'org-0',
+  repo: 'web',
+  status: 'queued',
+  jobId,
+  attempt: 1,
+});
+
+const limited =
+  (headers: Readonly<Record<string, string>> = {}) =>
+  (response: ServerResponse): void =>
+    json(response, { message: 'slow down' }, 429, headers);
+
+const codes = ({ sights }: Scene): readonly (string | undefined)[] =>
+  [...sights.values()].map(({ failure }) => failure?.code);
+
+describe('a Gitea that answers 429 with Retry-After: 120', () => {
+  test('sees one request in 120 s, also at the start of serve', async () => {
+    const scene = await start();
+    scene.answer = limited({ 'retry-after': '120' });
+    await scene.pass(119_000);
+
+    expect(scene.asked).toHaveLength(1);
+    expect(codes(scene)).toEqual(['GR-HTTP-10']);
+    await scene.pass(20_000);
+    expect(scene.asked).toHaveLength(2);
+  });
+
+  test('sees no request before its time because of webhooks, and one after it', async () => {
+    const scene = await start();
+    await scene.pass(1_000);
+    const before = scene.asked.length;
+    scene.answer = limited({ 'retry-after': '120' });
+    await scene.pass(6_000);
+    expect(scene.asked.length - before).toBe(1);
+
+    for (let webhook = 0; webhook < 110; webhook += 1) {
+      scene.lookout.nudge(() => true, webhookOf(webhook));
+      await scene.pass(1_000);
+    }
+    expect(scene.asked.length - before).toBe(1);
+
+    scene.answer = undefined;
+    await scene.pass(30_000);
+    expect(scene.asked.length).toBeGreaterThan(before + 1);
+    expect(codes(scene)).toEqual([undefined]);
+  });
+
+  test('is asked for none of its scopes', async () => {
+    const scene = await start(20);
+    await scene.pass(20_000);
+    const before = scene.asked.length;
+    scene.answer = limited({ 'retry-after': '120' });
+    await scene.pass(110_000);
+
+    // Eight may have been under way.
+    expect(scene.asked.length - before).toBeLessThanOrEqual(8);
+    expect(new Set(codes(scene))).toEqual(new Set(['GR-HTTP-10']));
+  });
+
+  test('is asked after an hour even if it says a year', async () => {
+    const scene = await start();
+    scene.answer = limited({ 'retry-after': '31536000' });
+    await scene.pass(50 * MINUTE_MS);
+    expect(scene.asked).toHaveLength(1);
+
+    await scene.pass(20 * MINUTE_MS);
+    expect(scene.asked).toHaveLength(2);
+  });
+});
+
+describe('a Gitea that fails for an hour sees at most 30 requests per scope:', () => {
+  test.each<[string, Answer, string]>([
+    ['connections are broken', (response) => response.destroy(), 'GR-HTTP-04'],
+    ['503', (response) => json(response, {}, 503), 'GR-GITEA-04'],
+    ['500', (response) => json(response, {}, 500), 'GR-GITEA-05'],
+    ['429 without Retry-After', limited(), 'GR-GITEA-18'],
+    ['429 with Retry-After: 0', limited({ 'retry-after': '0' }), 'GR-GITEA-18'],
+    ['401', (response) => json(response, {}, 401), 'GR-GITEA-01'],
+    ['403', (response) => json(response, {}, 403), 'GR-GITEA-02'],
+  ])('%s', async (_, answer, code) => {
+    // The most looks that chance allows.
+    const scene = await start(2, () => 0.999);
+    await scene.pass(1_000);
+    const before = scene.asked.length;
+    scene.answer = answer;
+    await scene.pass(60 * MINUTE_MS);
+
+    const failing = scene.asked.length - before;
+    expect(failing / 2).toBeLessThanOrEqual(30);
+    expect(failing / 2).toBeGreaterThan(10);
+    expect(codes(scene)).toEqual([code, code]);
+  });
+});
+
+describe('after an outage', () => {
+  test('the pauses have grown to five minutes, and the first good look ends those of all scopes', async () => {
+    let chance = 0;
+    // Scopes fall out of step, as they do by chance.
+    const scene = await start(5, () => {
+      chance = (chance + 0.37) % 1;
+      return chance;
+    });
+    await scene.pass(1_000);
+    scene.answer = (response) => response.destroy();
+    await scene.pass(60 * MINUTE_MS);
+    scene.answer = undefined;
+    let waitedMs = 0;
+    while (codes(scene).every((code) => code !== undefined)) {
+      await scene.pass(1_000);
+      waitedMs += 1_000;
+    }
+
+    await scene.pass(1_000);
+    expect(codes(scene)).toEqual(Array(5).fill(undefined));
+    expect(waitedMs).toBeLessThanOrEqual(5 * MINUTE_MS);
+  });
+
+  test('a scope that Gitea does not know is not asked more often because others are well', async () => {
+    const scene = await start(2);
+    const asked: string[] = [];
+    scene.answer = (response, { path }) => {
+      asked.push(path);
+      if (path.includes('/org-0/')) json(response, {}, 404);
+      else if (path.endsWith('/version')) json(response, { version: '1.27.3' });
+      else json(response, { jobs: [], total_count: 0 });
+    };
+    await scene.pass(60 * MINUTE_MS);
+
+    const about = (org: string): number => asked.filter((path) => path.includes(`/${org}/`)).length;
+    expect(about('org-0')).toBeLessThanOrEqual(30);
+    expect(about('org-1')).toBeGreaterThan(600);
+  });
+});

@@ -1,0 +1,126 @@
+/** One request budget for everything that is asked of one Gitea. Real requests; minutes pass by a clock that the test turns. */
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { GiteaApi } from '../../../src/gitea/api.ts';
+import type { GiteaTarget } from '../../../src/gitea/observe.ts';
+import { readLogin } from '../../../src/gitea/shapes.ts';
+import { ServerClocks } from '../../../src/http/clock.ts';
+import { Deadline } from '../../../src/http/deadline.ts';
+import { BACKGROUND, Guest } from '../../../src/serve/looks/guest.ts';
+import { fakeGitea } from '../../support/gitea-stand-in.ts';
+import { targetOf } from '../../support/looking.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'hrtime'] }));
+afterEach(() => void vi.useRealTimers());
+
+const QUESTION = { what: 'ask', path: '/user', rights: { scope: 'any scope' }, missing: '' };
+
+function open(): { readonly guest: Guest; readonly waitedMs: () => number } {
+  let waited = 0;
+  const guest = new Guest({
+    timeoutMs: 20_000,
+    env: {},
+    clocks: new ServerClocks(),
+    budget: 60,
+    now: Date.now,
+    onRequest: () => undefined,
+    onWaited: (_, ms) => {
+      waited += ms;
+    },
+  });
+  onTestFinished(() => guest.close());
+  return { guest, waitedMs: () => waited };
+}
+
+/** Visits again and again, with so many requests each. Answers how many requests were made so far. */
+function visiting(guest: Guest, target: GiteaTarget, queue: string, requests: number) {
+  const made = { count: 0, underWay: 0 };
+  const again = async (): Promise<void> => {
+    const { http, versions } = guest;
+    try {
+      await guest.visit(target, queue, async () => {
+        made.underWay += 1;
+        const { url, token } = target;
+        const api = new GiteaApi({ http, versions, url, token, queue, deadline: new Deadline(20_000) });
+        for (let request = 0; request < requests; request += 1) await api.get(QUESTION, readLogin);
+        made.count += requests;
+        made.underWay -= 1;
+      });
+    } catch {
+      return;
+    }
+    setTimeout(() => void again(), 100);
+  };
+  void again();
+  return made;
+}
+
+/** Time passes only while nobody has a visit. */
+async function pass(minutes: number, all: readonly { readonly underWay: number }[]): Promise<void> {
+  const end = Date.now() + minutes * 60_000;
+  while (Date.now() < end) {
+    await vi.advanceTimersByTimeAsync(100);
+    while (all.some(({ underWay }) => underWay > 0)) await new Promise(setImmediate);
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  }
+}
+
+describe('a budget of 60 requests per minute', () => {
+  test('holds for looks and sweeps together, and leaves sweeps a tenth', async () => {
+    const gitea = await fakeGitea();
+    const { guest, waitedMs } = open();
+    const target = targetOf(gitea.url);
+    guest.share(new Map([[target, new Set(['runners'])]]));
+
+    const looks = visiting(guest, target, target.key, 3);
+    const sweeps = visiting(guest, target, BACKGROUND, 2);
+    await pass(20, [looks, sweeps]);
+
+    // Five seconds may be saved, and two visits may be under way.
+    expect(gitea.seen.length).toBeLessThanOrEqual(60 * 20 + 5 + 5);
+    expect(gitea.seen.length).toBeGreaterThan(60 * 20 * 0.95);
+    expect(sweeps.count).toBeGreaterThan(0.09 * 60 * 20);
+    expect(looks.count).toBeGreaterThan(0.5 * 60 * 20);
+    expect(waitedMs()).toBeGreaterThan(0);
+  });
+
+  test('goes to looks alone where nothing is swept', async () => {
+    const gitea = await fakeGitea();
+    const { guest } = open();
+    const target = targetOf(gitea.url);
+    guest.share(new Map([[target, new Set(['runners'])]]));
+
+    const looks = visiting(guest, target, target.key, 3);
+    await pass(10, [looks]);
+
+    expect(looks.count).toBeGreaterThan(60 * 10 * 0.95);
+    expect(gitea.seen.length).toBeLessThanOrEqual(60 * 10 + 5 + 3);
+  });
+});
+
+test('a visit that waits for the budget ends when the guest is closed', async () => {
+  const gitea = await fakeGitea();
+  const { guest } = open();
+  const target = targetOf(gitea.url);
+  guest.share(new Map([[target, new Set(['runners'])]]));
+  for (let visit = 0; visit < 70; visit += 1)
+    void guest.visit(target, `q${visit}`, async () => undefined).catch(() => undefined);
+  const first = guest.visit(target, target.key, async () => {
+    const { http, versions } = guest;
+    const api = new GiteaApi({
+      http,
+      versions,
+      url: target.url,
+      token: target.token,
+      queue: target.key,
+      deadline: new Deadline(20_000),
+    });
+    for (let request = 0; request < 20; request += 1) await api.get(QUESTION, readLogin);
+  });
+  await first;
+  const waiting = guest.visit(target, target.key, async () => 'asked');
+  waiting.catch(() => undefined);
+
+  await guest.close();
+
+  await expect(waiting).rejects.toThrow();
+});

@@ -1,0 +1,90 @@
+/** Sweeps of `serve`: they leave a Gitea in trouble alone, and a new token takes the place of the old one. */
+import { expect, onTestFinished, test } from 'vitest';
+import type { GiteaTarget } from '../../src/gitea/observe.ts';
+import { ServerClocks } from '../../src/http/clock.ts';
+import { Guest } from '../../src/serve/looks/guest.ts';
+import { sweepAgainAndAgain } from '../../src/serve/sweeping.ts';
+import type { SweepGroup } from '../../src/sweep/sweep.ts';
+import { Token } from '../../src/tokens/token.ts';
+import { type FakeGitea, fakeGitea } from '../support/gitea-stand-in.ts';
+import { ACME, targetOf } from '../support/looking.ts';
+import { until } from './rig.ts';
+
+interface Scene {
+  readonly gitea: FakeGitea;
+  groups: readonly SweepGroup[];
+  isWell: (target: GiteaTarget) => boolean;
+  /** Ends when two passes have begun and one of them is over. */
+  readonly pass: () => Promise<void>;
+}
+
+async function start(isWell: boolean): Promise<Scene> {
+  const gitea = await fakeGitea();
+  const guest = new Guest({
+    timeoutMs: 10_000,
+    env: {},
+    clocks: new ServerClocks(),
+    budget: 1200,
+    now: Date.now,
+    onRequest: () => undefined,
+    onWaited: () => undefined,
+  });
+  let passes = 0;
+  const ending = new AbortController();
+  const scene: Scene = {
+    gitea,
+    groups: [{ namespace: 'runners', name: 'ci', target: targetOf(gitea.url) }],
+    isWell: () => isWell,
+    pass: async () => {
+      const end = passes + 2;
+      await until('two passes', () => passes >= end);
+    },
+  };
+  const sweeping = sweepAgainAndAgain(
+    {
+      instance: '',
+      timeoutMs: 10_000,
+      pauseMs: 1,
+      lookout: { guest, isWell: (target) => scene.isWell(target) },
+      groups: () => scene.groups,
+      // Asked for when the lists of a pass were read.
+      liveJobs: () => {
+        passes += 1;
+        return [];
+      },
+      tell: () => undefined,
+    },
+    ending.signal,
+  );
+  onTestFinished(async () => {
+    ending.abort();
+    await guest.close();
+    await sweeping;
+  });
+  return scene;
+}
+
+test('a Gitea whose looks fail is not swept until they are good again', async () => {
+  const scene = await start(false);
+  await scene.pass();
+  expect(scene.gitea.seen).toEqual([]);
+
+  scene.isWell = () => true;
+  await scene.pass();
+  expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
+});
+
+test('a token that was replaced is used no more', async () => {
+  const scene = await start(true);
+  await scene.pass();
+  const token = new Token('another-token', scene.gitea.url);
+  scene.groups = [
+    { namespace: 'runners', name: 'ci', target: { key: 'new', url: scene.gitea.url, scope: ACME, token } },
+  ];
+  await scene.pass();
+  const before = scene.gitea.seen.length;
+  await scene.pass();
+
+  const used = new Set(scene.gitea.seen.slice(before).map(({ authorization }) => authorization));
+  expect(used).toEqual(new Set(['token another-token']));
+});
