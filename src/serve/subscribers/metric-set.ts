@@ -30,10 +30,12 @@ export function makeMetrics(registry: Registry) {
     queuedJobs: gauge('queued_jobs', 'CI jobs that wait for a runner of the group.', GROUP),
     heldJobs: gauge('held_jobs', 'Of these, jobs held back, by reason.', [...GROUP, 'reason']),
     runners: gauge('runners', 'Jobs of the group in the cluster, by state.', [...GROUP, 'state']),
+    runnerStates: gauge('runner_states', 'Runners of the group, by what they do.', [...GROUP, 'state']),
     stuckPods: gauge('stuck_pods', 'Pods of runners that cannot start, by reason.', [...GROUP, 'reason']),
     maxActiveRunners: gauge('max_active_runners', 'Cap of the group.', GROUP),
     uncoveredJobs: gauge('uncovered_jobs', 'Queued CI jobs that no group of the Application covers.', ['application']),
     ready: gauge('group_ready', '1 when condition Ready of the group is True.', GROUP),
+    lastLook: gauge('last_look_timestamp_seconds', 'When the last look at Gitea for the group ended.', GROUP),
     waitSeconds: histogram(
       'job_wait_seconds',
       'From when a CI job was first seen queued to its start on a runner of the group.',
