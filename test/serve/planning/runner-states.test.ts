@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../../../src/plan/decisions.ts';
 import type { LiveState } from '../../../src/plan/evidence.ts';
-import { type ShownState, runnerStateOf } from '../../../src/serve/planning/runner-states.ts';
+import { runnerStateOf, type ShownState } from '../../../src/serve/planning/runner-states.ts';
 
 const group = { namespace: 'runners', name: 'ci' };
 
