@@ -7,6 +7,8 @@
  */
 import type { Failure } from '../failure.ts';
 import type { RequestLine } from '../http/request.ts';
+import type { NotifyTarget } from '../runnergroup/notify-fields.ts';
+import type { JobNotice, NotifyResult } from './notify/notice.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { EndedWait } from './planning/waiting-times.ts';
 import type { AppVerdict } from './round.ts';
@@ -58,6 +60,15 @@ export type ServeEvent =
   | { readonly is: 'job-started'; readonly wait: EndedWait }
   /** A runner's Job has completed, failed or is being deleted. Told once per Job by one leader, and not of those that ended before it led. */
   | { readonly is: 'runner-ended'; readonly runner: LiveRunner }
+  /** A CI job of a group that notifies somebody has ended on one of its runners. Told once by one leader. */
+  | { readonly is: 'job-ended'; readonly notice: JobNotice; readonly notify: readonly NotifyTarget[] }
+  /** What became of a notification. */
+  | {
+      readonly is: 'notified';
+      readonly to: 'slack' | 'webhook';
+      readonly result: NotifyResult;
+      readonly failure?: Failure;
+    }
   /** A round is over: everything is as these verdicts say. */
   | {
       readonly is: 'round-done';

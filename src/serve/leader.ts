@@ -13,11 +13,13 @@ import { isRefusal } from '../gitea/failures.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
 import type { SweepGroup } from '../sweep/sweep.ts';
 import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
+import { breath } from './breath.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import { StatusWriter } from './cluster/status-writer.ts';
 import type { Tell } from './events.ts';
 import { Lookout, type LookoutOptions } from './looks/lookout.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
+import { JobEnds, type JobEndsOptions } from './notify/job-ends.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { applicationOfGroup, refOf } from './planning/ownership.ts';
 import { type Survey, survey } from './planning/survey.ts';
@@ -27,7 +29,7 @@ import { sweepAgainAndAgain } from './sweeping.ts';
 import { ManagedApp } from './waking/managed-app.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
-export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
+export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'>, Pick<JobEndsOptions, 'notifyDefaults'> {
   /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
   readonly openSecrets?: () => SecretReader;
   readonly cluster: LiveCluster;
@@ -46,20 +48,13 @@ export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
 /** Rounds are at least this far apart: watches tell of bursts. */
 const ROUND_GAP_MS = 20;
 
-/**
- * Lets the event loop turn. A plan blocks the process, and there may be many Applications. So probes, webhooks, signals and the
- * renewal of the Lease get their turn between two plans.
- */
-async function breath(): Promise<void> {
-  await new Promise(setImmediate);
-}
-
 export class Leader {
   readonly #options: LeaderOptions;
   readonly #lookout: Lookout;
   readonly #book: TargetBook;
   readonly #statuses: StatusWriter;
   readonly #waits = new WaitingTimes();
+  readonly #ends: JobEnds;
   readonly #apps = new Map<string, ManagedApp>();
   #survey: Survey | undefined;
   /** Of the last round, by Application. */
@@ -82,6 +77,7 @@ export class Leader {
       return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
     });
     this.#statuses = new StatusWriter(client, now, (failure) => tell({ is: 'cluster-failed', failure }));
+    this.#ends = new JobEnds(options);
     this.#lookout = new Lookout({
       ...lookout,
       env,
@@ -134,7 +130,7 @@ export class Leader {
       this.#closed = true;
       for (const app of this.#apps.values()) app.close();
       this.#statuses.close();
-      await Promise.all([this.#lookout.close(), sweeping]);
+      await Promise.all([this.#lookout.close(), this.#ends.close(), sweeping]);
     }
   }
 
@@ -205,6 +201,7 @@ export class Leader {
     this.#verdicts = verdicts;
     this.#statuses.keepOnly(new Set(scene.survey.groups.map(({ object }) => object.metadata.uid)));
     this.#tellWaits();
+    this.#ends.take([...verdicts.values()], this.#targetOf);
     tell({ is: 'round-done', verdicts: [...verdicts.values()], skews: skewsOf(scene) });
     this.#rounds += 1;
     this.#planned = news;

@@ -65,6 +65,7 @@ export function makeMetrics(registry: Registry) {
     ),
     clusterErrors: counter('cluster_errors_total', 'Failed requests to the Kubernetes API, by error code.', ['code']),
     swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
+    notifications: counter('notifications_total', 'Notifications by what became of them.', ['to', 'result']),
     clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),
     leader: gauge('leader', '1 while this process leads.', []),
   };

@@ -80,6 +80,9 @@ function count(set: MetricSet, event: ServeEvent): void {
     case 'registration-deleted':
       set.swept.inc({ origin: new URL(event.gitea).origin });
       return;
+    case 'notified':
+      set.notifications.inc({ to: event.to, result: event.result });
+      return;
     case 'serving':
     case 'ending':
     case 'mistake':
@@ -87,6 +90,7 @@ function count(set: MetricSet, event: ServeEvent): void {
     case 'looks-late':
     case 'clocks-differ':
     case 'runner-ended':
+    case 'job-ended':
     case 'round-done':
     case 'ask-failed':
     case 'sweep-failed':
