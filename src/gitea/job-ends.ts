@@ -9,7 +9,9 @@ import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel } from './e
 import { jobsQuestion } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
 import { ShapeError } from './shapes.ts';
+import { toAttempt } from './status.ts';
 import { isTokenOf } from './user-repos.ts';
+import type { VersionFacts } from './version.ts';
 
 const CONCLUSIONS = ['success', 'failure', 'cancelled', 'skipped'] as const;
 /** Gitea's word for how a CI job ended. */
@@ -18,6 +20,8 @@ export type JobResult = (typeof CONCLUSIONS)[number];
 /** A completed CI job. */
 export interface JobEnd {
   readonly id: number;
+  /** As in `Job`. */
+  readonly attempt: number;
   readonly runId: number;
   readonly result: JobResult;
   /** Name of the runner that ran it; absent when none did. */
@@ -32,6 +36,7 @@ const List = z.object({
 const JobRow = z.object({
   id: z.int().positive(),
   run_id: z.int().positive(),
+  run_attempt: z.int().nonnegative(),
   conclusion: z.enum(CONCLUSIONS),
   runner_name: z.string().optional(),
 });
@@ -66,12 +71,13 @@ export async function levelsOf(
 export async function readJobEnds(api: GiteaApi, level: Level): Promise<readonly JobEnd[]> {
   const question = jobsQuestion(level, ['completed'], true);
   const first = await readList(api, question, 1);
-  const { sortsJobs } = await api.version();
+  const version = await api.version();
+  const { sortsJobs } = version;
   const last = Math.ceil(first.total / Math.max(1, first.rows.length));
   // Older versions list the oldest row first.
   const further = sortsJobs || last < 2 ? [] : [...new Set([Math.max(2, last - 1), last])];
   const pages = await Promise.all(further.map((page) => readList(api, question, page)));
-  return [first, ...pages].flatMap(({ rows }) => rows).flatMap(readEnd);
+  return [first, ...pages].flatMap(({ rows }) => rows).flatMap((row) => readEnd(row, version));
 }
 
 /** File names of the workflows of the newest runs, by id of the run. @throws Failure */
@@ -108,9 +114,10 @@ async function readList(
   });
 }
 
-function readEnd(row: unknown): readonly JobEnd[] {
+function readEnd(row: unknown, version: VersionFacts): readonly JobEnd[] {
   const { data } = JobRow.safeParse(row);
   if (!data) return [];
-  const { id, run_id: runId, conclusion: result, runner_name: runner } = data;
-  return [{ id, runId, result, ...(runner && { runner }) }];
+  const { id, run_id: runId, run_attempt: written, conclusion: result, runner_name: runner } = data;
+  const attempt = toAttempt(written, 'completed', version);
+  return [{ id, attempt, runId, result, ...(runner && { runner }) }];
 }

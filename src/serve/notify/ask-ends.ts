@@ -97,10 +97,13 @@ export class EndReader {
       throw error;
     });
     for (const waiting of batch) {
-      const { job, runner } = waiting.asked;
-      const end = found.ends.find(({ id, runner: by }) => id === job.id && (by === undefined || by === runner));
-      if (end) this.#tell(waiting.asked, end, found.workflows.get(end.runId));
-      else this.#later(waiting);
+      const { job, runners } = waiting.asked;
+      const end = found.ends.find(({ id, attempt }) => id === job.id && attempt === job.attempt);
+      if (!end) this.#later(waiting);
+      // Cancelled while it waited, or run by a runner of others: nothing to tell.
+      else if (end.runner !== undefined && runners.includes(end.runner)) {
+        this.#tell(waiting.asked, { ...end, runner: end.runner }, found.workflows.get(end.runId));
+      }
     }
   }
 
@@ -134,7 +137,11 @@ export class EndReader {
       this.#options.tell({ is: 'notified', to: slack ? 'slack' : 'webhook', result: 'unknown' });
   }
 
-  #tell({ job, origin, group, runner, notify }: AskedJob, { result }: JobEnd, workflow: string | undefined): void {
+  #tell(
+    { job, origin, group, notify }: AskedJob,
+    { result, runner }: JobEnd & { readonly runner: string },
+    workflow: string | undefined,
+  ): void {
     const notice: JobNotice = {
       namespace: group.namespace,
       group: group.name,

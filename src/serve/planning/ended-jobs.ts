@@ -1,21 +1,24 @@
 /**
- * CI jobs that have ended on runners of ours since the last round: those that were running in a plan and are not in the next one, and those that
- * a plan shows as done without having been seen running. Nothing is told of jobs that had ended before the first round. Pure.
+ * CI jobs that have probably ended on runners of ours since the last round. Nothing is told of jobs that had ended before the first round. Pure.
  *
- * A job that a plan no longer shows has not always ended: who tells of it asks Gitea how it ended.
+ *     running on a runner of ours, then gone or done
+ *     served (it waits, and runners are on their way), then gone: it came and went between two looks, or was cancelled
+ *     done on a runner of ours, and never seen before
+ *
+ * Who tells of such a job asks Gitea how it ended, and on which runner.
  */
 import { LRUCache } from 'lru-cache';
-import type { GroupKey, JobDecision, Plan } from '../../plan/decisions.ts';
+import type { GroupKey, JobDecision, Plan, RunnerDecision } from '../../plan/decisions.ts';
 import type { Job } from '../../plan/evidence.ts';
 
-/** A CI job that is over, on a runner of ours. */
+/** A CI job that is no longer active. */
 export interface LeftJob {
   readonly job: Job;
   /** Base URL of its Gitea. */
   readonly origin: string;
   readonly group: GroupKey;
-  /** Name of the runner and of its Job. */
-  readonly runner: string;
+  /** Names of the runners of the group that may have run it. */
+  readonly runners: readonly string[];
 }
 
 /** A plan of one Application; absent: there is none at the moment, so nothing is known of its jobs. */
@@ -28,34 +31,32 @@ export interface PlanOfApp {
 const MOST_REMEMBERED = 20_000;
 
 export class EndedJobs {
-  /** Jobs at work, by Application, then by key. */
-  #running: ReadonlyMap<string, ReadonlyMap<string, LeftJob>> = new Map();
+  /** Jobs that run or are served, by Application, then by key. */
+  #active: ReadonlyMap<string, ReadonlyMap<string, LeftJob>> = new Map();
   readonly #ended = new LRUCache<string, true>({ max: MOST_REMEMBERED });
-  /** Applications that had a plan before: what a first plan shows as done had ended before. */
-  #known: ReadonlySet<string> = new Set();
 
   /** Takes all plans of one round, and answers the jobs that have ended since the last one, each once. */
   take(plans: readonly PlanOfApp[]): readonly LeftJob[] {
-    const running = new Map<string, ReadonlyMap<string, LeftJob>>();
-    const known = new Set<string>();
+    const active = new Map<string, ReadonlyMap<string, LeftJob>>();
     const left: LeftJob[] = [];
     for (const { application, plan } of plans) {
-      const before = this.#running.get(application) ?? new Map<string, LeftJob>();
-      if (this.#known.has(application) || plan) known.add(application);
-      if (!plan) {
-        running.set(application, before);
-        continue;
-      }
-      const now = runningIn(plan);
-      running.set(application, now);
-      for (const [key, job] of before) if (!now.has(key) && this.#isNew(key)) left.push(job);
-      for (const [key, job] of doneIn(plan)) {
-        if (this.#isNew(key) && this.#known.has(application)) left.push(job);
-      }
+      const before = this.#active.get(application);
+      // Without a plan nothing is known: what was active stays so.
+      if (plan) {
+        active.set(application, activeIn(plan));
+        left.push(...this.#leftIn(plan, before));
+      } else if (before) active.set(application, before);
     }
-    this.#running = running;
-    this.#known = known;
+    this.#active = active;
     return left;
+  }
+
+  /** @param before what was active; absent before the first plan: what that shows as done had ended before. */
+  #leftIn(plan: Plan, before: ReadonlyMap<string, LeftJob> | undefined): readonly LeftJob[] {
+    const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(keyOf));
+    const gone = [...(before ?? [])].filter(([key]) => !listed.has(key));
+    const ended = [...gone, ...doneIn(plan)].filter(([key]) => this.#isNew(key));
+    return before ? ended.map(([, job]) => job) : [];
   }
 
   #isNew(key: string): boolean {
@@ -65,12 +66,14 @@ export class EndedJobs {
   }
 }
 
-function runningIn({ jobs }: Plan): ReadonlyMap<string, LeftJob> {
+function activeIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
+  const namesOf = groupedNames(runners);
   return new Map(
     jobs.flatMap((decision) => {
-      const { job, origin } = decision;
-      if (decision.verdict !== 'running' || !decision.group || job.runner === undefined) return [];
-      return [[keyOf(decision), { job, origin, group: decision.group, runner: job.runner }] as const];
+      const { job, origin, verdict } = decision;
+      if ((verdict !== 'running' && verdict !== 'served') || !decision.group) return [];
+      const runners = job.runner === undefined ? namesOf(decision.group) : [job.runner];
+      return [[keyOf(decision), { job, origin, group: decision.group, runners }] as const];
     }),
   );
 }
@@ -80,12 +83,24 @@ function doneIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
   const groups = new Map(runners.map(({ runner, group }) => [runner, group]));
   return new Map(
     jobs.flatMap((decision) => {
-      const { job, origin } = decision;
+      const { job, origin, verdict } = decision;
       const group = job.runner === undefined ? undefined : groups.get(job.runner);
-      if (decision.verdict !== 'done' || !group || job.runner === undefined) return [];
-      return [[keyOf(decision), { job, origin, group, runner: job.runner }] as const];
+      if (verdict !== 'done' || !group || job.runner === undefined) return [];
+      return [[keyOf(decision), { job, origin, group, runners: [job.runner] }] as const];
     }),
   );
+}
+
+/** Names of the runners of a group: one list for all of its jobs. */
+function groupedNames(runners: readonly RunnerDecision[]): (group: GroupKey) => readonly string[] {
+  const names = new Map<string, string[]>();
+  for (const { runner, group } of runners) {
+    const key = `${group.namespace}/${group.name}`;
+    const known = names.get(key);
+    if (known) known.push(runner);
+    else names.set(key, [runner]);
+  }
+  return ({ namespace, name }) => names.get(`${namespace}/${name}`) ?? [];
 }
 
 /** A re-run is another stay in the queue. */

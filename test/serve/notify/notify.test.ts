@@ -25,8 +25,8 @@ function options(receiver: Receiver, more: Partial<NotifyOptions> = {}): { reado
   };
 }
 
-/** A runner of the group takes the one queued job of the workflow and ends it. */
-async function run(rig: Rig, result: 'success' | 'failure', key = 'build'): Promise<string> {
+/** A runner of the group takes the one queued job of the workflow and ends it. `fast`: before anybody sees it at work. */
+async function run(rig: Rig, result: 'success' | 'failure', key = 'build', fast = false): Promise<string> {
   const { gitea } = rig.simulator;
   const before = new Set(rig.cluster.all('jobs').map(({ metadata }) => metadata.name));
   gitea.push('acme/web', { jobs: [{ key, runsOn: ['linux'] }] });
@@ -35,7 +35,9 @@ async function run(rig: Rig, result: 'success' | 'failure', key = 'build'): Prom
   const name = newJob()?.metadata.name ?? '';
   const runner = gitea.register({ name, labels: ['linux'], scope: { kind: 'owner', owner: 'acme' } });
   gitea.poll(runner.id);
-  await until('it is busy', () => JSON.stringify(rig.cluster.all('jobs')).includes('Prune=false'));
+  const isPinned = () =>
+    rig.cluster.all('jobs').some((job) => job.metadata.name === name && JSON.stringify(job).includes('Prune=false'));
+  if (!fast) await until('it is busy', isPinned);
   gitea.finish(runner.id, result);
   return name;
 }
@@ -97,6 +99,17 @@ describe('serve', () => {
     await until('ten more looks', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 10);
 
     expect(receiver.received.map(({ body }) => JSON.parse(body).job)).toEqual(['second']);
+  });
+
+  it('tells of a job that came and went between two looks', async () => {
+    const receiver = await startReceiver();
+    const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
+    await rig.start(options(receiver));
+
+    const runner = await run(rig, 'failure', 'build', true);
+    await until('a message', () => receiver.received.length > 0);
+
+    expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({ job: 'build', runner });
   });
 
   it('does not tell of jobs that had ended before it began', async () => {

@@ -15,6 +15,11 @@ function running(id: number, attempt = 1): JobDecision {
   return { job: job(id, 'in_progress', attempt), origin, verdict: 'running', group };
 }
 
+function served(id: number): JobDecision {
+  const { runner: _, ...waiting } = job(id, 'queued');
+  return { job: waiting, origin, verdict: 'served', by: 'own-runner', group, runner: `ci-${id}` };
+}
+
 function done(id: number): JobDecision {
   return { job: job(id, 'completed'), origin, verdict: 'done' };
 }
@@ -38,6 +43,21 @@ it('tells of a job that was running and is no longer, once', () => {
 
 it('tells of a job that came and went between two looks', () => {
   expect(rounds(plan([]), plan([done(1)], ['ci-1']), plan([done(1)], ['ci-1']))).toEqual([[], [1], []]);
+});
+
+it('tells of a job that waited for a runner and is gone', () => {
+  expect(rounds(plan([served(1)], ['ci-1']), plan([served(1)], ['ci-1']), plan([]), plan([]))).toEqual([
+    [],
+    [],
+    [1],
+    [],
+  ]);
+});
+
+it('does not tell of a job that is still listed, whoever runs it', () => {
+  const foreign: JobDecision = { job: job(1, 'in_progress'), origin, verdict: 'running' };
+
+  expect(rounds(plan([served(1)], ['ci-1']), plan([foreign]), plan([]))).toEqual([[], [], []]);
 });
 
 it('does not tell of jobs that had ended before the first plan', () => {
