@@ -273,6 +273,13 @@ export interface RunnerGroupSpec {
   readonly cache?: RunnerGroupSpecCache;
 
   /**
+   * Who is told when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)).
+   *
+   * @schema RunnerGroupSpec#notify
+   */
+  readonly notify?: RunnerGroupSpecNotify[];
+
+  /**
    * Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).
    *
    * @schema RunnerGroupSpec#setupCommand
@@ -361,6 +368,7 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'caBundle': toJson_RunnerGroupSpecCaBundle(obj.caBundle),
     'runnerConfig': toJson_RunnerGroupSpecRunnerConfig(obj.runnerConfig),
     'cache': toJson_RunnerGroupSpecCache(obj.cache),
+    'notify': obj.notify?.map(y => toJson_RunnerGroupSpecNotify(y)),
     'setupCommand': obj.setupCommand?.map(y => y),
     'spawnTimeoutSeconds': obj.spawnTimeoutSeconds,
     'pendingDeadlineSeconds': obj.pendingDeadlineSeconds,
@@ -785,6 +793,50 @@ export function toJson_RunnerGroupSpecCache(obj: RunnerGroupSpecCache | undefine
   const result = {
     'url': obj.url,
     'secretRef': toJson_RunnerGroupSpecCacheSecretRef(obj.secretRef),
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * Somebody who is told.
+ *
+ * @schema RunnerGroupSpecNotify
+ */
+export interface RunnerGroupSpecNotify {
+  /**
+   * A Slack channel.
+   *
+   * @schema RunnerGroupSpecNotify#slack
+   */
+  readonly slack?: RunnerGroupSpecNotifySlack;
+
+  /**
+   * A plain webhook.
+   *
+   * @schema RunnerGroupSpecNotify#webhook
+   */
+  readonly webhook?: RunnerGroupSpecNotifyWebhook;
+
+  /**
+   * Which CI jobs: those that failed, those that succeeded, or all, cancelled ones too. Default: failure.
+   *
+   * @schema RunnerGroupSpecNotify#on
+   */
+  readonly on?: RunnerGroupSpecNotifyOn;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecNotify' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecNotify(obj: RunnerGroupSpecNotify | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'slack': toJson_RunnerGroupSpecNotifySlack(obj.slack),
+    'webhook': toJson_RunnerGroupSpecNotifyWebhook(obj.webhook),
+    'on': obj.on,
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
@@ -1288,6 +1340,76 @@ export function toJson_RunnerGroupSpecCacheSecretRef(obj: RunnerGroupSpecCacheSe
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
 }
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * A Slack channel.
+ *
+ * @schema RunnerGroupSpecNotifySlack
+ */
+export interface RunnerGroupSpecNotifySlack {
+  /**
+   * Channel, e.g. `#ci`, or its id. The app must be a member of it.
+   *
+   * @schema RunnerGroupSpecNotifySlack#channel
+   */
+  readonly channel: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecNotifySlack' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecNotifySlack(obj: RunnerGroupSpecNotifySlack | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'channel': obj.channel,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * A plain webhook.
+ *
+ * @schema RunnerGroupSpecNotifyWebhook
+ */
+export interface RunnerGroupSpecNotifyWebhook {
+  /**
+   * Address that gets a POST with JSON. It must begin with a prefix that `serve` allows (`--notify-urls`).
+   *
+   * @schema RunnerGroupSpecNotifyWebhook#url
+   */
+  readonly url: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecNotifyWebhook' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecNotifyWebhook(obj: RunnerGroupSpecNotifyWebhook | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'url': obj.url,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * Which CI jobs: those that failed, those that succeeded, or all, cancelled ones too. Default: failure.
+ *
+ * @schema RunnerGroupSpecNotifyOn
+ */
+export enum RunnerGroupSpecNotifyOn {
+  /** failure */
+  FAILURE = "failure",
+  /** success */
+  SUCCESS = "success",
+  /** always */
+  ALWAYS = "always",
+}
 
 /**
  * @schema RunnerGroupSpecRunnerConfigLogLevel

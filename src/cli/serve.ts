@@ -7,6 +7,8 @@ import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Settings } from '../look/look-and-plan.ts';
 import { printable } from '../printable.ts';
 import { type Subscriber, tellAll } from '../serve/events.ts';
+import { readNotifyFile } from '../serve/notify/defaults.ts';
+import type { NotifyOptions } from '../serve/notify/notifier.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { logTo, openLog } from '../serve/subscribers/log.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
@@ -80,6 +82,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     metricsListen: flagValue('metricsListen', flags, io),
     probeListen: flagValue('probeListen', flags, io),
     ...(webhookSecretFile !== undefined && { webhookSecretFile }),
+    notify: await notifyFrom(flags, io),
     ...(lease && { lease }),
     identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,
     host: io.env['POD_IP'] || '127.0.0.1',
@@ -89,6 +92,18 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     now: io.now,
     subscribers: subscribersFrom(flags, io),
     sweep: flagValue('sweep', flags, io),
+  };
+}
+
+async function notifyFrom(flags: FlagsOf<'serve'>, io: Io): Promise<NotifyOptions> {
+  const slackTokenFile = flagValue('slackTokenFile', flags, io);
+  const secretFile = flagValue('notifySecretFile', flags, io);
+  const file = flagValue('notifyFile', flags, io);
+  return {
+    allowedUrls: flagValue('notifyUrls', flags, io) ?? [],
+    defaults: file === undefined ? [] : await readNotifyFile(file),
+    ...(slackTokenFile !== undefined && { slackTokenFile }),
+    ...(secretFile !== undefined && { secretFile }),
   };
 }
 

@@ -11,6 +11,7 @@
  *   cache.yaml           an option: a cache server for runners
  *   plugin.yaml          goes into the image
  *   examples/            what everybody writes for themselves
+ *   monitoring/          an option: alerts, a dashboard, what Prometheus scrapes
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { SecurityLevel } from '../pods/pod-security.ts';
@@ -30,6 +31,7 @@ import { cacheServer } from './cache.ts';
 import { exampleFiles } from './examples.ts';
 import { helmValues } from './helm.ts';
 import { comment, HEADER, ManifestFile, yaml } from './manifest-file.ts';
+import { monitoringFiles } from './monitoring/files.ts';
 import { RUNNERS_NAMESPACE } from './names.ts';
 import { RunnerNetworkPolicy, ServeNetworkPolicy } from './network.ts';
 import { plugin } from './plugin.ts';
@@ -54,6 +56,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yaml(plugin)}`,
     'remove-from-argocd.yaml': `${HEADER}${comment(REMOVAL)}---\n${removal()}`,
     ...exampleFiles(),
+    ...monitoringFiles(),
   };
 }
 

@@ -1,9 +1,15 @@
+import { STALE_CHECK_MS } from '../runnergroup/status.ts';
+
 /**
- * How Argo CD shows a RunnerGroup. Lua 5.1 without libraries, as Argo CD runs it. The text is part of argocd-cm.
+ * How Argo CD shows a RunnerGroup. Lua 5.1, as Argo CD runs it: without `string`, and with `time` and `date` of `os` behind `require`
+ * (Argo CD `util/lua/oslib_safe.go`; run on 3.5.3). The text is part of argocd-cm.
  *
  *   Degraded     condition Ready is False: its reason and message
- *   Progressing  serve has not looked yet (no status, or Ready is Unknown)
  *   Suspended    spec.suspend
+ *   Progressing  serve has not looked yet (no status)
+ *   Degraded     nobody has looked for minutes: serve is dead (docs/adr/0041). Two times in UTC compare as strings. The limit goes
+ *                through the local time and back, because `os.date` formats any other time than "now" as local time
+ *   Progressing  Ready is Unknown
  *   Healthy      otherwise
  */
 export const HEALTH_LUA = `local ready = nil
@@ -22,6 +28,12 @@ if obj.spec ~= nil and obj.spec.suspend == true then
 end
 if ready == nil then
   return {status = "Progressing", message = "Waiting for gitea-runners serve"}
+end
+local os = require("os")
+local checked = obj.status.lastCheckTime
+local limit = os.date("%Y-%m-%dT%H:%M:%SZ", os.time(os.date("!*t")) - ${STALE_CHECK_MS / 1000})
+if checked ~= nil and checked < limit then
+  return {status = "Degraded", message = "NotChecked: nobody has looked at Gitea since " .. checked .. ": is gitea-runners serve running?"}
 end
 if ready.status ~= "True" then
   return {status = "Progressing", message = ready.message or ""}

@@ -103,6 +103,8 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     `!has(self.gracefulStopSeconds) || self.gracefulStopSeconds < ${DEADLINE}`,
     'activeDeadlineSeconds must be greater than gracefulStopSeconds',
   ],
+  // notify-fields.ts.
+  ['spec.notify[]', 'has(self.slack) != has(self.webhook)', 'needs either slack or webhook: write one entry for each'],
   ...['spec.resources.requests', 'spec.resources.limits'].map(
     (path): AdmissionRule => [
       path,

@@ -81,8 +81,8 @@ const COLUMNS = [
   { name: 'Held', type: 'integer', jsonPath: '.status.heldJobs', description: 'Held back by the cap' },
   { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
   { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
+  { name: 'Checked', type: 'date', jsonPath: '.status.lastCheckTime', description: 'Since the last look at Gitea' },
   { name: 'Suspended', type: 'boolean', jsonPath: '.spec.suspend', priority: 1 },
-  { name: 'Checked', type: 'date', jsonPath: '.status.lastCheckTime', priority: 1 },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ];
 

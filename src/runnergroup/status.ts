@@ -1,6 +1,9 @@
 /** `status` of a RunnerGroup in a cluster: written by `serve`, read by people. */
 import * as z from 'zod';
 
+/** A group whose `lastCheckTime` is older than this is not looked after. `serve` renews it within two and a half minutes. */
+export const STALE_CHECK_MS = 300_000;
+
 const count = () => z.int().min(0).max(2_147_483_647);
 const count64 = () => z.int().min(0);
 const time = () => z.string().meta({ format: 'date-time' });

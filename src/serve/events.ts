@@ -8,8 +8,10 @@
 import type { Failure } from '../failure.ts';
 import type { RequestLine } from '../http/request.ts';
 import type { RunnerGroupObject } from '../kubernetes/resources.ts';
+import type { NotifyTarget } from '../runnergroup/notify-fields.ts';
 import type { LostJob } from '../runnergroup/status.ts';
 import type { DropReason } from './losses/decide.ts';
+import type { JobNotice, NotifyResult } from './notify/notice.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { EndedWait } from './planning/waiting-times.ts';
 import type { AppVerdict } from './round.ts';
@@ -76,6 +78,15 @@ export type ServeEvent =
       readonly object: RunnerGroupObject;
       readonly lost: LostJob;
       readonly outcome: RerunOutcome;
+      readonly failure?: Failure;
+    }
+  /** A CI job of a group that notifies somebody has ended on one of its runners. Told once by one leader. */
+  | { readonly is: 'job-ended'; readonly notice: JobNotice; readonly notify: readonly NotifyTarget[] }
+  /** What became of a notification. */
+  | {
+      readonly is: 'notified';
+      readonly to: 'slack' | 'webhook';
+      readonly result: NotifyResult;
       readonly failure?: Failure;
     }
   /** A round is over: everything is as these verdicts say. */

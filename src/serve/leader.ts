@@ -22,6 +22,7 @@ import { Lookout, type LookoutOptions } from './looks/lookout.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/book.ts';
 import { rerunAgainAndAgain } from './losses/rerunning.ts';
+import { JobEnds, type JobEndsOptions } from './notify/job-ends.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { type Survey, survey } from './planning/survey.ts';
 import { WaitingTimes } from './planning/waiting-times.ts';
@@ -30,7 +31,7 @@ import { sweepAgainAndAgain } from './sweeping.ts';
 import { ManagedApps } from './waking/managed-apps.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
-export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
+export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'>, Pick<JobEndsOptions, 'notifyDefaults'> {
   /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
   readonly openSecrets?: () => SecretReader;
   readonly cluster: LiveCluster;
@@ -58,6 +59,7 @@ export class Leader {
   readonly #statuses: StatusWriter;
   readonly #lossBook: LossBook;
   readonly #waits = new WaitingTimes();
+  readonly #ends: JobEnds;
   readonly #apps: ManagedApps;
   #survey: Survey | undefined;
   /** Of the last round, by Application. */
@@ -82,6 +84,7 @@ export class Leader {
     });
     this.#statuses = new StatusWriter(client, now, (failure) => tell({ is: 'cluster-failed', failure }));
     this.#lossBook = new LossBook((key) => options.cluster.statusOf(key), tell);
+    this.#ends = new JobEnds(options);
     this.#lookout = new Lookout({
       ...lookout,
       env,
@@ -133,7 +136,7 @@ export class Leader {
       this.#closed = true;
       this.#apps.close();
       this.#statuses.close();
-      await Promise.all([this.#lookout.close(), sweeping, rerunning]);
+      await Promise.all([this.#lookout.close(), this.#ends.close(), sweeping, rerunning]);
     }
   }
 
@@ -205,6 +208,7 @@ export class Leader {
     this.#verdicts = verdicts;
     this.#statuses.keepOnly(new Set(scene.survey.groups.map(({ object }) => object.metadata.uid)));
     this.#tellWaits();
+    this.#ends.take([...verdicts.values()], this.#targetOf);
     tell({ is: 'round-done', verdicts: [...verdicts.values()], skews: skewsOf(scene) });
     this.#rounds += 1;
     this.#planned = news;

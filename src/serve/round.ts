@@ -217,7 +217,7 @@ function judgeGroup(scene: Scene, live: LiveGroup, planning: Planning, argocd: G
     lostJobs: scene.lostJobs(live.key),
     ...(problem !== undefined && { problem }),
     ...(counts && { counts }),
-    ...(sight && { checkedAtMs: sight.endedMs }),
+    ...(sight && { checkedAtMs: sight.endedMs, checkAgeMs: scene.nowMs - sight.endedMs }),
     ...(refusal && { refusal }),
     ...(giteaFailure && { giteaFailure }),
     ...(planning.is === 'failed' && !refusal && !giteaFailure && { planFailure: planning.failure }),

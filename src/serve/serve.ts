@@ -23,6 +23,7 @@ import { type Subscriber, type Tell, tellAll } from './events.ts';
 import { type Listeners, startListeners } from './http/listeners.ts';
 import type { ListenAddress } from './http/server.ts';
 import { Leader, type LeaderOptions } from './leader.ts';
+import { Notifier, type NotifyOptions } from './notify/notifier.ts';
 import { openMetrics } from './subscribers/metrics.ts';
 import { ArgoCdAccess } from './waking/argocd-access.ts';
 import { Forwarder } from './webhook/forward.ts';
@@ -69,11 +70,14 @@ export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly ca?: string;
   /** Delete dead registrations regularly. */
   readonly sweep: boolean;
+  /** Absent: nobody is told that CI jobs have ended. */
+  readonly notify?: NotifyOptions;
   readonly now: () => number;
   /** Hear what happens. The metrics hear it, too. */
   readonly subscribers: readonly Subscriber[];
 }
 
+const NOTIFIES_NOBODY: NotifyOptions = { allowedUrls: [], defaults: [] };
 /** `--once` ends after this time, done or not. */
 const ONCE_MS = 120_000;
 
@@ -83,7 +87,14 @@ const ONCE_MS = 120_000;
  */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const metrics = openMetrics();
-  const tell = tellAll([metrics.subscriber, ...options.subscribers]);
+  const notifier = new Notifier({
+    ...(options.notify ?? NOTIFIES_NOBODY),
+    env: options.env,
+    now: options.now,
+    canExtend: false,
+    tell: (event) => tell(event),
+  });
+  const tell = tellAll([metrics.subscriber, ...options.subscribers, notifier.subscriber]);
   const open = openCluster(options, tell);
   const secrets = await watchSecrets(
     { file: options.webhookSecretFile, onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }) },
@@ -139,7 +150,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   } finally {
     stop();
     await watching;
-    await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), open.close()]);
+    await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), notifier.close(), open.close()]);
   }
 }
 
@@ -177,8 +188,8 @@ interface OpenCluster {
 }
 
 function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
-  const { argocd, ca, env, giteaRequests, instance, now, policyFile, pollMs, secrets, secretsDir, sweep, timeoutMs } =
-    options;
+  const { argocd, ca, env, giteaRequests, instance, notify, now, policyFile, pollMs } = options;
+  const { secrets, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, undefined, clocks);
   const events = new EventWriter(client, now, (failure) => tellOthers({ is: 'cluster-failed', failure }));
@@ -217,6 +228,7 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
       controlPlaneNamespace: argocd.namespace,
       sweep,
       wakes: options.wakes,
+      ...(notify && { notifyDefaults: notify.defaults }),
       ...(policyFile !== undefined && { policyFile }),
       lookout: {
         timeoutMs,

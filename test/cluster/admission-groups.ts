@@ -23,6 +23,7 @@ const registration = (value: SpecValues): SpecValues => ({ registrationToken: va
 
 /** What is changed in the good spec (`undefined`: the field is left out), and the rule that the API server names. */
 export const BAD: readonly (readonly [change: SpecValues, message: string])[] = [
+  [{ notify: [{ on: 'always' }] }, 'needs either slack or webhook: write one entry for each'],
   [{ org: undefined }, 'scope org needs org'],
   [{ scope: 'user', org: undefined }, 'scope user needs user'],
   [{ scope: 'repo', org: undefined }, 'scope repo needs repo'],

@@ -16,15 +16,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('install/ holds what "npm run generated" makes, and nothing else', () => {
   const made = readdirSync(join(folder, 'install'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.yaml'))
+    .filter((file) => /\.(?:yaml|json)$/.test(file))
     .sort();
 
-  expect([...installFileNames()].sort()).toEqual(made);
+  expect([...installFileNames(), 'monitoring/dashboard.json'].sort()).toEqual(made);
 });
 
-test.each(installFileNames())('install/%s is what "npm run generated" makes', (file) => {
-  expect(installText(file)).toBe(readFileSync(join(folder, 'install', file), 'utf8'));
-});
+test.each([...installFileNames(), 'monitoring/dashboard.json'])(
+  'install/%s is what "npm run generated" makes',
+  (file) => {
+    expect(installText(file)).toBe(readFileSync(join(folder, 'install', file), 'utf8'));
+  },
+);
 
 test('install.yaml holds the CRD and the objects of the files it is made of, each once', () => {
   const parts = [

@@ -196,6 +196,35 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
     ['http://c', 'must be a mapping, not a string'],
   ],
+  notify: [
+    [{ slack: { channel: '#ci' } }, 'must be a list, not a mapping'],
+    [[{}], 'spec.notify[0]: needs either slack or webhook: write one entry for each [GR-INPUT-05]'],
+    [
+      [{ slack: { channel: '#ci' }, webhook: { url: 'https://h' } }],
+      'spec.notify[0]: needs either slack or webhook: write one entry for each [GR-INPUT-05]',
+    ],
+    [
+      [{ slack: { channel: 'a b' } }],
+      'spec.notify[0].slack.channel: must be a channel: "#ci" or its id; got the string "a b" [GR-INPUT-05]',
+    ],
+    [
+      [{ webhook: { url: 'https://user:pw@h' } }],
+      'spec.notify[0].webhook.url: must hold no login: it stands in git; got the string "https://…@h" [GR-INPUT-05]',
+    ],
+    [
+      [{ webhook: { url: 'file:///etc/passwd' } }],
+      'spec.notify[0].webhook.url: must be a URL with https or http; got the string "file:///etc/passwd" [GR-INPUT-05]',
+    ],
+    [
+      [{ slack: { channel: '#ci' }, on: 'never' }],
+      'spec.notify[0].on: must be one of failure, success, always, not the string "never" [GR-INPUT-05]',
+    ],
+    [
+      [{ slack: { channel: '#ci' }, true: 'always' }],
+      'spec.notify[0].true: is what YAML makes of on without quotes: write "on": …; got the string "always" [GR-INPUT-05]',
+    ],
+    [Array.from({ length: 11 }, () => ({ slack: { channel: '#ci' } })), 'must have at most 10 entries'],
+  ],
   setupCommand: [
     ['npm ci', 'must be a list, not the string "npm ci"'],
     [['a\u0000b'], 'spec.setupCommand[0]: must not have a NUL character; got the string "a\\u{0}b" [GR-INPUT-05]'],
@@ -270,6 +299,12 @@ test.each([
     'cache',
     { url: 'http://c:8088/', secretRef: { name: 'c', key: 'secret' } },
     { cache: { url: 'http://c:8088/', secretRef: { name: 'c', key: 'secret' } } },
+  ],
+  ['notify', [{ slack: { channel: '#ci' } }], { notify: [{ slack: { channel: '#ci' }, on: 'failure' }] }],
+  [
+    'notify',
+    [{ webhook: { url: 'https://h/ci?x=1' }, on: 'always' }],
+    { notify: [{ webhook: { url: 'https://h/ci?x=1' }, on: 'always' }] },
   ],
   ['setupCommand', ['sh', '-c', 'date > now'], { setupCommand: ['sh', '-c', 'date > now'] }],
   ['spawnTimeoutSeconds', 60, { spawnTimeoutSeconds: 60 }],

@@ -68,6 +68,8 @@ describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
         identity: 'one',
         host: '127.0.0.1',
         pollMs: 200,
+        giteaRequests: 1200,
+        wakes: 4,
         sweep: false,
         now: Date.now,
         subscribers: [(event) => void events.push(event)],

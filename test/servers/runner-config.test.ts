@@ -177,6 +177,20 @@ it('runs setupCommand before it registers; the CI job finds what that left, and 
   expect(log).toContain('set up, token: . and configured');
 });
 
+it("shows the runner's own metrics when the group switches them on", async () => {
+  const addr = `127.0.0.1:${await freePort()}`;
+  const path = await repository('metered', {
+    '.gitea/workflows/ci.yml': workflow('metered', [{ run: `curl -sS http://${addr}/metrics` }]),
+  });
+
+  const { conclusion, log } = await ran(path, 'ci.yml', 'metered', {
+    runnerConfig: { metrics: { enabled: true, addr } },
+  });
+
+  expect(conclusion, log).toBe('success');
+  expect(log).toMatch(/gitea_runner_job_running 1\b/);
+});
+
 describe('gracefulStopSeconds', () => {
   /** A runner at work; its CI job ends when the file `go` is there. */
   async function atWork(label: string, seconds: number) {

@@ -20,6 +20,7 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     resources: { requests: {}, limits: {} },
     proxy: undefined,
     runnerConfig: {},
+    notify: [],
     setupCommand: [],
     spawnTimeoutSeconds: 300,
     pendingDeadlineSeconds: 900,

@@ -2,9 +2,12 @@
  * All flags. From this table follow: what commander reads and prints (`program.ts`), what is read without commander
  * (`plain-line.ts`), the environment variables (`flag.ts`), and the tables in docs/commands.md (`src/install/flag-tables.ts`).
  *
+ * Long because: the flags are one list, in the order of the manual.
+ *
  * To add a flag: add its entry here, use it with `flagValue('name', flags, io)`, and run `npm run generated`.
  */
 import { DEFAULT_IMAGES } from '../../runnergroup/defaults.ts';
+import { readAllowedUrls } from '../../serve/notify/allowed-urls.ts';
 import { DEFAULT_BUDGET } from '../../sweep/budget.ts';
 import type { Io } from '../io.ts';
 import { type CommandName, type Flag, readFlag, type ValueOf } from './flag.ts';
@@ -161,6 +164,33 @@ export const FLAGS = {
     value: 'FILE',
     defaultNote: 'refuse every webhook',
     help: 'valid webhook secrets, one per line',
+  },
+  notifyFile: {
+    of: ['serve'],
+    value: 'FILE',
+    defaultNote: 'none',
+    help: 'YAML: what `spec.notify` is for RunnerGroups that have none',
+    more: '[Notifications](notifications.md).',
+    read: readTrustedPath,
+  },
+  notifyUrls: {
+    of: ['serve'],
+    value: 'LIST',
+    defaultNote: 'none',
+    help: 'webhooks of `spec.notify` may begin with these URLs, comma-separated',
+    read: readAllowedUrls,
+  },
+  notifySecretFile: {
+    of: ['serve'],
+    value: 'FILE',
+    defaultNote: 'do not sign',
+    help: 'the secret that signs these webhooks',
+  },
+  slackTokenFile: {
+    of: ['serve'],
+    value: 'FILE',
+    defaultNote: 'nothing is posted to Slack',
+    help: 'bot token of a Slack app',
   },
   metricsListen: {
     of: ['serve'],

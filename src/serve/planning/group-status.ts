@@ -1,7 +1,7 @@
 /** What `serve` writes into `status` of a RunnerGroup. Pure: times come in as text. */
 import type { Failure } from '../../failure.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
-import type { LostJob, RunnerGroupStatus } from '../../runnergroup/status.ts';
+import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../runnergroup/status.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 import type { GroupCounts } from './plan-application.ts';
 import { stuckText } from './stuck-pods.ts';
@@ -20,6 +20,8 @@ export interface GroupFacts {
   readonly counts?: GroupCounts;
   /** Newest look at its scope: when it ended, and why it failed. */
   readonly checkedAtMs?: number;
+  /** How long ago that was. */
+  readonly checkAgeMs?: number;
   readonly giteaFailure?: Failure;
   /** Why its Application could not be planned, when it is not this group's look. */
   readonly planFailure?: Failure;
@@ -111,6 +113,9 @@ function readiness(facts: GroupFacts): Draft {
   const argo = argoCd(facts);
   if (argo.status === 'False') return ready('False', argo.reason, argo.message);
   if (facts.counts === undefined) return ready('Unknown', 'NotLookedYet', 'Gitea was not looked at yet.');
+  if ((facts.checkAgeMs ?? 0) > STALE_CHECK_MS) {
+    return ready('Unknown', 'NotChecked', `Gitea was not looked at for more than ${STALE_CHECK_MS / 60_000} minutes.`);
+  }
   if (facts.suspended) return ready('True', 'Suspended', 'No new runners; busy ones finish.');
   return ready('True', 'Serving', 'Jobs get runners.');
 }

@@ -1,5 +1,8 @@
 /** The gauges that show the last round. They are written when they are read, so that rounds are cheap. */
+
+import type { RunnerDecision } from '../../plan/decisions.ts';
 import { giteaReason } from '../planning/group-status.ts';
+import { RUNNER_STATES, runnerStateOf } from '../planning/runner-states.ts';
 import type { AppVerdict, GroupVerdict } from '../round.ts';
 import type { MetricSet } from './metric-set.ts';
 
@@ -14,22 +17,13 @@ const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknow
 
 /** Clears all gauges and writes them, so that groups which are gone are forgotten. */
 export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
-  const { clockSkew, giteaFailing, heldJobs, maxActiveRunners, queuedJobs, ready, runners, stuckPods, uncoveredJobs } =
-    set;
-  const all = [
-    clockSkew,
-    giteaFailing,
-    heldJobs,
-    maxActiveRunners,
-    queuedJobs,
-    ready,
-    runners,
-    stuckPods,
-    uncoveredJobs,
-  ];
-  for (const gauge of all) gauge.reset();
+  const { clockSkew, giteaFailing, heldJobs, lastLook, maxActiveRunners, queuedJobs, ready } = set;
+  const { runners, runnerStates, stuckPods, uncoveredJobs } = set;
+  const ofGroups = [heldJobs, lastLook, maxActiveRunners, queuedJobs, ready, runners, runnerStates, stuckPods];
+  for (const gauge of [clockSkew, giteaFailing, uncoveredJobs, ...ofGroups]) gauge.reset();
   for (const { application, groups, planning } of verdicts) {
-    for (const group of groups) showGroup(set, group);
+    const decided = planning.is === 'planned' ? decisionsOf(planning.plan.runners) : NONE;
+    for (const group of groups) showGroup(set, group, decided);
     if (planning.is !== 'planned') continue;
     const uncovered = planning.plan.jobs.filter(
       (job) => job.verdict === 'held' && job.because === 'labels-not-covered',
@@ -39,14 +33,28 @@ export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void 
   for (const [origin, ms] of skews) clockSkew.set({ origin }, ms / 1000);
 }
 
-function showGroup(set: MetricSet, { live, runners, counts, facts, ready }: GroupVerdict): void {
-  const { object, group } = live;
+/** By `<namespace>/<name>` of the runner. */
+type Decisions = ReadonlyMap<string, RunnerDecision>;
+const NONE: Decisions = new Map();
+
+function decisionsOf(runners: readonly RunnerDecision[]): Decisions {
+  return new Map(runners.map((decision) => [`${decision.group.namespace}/${decision.runner}`, decision]));
+}
+
+function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): void {
+  const { live, runners, counts, ready, facts } = group;
+  const { object, group: spec } = live;
   const labels = { namespace: object.metadata.namespace, group: object.metadata.name };
   set.ready.set(labels, ready ? 1 : 0);
   if (facts.giteaFailure) set.giteaFailing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
-  if (group) set.maxActiveRunners.set(labels, group.maxActiveRunners);
+  if (spec) set.maxActiveRunners.set(labels, spec.maxActiveRunners);
+  if (facts.checkedAtMs !== undefined) set.lastLook.set(labels, facts.checkedAtMs / 1000);
   for (const state of STATES) {
     set.runners.set({ ...labels, state }, runners.filter(({ job }) => job.state === state).length);
+  }
+  const states = runners.map(({ job }) => runnerStateOf(job.state, decided.get(`${job.namespace}/${job.name}`)));
+  for (const state of RUNNER_STATES) {
+    set.runnerStates.set({ ...labels, state }, states.filter((each) => each === state).length);
   }
   if (!counts) return;
   set.queuedJobs.set(labels, counts.queued);

@@ -12,6 +12,7 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 const CLOCKS_AGAIN_MS = 3_600_000;
 /** Dropped connections of a port are logged at most this often; the metric counts each. */
 const DROPPED_AGAIN_MS = 60_000;
+const NOTIFIED_AGAIN_MS = 60_000;
 
 /** Writes to stderr at once, so that the last line before an end is not lost. */
 export function openLog(verbose: boolean): Log {
@@ -105,11 +106,15 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
       case 'sweep-failed':
         log.warn(reason(event.failure), event.of === 'all' ? 'sweep failed' : 'sweep failed in part');
         return;
+      case 'notified':
+        logNotified(log, event, isDue);
+        return;
       case 'webhook':
       case 'visit-waited':
       case 'planned':
       case 'job-started':
       case 'runner-ended':
+      case 'job-ended':
       case 'round-done':
       case 'plan-shown':
         return;
@@ -119,9 +124,11 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
   };
 }
 
-type LossEvent = Extract<ServeEvent, { readonly is: 'runner-lost' | 'rerun' }>;
+type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonly is: Is }>;
 
-function logRerun(log: Log, event: Extract<ServeEvent, { readonly is: 'rerun' }>): void {
+type LossEvent = EventOf<'runner-lost'> | EventOf<'rerun'>;
+
+function logRerun(log: Log, event: EventOf<'rerun'>): void {
   const { failure, outcome } = event;
   const isGood = outcome === 'rerun' || outcome === 'superseded' || outcome === 'not-failed';
   const fields = { ...lossFields(event), outcome, ...(failure && reason(failure)) };
@@ -134,10 +141,17 @@ function lossFields({ object: { metadata }, lost }: LossEvent): object {
   return { group, runner, reason: lost.reason, repository, run: runId, job: jobId };
 }
 
-function logWake(log: Log, { application, outcome, ms }: Extract<ServeEvent, { readonly is: 'woken' }>): void {
+function logWake(log: Log, { application, outcome, ms }: EventOf<'woken'>): void {
   const isGood = outcome.is === 'synced' || outcome.is === 'in-sync' || outcome.is === 'busy';
   const fields = { application, outcome: outcome.is, ms: Math.round(ms), ...errorOf(outcome) };
   log[isGood ? 'info' : 'warn'](fields, 'woke Argo CD');
+}
+
+/** A dead addressee fails with each message: the same result is logged once a minute. */
+function logNotified(log: Log, { to, result, failure }: EventOf<'notified'>, isDue: ReturnType<typeof seldom>): void {
+  if (result === 'sent' || !isDue(['notified', to, result, failure?.message].join(' '), NOTIFIED_AGAIN_MS)) return;
+  const fields = { to, result, ...(failure && reason(failure)) };
+  log.warn(fields, result === 'retried' ? 'an attempt to notify failed' : 'a notification was not sent');
 }
 
 function errorOf(outcome: WakeOutcome): { readonly error?: string } {

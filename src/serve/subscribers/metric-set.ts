@@ -30,11 +30,13 @@ export function makeMetrics(registry: Registry) {
     queuedJobs: gauge('queued_jobs', 'CI jobs that wait for a runner of the group.', GROUP),
     heldJobs: gauge('held_jobs', 'Of these, jobs held back, by reason.', [...GROUP, 'reason']),
     runners: gauge('runners', 'Jobs of the group in the cluster, by state.', [...GROUP, 'state']),
+    runnerStates: gauge('runner_states', 'Runners of the group, by what they do.', [...GROUP, 'state']),
     stuckPods: gauge('stuck_pods', 'Pods of runners that cannot start, by reason.', [...GROUP, 'reason']),
     maxActiveRunners: gauge('max_active_runners', 'Cap of the group.', GROUP),
     uncoveredJobs: gauge('uncovered_jobs', 'Queued CI jobs that no group of the Application covers.', ['application']),
     ready: gauge('group_ready', '1 when condition Ready of the group is True.', GROUP),
     giteaFailing: gauge('gitea_failing', '1 while looks for the group fail, by reason.', [...GROUP, 'reason']),
+    lastLook: gauge('last_look_timestamp_seconds', 'When the last look at Gitea for the group ended.', GROUP),
     waitSeconds: histogram(
       'job_wait_seconds',
       'From when a CI job was first seen queued to its start on a runner of the group.',
@@ -72,6 +74,7 @@ export function makeMetrics(registry: Registry) {
     swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
     lostRunners: counter('lost_runners_total', 'Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
     reruns: counter('reruns_total', 'Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
+    notifications: counter('notifications_total', 'Notifications by what became of them.', ['to', 'result']),
     clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),
     leader: gauge('leader', '1 while this process leads.', []),
   };

@@ -91,6 +91,9 @@ function count(set: MetricSet, event: ServeEvent): void {
     case 'rerun':
       set.reruns.inc({ ...groupOf(event), outcome: event.outcome });
       return;
+    case 'notified':
+      set.notifications.inc({ to: event.to, result: event.result });
+      return;
     case 'serving':
     case 'ending':
     case 'mistake':
@@ -98,6 +101,7 @@ function count(set: MetricSet, event: ServeEvent): void {
     case 'looks-late':
     case 'clocks-differ':
     case 'runner-ended':
+    case 'job-ended':
     case 'round-done':
     case 'ask-failed':
     case 'sweep-failed':

@@ -56,6 +56,12 @@ describe('the status of a group', () => {
     });
   });
 
+  it('is not Ready when nobody has looked for more than five minutes', () => {
+    expect(words({ ...calm, checkAgeMs: 300_000 })['Ready']).toBe('True Serving');
+    expect(words({ ...calm, checkAgeMs: 300_001 })['Ready']).toBe('Unknown NotChecked');
+    expect(words({ ...calm, checkAgeMs: 300_001, giteaFailure: refused })['Ready']).toBe('False GiteaFailed');
+  });
+
   it('names pods that cannot start, with Kubernetes’ words', () => {
     const stuck = [1, 2, 3, 4].map((nth) => ({
       runner: `ci-${nth}-1-9c31e0aa`,

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import type { Plan } from '../../../src/plan/decisions.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
+import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import type { AppVerdict } from '../../../src/serve/round.ts';
 import { openMetrics } from '../../../src/serve/subscribers/metrics.ts';
 
@@ -50,4 +52,48 @@ it('a process that leads no longer shows no figures of groups, but goes on count
 
   subscriber({ is: 'not-leading' });
   expect(await shown()).toEqual(['looks_total']);
+});
+
+it('shows the runners of a group by what they do, and when Gitea was last looked at', async () => {
+  const { render, subscriber } = openMetrics();
+  const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
+  const job = { namespace: 'runners', createdAtMs: 0, state: 'running' } as const;
+  const runners: readonly LiveRunner[] = ['a', 'b', 'c'].map((name) => ({ job: { ...job, name }, annotations: {} }));
+  const decision = { emit: true, group: { namespace: 'runners', name: 'ci' }, pinned: false } as const;
+  const plan: Plan = {
+    groups: [],
+    jobs: [],
+    runners: [
+      { ...decision, runner: 'a', because: 'busy' },
+      { ...decision, runner: 'b', because: 'spare' },
+      { ...decision, runner: 'c', because: 'busy' },
+    ],
+  };
+  const facts = {
+    generation: 1,
+    suspended: false,
+    activeRunners: 3,
+    checkedAtMs: 9_000,
+    argocd: { is: 'unmanaged' },
+  } as const;
+  const verdict: AppVerdict = {
+    application: '',
+    planning: { is: 'planned', plan },
+    difference: NO_DIFFERENCE,
+    prints: new Set(),
+    settled: true,
+    clockWarnings: [],
+    groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners, facts, ready: true }],
+    inputs: [],
+    untilMs: 0,
+  };
+
+  subscriber({ is: 'round-done', verdicts: [verdict], skews: new Map() });
+
+  const { body } = await render();
+  const states = [...body.matchAll(/^gitea_runners_runner_states\{.*state="(\w+)"\} (\d+)$/gm)].map(
+    ([, state, n]) => `${state} ${n}`,
+  );
+  expect(states).toEqual(['initializing 0', 'idle 1', 'busy 2', 'failed 0', 'retryable 0', 'stale 0', 'unknown 0']);
+  expect(body).toContain('gitea_runners_last_look_timestamp_seconds{namespace="runners",group="ci"} 9\n');
 });

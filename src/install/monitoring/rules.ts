@@ -1,0 +1,77 @@
+/** Alerts. Each expression holds for several replicas: a follower shows no figures of groups. */
+
+export interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: { readonly severity: 'critical' | 'warning' };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+const GROUP = '{{ $labels.namespace }}/{{ $labels.group }}';
+
+export const ALERTS: readonly AlertRule[] = [
+  rule('GiteaRunnersServeDown', 'critical', 'absent(gitea_runners_leader == 1)', '5m', {
+    summary: 'No gitea-runners serve leads',
+    description:
+      'No process of gitea-runners serve leads, or Prometheus cannot reach one. Nobody wakes Argo CD: new CI jobs get no runners. Runners that work go on. Look at the Deployment gitea-runners.',
+  }),
+  rule(
+    'GiteaRunnersGroupNotChecked',
+    'critical',
+    'time() - max by (namespace, group) (gitea_runners_last_look_timestamp_seconds) > 300',
+    '1m',
+    {
+      summary: `Nobody looks at Gitea for RunnerGroup ${GROUP}`,
+      description: 'The last look is older than 5 minutes. Look at the log of gitea-runners serve.',
+    },
+  ),
+  rule('GiteaRunnersGroupNotReady', 'warning', 'max by (namespace, group) (gitea_runners_group_ready) == 0', '5m', {
+    summary: `RunnerGroup ${GROUP} is not ready`,
+    description: `The reason is in its condition Ready: kubectl describe runnergroup -n {{ $labels.namespace }} {{ $labels.group }}`,
+  }),
+  rule('GiteaRunnersJobsNotCovered', 'warning', 'max by (application) (gitea_runners_uncovered_jobs) > 0', '15m', {
+    summary: '{{ $value }} CI jobs wait for labels that no RunnerGroup has',
+    description:
+      'Probably a typing mistake in runs-on. gitea-runners explain names the jobs and the label that was perhaps meant.',
+  }),
+  rule(
+    'GiteaRunnersCapReached',
+    'warning',
+    'max by (namespace, group) (gitea_runners_held_jobs{reason="cap"}) > 0',
+    '1h',
+    {
+      summary: `RunnerGroup ${GROUP} has been at its cap for an hour`,
+      description: 'CI jobs wait because maxActiveRunners is reached. Raise it, or look for jobs that hang.',
+    },
+  ),
+  rule('GiteaRunnersPodsStuck', 'warning', 'max by (namespace, group, reason) (gitea_runners_stuck_pods) > 0', '15m', {
+    summary: `Pods of RunnerGroup ${GROUP} cannot start: {{ $labels.reason }}`,
+    description: 'The condition PodsStuck of the group has the words of Kubernetes.',
+  }),
+  rule(
+    'GiteaRunnersFail',
+    'warning',
+    'sum by (namespace, group) (gitea_runners_runner_states{state=~"failed|retryable"}) > 0',
+    '30m',
+    {
+      summary: `Runners of RunnerGroup ${GROUP} fail`,
+      description:
+        'Runners ended before their CI jobs ran. Look at the logs of their pods, first of the init container register.',
+    },
+  ),
+  rule('GiteaRunnersClockSkew', 'warning', 'max by (origin) (abs(gitea_runners_clock_skew_seconds)) > 10', '10m', {
+    summary: 'The clocks of Kubernetes and of {{ $labels.origin }} differ by {{ $value }} s',
+    description: 'Times are corrected by what the servers tell. Synchronize the clocks all the same.',
+  }),
+];
+
+function rule(
+  alert: string,
+  severity: AlertRule['labels']['severity'],
+  expr: string,
+  duration: string,
+  annotations: AlertRule['annotations'],
+): AlertRule {
+  return { alert, expr, for: duration, labels: { severity }, annotations };
+}

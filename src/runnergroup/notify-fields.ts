@@ -1,0 +1,73 @@
+/** The field `notify`: who is told when CI jobs of the group end. No secret stands here: tokens are in the configuration of `serve`. */
+import * as z from 'zod';
+import { webhookUrlProblem } from './webhook-url.ts';
+
+const LONGEST_URL = 2048;
+export const MOST_NOTIFY_TARGETS = 10;
+
+/** Kubernetes' tools read YAML as we do: `on` is true there. */
+const UNQUOTED = 'is what YAML makes of on without quotes: write "on": …';
+
+function targets() {
+  const slack = z.strictObject({
+    // Slack's names have at most 80 characters. An id begins with C, D or G.
+    channel: z
+      .string()
+      .max(81)
+      .regex(/^#?[A-Za-z0-9_-]{1,80}$/, { error: 'must be a channel: "#ci" or its id' })
+      .register(z.globalRegistry, { description: 'Channel, e.g. `#ci`, or its id. The app must be a member of it.' }),
+  });
+  const webhook = z.strictObject({
+    url: z
+      .string()
+      .min(1)
+      .max(LONGEST_URL)
+      .superRefine((text, context) => {
+        const message = webhookUrlProblem(text);
+        if (message !== undefined) context.addIssue({ code: 'custom', message });
+      })
+      .register(z.globalRegistry, {
+        description:
+          'Address that gets a POST with JSON. It must begin with a prefix that `serve` allows (`--notify-urls`).',
+      }),
+  });
+  const target = z.strictObject({
+    slack: slack.optional().register(z.globalRegistry, { description: 'A Slack channel.' }),
+    webhook: webhook.optional().register(z.globalRegistry, { description: 'A plain webhook.' }),
+    on: z.enum(['failure', 'success', 'always']).default('failure').register(z.globalRegistry, {
+      description: 'Which CI jobs: those that failed, those that succeeded, or all, cancelled ones too.',
+    }),
+  });
+  return z
+    .array(
+      target
+        .superRefine(({ slack: one, webhook: other }, context) => {
+          if ((one === undefined) !== (other === undefined)) return;
+          context.addIssue({ code: 'custom', message: 'needs either slack or webhook: write one entry for each' });
+        })
+        .register(z.globalRegistry, { description: 'Somebody who is told.' }),
+    )
+    .max(MOST_NOTIFY_TARGETS);
+}
+
+let made: ReturnType<typeof targets> | undefined;
+
+/** Schema of `spec.notify`. It is built when a group has the field, as that of `runnerConfig` (runner-config.ts says why). */
+export const NotifyTargets = z.preprocess(
+  (written, context) => {
+    if (!Array.isArray(written)) return written;
+    return written.map((entry: unknown, index) => {
+      if (typeof entry !== 'object' || entry === null || !Object.hasOwn(entry, 'true')) return entry;
+      context.addIssue({ code: 'custom', path: [index, 'true'], message: UNQUOTED });
+      const { true: _, ...rest } = entry as { readonly true?: unknown };
+      return rest;
+    });
+  },
+  z.lazy(() => {
+    made ??= targets();
+    return made;
+  }),
+);
+
+/** Exactly one of `slack` and `webhook` is there. */
+export type NotifyTarget = z.output<ReturnType<typeof targets>>[number];

@@ -1,0 +1,172 @@
+/**
+ * Asks Gitea how CI jobs ended, and tells it: only of jobs whose group wants to notify somebody.
+ *
+ *     round ─► ended jobs ─► newest completed jobs of the scope (one request for all of them), names of workflows ─► event `job-ended`
+ *
+ * It has requests of its own, so a Gitea that hangs delays neither looks nor rounds. A job that is not listed yet is asked for again.
+ */
+import { Failure } from '../../failure.ts';
+import { GiteaApi, type VersionCache } from '../../gitea/api.ts';
+import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../gitea/job-ends.ts';
+import { type GiteaTarget, giteaClient } from '../../gitea/observe.ts';
+import { Deadline } from '../../http/deadline.ts';
+import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
+import type { Tell } from '../events.ts';
+import type { LookoutOptions } from '../looks/lookout.ts';
+import type { LeftJob } from '../planning/ended-jobs.ts';
+import { type JobNotice, shortName } from './notice.ts';
+
+/** An ended job of a group that notifies somebody. */
+export interface AskedJob extends LeftJob {
+  readonly target: GiteaTarget;
+  readonly notify: readonly NotifyTarget[];
+}
+
+export interface EndReaderOptions {
+  readonly lookout: Pick<LookoutOptions, 'ca' | 'timeoutMs'>;
+  readonly env: LookoutOptions['env'];
+  readonly tell: Tell;
+  /** Pauses before the next question about a job that is not listed as completed; for tests. */
+  readonly pausesMs?: readonly number[];
+}
+
+/** A cancelled job cleans up before it is listed. After the last pause nothing is told of it. */
+const PAUSES_MS = [1_000, 5_000, 30_000, 120_000];
+/** Jobs that wait for an answer. More end at once only after an outage; the oldest ones are not told. */
+const MOST_WAITING = 1_000;
+
+interface Waiting {
+  readonly asked: AskedJob;
+  tries: number;
+}
+
+export class EndReader {
+  readonly #options: EndReaderOptions;
+  readonly #http: ReturnType<typeof giteaClient>;
+  readonly #versions: VersionCache = new Map();
+  /** Due for a question now. */
+  #due: Waiting[] = [];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #asking = false;
+  #closed = false;
+
+  constructor(options: EndReaderOptions) {
+    this.#options = options;
+    const { env, lookout, tell } = options;
+    const { ca, timeoutMs: deadlineMs } = lookout;
+    const onRequest = (line: Parameters<NonNullable<LookoutOptions['onRequest']>>[0]) =>
+      tell({ is: 'gitea-request', line });
+    this.#http = giteaClient({ deadlineMs, env, onRequest, ...(ca !== undefined && { ca }) });
+  }
+
+  /** Asks soon, and returns at once. */
+  ask(jobs: readonly AskedJob[]): void {
+    this.#add(jobs.map((asked) => ({ asked, tries: 0 })));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#http.close();
+  }
+
+  #add(jobs: readonly Waiting[]): void {
+    this.#due.push(...jobs);
+    const dropped = this.#due.length + this.#timers.size - MOST_WAITING;
+    for (const { asked } of this.#due.splice(0, Math.max(0, dropped))) this.#lost(asked);
+    if (!this.#asking && !this.#closed && this.#due.length > 0) void this.#askAll();
+  }
+
+  async #askAll(): Promise<void> {
+    this.#asking = true;
+    while (this.#due.length > 0 && !this.#closed) {
+      const { target } = this.#due[0]?.asked ?? {};
+      const batch = this.#due.filter(({ asked }) => asked.target === target);
+      this.#due = this.#due.filter(({ asked }) => asked.target !== target);
+      if (target) await this.#askBatch(target, batch);
+    }
+    this.#asking = false;
+  }
+
+  async #askBatch(target: GiteaTarget, batch: readonly Waiting[]): Promise<void> {
+    const found = await this.#read(
+      target,
+      batch.map(({ asked }) => asked),
+    ).catch((error: unknown) => {
+      if (error instanceof Failure || this.#closed) return NOTHING;
+      throw error;
+    });
+    for (const waiting of batch) {
+      const { job, runners } = waiting.asked;
+      const end = found.ends.find(({ id, attempt }) => id === job.id && attempt === job.attempt);
+      if (!end) this.#later(waiting);
+      // Cancelled while it waited, or run by a runner of others: nothing to tell.
+      else if (end.runner !== undefined && runners.includes(end.runner)) {
+        this.#tell(waiting.asked, { ...end, runner: end.runner }, found.workflows.get(end.runId));
+      }
+    }
+  }
+
+  async #read({ key, scope, token, url }: GiteaTarget, asked: readonly AskedJob[]): Promise<Ends> {
+    const deadline = new Deadline(this.#options.lookout.timeoutMs);
+    const api = new GiteaApi({ http: this.#http, url, token, deadline, versions: this.#versions, queue: key });
+    const repositories = asked.map(({ job }) => job.repository);
+    const levels = await levelsOf(api, scope, repositories);
+    const ends = await Promise.all(levels.map((level) => readJobEnds(api, level)));
+    // A message without the workflow's name is better than none.
+    const workflows = await Promise.all(levels.map((level) => readWorkflows(api, level).catch(ignoreFailure)));
+    return { ends: ends.flat(), workflows: new Map(workflows.flatMap((each) => [...(each ?? [])])) };
+  }
+
+  #later(waiting: Waiting): void {
+    const pauseMs = (this.#options.pausesMs ?? PAUSES_MS)[waiting.tries];
+    if (pauseMs === undefined || this.#closed) {
+      this.#lost(waiting.asked);
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#add([{ ...waiting, tries: waiting.tries + 1 }]);
+    }, pauseMs);
+    this.#timers.add(timer);
+  }
+
+  #lost({ notify }: AskedJob): void {
+    if (this.#closed) return;
+    for (const { slack } of notify)
+      this.#options.tell({ is: 'notified', to: slack ? 'slack' : 'webhook', result: 'unknown' });
+  }
+
+  #tell(
+    { job, origin, group, notify }: AskedJob,
+    { result, runner }: JobEnd & { readonly runner: string },
+    workflow: string | undefined,
+  ): void {
+    const notice: JobNotice = {
+      namespace: group.namespace,
+      group: group.name,
+      gitea: origin,
+      repository: job.repository,
+      ...(workflow !== undefined && { workflow: shortName(workflow) }),
+      job: shortName(job.name),
+      jobId: job.id,
+      attempt: job.attempt,
+      result,
+      url: job.url,
+      runner,
+    };
+    this.#options.tell({ is: 'job-ended', notice, notify });
+  }
+}
+
+interface Ends {
+  readonly ends: readonly JobEnd[];
+  readonly workflows: ReadonlyMap<number, string>;
+}
+
+const NOTHING: Ends = { ends: [], workflows: new Map() };
+
+function ignoreFailure(error: unknown): undefined {
+  if (error instanceof Failure) return undefined;
+  throw error;
+}

@@ -1,0 +1,163 @@
+/**
+ * Tells people that CI jobs have ended: hears `job-ended`, and puts a message for each addressee that wants it into the outbox.
+ *
+ *     job-ended ─► wanted? allowed? ─► outbox, a lane per addressee ─► Slack, webhook ─► event `notified`
+ *
+ * Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event or a message.
+ */
+import { readFile } from 'node:fs/promises';
+import { Failure } from '../../failure.ts';
+import { HttpClient } from '../../http/client.ts';
+import { Deadline } from '../../http/deadline.ts';
+import type { Env } from '../../http/proxy.ts';
+import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
+import type { ServeEvent, Tell } from '../events.ts';
+import { isAllowedUrl } from './allowed-urls.ts';
+import { type JobNotice, type NotifyResult, wants } from './notice.ts';
+import { Outbox, type OutboxTimes, type SendResult } from './outbox.ts';
+import { postToSlack } from './slack-client.ts';
+import { slackMessage } from './slack-message.ts';
+import { webhookMessage } from './webhook-message.ts';
+
+/** What the administrator configures. */
+export interface NotifyOptions {
+  /** Absent: nothing is posted to Slack. */
+  readonly slackTokenFile?: string;
+  /** Default: Slack's own. For tests. */
+  readonly slackApiUrl?: string;
+  /** Prefixes of addresses that may get webhooks. */
+  readonly allowedUrls: readonly URL[];
+  /** Absent: webhooks are not signed. */
+  readonly secretFile?: string;
+  /** Of groups that have no `notify`. */
+  readonly defaults: readonly NotifyTarget[];
+  /** For tests. */
+  readonly times?: OutboxTimes;
+}
+
+export interface NotifierOptions extends NotifyOptions {
+  readonly env: Env;
+  readonly now: () => number;
+  readonly tell: Tell;
+  /** Somebody takes presses of the button "Keep 1 h longer". */
+  readonly canExtend: boolean;
+}
+
+interface Message {
+  readonly notice: JobNotice;
+  readonly target: NotifyTarget;
+}
+
+const ATTEMPT_MS = 5_000;
+/** What an addressee answers is not read. */
+const LONGEST_ANSWER = 64 * 1024;
+const FINAL: SendResult = { is: 'failed', again: false };
+const AGAIN: SendResult = { is: 'failed', again: true };
+
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #http: HttpClient;
+  readonly #outbox: Outbox<Message>;
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+    this.#http = new HttpClient({ env: options.env, attemptMs: ATTEMPT_MS, bodyLimit: LONGEST_ANSWER });
+    this.#outbox = new Outbox({
+      send: (message) => this.#send(message),
+      onEnd: ({ target }, result) => this.#tell(target, result),
+      ...(options.times && { times: options.times }),
+    });
+  }
+
+  readonly subscriber = (event: ServeEvent): void => {
+    if (event.is !== 'job-ended') return;
+    const { notice, notify } = event;
+    for (const target of notify) {
+      if (!wants(target, notice)) continue;
+      const refusal = this.#refusal(target, notice);
+      if (refusal) this.#tell(target, 'refused', refusal);
+      else this.#outbox.add(addresseeOf(target), { notice, target });
+    }
+  };
+
+  /** Sends nothing more; requests under way are broken off. */
+  async close(): Promise<void> {
+    this.#outbox.close();
+    await this.#http.close();
+  }
+
+  #refusal({ slack, webhook }: NotifyTarget, { group, namespace }: JobNotice): Failure | undefined {
+    const { allowedUrls, slackTokenFile } = this.#options;
+    if (slack) {
+      if (slackTokenFile !== undefined) return undefined;
+      const remedy = 'Give serve a bot token: --slack-token-file, docs/notifications.md.';
+      return new Failure(
+        'GR-NOTIFY-02',
+        1,
+        `notify for RunnerGroup ${namespace}/${group}: no Slack token is configured. ${remedy}`,
+      );
+    }
+    if (isAllowedUrl(webhook?.url ?? '', allowedUrls)) return undefined;
+    const remedy = 'Add its prefix to --notify-urls of serve, or change spec.notify.';
+    const what = 'serve is not allowed to send to this webhook URL';
+    return new Failure('GR-NOTIFY-03', 1, `notify for RunnerGroup ${namespace}/${group}: ${what}. ${remedy}`);
+  }
+
+  async #send({ notice, target }: Message): Promise<SendResult> {
+    try {
+      if (target.slack) return await this.#post(target.slack.channel, notice, target);
+      return await this.#callWebhook(target.webhook?.url ?? '', notice, target);
+    } catch (error) {
+      // At the end requests are broken off.
+      if (!(error instanceof Failure)) return FINAL;
+      this.#tell(target, 'retried', error);
+      return AGAIN;
+    }
+  }
+
+  async #post(channel: string, notice: JobNotice, target: NotifyTarget): Promise<SendResult> {
+    const { canExtend, slackApiUrl: apiUrl, slackTokenFile = '' } = this.#options;
+    const token = await readSecret(slackTokenFile);
+    const slack = { token, ...(apiUrl !== undefined && { apiUrl }) };
+    const failed = await postToSlack(this.#http, slack, slackMessage(channel, notice, canExtend));
+    if (!failed) return { is: 'sent' };
+    this.#tell(target, 'retried', failed.failure);
+    return failed.again ? AGAIN : FINAL;
+  }
+
+  async #callWebhook(url: string, notice: JobNotice, target: NotifyTarget): Promise<SendResult> {
+    const { now, secretFile } = this.#options;
+    const secret = secretFile === undefined ? undefined : await readSecret(secretFile);
+    const { body, headers } = webhookMessage(notice, now(), secret);
+    const what = `notify for RunnerGroup ${notice.namespace}/${notice.group}`;
+    // A POST is not led on: a redirect is an answer like others.
+    const request = { what, method: 'POST', url: new URL(url), headers, body } as const;
+    const { status } = await this.#http.send(request, new Deadline(ATTEMPT_MS));
+    if (status >= 200 && status < 300) return { is: 'sent' };
+    const redirect = status >= 300 && status < 400;
+    const remedy = redirect ? 'Redirects are not followed: write the final address' : 'Look at the receiver';
+    this.#tell(
+      target,
+      'retried',
+      new Failure('GR-NOTIFY-04', 1, `${what}: the webhook answered ${status}. ${remedy}.`),
+    );
+    return status >= 500 || status === 429 ? AGAIN : FINAL;
+  }
+
+  #tell({ slack }: NotifyTarget, result: NotifyResult, failure?: Failure): void {
+    this.#options.tell({ is: 'notified', to: slack ? 'slack' : 'webhook', result, ...(failure && { failure }) });
+  }
+}
+
+function addresseeOf({ slack, webhook }: NotifyTarget): string {
+  return slack ? `slack ${slack.channel}` : `webhook ${webhook?.url ?? ''}`;
+}
+
+/** @throws Failure */
+async function readSecret(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
+    throw new Failure('GR-NOTIFY-05', 1, `read a secret for notifications: ${file}: ${code}. Mount the Secret.`);
+  });
+  return text.trim();
+}

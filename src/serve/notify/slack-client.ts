@@ -1,0 +1,137 @@
+/** Posts to Slack with its own package, through our HTTP client: proxies, time limits and sizes are as everywhere. */
+import { type ChatPostMessageArguments, ErrorCode, LogLevel, WebClient, type WebClientOptions } from '@slack/web-api';
+import * as z from 'zod';
+import { Failure } from '../../failure.ts';
+import type { HttpClient } from '../../http/client.ts';
+import { Deadline } from '../../http/deadline.ts';
+
+export interface SlackOptions {
+  /** Bot token. */
+  readonly token: string;
+  /** Default: Slack's own. */
+  readonly apiUrl?: string;
+}
+
+type Fetch = NonNullable<WebClientOptions['fetch']>;
+
+/** Slack's words that may be right later. */
+const TRANSIENT = new Set([
+  'ratelimited',
+  'rate_limited',
+  'internal_error',
+  'fatal_error',
+  'service_unavailable',
+  'request_timeout',
+]);
+export const POST_MS = 5_000;
+
+export interface SlackFailure {
+  readonly failure: Failure;
+  /** It may work later. */
+  readonly again: boolean;
+}
+
+/** Undefined: it was posted. Never rejects. */
+export async function postToSlack(
+  http: HttpClient,
+  { apiUrl, token }: SlackOptions,
+  message: ChatPostMessageArguments,
+): Promise<SlackFailure | undefined> {
+  const client = new WebClient(token, {
+    fetch: fetchWith(http),
+    // The outbox tries again.
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    allowAbsoluteUrls: false,
+    logger: SILENT,
+    logLevel: LogLevel.ERROR,
+    ...(apiUrl !== undefined && { slackApiUrl: apiUrl }),
+  });
+  try {
+    await client.chat.postMessage(message);
+    return undefined;
+  } catch (error) {
+    return judged(error);
+  }
+}
+
+/** The package throws errors of its own, with a code, and plain ones. Their texts are not told: they may hold an answer. */
+function judged(error: unknown): SlackFailure {
+  const refused = (received: string, again: boolean): SlackFailure => ({
+    failure: new Failure('GR-NOTIFY-01', 1, `post to Slack: ${received}. ${REMEDY}.`),
+    again,
+  });
+  const { code, data, original, statusCode } = Coded.safeParse(error).data ?? {};
+  switch (code) {
+    case ErrorCode.PlatformError:
+      return refused(data?.error ?? 'it refused', TRANSIENT.has(data?.error ?? ''));
+    case ErrorCode.RateLimitedError:
+      return refused('too many messages (429)', true);
+    case ErrorCode.HTTPError:
+      return refused(`status ${statusCode ?? 0}`, true);
+    default:
+      return original instanceof Failure ? { failure: original, again: true } : refused('it did not answer', true);
+  }
+}
+
+const Coded = z.looseObject({
+  code: z.string(),
+  data: z
+    .object({
+      error: z
+        .string()
+        .regex(/^[a-z_]{1,64}$/)
+        .optional()
+        .catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+  statusCode: z.number().optional().catch(undefined),
+  original: z.unknown().optional(),
+});
+
+const REMEDY = 'Check the bot token, its scope chat:write, and that the app is a member of the channel';
+
+/** As much of `fetch` as the package uses. Redirects come back as they are. */
+function fetchWith(http: HttpClient): Fetch {
+  return async (url, init = {}) => {
+    const { body, headers = {} } = init;
+    if (body !== undefined && typeof body !== 'string') throw new Error('only text is sent to Slack');
+    const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+    const { authorization, 'content-type': contentType, ...more } = lower;
+    const answer = await http.send(
+      {
+        what: 'post to Slack',
+        method: 'POST',
+        url: new URL(url),
+        headers: more,
+        ...(authorization !== undefined && { authorization: () => authorization }),
+        ...(contentType !== undefined && { contentType }),
+        ...(body !== undefined && { body }),
+      },
+      new Deadline(POST_MS),
+    );
+    const { status, text } = answer;
+    return {
+      ok: status >= 200 && status < 300,
+      status,
+      statusText: '',
+      url: String(url),
+      headers: { get: (name) => answer.header(name.toLowerCase()) ?? null, entries: () => [][Symbol.iterator]() },
+      arrayBuffer: async () => new TextEncoder().encode(text).buffer,
+      json: async () => JSON.parse(text) as unknown,
+      text: async () => text,
+    };
+  };
+}
+
+const nothing = (): void => undefined;
+const SILENT = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  setLevel: nothing,
+  setName: nothing,
+  getLevel: () => LogLevel.ERROR,
+} as const;

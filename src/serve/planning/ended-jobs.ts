@@ -1,0 +1,109 @@
+/**
+ * CI jobs that have probably ended on runners of ours since the last round. Nothing is told of jobs that had ended before the first round. Pure.
+ *
+ *     running on a runner of ours, then gone or done
+ *     served (it waits, and runners are on their way), then gone: it came and went between two looks, or was cancelled
+ *     done on a runner of ours, and never seen before
+ *
+ * Who tells of such a job asks Gitea how it ended, and on which runner.
+ */
+import { LRUCache } from 'lru-cache';
+import type { GroupKey, JobDecision, Plan, RunnerDecision } from '../../plan/decisions.ts';
+import type { Job } from '../../plan/evidence.ts';
+
+/** A CI job that is no longer active. */
+export interface LeftJob {
+  readonly job: Job;
+  /** Base URL of its Gitea. */
+  readonly origin: string;
+  readonly group: GroupKey;
+  /** Names of the runners of the group that may have run it. */
+  readonly runners: readonly string[];
+}
+
+/** A plan of one Application; absent: there is none at the moment, so nothing is known of its jobs. */
+export interface PlanOfApp {
+  readonly application: string;
+  readonly plan?: Plan;
+}
+
+/** So many ended jobs are remembered, so that none is told twice. A look shows 150 completed jobs of a scope. */
+const MOST_REMEMBERED = 20_000;
+
+export class EndedJobs {
+  /** Jobs that run or are served, by Application, then by key. */
+  #active: ReadonlyMap<string, ReadonlyMap<string, LeftJob>> = new Map();
+  readonly #ended = new LRUCache<string, true>({ max: MOST_REMEMBERED });
+
+  /** Takes all plans of one round, and answers the jobs that have ended since the last one, each once. */
+  take(plans: readonly PlanOfApp[]): readonly LeftJob[] {
+    const active = new Map<string, ReadonlyMap<string, LeftJob>>();
+    const left: LeftJob[] = [];
+    for (const { application, plan } of plans) {
+      const before = this.#active.get(application);
+      // Without a plan nothing is known: what was active stays so.
+      if (plan) {
+        active.set(application, activeIn(plan));
+        left.push(...this.#leftIn(plan, before));
+      } else if (before) active.set(application, before);
+    }
+    this.#active = active;
+    return left;
+  }
+
+  /** @param before what was active; absent before the first plan: what that shows as done had ended before. */
+  #leftIn(plan: Plan, before: ReadonlyMap<string, LeftJob> | undefined): readonly LeftJob[] {
+    const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(keyOf));
+    const gone = [...(before ?? [])].filter(([key]) => !listed.has(key));
+    const ended = [...gone, ...doneIn(plan)].filter(([key]) => this.#isNew(key));
+    return before ? ended.map(([, job]) => job) : [];
+  }
+
+  #isNew(key: string): boolean {
+    if (this.#ended.has(key)) return false;
+    this.#ended.set(key, true);
+    return true;
+  }
+}
+
+function activeIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
+  const namesOf = groupedNames(runners);
+  return new Map(
+    jobs.flatMap((decision) => {
+      const { job, origin, verdict } = decision;
+      if ((verdict !== 'running' && verdict !== 'served') || !decision.group) return [];
+      const runners = job.runner === undefined ? namesOf(decision.group) : [job.runner];
+      return [[keyOf(decision), { job, origin, group: decision.group, runners }] as const];
+    }),
+  );
+}
+
+/** Done on a runner that the plan still knows, so it is of one of its groups. */
+function doneIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
+  const groups = new Map(runners.map(({ runner, group }) => [runner, group]));
+  return new Map(
+    jobs.flatMap((decision) => {
+      const { job, origin, verdict } = decision;
+      const group = job.runner === undefined ? undefined : groups.get(job.runner);
+      if (verdict !== 'done' || !group || job.runner === undefined) return [];
+      return [[keyOf(decision), { job, origin, group, runners: [job.runner] }] as const];
+    }),
+  );
+}
+
+/** Names of the runners of a group: one list for all of its jobs. */
+function groupedNames(runners: readonly RunnerDecision[]): (group: GroupKey) => readonly string[] {
+  const names = new Map<string, string[]>();
+  for (const { runner, group } of runners) {
+    const key = `${group.namespace}/${group.name}`;
+    const known = names.get(key);
+    if (known) known.push(runner);
+    else names.set(key, [runner]);
+  }
+  return ({ namespace, name }) => names.get(`${namespace}/${name}`) ?? [];
+}
+
+/** A re-run is another stay in the queue. */
+function keyOf({ job, origin }: JobDecision): string {
+  return `${origin} ${job.id} ${job.attempt}`;
+}

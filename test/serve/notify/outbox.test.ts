@@ -1,0 +1,75 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { MOST_IN_LANE, MOST_LANES, Outbox, type SendResult } from '../../../src/serve/notify/outbox.ts';
+import { until } from '../rig.ts';
+
+/** An outbox whose addressee answers by `answer`, and what became of its messages. */
+function openOutbox(answer: (message: string) => Promise<SendResult>) {
+  const attempts: string[] = [];
+  const ended: string[] = [];
+  const outbox = new Outbox<string>({
+    send: async (message) => {
+      attempts.push(message);
+      return await answer(message);
+    },
+    onEnd: (message, result) => void ended.push(`${message} ${result}`),
+    times: { gapMs: 1, pausesMs: [1, 1] },
+  });
+  onTestFinished(() => outbox.close());
+  return { attempts, ended, outbox };
+}
+
+const sent: SendResult = { is: 'sent' };
+
+it('sends the messages of an addressee in their order, one at a time', async () => {
+  let underWay = 0;
+  let most = 0;
+  const { ended, outbox } = openOutbox(async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise(setImmediate);
+    underWay -= 1;
+    return sent;
+  });
+  for (const message of ['a', 'b', 'c']) outbox.add('slack', message);
+  await until('all are sent', () => ended.length === 3);
+
+  expect(ended).toEqual(['a sent', 'b sent', 'c sent']);
+  expect(most).toBe(1);
+});
+
+it('tries again until the last pause, and no more when it makes no sense', async () => {
+  const { attempts, ended, outbox } = openOutbox(async (message) => ({ is: 'failed', again: message === 'busy' }));
+  outbox.add('one', 'busy');
+  outbox.add('two', 'wrong');
+  await until('both have failed', () => ended.length === 2);
+
+  expect(attempts.sort()).toEqual(['busy', 'busy', 'busy', 'wrong']);
+  expect(ended.sort()).toEqual(['busy failed', 'wrong failed']);
+});
+
+it('drops what a dead addressee has no room for, and serves another one meanwhile', async () => {
+  const { ended, outbox } = openOutbox((message) =>
+    message.startsWith('dead') ? new Promise(() => undefined) : Promise.resolve(sent),
+  );
+  for (let index = 0; index <= MOST_IN_LANE + 1; index += 1) outbox.add('dead', `dead ${index}`);
+  outbox.add('alive', 'hello');
+  await until('the other one is told', () => ended.includes('hello sent'));
+
+  expect(ended).toEqual([`dead ${MOST_IN_LANE + 1} dropped`, 'hello sent']);
+});
+
+it('has so many addressees at a time', () => {
+  const { ended, outbox } = openOutbox(() => new Promise(() => undefined));
+  for (let index = 0; index <= MOST_LANES; index += 1) outbox.add(`addressee ${index}`, `m${index}`);
+
+  expect(ended).toEqual([`m${MOST_LANES} dropped`]);
+});
+
+it('sends nothing after its end', async () => {
+  const { attempts, outbox } = openOutbox(async () => ({ is: 'failed', again: true }));
+  outbox.close();
+  outbox.add('one', 'late');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+
+  expect(attempts).toEqual([]);
+});

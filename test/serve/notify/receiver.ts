@@ -1,0 +1,51 @@
+/** A server that takes notifications: as a plain webhook, and as Slack's Web API. */
+import { createHmac } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { serve } from '../../support/server.ts';
+
+export interface Received {
+  /** Path with query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string;
+}
+
+export interface Receiver {
+  readonly origin: string;
+  readonly received: readonly Received[];
+}
+
+/** @param answer answers a request that was read; default: 200 with `{"ok": true}`. */
+export async function startReceiver(
+  answer: (request: Received, response: ServerResponse) => void = (_, response) => answerJson(response, { ok: true }),
+): Promise<Receiver> {
+  const received: Received[] = [];
+  const { origin } = await serve(async (request, response) => {
+    const one = { path: request.url ?? '', headers: request.headers, body: await bodyOf(request) };
+    received.push(one);
+    answer(one, response);
+  });
+  return { origin, received };
+}
+
+export function answerJson(response: ServerResponse, body: unknown, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+/** What a receiver calculates: docs/notifications.md. */
+export function signed({ headers, body }: Received, secret: string): string {
+  const timestamp = String(headers['x-gitea-runners-timestamp']);
+  return `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
+}
+
+/** The arguments of a call of Slack's Web API. */
+export function slackArguments({ body }: Received): Readonly<Record<string, string>> {
+  return Object.fromEntries(new URLSearchParams(body));
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
