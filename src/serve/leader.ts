@@ -224,7 +224,8 @@ export class Leader {
     this.#survey = seen;
     this.#apps.keep(seen.byApp);
     const around = { nowMs, survey: seen, targetOf: this.#targetOf, sights: this.#lookout.sights };
-    this.#lossBook.follow(around);
+    const doubtful = this.#lossBook.follow(around);
+    this.#lookout.nudge((target) => doubtful.has(target));
     return {
       ...around,
       instance,

@@ -149,6 +149,34 @@ it('the next leader re-runs what the one before had noticed, although the Job is
   await until('the re-run', () => reruns(rig).length === 1);
 });
 
+it('a look is made when a runner that was being deleted turns out to be lost, however seldom Gitea is polled', async () => {
+  const rig = await openRig();
+  const { gitea } = rig.simulator;
+  const first = await rig.start(FAST);
+  gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  await first.end();
+  const [job] = rig.cluster.all('jobs');
+  if (!job) throw new Error('no Job');
+  const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
+  const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
+  gitea.poll(row.id);
+  const replica = await rig.start({ pollMs: 60_000 });
+  const looks = (count: number) => async () => (await replica.metric('gitea_runners_looks_total')) >= count;
+  await until('the first look', looks(1));
+
+  const deletionTimestamp = new Date().toISOString();
+  const metadata = { name: `${name}-x`, namespace: 'runners', ownerReferences: [{ kind: 'Job', uid }] };
+  rig.cluster.put('pods', { metadata: { ...metadata, deletionTimestamp }, status: { phase: 'Running' } });
+  await until('the look at its deletion', looks(2));
+  rig.cluster.remove('pods', `runners/${metadata.name}`);
+  const conditions = [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }];
+  rig.cluster.put('jobs', { ...job, status: { failed: 1, conditions } });
+
+  await until('the status names it', () => lostJobs(rig).length === 1);
+  expect(lostJobs(rig)).toEqual([expect.objectContaining({ runner: name, reason: 'PodDeleted' })]);
+});
+
 it('nothing is noted or re-run without maxEvictionRetries', async () => {
   const rig = await openRig('');
   const replica = await rig.start(FAST);

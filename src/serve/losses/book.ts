@@ -8,7 +8,7 @@ import type { Sight } from '../looks/lookout.ts';
 import type { TargetOf } from '../looks/targets.ts';
 import type { LiveGroup } from '../planning/live.ts';
 import type { Survey } from '../planning/survey.ts';
-import { followLosses, type GoodLook, type GroupLosses, NO_LOSSES } from './follow.ts';
+import { type FollowedLosses, followLosses, type GoodLook, type GroupLosses, NO_LOSSES } from './follow.ts';
 
 /** What a round sees. */
 export interface BookScene {
@@ -54,8 +54,12 @@ export class LossBook {
     return this.#losses.get(key)?.lost ?? NONE;
   }
 
-  /** Notes what a round sees. Groups that are gone, or do not want re-runs, are forgotten. */
-  follow(scene: BookScene): void {
+  /**
+   * Notes what a round sees. Groups that are gone, or do not want re-runs, are forgotten.
+   * @returns the targets to look at now: a runner was lost, and polls may be a minute apart.
+   */
+  follow(scene: BookScene): ReadonlySet<GiteaTarget> {
+    const wanted = new Set<GiteaTarget>();
     const next = new Map<string, GroupLosses>();
     const atLoss: GroupAtLoss[] = [];
     for (const live of scene.survey.groups) {
@@ -66,22 +70,24 @@ export class LossBook {
       if (!group || group.maxEvictionRetries === 0) continue;
       const target = scene.targetOf.get(group);
       const look = target instanceof Failure ? undefined : lookAt(target, scene);
-      const losses = this.#followGroup(live, scene, look);
+      const { losses, needsLook } = this.#followGroup(live, scene, look);
       next.set(key, losses);
+      if (needsLook && target && !(target instanceof Failure)) wanted.add(target);
       if (losses.lost.length === 0 || !target || target instanceof Failure) continue;
       atLoss.push({ live, group, target, lost: losses.lost, ...(look && { look }) });
     }
     this.#losses = next;
     this.#atLoss = atLoss;
+    return wanted;
   }
 
-  #followGroup({ key, object }: LiveGroup, { survey, nowMs }: BookScene, look: GoodLook | undefined): GroupLosses {
+  #followGroup({ key, object }: LiveGroup, { survey, nowMs }: BookScene, look: GoodLook | undefined): FollowedLosses {
     const before = this.#losses.get(key) ?? readLosses(this.#statusOf(key));
     const scene = { runners: survey.index.ofGroup(key), nowMs, ...(look && { look }) };
-    const { losses, found, more } = followLosses(before, scene);
-    for (const lost of found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
-    for (const lost of more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
-    return losses;
+    const followed = followLosses(before, scene);
+    for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
+    for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
+    return followed;
   }
 
   /** This loss needs nothing more. */

@@ -45,10 +45,12 @@ export interface LossScene {
   readonly nowMs: number;
 }
 
-/** @param more losses that the group has no room for: they are not re-run. */
 export interface FollowedLosses {
   readonly losses: GroupLosses;
+  /** A runner was noticed whose loss only a look from now on explains. */
+  readonly needsLook: boolean;
   readonly found: readonly LostJob[];
+  /** Losses that the group has no room for: they are not re-run. */
   readonly more: readonly LostJob[];
 }
 
@@ -65,10 +67,12 @@ export function followLosses(before: GroupLosses, { runners, look, nowMs }: Loss
   for (const [name, suspect] of before.suspects)
     if (!suspect.isChecked && !suspects.has(name)) suspects.set(name, suspect);
 
+  const needsLook = [...suspects.keys()].some((name) => !before.suspects.has(name));
+
   const known = new Set(before.lost.map(({ jobId }) => jobId));
   const news: LostJob[] = [];
   for (const [name, suspect] of suspects) {
-    if (suspect.isChecked || look === undefined || look.beganMs <= suspect.sinceMs) continue;
+    if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) continue;
     suspects.set(name, { ...suspect, isChecked: true });
     const orphans = look.found.jobs.filter(({ id, status, runner }) => {
       return status === 'in_progress' && runner === name && !known.has(id);
@@ -82,6 +86,7 @@ export function followLosses(before: GroupLosses, { runners, look, nowMs }: Loss
       suspects: keepEqual(before.suspects, suspects),
       lost: found.length > 0 ? [...before.lost, ...found] : before.lost,
     },
+    needsLook,
     found,
     more: news.slice(room),
   };
