@@ -294,7 +294,7 @@ describe('the kustomize component', () => {
       document.toJS(),
     );
     const repoServer = found.flatMap((object) => Deployment.safeParse(object).data ?? []).filter(isRepoServer);
-    expect(rendered.split('image: registry.example.com/argocd-gitea-runners:0.1.0\n').length - 1).toBe(2);
+    expect(rendered.split('image: registry.example.com/argocd-gitea-runners:0.2.0\n').length - 1).toBe(2);
     expect(found).toEqual(expect.arrayContaining([...objects('gitea-runners.yaml')]));
     expect(repoServer.map(({ spec }) => spec.template.spec)).toEqual([
       expect.objectContaining({

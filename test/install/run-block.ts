@@ -56,7 +56,7 @@ const TOOLS: Readonly<Record<string, string>> = {
 
 /** What a reader has set. */
 export const VARIABLES: Readonly<Record<string, string>> = {
-  IMAGE: 'registry.example.com/argocd-gitea-runners:0.1.0',
+  IMAGE: 'registry.example.com/argocd-gitea-runners:0.2.0',
   GITEA_URL: 'https://gitea.example.com',
   GITEA_ORG: 'acme',
   GITEA_API_TOKEN: 'api-token',
@@ -64,6 +64,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   REPO_URL: 'https://gitea.example.com/acme/runners.git',
   WEBHOOK_URL: 'http://gitea-runners.argocd.svc/webhook',
   KUSTOMIZATION: '.',
+  CHART: 'install/chart',
+  VALUES: 'values.yaml',
 };
 
 export interface BlockRun {

@@ -117,7 +117,7 @@ describe('the chart', () => {
   it('puts every value of serve into its pod', () => {
     const serve = {
       replicas: 3,
-      extraArgs: ['--log-level=debug'],
+      extraArgs: ['--verbose'],
       resources: { limits: { memory: '1Gi' } },
       nodeSelector: { pool: 'infra' },
       tolerations: [{ key: 'infra', operator: 'Exists' }],
@@ -143,7 +143,7 @@ describe('the chart', () => {
             priorityClassName: 'high',
             containers: [
               {
-                command: expect.arrayContaining(['serve', '--log-level=debug']),
+                command: expect.arrayContaining(['serve', '--verbose']),
                 resources: { limits: { memory: '1Gi' } },
                 volumeMounts: expect.arrayContaining(serve.extraVolumeMounts),
               },

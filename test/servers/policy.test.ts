@@ -100,7 +100,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const published = readFileSync(PUBLISHED, 'utf8');
     const workflow = published
       .replace(CHECKOUT, PLAIN_GIT)
-      .replace(/PACKAGE: .*/, `PACKAGE: ${packages}/argocd-gitea-runners-0.1.0.tgz`)
+      .replace(/PACKAGE: .*/, `PACKAGE: ${packages}/argocd-gitea-runners-0.2.0.tgz`)
       .replace('https://gitea.example.com', url);
     expect(published).toContain(CHECKOUT);
     await admin.createOrg('acme');

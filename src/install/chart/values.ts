@@ -50,7 +50,7 @@ const Serve = z.strictObject({
     .array(z.string().startsWith('--'))
     .default([])
     .describe(
-      'More flags of "gitea-runners serve", such as --log-level=debug. What the sidecar must know, too, belongs into settings.',
+      'More flags of "gitea-runners serve", such as --verbose. What the sidecar must know, too, belongs into settings.',
     ),
   resources: Resources.default({
     limits: { memory: '512Mi' },
