@@ -6,6 +6,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { crdText } from '../../runnergroup/crd.ts';
 import { toJsonSchema } from '../../runnergroup/json-schema.ts';
 import { comment, HEADER, yaml } from '../manifest-file.ts';
+import { NAME } from '../names.ts';
 import { crdTemplate, templates } from './templates.ts';
 import { HELPERS, NOTES, SETTINGS_TEMPLATE } from './texts.ts';
 import { ChartValues } from './values.ts';
@@ -32,11 +33,12 @@ export function chartFiles(): Readonly<Record<string, string>> {
 const VALUES = 'All values of the chart, with their defaults: docs/helm.md. Name only those that you change.';
 
 function chart(): unknown {
-  const { name, version, description, homepage, license } = packageJson;
+  const { version, description, homepage, license } = packageJson;
   return {
     apiVersion: 'v2',
     type: 'application',
-    name,
+    // Not that of the npm package: both are files of one release.
+    name: NAME,
     description,
     version,
     appVersion: version,
