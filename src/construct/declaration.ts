@@ -15,16 +15,18 @@ import type { Construct } from 'constructs';
 /** All fields with their rules: docs/runnergroup.md. */
 `;
 
-const CLASS = `export interface RunnerGroupProps {
-  readonly metadata?: ApiObjectMetadata;
-  readonly spec: RunnerGroupSpec;
-}
-
-/** A RunnerGroup. The constructor throws with every problem, in the words of \`gitea-runners validate\`. */
-export declare class RunnerGroup extends ApiObject {
-  constructor(scope: Construct, id: string, props: RunnerGroupProps);
-}
-`;
+const CLASS = [
+  'export interface RunnerGroupProps {',
+  '  readonly metadata?: ApiObjectMetadata;',
+  '  readonly spec: RunnerGroupSpec;',
+  '}',
+  '',
+  '/** A RunnerGroup. The constructor throws with every problem, in the words of `gitea-runners validate`. */',
+  'export declare class RunnerGroup extends ApiObject {',
+  '  constructor(scope: Construct, id: string, props: RunnerGroupProps);',
+  '}',
+  '',
+].join('\n');
 
 function typeText(schema: JsonSchema, indent: string): string {
   const { type, properties } = schema;

@@ -1,7 +1,7 @@
 /** What a release checks before it pushes anything, and what it pushes. docker, npm and Go are stand-ins that write down how they were called. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { folderWith } from '../support/run-cli.ts';
@@ -127,5 +127,39 @@ describe('CHANGELOG.md', () => {
 
     expect(kinds.length).toBeGreaterThan(0);
     expect(kinds.filter((kind) => !/^### (?:Added|Changed|Deprecated|Removed|Fixed|Security)$/.test(kind))).toEqual([]);
+  });
+});
+
+describe('VERSION', () => {
+  const NAMING = ['package.json', 'package-lock.json', 'Dockerfile', 'README.md', 'docs', 'examples/cdk8s'];
+
+  function setVersion(version: string): { readonly folder: string; readonly code: number | null } {
+    const folder = folderWith({});
+    for (const file of NAMING) cpSync(file, join(folder, file), { recursive: true });
+    const env = { PATH: process.env['PATH'], VERSION: version };
+    return { folder, code: spawnSync('node', [resolve('scripts/set-version.mjs')], { cwd: folder, env }).status };
+  }
+
+  it('is set in every file that names it for readers, and nothing else changes', () => {
+    const { folder, code } = setVersion('9.8.7');
+
+    expect(code).toBe(0);
+    const own = new RegExp(
+      `(?:argocd-gitea-runners[:-]|--version |tag: |/v|newTag: |"version": "|version=")${VERSION.replaceAll('.', '\\.')}`,
+    );
+    for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /\.(?:md|ya?ml|json)$|file$/.test(name),
+    )) {
+      const [before, after] = [readFileSync(file, 'utf8'), readFileSync(join(folder, file), 'utf8')];
+      expect([file, own.test(after.replaceAll(/^## .*$/gm, ''))]).toEqual([file, false]);
+      expect([file, after.replaceAll('9.8.7', VERSION)]).toEqual([file, before]);
+    }
+  });
+
+  it.each(['', '1.2', 'v1.2.3', '1.2.3-rc.1'])('that is %j changes nothing', (version) => {
+    const { folder, code } = setVersion(version);
+
+    expect(code).toBe(1);
+    expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe(readFileSync('package.json', 'utf8'));
   });
 });

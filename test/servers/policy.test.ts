@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
 import { groupYaml } from '../support/run-cli.ts';
 import type { ApiJob } from './account.ts';
 import { GITEA_VERSIONS } from './build.ts';
@@ -92,7 +93,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const published = readFileSync(PUBLISHED, 'utf8');
     const workflow = published
       .replace(CHECKOUT, PLAIN_GIT)
-      .replace(/PACKAGE: .*/, `PACKAGE: ${packages}/argocd-gitea-runners-0.2.0.tgz`)
+      .replace(/PACKAGE: .*/, `PACKAGE: ${packages}/argocd-gitea-runners-${packageJson.version}.tgz`)
       .replace('https://gitea.example.com', url);
     expect(published).toContain(CHECKOUT);
     await admin.createOrg('acme');

@@ -97,7 +97,8 @@ describe(`Gitea ${VERSION}`, () => {
 
   /** The files of this folder as one commit. */
   function push(ci: string): void {
-    const folder = playground.makeFolder('product');
+    // A folder of this process' own user inside: git asks for that.
+    const folder = join(playground.makeFolder('product'), 'files');
     const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
       encoding: 'utf8',
     });
