@@ -27,14 +27,6 @@ async function names(kinds: string, ...where: readonly string[]): Promise<readon
   return (await kubectl('get', kinds, ...where, '-o', 'name')).split('\n').filter(Boolean);
 }
 
-/** Runs a block of the manual and says how long it took. */
-async function step(name: string): Promise<string> {
-  const started = Date.now();
-  const printed = await installation.block(name);
-  say(`${name}: ${Math.round((Date.now() - started) / 1000)} s`);
-  return printed;
-}
-
 function writeValues(more: Readonly<Record<string, unknown>>): void {
   writeFileSync(join(installation.folder, 'values.yaml'), stringify({ ...values, ...more }));
 }
@@ -81,11 +73,11 @@ describe('the Helm chart', () => {
 
   it('leads by the commands of the manual from nothing to the first CI job', async () => {
     const started = Date.now();
-    const notes = await step('helm');
-    await step('helm-sidecar');
+    const notes = await installation.block('helm');
+    await installation.block('helm-sidecar');
     await stack.kubernetes.refreshDns();
-    await step('secrets');
-    await step('application');
+    await installation.block('secrets');
+    await installation.block('application');
     await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'ci.yaml', exampleGroup(stack));
     await stack.argocd.cli('app', 'get', 'runners', '--refresh');
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s');
@@ -105,14 +97,14 @@ describe('the Helm chart', () => {
       secretsApi: { enabled: true },
     });
 
-    await step('helm');
+    await installation.block('helm');
     await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
 
     expect(await ofServe('{.spec.replicas}')).toBe('1');
     expect(await names('configmaps', '-n', 'argocd')).toContain('configmap/gitea-runners-settings');
     expect(await names('roles', '-n', 'runners')).toEqual(['role.rbac.authorization.k8s.io/gitea-runners-secrets']);
     writeValues({ serve: { replicas: 1 } });
-    await step('helm');
+    await installation.block('helm');
     await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
     expect(await names('roles', '-n', 'runners')).toEqual([]);
     await oneJobSucceeds();
@@ -124,7 +116,7 @@ describe('the Helm chart', () => {
     await kubectl('patch', crd, '--type=json', '--patch', JSON.stringify(patch));
     writeValues({ serve: { replicas: 2 } });
 
-    await step('helm');
+    await installation.block('helm');
 
     expect(await kubectl('get', crd, '-o', 'jsonpath={.spec.versions[0].additionalPrinterColumns[0].name}')).not.toBe(
       '',
@@ -141,7 +133,7 @@ describe('the Helm chart', () => {
   });
 
   it('is uninstalled: the CRD, RunnerGroups and the namespace stay, everything else is gone', async () => {
-    await step('helm-uninstall');
+    await installation.block('helm-uninstall');
 
     const kinds =
       'deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies,poddisruptionbudgets';
@@ -158,17 +150,17 @@ describe('the Helm chart', () => {
   it('can be installed again over what has stayed', async () => {
     writeValues({});
 
-    await step('helm');
-    await step('helm-sidecar');
-    await step('secrets');
-    await step('application');
+    await installation.block('helm');
+    await installation.block('helm-sidecar');
+    await installation.block('secrets');
+    await installation.block('application');
 
     await oneJobSucceeds();
   });
 
   it('leaves nothing when what it keeps is removed, too', async () => {
-    await step('helm-uninstall');
-    await step('helm-remove');
+    await installation.block('helm-uninstall');
+    await installation.block('helm-remove');
 
     const wide = await names('customresourcedefinitions,clusterroles,clusterrolebindings,namespaces');
     expect(wide.filter((name) => /gitea|\/runners$/.test(name))).toEqual([]);

@@ -87,6 +87,7 @@ describe('docs/install.md', () => {
   });
 
   it('leads in three steps from nothing to the first runner', async () => {
+    const started = Date.now();
     await installation.block('install');
     await stack.kubernetes.refreshDns();
     await installation.block('secrets');
@@ -97,6 +98,7 @@ describe('docs/install.md', () => {
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s');
 
     await oneJobSucceeds();
+    process.stdout.write(`install: from nothing to the first CI job: ${Math.round((Date.now() - started) / 1000)} s\n`);
   });
 
   it('shows a line per RunnerGroup and Application that says how it is', async () => {

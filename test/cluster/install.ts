@@ -115,9 +115,11 @@ export class Installation {
     await this.block('webhook');
   }
 
-  /** Runs one marked block of the manual and answers what it prints. @throws with its stderr. */
+  /** Runs one marked block of the manual and answers what it prints. Says how long it took. @throws with its stderr. */
   async block(name: string): Promise<string> {
+    const started = Date.now();
     const printed = await this.shell(name, docScript(readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8'), name));
+    process.stdout.write(`manual: ${name}: ${Math.round((Date.now() - started) / 1000)} s\n`);
     this.#done.push(name);
     return printed;
   }

@@ -1,6 +1,6 @@
 /** What goes into an image, and by which name: no default image floats, and the image says what it is. */
 import { execFile } from 'node:child_process';
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -39,6 +39,36 @@ describe('an image that is used by default', () => {
     expect(own).toHaveLength(1);
     expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)).toEqual([`\${NODE_IMAGE}`, 'scratch']);
   });
+});
+
+describe('the Dockerfile', () => {
+  it('finds in its context all that the build needs, and makes every file that it copies', async () => {
+    const context = folderWith({});
+    const sent = readFileSync('.dockerignore', 'utf8').match(/(?<=^!).*/gm) ?? [];
+    for (const file of sent) cpSync(file, join(context, file), { recursive: true });
+    symlinkSync(resolve('node_modules'), join(context, 'node_modules'));
+    const sources = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    );
+    const present = readdirSync(context, { recursive: true, encoding: 'utf8' });
+
+    const built = await new Promise((done) => {
+      const { PATH } = process.env;
+      execFile('npm', ['run', 'build'], { cwd: context, env: { PATH, HOME: context } }, (error) => done(error));
+    });
+
+    expect(built).toBeNull();
+    const missing = sources.filter((source) => {
+      const pattern = new RegExp(`^${source.replace(/\/$/, '').replaceAll('.', '\\.').replaceAll('*', '[^/]*')}$`);
+      return !present.some((file) => pattern.test(file));
+    });
+    expect(missing).toEqual([]);
+    expect(sources.length).toBeGreaterThan(6);
+    const [, programs = ''] = /install -m 0644 (gitea-runners\.cjs .*) \*\.cache/.exec(dockerfile) ?? [];
+    const made = readdirSync(join(context, 'lib'));
+    expect(programs.split(' ').filter((file) => !made.includes(file))).toEqual([]);
+    expect(programs).toContain('generate.cjs');
+  }, 60_000);
 });
 
 describe('the labels of the image', () => {
