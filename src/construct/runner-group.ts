@@ -1,6 +1,6 @@
 /**
- * The construct for users of cdk8s: `import { RunnerGroup } from 'argocd-gitea-runners'`. It is in the npm package as lib/construct.cjs, with
- * cdk8s left outside; its types are imports/construct.d.cts, made by `npm run generated`.
+ * The construct for users of cdk8s: `import { RunnerGroup } from 'argocd-gitea-runners'`. It is in the npm package as lib/construct.cjs,
+ * with cdk8s left outside. Its types are imports/construct.d.cts, made by `npm run generated`.
  */
 import { ApiObject, type ApiObjectMetadata } from 'cdk8s';
 import type { Construct } from 'constructs';

@@ -1,8 +1,8 @@
 /**
  * `npm run generated [-- FOLDER]`: writes everything that follows from `src/runnergroup/schema.ts`, `src/cli/flags` and `src/install`:
- * `install/`, the constructs of a RunnerGroup in `imports/` (ours, and the types of the package's), the field tables in `docs/runnergroup.md` and `docs/policy.md`, the tables
- * of flags in `docs/commands.md`, the values of the chart in `docs/helm.md`. It writes into the project or, for the drift tests, into another folder. It is started in the project's folder.
- * It needs no network.
+ * `install/` with the Helm chart, the constructs of a RunnerGroup in `imports/` (ours, and the types of the package's), the tables of
+ * fields in `docs/runnergroup.md` and `docs/policy.md`, of flags in `docs/commands.md`, of values in `docs/helm.md`. It writes into the
+ * project or, for the drift tests, into another folder. It is started in the project's folder. It needs no network.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -42,7 +42,7 @@ describe('a template', () => {
   });
 
   it('can have more items at the end of a list', () => {
-    expect(objectTemplate({ names: ['a'] }, [more(['names', 1], '$.Values.names')])).toBe(
+    expect(objectTemplate({ names: ['a'] }, [more(['names'], '$.Values.names')])).toBe(
       'names:\n  - a\n{{- with $.Values.names }}\n{{ toYaml (.) | indent 2 }}\n{{- end }}\n',
     );
   });
@@ -52,7 +52,7 @@ describe('a template', () => {
     ['a list that is none', forEach(['spec', 'map'], 'x', [])],
     ['a key that is there already', optional(['spec', 'map'], 'x')],
     ['a place below nothing', value(['status', 'a', 'b'], 'x')],
-    ['an item in the middle of a list', more(['spec', 'names', 1], 'x')],
+    ['items for what is no list', more(['spec', 'map'], 'x')],
   ])('is not made with an edit of %s', (_, edit) => {
     expect(() => objectTemplate(OBJECT, [edit])).toThrow(/cannot|no place/);
   });

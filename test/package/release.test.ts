@@ -1,4 +1,4 @@
-/** What a release checks before it pushes anything, and what it pushes. docker, npm and Go are stand-ins that write down how they were called. */
+/** What a release checks before it pushes anything, and what it pushes. docker, npm and Go are stand-ins that write their calls down. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** The Helm chart with real helm, without a cluster: lint, what it renders, which values it refuses. In a cluster: test/cluster/chart.test.ts. */
+/** The Helm chart with real helm: lint, what it renders, which values it refuses. In a cluster: test/cluster/chart.test.ts. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

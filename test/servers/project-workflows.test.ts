@@ -1,6 +1,6 @@
 /**
- * The workflows and issue templates of this repository: actionlint reads all of them, and a real Gitea runs the CI workflow. Left out there is
- * what this machine has not: actions of others, docker, an hour for all tests.
+ * The workflows and issue templates of this repository: actionlint reads all of them, and a real Gitea runs the CI workflow. Left out
+ * there is what this machine has not: actions of others, docker, time for all tests.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -14,10 +14,10 @@ export interface Edit {
   /** `inline`: in the place of the value. `lines`: in the place of the whole line, each line indented as that one. */
   readonly put: { readonly inline: string } | { readonly lines: (indent: number) => readonly string[] };
   /**
-   * `replace`: there must be a value. `items`: there must be a list, and one item stands for all of its items. `add`: there must be
-   * no value; the last step of a path into a list is its length.
+   * `replace`: there must be a value. `items`: there must be a list, and one item stands for all of its items. `append`: there must be
+   * a list, and one item more. `add`: there must be no value.
    */
-  readonly how: 'replace' | 'items' | 'add';
+  readonly how: 'replace' | 'items' | 'append' | 'add';
 }
 
 /** A value: `{{ expression }}`. */
@@ -48,10 +48,10 @@ export function optionalText(path: ObjectPath, expression: string): Edit {
   return { path, how: 'add', put: { lines } };
 }
 
-/** More items at the end of a list. `path` ends with the length of the list. */
+/** More items at the end of a list. */
 export function more(path: ObjectPath, expression: string): Edit {
   const lines = (indent: number) => [`{{- with ${expression} }}`, toYaml('.', indent), '{{- end }}'];
-  return { path, how: 'add', put: { lines } };
+  return { path, how: 'append', put: { lines } };
 }
 
 /** The items of a list: the lines once for each item of the chart's value, which is `.` in them. */
@@ -97,10 +97,12 @@ function putAt(root: unknown, path: ObjectPath, mark: string, how: Edit['how']):
   for (const step of path.slice(0, -1)) at = isHolder(at) ? at[step] : undefined;
   const last = path.at(-1);
   if (!isHolder(at) || last === undefined) throw new Error(`no place ${path.join('.')} in the object`);
-  const there = Object.hasOwn(at, last);
-  const fits = how === 'add' ? !there : there && (how === 'replace' || Array.isArray(at[last]));
+  const old = at[last];
+  const fits =
+    how === 'add' ? !Object.hasOwn(at, last) : how === 'replace' ? Object.hasOwn(at, last) : Array.isArray(old);
   if (!fits) throw new Error(`${path.join('.')}: cannot ${how} it`);
-  at[last] = how === 'items' ? [mark] : mark;
+  if (how === 'append' && Array.isArray(old)) old.push(mark);
+  else at[last] = how === 'items' ? [mark] : mark;
 }
 
 function isHolder(value: unknown): value is Record<string | number, unknown> {

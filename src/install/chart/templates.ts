@@ -127,10 +127,10 @@ const OWN: Table<readonly Edit[]> = {
     optionalText([...POD, 'priorityClassName'], `${SERVE}.priorityClassName`),
     value([...CONTAINER, 'image'], 'include "gitea-runners.image" $ | quote'),
     value([...CONTAINER, 'imagePullPolicy'], '$.Values.image.pullPolicy'),
-    more([...CONTAINER, 'command', 5], `${SERVE}.extraArgs`),
+    more([...CONTAINER, 'command'], `${SERVE}.extraArgs`),
     block([...CONTAINER, 'resources'], `${SERVE}.resources`),
-    more([...CONTAINER, 'volumeMounts', 5], `${SERVE}.extraVolumeMounts`),
-    more([...POD, 'volumes', 5], `${SERVE}.extraVolumes`),
+    more([...CONTAINER, 'volumeMounts'], `${SERVE}.extraVolumeMounts`),
+    more([...POD, 'volumes'], `${SERVE}.extraVolumes`),
   ],
   [`Service ${NAME}`]: [
     optional(['metadata', 'annotations'], '$.Values.service.annotations'),
