@@ -1,6 +1,6 @@
 # The image of argocd-gitea-runners: the sidecar of Argo CD's repo-server, and serve.
 #
-#   docker build -t registry.example.com/argocd-gitea-runners:0.1.0 .
+#   docker build -t registry.example.com/argocd-gitea-runners:0.2.0 .
 #
 # Without a registry: node scripts/image.mjs --out image.tar makes the same from npm's Node and Debian's libraries.
 #
@@ -50,7 +50,7 @@ FROM scratch
 ARG PROJECT_URL=https://gitea.example.com/example/argocd-gitea-runners
 LABEL org.opencontainers.image.title="argocd-gitea-runners" \
       org.opencontainers.image.description="Ephemeral Gitea Actions runners, autoscaled by Argo CD from Git. Scales to zero." \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.url="${PROJECT_URL}" \
       org.opencontainers.image.source="${PROJECT_URL}"

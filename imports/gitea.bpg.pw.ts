@@ -329,7 +329,7 @@ export interface RunnerGroupSpec {
   readonly evictionRetryDelaySeconds?: number;
 
   /**
-   * How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more) and the runner's `shutdown_timeout`. The default is as long as Gitea lets a CI job run. An idle runner stops at once.
+   * How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more). A CI job that takes longer is killed with its pod, and Gitea shows it as failed. The default is as long as Gitea lets a CI job run. An idle runner stops at once.
    *
    * @schema RunnerGroupSpec#gracefulStopSeconds
    */

@@ -2,7 +2,7 @@
  * Bundles the program into lib/: one file per part, so that a start reads what it needs and no node_modules (src/start/launcher.ts).
  * Then a code cache for the parts, made by this Node: `npm run build -- --no-cache` leaves it out.
  */
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { onlyWhatAJobNeeds } from './cdk8s-part.mjs';
@@ -63,14 +63,18 @@ const built = await Promise.all([
     minifyIdentifiers: true,
     plugins: [onlyWhatAJobNeeds],
   }),
+  // For users of cdk8s, who have their own: an object of another copy fits into no chart.
+  build({ ...options, entryPoints: { construct: 'src/construct/index.ts' }, external: ['cdk8s', 'constructs'] }),
 ]);
 const outputFiles = built.flatMap((result) => result.outputFiles);
 // Each file appears whole or not at all: somebody may be starting the program just now.
 mkdirSync(LIB, { recursive: true });
 for (const { path, text } of outputFiles) write(path, asAscii(text, path));
 write(`${LIB}/THIRD-PARTY.txt`, thirdPartyNotices(built.map(({ metafile }) => metafile)));
+const TYPES = 'construct.d.cts';
+write(`${LIB}/${TYPES}`, readFileSync(join('imports', TYPES), 'utf8'));
 // Parts that are no more.
-const written = new Set([...outputFiles.map(({ path }) => basename(path)), 'THIRD-PARTY.txt']);
+const written = new Set([...outputFiles.map(({ path }) => basename(path)), 'THIRD-PARTY.txt', TYPES]);
 for (const file of readdirSync(LIB)) if (!written.has(file.replace(/\.cache$/, ''))) rmSync(join(LIB, file));
 if (!process.argv.includes('--no-cache')) await makeCodeCache({ lib: LIB, node: process.execPath });
 

@@ -74,6 +74,10 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     ],
     instead: 'charts render finished decisions',
   },
+  'src/construct': {
+    may: ['src/failure.ts', 'src/runnergroup', 'cdk8s', 'constructs', 'zod'],
+    instead: 'it is a library: whatever it imports comes into the projects of others',
+  },
   'src/pods': { may: ['node:path'], instead: 'it judges and merges templates; give it what it needs as arguments' },
   'src/simulator': { may: ['node:*'], instead: 'it stands for a foreign server and must not share our view of it' },
 };

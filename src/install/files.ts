@@ -12,51 +12,39 @@
  *   plugin.yaml          goes into the image
  *   examples/            what everybody writes for themselves
  *   monitoring/          an option: alerts, a dashboard, what Prometheus scrapes
+ *   chart/               a Helm chart of the objects that are ours
  */
-import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
-import type { SecurityLevel } from '../pods/pod-security.ts';
-import { KUBERNETES_VERSION } from '../pods/schema.ts';
 import { crdText } from '../runnergroup/crd.ts';
-import {
-  LeaseBinding,
-  LeaseRole,
-  NamespaceBinding,
-  SecretsBinding,
-  SecretsRole,
-  ServeRole,
-  SidecarRole,
-} from './access.ts';
 import { ArgoCdCmPatch, ArgoCdRbacPatch, RepoServerPatch } from './argocd-patches.ts';
-import { cacheServer } from './cache.ts';
+import { chartFiles } from './chart/files.ts';
 import { exampleFiles } from './examples.ts';
 import { helmValues } from './helm.ts';
 import { comment, HEADER, ManifestFile, yaml } from './manifest-file.ts';
 import { monitoringFiles } from './monitoring/files.ts';
-import { RUNNERS_NAMESPACE } from './names.ts';
-import { RunnerNetworkPolicy, ServeNetworkPolicy } from './network.ts';
+import { cache, ownObjects, runnersNamespace, secretsApi } from './objects.ts';
 import { plugin } from './plugin.ts';
 import { Removal } from './removal.ts';
-import { MetricsService, ServeAccount, ServeBudget, ServeDefaults, ServeDeployment, WebhookService } from './serve.ts';
 
 /** File name below `install/` -> text. */
 export function installFiles(): Readonly<Record<string, string>> {
-  const own = ownObjects();
-  const runners = runnersNamespace();
+  const own = ownObjects().text();
+  const runners = runnersNamespace().text();
   const patches = argoCdPatches();
   const all = [crdText().replace(/^#.*\n/, ''), own, runners, ...Object.values(patches)];
   return {
     'install.yaml': `${HEADER}${comment(HOW_TO_APPLY)}---\n${all.join('---\n')}`,
     'gitea-runners.yaml': `${HEADER}---\n${own}`,
     'runners.yaml': `${HEADER}---\n${runners}`,
-    'secrets-api.yaml': `${HEADER}${comment(SECRETS_API)}---\n${secretsApi()}`,
+    'secrets-api.yaml': `${HEADER}${comment(SECRETS_API)}---\n${secretsApi().text()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
-    'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache()}`,
+    'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache().text()}`,
     'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yaml(kustomization(PATCHES))}`,
     'helm-values.yaml': `${HEADER}${comment(HELM)}${yaml(helmValues())}`,
     'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yaml(plugin)}`,
     'remove-from-argocd.yaml': `${HEADER}${comment(REMOVAL)}---\n${removal()}`,
     ...exampleFiles(),
     ...monitoringFiles(),
+    ...chartFiles(),
   };
 }
 
@@ -95,80 +83,6 @@ const REMOVAL = `Takes out of Argo CD what install.yaml added:
 function removal(): string {
   const file = new ManifestFile('removal');
   for (const { kind, name } of Object.values(PATCHES)) new Removal(file, name, { kind, name });
-  return file.text();
-}
-
-function ownObjects(): string {
-  const file = new ManifestFile('gitea-runners');
-  file.note(new SidecarRole(file, 'sidecar-role'), 'The sidecar looks at Jobs and pods, nothing else.');
-  file.note(
-    new ServeRole(file, 'serve-role'),
-    'serve looks, and writes the status of RunnerGroups. It creates and deletes nothing.',
-  );
-  new LeaseRole(file, 'lease-role');
-  new LeaseBinding(file, 'lease-binding');
-  new ServeAccount(file, 'account');
-  file.note(
-    new ServeDefaults(file, 'defaults'),
-    'Do not change these: write a ConfigMap gitea-runners-settings, which wins over them.',
-  );
-  new ServeDeployment(file, 'deployment');
-  file.note(new WebhookService(file, 'webhook'), "For Gitea's webhooks: http://gitea-runners.argocd.svc/webhook");
-  new MetricsService(file, 'metrics');
-  new ServeBudget(file, 'budget');
-  file.note(new ServeNetworkPolicy(file, 'network'), 'Is Gitea on a port that is not listed? Add it under egress.');
-  return file.text();
-}
-
-function runnersNamespace(): string {
-  const namespace = RUNNERS_NAMESPACE;
-  const file = new ManifestFile('runners');
-  file.note(
-    new k8s.KubeNamespace(file, 'namespace', {
-      metadata: { name: namespace, labels: podSecurity('privileged') },
-    }),
-    'Docker in a pod needs "privileged". When all RunnerGroups have containerMode: host, make all three "restricted": then no ' +
-      'privileged pod runs here, whoever asks for it. The version is that of the checks in RunnerGroups (securityProfile).',
-  );
-  new NamespaceBinding(file, 'sidecar', { namespace, to: 'sidecar' });
-  new NamespaceBinding(file, 'serve', { namespace, to: 'serve' });
-  file.note(
-    new RunnerNetworkPolicy(file, 'network', { namespace }),
-    "CI jobs: nobody calls them, and they do not reach the cloud's metadata service.",
-  );
-  return file.text();
-}
-
-/** Labels of a namespace for Pod Security admission. An older API server takes its own newest version. */
-function podSecurity(level: SecurityLevel): Readonly<Record<string, string>> {
-  const version = `v${KUBERNETES_VERSION.split('.').slice(0, 2).join('.')}`;
-  const modes = ['enforce', 'warn', 'audit'].flatMap((mode) => [
-    [`pod-security.kubernetes.io/${mode}`, level],
-    [`pod-security.kubernetes.io/${mode}-version`, version],
-  ]);
-  return Object.fromEntries(modes);
-}
-
-function secretsApi(): string {
-  const namespace = RUNNERS_NAMESPACE;
-  const file = new ManifestFile('secrets');
-  file.note(
-    new SecretsRole(file, 'role', { namespace }),
-    'Add the names of the Secrets that RunnerGroups of this namespace name under authToken. With the name of the registration Secret ' +
-      'a group of another Gitea is refused before its runner starts; without it the runner checks that.',
-  );
-  new SecretsBinding(file, 'binding', { namespace });
-  return file.text();
-}
-
-function cache(): string {
-  const file = new ManifestFile('cache');
-  const { claim, deployment } = cacheServer(file);
-  file.note(
-    claim,
-    'Room for the entries. The server deletes an entry 7 days after its last use, and in any case after 30 days.',
-  );
-  file.note(deployment, 'The runner image has the server. Keep its release near that of your runners.');
   return file.text();
 }
 

@@ -1,15 +1,19 @@
 /**
  * `npm run generated [-- FOLDER]`: writes everything that follows from `src/runnergroup/schema.ts`, `src/cli/flags` and `src/install`:
- * `install/`, the construct of a RunnerGroup in `imports/`, the field tables in `docs/runnergroup.md` and `docs/policy.md`, the tables
- * of flags in `docs/commands.md`. It writes into the project or, for the drift tests, into another folder. It is started in the project's folder.
- * It needs no network.
+ * `install/` with the Helm chart, the constructs of a RunnerGroup in `imports/` (ours, and the types of the package's), the tables of
+ * fields in `docs/runnergroup.md` and `docs/policy.md`, of flags in `docs/commands.md`, of values in `docs/helm.md`. It writes into the
+ * project or, for the drift tests, into another folder. It is started in the project's folder. It needs no network.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { constructDeclaration } from '../construct/declaration.ts';
 import { POLICY_FIELD_HEAD, policyFieldRows } from '../policy/json-schema.ts';
 import { crdText } from '../runnergroup/crd.ts';
 import { FIELD_HEAD, fieldRows } from '../runnergroup/field-table.ts';
+import { toJsonSchema } from '../runnergroup/json-schema.ts';
+import { ChartValues } from './chart/values.ts';
+import { VALUE_HEAD, valueRows } from './chart/values-text.ts';
 import { installFiles } from './files.ts';
 import { flagTables } from './flag-tables.ts';
 import { type GeneratedPart, markdownTable, withPart } from './generated-part.ts';
@@ -18,6 +22,8 @@ const CRD = join('install', 'crd.yaml');
 const FIELDS_PAGE = join('docs', 'runnergroup.md');
 const POLICY_PAGE = join('docs', 'policy.md');
 const COMMANDS_PAGE = join('docs', 'commands.md');
+const HELM_PAGE = join('docs', 'helm.md');
+const CONSTRUCT = join('imports', 'construct.d.cts');
 const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
 
 function generate(folder: string): void {
@@ -25,9 +31,11 @@ function generate(folder: string): void {
   writePage(folder, FIELDS_PAGE, [fieldTable()]);
   writePage(folder, POLICY_PAGE, [policyTable()]);
   writePage(folder, COMMANDS_PAGE, flagTables());
+  writePage(folder, HELM_PAGE, [valueTable()]);
   const importing = ['import', join(folder, CRD), '--output', join(folder, 'imports'), '--language', 'typescript'];
   // The output is piped, so that it shows in the error only.
   execFileSync(process.execPath, [CDK8S, ...importing, '--no-save', '--no-check-upgrade'], { stdio: 'pipe' });
+  write(join(folder, CONSTRUCT), constructDeclaration());
   for (const [file, text] of Object.entries(installFiles())) write(join(folder, 'install', file), text);
 }
 
@@ -38,6 +46,11 @@ function fieldTable(): GeneratedPart {
 function policyTable(): GeneratedPart {
   const text = markdownTable(POLICY_FIELD_HEAD, policyFieldRows());
   return { name: 'fields', source: 'src/policy/schema.ts', text };
+}
+
+function valueTable(): GeneratedPart {
+  const text = markdownTable(VALUE_HEAD, valueRows(toJsonSchema(ChartValues)));
+  return { name: 'values', source: 'src/install/chart/values.ts', text };
 }
 
 function writePage(folder: string, page: string, parts: readonly GeneratedPart[]): void {

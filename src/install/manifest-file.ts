@@ -20,12 +20,17 @@ export class ManifestFile extends Chart {
 
   /** The objects as YAML documents, in the order in which they were made. */
   text(): string {
-    return this.apiObjects.map((object) => `${this.#comment(object)}${yaml(object.toJson())}`).join('---\n');
+    return this.entries()
+      .map(({ note, object }) => `${note}${yaml(object)}`)
+      .join('---\n');
   }
 
-  #comment(object: ApiObject): string {
-    const note = this.#notes.get(object);
-    return note === undefined ? '' : comment(note);
+  /** The objects as data, each with its comment: lines that begin with `#`, or none. */
+  entries(): readonly { readonly note: string; readonly object: unknown }[] {
+    return this.apiObjects.map((object) => {
+      const note = this.#notes.get(object);
+      return { note: note === undefined ? '' : comment(note), object: object.toJson() };
+    });
   }
 }
 

@@ -10,7 +10,7 @@ import { RUNNER_APP } from '../charts/marks.ts';
 import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, RUNNERS_NAMESPACE, SERVE_LABELS, WEBHOOK_PORT } from './names.ts';
 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
-const OUTSIDE_PORTS = [80, 443, 3000, 6443];
+export const OUTSIDE_PORTS = [80, 443, 3000, 6443];
 const ARGOCD_SERVER_PORT = 8080;
 /** Hands out credentials of the machine on every large cloud. */
 const CLOUD_METADATA = '169.254.169.254/32';

@@ -2,8 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parse, stringify } from 'yaml';
 import { docScript } from '../install/doc-blocks.ts';
 import type { ClusterBuilds } from '../servers/build.ts';
+import { RUNNER_IMAGE } from './stack/images.ts';
 import type { Stack } from './stack/stack.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
@@ -11,6 +13,15 @@ const IMAGE = 'registry.example.com/argocd-gitea-runners:test';
 /** Organisation whose jobs get runners, and the repository with the RunnerGroups. */
 export const ORG = 'acme';
 export const GROUPS_REPOSITORY = 'ops/runners';
+
+/** The example of the manual for this machine: an image that is here, no docker. */
+export function exampleGroup({ gitea }: Stack): string {
+  const group = parse(readFileSync(join(ROOT, 'install', 'examples', 'runnergroup.yaml'), 'utf8'));
+  Object.assign(group.spec, { containerMode: 'host', labels: ['linux:host'], image: RUNNER_IMAGE });
+  group.spec.gitea.url = gitea.url;
+  group.spec.ttlSecondsAfterFinished = 5;
+  return stringify(group);
+}
 
 export interface InstallOptions {
   /** Environment of ConfigMap gitea-runners-settings; none: the ConfigMap does not exist. */
@@ -46,6 +57,9 @@ export class Installation {
     for (const name of ['install', 'scripts']) symlinkSync(join(ROOT, name), join(made.folder, name));
     const cli = `${machine.folder}/argocd-cli`;
     made.#tool('kubectl', `exec ${builds.kubernetes}/kubectl --kubeconfig ${kubernetes.kubeconfig} "$@"`);
+    const home = join(machine.folder, 'helm');
+    const helmHome = ['CACHE', 'CONFIG', 'DATA'].map((name) => `HELM_${name}_HOME='${home}'`).join(' ');
+    made.#tool('helm', `${helmHome} exec ${builds.helm}/helm --kubeconfig ${kubernetes.kubeconfig} "$@"`);
     made.#tool('argocd', `exec ${builds.argocd}/argocd "$@" --config ${cli}`);
     const tar = join(machine.folder, 'product.tar');
     execFileSync(process.execPath, ['scripts/image.mjs', '--out', tar, '--tag', IMAGE], { cwd: ROOT, stdio: 'pipe' });
@@ -101,9 +115,11 @@ export class Installation {
     await this.block('webhook');
   }
 
-  /** Runs one marked block of the manual and answers what it prints. @throws with its stderr. */
+  /** Runs one marked block of the manual and answers what it prints. Says how long it took. @throws with its stderr. */
   async block(name: string): Promise<string> {
+    const started = Date.now();
     const printed = await this.shell(name, docScript(readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8'), name));
+    process.stdout.write(`manual: ${name}: ${Math.round((Date.now() - started) / 1000)} s\n`);
     this.#done.push(name);
     return printed;
   }

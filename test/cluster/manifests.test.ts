@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
 import { goldenPods } from '../golden/golden-pods.ts';
 import { Deployment, installText, objects, podOf } from '../install/manifests.ts';
 import { Playground } from '../servers/process.ts';
@@ -294,7 +295,9 @@ describe('the kustomize component', () => {
       document.toJS(),
     );
     const repoServer = found.flatMap((object) => Deployment.safeParse(object).data ?? []).filter(isRepoServer);
-    expect(rendered.split('image: registry.example.com/argocd-gitea-runners:0.1.0\n').length - 1).toBe(2);
+    expect(rendered.split(`image: registry.example.com/argocd-gitea-runners:${packageJson.version}\n`).length - 1).toBe(
+      2,
+    );
     expect(found).toEqual(expect.arrayContaining([...objects('gitea-runners.yaml')]));
     expect(repoServer.map(({ spec }) => spec.template.spec)).toEqual([
       expect.objectContaining({

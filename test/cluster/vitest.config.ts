@@ -1,13 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
-/** As in .ci/run: three scenarios, which install as docs/install.md says, but not every other block of that manual. */
+/** As in .ci/run: three scenarios, which install as docs/install.md says, but not every other block of that manual, nor Helm's. */
 const short = process.env['CLUSTER_SCENARIOS'] === 'short';
 
 /** The whole product on a real cluster: slow, needs root and some Debian packages (stack/packages.ts names them). */
 export default defineConfig({
   test: {
     include: ['test/cluster/**/*.test.ts'],
-    exclude: short ? ['test/cluster/install.test.ts'] : [],
+    exclude: short ? ['test/cluster/install.test.ts', 'test/cluster/chart.test.ts'] : [],
     globalSetup: ['test/build-first.ts', 'test/cluster/build-cluster.ts'],
     // A process of its own: it notices when vitest is gone, and ends (test/servers/process.ts).
     pool: 'forks',

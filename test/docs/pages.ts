@@ -7,10 +7,17 @@ export interface Page {
   readonly markdown: string;
 }
 
-/** README, CONTRIBUTING, CHANGELOG, `docs/` with its ADRs, and what explains the golden cases. */
+/** README and the other pages beside it, `docs/` with its ADRs, and what explains the golden cases. */
 export function allPages(): readonly Page[] {
   const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
-  const files = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'test/golden/README.md'];
+  const files = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    'CODE_OF_CONDUCT.md',
+    'SECURITY.md',
+    'test/golden/README.md',
+  ];
   return [...files, ...docs.map((file) => `docs/${file}`).sort()].map(pageOf);
 }
 

@@ -14,7 +14,9 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   secrets: ['GITEA_URL', 'GITEA_ORG', 'GITEA_OWNER_TOKEN'],
   application: ['REPO_URL'],
   webhook: ['GITEA_URL', 'GITEA_ORG', 'GITEA_OWNER_TOKEN', 'WEBHOOK_URL'],
-  helm: ['IMAGE', 'GITEA_URL', 'GITEA_API_TOKEN'],
+  helm: ['GITEA_URL', 'GITEA_API_TOKEN', 'CHART', 'VALUES'],
+  'helm-sidecar': ['IMAGE'],
+  'helm-argocd': ['IMAGE'],
   kustomize: ['GITEA_URL', 'GITEA_API_TOKEN', 'KUSTOMIZATION'],
 };
 
@@ -102,14 +104,21 @@ it('a Secret that cannot be applied ends step 1 before anything else is', () => 
 });
 
 describe('run twice', () => {
-  it.each(['install', 'application', 'kustomize', 'settings', 'uninstall', 'second-gitea'])(
-    '"%s" ends well',
-    (name) => {
-      const reader = new Reader();
+  it.each([
+    'install',
+    'application',
+    'kustomize',
+    'settings',
+    'uninstall',
+    'second-gitea',
+    'helm',
+    'helm-sidecar',
+    'helm-uninstall',
+  ])('"%s" ends well', (name) => {
+    const reader = new Reader();
 
-      expect([reader.run({ name }).code, reader.run({ name }).code]).toEqual(['0', '0']);
-    },
-  );
+    expect([reader.run({ name }).code, reader.run({ name }).code]).toEqual(['0', '0']);
+  });
 
   it('"secrets" keeps the secret of the webhooks, which Gitea has', () => {
     const reader = new Reader();
@@ -154,5 +163,15 @@ describe('step 2', () => {
 
 it('every block that applies something is run here', () => {
   expect(SHELLS).toContain('bash');
-  expect(Object.keys(NEEDS)).toEqual(['image', 'install', 'secrets', 'application', 'webhook', 'helm', 'kustomize']);
+  expect(Object.keys(NEEDS)).toEqual([
+    'image',
+    'install',
+    'secrets',
+    'application',
+    'webhook',
+    'helm',
+    'helm-sidecar',
+    'helm-argocd',
+    'kustomize',
+  ]);
 });

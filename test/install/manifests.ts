@@ -1,6 +1,6 @@
 /** Reads the committed manifests for the tests of this folder. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 
@@ -37,9 +37,12 @@ export const Deployment = deployment(Named);
 /** One whose containers are all ours. */
 const OwnDeployment = deployment(OwnContainer);
 
-/** Every YAML file below install/, by its path there. */
-export function installFileNames(): readonly string[] {
-  return readdirSync('install', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'));
+/** Every file below install/ of a folder, by its path there. */
+export function installFileNames(folder = '.'): readonly string[] {
+  return readdirSync(join(folder, 'install'), { recursive: true, encoding: 'utf8', withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(join(folder, 'install'), join(entry.parentPath, entry.name)))
+    .sort();
 }
 
 export function installText(file: string): string {

@@ -16,10 +16,14 @@ describe('docs/install.md', () => {
       'application',
       'look',
       'webhook',
+      'helm',
+      'helm-sidecar',
       'kustomize',
       'settings',
       'second-gitea',
       'uninstall',
+      'helm-uninstall',
+      'helm-remove',
     ]);
     expect(blocks.length).toBe(manual.split('```sh\n').length - 1);
   });
@@ -65,8 +69,17 @@ describe('docs/install.md', () => {
       .flatMap(({ script }) => script.replaceAll('\\\n', ' ').replaceAll('|\n', '| ').split('\n'))
       .filter((line) => /install\.yaml|remove-from-argocd/.test(line));
 
-    expect(applying.length).toBe(2);
+    expect(applying.length).toBe(3);
     for (const line of applying) expect(line).toContain('--server-side --field-manager=gitea-runners');
+  });
+
+  it('names a version of the chart in every command that installs one, of our chart that of the product', () => {
+    const commands = blocks.flatMap(({ script }) => script.match(/helm (?:upgrade|install)\b.*/g) ?? []);
+
+    expect(commands).toHaveLength(2);
+    for (const command of commands) expect(command).toMatch(/ --version \d+\.\d+\.\d+ /);
+    expect(docScript(manual, 'helm')).toContain(`"$CHART" --version ${packageJson.version} `);
+    expect(manual).toContain(`  tag: ${packageJson.version}\n`);
   });
 
   it('puts no secret on a command line of kubectl', () => {
@@ -81,7 +94,7 @@ describe('docs/install.md', () => {
 });
 
 describe('README.md', () => {
-  it.each(['install', 'secrets', 'application'])(
+  it.each(['install', 'secrets', 'application', 'helm', 'helm-sidecar'])(
     'shows step "%s" as the manual has it, where a test runs it',
     (name) => {
       expect(readFileSync('README.md', 'utf8')).toContain(docScript(manual, name));

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
 import { docScript } from './doc-blocks.ts';
 
 /** `create` prints an object, as the real one with a dry run. `apply` and others without a dry run change the cluster. */
@@ -56,7 +57,7 @@ const TOOLS: Readonly<Record<string, string>> = {
 
 /** What a reader has set. */
 export const VARIABLES: Readonly<Record<string, string>> = {
-  IMAGE: 'registry.example.com/argocd-gitea-runners:0.1.0',
+  IMAGE: `registry.example.com/argocd-gitea-runners:${packageJson.version}`,
   GITEA_URL: 'https://gitea.example.com',
   GITEA_ORG: 'acme',
   GITEA_API_TOKEN: 'api-token',
@@ -64,6 +65,8 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   REPO_URL: 'https://gitea.example.com/acme/runners.git',
   WEBHOOK_URL: 'http://gitea-runners.argocd.svc/webhook',
   KUSTOMIZATION: '.',
+  CHART: 'install/chart',
+  VALUES: 'values.yaml',
 };
 
 export interface BlockRun {

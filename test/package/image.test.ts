@@ -1,6 +1,6 @@
 /** What goes into an image, and by which name: no default image floats, and the image says what it is. */
 import { execFile } from 'node:child_process';
-import { copyFileSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -41,6 +41,36 @@ describe('an image that is used by default', () => {
   });
 });
 
+describe('the Dockerfile', () => {
+  it('finds in its context all that the build needs, and makes every file that it copies', async () => {
+    const context = folderWith({});
+    const sent = readFileSync('.dockerignore', 'utf8').match(/(?<=^!).*/gm) ?? [];
+    for (const file of sent) cpSync(file, join(context, file), { recursive: true });
+    symlinkSync(resolve('node_modules'), join(context, 'node_modules'));
+    const sources = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    );
+    const present = readdirSync(context, { recursive: true, encoding: 'utf8' });
+
+    const built = await new Promise((done) => {
+      const { PATH } = process.env;
+      execFile('npm', ['run', 'build'], { cwd: context, env: { PATH, HOME: context } }, (error) => done(error));
+    });
+
+    expect(built).toBeNull();
+    const missing = sources.filter((source) => {
+      const pattern = new RegExp(`^${source.replace(/\/$/, '').replaceAll('.', '\\.').replaceAll('*', '[^/]*')}$`);
+      return !present.some((file) => pattern.test(file));
+    });
+    expect(missing).toEqual([]);
+    expect(sources.length).toBeGreaterThan(6);
+    const [, programs = ''] = /install -m 0644 (gitea-runners\.cjs .*) \*\.cache/.exec(dockerfile) ?? [];
+    const made = readdirSync(join(context, 'lib'));
+    expect(programs.split(' ').filter((file) => !made.includes(file))).toEqual([]);
+    expect(programs).toContain('generate.cjs');
+  }, 60_000);
+});
+
 describe('the labels of the image', () => {
   it('are the same in the Dockerfile and in scripts/image.mjs', () => {
     const [, url = ''] = /^ARG PROJECT_URL=(\S+)$/m.exec(dockerfile) ?? [];
@@ -57,7 +87,7 @@ describe('the labels of the image', () => {
 });
 
 describe('PROJECT_URL', () => {
-  const sources = ['package.json', 'Dockerfile'];
+  const sources = ['package.json', 'Dockerfile', 'install/chart/Chart.yaml', 'docs/examples/check-runnergroups.yml'];
 
   function setProjectUrl(folder: string, url: string): Promise<Pick<Outcome, 'code' | 'stderr'>> {
     return new Promise((done) => {
@@ -70,26 +100,30 @@ describe('PROJECT_URL', () => {
 
   it('sets every address of the project, and nothing else', async () => {
     const folder = folderWith({});
-    for (const file of sources) copyFileSync(file, join(folder, file));
+    for (const file of sources) cpSync(file, join(folder, file));
 
     const outcome = await setProjectUrl(folder, 'https://git.example.org/ops/runners/');
 
     expect(outcome).toEqual({ code: 0, stderr: '' });
-    const [changed, docker] = sources.map((file) => readFileSync(join(folder, file), 'utf8'));
+    const [changed, ...others] = sources.map((file) => readFileSync(join(folder, file), 'utf8'));
     expect(JSON.parse(changed ?? '')).toEqual({
       ...packageJson,
       homepage: 'https://git.example.org/ops/runners',
       repository: { type: 'git', url: 'git+https://git.example.org/ops/runners.git' },
       bugs: { url: 'https://git.example.org/ops/runners/issues' },
     });
-    expect(docker).toBe(dockerfile.replace(packageJson.homepage, 'https://git.example.org/ops/runners'));
+    const before = sources.slice(1).map((file) => readFileSync(file, 'utf8'));
+    expect(others).toEqual(
+      before.map((text) => text.replace(packageJson.homepage, 'https://git.example.org/ops/runners')),
+    );
+    expect(before.filter((text) => text.split(packageJson.homepage).length !== 2)).toEqual([]);
   });
 
   it.each(['', 'http://git.example.org/a', 'https://git.example.org', 'https://git.example.org/a b', 'git@x:a/b'])(
     'that is %j changes nothing',
     async (url) => {
       const folder = folderWith({});
-      for (const file of sources) copyFileSync(file, join(folder, file));
+      for (const file of sources) cpSync(file, join(folder, file));
 
       const { code, stderr } = await setProjectUrl(folder, url);
 

@@ -1,6 +1,6 @@
 /** The npm package: made from a clean folder by `npm pack`, installed without a network, and every command of it run. */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -75,6 +75,8 @@ describe('the package', () => {
       'THIRD-PARTY.txt',
       'charts.cjs',
       'cli.cjs',
+      'construct.cjs',
+      'construct.d.cts',
       'documents.cjs',
       'generate.cjs',
       'gitea-runners.cjs',
@@ -194,5 +196,67 @@ describe('the command of the package', () => {
     const written = readdirSync(dist).map((file) => readFileSync(join(dist, file), 'utf8'));
     expect(written).toHaveLength(1);
     expect(written[0]).toMatch(/^kind: "?Job/m);
+  });
+});
+
+describe('the construct of the package', () => {
+  /** examples/cdk8s as a reader has it, with what `npm install` would fetch from a registry as links. */
+  function exampleProject(): string {
+    const project = folderWith({});
+    cpSync(join('examples', 'cdk8s'), project, { recursive: true });
+    const modules = join(project, 'node_modules');
+    mkdirSync(join(modules, '@types'), { recursive: true });
+    // Copied: Node looks for cdk8s beside the real place of a linked package.
+    cpSync(installed, join(modules, 'argocd-gitea-runners'), { recursive: true });
+    for (const name of ['cdk8s', 'constructs', 'typescript', '@types/node', 'undici-types'])
+      symlinkSync(resolve('node_modules', name), join(modules, name));
+    return project;
+  }
+  const tsc = resolve('node_modules', '.bin', 'tsc');
+
+  it('builds and synthesises the example project, whose RunnerGroups are valid', async () => {
+    const cwd = exampleProject();
+
+    expect(await run(tsc, [], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await run('node', ['main.js'], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
+
+    const validated = await run(bin, ['validate', 'dist'], { cwd });
+    expect(validated).toEqual({ code: 0, stdout: '2 RunnerGroups in 1 file are valid\n', stderr: '' });
+    const written = parseAllDocuments(readFileSync(join(cwd, 'dist', 'runners.k8s.yaml'), 'utf8'));
+    expect(written.map((each) => each.toJS())).toMatchObject([
+      {
+        kind: 'RunnerGroup',
+        metadata: { name: 'web', namespace: 'runners' },
+        spec: { org: 'web', maxActiveRunners: 10 },
+      },
+      { kind: 'RunnerGroup', metadata: { name: 'data' }, spec: { org: 'data', maxActiveRunners: 4 } },
+    ]);
+  });
+
+  it.each([
+    ["scope: 'org'", "scope: 'organisation'", '"organisation"'],
+    ['maxActiveRunners: cap', 'maxActiveRunner: cap', 'maxActiveRunners'],
+    ["labels: ['small:host']", "labels: 'small:host'", 'string'],
+  ])('has types: %s written as %s does not compile', async (right, wrong, words) => {
+    const cwd = exampleProject();
+    const main = join(cwd, 'main.ts');
+    writeFileSync(main, readFileSync(main, 'utf8').replace(right, wrong));
+
+    const { code, stdout } = await run(tsc, [], { cwd });
+
+    expect(code).not.toBe(0);
+    expect(stdout).toMatch(/main\.ts\(\d+,\d+\): error TS\d+/);
+    expect(stdout).toContain(words);
+  });
+
+  it.each([
+    'import { RunnerGroup } from "argocd-gitea-runners"',
+    'const { RunnerGroup } = require("argocd-gitea-runners")',
+  ])('can be had by %s', async (statement) => {
+    const cwd = exampleProject();
+    const file = statement.startsWith('import') ? 'a.mjs' : 'a.cjs';
+    writeFileSync(join(cwd, file), `${statement};\nconsole.log(typeof RunnerGroup);\n`);
+
+    expect(await run('node', [file], { cwd })).toEqual({ code: 0, stdout: 'function\n', stderr: '' });
   });
 });

@@ -39,6 +39,10 @@ export interface Builds {
   readonly runner: string;
   /** By version: folder with `gitea` and its `templates`, `options`, `public`. */
   readonly gitea: Readonly<Record<GiteaVersion, string>>;
+  /** Folder with `helm`. */
+  readonly helm: string;
+  /** Folder with `actionlint`. */
+  readonly actionlint: string;
 }
 
 export const GITEA_VERSIONS = ['1.27.3', '1.26.0'] as const;
@@ -111,6 +115,34 @@ const ARGOCD: Recipe = {
   assets: ['manifests', 'hack'],
 };
 
+const HELM: Recipe = {
+  name: 'helm',
+  title: 'Helm 3.22.0',
+  binaries: { helm: 'helm.sh/helm/v3/cmd/helm' },
+  cgo: false,
+  // As in Helm's Makefile: its version, and the Kubernetes that "helm template" takes for the cluster's.
+  flags: [
+    '-ldflags',
+    '-s -w -X helm.sh/helm/v3/internal/version.version=v3.22.0 ' +
+      ['chartutil', 'lint/rules']
+        .map((name) => `helm.sh/helm/v3/pkg/${name}.k8sVersion`)
+        .map((variable) => `-X ${variable}Major=1 -X ${variable}Minor=34`)
+        .join(' '),
+  ],
+  module: 'helm.sh/helm/v3',
+  assets: [],
+};
+
+const ACTIONLINT: Recipe = {
+  name: 'actionlint',
+  title: 'actionlint 1.7.12',
+  binaries: { actionlint: 'github.com/rhysd/actionlint/cmd/actionlint' },
+  cgo: false,
+  flags: ['-ldflags', '-s -w'],
+  module: 'github.com/rhysd/actionlint',
+  assets: [],
+};
+
 /** Where the parts of the cluster lie. */
 export interface ClusterBuilds {
   /** Folder with `kube-apiserver`, `kube-controller-manager`, `kube-scheduler`, `kubelet`, `kubectl`. */
@@ -119,6 +151,8 @@ export interface ClusterBuilds {
   readonly argocd: string;
   readonly runner: string;
   readonly gitea: string;
+  /** Folder with `helm`. */
+  readonly helm: string;
 }
 
 /** Builds what the cluster test needs and is not there yet. */
@@ -129,6 +163,7 @@ export function buildCluster(say: (line: string) => void): ClusterBuilds {
     argocd: build(ARGOCD, say),
     runner: build(RUNNER, say),
     gitea: build(GITEA['1.27.3'], say),
+    helm: build(HELM, say),
   };
 }
 
@@ -138,6 +173,8 @@ export function buildAll(say: (line: string) => void): Builds {
   return {
     runner: build(RUNNER, say),
     gitea: { '1.27.3': build(GITEA['1.27.3'], say), '1.26.0': build(GITEA['1.26.0'], say) },
+    helm: build(HELM, say),
+    actionlint: build(ACTIONLINT, say),
   };
 }
 

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
 import { groupYaml } from '../support/run-cli.ts';
 import type { ApiJob } from './account.ts';
 import { GITEA_VERSIONS } from './build.ts';
@@ -14,18 +15,10 @@ import { type Gitea, startGitea } from './gitea.ts';
 import { readManifests } from './manifest.ts';
 import { type Pod, startPod } from './pod.ts';
 import { Playground, waitUntil } from './process.ts';
+import { PLAIN_GIT } from './workflows.ts';
 
 const PUBLISHED = join(import.meta.dirname, '..', '..', 'docs', 'examples', 'check-runnergroups.yml');
 const CHECKOUT = '      - uses: actions/checkout@v4\n';
-/** As the action does it: the commit of the event, with the token of the job. npm gets a place to write to, which `nobody` has not. */
-const PLAIN_GIT = `      - env: {TOKEN: "\${{ github.token }}"}
-        run: |
-          echo "npm_config_cache=$RUNNER_TEMP/npm" >> "$GITHUB_ENV"
-          git init --quiet .
-          git -c http.extraHeader="Authorization: Basic $(printf 'x:%s' "$TOKEN" | base64 -w0)" \\
-            fetch --quiet --depth=1 "\${{ github.server_url }}/\${{ github.repository }}" "\${{ github.sha }}"
-          git checkout --quiet FETCH_HEAD
-`;
 const POLICY = `apiVersion: gitea.bpg.pw/v1alpha1
 kind: RunnerPolicy
 spec:
@@ -100,7 +93,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const published = readFileSync(PUBLISHED, 'utf8');
     const workflow = published
       .replace(CHECKOUT, PLAIN_GIT)
-      .replace(/PACKAGE: .*/, `PACKAGE: ${packages}/argocd-gitea-runners-0.1.0.tgz`)
+      .replace(/PACKAGE: .*/, `PACKAGE: ${packages}/argocd-gitea-runners-${packageJson.version}.tgz`)
       .replace('https://gitea.example.com', url);
     expect(published).toContain(CHECKOUT);
     await admin.createOrg('acme');

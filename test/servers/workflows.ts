@@ -33,3 +33,17 @@ export function workflow(jobs: Readonly<Record<string, JobText>>, cancelGroup?: 
   }
   return `${lines.join('\n')}\n`;
 }
+
+/**
+ * Steps in the place of actions/checkout, as it does it: the commit of the event, with the token of the job. npm and others get a place
+ * to write to, which `nobody` has not.
+ */
+export const PLAIN_GIT = `      - env: {TOKEN: "\${{ github.token }}"}
+        run: |
+          echo "npm_config_cache=$RUNNER_TEMP/npm" >> "$GITHUB_ENV"
+          echo "HOME=$RUNNER_TEMP" >> "$GITHUB_ENV"
+          git init --quiet .
+          git -c http.extraHeader="Authorization: Basic $(printf 'x:%s' "$TOKEN" | base64 -w0)" \\
+            fetch --quiet --depth=1 "\${{ github.server_url }}/\${{ github.repository }}" "\${{ github.sha }}"
+          git checkout --quiet FETCH_HEAD
+`;

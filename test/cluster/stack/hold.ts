@@ -5,7 +5,13 @@
 import * as z from 'zod';
 import { startStack } from './stack.ts';
 
-const Builds = z.object({ kubernetes: z.string(), argocd: z.string(), runner: z.string(), gitea: z.string() });
+const Builds = z.object({
+  kubernetes: z.string(),
+  argocd: z.string(),
+  runner: z.string(),
+  gitea: z.string(),
+  helm: z.string(),
+});
 
 async function main(): Promise<void> {
   const builds = Builds.parse(JSON.parse(process.argv[2] ?? ''));

@@ -1,0 +1,209 @@
+// Made from src/runnergroup/schema.ts by "npm run generated".
+import { ApiObject, type ApiObjectMetadata } from 'cdk8s';
+import type { Construct } from 'constructs';
+
+/** All fields with their rules: docs/runnergroup.md. */
+export interface RunnerGroupSpec {
+  /** Whose CI jobs the group serves: of the whole Gitea, of an organisation, of a user, of a repository. */
+  readonly scope: "global" | "org" | "user" | "repo";
+  /** Organisation. Required for scope `org`; for scope `repo` the owner of the repository. */
+  readonly org?: string;
+  /** User. Required for scope `user`; for scope `repo` the owner of the repository. */
+  readonly user?: string;
+  /** Repository. Required for scope `repo`: its name, with `org` or `user` as its owner, or `owner/name`. */
+  readonly repo?: string;
+  /** The Gitea that is asked for jobs and that runners register at. Required (or `giteaURL`). */
+  readonly gitea?: {
+    /** Base URL of Gitea: http or https, without credentials, query or fragment. A sub-path is kept, a slash at the end is not. */
+    readonly url: string;
+  };
+  /** Older spelling of `gitea.url`. */
+  readonly giteaURL?: string;
+  /** Labels of the runners, each `name`, `name:host` or `name:docker://image`. A group serves the jobs whose `runs-on` names are all among its labels. Default: `[]`. */
+  readonly labels?: readonly (string)[];
+  /** Labels that are added to `labels`; `false` adds none. A label in `labels` with the same name wins. */
+  readonly defaultLabels?: readonly (string)[] | false;
+  /** Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none. Required, or `maxWorkers`, or `priorityTiers`. */
+  readonly maxActiveRunners?: number;
+  /** Another name for `maxActiveRunners`. */
+  readonly maxWorkers?: number;
+  /** PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `[]`. */
+  readonly priorityTiers?: readonly ({
+    /** A PriorityClass of the cluster. */
+    readonly priorityClassName: string;
+    /** The runners of the group up to this number have the class, unless an earlier tier has given them theirs. */
+    readonly threshold: number;
+  })[];
+  /** Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does. */
+  readonly registrationToken: {
+    /** The Secret and its key. */
+    readonly secretRef?: {
+      /** Name of the Secret, in the namespace of the RunnerGroup. */
+      readonly name: string;
+      /** Key in the Secret. */
+      readonly key: string;
+    };
+    /** Older spelling of `secretRef.name`. */
+    readonly name?: string;
+    /** Older spelling of `secretRef.key`. */
+    readonly key?: string;
+  };
+  /** Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod: mounted as files, or with `--secrets api` in the namespace of the RunnerGroup. */
+  readonly authToken: {
+    /** The Secret and its key. */
+    readonly secretRef?: {
+      /** Name of the Secret, in the namespace of the RunnerGroup. */
+      readonly name: string;
+      /** Key in the Secret. */
+      readonly key: string;
+    };
+    /** Older spelling of `secretRef.name`. */
+    readonly name?: string;
+    /** Older spelling of `secretRef.key`. */
+    readonly key?: string;
+  };
+  /** True: no new runners. Busy ones finish; the jobs of the group may go to another group that covers them. Default: `false`. */
+  readonly suspend?: boolean;
+  /** True: jobs with an empty `runs-on` are served too. Gitea gives them to any runner; since 1.27 such a row can also be a reusable-workflow caller, which no runner ever gets. Not with containerMode `host`. Default: `false`. */
+  readonly acceptUnlabelledJobs?: boolean;
+  /** Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for. Default: `"oldest"`. */
+  readonly fairness?: "oldest" | "per-repository";
+  /** Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`. */
+  readonly image?: string;
+  /** Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `host`: no docker, CI steps run in the runner container. Default: `"dind-rootless"`. */
+  readonly containerMode?: "dind-rootless" | "dind" | "host";
+  /** A PodTemplateSpec that is merged over the runner's pod as `kubectl apply` merges: `metadata` (labels, annotations) and `spec`. Container `runner` is the runner's. Reserved are among others `restartPolicy`, `automountServiceAccountToken`, `hostNetwork`, `hostPID`, `hostIPC`, `nodeName`, `terminationGracePeriodSeconds`, the labels and variables of the runner, its folders, and the init container `register`. */
+  readonly podTemplate?: { readonly [key: string]: unknown };
+  /** Pod Security Standard that the final pod must meet. Each violation is an error that names rule and field. */
+  readonly securityProfile?: "privileged" | "baseline" | "restricted";
+  /** Kubernetes `requests` and `limits` of the runner container. */
+  readonly resources?: {
+    /** Requests of the runner container. Default: `{}`. */
+    readonly requests?: { readonly [key: string]: string | number };
+    /** Limits of the runner container. Default: `{}`. */
+    readonly limits?: { readonly [key: string]: string | number };
+  };
+  /** The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation. */
+  readonly proxy?: {
+    /** Proxy for http URLs: `http_proxy` and `HTTP_PROXY`. Without user and password. */
+    readonly http?: string;
+    /** Proxy for https URLs: `https_proxy` and `HTTPS_PROXY`. Without user and password. */
+    readonly https?: string;
+    /** Hosts, IP addresses and CIDR blocks that need no proxy: `no_proxy` and `NO_PROXY`. `localhost`, the pod itself, `.svc` and `.cluster.local` are always added. */
+    readonly noProxy?: readonly (string)[];
+    /** Secret with the login of the proxy: keys `username` and `password`, percent-encoded as in a URL. CI jobs can read it. */
+    readonly secretRef?: {
+      /** Name of the Secret, in the namespace of the RunnerGroup. Not one with a token of Gitea. */
+      readonly name: string;
+    };
+  };
+  /** CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation. */
+  readonly caBundle?: {
+    /** The ConfigMap and its key. */
+    readonly configMapRef: {
+      /** Name of the ConfigMap, in the namespace of the RunnerGroup. */
+      readonly name: string;
+      /** Key whose value is PEM: one certificate or more. */
+      readonly key: string;
+    };
+  };
+  /** Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`. */
+  readonly runnerConfig?: {
+    readonly log?: {
+      readonly level?: "trace" | "debug" | "info" | "warn" | "warning" | "error" | "fatal" | "panic";
+    };
+    readonly runner?: {
+      readonly envs?: { readonly [key: string]: string };
+      readonly env_file?: string;
+      readonly fetch_timeout?: string;
+      readonly fetch_interval?: string;
+      readonly fetch_interval_max?: string;
+      readonly workdir_cleanup_age?: string;
+      readonly idle_cleanup_interval?: string;
+      readonly log_report_interval?: string;
+      readonly log_report_max_latency?: string;
+      readonly log_report_batch_size?: number;
+      readonly state_report_interval?: string;
+      readonly github_mirror?: string;
+      readonly allocate_pty?: boolean;
+    };
+    readonly cache?: {
+      readonly enabled?: boolean;
+      readonly dir?: string;
+      readonly host?: string;
+      readonly port?: number;
+      readonly offline_mode?: boolean;
+    };
+    readonly container?: {
+      readonly network?: string;
+      readonly privileged?: boolean;
+      readonly options?: string;
+      readonly workdir_parent?: string;
+      readonly valid_volumes?: readonly (string)[];
+      readonly docker_host?: "-";
+      readonly force_pull?: boolean;
+      readonly force_rebuild?: boolean;
+      readonly bind_workdir?: boolean;
+    };
+    readonly host?: {
+      readonly workdir_parent?: string;
+    };
+    readonly metrics?: {
+      readonly enabled?: boolean;
+      readonly addr?: string;
+    };
+  };
+  /** A shared `gitea-runner cache-server`, so that `actions/cache` works between runners. Each repository sees its own entries only. */
+  readonly cache?: {
+    /** Base URL of the cache server. */
+    readonly url: string;
+    /** The secret that the cache server shares with its runners. */
+    readonly secretRef: {
+      /** Name of the Secret, in the namespace of the RunnerGroup. */
+      readonly name: string;
+      /** Key in the Secret. */
+      readonly key: string;
+    };
+  };
+  /** Who is told when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)). */
+  readonly notify?: readonly ({
+    /** A Slack channel. */
+    readonly slack?: {
+      /** Channel, e.g. `#ci`, or its id. The app must be a member of it. */
+      readonly channel: string;
+    };
+    /** A plain webhook. */
+    readonly webhook?: {
+      /** Address that gets a POST with JSON. It must begin with a prefix that `serve` allows (`--notify-urls`). */
+      readonly url: string;
+    };
+    /** Which CI jobs: those that failed, those that succeeded, or all, cancelled ones too. Default: `"failure"`. */
+    readonly on?: "failure" | "success" | "always";
+  })[];
+  /** Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`). Default: `[]`. */
+  readonly setupCommand?: readonly (string)[];
+  /** How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: `300`. */
+  readonly spawnTimeoutSeconds?: number;
+  /** How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster. */
+  readonly pendingDeadlineSeconds?: number;
+  /** Longest life of a runner, waiting included; also the runner's own time limit for a CI job. Greater than `gracefulStopSeconds`. Gitea's `ENDLESS_TASK_TIMEOUT` (3 h) ends CI jobs on its own. Default: `21600`. */
+  readonly activeDeadlineSeconds?: number;
+  /** How long a finished Job and its pod stay for a look at them. Default: `600`. */
+  readonly ttlSecondsAfterFinished?: number;
+  /** How often a run may be re-run because a runner was lost: its pod was evicted, preempted, deleted or OOM-killed, or its node is gone. `serve` asks Gitea (1.26 or newer) to re-run the CI job. Re-runs by people count, too. 0: never. The API token then needs scope `write:repository`. Default: `0`. */
+  readonly maxEvictionRetries?: number;
+  /** How long `serve` waits after Gitea shows that a lost CI job has ended, before it asks for the re-run. Default: `5`. */
+  readonly evictionRetryDelaySeconds?: number;
+  /** How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more). A CI job that takes longer is killed with its pod, and Gitea shows it as failed. The default is as long as Gitea lets a CI job run. An idle runner stops at once. */
+  readonly gracefulStopSeconds?: number;
+}
+
+export interface RunnerGroupProps {
+  readonly metadata?: ApiObjectMetadata;
+  readonly spec: RunnerGroupSpec;
+}
+
+/** A RunnerGroup. The constructor throws with every problem, in the words of `gitea-runners validate`. */
+export declare class RunnerGroup extends ApiObject {
+  constructor(scope: Construct, id: string, props: RunnerGroupProps);
+}

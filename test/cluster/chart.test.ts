@@ -1,0 +1,176 @@
+/** The Helm chart on a real cluster beside a stock Argo CD: the manual's commands to the first CI job, an upgrade, the end. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { docBlocks } from '../install/doc-blocks.ts';
+import { waitUntil } from '../servers/process.ts';
+import { workflow } from '../servers/workflows.ts';
+import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { type Stack, startStack } from './stack/stack.ts';
+
+const manual = readFileSync('docs/install.md', 'utf8');
+let stack: Stack;
+let installation: Installation;
+let passed = true;
+let values: Record<string, unknown>;
+
+function say(line: string): void {
+  process.stdout.write(`chart: ${line}\n`);
+}
+
+function kubectl(...args: readonly string[]): Promise<string> {
+  return stack.kubernetes.kubectl(args);
+}
+
+async function names(kinds: string, ...where: readonly string[]): Promise<readonly string[]> {
+  return (await kubectl('get', kinds, ...where, '-o', 'name')).split('\n').filter(Boolean);
+}
+
+function writeValues(more: Readonly<Record<string, unknown>>): void {
+  writeFileSync(join(installation.folder, 'values.yaml'), stringify({ ...values, ...more }));
+}
+
+/** One CI job, from its start by a person to its success. */
+async function oneJobSucceeds(): Promise<void> {
+  const { admin } = stack.gitea;
+  const done = () => admin.jobs(`/orgs/${ORG}`, 'completed');
+  const before = (await done()).length;
+  await admin.dispatch(`${ORG}/web`, 'build.yml');
+  await waitUntil('the CI job ends', async () => (await done()).length > before, { timeoutMs: 120_000 });
+  expect((await done()).at(-1)).toMatchObject({ conclusion: 'success' });
+}
+
+async function ofServe(path: string): Promise<string> {
+  return await kubectl('get', 'deployment', 'gitea-runners', '-n', 'argocd', '-o', `jsonpath=${path}`);
+}
+
+describe('the Helm chart', () => {
+  beforeAll(async () => {
+    stack = await startStack(inject('clusterBuilds'), say);
+    installation = await Installation.prepare(stack, inject('clusterBuilds'));
+    await stack.gitea.admin.createRepo('web', ORG);
+    const text = workflow({ build: { runsOn: 'linux', seconds: 1 } });
+    await stack.gitea.admin.addWorkflow(`${ORG}/web`, 'build.yml', text);
+    const [, written = ''] = /```yaml\n# values\.yaml\n([\s\S]*?)```/.exec(manual) ?? [];
+    values = parse(written);
+    const [repository, tag] = installation.image.split(/:(?=[^:/]*$)/);
+    Object.assign(values['image'] ?? {}, { repository, tag });
+    writeValues({});
+    installation.set('VALUES', 'values.yaml');
+    installation.set('CHART', 'install/chart');
+  });
+
+  afterEach(async ({ task }) => {
+    if (task.result?.state !== 'fail') return;
+    passed = false;
+    say(`FAILED: ${task.name}\n${await stack.collectLogs()}`);
+  });
+
+  afterAll(async () => {
+    await stack?.close(!passed);
+  });
+
+  it('leads by the commands of the manual from nothing to the first CI job', async () => {
+    const started = Date.now();
+    const notes = await installation.block('helm');
+    await installation.block('helm-sidecar');
+    await stack.kubernetes.refreshDns();
+    await installation.block('secrets');
+    await installation.block('application');
+    await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'ci.yaml', exampleGroup(stack));
+    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+    await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s');
+    await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s');
+
+    await oneJobSucceeds();
+    say(`from nothing to the first CI job: ${Math.round((Date.now() - started) / 1000)} s`);
+
+    expect(notes).toContain('STATUS: deployed');
+    expect(notes).toContain('argocd: gitea-runners-serve (keys argocd-token, webhook-secret)');
+  });
+
+  it('is upgraded with other values, and the next CI job runs', async () => {
+    writeValues({
+      serve: { replicas: 1 },
+      settings: { GITEA_RUNNERS_INSTANCE: 'production' },
+      secretsApi: { enabled: true },
+    });
+
+    await installation.block('helm');
+    await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
+
+    expect(await ofServe('{.spec.replicas}')).toBe('1');
+    expect(await names('configmaps', '-n', 'argocd')).toContain('configmap/gitea-runners-settings');
+    expect(await names('roles', '-n', 'runners')).toEqual(['role.rbac.authorization.k8s.io/gitea-runners-secrets']);
+    writeValues({ serve: { replicas: 1 } });
+    await installation.block('helm');
+    await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
+    expect(await names('roles', '-n', 'runners')).toEqual([]);
+    await oneJobSucceeds();
+  });
+
+  it('repairs the CRD when it is upgraded: Helm owns it', async () => {
+    const crd = 'customresourcedefinition/runnergroups.gitea.bpg.pw';
+    const patch = [{ op: 'remove', path: '/spec/versions/0/additionalPrinterColumns' }];
+    await kubectl('patch', crd, '--type=json', '--patch', JSON.stringify(patch));
+    writeValues({ serve: { replicas: 2 } });
+
+    await installation.block('helm');
+
+    expect(await kubectl('get', crd, '-o', 'jsonpath={.spec.versions[0].additionalPrinterColumns[0].name}')).not.toBe(
+      '',
+    );
+  });
+
+  it('refuses a value that it does not know, and changes nothing', async () => {
+    const before = await ofServe('{.metadata.generation}');
+    writeValues({ serve: { replica: 5 } });
+
+    await expect(installation.block('helm')).rejects.toThrow("additional properties 'replica' not allowed");
+
+    expect(await ofServe('{.metadata.generation}')).toBe(before);
+  });
+
+  it('is uninstalled: the CRD, RunnerGroups and the namespace stay, everything else is gone', async () => {
+    await installation.block('helm-uninstall');
+
+    const kinds =
+      'deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies,poddisruptionbudgets';
+    const left = await names(kinds, '-n', 'argocd');
+    expect(left.filter((name) => /gitea/.test(name))).toEqual([]);
+    expect(await names('rolebindings,networkpolicies', '-n', 'runners')).toEqual([]);
+    expect(await names('runnergroups', '-n', 'runners')).toEqual(['runnergroup.gitea.bpg.pw/ci']);
+    const sidecar = '{.spec.template.spec.containers[?(@.name=="gitea-runners")].image}';
+    expect(await kubectl('get', '-n', 'argocd', 'deployment', 'argocd-repo-server', '-o', `jsonpath=${sidecar}`)).toBe(
+      '',
+    );
+  });
+
+  it('can be installed again over what has stayed', async () => {
+    writeValues({});
+
+    await installation.block('helm');
+    await installation.block('helm-sidecar');
+    await installation.block('secrets');
+    await installation.block('application');
+
+    await oneJobSucceeds();
+  });
+
+  it('leaves nothing when what it keeps is removed, too', async () => {
+    await installation.block('helm-uninstall');
+    await installation.block('helm-remove');
+
+    const wide = await names('customresourcedefinitions,clusterroles,clusterrolebindings,namespaces');
+    expect(wide.filter((name) => /gitea|\/runners$/.test(name))).toEqual([]);
+  });
+
+  it('has no command in the manual that was not run here', () => {
+    const marked = docBlocks(manual).flatMap(({ name, notRun }) => (notRun === undefined ? [name] : []));
+
+    const helm = marked.filter((name) => name.startsWith('helm'));
+    expect(helm.length).toBeGreaterThan(3);
+    expect(helm.filter((name) => !installation.done.includes(name))).toEqual([]);
+  });
+});

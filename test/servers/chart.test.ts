@@ -1,0 +1,186 @@
+/** The Helm chart with real helm: lint, what it renders, which values it refuses. In a cluster: test/cluster/chart.test.ts. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import packageJson from '../../package.json' with { type: 'json' };
+import { type KubeObject, objects } from '../install/manifests.ts';
+
+const CHART = join('install', 'chart');
+const VALUES = join('test', 'servers', 'chart-values');
+const helm = join(inject('builds').helm, 'helm');
+const folder = mkdtempSync(join(tmpdir(), 'chart-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What the chart makes of these values. @throws with helm's stderr. */
+function render(values: unknown, namespace = 'argocd'): readonly KubeObject[] {
+  const file = join(folder, 'values.yaml');
+  writeFileSync(file, stringify(values));
+  const text = execFileSync(helm, ['template', 'x', CHART, '--namespace', namespace, '--values', file], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
+  // A template whose values switch it off leaves an empty document.
+  return parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? []);
+}
+
+function find(found: readonly KubeObject[], kind: string, name: string, namespace?: string): unknown {
+  return found.find(
+    ({ kind: its, metadata }) =>
+      its === kind && metadata.name === name && (namespace === undefined || metadata.namespace === namespace),
+  );
+}
+
+/** In an order that does not depend on the file. */
+function sorted(list: readonly KubeObject[]): readonly KubeObject[] {
+  const id = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`;
+  return [...list].sort((a, b) => id(a).localeCompare(id(b)));
+}
+
+/** As the chart has it: Helm leaves namespaces and the CRD alone when it uninstalls. */
+function kept(object: KubeObject): KubeObject {
+  if (!['Namespace', 'CustomResourceDefinition'].includes(object.kind)) return object;
+  return { ...object, metadata: { ...object.metadata, annotations: { 'helm.sh/resource-policy': 'keep' } } };
+}
+
+describe('the chart', () => {
+  it('passes helm lint --strict, with its defaults and with each file of values', () => {
+    const files = readdirSync(VALUES).map((file) => ['--values', join(VALUES, file)]);
+
+    for (const values of [[], ...files]) {
+      const { status, stdout } = spawnSync(helm, ['lint', '--strict', CHART, ...values], { encoding: 'utf8' });
+      expect(stdout).toContain('1 chart(s) linted, 0 chart(s) failed');
+      expect(status).toBe(0);
+    }
+    expect(files.length).toBeGreaterThan(2);
+  });
+
+  it('renders with its defaults the objects of crd.yaml, gitea-runners.yaml and runners.yaml', () => {
+    const plain = ['crd.yaml', 'gitea-runners.yaml', 'runners.yaml'].flatMap(objects);
+
+    expect(sorted(render({}))).toEqual(sorted(plain.map(kept)));
+  });
+
+  it('renders the objects of cache.yaml and secrets-api.yaml when they are asked for', () => {
+    const found = render({ cache: { enabled: true }, secretsApi: { enabled: true } });
+
+    for (const object of ['cache.yaml', 'secrets-api.yaml'].flatMap(objects)) expect(found).toContainEqual(object);
+    expect(find(found, 'ConfigMap', 'gitea-runners-settings')).toMatchObject({
+      data: { GITEA_RUNNERS_SECRETS: 'api' },
+    });
+  });
+
+  it('is of the version of the product, and so is its image', () => {
+    const shown = execFileSync(helm, ['show', 'chart', CHART], { encoding: 'utf8' });
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const image = (values: unknown) =>
+      JSON.stringify(find(render(values), 'Deployment', 'gitea-runners')).match(/"image":"([^"]*)"/)?.[1];
+
+    expect(shown).toContain(`version: ${packageJson.version}\n`);
+    expect(image({})).toBe(`argocd-gitea-runners:${packageJson.version}`);
+    expect(image({ image: { repository: 'r.example.com/x', tag: '1' } })).toBe('r.example.com/x:1');
+    expect(image({ image: { tag: '1', digest } })).toBe(`argocd-gitea-runners:1@${digest}`);
+  });
+
+  it('gives the rights in each namespace of runners, and keeps each away from the metrics', () => {
+    const found = render({ runners: { namespaces: ['runners', 'team-b'], podSecurity: 'restricted' } }, 'cd');
+
+    for (const namespace of ['runners', 'team-b']) {
+      expect(find(found, 'Namespace', namespace)).toMatchObject({
+        metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+      });
+      expect(find(found, 'RoleBinding', 'gitea-runners-serve', namespace)).toMatchObject({
+        subjects: [{ name: 'gitea-runners', namespace: 'cd' }],
+      });
+      expect(find(found, 'NetworkPolicy', 'gitea-runner', namespace)).toBeDefined();
+    }
+    expect(find(found, 'ConfigMap', 'gitea-runners-defaults')).toMatchObject({
+      metadata: { namespace: 'cd' },
+      data: { GITEA_RUNNERS_ARGOCD_NAMESPACE: 'cd', GITEA_RUNNERS_NAMESPACES: 'runners,team-b' },
+    });
+    expect(JSON.stringify(find(found, 'NetworkPolicy', 'gitea-runners'))).toContain('"values":["runners","team-b"]');
+  });
+
+  it('replaces the pods of serve when the settings change, and has no such mark without settings', () => {
+    const annotations = (settings: Readonly<Record<string, string>>) =>
+      JSON.stringify(find(render({ settings }), 'Deployment', 'gitea-runners')).match(
+        /gitea.bpg.pw\/settings":"\w+/,
+      )?.[0];
+
+    expect(annotations({})).toBeUndefined();
+    expect(annotations({ GITEA_RUNNERS_INSTANCE: 'a' })).toMatch(/settings":"[0-9a-f]{16}$/);
+    expect(annotations({ GITEA_RUNNERS_INSTANCE: 'a' })).not.toBe(annotations({ GITEA_RUNNERS_INSTANCE: 'b' }));
+  });
+
+  it('puts every value of serve into its pod', () => {
+    const serve = {
+      replicas: 3,
+      extraArgs: ['--verbose'],
+      resources: { limits: { memory: '1Gi' } },
+      nodeSelector: { pool: 'infra' },
+      tolerations: [{ key: 'infra', operator: 'Exists' }],
+      affinity: { nodeAffinity: {} },
+      priorityClassName: 'high',
+      podAnnotations: { a: 'b' },
+      extraVolumes: [{ name: 'second', secret: { secretName: 'gitea-second' } }],
+      extraVolumeMounts: [{ name: 'second', mountPath: '/x', readOnly: true }],
+    };
+
+    const found = find(render({ serve, imagePullSecrets: [{ name: 'registry' }] }), 'Deployment', 'gitea-runners');
+
+    expect(found).toMatchObject({
+      spec: {
+        replicas: 3,
+        template: {
+          metadata: { annotations: { a: 'b' } },
+          spec: {
+            imagePullSecrets: [{ name: 'registry' }],
+            nodeSelector: { pool: 'infra' },
+            tolerations: serve.tolerations,
+            affinity: serve.affinity,
+            priorityClassName: 'high',
+            containers: [
+              {
+                command: expect.arrayContaining(['serve', '--verbose']),
+                resources: { limits: { memory: '1Gi' } },
+                volumeMounts: expect.arrayContaining(serve.extraVolumeMounts),
+              },
+            ],
+            volumes: expect.arrayContaining(serve.extraVolumes),
+          },
+        },
+      },
+    });
+  });
+
+  it('leaves out what is switched off', () => {
+    const kinds = render({
+      crds: { enabled: false },
+      networkPolicy: { enabled: false },
+      runners: { createNamespaces: false },
+    }).map(({ kind }) => kind);
+
+    expect(kinds).toContain('Deployment');
+    expect(kinds.filter((kind) => /^(?:CustomResource|Network|Namespace)/.test(kind))).toEqual([]);
+  });
+});
+
+describe('values that the chart refuses', () => {
+  it.each([
+    ['a misspelt section', { serv: { replicas: 1 } }, "'serv' not allowed"],
+    ['a misspelt key', { serve: { replica: 1 } }, "'replica' not allowed"],
+    ['a number as a string', { serve: { replicas: '2' } }, 'want integer'],
+    ['a setting that YAML reads as a boolean', { settings: { GITEA_RUNNERS_SWEEP: true } }, 'want string'],
+    ['no namespace', { runners: { namespaces: [] } }, 'minItems'],
+    ['a namespace with capitals', { runners: { namespaces: ['Runners'] } }, 'does not match pattern'],
+    ['a Pod Security level that does not exist', { runners: { podSecurity: 'strict' } }, 'must be one of'],
+    ['half a digest', { image: { digest: 'sha256:abc' } }, 'does not match pattern'],
+    ['a port that is none', { networkPolicy: { egressPorts: [70_000] } }, 'maximum'],
+    ['an argument that is no flag', { serve: { extraArgs: ['debug'] } }, 'does not match pattern'],
+    ['a URL without a scheme', { argocd: { url: 'argocd-server' } }, 'does not match pattern'],
+  ])('%s', (_, values, words) => {
+    expect(() => render(values)).toThrow(words);
+  });
+});
