@@ -21,6 +21,7 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     proxy: undefined,
     runnerConfig: {},
     setupCommand: [],
+    keepFailedSeconds: 0,
     spawnTimeoutSeconds: 300,
     pendingDeadlineSeconds: 900,
     priorityTiers: [],

@@ -32,9 +32,13 @@ function showGroup(set: MetricSet, { live, runners, counts, ready }: GroupVerdic
   const labels = { namespace: object.metadata.namespace, group: object.metadata.name };
   set.ready.set(labels, ready ? 1 : 0);
   if (group) set.maxActiveRunners.set(labels, group.maxActiveRunners);
+  const debugging = counts?.debugging.length ?? 0;
   for (const state of STATES) {
-    set.runners.set({ ...labels, state }, runners.filter(({ job }) => job.state === state).length);
+    const seen = runners.filter(({ job }) => job.state === state).length;
+    // Those that stay for a look run, too: each runner is counted once.
+    set.runners.set({ ...labels, state }, state === 'running' ? Math.max(0, seen - debugging) : seen);
   }
+  set.runners.set({ ...labels, state: 'debugging' }, debugging);
   if (!counts) return;
   set.queuedJobs.set(labels, counts.queued);
   for (const { trouble } of counts.stuck) set.stuckPods.inc({ ...labels, reason: trouble.reason });
