@@ -22,7 +22,7 @@ const FOLDER = '/data/.keep';
  *   until the runner is gone.
  * - SIGTERM while it waits ends it at once: there is nothing to finish. A signal between two lines counts, too: hence `ended`.
  * - A runner that was told to stop, or that has failed, ends as ever.
- * - Without a pipe (a full disk) the runner runs as ever.
+ * - Without a pipe (a full disk) or a reader the runner runs as ever: one that writes into a pipe without a reader is killed.
  */
 const RUN = `#!/bin/sh
 PATH=\${PATH#${FOLDER}:}
@@ -32,7 +32,7 @@ stop() {
   [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null
   [ -z "$pause" ] || kill "$pause" 2>/dev/null
 }
-mkfifo ${FOLDER}/output || exec run.sh
+command -v awk > /dev/null && mkfifo ${FOLDER}/output || exec run.sh
 trap stop TERM INT
 awk '/\\] ([^[:alnum:]]+ )?Job succeeded$/ && !/\\]   \\| / { ok = 1 } END { exit !ok }' < ${FOLDER}/output &
 reader=$!

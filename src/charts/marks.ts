@@ -64,6 +64,11 @@ export function groupLabels(groupName: string): Texts {
 /** Label by which network policies tell runners from the rest. */
 export const RUNNER_APP = { 'app.kubernetes.io/name': 'gitea-runner' } as const;
 
+/** True for what we print, by its labels. */
+export function isOurs(labels: Texts): boolean {
+  return labels[MANAGED_BY] === MANAGER;
+}
+
 /** True for a Job that no sync prunes. */
 export function isPinned(annotations: Texts): boolean {
   return annotations[SYNC_OPTIONS]?.split(',').some((option) => option.trim() === NO_PRUNE) ?? false;

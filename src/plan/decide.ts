@@ -5,7 +5,7 @@ import type { GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from '
 import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
-import { isOverdueToEnd, keptDecision } from './kept.ts';
+import { isOverdueToEnd, keptDecision } from './kept-decision.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { firstWorking } from './owners.ts';
 import { nextRepositories } from './queue.ts';

@@ -94,11 +94,19 @@ function stateOf(traces: RunnerTraces, keep: Keep | undefined, context: Context)
   if (hasEnded(live)) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
-  if (keep && !row?.online) return keep.isOver ? 'used-up' : 'kept';
+  if (keep && !row?.online) return stateOfStay(keep);
   if (row?.online && !live && context.jobsAreSeen) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed && !isRecreated(traces, completed, context)) return 'used-up';
-  if (!live) return 'offline';
+  return live ? stateOfComing(traces, live, context) : 'offline';
+}
+
+function stateOfStay({ isOver }: Keep): RunnerState {
+  return isOver ? 'used-up' : 'kept';
+}
+
+/** Of a runner of which Kubernetes shows a Job and Gitea nothing. */
+function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): RunnerState {
   if (!isWaitedFor(live, context.group, context.nowMs)) return 'never-came';
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';
 }

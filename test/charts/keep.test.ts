@@ -62,23 +62,25 @@ const stopWhenItWaits = (line: string, stop: () => void): void => {
 };
 
 describe('a runner whose CI job has ended', () => {
-  it.each([
-    ['[build] Job succeeded'],
-    ['[build / test (1, 2)] Job succeeded'],
-    ['[build/test] 🏁  Job succeeded'],
-  ])('ends at once when it says %s', async (line) => {
-    program('run.sh', `echo '[build]   | it works'\necho '${line}'\necho 'time="1" level=info msg=over' >&2`);
+  it.each([['[build] Job succeeded'], ['[build / test (1, 2)] Job succeeded'], ['[build/test] 🏁  Job succeeded']])(
+    'ends at once when it says %s',
+    async (line) => {
+      program('run.sh', `echo '[build]   | it works'\necho '${line}'\necho 'time="1" level=info msg=over' >&2`);
 
-    const { code, said } = await start();
+      const { code, said } = await start();
 
-    expect([code, said]).toEqual([0, 'time="1" level=info msg=over\n']);
-  });
+      expect([code, said]).toEqual([0, 'time="1" level=info msg=over\n']);
+    },
+  );
 
   it.each([
     ['it failed', "echo '[build] Job failed'"],
     ['it never began', "echo '[build] cannot pull image'"],
     ['it says nothing', ':'],
-    ['the CI job itself says that it has succeeded', "echo '[build]   | [build] Job succeeded'\necho '[build] Job failed'"],
+    [
+      'the CI job itself says that it has succeeded',
+      "echo '[build]   | [build] Job succeeded'\necho '[build] Job failed'",
+    ],
   ])('waits when %s, and ends at once when the pod is stopped', async (_, text) => {
     program('run.sh', text);
 

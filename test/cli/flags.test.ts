@@ -12,6 +12,7 @@ const program = makeProgram({
   validate: async () => undefined,
   serve: async () => undefined,
   sweep: async () => undefined,
+  extend: async () => undefined,
   schema: async () => undefined,
   demo: async () => undefined,
   version: async () => undefined,
