@@ -28,6 +28,8 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   caFile: ['/ca', '/ca'],
   cluster: ['off', 'off'],
   kubeconfig: ['/k', '/k'],
+  for: ['90m', 5_400_000],
+  namespace: ['ci', 'ci'],
   runnerImage: ['a/b:1', 'a/b:1'],
   runnerImageRootless: ['a/b:2', 'a/b:2'],
   dockerImage: ['a/c:3', 'a/c:3'],

@@ -5,6 +5,7 @@
 import type { GiteaJob } from '../../../src/simulator/gitea.ts';
 import type { Cluster, KubeJob } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
+import { staying } from '../keeping.ts';
 import type { Sight } from '../look.ts';
 import type { Stage } from '../stage.ts';
 import type { Generator, Wanted } from './policy.ts';
@@ -20,7 +21,14 @@ function decide(stage: Stage, cluster: Cluster, sight: Sight): readonly Wanted[]
   for (const group of groups) {
     // Those whose Job was deleted while they worked hold their slot, too.
     const busy = cluster.pods.filter((pod) => pod.group === group && pod.phase === 'busy');
-    room.set(group, Math.max(0, group.cap - busy.length));
+    const kept = staying(cluster.pods, group, stage.nowMs);
+    room.set(group, Math.max(0, group.cap - busy.length - kept.length));
+    // Those whose time is over lose their pin first.
+    for (const job of cluster.jobs.values()) {
+      const stays = kept.includes(job.pod);
+      if (job.group !== group || job.pod.phase !== 'kept' || !(stays || job.pinned)) continue;
+      wanted.push({ name: job.name, group, pinned: stays, skip: stays && job.pinned, madeFor: undefined });
+    }
     for (const pod of busy) {
       const job = cluster.jobs.get(pod.name);
       if (job?.pod === pod) wanted.push({ name: pod.name, group, pinned: true, skip: job.pinned, madeFor: undefined });
@@ -77,6 +85,7 @@ function isFree({ pod, createdMs, group }: KubeJob, { nowMs, template }: Stage):
       // Only of an image that cannot be pulled is it known that it does not come.
       return pod.fate.start !== 'image' || nowMs - createdMs < group.pendingDeadlineS * 1000;
     case 'busy':
+    case 'kept':
     case 'ended':
       return false;
     default:
