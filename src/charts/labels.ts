@@ -3,7 +3,7 @@ import type { EmittedRunner } from '../plan/decisions.ts';
 import { parseRunnerName } from '../plan/names.ts';
 import {
   COMPARE_OPTIONS,
-  FAILED_AT,
+  ENDED_AT,
   HOOK,
   IGNORE_EXTRANEOUS,
   IGNORE_HEALTH,
@@ -48,7 +48,7 @@ export function jobAnnotations({ pinned, skip, job, keep }: Treatment): Texts {
     [SYNC_OPTIONS]: pinned ? NO_PRUNE : '',
     [JOB_URL]: plainUrl(job?.url ?? ''),
     [REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
-    [FAILED_AT]: keep ? timeText(keep.failedAtMs) : '',
+    [ENDED_AT]: keep ? timeText(keep.endedAtMs) : '',
     [KEEP_UNTIL]: keep ? timeText(keep.untilMs) : '',
   };
 }

@@ -23,8 +23,8 @@ export const RUN_ATTEMPT = 'gitea.bpg.pw/run-attempt';
 export const JOB_URL = 'gitea.bpg.pw/job-url';
 /** Annotation: repository of that CI job. */
 export const REPOSITORY = 'gitea.bpg.pw/repository';
-/** Annotation: when the CI job of a runner that stays for a look failed, RFC 3339. Printed by the plan, and read by it. */
-export const FAILED_AT = 'gitea.bpg.pw/failed-at';
+/** Annotation: when the CI job of a runner whose pod waits ended, RFC 3339. Printed by the plan, and read by it. */
+export const ENDED_AT = 'gitea.bpg.pw/ended-at';
 /** Annotation: until when such a runner stays, RFC 3339. Printed by the plan, for people: Argo CD reverts other values. */
 export const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
 /** Annotation: until when somebody wants it to stay, RFC 3339. Written by people and `gitea-runners extend`, never printed. */

@@ -134,7 +134,8 @@ function leftoverTable(
 ): readonly string[] {
   const rows = runners.flatMap((decision) => {
     if (decision.emit) {
-      const text = decision.keep ? keptText(decision, decision.keep, nowMs) : KEPT[decision.because];
+      const { because, keep } = decision;
+      const text = because === 'debugging' && keep ? keptText(decision, keep, nowMs) : KEPT[because];
       if (text === undefined) return [];
       const why = decision.trouble ? ` (${troubleText(decision.trouble)})` : '';
       return [[decision.runner, keyText(decision.group), `${text}${why}`]];

@@ -54,10 +54,10 @@ async function extendIn(config: ClusterConfig, wish: Wish): Promise<string> {
   try {
     for (let tries = 1; ; tries += 1) {
       const job = await findRunnerJob(client, wish.namespace, wish.name, deadline);
-      const failedAtMs = keptSince(job);
+      const endedAtMs = keptSince(job);
       // The clock of the cluster, not that of a laptop.
       const nowMs = wish.now() + (clocks.of(client.origin)?.leastMs ?? 0);
-      const mostMs = failedAtMs + LONGEST_KEEP_MS;
+      const mostMs = endedAtMs + LONGEST_KEEP_MS;
       const untilMs = Math.floor(Math.min(nowMs + wish.forMs, mostMs) / 1000) * 1000;
       const standsMs = endOf(job.live);
       const at = { nowMs, mostMs };
@@ -76,9 +76,9 @@ async function extendIn(config: ClusterConfig, wish: Wish): Promise<string> {
 }
 
 /** When its CI job failed. @throws Failure exit 2: it does not stay. */
-function keptSince({ live: { namespace, name, state, failedAtMs } }: NamedJob): number {
+function keptSince({ live: { namespace, name, state, endedAtMs } }: NamedJob): number {
   const ended = state === 'complete' || state === 'failed' || state === 'deleting';
-  if (!ended && failedAtMs !== undefined) return failedAtMs;
+  if (!ended && endedAtMs !== undefined) return endedAtMs;
   const why = ended
     ? 'it has ended'
     : 'no CI job of it is known to have failed, or Argo CD has not synced since (some seconds)';

@@ -17,7 +17,7 @@
  *   6. no pod yet and none counted ..................... starting
  *   7. anything else ................................... unknown (counts as running)
  */
-import { EXTEND_UNTIL, FAILED_AT, isPinned, JOB_URL, KEEP_UNTIL, type Texts } from '../charts/marks.ts';
+import { ENDED_AT, EXTEND_UNTIL, isPinned, JOB_URL, KEEP_UNTIL, type Texts } from '../charts/marks.ts';
 import type { LiveJob, LiveState, PodTrouble } from '../plan/evidence.ts';
 import { NO_POD_YET, troubleOfEnded, troubleOfPending } from './pod-trouble.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
@@ -52,12 +52,12 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
 }
 
 /** What the annotations say about the stay of a runner whose CI job failed. Our own that are no times are as if they were not there. */
-function keepOf(annotations: Texts): Pick<LiveJob, 'failedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {
-  const failedAtMs = timeOf(annotations[FAILED_AT]);
+function keepOf(annotations: Texts): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {
+  const endedAtMs = timeOf(annotations[ENDED_AT]);
   const keepUntilMs = timeOf(annotations[KEEP_UNTIL]);
   const extension = annotations[EXTEND_UNTIL];
   return {
-    ...(failedAtMs !== undefined && { failedAtMs }),
+    ...(endedAtMs !== undefined && { endedAtMs }),
     ...(keepUntilMs !== undefined && { keepUntilMs }),
     ...(extension && { extendUntilMs: timeOf(extension) ?? 'unreadable' }),
   };

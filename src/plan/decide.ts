@@ -5,7 +5,7 @@ import type { GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from '
 import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
-import { isOverdueToEnd, keptDecision } from './kept-decision.ts';
+import { keptDecision, usedUpDecision } from './kept-decision.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { firstWorking } from './owners.ts';
 import { nextRepositories } from './queue.ts';
@@ -165,8 +165,7 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       if (isWanted(of, facts)) return { emit: true, runner, group, because: 'back-off-record', pinned: false, ...SKIP };
       return { emit: false, runner, group, because: state };
     case 'used-up':
-      if (isOverdueToEnd(of, facts.nowMs)) return { emit: true, runner, group, because: 'unpinning', pinned: false };
-      return { emit: false, runner, group, because: state };
+      return usedUpDecision(of, group);
     case 'deleting':
     case 'gone':
     case 'offline':

@@ -109,10 +109,11 @@ export interface RunnerTrouble extends PodTrouble {
   readonly isLate: boolean;
 }
 
-/** Until when a runner stays for a look. Times by Gitea's clock. */
+/** Until when a runner stays after its CI job, for a look. Times by Gitea's clock, whole seconds. */
 export interface KeptUntil {
-  /** When its CI job failed. */
-  readonly failedAtMs: number;
+  /** When its CI job ended. */
+  readonly endedAtMs: number;
+  /** Not later than `endedAtMs`: nobody is to look at it. */
   readonly untilMs: number;
   /** What somebody asked for is not what counts: it is no time, or later than the longest stay. */
   readonly extension?: 'unreadable' | 'too-long';
@@ -133,7 +134,7 @@ export type RunnerDecision =
       /** PriorityClass of its pod. A Job that exists has the one that it was created with. */
       readonly priorityClass?: string;
       readonly trouble?: RunnerTrouble;
-      /** For `debugging`. */
+      /** For `debugging`, and for `unpinning` after it. */
       readonly keep?: KeptUntil;
     }
   | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };

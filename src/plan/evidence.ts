@@ -102,8 +102,8 @@ export interface LiveJob {
   readonly pinned?: boolean;
   /** Page of the CI job that it runs or was last wanted for (`html_url`), as it was printed. */
   readonly jobUrl?: string;
-  /** When the CI job of a kept runner failed, as it was printed, by Gitea's clock (`kept.ts`). */
-  readonly failedAtMs?: number;
+  /** When the CI job of a runner whose pod waits ended, as it was printed, by Gitea's clock (`kept.ts`). */
+  readonly endedAtMs?: number;
   /** Until when a kept runner stays, as it was printed, by Gitea's clock. */
   readonly keepUntilMs?: number;
   /** Until when somebody wants a kept runner to stay. `unreadable`: what is written there is no time. */

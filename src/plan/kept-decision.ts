@@ -1,21 +1,17 @@
-/** What becomes of the Jobs of runners that stay for a look, or whose pods still wait when nobody is to look any more (`kept.ts`). */
-import type { RunnerDecision } from './decisions.ts';
+/** What becomes of the Jobs of runners whose pods wait after their CI job (`kept.ts`). */
+import type { KeptUntil, RunnerDecision } from './decisions.ts';
 import type { Runner } from './runners.ts';
 
-/**
- * A pod whose CI job is over ends within so long, unless it waits. Those of CI jobs that were cancelled wait, too: the runner does not tell
- * them from failed ones.
- */
-const ENDS_WITHIN_MS = 15_000;
+type Key = RunnerDecision['group'];
 
 /**
- * The decision about a kept runner. Its Job must never be created again, as that of a runner at work: so Argo CD skips it once the live
- * object says what is printed.
+ * A runner that stays. Its Job must never be created again, as that of a runner at work: so Argo CD skips it once the live object says what
+ * is printed.
  */
-export function keptDecision({ name, job, live, keep }: Runner, group: RunnerDecision['group']): RunnerDecision {
-  if (!keep) throw new Error(`runner ${name} is kept without a time`);
-  const { isOver: _, ...until } = keep;
-  const isPrinted = live?.pinned === true && live.failedAtMs === until.failedAtMs && live.keepUntilMs === until.untilMs;
+export function keptDecision(runner: Runner, group: Key): RunnerDecision {
+  const { name, job, live } = runner;
+  const keep = stayOf(runner);
+  const isPrinted = live?.pinned === true && live.endedAtMs === keep.endedAtMs && live.keepUntilMs === keep.untilMs;
   return {
     emit: true,
     runner: name,
@@ -24,16 +20,22 @@ export function keptDecision({ name, job, live, keep }: Runner, group: RunnerDec
     pinned: true,
     ...(isPrinted && { skip: true }),
     ...(job && { job }),
-    keep: until,
+    keep,
   };
 }
 
 /**
- * True for a runner whose CI job is over, while its pod waits behind a pin that no sync prunes: its time is over, or it waits for nothing.
- * Pods of groups that keep none end by themselves.
+ * A runner whose CI job is over. If its pod waits behind a pin, which no sync prunes, the pin goes first. The annotations stay until the Job
+ * goes.
  */
-export function isOverdueToEnd({ live, job, keep, group }: Runner, nowMs: number): boolean {
-  if (!live?.pinned || (live.state !== 'running' && live.state !== 'unknown')) return false;
-  if (keep?.isOver || live.failedAtMs !== undefined) return true;
-  return group.keepFailedMs !== undefined && nowMs - (job?.completedAtMs ?? nowMs) > ENDS_WITHIN_MS;
+export function usedUpDecision(runner: Runner, group: Key): RunnerDecision {
+  const { name, live, keep } = runner;
+  if (!live?.pinned || !keep?.isOver) return { emit: false, runner: name, group, because: 'used-up' };
+  return { emit: true, runner: name, group, because: 'unpinning', pinned: false, keep: stayOf(runner) };
+}
+
+function stayOf({ name, keep }: Runner): KeptUntil {
+  if (!keep) throw new Error(`runner ${name} stays without a time`);
+  const { isOver: _, ...stay } = keep;
+  return stay;
 }

@@ -2,9 +2,10 @@
  * Runners that stay for a look after their CI job failed (`keepFailedSeconds`, docs/adr/0037).
  *
  *     CI job fails ──► the pod waits ──► kept: printed and pinned, with a place under the cap ──► its time is over: unpinned, then pruned
+ *     CI job is cancelled ──► the pod waits, because the runner cannot tell ──────────────────► no time: unpinned, then pruned
  *
- * Gitea tells that the CI job failed; Kubernetes tells that the pod still runs. The time of the failure is printed as an annotation,
- * because Gitea forgets it: a re-run takes the row of the CI job, and old rows are not listed.
+ * Gitea tells how the CI job ended; Kubernetes tells that the pod still runs. The end and the time are printed as annotations, because Gitea
+ * forgets: a re-run takes the row of the CI job, and old rows are not listed. Without them such a pod would look like a free runner.
  */
 import type { KeptUntil } from './decisions.ts';
 import type { Job, LiveJob } from './evidence.ts';
@@ -12,7 +13,9 @@ import type { RunnerTraces } from './traces.ts';
 
 /** The longest stay, whatever is asked for. The pod itself waits as long (`LONGEST_KEEP_SECONDS` in src/charts/keep.ts). */
 export const LONGEST_KEEP_MS = 86_400_000;
-/** A failure may be so far ahead of "now": clocks are corrected by whole seconds, and not at all when they are not known. */
+/** A pod whose CI job did not fail ends within so long, unless it waits. */
+const ENDS_WITHIN_MS = 15_000;
+/** An end may be so far ahead of "now": clocks are corrected by whole seconds, and not at all when they are not known. */
 const CLOCKS_APART_MS = 60_000;
 
 /** The stay of one runner. */
@@ -20,28 +23,32 @@ export interface Keep extends KeptUntil {
   readonly isOver: boolean;
 }
 
-/** Undefined: it does not stay. Its CI job has not failed, its pod does not run, or its group keeps none. */
+/** Undefined: its pod does not wait after a CI job, or nothing is known of that. */
 export function keepOf({ group, live, running, completed }: RunnerTraces, nowMs: number): Keep | undefined {
+  if (running || (live?.state !== 'running' && live?.state !== 'unknown')) return undefined;
   const { keepFailedMs } = group;
-  if (keepFailedMs === undefined || running || !live) return undefined;
-  if (live.state !== 'running' && live.state !== 'unknown') return undefined;
-  const failedAtMs = printedFailure(live, nowMs) ?? listedFailure(completed, nowMs);
-  if (failedAtMs === undefined) return undefined;
+  const printedMs = printedEnd(live, nowMs);
+  const endedAtMs = printedMs ?? (keepFailedMs === undefined ? undefined : listedEnd(completed, nowMs));
+  if (endedAtMs === undefined) return undefined;
+  const hasFailed = printedMs === undefined ? completed?.failed === true : (live.keepUntilMs ?? nowMs) > printedMs;
+  if (keepFailedMs === undefined || !hasFailed) return { endedAtMs, untilMs: endedAtMs, isOver: true };
+
   const { extendUntilMs = 0 } = live;
   const askedMs = extendUntilMs === 'unreadable' ? 0 : extendUntilMs;
-  const mostMs = failedAtMs + LONGEST_KEEP_MS;
-  const untilMs = Math.min(Math.max(failedAtMs + keepFailedMs, askedMs), mostMs);
+  const mostMs = endedAtMs + LONGEST_KEEP_MS;
+  const untilMs = Math.min(Math.max(endedAtMs + keepFailedMs, askedMs), mostMs);
   const extension = extendUntilMs === 'unreadable' ? extendUntilMs : askedMs > mostMs ? 'too-long' : undefined;
-  return { failedAtMs, untilMs, ...(extension && { extension }), isOver: nowMs >= untilMs };
+  return { endedAtMs, untilMs, ...(extension && { extension }), isOver: nowMs >= untilMs };
 }
 
 /** As it was printed, unless somebody has written a time that is to come. */
-function printedFailure({ failedAtMs }: LiveJob, nowMs: number): number | undefined {
-  return failedAtMs !== undefined && failedAtMs <= nowMs + CLOCKS_APART_MS ? failedAtMs : undefined;
+function printedEnd({ endedAtMs }: LiveJob, nowMs: number): number | undefined {
+  return endedAtMs !== undefined && endedAtMs <= nowMs + CLOCKS_APART_MS ? endedAtMs : undefined;
 }
 
-/** Whole seconds, as times are printed. */
-function listedFailure(completed: Job | undefined, nowMs: number): number | undefined {
-  if (!completed?.failed) return undefined;
-  return Math.floor((completed.completedAtMs ?? nowMs) / 1000) * 1000;
+/** Whole seconds, as times are printed. Undefined while a pod may still end by itself. */
+function listedEnd(completed: Job | undefined, nowMs: number): number | undefined {
+  if (!completed) return undefined;
+  const { failed, completedAtMs = nowMs } = completed;
+  return failed || nowMs - completedAtMs > ENDS_WITHIN_MS ? Math.floor(completedAtMs / 1000) * 1000 : undefined;
 }

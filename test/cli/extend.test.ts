@@ -35,8 +35,8 @@ function timeText(ms: number): string {
 
 /** A runner whose CI job failed `ago` ms ago, and that stays for `keep` ms since. */
 function kept(agoMs = 60_000, keepMs = 20 * 60_000): Readonly<Record<string, string>> {
-  const failedAtMs = Date.now() - agoMs;
-  return { 'gitea.bpg.pw/failed-at': timeText(failedAtMs), 'gitea.bpg.pw/keep-until': timeText(failedAtMs + keepMs) };
+  const endedAtMs = Date.now() - agoMs;
+  return { 'gitea.bpg.pw/ended-at': timeText(endedAtMs), 'gitea.bpg.pw/keep-until': timeText(endedAtMs + keepMs) };
 }
 
 /** An API server with one pod and its Job, in namespace `runners`. */

@@ -92,8 +92,8 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     expect(await sync(wanted)).toEqual([name]);
     const first = await annotationsOf(name);
     expect(first).toMatchObject({ [SYNC_OPTIONS]: 'Prune=false' });
-    const failedAtMs = timeOf(first?.['gitea.bpg.pw/failed-at']);
-    expect(timeOf(first?.[KEEP_UNTIL])).toBe(failedAtMs + 45_000);
+    const endedAtMs = timeOf(first?.['gitea.bpg.pw/ended-at']);
+    expect(timeOf(first?.[KEEP_UNTIL])).toBe(endedAtMs + 45_000);
 
     const pod = (await rig.podOf(name)).replace('pod/', '');
     const enter = ['exec', '-n', 'runners', pod, '-c', 'runner', '--', 'cat', '/data/left'];
@@ -108,7 +108,7 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     await waitUntil('a job is queued', isQueued, within);
     expect(await sync(wanted)).toEqual([name]);
     const untilMs = timeOf((await annotationsOf(name))?.[KEEP_UNTIL]);
-    expect(untilMs).toBeGreaterThan(failedAtMs + 60_000);
+    expect(untilMs).toBeGreaterThan(endedAtMs + 60_000);
 
     while (Date.now() < untilMs - 3_000) {
       await sleep(4_000);

@@ -31,7 +31,7 @@ const anyKeptScene = fc.record({ scene: anyScene, stay: anyStay }).map(({ scene,
     const [printed, extended] = [stay.printed[nth % 8], stay.extended[nth % 8]];
     return {
       ...live,
-      ...(printed !== undefined && { failedAtMs: at(printed), keepUntilMs: at(printed + 60) }),
+      ...(printed !== undefined && { endedAtMs: at(printed), keepUntilMs: at(printed + 60) }),
       ...(extended !== undefined && { extendUntilMs: extended === 'unreadable' ? extended : at(extended) }),
     };
   };
@@ -48,12 +48,12 @@ function debugging(planned: Plan): readonly EmittedRunner[] {
 describe('for any groups and any evidence', () => {
   test('P17 a runner stays within its time, at most 24 hours after the failure, pinned', [anyKeptScene], (scene) => {
     for (const { keep, pinned, runner } of debugging(planOf(scene))) {
-      const { failedAtMs = 0, untilMs = 0 } = keep ?? {};
+      const { endedAtMs = 0, untilMs = 0 } = keep ?? {};
       const live = scene.evidence.liveJobs.find(({ name }) => name === runner);
       expect(pinned).toBe(true);
       expect(live?.state).toMatch(/^(?:running|unknown)$/);
       expect(untilMs).toBeGreaterThan(NOW);
-      expect(untilMs - failedAtMs).toBeLessThanOrEqual(LONGEST_KEEP_MS);
+      expect(untilMs - endedAtMs).toBeLessThanOrEqual(LONGEST_KEEP_MS);
     }
   });
 
@@ -65,10 +65,10 @@ describe('for any groups and any evidence', () => {
       jobs.some(({ runner, status }) => runner === name && status !== 'completed');
     const registered = (name: string): boolean =>
       looks.some(({ runners }) => runners.some((row) => row.name === name && row.online));
-    for (const { name, state, failedAtMs } of scene.evidence.liveJobs) {
+    for (const { name, state, endedAtMs } of scene.evidence.liveJobs) {
       const keepMs = scene.groups.find((group) => name.startsWith(`${group.name}-`))?.keepFailedMs;
-      if (keepMs === undefined || failedAtMs === undefined || state !== 'running') continue;
-      if (failedAtMs > NOW || failedAtMs + keepMs <= NOW || works(name) || registered(name)) continue;
+      if (keepMs === undefined || endedAtMs === undefined || state !== 'running') continue;
+      if (endedAtMs > NOW || endedAtMs + keepMs <= NOW || works(name) || registered(name)) continue;
       expect(planned.runners).toContainEqual(
         expect.objectContaining({ runner: name, because: 'debugging', pinned: true }),
       );

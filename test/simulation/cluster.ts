@@ -200,7 +200,7 @@ export class Cluster {
 
   /** Sets the annotations: those that keep Argo CD from pruning it, and the CI job that it is for. */
   annotate(job: KubeJob, { pinned, printedFor, stay }: Annotations): void {
-    if (job.stay?.untilMs !== stay?.untilMs || job.stay?.failedAtMs !== stay?.failedAtMs) this.#stage.version += 1;
+    if (job.stay?.untilMs !== stay?.untilMs || job.stay?.endedAtMs !== stay?.endedAtMs) this.#stage.version += 1;
     job.stay = stay;
     if (job.prints[0]?.jobId !== printedFor) {
       job.prints.unshift({ jobId: printedFor, sinceMs: this.#stage.nowMs });

@@ -3,12 +3,23 @@
  * printed about a stay is by Gitea's clock, which is that of the simulation.
  */
 import type { LiveJob } from '../../src/plan/evidence.ts';
-import type { KubeJob, Pod } from './cluster.ts';
 import type { GroupSpec } from './history.ts';
+
+/** What of a pod tells it. */
+interface Waiting {
+  readonly name: string;
+  readonly group: GroupSpec;
+  readonly phase: string;
+  readonly deletedMs: number | undefined;
+  /** It waits after its CI job. */
+  readonly waitsSinceMs: number | undefined;
+  /** When its CI job failed. */
+  readonly failedMs: number | undefined;
+}
 
 /** What is printed about a stay. */
 export interface PrintedStay {
-  readonly failedAtMs: number;
+  readonly endedAtMs: number;
   readonly untilMs: number;
 }
 
@@ -18,20 +29,24 @@ export function waits({ keepFailedS = 0 }: GroupSpec, status: string | undefined
 }
 
 /** When a runner may go, ms; undefined for one that is not to stay. */
-export function stayEndMs({ phase, failedMs, group }: Pod): number | undefined {
+export function stayEndMs({ phase, failedMs, group }: Waiting): number | undefined {
   if (phase !== 'kept' || failedMs === undefined || group.keepFailedS === undefined) return undefined;
   // Gitea shows whole seconds.
   return Math.floor(failedMs / 1000) * 1000 + group.keepFailedS * 1000;
 }
 
 /** Runners that are to stay at this moment. */
-export function staying(pods: readonly Pod[], group: GroupSpec, nowMs: number): readonly Pod[] {
+export function staying<P extends Waiting>(pods: readonly P[], group: GroupSpec, nowMs: number): readonly P[] {
   return pods.filter((pod) => pod.group === group && pod.deletedMs === undefined && (stayEndMs(pod) ?? 0) > nowMs);
 }
 
 /** The annotations of a Job, as the planner is given them. */
-export function stayOf({ stay }: KubeJob): Pick<LiveJob, 'failedAtMs' | 'keepUntilMs'> {
-  return stay ? { failedAtMs: stay.failedAtMs, keepUntilMs: stay.untilMs } : {};
+export function stayOf({
+  stay,
+}: {
+  readonly stay: PrintedStay | undefined;
+}): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs'> {
+  return stay ? { endedAtMs: stay.endedAtMs, keepUntilMs: stay.untilMs } : {};
 }
 
 /** A stay that is over, in the book of a run. */
@@ -46,7 +61,7 @@ export interface Stay {
 }
 
 /** The stay of a pod that ends now because its Job was deleted. Undefined: it did not stay, or something else ended it. */
-export function stayThatEnds(pod: Pod): Stay | undefined {
+export function stayThatEnds(pod: Waiting): Stay | undefined {
   const { phase, name, failedMs, waitsSinceMs, deletedMs } = pod;
   if (phase !== 'kept' || deletedMs === undefined || waitsSinceMs === undefined) return undefined;
   const endMs = stayEndMs(pod);

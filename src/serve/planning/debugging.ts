@@ -14,7 +14,7 @@ const MOST_NAMED = 20;
 /** Those of one group, by name. */
 export function debuggingOf({ runners }: Plan, { namespace, name }: GroupKey): readonly DebuggingRunner[] {
   return runners.flatMap((decision): readonly DebuggingRunner[] => {
-    if (!decision.emit || !decision.keep) return [];
+    if (!decision.emit || decision.because !== 'debugging' || !decision.keep) return [];
     const { group, runner, keep } = decision;
     return group.namespace === namespace && group.name === name ? [{ runner, untilMs: keep.untilMs }] : [];
   });

@@ -100,7 +100,7 @@ function lackOf(
   if (!found) return 'missing';
   if (decision.pinned && !found.job.pinned)
     return decision.keep || hasJustBegun(decision, nowMs) ? 'unpinned' : undefined;
-  if (decision.keep && found.job.failedAtMs === undefined) return 'unpinned';
+  if (decision.keep && found.job.endedAtMs === undefined) return 'unpinned';
   return sameAnnotations(decision, found) ? undefined : 'untidy';
 }
 

@@ -25,7 +25,7 @@ const failed = (over: Partial<Job> = {}): Job =>
 const waiting = (over: Partial<LiveJob> = {}): LiveJob =>
   live(name, 'running', { createdAtMs: FAILED - MINUTE, pinned: true, ...over });
 /** As it stands in the cluster after the first sync. */
-const printed = { failedAtMs: FAILED, keepUntilMs: FAILED + 20 * MINUTE };
+const printed = { endedAtMs: FAILED, keepUntilMs: FAILED + 20 * MINUTE };
 const decided = (scene: Scene) => planScene({ groups: [ci], ...scene }).runners;
 
 describe('P17 a runner whose CI job failed', () => {
@@ -38,7 +38,7 @@ describe('P17 a runner whose CI job failed', () => {
         because: 'debugging',
         pinned: true,
         job: failed(),
-        keep: { failedAtMs: FAILED, untilMs: FAILED + 20 * MINUTE },
+        keep: { endedAtMs: FAILED, untilMs: FAILED + 20 * MINUTE },
       },
     ]);
   });
@@ -102,23 +102,21 @@ describe('P17 the time of a runner that stays', () => {
   it('can be extended, up to 24 hours after the failure', () => {
     const untilMs = FAILED + 3 * 60 * MINUTE;
 
-    expect(untilOf({ extendUntilMs: untilMs })).toEqual([{ failedAtMs: FAILED, untilMs }]);
+    expect(untilOf({ extendUntilMs: untilMs })).toEqual([{ endedAtMs: FAILED, untilMs }]);
     expect(untilOf({ extendUntilMs: Date.UTC(9999, 0, 1) })).toEqual([
-      { failedAtMs: FAILED, untilMs: FAILED + LONGEST_KEEP_MS, extension: 'too-long' },
+      { endedAtMs: FAILED, untilMs: FAILED + LONGEST_KEEP_MS, extension: 'too-long' },
     ]);
   });
 
   it('is not shortened by an earlier time, nor by what is no time', () => {
     const untilMs = FAILED + 20 * MINUTE;
 
-    expect(untilOf({ extendUntilMs: NOW })).toEqual([{ failedAtMs: FAILED, untilMs }]);
-    expect(untilOf({ extendUntilMs: 'unreadable' })).toEqual([
-      { failedAtMs: FAILED, untilMs, extension: 'unreadable' },
-    ]);
+    expect(untilOf({ extendUntilMs: NOW })).toEqual([{ endedAtMs: FAILED, untilMs }]);
+    expect(untilOf({ extendUntilMs: 'unreadable' })).toEqual([{ endedAtMs: FAILED, untilMs, extension: 'unreadable' }]);
   });
 
   it('does not begin in the future, whatever somebody has written', () => {
-    expect(untilOf({ failedAtMs: NOW + 60 * MINUTE })).toEqual([{ failedAtMs: FAILED, untilMs: FAILED + 20 * MINUTE }]);
+    expect(untilOf({ endedAtMs: NOW + 60 * MINUTE })).toEqual([{ endedAtMs: FAILED, untilMs: FAILED + 20 * MINUTE }]);
   });
 
   it('follows its group: with a new value all that stay have it', () => {
@@ -161,6 +159,18 @@ describe('P17 a pod that waits although its CI job did not fail', () => {
 
     expect(decisionAfter(15_000)).toEqual(['used-up']);
     expect(decisionAfter(15_001)).toEqual(['unpinning']);
+  });
+
+  it('is known by its annotations from then on, also when Gitea has forgotten its CI job', () => {
+    const [unpinned] = decided({ jobs: [cancelled(20_000)], liveJobs: [waiting()] });
+    const keep = { endedAtMs: NOW - 20_000, untilMs: NOW - 20_000 };
+    const annotated = { endedAtMs: keep.endedAtMs, keepUntilMs: keep.untilMs };
+
+    expect(unpinned).toMatchObject({ because: 'unpinning', keep });
+    expect(decided({ jobs: [job(2)], liveJobs: [waiting({ ...annotated, pinned: false })] })).toMatchObject([
+      { emit: false, runner: name, because: 'used-up' },
+      { because: 'new-runner' },
+    ]);
   });
 
   it('holds no place', () => {
