@@ -110,7 +110,7 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     const untilMs = timeOf((await annotationsOf(name))?.[KEEP_UNTIL]);
     expect(untilMs).toBeGreaterThan(endedAtMs + 60_000);
 
-    while (Date.now() < untilMs - 3_000) {
+    while (Date.now() < untilMs - 12_000) {
       await sleep(4_000);
       expect(await sync(wanted)).toEqual([name]);
     }

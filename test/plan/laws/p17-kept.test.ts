@@ -74,6 +74,15 @@ describe('P17 a runner whose CI job failed', () => {
     ]);
   });
 
+  it('stays when Gitea has forgotten its CI job before we knew its end: a pin says that it worked', () => {
+    const forgotten = (over: Partial<LiveJob>, runners: Scene['runners'] = []) =>
+      decided({ jobs: [job(2)], runners, liveJobs: [waiting(over)] })[0];
+
+    expect(forgotten({})).toMatchObject({ because: 'debugging', keep: { endedAtMs: NOW } });
+    expect(forgotten({ pinned: false })).toMatchObject({ because: 'free-runner' });
+    expect(forgotten({}, [row(name)])).toMatchObject({ because: 'free-runner' });
+  });
+
   it.each<[string, Scene]>([
     ['has ended by itself', { jobs: [failed()], liveJobs: [waiting({ state: 'complete' })] }],
     ['is being deleted', { jobs: [failed()], liveJobs: [waiting({ state: 'deleting' })] }],
