@@ -4,6 +4,7 @@ import type {
   DroppedBecause,
   EmittedBecause,
   EmittedRunner,
+  KeptUntil,
   RunnerDecision,
   RunnerTrouble,
   ServedBy,
@@ -20,7 +21,7 @@ export function explainText(explanation: Explanation, options: { readonly termin
   const parts = [
     groupTable(groups, options),
     jobs.length === 0 ? 'No jobs are queued or running.\n' : jobTable(explanation, nowMs, options),
-    ...leftoverTable(runners, options),
+    ...leftoverTable(runners, nowMs, options),
     ...adviceText(explanation),
     summary(explanation),
   ];
@@ -32,7 +33,7 @@ function groupTable(groups: readonly ExplainedGroup[], options: { readonly termi
     `${group.namespace}/${group.name}`,
     `${group.gitea} ${group.scope}`,
     group.labels.join(','),
-    `${group.busy + group.waiting + group.spare} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
+    `${group.busy + group.waiting + group.debugging + group.spare} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
     String(group.busy),
     String(group.waiting),
     String(group.held),
@@ -126,10 +127,15 @@ function notCoveredText({ didYouMean, missing, nearest }: HeldJob): string {
 }
 
 /** Runners that are seen but not needed: a reader may look for their Jobs. */
-function leftoverTable(runners: readonly RunnerDecision[], options: { readonly terminal: boolean }): readonly string[] {
+function leftoverTable(
+  runners: readonly RunnerDecision[],
+  nowMs: number,
+  options: { readonly terminal: boolean },
+): readonly string[] {
   const rows = runners.flatMap((decision) => {
     if (decision.emit) {
-      const text = KEPT[decision.because];
+      const { because, keep } = decision;
+      const text = because === 'debugging' && keep ? keptText(decision, keep, nowMs) : KEPT[because];
       if (text === undefined) return [];
       const why = decision.trouble ? ` (${troubleText(decision.trouble)})` : '';
       return [[decision.runner, keyText(decision.group), `${text}${why}`]];
@@ -151,6 +157,20 @@ const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
   lost: 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot',
   unpinning: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
   'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
+};
+
+/** A runner that stays for a look. The next steps: docs/debugging.md. */
+function keptText({ runner, group, job }: EmittedRunner, { untilMs, extension }: KeptUntil, nowMs: number): string {
+  const of = job ? ` ${job.repository} ${job.name} (job ${job.id})` : '';
+  const until = new Date(untilMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  const enter = `kubectl exec -it -n ${group.namespace} job/${runner} -c runner -- sh`;
+  return `debugging: its CI job${of} failed; stays until ${until} (${duration(untilMs - nowMs)}); ${enter}${EXTENSION[extension ?? 'none']}`;
+}
+
+const EXTENSION: Readonly<Record<NonNullable<KeptUntil['extension']> | 'none', string>> = {
+  none: '',
+  unreadable: '; its annotation gitea.bpg.pw/extend-until is no time (2026-01-31T12:00:00Z) and does not count',
+  'too-long': '; its annotation gitea.bpg.pw/extend-until is later than a runner may stay, 24 hours after the failure',
 };
 
 const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {

@@ -5,6 +5,7 @@
  *   runners.yaml         a namespace for runners                 ├─ install.yaml, with the CRD: for a stock Argo CD
  *   argocd-*.yaml        what is added to Argo CD's own objects  ┘
  *   secrets-api.yaml     for those who set GITEA_RUNNERS_SECRETS=api
+ *   slack-extend.yaml    for those who want the button in Slack
  *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
  *   helm-values.yaml     the same additions as values of the chart argo-cd
  *   remove-from-argocd.yaml  takes the additions back
@@ -18,6 +19,8 @@ import type { SecurityLevel } from '../pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../pods/schema.ts';
 import { crdText } from '../runnergroup/crd.ts';
 import {
+  ExtendBinding,
+  ExtendRole,
   LeaseBinding,
   LeaseRole,
   NamespaceBinding,
@@ -49,6 +52,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'gitea-runners.yaml': `${HEADER}---\n${own}`,
     'runners.yaml': `${HEADER}---\n${runners}`,
     'secrets-api.yaml': `${HEADER}${comment(SECRETS_API)}---\n${secretsApi()}`,
+    'slack-extend.yaml': `${HEADER}${comment(SLACK_EXTEND)}---\n${slackExtend()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
     'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache()}`,
     'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yaml(kustomization(PATCHES))}`,
@@ -83,6 +87,9 @@ const PLUGIN_NOTE =
 
 const SECRETS_API = `With GITEA_RUNNERS_SECRETS=api the token for Gitea lies in the namespace of its RunnerGroup, and this lets the sidecar and serve
 read it there (docs/install.md). Apply a copy for each namespace with RunnerGroups.`;
+
+const SLACK_EXTEND = `An option: the button "Keep 1 h longer" in Slack (docs/notifications.md). With it serve may change Jobs of this namespace. Apply a
+copy for each namespace with runners.`;
 
 const CACHE = `An option: a cache server, so that actions/cache works between runners (docs/cache.md). It needs a Secret first:
 
@@ -158,6 +165,14 @@ function secretsApi(): string {
       'a group of another Gitea is refused before its runner starts; without it the runner checks that.',
   );
   new SecretsBinding(file, 'binding', { namespace });
+  return file.text();
+}
+
+function slackExtend(): string {
+  const namespace = RUNNERS_NAMESPACE;
+  const file = new ManifestFile('extend');
+  new ExtendRole(file, 'role', { namespace });
+  new ExtendBinding(file, 'binding', { namespace });
   return file.text();
 }
 

@@ -17,6 +17,8 @@ export interface ClusterConfig {
   /** Reads the token file each time: Kubernetes replaces the token about every hour. Absent: the client certificate says who we are. */
   readonly token?: () => Promise<string>;
   readonly clientCertificate?: ClientCertificate;
+  /** Of the current context of a kubeconfig. */
+  readonly namespace?: string;
 }
 
 /** What a pod finds: always a token. */

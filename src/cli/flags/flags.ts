@@ -13,10 +13,12 @@ import {
   readAddress,
   readBudget,
   readClusterMode,
+  readDuration,
   readImage,
   readKind,
   readLease,
   readList,
+  readNamespace,
   readSeconds,
   readSecretsMode,
   readSpeed,
@@ -60,7 +62,7 @@ export const FLAGS = {
     help: 'where API tokens are mounted',
   },
   timeout: {
-    of: ['generate', 'explain', 'serve', 'sweep'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'extend'],
     value: 'SECONDS',
     default: 20,
     help: 'time limit of a run; in serve and sweep, of each look and each deletion',
@@ -86,7 +88,7 @@ export const FLAGS = {
     read: readClusterMode,
   },
   kubeconfig: {
-    of: ['generate', 'explain', 'serve', 'sweep'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'extend'],
     value: 'FILE',
     defaultNote: 'the service account of this pod',
     help: 'the cluster in which the runners run',
@@ -187,6 +189,12 @@ export const FLAGS = {
     defaultNote: 'nothing is posted to Slack',
     help: 'bot token of a Slack app',
   },
+  slackSigningSecretFile: {
+    of: ['serve'],
+    value: 'FILE',
+    defaultNote: 'no buttons',
+    help: 'signing secret of the Slack app: messages get the button "Keep 1 h longer"',
+  },
   metricsListen: {
     of: ['serve'],
     value: 'ADDRESS',
@@ -231,6 +239,21 @@ export const FLAGS = {
   once: {
     of: ['serve'],
     help: 'one pass, then exit: 0 when all is well',
+  },
+  for: {
+    of: ['extend'],
+    value: 'DURATION',
+    default: '1h',
+    help: 'how long the runner stays from now on, e.g. 90s, 30m, 1h30m; at most 24h',
+    read: readDuration,
+  },
+  namespace: {
+    of: ['extend'],
+    short: '-n',
+    value: 'NAMESPACE',
+    defaultNote: 'that of the current context of the kubeconfig, else `default`',
+    help: 'where the runner is',
+    read: readNamespace,
   },
   budget: {
     of: ['sweep'],

@@ -3,6 +3,7 @@ import type { Failure } from '../../failure.ts';
 import { isRefusal } from '../../gitea/failures.ts';
 import { type RunnerGroupStatus, STALE_CHECK_MS } from '../../runnergroup/status.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
+import { debuggingStatus } from './debugging.ts';
 import type { GroupCounts } from './plan-application.ts';
 import { stuckText } from './stuck-pods.ts';
 
@@ -51,6 +52,7 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
     activeRunners: facts.activeRunners,
     queuedJobs: facts.counts?.queued ?? old?.queuedJobs ?? 0,
     heldJobs: facts.counts?.held.cap ?? old?.heldJobs ?? 0,
+    ...(facts.counts && debuggingStatus(facts.counts.debugging, old, toSecond)),
     ...(facts.checkedAtMs !== undefined && { lastCheckTime: toSecond(facts.checkedAtMs) }),
     ...(generation !== undefined && { observedGeneration: generation }),
     conditions: drafts.map((draft) => ({
@@ -75,9 +77,9 @@ export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus |
 }
 
 function essence({ lastCheckTime: _, conditions, ...counts }: RunnerGroupStatus): unknown {
-  const { activeRunners, heldJobs, observedGeneration, queuedJobs } = counts;
+  const { activeRunners, debugging, debuggingRunners, heldJobs, observedGeneration, queuedJobs } = counts;
   const told = (conditions ?? []).map(({ type, status, reason, message }) => [type, status, reason, message]);
-  return [activeRunners, heldJobs, observedGeneration, queuedJobs, told];
+  return [activeRunners, debuggingRunners, debugging, heldJobs, observedGeneration, queuedJobs, told];
 }
 
 function readiness(facts: GroupFacts): Draft {

@@ -15,6 +15,7 @@ const counts: NonNullable<GroupFacts['counts']> = {
   held: { cap: 2, suspended: 0, 'backing-off': 0 },
   summary: undefined,
   stuck: [],
+  debugging: [],
 };
 const calm: GroupFacts = {
   generation: 4,
