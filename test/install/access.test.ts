@@ -146,7 +146,7 @@ describe('no file', () => {
   });
 });
 
-test('serve may change Jobs only where slack-extend.yaml is applied, and install.yaml does not hold it', () => {
+it('serve may change Jobs only where slack-extend.yaml is applied, and install.yaml does not hold it', () => {
   const [role] = objects('slack-extend.yaml');
 
   expect(role).toMatchObject({
