@@ -37,6 +37,19 @@ describe('the status of a group', () => {
     expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
   });
 
+  it('names runners that stay for a look, 20 at most, and says when there is none left', () => {
+    const debugging = Array.from({ length: 21 }, (_, nth) => ({ runner: `ci-${nth}`, untilMs: NOW + 500 }));
+    const status = statusOf({ ...calm, counts: { ...counts, debugging } }, undefined, NOW);
+
+    expect(RunnerGroupStatus.parse(status)).toEqual(status);
+    expect(status).toMatchObject({ debuggingRunners: 21 });
+    expect(status.debugging).toHaveLength(20);
+    expect(status.debugging?.[0]).toEqual({ runner: 'ci-0', until: '2026-11-21T12:00:00Z' });
+    expect(statusOf(calm, status, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
+    expect(isWorthWriting(statusOf(calm, status, NOW), status)).toBe(true);
+    expect(statusOf(calm, undefined, NOW)).not.toHaveProperty('debuggingRunners');
+  });
+
   it('counts runners and jobs', () => {
     expect(statusOf({ ...calm, counts }, undefined, NOW)).toMatchObject({
       activeRunners: 1,
