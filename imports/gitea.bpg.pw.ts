@@ -287,6 +287,13 @@ export interface RunnerGroupSpec {
   readonly setupCommand?: string[];
 
   /**
+   * How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: 0.
+   *
+   * @schema RunnerGroupSpec#keepFailedSeconds
+   */
+  readonly keepFailedSeconds?: number;
+
+  /**
    * How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: 300.
    *
    * @schema RunnerGroupSpec#spawnTimeoutSeconds
@@ -370,6 +377,7 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'cache': toJson_RunnerGroupSpecCache(obj.cache),
     'notify': obj.notify?.map(y => toJson_RunnerGroupSpecNotify(y)),
     'setupCommand': obj.setupCommand?.map(y => y),
+    'keepFailedSeconds': obj.keepFailedSeconds,
     'spawnTimeoutSeconds': obj.spawnTimeoutSeconds,
     'pendingDeadlineSeconds': obj.pendingDeadlineSeconds,
     'activeDeadlineSeconds': obj.activeDeadlineSeconds,

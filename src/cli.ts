@@ -19,6 +19,7 @@ export function main(): void {
     explain: (paths, flags) => run(async () => (await import('./cli/explain.ts')).explain(paths, flags, io), flags),
     serve: (flags) => run(async () => (await import('./cli/serve.ts')).serveCommand(flags, io), flags),
     sweep: (paths, flags) => run(async () => (await import('./cli/sweep.ts')).sweep(paths, flags, io), flags),
+    extend: (pod, flags) => run(async () => (await import('./cli/extend.ts')).extend(pod, flags, io)),
     validate: (paths, flags) =>
       run(async () => {
         const { pathsFrom } = await import('./cli/settings.ts');

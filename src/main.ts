@@ -15,7 +15,7 @@ import { readAndPlan } from './cli/read-and-plan.ts';
 import { readGroups } from './cli/read-groups.ts';
 import { planOfExample } from './look/example.ts';
 import { podsOf } from './look/pods.ts';
-import { refuseUnseenTiers } from './look/unseen-tiers.ts';
+import { refuseUnseen } from './look/unseen-fields.ts';
 
 async function synth(io: Io): Promise<void> {
   const { values } = parseArgs({ options: { examples: { type: 'string' } } });
@@ -31,7 +31,7 @@ async function synth(io: Io): Promise<void> {
 
 async function asked(paths: readonly string[], io: Io) {
   const answer = await readAndPlan(paths, {}, io, { includeBlocked: false });
-  refuseUnseenTiers(answer.read.groups, answer.jobsWereListed);
+  refuseUnseen(answer.read.groups, answer.jobsWereListed);
   return answer;
 }
 

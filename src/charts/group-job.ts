@@ -18,6 +18,7 @@ import {
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { JsonPatch } from './json-patch.ts';
+import { jobDeadlineSeconds, keepCommand } from './keep.ts';
 import { groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from './marks.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';
 import { BOUND_KEY, BOUND_VARIABLE, registerCommand, TOKEN_VARIABLE } from './registration.ts';
@@ -59,7 +60,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
       labels: groupLabels(group.name),
       annotations: { ...STAY, [RUNNER_CONFIG]: runnerConfig(group) },
     },
-    activeDeadline: Duration.seconds(group.activeDeadlineSeconds),
+    activeDeadline: Duration.seconds(jobDeadlineSeconds(group)),
     backoffLimit: 0,
     ttlAfterFinished: Duration.seconds(group.ttlSecondsAfterFinished),
     restartPolicy: kplus.RestartPolicy.NEVER,
@@ -81,6 +82,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
       {
         name: 'runner',
         image: group.image,
+        ...(group.keepFailedSeconds > 0 && { command: [...keepCommand(group.containerMode)] }),
         envVariables: environment(group, parts.env),
         volumeMounts: [...data, ...parts.mounts].map(mount),
       },

@@ -3,11 +3,13 @@ import type { EmittedRunner } from '../plan/decisions.ts';
 import { parseRunnerName } from '../plan/names.ts';
 import {
   COMPARE_OPTIONS,
+  ENDED_AT,
   HOOK,
   IGNORE_EXTRANEOUS,
   IGNORE_HEALTH,
   JOB_ID,
   JOB_URL,
+  KEEP_UNTIL,
   NO_PRUNE,
   REPOSITORY,
   RUN_ATTEMPT,
@@ -30,15 +32,15 @@ export function runnerLabels(runner: string): Texts {
   return { [JOB_ID]: String(parts.jobId), [RUN_ATTEMPT]: String(parts.attempt) };
 }
 
-/** How Argo CD is to treat a Job, and the CI job that it is for. */
-export type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job'>;
+/** How Argo CD is to treat a Job, the CI job that it is for, and until when it stays for a look. */
+export type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep'>;
 
 /**
  * Annotations of the Job object, never of its pod template: they may change while the Job lives.
  * A repository's unprintable characters become `?`; an address that is no plain http(s) URL, or too long, is left out,
  * because half a link is worse than none.
  */
-export function jobAnnotations({ pinned, skip, job }: Treatment): Texts {
+export function jobAnnotations({ pinned, skip, job, keep }: Treatment): Texts {
   return {
     [COMPARE_OPTIONS]: pinned ? IGNORE_EXTRANEOUS : '',
     [HOOK]: skip ? SKIP : '',
@@ -46,7 +48,14 @@ export function jobAnnotations({ pinned, skip, job }: Treatment): Texts {
     [SYNC_OPTIONS]: pinned ? NO_PRUNE : '',
     [JOB_URL]: plainUrl(job?.url ?? ''),
     [REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
+    [ENDED_AT]: keep ? timeText(keep.endedAtMs) : '',
+    [KEEP_UNTIL]: keep ? timeText(keep.untilMs) : '',
   };
+}
+
+/** RFC 3339 with whole seconds, as Kubernetes writes times. */
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
 function printable(text: string): string {

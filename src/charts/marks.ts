@@ -23,6 +23,12 @@ export const RUN_ATTEMPT = 'gitea.bpg.pw/run-attempt';
 export const JOB_URL = 'gitea.bpg.pw/job-url';
 /** Annotation: repository of that CI job. */
 export const REPOSITORY = 'gitea.bpg.pw/repository';
+/** Annotation: when the CI job of a runner whose pod waits ended, RFC 3339. Printed by the plan, and read by it. */
+export const ENDED_AT = 'gitea.bpg.pw/ended-at';
+/** Annotation: until when such a runner stays, RFC 3339. Printed by the plan, for people: Argo CD reverts other values. */
+export const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
+/** Annotation: until when somebody wants it to stay, RFC 3339. Written by people and `gitea-runners extend`, never printed. */
+export const EXTEND_UNTIL = 'gitea.bpg.pw/extend-until';
 /** Annotation of the pod template: the runner's configuration file. One object less to apply and to prune. */
 export const RUNNER_CONFIG = 'gitea.bpg.pw/runner-config';
 
@@ -57,6 +63,11 @@ export function groupLabels(groupName: string): Texts {
 
 /** Label by which network policies tell runners from the rest. */
 export const RUNNER_APP = { 'app.kubernetes.io/name': 'gitea-runner' } as const;
+
+/** True for what we print, by its labels. */
+export function isOurs(labels: Texts): boolean {
+  return labels[MANAGED_BY] === MANAGER;
+}
 
 /** True for a Job that no sync prunes. */
 export function isPinned(annotations: Texts): boolean {

@@ -18,6 +18,7 @@ export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
  * - `docker_timeout` is 0 s by default: the runner would end when dockerd is not up yet. After it the runner ends with an error.
  * - `require_docker`: without it a runner with `host` labels only would not wait for the sidecar's dockerd. In dind-rootless s6 waits.
  * - `env_file`, `options`, `valid_volumes`: proxy-and-ca.ts.
+ * - `log.level`: with `keepFailedSeconds` the pod must see how its CI job ended (keep.ts).
  * - no `labels`: they would override `GITEA_RUNNER_LABELS` at registration.
  */
 export function runnerConfig(group: RunnerGroup): string {
@@ -42,7 +43,7 @@ export function runnerConfig(group: RunnerGroup): string {
       ...(containerMode === 'host' ? [] : linesOf(container)),
     ],
     host: linesOf(asked.host),
-    log: linesOf(asked.log),
+    log: linesOf(group.keepFailedSeconds > 0 ? { level: 'debug', ...asked.log } : asked.log),
     metrics: linesOf(asked.metrics),
     // The last one: the secret of the cache server is added to it in the pod (cache.ts).
     cache: [...linesOf(asked.cache), ...linesOf(cache && { external_server: `${cache.url.replace(/\/+$/, '')}/` })],

@@ -70,13 +70,19 @@ function labelAdvice({ didYouMean, missing }: ExplainedJob & { readonly verdict:
 }
 
 /** Who holds the slots says what helps. */
-function capAdvice({ namespace, name, file, cap, busy, waiting, spare }: ExplainedGroup): string {
+function capAdvice({ namespace, name, file, cap, busy, waiting, debugging, spare }: ExplainedGroup): string {
   const group = `group ${namespace}/${name}`;
   const raise = `raise spec.maxActiveRunners in ${file}`;
   const starting = waiting + spare;
-  const slots = [...(busy > 0 ? [`${busy} busy`] : []), ...(starting > 0 ? [`${starting} starting`] : [])].join(', ');
+  const slots = [
+    ...(busy > 0 ? [`${busy} busy`] : []),
+    ...(starting > 0 ? [`${starting} starting`] : []),
+    ...(debugging > 0 ? [`${debugging} debugging`] : []),
+  ].join(', ');
   if (cap === 0) return `${group} starts no runners, because spec.maxActiveRunners is 0: ${raise}`;
   if (busy > cap) return `${group} has more runners at work (${slots}) than its cap of ${cap}: wait, or ${raise}`;
+  if (debugging > 0)
+    return `${group} has no free slot (${slots}): wait, ${raise}, or delete the Job of a runner that nobody looks at`;
   if (busy === 0) return `${group} has no free slot (${slots}): wait, or ${raise} if more jobs are to run at once`;
   return `${group} has no free slot (${slots}): ${raise}, or wait for a busy runner to finish`;
 }

@@ -1,7 +1,14 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import type { DroppedBecause, EmittedBecause, EmittedRunner, RunnerDecision, ServedBy } from '../plan/decisions.ts';
-import type { PodTrouble } from '../plan/evidence.ts';
+import type {
+  DroppedBecause,
+  EmittedBecause,
+  EmittedRunner,
+  KeptUntil,
+  RunnerDecision,
+  RunnerTrouble,
+  ServedBy,
+} from '../plan/decisions.ts';
 import { count } from '../printable.ts';
 import { adviceText, keyText, meantText } from './advice.ts';
 import { duration } from './duration.ts';
@@ -26,7 +33,7 @@ export function explainText(explanation: Explanation, given: ExplainOptions): st
     ...(where ? [whereText(where, nowMs)] : []),
     groupTable(groups, options),
     jobs.length === 0 ? 'No jobs are queued or running.\n' : jobTable(explanation, nowMs, options),
-    ...leftoverTable(runners, options),
+    ...leftoverTable(runners, nowMs, options),
     ...adviceText(explanation),
     summary(explanation),
   ];
@@ -38,7 +45,7 @@ function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): s
     `${group.namespace}/${group.name}`,
     `${group.gitea} ${group.scope}`,
     group.labels.join(','),
-    `${group.busy + group.waiting + group.spare} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
+    `${group.busy + group.waiting + group.debugging + group.spare} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
     String(group.busy),
     String(group.waiting),
     String(group.held),
@@ -92,7 +99,7 @@ function servedText({ by, runner }: ExplainedJob & { readonly verdict: 'served' 
 }
 
 /** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.` */
-export function troubleText({ reason, message }: PodTrouble): string {
+export function troubleText({ reason, message }: Pick<RunnerTrouble, 'reason' | 'message'>): string {
   return message === undefined ? reason : `${reason}: ${message}`;
 }
 
@@ -176,10 +183,11 @@ function notCoveredText({ didYouMean, missing, nearest }: HeldJob): string {
 }
 
 /** Runners that are seen but not needed: a reader may look for their Jobs. */
-function leftoverTable(runners: readonly RunnerDecision[], options: TableOptions): readonly string[] {
+function leftoverTable(runners: readonly RunnerDecision[], nowMs: number, options: TableOptions): readonly string[] {
   const rows = runners.flatMap((decision) => {
     if (decision.emit) {
-      const text = KEPT[decision.because];
+      const { because, keep } = decision;
+      const text = because === 'debugging' && keep ? keptText(decision, keep, nowMs) : KEPT[because];
       if (text === undefined) return [];
       const why = decision.trouble ? ` (${troubleText(decision.trouble)})` : '';
       return [[decision.runner, keyText(decision.group), `${text}${why}`]];
@@ -204,8 +212,10 @@ const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
 };
 
 /** Why a runner stays or goes: one case for each decision. */
-export function runnerText(decision: RunnerDecision): string {
+export function runnerText(decision: RunnerDecision, nowMs: number): string {
   if (!decision.emit) return decision.because === 'used-up' ? 'goes: it has done its job' : DROPPED[decision.because];
+  const { because, keep } = decision;
+  if (because === 'debugging' && keep) return keptText(decision, keep, nowMs);
   const kept = KEPT[decision.because] ?? wantedText(decision);
   return decision.trouble ? `${kept}; its pod cannot start: ${troubleText(decision.trouble)}` : kept;
 }
@@ -214,6 +224,19 @@ function wantedText({ because, job }: EmittedRunner): string {
   const of = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
   return because === 'busy' ? `stays: it runs job${of}` : `stays: it is wanted for job${of}`;
 }
+/** A runner that stays for a look. The next steps: docs/debugging.md. */
+function keptText({ runner, group, job }: EmittedRunner, { untilMs, extension }: KeptUntil, nowMs: number): string {
+  const of = job ? ` ${job.repository} ${job.name} (job ${job.id})` : '';
+  const until = new Date(untilMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  const enter = `kubectl exec -it -n ${group.namespace} job/${runner} -c runner -- sh`;
+  return `debugging: its CI job${of} failed; stays until ${until} (${duration(untilMs - nowMs)}); ${enter}${EXTENSION[extension ?? 'none']}`;
+}
+
+const EXTENSION: Readonly<Record<NonNullable<KeptUntil['extension']> | 'none', string>> = {
+  none: '',
+  unreadable: '; its annotation gitea.bpg.pw/extend-until is no time (2026-01-31T12:00:00Z) and does not count',
+  'too-long': '; its annotation gitea.bpg.pw/extend-until is later than a runner may stay, 24 hours after the failure',
+};
 
 const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   failed: 'goes: its Job ended without a CI job',

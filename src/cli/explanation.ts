@@ -52,6 +52,7 @@ export interface ExplainedGroup {
   readonly cap: number;
   readonly busy: number;
   readonly waiting: number;
+  readonly debugging: number;
   readonly spare: number;
   readonly held: number;
 }

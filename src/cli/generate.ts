@@ -1,5 +1,5 @@
 import { outputOf } from '../charts/output.ts';
-import { refuseUnseenTiers } from '../look/unseen-tiers.ts';
+import { refuseUnseen } from '../look/unseen-fields.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
 import type { FlagsOf } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
@@ -13,7 +13,7 @@ import { runnerCounts } from './runner-counts.ts';
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   const options = { includeBlocked: false, ahead: isSync(io) };
   const { read, plan, app, jobsWereListed } = await readAndPlan(args, flags, io, options);
-  refuseUnseenTiers(read.groups, jobsWereListed);
+  refuseUnseen(read.groups, jobsWereListed);
   const { manifestPieces } = await import('../charts/text.ts');
   const pieces = manifestPieces(app?.groupCharts ?? [], outputOf(plan, read.others, io.env));
   // From here on nothing can fail but the writing itself.

@@ -18,6 +18,7 @@ export interface Commands {
   readonly validate: (paths: string[], flags: FlagsOf<'validate'>) => Promise<void>;
   readonly serve: (flags: FlagsOf<'serve'>) => Promise<void>;
   readonly sweep: (paths: string[], flags: FlagsOf<'sweep'>) => Promise<void>;
+  readonly extend: (pod: string, flags: FlagsOf<'extend'>) => Promise<void>;
   readonly schema: (flags: FlagsOf<'schema'>) => Promise<void>;
   readonly demo: (flags: FlagsOf<'demo'>) => Promise<void>;
   readonly init: (folder: string | undefined, flags: FlagsOf<'init'>) => Promise<void>;
@@ -92,6 +93,18 @@ Examples:
 
 Exit codes: 0 good, also when nothing is dead; 1 Gitea, cluster or a file failed; 2 bad input, or Kubernetes cannot be looked at;
 3 refused. On any code but 0 stdout is empty.`,
+  },
+  extend: {
+    description: 'make a runner whose CI job failed stay longer for a look',
+    after: `
+The plan reads the new time at the next sync. A runner stays at most 24 hours after the failure. To end it sooner, delete its Job.
+
+Examples:
+  gitea-runners extend ci-7-1-9c31e0aa-x2x4z --for 1h -n runners --kubeconfig ~/.kube/config
+  gitea-runners extend job/ci-7-1-9c31e0aa --for 30m
+
+Exit codes: 0 good, also when it stays longer already; 1 there is no such pod or Job, or the cluster failed; 2 bad input, or it is
+no runner that stays. On any code but 0 stdout is empty.`,
   },
   schema: {
     description: 'print the JSON Schema of a RunnerGroup, for editors',
@@ -168,6 +181,7 @@ export function makeProgram(commands: Commands): Command {
     .exitOverride();
   for (const [name, { description, after }] of Object.entries(HELP) as [CommandName, Help][]) {
     const command = program.command(name).description(description).addHelpText('after', after).action(commands[name]);
+    if (name === 'extend') command.addArgument(new Argument('<POD>', 'a pod or Job of a runner'));
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
     if (hasPaths(name)) addPaths(command, commands[name] as PathAction, name === 'explain' ? 'WHAT|PATH' : 'PATH');
     if (name === 'init') command.argument('[FOLDER]', 'where the files are written (default: .)');

@@ -11,10 +11,13 @@ import { readNotifyFile } from '../serve/notify/defaults.ts';
 import type { NotifyOptions } from '../serve/notify/notifier.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { logTo, openLog } from '../serve/subscribers/log.ts';
+import { extendIn } from './extend.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { imagesFrom, readCa, settingsFrom } from './settings.ts';
 
+/** Of the button in Slack. */
+const HOUR_MS = 3_600_000;
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 /** After a signal the process ends by then. Giving the Lease back takes at most a second; other requests are broken off. */
 const LAST_MS = 1_500;
@@ -60,6 +63,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
   const argocdCaFile = flagValue('argocdCaFile', flags, io);
   const webhookSecretFile = flagValue('webhookSecretFile', flags, io);
   const lease = await leaseFrom(flags, io);
+  const cluster = await clusterFrom(settings);
   return {
     env: io.env,
     secretsDir: settings.secretsDir,
@@ -69,7 +73,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     ...(settings.policy && { policyFile: settings.policy.file }),
     timeoutMs: settings.timeoutMs,
     ...(settings.ca !== undefined && { ca: settings.ca }),
-    cluster: await clusterFrom(settings),
+    cluster,
     namespaces: flagValue('namespaces', flags, io) ?? [],
     images: imagesFrom(flags, io),
     argocd: {
@@ -82,7 +86,9 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     metricsListen: flagValue('metricsListen', flags, io),
     probeListen: flagValue('probeListen', flags, io),
     ...(webhookSecretFile !== undefined && { webhookSecretFile }),
-    notify: await notifyFrom(flags, io),
+    notify: await notifyFrom(flags, io, (runner) =>
+      extendIn(cluster, { ...runner, forMs: HOUR_MS, timeoutMs: settings.timeoutMs, now: io.now }),
+    ),
     ...(lease && { lease }),
     identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,
     host: io.env['POD_IP'] || '127.0.0.1',
@@ -95,7 +101,12 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
   };
 }
 
-async function notifyFrom(flags: FlagsOf<'serve'>, io: Io): Promise<NotifyOptions> {
+async function notifyFrom(
+  flags: FlagsOf<'serve'>,
+  io: Io,
+  extend: NonNullable<NotifyOptions['extend']>,
+): Promise<NotifyOptions> {
+  const slackSigningSecretFile = flagValue('slackSigningSecretFile', flags, io);
   const slackTokenFile = flagValue('slackTokenFile', flags, io);
   const secretFile = flagValue('notifySecretFile', flags, io);
   const file = flagValue('notifyFile', flags, io);
@@ -103,6 +114,7 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io): Promise<NotifyOption
     allowedUrls: flagValue('notifyUrls', flags, io) ?? [],
     defaults: file === undefined ? [] : await readNotifyFile(file),
     ...(slackTokenFile !== undefined && { slackTokenFile }),
+    ...(slackSigningSecretFile !== undefined && { slackSigningSecretFile, extend }),
     ...(secretFile !== undefined && { secretFile }),
   };
 }

@@ -4,7 +4,7 @@
  * (with `ahead` runners and newest completed jobs are asked for here too)
  *   version ─┐
  *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
- *                          │ nothing there: done (2 requests)
+ *                          │ nothing there: done (2 requests; with `readsEnds` the newest completed jobs, too)
  *                          ▼
  *                runners  and  newest completed jobs        (in parallel)
  *                          ▼
@@ -41,6 +41,7 @@ import {
 } from './endpoints.ts';
 import { foreignToken } from './failures.ts';
 import { type JobsById, readActiveJobs, readRunners, readRunningJobs } from './lists.ts';
+import { PAGE_LIMIT } from './paging.ts';
 import { isTokenOf, readJobsByRepo } from './user-repos.ts';
 
 /** One scope of one Gitea, seen with one token. Groups that share all three share the look. */
@@ -50,6 +51,8 @@ export interface GiteaTarget {
   readonly url: string;
   readonly scope: Scope;
   readonly token: Token;
+  /** A group keeps runners whose CI job failed: completed jobs are read also when no job is queued or runs. */
+  readonly readsEnds?: true;
 }
 
 export interface ObserveOptions {
@@ -114,7 +117,7 @@ export async function observeEach(
   try {
     const looks = await Promise.all(
       targets.map(async (target): Promise<[string, Look | Failure]> => {
-        const { key, url, token, scope } = target;
+        const { key, url, token, scope, readsEnds = false } = target;
         try {
           refuseForeignToken(target);
           const furtherPages = targets.every(
@@ -123,7 +126,7 @@ export async function observeEach(
           const { careful = false, now } = options;
           const access = { http, url, token, deadline, versions, careful, queue: key };
           const api = new GiteaApi({ ...access, ...(now && { now }) });
-          return [key, await lookAt(api, scope, { ...options, furtherPages })];
+          return [key, await lookAt(api, scope, { ...options, furtherPages, readsEnds })];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
           throw error;
@@ -171,6 +174,7 @@ function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string
 interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
+  readonly readsEnds: boolean;
 }
 
 async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Promise<Look> {
@@ -191,7 +195,7 @@ async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Pro
 async function lookAtUser(api: GiteaApi, user: string, options: OneLookOptions): Promise<Look> {
   if (await isTokenOf(api, user)) return await lookAtLevel(api, ownUserLevel(user), options);
   const jobs: JobsById = new Map();
-  await readJobsByRepo(api, user, options.includeBlocked, jobs);
+  await readJobsByRepo(api, user, options, jobs);
   return { jobs: [...jobs.values()], runners: [] };
 }
 
@@ -202,7 +206,10 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
   // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster or, where nobody sees Jobs, has its grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (!active) return { jobs: [...jobs.values()], runners: [] };
+  if (!active) {
+    if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, PAGE_LIMIT));
+    return { jobs: [...jobs.values()], runners: [] };
+  }
 
   // Reading several pages takes its time, and what was asked before them would be older than they are.
   const { runners, completed } = await (early && read === 'snapshot'

@@ -39,6 +39,8 @@ const listShapes = once(() => {
       labels: z.array(z.string()).nullable(),
       run_attempt: Attempt,
       status: z.string().min(1),
+      // Of completed jobs only.
+      conclusion: z.string().nullish(),
       runner_name: z.string().optional(),
       created_at: Time,
       started_at: Time,
@@ -153,6 +155,7 @@ function readJob(json: unknown, index: number, { version, shape, nowMs }: RowRea
     labels: row.labels ?? [],
     status,
     ...times,
+    ...(status === 'completed' && row.conclusion === 'failure' && { failed: true }),
     ...(runner && { runner }),
   };
 }

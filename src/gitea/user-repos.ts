@@ -32,11 +32,18 @@ export async function isTokenOf(api: GiteaApi, user: string): Promise<boolean> {
   return (await api.get(question, readLogin)).toLowerCase() === user.toLowerCase();
 }
 
+/** What is read besides queued and running jobs. */
+interface MoreJobs {
+  readonly includeBlocked: boolean;
+  /** Completed ones also when no job is active. */
+  readonly readsEnds: boolean;
+}
+
 /** Puts the jobs of all repositories of `user` into `jobs`, completed ones only when any is active. Throws `Failure` when one repository cannot be read. */
 export async function readJobsByRepo(
   api: GiteaApi,
   user: string,
-  includeBlocked: boolean,
+  { includeBlocked, readsEnds }: MoreJobs,
   jobs: JobsById,
 ): Promise<void> {
   const repos = await listRepos(api, user);
@@ -44,7 +51,7 @@ export async function readJobsByRepo(
   const levels = repos.filter(({ mayHaveJobs }) => mayHaveJobs).map(({ owner, name }) => repoLevel(owner, name));
   await Promise.all(levels.map((level) => readActiveJobs(api, level, includeBlocked, jobs)));
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (active) await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, PAGE_LIMIT)));
+  if (active || readsEnds) await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, PAGE_LIMIT)));
 }
 
 /**

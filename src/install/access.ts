@@ -7,6 +7,7 @@ import type { Construct } from 'constructs';
 import {
   API_SECRET,
   ARGOCD_NAMESPACE,
+  EXTEND_ROLE,
   LABELS,
   NAME,
   REPO_SERVER_ACCOUNT,
@@ -109,4 +110,28 @@ export class NamespaceBinding extends k8s.KubeRoleBinding {
 
 function account(name: string): k8s.Subject {
   return { kind: 'ServiceAccount', name, namespace: ARGOCD_NAMESPACE };
+}
+
+/** For the button in Slack: serve writes until when a runner stays. */
+export class ExtendRole extends k8s.KubeRole {
+  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
+    super(scope, id, {
+      metadata: { name: EXTEND_ROLE, namespace, labels: LABELS },
+      rules: [
+        { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'patch'] },
+        { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
+      ],
+    });
+  }
+}
+
+/** Gives serve that role. */
+export class ExtendBinding extends k8s.KubeRoleBinding {
+  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
+    super(scope, id, {
+      metadata: { name: EXTEND_ROLE, namespace, labels: LABELS },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: EXTEND_ROLE },
+      subjects: [account(NAME)],
+    });
+  }
 }

@@ -5,6 +5,7 @@
  *   runners.yaml         a namespace for runners                 ├─ install.yaml, with the CRD: for a stock Argo CD
  *   argocd-*.yaml        what is added to Argo CD's own objects  ┘
  *   secrets-api.yaml     for those who set GITEA_RUNNERS_SECRETS=api
+ *   slack-extend.yaml    for those who want the button in Slack
  *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
  *   helm-values.yaml     the same additions as values of the chart argo-cd
  *   remove-from-argocd.yaml  takes the additions back
@@ -21,7 +22,7 @@ import { exampleFiles } from './examples.ts';
 import { helmValues } from './helm.ts';
 import { comment, HEADER, ManifestFile, yaml } from './manifest-file.ts';
 import { monitoringFiles } from './monitoring/files.ts';
-import { cache, ownObjects, runnersNamespace, secretsApi } from './objects.ts';
+import { cache, ownObjects, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
 import { plugin } from './plugin.ts';
 import { Removal } from './removal.ts';
 
@@ -36,6 +37,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'gitea-runners.yaml': `${HEADER}---\n${own}`,
     'runners.yaml': `${HEADER}---\n${runners}`,
     'secrets-api.yaml': `${HEADER}${comment(SECRETS_API)}---\n${secretsApi().text()}`,
+    'slack-extend.yaml': `${HEADER}${comment(SLACK_EXTEND)}---\n${slackExtend().text()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
     'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache().text()}`,
     'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yaml(kustomization(PATCHES))}`,
@@ -71,6 +73,9 @@ const PLUGIN_NOTE =
 
 const SECRETS_API = `With GITEA_RUNNERS_SECRETS=api the token for Gitea lies in the namespace of its RunnerGroup, and this lets the sidecar and serve
 read it there (docs/install.md). Apply a copy for each namespace with RunnerGroups.`;
+
+const SLACK_EXTEND = `An option: the button "Keep 1 h longer" in Slack (docs/notifications.md). With it serve may change Jobs of this namespace. Apply a
+copy for each namespace with runners.`;
 
 const CACHE = `An option: a cache server, so that actions/cache works between runners (docs/cache.md). It needs a Secret first:
 

@@ -23,6 +23,8 @@ export const SIDECAR_ROLE = 'gitea-runners-sidecar';
 export const SERVE_ROLE = 'gitea-runners-serve';
 /** Of each namespace whose Secrets are read through the API. */
 export const SECRETS_ROLE = 'gitea-runners-secrets';
+/** Of each namespace whose runners are kept longer by a button in Slack. */
+export const EXTEND_ROLE = 'gitea-runners-extend';
 
 /** Secrets that a person creates. Their values stand in no file here. The last one is optional: environment with passwords. */
 export const API_SECRET = 'gitea-api';

@@ -3,6 +3,8 @@ import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { SecurityLevel } from '../pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../pods/schema.ts';
 import {
+  ExtendBinding,
+  ExtendRole,
   LeaseBinding,
   LeaseRole,
   NamespaceBinding,
@@ -80,6 +82,15 @@ export function secretsApi(): ManifestFile {
       'a group of another Gitea is refused before its runner starts; without it the runner checks that.',
   );
   new SecretsBinding(file, 'binding', { namespace });
+  return file;
+}
+
+/** For those who want the button in Slack. */
+export function slackExtend(): ManifestFile {
+  const namespace = RUNNERS_NAMESPACE;
+  const file = new ManifestFile('extend');
+  new ExtendRole(file, 'role', { namespace });
+  new ExtendBinding(file, 'binding', { namespace });
   return file;
 }
 

@@ -17,7 +17,7 @@
  *   6. no pod yet and none counted ..................... starting
  *   7. anything else ................................... unknown (counts as running)
  */
-import { isPinned, JOB_URL } from '../charts/marks.ts';
+import { ENDED_AT, EXTEND_UNTIL, isPinned, JOB_URL, KEEP_UNTIL, type Texts } from '../charts/marks.ts';
 import type { LiveJob, LiveState, PodTrouble } from '../plan/evidence.ts';
 import { NO_POD_YET, troubleOfEnded, troubleOfPending } from './pod-trouble.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
@@ -47,7 +47,30 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(finishedAtMs != null && { finishedAtMs }),
     ...(isPinned(annotations ?? {}) && { pinned: true }),
     ...(jobUrl && { jobUrl }),
+    ...keepOf(annotations ?? {}),
   };
+}
+
+/** What the annotations say about the stay of a runner whose CI job failed. Our own that are no times are as if they were not there. */
+function keepOf(annotations: Texts): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {
+  const endedAtMs = timeOf(annotations[ENDED_AT]);
+  const keepUntilMs = timeOf(annotations[KEEP_UNTIL]);
+  const extension = annotations[EXTEND_UNTIL];
+  return {
+    ...(endedAtMs !== undefined && { endedAtMs }),
+    ...(keepUntilMs !== undefined && { keepUntilMs }),
+    ...(extension && { extendUntilMs: timeOf(extension) ?? 'unreadable' }),
+  };
+}
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** Undefined: there is none, or it is no time in RFC 3339. */
+function timeOf(text: string | undefined): number | undefined {
+  if (text === undefined || !TIME.test(text)) return undefined;
+  const ms = Date.parse(text);
+  // Whole seconds: what is printed of it must be read as the same.
+  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000) * 1000;
 }
 
 function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {

@@ -9,7 +9,7 @@ const text = z.string().min(1);
 const File = z.object({
   'current-context': text,
   contexts: z.array(
-    z.object({ name: text, context: z.object({ cluster: text, user: text, namespace: text.optional() }) }),
+    z.object({ name: text, context: z.object({ cluster: text, user: text, namespace: z.string().nullish() }) }),
   ),
   clusters: z.array(
     z.object({
@@ -75,7 +75,7 @@ export async function readKubeconfig(file: string): Promise<ClusterConfig> {
   if (token === undefined && cert === undefined) throw wrong(file, 'without a token or client certificate');
   return {
     url: cluster.server.replace(/\/+$/, ''),
-    context: { name: config['current-context'], namespace: context?.namespace ?? 'default' },
+    context: { name: config['current-context'], namespace: context?.namespace || 'default' },
     ...(ca !== undefined && { ca }),
     ...(token && { token }),
     ...(cert !== undefined && key !== undefined && { clientCertificate: { cert, key } }),

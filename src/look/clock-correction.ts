@@ -97,6 +97,7 @@ export function shiftJobs(jobs: readonly LiveJob[], shiftMs: number): readonly L
     createdAtMs: job.createdAtMs + shiftMs,
     ...(job.runningSinceMs !== undefined && { runningSinceMs: job.runningSinceMs + shiftMs }),
     ...(job.finishedAtMs !== undefined && { finishedAtMs: job.finishedAtMs + shiftMs }),
+    ...(typeof job.extendUntilMs === 'number' && { extendUntilMs: job.extendUntilMs + shiftMs }),
   }));
 }
 

@@ -22,6 +22,7 @@ import { findToken, type SecretsMode, type TokenSources } from '../tokens/api-to
 import type { Token } from '../tokens/token.ts';
 import { correctClocks, shiftJobs } from './clock-correction.ts';
 import type { Pods } from './pods.ts';
+import { endsReader } from './read-ends.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
 export interface Settings extends ClusterChoice {
@@ -174,13 +175,15 @@ export async function findTargets(
 ): Promise<Targets> {
   const targets: GiteaTarget[] = [];
   const keys = new Map<RunnerGroup, string>();
+  const readsEnds = endsReader(groups);
   await eachToken(groups, settings, deadline, (group, token) => {
     const same = targets.find(
       ({ url, scope, token: other }) =>
         url === group.giteaUrl && describeScope(scope) === describeScope(group.scope) && token.equals(other),
     );
     const key = same?.key ?? `look ${targets.length + 1}`;
-    if (!same) targets.push({ key, url: group.giteaUrl, scope: group.scope, token });
+    const { giteaUrl: url, scope } = group;
+    if (!same) targets.push({ key, url, scope, token, ...(readsEnds(group) && { readsEnds: true }) });
     keys.set(group, key);
   });
   return { targets, lookOf: (group) => keys.get(group) ?? '' };

@@ -29,6 +29,7 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
     spawnTimeoutMs: group.spawnTimeoutSeconds * 1000,
     pendingDeadlineMs: group.pendingDeadlineSeconds * 1000,
     priorityTiers: group.priorityTiers,
+    ...(group.keepFailedSeconds > 0 && { keepFailedMs: group.keepFailedSeconds * 1000 }),
     templateHash,
   };
 }

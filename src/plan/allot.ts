@@ -4,11 +4,11 @@ import type { Facts } from './facts.ts';
 import { groupBackOff } from './failing.ts';
 import type { Owners } from './owners.ts';
 import { type BackOff, backOffOf, type ReadyJob } from './ready-job.ts';
-import { type GroupRunners, isAtWork } from './runners.ts';
+import { type GroupRunners, takesPlace } from './runners.ts';
 
 /** The slots of one group. */
 export interface Allotment extends GroupRunners {
-  /** The cap less runners at work, never below 0; 0 when suspended. */
+  /** The cap less runners at work or kept, never below 0; 0 when suspended. */
   readonly room: number;
   /** Jobs that have a slot, first come first. At most `room`. */
   readonly jobs: readonly ReadyJob[];
@@ -68,6 +68,6 @@ export function allotSlots(queue: readonly ReadyJob[], facts: Facts): ReadonlyMa
 }
 
 function roomOf({ group, runners }: GroupRunners): number {
-  const taken = runners.filter(isAtWork).reduce((sum, { slots }) => sum + slots, 0);
+  const taken = runners.filter(takesPlace).reduce((sum, { slots }) => sum + slots, 0);
   return group.suspend ? 0 : Math.max(0, group.maxActiveRunners - taken);
 }

@@ -5,6 +5,7 @@ import type { GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from '
 import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
+import { keptDecision, usedUpDecision } from './kept-decision.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { firstWorking } from './owners.ts';
 import { nextRepositories } from './queue.ts';
@@ -46,8 +47,10 @@ export function decide(
     const assigned = assignments.get(group) ?? [];
     const spare = spares.get(group) ?? [];
     const busy = allotment.runners.filter(isAtWork).length;
+    const debugging = allotment.runners.filter(({ state }) => state === 'kept').length;
     const held = heldBy.get(key) ?? 0;
-    groups.push({ group: key, cap: group.maxActiveRunners, busy, waiting: assigned.length, spare: spare.length, held });
+    const counts = { busy, waiting: assigned.length, debugging, spare: spare.length, held };
+    groups.push({ group: key, cap: group.maxActiveRunners, ...counts });
     const decisions = decideRunners(key, allotment, assigned, spare, { ...facts, overdue });
     runners.push(...withDetails(decisions, allotment, facts));
   }
@@ -143,6 +146,8 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       return { emit: true, runner, group, because: 'busy', pinned: true, ...skipAtWork(live), ...(job && { job }) };
     case 'finishing':
       return { emit: true, runner, group, because: 'finishing', pinned: true, ...skipAtWork(live) };
+    case 'kept':
+      return keptDecision(of, group);
     case 'free':
     case 'never-came':
     case 'replaced':
@@ -160,6 +165,7 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       if (isWanted(of, facts)) return { emit: true, runner, group, because: 'back-off-record', pinned: false, ...SKIP };
       return { emit: false, runner, group, because: state };
     case 'used-up':
+      return usedUpDecision(of, group);
     case 'deleting':
     case 'gone':
     case 'offline':

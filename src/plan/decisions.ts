@@ -73,6 +73,8 @@ export type EmittedBecause =
   | 'busy'
   /** Gitea shows its row online and busy, but lists no job: it cleans up after a cancel. */
   | 'finishing'
+  /** Its CI job failed, and its pod waits so that people can look at it (`keepFailedSeconds`, docs/adr/0037). */
+  | 'debugging'
   | ServedBy
   /** No job needs it. It is kept while CI goes on that it could have taken, until it is one spawn timeout old (docs/adr/0022). */
   | 'spare'
@@ -107,6 +109,16 @@ export interface RunnerTrouble extends PodTrouble {
   readonly isLate: boolean;
 }
 
+/** Until when a runner stays after its CI job, for a look. Times by Gitea's clock, whole seconds. */
+export interface KeptUntil {
+  /** When its CI job ended. */
+  readonly endedAtMs: number;
+  /** Not later than `endedAtMs`: nobody is to look at it. */
+  readonly untilMs: number;
+  /** What somebody asked for is not what counts: it is no time, or later than the longest stay. */
+  readonly extension?: 'unreadable' | 'too-long';
+}
+
 export type RunnerDecision =
   | {
       readonly emit: true;
@@ -117,11 +129,13 @@ export type RunnerDecision =
       readonly pinned: boolean;
       /** Argo CD keeps the Job as it is and does not create it. For records, spare runners, and runners at work whose Job is pinned or unseen (docs/adr/0020). */
       readonly skip?: true;
-      /** The job that it runs or is wanted for. Absent for a runner that is finishing, spare or unpinning, and for a record. */
+      /** The job that it runs, ran or is wanted for. Absent for a runner that is finishing, spare or unpinning, and for a record. */
       readonly job?: Job;
       /** PriorityClass of its pod. A Job that exists has the one that it was created with. */
       readonly priorityClass?: string;
       readonly trouble?: RunnerTrouble;
+      /** For `debugging`, and for `unpinning` after it. */
+      readonly keep?: KeptUntil;
     }
   | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };
 
@@ -135,6 +149,8 @@ export interface GroupSummary {
   readonly busy: number;
   /** Runners in the output that are not busy and wanted for a job. */
   readonly waiting: number;
+  /** Runners in the output whose CI job failed and that stay for a look. They take places under the cap. */
+  readonly debugging: number;
   /** Runners in the output that are kept for jobs to come. */
   readonly spare: number;
   /** Ready jobs that wait for this group (its cap, suspension or back-off). */

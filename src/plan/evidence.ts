@@ -34,6 +34,8 @@ export interface Job {
   readonly createdAtMs: number;
   readonly startedAtMs?: number;
   readonly completedAtMs?: number;
+  /** It has completed, and Gitea's conclusion is `failure`: not success, not cancelled, not skipped. */
+  readonly failed?: true;
   /** Name of the runner that claimed it; gone after Gitea's nightly clean-up. */
   readonly runner?: string;
 }
@@ -100,6 +102,12 @@ export interface LiveJob {
   readonly pinned?: boolean;
   /** Page of the CI job that it runs or was last wanted for (`html_url`), as it was printed. */
   readonly jobUrl?: string;
+  /** When the CI job of a runner whose pod waits ended, as it was printed, by Gitea's clock (`kept.ts`). */
+  readonly endedAtMs?: number;
+  /** Until when a kept runner stays, as it was printed, by Gitea's clock. */
+  readonly keepUntilMs?: number;
+  /** Until when somebody wants a kept runner to stay. `unreadable`: what is written there is no time. */
+  readonly extendUntilMs?: number | 'unreadable';
 }
 
 /** How wide a scope is: a job goes to the narrowest one first. */
@@ -138,6 +146,8 @@ export interface Group {
   readonly pendingDeadlineMs: number;
   /** Thresholds ascend; the last one is the cap. Empty: runners have no PriorityClass. */
   readonly priorityTiers: readonly PriorityTier[];
+  /** How long a runner whose CI job failed stays. Absent: not at all. */
+  readonly keepFailedMs?: number;
   /** Hash of the rendered pod template. Another template gives other names to runners that have not registered yet. */
   readonly templateHash: string;
 }

@@ -5,6 +5,7 @@
  *     its Job has ended ................. used-up     (failed, when no CI job is known that it ran)
  *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
+ *     its CI job failed, its pod waits .. kept        (used-up, when its time is over: kept.ts)
  *     online, Jobs are seen, not its own  gone        (it was pruned idle; Gitea lists it for another minute)
  *     online ............................ free        (disabled, when somebody disabled it)
  *     has finished a job ................ used-up     (not when its pod has not started: that Job was re-created)
@@ -16,6 +17,7 @@
  * the row of an ephemeral runner with its job. No rule compares a time of Kubernetes with a time of Gitea, because clocks differ.
  */
 import type { Evidence, Group, Job, LiveJob } from './evidence.ts';
+import { type Keep, keepOf } from './kept.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { ORDINALS_SEARCHED, type RunnerName, type RunnerNamer, runnerNamer } from './names.ts';
 import { isWaitedFor } from './patience.ts';
@@ -69,11 +71,13 @@ export function judgeRunners(
 
 function judge(traces: RunnerTraces, context: Context): Runner {
   const { name, group, madeFor, runs, running, completed, row, live } = traces;
+  const keep = keepOf(traces, context.nowMs);
   return {
     name,
     group,
     madeFor,
-    state: stateOf(traces, context),
+    state: stateOf(traces, keep, context),
+    keep,
     slots: Math.max(1, runs) + (isRecreated(traces, running, context) ? 1 : 0),
     registered: row?.online ?? false,
     job: running ?? completed,
@@ -82,7 +86,7 @@ function judge(traces: RunnerTraces, context: Context): Runner {
   };
 }
 
-function stateOf(traces: RunnerTraces, context: Context): RunnerState {
+function stateOf(traces: RunnerTraces, keep: Keep | undefined, context: Context): RunnerState {
   const { running, completed, row, live } = traces;
   // Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the slot.
   if (running) return isLost(traces, running, context) ? 'lost' : 'busy';
@@ -90,10 +94,19 @@ function stateOf(traces: RunnerTraces, context: Context): RunnerState {
   if (hasEnded(live)) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
+  if (keep && !row?.online) return stateOfStay(keep);
   if (row?.online && !live && context.jobsAreSeen) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed && !isRecreated(traces, completed, context)) return 'used-up';
-  if (!live) return 'offline';
+  return live ? stateOfComing(traces, live, context) : 'offline';
+}
+
+function stateOfStay({ isOver }: Keep): RunnerState {
+  return isOver ? 'used-up' : 'kept';
+}
+
+/** Of a runner of which Kubernetes shows a Job and Gitea nothing. */
+function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): RunnerState {
   if (!isWaitedFor(live, context.group, context.nowMs)) return 'never-came';
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';
 }

@@ -1,6 +1,7 @@
 /** All runners of ours, judged, and how to find them. */
 import { ByGitea } from './by-gitea.ts';
 import type { Group, Job, LiveJob } from './evidence.ts';
+import type { Keep } from './kept.ts';
 import { compareText } from './listed-jobs.ts';
 import type { RunnerName, RunnerNamer, Stay } from './names.ts';
 
@@ -8,6 +9,7 @@ import type { RunnerName, RunnerNamer, Stay } from './names.ts';
 export type RunnerState =
   | 'busy'
   | 'finishing'
+  | 'kept'
   | 'free'
   | 'used-up'
   | 'failed'
@@ -32,6 +34,8 @@ export interface Runner {
   /** The job that it runs, or else the last one that it ran. */
   readonly job: Job | undefined;
   readonly live: LiveJob | undefined;
+  /** Its CI job failed and its pod waits. */
+  readonly keep: Keep | undefined;
   /** Labels that it registered with. Undefined while it has not registered: then they are its group's. */
   readonly labels: readonly string[] | undefined;
 }
@@ -97,6 +101,11 @@ function byReadiness(a: Runner, b: Runner): number {
 /** True when the runner works, whether or not Gitea lists its job. */
 export function isAtWork({ state }: Runner): boolean {
   return state === 'busy' || state === 'finishing';
+}
+
+/** True when the runner takes a place under the cap that no job can have: it works, or it is kept for a look. */
+export function takesPlace(runner: Runner): boolean {
+  return isAtWork(runner) || runner.state === 'kept';
 }
 
 /** True when a runner has all labels of the job: Gitea may give it to it. */

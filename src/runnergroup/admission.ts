@@ -92,7 +92,7 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     "self.split('/').all(name, name != '.' && !name.contains('..'))",
     'must not be "." and must not contain ".."',
   ],
-  // Others (ruleUnlabelled, ruleGracefulStop, ruleResources).
+  // Others (ruleUnlabelled, ruleGracefulStop, ruleRunnerConfig, ruleResources).
   [
     'spec',
     `${IS_NOT_HOST} || !has(self.acceptUnlabelledJobs) || !self.acceptUnlabelledJobs`,
@@ -105,6 +105,12 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
   ],
   // notify-fields.ts.
   ['spec.notify[]', 'has(self.slack) != has(self.webhook)', 'needs either slack or webhook: write one entry for each'],
+  [
+    'spec',
+    '!has(self.keepFailedSeconds) || self.keepFailedSeconds == 0 || !has(self.runnerConfig) || !has(self.runnerConfig.log) || ' +
+      "!has(self.runnerConfig.log.level) || self.runnerConfig.log.level in ['debug', 'trace']",
+    'runnerConfig.log.level does not go with keepFailedSeconds, for which it is debug: remove one of them',
+  ],
   ...['spec.resources.requests', 'spec.resources.limits'].map(
     (path): AdmissionRule => [
       path,

@@ -246,9 +246,18 @@ function ruleGracefulStop({ spec, unclear }: Draft): Ruled<number> {
   );
 }
 
+/** Levels of the runner's log at which it says how its CI job ended. */
+const SHOWS_THE_END: readonly string[] = ['debug', 'trace'];
+
 /** Keys of the runner's configuration that the mode or another field makes useless. */
 function ruleRunnerConfig({ spec }: Draft): Ruled<NormalFields['runnerConfig']> {
-  const { containerMode, cache, runnerConfig = {}, proxy, caBundle } = spec;
+  const { containerMode, cache, runnerConfig = {}, proxy, caBundle, keepFailedSeconds = 0 } = spec;
+  if (keepFailedSeconds > 0 && !SHOWS_THE_END.includes(runnerConfig.log?.level ?? 'debug')) {
+    return problemAt(
+      ['runnerConfig', 'log', 'level'],
+      'does not go with keepFailedSeconds, for which it is debug: remove one of them',
+    );
+  }
   if (runnerConfig.runner?.env_file !== undefined && (proxy !== undefined || caBundle !== undefined)) {
     return problemAt(
       ['runnerConfig', 'runner', 'env_file'],

@@ -286,6 +286,10 @@ export const Spec = z.strictObject({
       description:
         "Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).",
     }),
+  keepFailedSeconds: seconds(0, ONE_DAY).default(0).register(z.globalRegistry, {
+    description:
+      'How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+  }),
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: seconds(30, ONE_DAY).default(300).register(z.globalRegistry, {
     description:

@@ -41,6 +41,17 @@ export const RunnerGroupStatus = z.object({
   activeRunners: count().optional().meta({ description: 'Runners that exist: starting, idle and busy.' }),
   queuedJobs: count().optional().meta({ description: 'Jobs of the group that wait for a runner.' }),
   heldJobs: count().optional().meta({ description: 'Of these, jobs that the cap holds back.' }),
+  debuggingRunners: count().optional().meta({ description: 'Runners whose CI job failed and that stay for a look.' }),
+  debugging: z
+    .array(
+      z.object({
+        runner: z.string().max(63).meta({ description: 'Name of the runner and of its Job.' }),
+        until: time().meta({ description: 'Until when it stays.' }),
+      }),
+    )
+    .max(20)
+    .optional()
+    .meta({ description: 'The first 20 of them.' }),
   lastCheckTime: time().optional().meta({ description: 'When Gitea was last looked at.' }),
   observedGeneration: z
     .int()

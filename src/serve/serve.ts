@@ -24,6 +24,8 @@ import { type Listeners, startListeners } from './http/listeners.ts';
 import type { ListenAddress } from './http/server.ts';
 import { Leader, type LeaderOptions } from './leader.ts';
 import { Notifier, type NotifyOptions } from './notify/notifier.ts';
+import { interactiveListener } from './notify/slack-interactive.ts';
+import { PressGate } from './notify/slack-presses.ts';
 import { openMetrics } from './subscribers/metrics.ts';
 import { ArgoCdAccess } from './waking/argocd-access.ts';
 import { Forwarder } from './webhook/forward.ts';
@@ -91,7 +93,6 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     ...(options.notify ?? NOTIFIES_NOBODY),
     env: options.env,
     now: options.now,
-    canExtend: false,
     tell: (event) => tell(event),
   });
   const tell = tellAll([metrics.subscriber, ...options.subscribers, notifier.subscriber]);
@@ -100,6 +101,14 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     { file: options.webhookSecretFile, onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }) },
     signal,
   );
+  const signing = await watchSecrets(
+    {
+      file: options.notify?.slackSigningSecretFile,
+      onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }),
+    },
+    signal,
+  );
+  const pressGate = new PressGate({ secret: () => signing()[0], nowMs: options.now });
   const life = new AbortController();
   const stop = (): void => life.abort();
   signal.addEventListener('abort', stop, { once: true });
@@ -128,6 +137,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     tell,
     gate: new WebhookGate({ secrets, nowMs: options.now }),
     take,
+    interactive: interactiveListener({ gate: pressGate, onPress: notifier.pressed }),
     isReady: () => open.cluster.fresh && (leader === undefined || leader.settled),
     metricsPage: metrics.render,
   });

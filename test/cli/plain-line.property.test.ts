@@ -21,6 +21,7 @@ async function byCommander(args: readonly string[]): Promise<unknown> {
     explain: other,
     serve: other,
     sweep: other,
+    extend: other,
     schema: other,
     demo: other,
     init: other,

@@ -1,7 +1,8 @@
 /** How far completed jobs are read. */
 import { describe, expect, test } from 'vitest';
+import { observe } from '../../src/gitea/observe.ts';
 import { fakeGitea, type JobRow, jobRow, json } from '../support/gitea-stand-in.ts';
-import { ACME, idsOf, lookAt, upTo } from '../support/looking.ts';
+import { ACME, idsOf, lookAt, OPTIONS, targetOf, upTo } from '../support/looking.ts';
 
 const NOW = Date.parse('2026-08-01T12:00:00Z');
 const at = (minutesAgo: number): string => new Date(NOW - minutesAgo * 60_000).toISOString().replace('.000', '');
@@ -65,6 +66,23 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     await lookAt(gitea.url, ACME, { now: () => NOW });
 
     expect(pagesOf(gitea.lines())).toBe(2 * (version === '1.27.3' ? 3 : 4));
+  });
+
+  test.each([false, true])('are read without any active job where a group keeps runners (ahead: %s)', async (ahead) => {
+    const failed = { runner_name: 'ci-1000', conclusion: 'failure' };
+    const gitea = await fakeGitea({ version, jobs: [...past(999), { ...past(1000).at(-1), ...failed } as JobRow] });
+    const options = { ...OPTIONS, now: () => NOW, ahead };
+    const target = targetOf(gitea.url);
+
+    const without = await observe([target], options);
+    const asked = pagesOf(gitea.lines());
+    const found = await observe([{ ...target, readsEnds: true }], options);
+
+    expect([...without.values()].map(({ jobs }) => jobs)).toEqual([[]]);
+    expect([...found.values()].flatMap(({ jobs }) => jobs.filter((job) => job.failed))).toMatchObject([
+      { id: 1000, status: 'completed', runner: 'ci-1000', failed: true },
+    ]);
+    if (!ahead) expect(pagesOf(gitea.lines()) - asked).toBe(version === '1.27.3' ? 1 : 2);
   });
 
   test('may end before their count says', async () => {

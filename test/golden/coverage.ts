@@ -21,6 +21,7 @@ const KEPT: Kinds<EmittedBecause> = {
   ...SERVED,
   busy: true,
   finishing: true,
+  debugging: true,
   spare: true,
   lost: true,
   unpinning: true,

@@ -145,3 +145,17 @@ describe('no file', () => {
     expect(objects('install.yaml').filter(({ kind }) => kind === 'Secret')).toEqual([]);
   });
 });
+
+it('serve may change Jobs only where slack-extend.yaml is applied, and install.yaml does not hold it', () => {
+  const [role] = objects('slack-extend.yaml');
+
+  expect(role).toMatchObject({
+    kind: 'Role',
+    metadata: { namespace: 'runners' },
+    rules: [
+      { resources: ['jobs'], verbs: ['get', 'patch'] },
+      { resources: ['pods'], verbs: ['get'] },
+    ],
+  });
+  expect(objects('install.yaml').map(({ metadata: { name } }) => name)).not.toContain(role?.metadata.name);
+});

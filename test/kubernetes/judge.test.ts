@@ -60,3 +60,28 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
 test('the fixtures were read', () => {
   expect(cases.length).toBeGreaterThan(20);
 });
+
+test.each<[string, Readonly<Record<string, string>>, object]>([
+  [
+    'times of a stay',
+    {
+      'gitea.bpg.pw/ended-at': '2026-11-20T10:00:00Z',
+      'gitea.bpg.pw/keep-until': '2026-11-20T10:20:00Z',
+      'gitea.bpg.pw/extend-until': '2026-11-20T12:00:00.75+01:00',
+    },
+    {
+      endedAtMs: Date.UTC(2026, 10, 20, 10),
+      keepUntilMs: Date.UTC(2026, 10, 20, 10, 20),
+      extendUntilMs: Date.UTC(2026, 10, 20, 11),
+    },
+  ],
+  ['a wish that is no time', { 'gitea.bpg.pw/extend-until': 'tomorrow' }, { extendUntilMs: 'unreadable' }],
+  ['a wish that is no date', { 'gitea.bpg.pw/extend-until': '2026-13-41T00:00:00Z' }, { extendUntilMs: 'unreadable' }],
+  ['an empty wish', { 'gitea.bpg.pw/extend-until': '' }, {}],
+  ['our own marks when they are no times', { 'gitea.bpg.pw/ended-at': '1', 'gitea.bpg.pw/keep-until': '' }, {}],
+])('reads %s from the annotations of a Job', (_, annotations, expected) => {
+  const job = KubeJob.parse(complete({ metadata: { annotations } }, 'job'));
+  const { endedAtMs, keepUntilMs, extendUntilMs } = judgeJob(job, []);
+
+  expect(JSON.parse(JSON.stringify({ endedAtMs, keepUntilMs, extendUntilMs }))).toEqual(expected);
+});

@@ -231,6 +231,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [Array.from({ length: 101 }, () => 'a'), 'must have at most 100 entries'],
     [['sh', '-c', 'x'.repeat(16_381)], 'has 16385 characters, more than 16384: put a script into the image'],
   ],
+  keepFailedSeconds: [
+    [-1, 'must be at least 0, not the number -1'],
+    [86_401, 'must be at most 86400, not the number 86401'],
+  ],
   spawnTimeoutSeconds: [[29, 'must be at least 30, not the number 29']],
   pendingDeadlineSeconds: [
     [29, 'must be at least 30, not the number 29'],
@@ -307,6 +311,7 @@ test.each([
     { notify: [{ webhook: { url: 'https://h/ci?x=1' }, on: 'always' }] },
   ],
   ['setupCommand', ['sh', '-c', 'date > now'], { setupCommand: ['sh', '-c', 'date > now'] }],
+  ['keepFailedSeconds', 1200, { keepFailedSeconds: 1200 }],
   ['spawnTimeoutSeconds', 60, { spawnTimeoutSeconds: 60 }],
   ['activeDeadlineSeconds', 10_801, { activeDeadlineSeconds: 10_801, gracefulStopSeconds: 10_800 }],
   ['activeDeadlineSeconds', 10_800, { activeDeadlineSeconds: 10_800, gracefulStopSeconds: 10_799 }],
@@ -401,15 +406,12 @@ test('metadata of every kind that a server adds is left alone', async () => {
   expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);
 });
 
-test.each(['minIdleRunners', 'keepFailedSeconds', 'maxQuotaRetries'])(
-  '%s, which nothing obeys yet, is unknown',
-  async (field) => {
-    const [complaint, ...more] = await complaintsOf({ [field]: 1 });
+test.each(['minIdleRunners', 'maxQuotaRetries'])('%s, which nothing obeys yet, is unknown', async (field) => {
+  const [complaint, ...more] = await complaintsOf({ [field]: 1 });
 
-    expect(more).toEqual([]);
-    expect(complaint).toContain(`spec.${field}: unknown field; `);
-  },
-);
+  expect(more).toEqual([]);
+  expect(complaint).toContain(`spec.${field}: unknown field; `);
+});
 
 test.each<[Readonly<Record<string, unknown>>, number]>([
   [{ maxActiveRunners: undefined, maxWorkers: 7 }, 7],
@@ -436,3 +438,17 @@ test('a priority class of a podTemplate does not go with tiers', async () => {
     'spec.podTemplate.spec.priorityClassName: does not go with priorityTiers, which set it for each runner: remove one of them [GR-INPUT-06]',
   ]);
 });
+
+test.each(['info', 'error'])(
+  'keepFailedSeconds does not go with log level %s, which hides how a CI job ended',
+  async (level) => {
+    const rule =
+      'spec.runnerConfig.log.level: does not go with keepFailedSeconds, for which it is debug: remove one of them';
+
+    expect(await complaintsOf({ keepFailedSeconds: 60, runnerConfig: { log: { level } } })).toEqual([
+      `${rule} [GR-INPUT-06]`,
+    ]);
+    expect(await complaintsOf({ keepFailedSeconds: 60, runnerConfig: { log: { level: 'trace' } } })).toEqual([]);
+    expect(await complaintsOf({ keepFailedSeconds: 0, runnerConfig: { log: { level } } })).toEqual([]);
+  },
+);

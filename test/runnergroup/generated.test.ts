@@ -62,6 +62,8 @@ test('the CRD has a structural schema: a type everywhere and no word that the AP
     'activeRunners',
     'queuedJobs',
     'heldJobs',
+    'debuggingRunners',
+    'debugging',
     'lastCheckTime',
     'observedGeneration',
     'lostJobs',

@@ -44,6 +44,7 @@ test('a group has its own values, one spelling and all defaults', async () => {
       resources: { requests: {}, limits: {} },
       runnerConfig: {},
       setupCommand: [],
+      keepFailedSeconds: 0,
       spawnTimeoutSeconds: 300,
       pendingDeadlineSeconds: 900,
       priorityTiers: [],

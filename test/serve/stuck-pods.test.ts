@@ -88,7 +88,13 @@ it('an Event says what a pending pod waits for, once for each reason', async () 
 function verdictWith(reason: string, message: string): AppVerdict {
   const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
   const stuck = [{ runner: 'ci-7-1-9c31e0aa', trouble: { reason, message, isLate: true }, failed: false }];
-  const counts = { queued: 1, held: { cap: 0, suspended: 0, 'backing-off': 0 }, summary: undefined, stuck };
+  const counts = {
+    queued: 1,
+    held: { cap: 0, suspended: 0, 'backing-off': 0 },
+    summary: undefined,
+    stuck,
+    debugging: [],
+  };
   const facts = { generation: 1, suspended: false, activeRunners: 1, argocd: { is: 'unmanaged' } } as const;
   return {
     application: '',

@@ -136,12 +136,12 @@ export class ArgoCd {
     if (wake.fault === 'prunes-only') return;
     // Resources of one kind are applied in the order of their names.
     const byName = [...wanted].sort((a, b) => (a.name < b.name ? -1 : 1));
-    for (const { name, group, pinned, skip, madeFor, printedFor, priorityClass } of byName) {
+    for (const { name, group, skip, madeFor, priorityClass, ...annotations } of byName) {
       if (skip) continue;
       if (wake.fault === 'partial' && this.#stage.luck('partial') < 0.5) continue;
       this.#cluster.create(name, group, madeFor, askedAtMs, priorityClass);
       const job = this.#cluster.jobs.get(name);
-      if (job) this.#cluster.annotate(job, pinned, printedFor);
+      if (job) this.#cluster.annotate(job, annotations);
     }
     if (wake.fault !== 'partial') this.#onSynced(lookedAtMs);
   }
@@ -162,6 +162,7 @@ function countExchanged(dropped: readonly Pod[], made: readonly Pod[]): number {
   );
 }
 
-function isAsWanted(job: KubeJob | undefined, { pinned, printedFor }: Wanted): boolean {
+function isAsWanted(job: KubeJob | undefined, { pinned, printedFor, stay }: Wanted): boolean {
+  if (job?.stay?.untilMs !== stay?.untilMs) return false;
   return job !== undefined && job.pinned === pinned && job.prints[0]?.jobId === printedFor;
 }

@@ -2,6 +2,7 @@
  * Kubernetes and the runners in its pods.
  *
  *     Job made ──► pod starting ──► runner idle ──claim──► busy ──► ended ──► Job complete ──► TTL
+ *       │                             │                         └► kept: its group keeps runners, and its CI job did not succeed
  *       │ quota, no node: it waits    │ SIGTERM: ends at once   │ SIGTERM: ends its CI job if the grace period allows, else killed
  *
  * Deleting a Job (background) removes the object at once; its pod gets SIGTERM a moment later.
@@ -9,10 +10,11 @@
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import type { GroupSpec, PodFate, Trouble } from './history.ts';
 import { ORDINARY_POD } from './history.ts';
+import { type PrintedStay, type Stay, stayThatEnds, waits } from './keeping.ts';
 import { draw } from './random.ts';
 import type { Stage } from './stage.ts';
 
-export type PodPhase = 'waiting' | 'starting' | 'idle' | 'busy' | 'ended';
+export type PodPhase = 'waiting' | 'starting' | 'idle' | 'busy' | 'kept' | 'ended';
 
 /**
  * How a pod ended. `done`: with its CI job. `dropped`: pruned before it took one. `killed`: pruned at work, and the grace period was
@@ -56,6 +58,10 @@ export interface Pod {
   claimedMs: number | undefined;
   pinnedMs: number | undefined;
   unpinnedMs: number | undefined;
+  /** It waits after its CI job. */
+  waitsSinceMs: number | undefined;
+  /** When its CI job failed. */
+  failedMs: number | undefined;
   endedMs: number | undefined;
   end: PodEnd | undefined;
 }
@@ -74,16 +80,32 @@ export interface KubeJob {
   readonly askedAtMs: number;
   readonly pod: Pod;
   pinned: boolean;
+  /** What its annotations say about its stay. */
+  stay: PrintedStay | undefined;
   /** Id of the CI job in its annotation, now and before, newest first. */
   readonly prints: { readonly jobId: number | undefined; readonly sinceMs: number }[];
   finished: 'complete' | 'failed' | undefined;
   finishedMs: number | undefined;
 }
 
+/** What a sync writes on a Job that is there. */
+export interface Annotations {
+  readonly pinned: boolean;
+  /** Id of the CI job that it is for. */
+  readonly printedFor?: number | undefined;
+  readonly stay?: PrintedStay | undefined;
+}
+
 type HoldingTrouble = Extract<Trouble, { readonly kind: 'quota' | 'full' }>;
 
 /** How long a CI job takes, ms. */
 export type CiTime = (job: GiteaJob) => number;
+
+/** What becomes of a CI job. */
+export interface Ci {
+  readonly timeMs: CiTime;
+  readonly fails: (job: GiteaJob) => boolean;
+}
 
 const FETCH_EVERY_MS = 2000;
 /** Ten tries to register, 5 s apart (src/charts/registration.ts). */
@@ -99,14 +121,16 @@ export class Cluster {
   exchanged = 0;
   /** Times at which a sync would have changed the PriorityClass of a Job that exists. */
   reclassed = 0;
+  /** Runners that waited after their CI job until their Jobs were deleted. */
+  readonly stays: Stay[] = [];
   /** Called after a Job was made and after a claim. */
   onGrowth: (job: KubeJob | undefined, pod: Pod) => void = () => undefined;
   readonly #stage: Stage;
-  readonly #ciTime: CiTime;
+  readonly #ci: Ci;
 
-  constructor(stage: Stage, ciTime: CiTime) {
+  constructor(stage: Stage, ci: Ci) {
     this.#stage = stage;
-    this.#ciTime = ciTime;
+    this.#ci = ci;
     stage.reportAll = () => this.report(0);
     for (const trouble of stage.history.troubles) {
       if (trouble.kind === 'node-loss') stage.timeline.after(trouble.atS * 1000, () => this.#loseNode(trouble.node));
@@ -148,6 +172,8 @@ export class Cluster {
       claimedMs: undefined,
       pinnedMs: undefined,
       unpinnedMs: undefined,
+      waitsSinceMs: undefined,
+      failedMs: undefined,
       endedMs: undefined,
       end: undefined,
     };
@@ -158,6 +184,7 @@ export class Cluster {
       askedAtMs,
       pod,
       pinned: false,
+      stay: undefined,
       prints: [],
       finished: undefined,
       finishedMs: undefined,
@@ -172,7 +199,9 @@ export class Cluster {
   }
 
   /** Sets the annotations: those that keep Argo CD from pruning it, and the CI job that it is for. */
-  annotate(job: KubeJob, pinned: boolean, printedFor: number | undefined): void {
+  annotate(job: KubeJob, { pinned, printedFor, stay }: Annotations): void {
+    if (job.stay?.untilMs !== stay?.untilMs || job.stay?.endedAtMs !== stay?.endedAtMs) this.#stage.version += 1;
+    job.stay = stay;
     if (job.prints[0]?.jobId !== printedFor) {
       job.prints.unshift({ jobId: printedFor, sinceMs: this.#stage.nowMs });
       this.#stage.version += 1;
@@ -329,13 +358,13 @@ export class Cluster {
     // Deleted already, SIGTERM on its way: as good as pruned at work.
     if (pod.deletedMs !== undefined) pod.closeCall = true;
     this.onGrowth(undefined, pod);
-    this.#workUntil(pod, this.#stage.nowMs + this.#ciTime(job));
+    this.#workUntil(pod, this.#stage.nowMs + this.#ci.timeMs(job));
   }
 
   #workUntil(pod: Pod, atMs: number): void {
     pod.workUntilMs = atMs;
     this.#stage.timeline.at(atMs, () => {
-      if (pod.phase === 'busy' && pod.workUntilMs <= this.#stage.nowMs) this.#end(pod, 'done');
+      if (pod.phase === 'busy' && pod.workUntilMs <= this.#stage.nowMs) this.#finish(pod);
     });
   }
 
@@ -344,7 +373,7 @@ export class Cluster {
     if (pod.phase === 'ended') return;
     pod.stopping = true;
     if (pod.phase !== 'busy') {
-      this.#end(pod, 'dropped');
+      this.#end(pod, pod.phase === 'kept' ? 'done' : 'dropped');
       return;
     }
     this.#stage.timeline.after(pod.group.gracefulStopS * 1000, () => this.#end(pod, 'killed'));
@@ -355,20 +384,41 @@ export class Cluster {
     for (const pod of this.pods) if (pod.nth % 3 === node && pod.phase !== 'waiting') this.#end(pod, 'lost');
   }
 
+  /** Its CI job is over. */
+  #finish(pod: Pod): void {
+    const { nowMs } = this.#stage;
+    this.#tellGitea(pod, pod.job && this.#ci.fails(pod.job) ? 'failure' : 'success');
+    if (pod.stopping || !waits(pod.group, pod.job?.status)) {
+      this.#end(pod, 'done');
+      return;
+    }
+    pod.phase = 'kept';
+    pod.waitsSinceMs = nowMs;
+    if (pod.job?.status === 'failure') pod.failedMs = nowMs;
+    this.#stage.version += 1;
+    this.#stage.tell(() => `pod ${pod.nth} (${pod.name}) waits${workOf(pod)}, which is ${pod.job?.status}`);
+  }
+
+  /** The runner reports how its CI job ended, if it still has it. */
+  #tellGitea(pod: Pod, result: 'success' | 'failure'): void {
+    const { gitea } = this.#stage;
+    const row = gitea.state.runners.get(pod.rowId);
+    if (!row || row.deleted || !gitea.jobOfRunner(pod.rowId)) return;
+    gitea.finish(pod.rowId, result);
+    this.#stage.settle();
+  }
+
   #end(pod: Pod, end: PodEnd): void {
     if (pod.phase === 'ended') return;
     const wasBusy = pod.phase === 'busy';
+    const stay = stayThatEnds(pod);
+    if (stay) this.stays.push(stay);
     pod.phase = 'ended';
     pod.end = end;
     pod.endedMs = this.#stage.nowMs;
     this.#stage.version += 1;
     this.#stage.tell(() => `pod ${pod.nth} (${pod.name}) ends: ${end}${workOf(pod)}`);
-    const row = this.#stage.gitea.state.runners.get(pod.rowId);
-    const tellsGitea = end === 'done' || end === 'killed' || end === 'deadline';
-    if (wasBusy && tellsGitea && row && !row.deleted && this.#stage.gitea.jobOfRunner(pod.rowId)) {
-      this.#stage.gitea.finish(pod.rowId, end === 'done' ? 'success' : 'failure');
-      this.#stage.settle();
-    }
+    if (wasBusy && (end === 'killed' || end === 'deadline')) this.#tellGitea(pod, 'failure');
     const lagMs = 200 + 1500 * this.#stage.luck('condition-lag');
     this.#stage.timeline.after(lagMs, () => this.#finishJob(pod));
   }

@@ -51,6 +51,8 @@ export interface GroupSpec {
   readonly gracefulStopS: number;
   readonly ttlS: number;
   readonly activeDeadlineS: number;
+  /** Runners whose CI job failed stay so long. Absent: they end with it. */
+  readonly keepFailedS?: number;
   /** The Application that it belongs to: each has an Argo CD and a generator of its own, which know nothing of the others. */
   readonly application: string;
 }
@@ -62,6 +64,8 @@ export interface Push {
   readonly run: RunSpec;
   /** How long its CI jobs take, by position in the run, used round and round. */
   readonly ciS: readonly number[];
+  /** Which of its CI jobs fail, by position in the run, used round and round. Absent: none. */
+  readonly fails?: readonly boolean[];
 }
 
 /** What people and Gitea's cron do. `push` is the index of the push; what is not possible at that moment does not happen. */

@@ -11,6 +11,7 @@ import { isDone, type RunnerScope, repoOf, type Status } from '../../src/simulat
 import { scopeKey } from '../../src/simulator/runners.ts';
 import type { Cluster, KubeJob } from './cluster.ts';
 import type { GroupSpec } from './history.ts';
+import { stayOf } from './keeping.ts';
 import { draw } from './random.ts';
 import type { Stage } from './stage.ts';
 
@@ -131,7 +132,9 @@ class ScopeLook {
 
   #readRest(done: (look: Look) => void): void {
     if (this.#jobs.size === 0) {
-      done({ jobs: [], runners: [] });
+      // As with `readsEnds`.
+      if (this.#stage.history.groups.some(({ keepFailedS }) => keepFailedS)) this.#keep(this.#completed());
+      done({ jobs: [...this.#jobs.values()], runners: [] });
       return;
     }
     let left = 2;
@@ -260,6 +263,7 @@ function seeJob(stage: Stage, row: GiteaJob, runner: string | undefined): Job {
     createdAtMs: row.created * 1000,
     ...(row.started > 0 && { startedAtMs: row.started * 1000 }),
     ...(row.stopped > 0 && { completedAtMs: row.stopped * 1000 }),
+    ...(row.status === 'failure' && { failed: true }),
     ...(runner && { runner }),
   };
 }
@@ -287,6 +291,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...(finishedMs !== undefined && { finishedAtMs: byItsClock(finishedMs) }),
     pinned,
     ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
+    ...stayOf(job),
   };
 }
 
@@ -306,6 +311,7 @@ function liveState({ finished, pod }: KubeJob): LiveState {
       return 'starting';
     case 'idle':
     case 'busy':
+    case 'kept':
       return 'running';
     case 'ended':
       return pod.end === 'done' ? 'complete' : 'failed';

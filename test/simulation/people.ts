@@ -47,6 +47,12 @@ export class People {
     return 1000 * (push?.ciS[job.position % push.ciS.length] ?? 30);
   }
 
+  /** Whether a CI job fails: written in its push, the same for every attempt. */
+  fails(job: GiteaJob): boolean {
+    const { fails } = this.#stage.history.pushes[this.#pushOfRun.get(job.runId) ?? -1] ?? {};
+    return fails?.[job.position % fails.length] ?? false;
+  }
+
   #act(act: Act): void {
     const { gitea } = this.#stage;
     this.#stage.tell(() => `${act.kind}${'push' in act ? ` of push ${act.push}` : ''}`);

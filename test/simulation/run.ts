@@ -2,6 +2,7 @@
 import { ArgoCd } from './argo.ts';
 import { Cluster, isFree, type KubeJob, type Pod } from './cluster.ts';
 import type { GroupSpec, History } from './history.ts';
+import { type Stay, staying } from './keeping.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
 import { hasOpenJob, isRecreated } from './recreated.ts';
@@ -36,6 +37,8 @@ export interface Outcome {
   readonly prunedAtWork: number;
   /** Those of them whose grace period was too short. */
   readonly killed: number;
+  /** Runners that waited after their CI job until their Jobs were deleted. */
+  readonly stays: readonly Stay[];
   readonly durationS: number;
   readonly story: readonly string[];
 }
@@ -46,7 +49,10 @@ const AFTERMATH_MS = 30_000;
 export function runHistory(history: History, policy: Policy, withStory = false): Outcome {
   const stage = new Stage(history, withStory);
   // Cancels reach the cluster, and CI times come from the people: each needs the other.
-  const cluster: Cluster = new Cluster(stage, (job) => people.ciTimeMs(job));
+  const cluster: Cluster = new Cluster(stage, {
+    timeMs: (job) => people.ciTimeMs(job),
+    fails: (job) => people.fails(job),
+  });
   const people: People = new People(stage, () => cluster.notice());
   const statics = new Statics(stage, (job) => people.ciTimeMs(job));
   const watcher = new Watcher(stage, cluster, policy);
@@ -55,6 +61,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
 
   const endMs = START_MS + history.patienceS * 1000;
   while ((!people.finished || stage.hasOpenJobs()) && stage.timeline.step(endMs));
+  while (cluster.pods.some(({ phase }) => phase === 'kept') && stage.timeline.step(endMs));
   const restMs = stage.nowMs + AFTERMATH_MS;
   while (stage.timeline.step(Math.min(restMs, endMs)));
 
@@ -71,6 +78,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     needless: cluster.pods.filter(isNeedless).length,
     prunedAtWork: cluster.pods.filter(({ closeCall }) => closeCall).length,
     killed: cluster.pods.filter(({ end }) => end === 'killed').length,
+    stays: cluster.stays,
     durationS: stage.nowS,
     story: stage.story ?? [],
   };
@@ -136,7 +144,7 @@ class Watcher {
   checkCaps(lookedAtMs: number, groups: readonly GroupSpec[]): void {
     for (const [group, sinceMs] of this.#overSinceMs) {
       if (!groups.includes(group)) continue;
-      const excess = overCap(this.#cluster, group);
+      const excess = overCap(this.#cluster, group, this.#stage.nowMs);
       if (excess && sinceMs >= lookedAtMs) continue;
       if (excess && (hasLostPins(this.#cluster, group, lookedAtMs) || !this.#mayBeSeen(group, lookedAtMs))) {
         this.#overSinceMs.set(group, this.#stage.nowMs);
@@ -152,7 +160,7 @@ class Watcher {
     // Plans speak of names: the second pod of a name cannot go while the first one works.
     const isHidden = (pod: Pod): boolean =>
       (pod.deletedMs ?? 0) >= lookedAtMs || (!pod.job && isRecreated(this.#cluster, pod));
-    return overCap(this.#cluster, group, isHidden) !== undefined;
+    return overCap(this.#cluster, group, this.#stage.nowMs, isHidden) !== undefined;
   }
 
   #note(law: Breach['law'], words: string): void {
@@ -160,7 +168,7 @@ class Watcher {
   }
 
   #noteExcess(group: GroupSpec): void {
-    if (!overCap(this.#cluster, group)) {
+    if (!overCap(this.#cluster, group, this.#stage.nowMs)) {
       this.#overSinceMs.delete(group);
     } else if (!this.#overSinceMs.has(group)) {
       this.capRaces += 1;
@@ -221,15 +229,16 @@ function isRival({ nowMs }: Stage, other: KubeJob, made: KubeJob): boolean {
 
 /**
  * More alive than the cap allows; more only while more are busy. A runner whose CI job is over does not count: it is about to end. A
- * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003).
+ * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003), and so does one that is to stay for a look.
  * @param isHidden these are left out
  */
 function overCap(
   cluster: Cluster,
   group: GroupSpec,
+  nowMs: number,
   isHidden: (pod: Pod) => boolean = () => false,
 ): string | undefined {
-  let busy = 0;
+  let busy = staying(cluster.pods, group, nowMs).length;
   let lost = 0;
   let free = 0;
   for (const pod of cluster.pods) {

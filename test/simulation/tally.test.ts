@@ -21,6 +21,7 @@ function outcome(waitMsOf: ReadonlyMap<number, number>, over: Partial<Outcome> =
     waitsMs: [...waitMsOf.values()],
     waitMsOf,
     takenByStatics: 0,
+    stays: [],
     pods: [],
     needless: 0,
     exchanged: 0,

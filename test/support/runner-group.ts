@@ -22,6 +22,7 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     runnerConfig: {},
     notify: [],
     setupCommand: [],
+    keepFailedSeconds: 0,
     spawnTimeoutSeconds: 300,
     pendingDeadlineSeconds: 900,
     priorityTiers: [],

@@ -9,6 +9,7 @@ export const COMMANDS = [
   'validate',
   'serve',
   'sweep',
+  'extend',
   'schema',
   'demo',
   'init',

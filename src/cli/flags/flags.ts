@@ -17,6 +17,7 @@ import {
   readBudget,
   readClusterMode,
   readCount,
+  readDuration,
   readImage,
   readKind,
   readLease,
@@ -65,7 +66,7 @@ export const FLAGS = {
     help: 'where API tokens are mounted',
   },
   timeout: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'doctor', 'extend'],
     value: 'SECONDS',
     default: 20,
     help: 'time limit of a run; in serve and sweep, of each look and each deletion',
@@ -91,7 +92,7 @@ export const FLAGS = {
     read: readClusterMode,
   },
   kubeconfig: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'doctor', 'extend'],
     value: 'FILE',
     defaultNote: 'the service account of this pod',
     help: 'the cluster in which the runners run',
@@ -192,6 +193,12 @@ export const FLAGS = {
     defaultNote: 'nothing is posted to Slack',
     help: 'bot token of a Slack app',
   },
+  slackSigningSecretFile: {
+    of: ['serve'],
+    value: 'FILE',
+    defaultNote: 'no buttons',
+    help: 'signing secret of the Slack app: messages get the button "Keep 1 h longer"',
+  },
   metricsListen: {
     of: ['serve'],
     value: 'ADDRESS',
@@ -252,6 +259,13 @@ export const FLAGS = {
   once: {
     of: ['serve'],
     help: 'one pass, then exit: 0 when all is well',
+  },
+  for: {
+    of: ['extend'],
+    value: 'DURATION',
+    default: '1h',
+    help: 'how long the runner stays from now on, e.g. 90s, 30m, 1h30m; at most 24h',
+    read: readDuration,
   },
   budget: {
     of: ['sweep'],

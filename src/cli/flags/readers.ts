@@ -2,6 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { Failure } from '../../failure.ts';
 import type { ClusterMode } from '../../kubernetes/config.ts';
+import { LONGEST_KEEP_MS } from '../../plan/kept.ts';
 import { IMAGE_REFERENCE, LONGEST_IMAGE } from '../../runnergroup/words.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
 import { LARGEST_BUDGET } from '../../sweep/budget.ts';
@@ -16,6 +17,21 @@ export function readSeconds(text: string, { name }: Source): number {
   const value = /^[0-9]{1,4}(?:\.[0-9]{1,3})?$/.test(text) ? Number(text) : 0;
   if (value > 0 && value <= LONGEST_SECONDS) return value;
   throw new Failure('GR-FLAG-02', 2, `read ${name}: it must be a number of seconds from 0.001 to ${LONGEST_SECONDS}.`);
+}
+
+/** `90s`, `30m`, `1h30m` in ms, up to 24 hours. */
+export function readDuration(text: string, { name }: Source): number {
+  const [, hours = '0', minutes = '0', seconds = '0'] =
+    /^(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?$/.exec(text) ?? [];
+  const ms = (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+  if (ms > 0 && ms <= LONGEST_KEEP_MS) return ms;
+  throw new Failure('GR-FLAG-02', 2, `read ${name}: it must be a time from 1s to 24h, e.g. 90s, 30m or 1h30m.`);
+}
+
+/** A DNS label: it becomes a part of a path. */
+export function readNamespace(text: string, { name }: Source): string {
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) return text;
+  throw new Failure('GR-FLAG-02', 2, `read ${name}: it must be the name of a namespace.`);
 }
 
 export function readClusterMode(text: string, { name }: Source): ClusterMode {

@@ -1,5 +1,6 @@
 /** Flags of `explain` and `validate` alone: what is shown, and how. A part of the table in flags.ts. */
 import type { Flag } from './flag.ts';
+import { readNamespace } from './readers.ts';
 import { readOutput, readRepository, readStates } from './report-readers.ts';
 
 export const REPORT_FLAGS = {
@@ -14,11 +15,12 @@ export const REPORT_FLAGS = {
     read: readOutput,
   },
   namespace: {
-    of: ['explain', 'doctor'],
+    of: ['explain', 'doctor', 'extend'],
     short: '-n',
     value: 'NAMESPACE',
     defaultNote: "that of the kubeconfig's context",
-    help: 'read the RunnerGroups of this namespace from the cluster',
+    help: 'namespace of the RunnerGroups that are read from the cluster; in extend, of the runner',
+    read: readNamespace,
   },
   allNamespaces: {
     of: ['explain', 'doctor'],

@@ -6,7 +6,9 @@
  *     probes     from the node only: the NetworkPolicy of install/ opens this port to no pod, and the kubelet needs no policy
  */
 
+import type { RequestListener } from 'node:http';
 import type { Listener, Ports, Tell } from '../events.ts';
+import { INTERACTIVE_PATH } from '../notify/slack-interactive.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
 import { type RawDelivery, webhookListener } from '../webhook/listener.ts';
 import {
@@ -27,6 +29,8 @@ export interface ListenersOptions {
   readonly gate: WebhookGate;
   /** Takes an accepted delivery and gives the status to answer. */
   readonly take: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
+  /** Takes presses of buttons in Slack. Absent: they are refused as other paths are. */
+  readonly interactive?: RequestListener;
   readonly isReady: () => boolean;
   /** What `/metrics` shows. */
   readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
@@ -55,11 +59,14 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
   const refused = (result: RefusalReason): void => tell({ is: 'webhook', result });
   const probes = probePages(options.isReady);
   const metricsPage = { '/metrics': shared(() => metricsOf(options)) };
+  const webhooksOnly = webhookListener({ gate, onAccepted: take, onRefused: refused });
+  const { interactive = webhooksOnly } = options;
   try {
     const webhooks = await start({
       what: 'webhooks',
       address: options.listen,
-      onRequest: webhookListener({ gate, onAccepted: take, onRefused: refused }),
+      onRequest: (request, response) =>
+        (request.url === INTERACTIVE_PATH ? interactive : webhooksOnly)(request, response),
       onMalformed: () => refused('malformed'),
     });
     const ports = {

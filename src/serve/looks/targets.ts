@@ -9,6 +9,7 @@
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
+import { endsReader } from '../../look/read-ends.ts';
 import { readPolicyFile } from '../../policy/read.ts';
 import { boundTo } from '../../policy/token-binding.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
@@ -116,10 +117,12 @@ export class TargetBook {
     const read = await Promise.all(reading);
     const found = new Map<RunnerGroup, GiteaTarget | Failure>();
     const needed = new Map<GiteaTarget, Set<string>>();
+    const readsEnds = endsReader(groups);
     for (const [index, group] of groups.entries()) {
       const one = read[index];
       if (one === undefined) continue;
-      const target = one instanceof Token ? this.#targetOf(group, one, [...needed.keys(), ...before]) : one;
+      const target =
+        one instanceof Token ? this.#targetOf(group, one, readsEnds(group), [...needed.keys(), ...before]) : one;
       found.set(group, target);
       if (target instanceof Failure) continue;
       needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
@@ -140,14 +143,19 @@ export class TargetBook {
     };
   }
 
-  #targetOf(group: RunnerGroup, token: Token, known: readonly GiteaTarget[]): GiteaTarget {
-    const scope = describeScope(group.scope);
+  #targetOf(group: RunnerGroup, token: Token, readsEnds: boolean, known: readonly GiteaTarget[]): GiteaTarget {
+    const named = describeScope(group.scope);
     const same = known.find(
-      (target) => target.url === group.giteaUrl && describeScope(target.scope) === scope && token.equals(target.token),
+      (target) =>
+        target.url === group.giteaUrl &&
+        describeScope(target.scope) === named &&
+        token.equals(target.token) &&
+        (target.readsEnds ?? false) === readsEnds,
     );
     if (same) return same;
     this.#last += 1;
-    return { key: `look ${this.#last}`, url: group.giteaUrl, scope: group.scope, token };
+    const { giteaUrl: url, scope } = group;
+    return { key: `look ${this.#last}`, url, scope, token, ...(readsEnds && { readsEnds: true }) };
   }
 }
 

@@ -20,12 +20,15 @@ import { type JobNotice, shortName } from './notice.ts';
 export interface AskedJob extends LeftJob {
   readonly target: GiteaTarget;
   readonly notify: readonly NotifyTarget[];
+  /** Runners of its group stay so long after a failure; 0: they do not. */
+  readonly keepFailedSeconds: number;
 }
 
 export interface EndReaderOptions {
   readonly lookout: Pick<LookoutOptions, 'ca' | 'timeoutMs'>;
   readonly env: LookoutOptions['env'];
   readonly tell: Tell;
+  readonly now: () => number;
   /** Pauses before the next question about a job that is not listed as completed; for tests. */
   readonly pausesMs?: readonly number[];
 }
@@ -138,7 +141,7 @@ export class EndReader {
   }
 
   #tell(
-    { job, origin, group, notify }: AskedJob,
+    { job, origin, group, notify, keepFailedSeconds }: AskedJob,
     { result, runner }: JobEnd & { readonly runner: string },
     workflow: string | undefined,
   ): void {
@@ -154,6 +157,9 @@ export class EndReader {
       result,
       url: job.url,
       runner,
+      // By our clock; the plan goes by Gitea's. People need the minute.
+      ...(result === 'failure' &&
+        keepFailedSeconds > 0 && { keptUntilMs: this.#options.now() + keepFailedSeconds * 1000 }),
     };
     this.#options.tell({ is: 'job-ended', notice, notify });
   }

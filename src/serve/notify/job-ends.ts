@@ -42,6 +42,7 @@ export class JobEnds {
     const target = group && targetOf.get(group);
     if (!group || !target || target instanceof Failure) return [];
     const notify = group.notify.length > 0 ? group.notify : this.#defaults;
-    return notify.length > 0 ? [{ ...left, target, notify }] : [];
+    const { keepFailedSeconds } = group;
+    return notify.length > 0 ? [{ ...left, target, notify, keepFailedSeconds }] : [];
   }
 }

@@ -27,9 +27,9 @@ export interface JobNotice {
 
 /**
  * `sent`, `failed` and `dropped`: the end of a message. `refused`: it never began, the configuration does not allow it. `unknown`: Gitea did
- * not tell how the job ended. `retried`: an attempt failed.
+ * not tell how the job ended. `retried`: an attempt failed. `extend-failed`: the button of a message could not do its work.
  */
-export type NotifyResult = 'sent' | 'failed' | 'dropped' | 'refused' | 'unknown' | 'retried';
+export type NotifyResult = 'sent' | 'failed' | 'dropped' | 'refused' | 'unknown' | 'retried' | 'extend-failed';
 
 const LONGEST_NAME = 200;
 

@@ -17,6 +17,7 @@ import { type JobNotice, type NotifyResult, wants } from './notice.ts';
 import { Outbox, type OutboxTimes, type SendResult } from './outbox.ts';
 import { postToSlack } from './slack-client.ts';
 import { slackMessage } from './slack-message.ts';
+import type { Press } from './slack-presses.ts';
 import { webhookMessage } from './webhook-message.ts';
 
 /** What the administrator configures. */
@@ -31,6 +32,10 @@ export interface NotifyOptions {
   readonly secretFile?: string;
   /** Of groups that have no `notify`. */
   readonly defaults: readonly NotifyTarget[];
+  /** Signing secret of the Slack app. Absent: no button. */
+  readonly slackSigningSecretFile?: string;
+  /** Keeps a runner an hour longer, and answers until when, for people. Absent: no button. @throws Failure */
+  readonly extend?: (runner: { readonly namespace: string; readonly name: string }) => Promise<string>;
   /** For tests. */
   readonly times?: OutboxTimes;
 }
@@ -39,13 +44,12 @@ export interface NotifierOptions extends NotifyOptions {
   readonly env: Env;
   readonly now: () => number;
   readonly tell: Tell;
-  /** Somebody takes presses of the button "Keep 1 h longer". */
-  readonly canExtend: boolean;
 }
 
 interface Message {
-  readonly notice: JobNotice;
   readonly target: NotifyTarget;
+  /** A notice, or a reply in a thread of Slack. */
+  readonly content: { readonly notice: JobNotice } | { readonly reply: string; readonly thread: string };
 }
 
 const ATTEMPT_MS = 5_000;
@@ -76,9 +80,25 @@ export class Notifier {
       if (!wants(target, notice)) continue;
       const refusal = this.#refusal(target, notice);
       if (refusal) this.#tell(target, 'refused', refusal);
-      else this.#outbox.add(addresseeOf(target), { notice, target });
+      else this.#outbox.add(addresseeOf(target), { target, content: { notice } });
     }
   };
+
+  /** Somebody pressed the button. Answers in the thread. */
+  readonly pressed = (press: Press): void => {
+    void this.#extend(press);
+  };
+
+  async #extend({ channel, namespace, person, runner, thread }: Press): Promise<void> {
+    const target: NotifyTarget = { slack: { channel }, on: 'always' };
+    const told = await this.#options.extend?.({ namespace, name: runner }).catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error;
+      this.#tell(target, 'extend-failed', error);
+      return `it cannot be kept longer (${error.code}). The log of serve says why.`;
+    });
+    const reply = `<@${person}> ${told ?? ''}`;
+    this.#outbox.add(addresseeOf(target), { target, content: { reply, thread } });
+  }
 
   /** Sends nothing more; requests under way are broken off. */
   async close(): Promise<void> {
@@ -103,10 +123,10 @@ export class Notifier {
     return new Failure('GR-NOTIFY-03', 1, `notify for RunnerGroup ${namespace}/${group}: ${what}. ${remedy}`);
   }
 
-  async #send({ notice, target }: Message): Promise<SendResult> {
+  async #send({ content, target }: Message): Promise<SendResult> {
     try {
-      if (target.slack) return await this.#post(target.slack.channel, notice, target);
-      return await this.#callWebhook(target.webhook?.url ?? '', notice, target);
+      if (target.slack) return await this.#post(target.slack.channel, content, target);
+      return 'notice' in content ? await this.#callWebhook(target.webhook?.url ?? '', content.notice, target) : FINAL;
     } catch (error) {
       // At the end requests are broken off.
       if (!(error instanceof Failure)) return FINAL;
@@ -115,11 +135,16 @@ export class Notifier {
     }
   }
 
-  async #post(channel: string, notice: JobNotice, target: NotifyTarget): Promise<SendResult> {
-    const { canExtend, slackApiUrl: apiUrl, slackTokenFile = '' } = this.#options;
+  async #post(channel: string, content: Message['content'], target: NotifyTarget): Promise<SendResult> {
+    const { extend, slackApiUrl: apiUrl, slackSigningSecretFile, slackTokenFile = '' } = this.#options;
     const token = await readSecret(slackTokenFile);
     const slack = { token, ...(apiUrl !== undefined && { apiUrl }) };
-    const failed = await postToSlack(this.#http, slack, slackMessage(channel, notice, canExtend));
+    const canExtend = extend !== undefined && slackSigningSecretFile !== undefined;
+    const message =
+      'notice' in content
+        ? slackMessage(channel, content.notice, canExtend)
+        : { channel, text: content.reply, thread_ts: content.thread };
+    const failed = await postToSlack(this.#http, slack, message);
     if (!failed) return { is: 'sent' };
     this.#tell(target, 'retried', failed.failure);
     return failed.again ? AGAIN : FINAL;

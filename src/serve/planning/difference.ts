@@ -8,7 +8,10 @@ import type { LiveRunner } from './live.ts';
 export interface Difference {
   /** Runners without a Job: a CI job waits. */
   readonly missing: readonly string[];
-  /** Runners in the first seconds of their CI jobs whose Jobs are not pinned yet: a prune could stop them. */
+  /**
+   * Runners in the first seconds of their CI jobs, and those that stay for a look, whose Jobs are not pinned yet: a prune could stop them.
+   * Also Jobs of the latter that do not say yet when their CI job failed: Gitea may forget it.
+   */
   readonly unpinned: readonly string[];
   /** Jobs that the plan no longer holds and that have not ended. */
   readonly surplus: readonly string[];
@@ -95,7 +98,9 @@ function lackOf(
 ): Exclude<keyof Difference, 'surplus'> | undefined {
   if (decision.skip || (found && hasEnded(found.job))) return undefined;
   if (!found) return 'missing';
-  if (decision.pinned && !found.job.pinned) return hasJustBegun(decision, nowMs) ? 'unpinned' : undefined;
+  if (decision.pinned && !found.job.pinned)
+    return decision.keep || hasJustBegun(decision, nowMs) ? 'unpinned' : undefined;
+  if (decision.keep && found.job.endedAtMs === undefined) return 'unpinned';
   return sameAnnotations(decision, found) ? undefined : 'untidy';
 }
 

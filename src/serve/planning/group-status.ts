@@ -3,6 +3,7 @@ import type { Failure } from '../../failure.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../runnergroup/status.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
+import { debuggingStatus } from './debugging.ts';
 import type { GroupCounts } from './plan-application.ts';
 import { stuckText } from './stuck-pods.ts';
 
@@ -58,6 +59,7 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
     activeRunners: facts.activeRunners,
     queuedJobs: facts.counts?.queued ?? old?.queuedJobs ?? 0,
     heldJobs: facts.counts?.held.cap ?? old?.heldJobs ?? 0,
+    ...(facts.counts && debuggingStatus(facts.counts.debugging, old, toSecond)),
     ...(facts.checkedAtMs !== undefined && { lastCheckTime: toSecond(facts.checkedAtMs) }),
     ...(generation !== undefined && { observedGeneration: generation }),
     // A patch without the list would leave the old one.
@@ -84,9 +86,17 @@ export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus |
 }
 
 function essence({ lastCheckTime: _, conditions, ...counts }: RunnerGroupStatus): unknown {
-  const { activeRunners, heldJobs, lostJobs = [], observedGeneration, queuedJobs } = counts;
+  const {
+    activeRunners,
+    debugging,
+    debuggingRunners,
+    heldJobs,
+    lostJobs = [],
+    observedGeneration,
+    queuedJobs,
+  } = counts;
   const told = (conditions ?? []).map(({ type, status, reason, message }) => [type, status, reason, message]);
-  return [activeRunners, heldJobs, lostJobs, observedGeneration, queuedJobs, told];
+  return [activeRunners, debuggingRunners, debugging, heldJobs, lostJobs, observedGeneration, queuedJobs, told];
 }
 
 function readiness(facts: GroupFacts): Draft {

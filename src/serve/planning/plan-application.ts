@@ -6,6 +6,7 @@ import { planOrRefuse, toPlanned } from '../../look/plan-groups.ts';
 import type { GroupSummary, JobDecision, Plan } from '../../plan/decisions.ts';
 import type { Look } from '../../plan/evidence.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { type DebuggingRunner, debuggingOf } from './debugging.ts';
 import type { LiveRunner } from './live.ts';
 import { type StuckPod, stuckPodsOf } from './stuck-pods.ts';
 
@@ -70,6 +71,8 @@ export interface GroupCounts {
   readonly summary: GroupSummary | undefined;
   /** Runners whose pods cannot start. */
   readonly stuck: readonly StuckPod[];
+  /** Runners whose CI job failed and that stay for a look. */
+  readonly debugging: readonly DebuggingRunner[];
 }
 
 export function countsOf(plan: Plan, group: RunnerGroup): GroupCounts {
@@ -85,7 +88,7 @@ export function countsOf(plan: Plan, group: RunnerGroup): GroupCounts {
     if (because === 'cap' || because === 'suspended' || because === 'backing-off') held[because] += 1;
   }
   const summary = plan.groups.find((each) => own(each.group));
-  return { queued, held, summary, stuck: stuckPodsOf(plan, group) };
+  return { queued, held, summary, stuck: stuckPodsOf(plan, group), debugging: debuggingOf(plan, group) };
 }
 
 function waits(decision: JobDecision): decision is Extract<JobDecision, { readonly verdict: 'served' | 'held' }> {

@@ -3,6 +3,7 @@
  *
  *     initializing   its pod starts, sets up and registers
  *     idle, busy     it runs: registered, without and with a CI job
+ *     debugging      its CI job failed, and its pod waits for people to look at it
  *     retryable      it failed before its CI job ran, and that job gets another runner
  *     failed         it failed, and no CI job waits for it
  *     stale          nobody needs it any more, or nobody hears it: it is pruned, or it is a record
@@ -11,13 +12,23 @@
 import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../../plan/decisions.ts';
 import type { LiveState } from '../../plan/evidence.ts';
 
-export const RUNNER_STATES = ['initializing', 'idle', 'busy', 'failed', 'retryable', 'stale', 'unknown'] as const;
+export const RUNNER_STATES = [
+  'initializing',
+  'idle',
+  'busy',
+  'debugging',
+  'failed',
+  'retryable',
+  'stale',
+  'unknown',
+] as const;
 export type ShownState = (typeof RUNNER_STATES)[number];
 
 /** `alive`: the pod tells whether it is initializing or idle. A new decision does not compile until it has its state here. */
 const STATE_OF: Readonly<Record<EmittedBecause | DroppedBecause, ShownState | 'alive'>> = {
   busy: 'busy',
   finishing: 'busy',
+  debugging: 'debugging',
   'own-runner': 'alive',
   chain: 'alive',
   'free-runner': 'alive',

@@ -49,13 +49,17 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): voi
   if (facts.giteaFailure) set.giteaFailing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
   if (spec) set.maxActiveRunners.set(labels, spec.maxActiveRunners);
   if (facts.checkedAtMs !== undefined) set.lastLook.set(labels, facts.checkedAtMs / 1000);
+  const debugging = counts?.debugging.length ?? 0;
   for (const state of STATES) {
-    set.runners.set({ ...labels, state }, runners.filter(({ job }) => job.state === state).length);
+    const seen = runners.filter(({ job }) => job.state === state).length;
+    // Those that stay for a look run, too: each runner is counted once.
+    set.runners.set({ ...labels, state }, state === 'running' ? Math.max(0, seen - debugging) : seen);
   }
   const states = runners.map(({ job }) => runnerStateOf(job.state, decided.get(`${job.namespace}/${job.name}`)));
   for (const state of RUNNER_STATES) {
     set.runnerStates.set({ ...labels, state }, states.filter((each) => each === state).length);
   }
+  set.runners.set({ ...labels, state: 'debugging' }, debugging);
   if (!counts) return;
   set.queuedJobs.set(labels, counts.queued);
   for (const { trouble } of counts.stuck) set.stuckPods.inc({ ...labels, reason: trouble.reason });

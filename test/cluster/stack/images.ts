@@ -31,6 +31,8 @@ export async function pauseImage(out: string): Promise<void> {
 /** Tools that CI jobs of the tests use. */
 export const TOOLS: readonly string[] = [
   'sh',
+  'awk',
+  'mkfifo',
   'cat',
   'sleep',
   'seq',

@@ -45,6 +45,20 @@ describe('the difference between a plan and the cluster', () => {
     expect(differenceOf([begun(20_000)], [live('running')], NOW)).toEqual(NOTHING);
   });
 
+  it('names the Job of a runner that stays for a look until it is pinned and says since when', () => {
+    const keep = { endedAtMs: NOW - 60_000, untilMs: NOW + 60_000 };
+    const stays = runner({ because: 'debugging', pinned: true, keep, job: job({ startedAtMs: 0 }) });
+    const told = (over: object, untilMs = keep.untilMs): LiveRunner => ({
+      job: { ...live('running', true).job, ...over },
+      annotations: present(jobAnnotations({ ...stays, keep: { ...keep, untilMs } })),
+    });
+
+    expect(differenceOf([stays], [live('running')], NOW)).toEqual({ ...NOTHING, unpinned: [KEY] });
+    expect(differenceOf([stays], [live('running', true)], NOW)).toEqual({ ...NOTHING, unpinned: [KEY] });
+    expect(differenceOf([stays], [told({ endedAtMs: keep.endedAtMs })], NOW)).toEqual(NOTHING);
+    expect(differenceOf([stays], [told({ endedAtMs: keep.endedAtMs }, 1)], NOW)).toEqual({ ...NOTHING, untidy: [KEY] });
+  });
+
   it('does not miss the Job of a busy runner that Argo CD is to skip', () => {
     const skipped = runner({ pinned: true, skip: true });
 

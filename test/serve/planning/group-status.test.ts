@@ -15,6 +15,7 @@ const counts: NonNullable<GroupFacts['counts']> = {
   held: { cap: 2, suspended: 0, 'backing-off': 0 },
   summary: undefined,
   stuck: [],
+  debugging: [],
 };
 const calm: GroupFacts = {
   generation: 4,
@@ -34,6 +35,19 @@ function words(facts: GroupFacts): Record<string, string> {
 describe('the status of a group', () => {
   it('is what the CRD admits', () => {
     expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
+  });
+
+  it('names runners that stay for a look, 20 at most, and says when there is none left', () => {
+    const debugging = Array.from({ length: 21 }, (_, nth) => ({ runner: `ci-${nth}`, untilMs: NOW + 500 }));
+    const status = statusOf({ ...calm, counts: { ...counts, debugging } }, undefined, NOW);
+
+    expect(RunnerGroupStatus.parse(status)).toEqual(status);
+    expect(status).toMatchObject({ debuggingRunners: 21 });
+    expect(status.debugging).toHaveLength(20);
+    expect(status.debugging?.[0]).toEqual({ runner: 'ci-0', until: '2026-11-21T12:00:00Z' });
+    expect(statusOf(calm, status, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
+    expect(isWorthWriting(statusOf(calm, status, NOW), status)).toBe(true);
+    expect(statusOf(calm, undefined, NOW)).not.toHaveProperty('debuggingRunners');
   });
 
   it('counts runners and jobs', () => {

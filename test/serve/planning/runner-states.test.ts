@@ -21,6 +21,7 @@ describe('the state of a runner', () => {
     ['running', kept('busy'), 'busy'],
     ['unknown', kept('busy'), 'busy'],
     ['running', kept('finishing'), 'busy'],
+    ['running', kept('debugging'), 'debugging'],
     ['running', kept('lost'), 'stale'],
     ['failed', kept('lost'), 'stale'],
     ['failed', kept('back-off-record'), 'retryable'],

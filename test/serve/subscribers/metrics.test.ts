@@ -94,6 +94,15 @@ it('shows the runners of a group by what they do, and when Gitea was last looked
   const states = [...body.matchAll(/^gitea_runners_runner_states\{.*state="(\w+)"\} (\d+)$/gm)].map(
     ([, state, n]) => `${state} ${n}`,
   );
-  expect(states).toEqual(['initializing 0', 'idle 1', 'busy 2', 'failed 0', 'retryable 0', 'stale 0', 'unknown 0']);
+  expect(states).toEqual([
+    'initializing 0',
+    'idle 1',
+    'busy 2',
+    'debugging 0',
+    'failed 0',
+    'retryable 0',
+    'stale 0',
+    'unknown 0',
+  ]);
   expect(body).toContain('gitea_runners_last_look_timestamp_seconds{namespace="runners",group="ci"} 9\n');
 });

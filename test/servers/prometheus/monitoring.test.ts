@@ -111,7 +111,7 @@ describe('a real Prometheus', () => {
       );
     await fires('GiteaRunnersJobsNotCovered');
     expect(await prometheus.query('gitea_runners_group_ready{namespace="runners",group="ci"}')).toEqual([1]);
-    expect(await prometheus.query('count(gitea_runners_runner_states)')).toEqual([7]);
+    expect(await prometheus.query('count(gitea_runners_runner_states)')).toEqual([8]);
     expect(await prometheus.query('time() - gitea_runners_last_look_timestamp_seconds < bool 120')).toEqual([1]);
 
     serve.running.signal('SIGKILL');

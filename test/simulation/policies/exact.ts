@@ -3,8 +3,9 @@
  * a pod that will never start looks like a slow one to it, too), counts, and keeps no names. It has the same Argo CD.
  */
 import type { GiteaJob } from '../../../src/simulator/gitea.ts';
-import type { Cluster, KubeJob } from '../cluster.ts';
+import type { Cluster, KubeJob, Pod } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
+import { staying } from '../keeping.ts';
 import type { Sight } from '../look.ts';
 import type { Stage } from '../stage.ts';
 import type { Generator, Wanted } from './policy.ts';
@@ -20,7 +21,9 @@ function decide(stage: Stage, cluster: Cluster, sight: Sight): readonly Wanted[]
   for (const group of groups) {
     // Those whose Job was deleted while they worked hold their slot, too.
     const busy = cluster.pods.filter((pod) => pod.group === group && pod.phase === 'busy');
-    room.set(group, Math.max(0, group.cap - busy.length));
+    const kept = staying(cluster.pods, group, stage.nowMs);
+    room.set(group, Math.max(0, group.cap - busy.length - kept.length));
+    wanted.push(...waiting(cluster, group, kept));
     for (const pod of busy) {
       const job = cluster.jobs.get(pod.name);
       if (job?.pod === pod) wanted.push({ name: pod.name, group, pinned: true, skip: job.pinned, madeFor: undefined });
@@ -39,6 +42,15 @@ function decide(stage: Stage, cluster: Cluster, sight: Sight): readonly Wanted[]
   }
   for (const [group, share] of shares) wanted.push(...fill(stage, cluster, group, share));
   return wanted;
+}
+
+/** Runners that wait after their CI job: those that are to stay, and those that lose their pin before they go. */
+function waiting({ jobs }: Cluster, group: GroupSpec, kept: readonly Pod[]): readonly Wanted[] {
+  return [...jobs.values()].flatMap((job) => {
+    const stays = kept.includes(job.pod);
+    if (job.group !== group || job.pod.phase !== 'kept' || !(stays || job.pinned)) return [];
+    return [{ name: job.name, group, pinned: stays, skip: stays && job.pinned, madeFor: undefined }];
+  });
 }
 
 /** Narrowest scope, then fewest labels, then name (law P7). */
@@ -77,6 +89,7 @@ function isFree({ pod, createdMs, group }: KubeJob, { nowMs, template }: Stage):
       // Only of an image that cannot be pulled is it known that it does not come.
       return pod.fate.start !== 'image' || nowMs - createdMs < group.pendingDeadlineS * 1000;
     case 'busy':
+    case 'kept':
     case 'ended':
       return false;
     default:

@@ -32,8 +32,8 @@ function ours(seesJobs: boolean): Generator {
         if (!decision.emit || !group) return [];
         const name = parseRunnerName(decision.runner);
         const madeFor = name && { jobId: name.jobId, attempt: name.attempt };
-        const { runner, pinned, skip, job, priorityClass } = decision;
-        return [{ name: runner, group, pinned, skip, madeFor, printedFor: job?.id, priorityClass }];
+        const { runner, pinned, skip, job, priorityClass, keep: stay } = decision;
+        return [{ name: runner, group, pinned, skip, madeFor, printedFor: job?.id, priorityClass, stay }];
       });
     },
   };
@@ -55,6 +55,7 @@ export function toPlanned(spec: GroupSpec, stage: Stage): Group {
     spawnTimeoutMs: spec.spawnTimeoutS * 1000,
     pendingDeadlineMs: spec.pendingDeadlineS * 1000,
     priorityTiers: spec.priorityTiers,
+    ...(spec.keepFailedS !== undefined && { keepFailedMs: spec.keepFailedS * 1000 }),
     templateHash: stage.template,
   };
 }

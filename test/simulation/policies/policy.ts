@@ -1,6 +1,7 @@
 /** Who decides which runners there are. Seven of them are compared over the same histories. */
 import type { Cluster, MadeFor } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
+import type { PrintedStay } from '../keeping.ts';
 import type { Sight } from '../look.ts';
 import type { Stage } from '../stage.ts';
 
@@ -15,6 +16,7 @@ export interface Wanted {
   /** Id of the CI job that it works on or is wanted for, as its annotation tells. */
   readonly printedFor?: number | undefined;
   readonly priorityClass?: string | undefined;
+  readonly stay?: PrintedStay | undefined;
 }
 
 /** One that prints the whole set of Jobs, which Argo CD then brings about. */

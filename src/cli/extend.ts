@@ -1,0 +1,112 @@
+/** `gitea-runners extend POD --for 1h`: a runner whose CI job failed stays longer. With the rights of who calls it (docs/debugging.md). */
+import { Failure } from '../failure.ts';
+import { ServerClocks } from '../http/clock.ts';
+import { Deadline } from '../http/deadline.ts';
+import { KubeClient } from '../kubernetes/client.ts';
+import type { ClusterConfig } from '../kubernetes/config.ts';
+import { findCluster } from '../kubernetes/find-cluster.ts';
+import { findRunnerJob, type NamedJob, writeExtension } from '../kubernetes/kept-job.ts';
+import type { LiveJob } from '../plan/evidence.ts';
+import { LONGEST_KEEP_MS } from '../plan/kept.ts';
+import { duration } from './duration.ts';
+import { type FlagsOf, flagValue } from './flags/flags.ts';
+import type { ExitCode, Io } from './io.ts';
+
+/** Somebody else may write the Job between our look and our patch. */
+const TRIES = 5;
+const NAME = /^(?:pods?\/|jobs?(?:\.batch)?\/)?([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
+
+/** @throws Failure exit 2: no runner that stays is named; exit 1: there is none of that name, or the cluster refuses. */
+export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io): Promise<ExitCode> {
+  const name = NAME.exec(written)?.[1];
+  if (name === undefined) {
+    throw new Failure('GR-EXTEND-06', 2, 'extend: the name must be that of a pod or Job, e.g. ci-7-1-9c31e0aa-x2x4z.');
+  }
+  const forMs = flagValue('for', flags, io);
+  const timeoutMs = flagValue('timeout', flags, io) * 1000;
+  const kubeconfig = flagValue('kubeconfig', flags, io);
+  const cluster = await findCluster({ cluster: 'auto', env: io.env, ...(kubeconfig !== undefined && { kubeconfig }) });
+  if (!cluster) {
+    throw new Failure(
+      'GR-EXTEND-05',
+      2,
+      'extend: no cluster is known. Give --kubeconfig, or run it in a pod with a service account.',
+    );
+  }
+  const namespace = flagValue('namespace', flags, io) ?? cluster.context?.namespace ?? 'default';
+  const told = await extendIn(cluster, { namespace, name, forMs, timeoutMs, now: io.now });
+  io.out(`${told}\n`);
+  return 0;
+}
+
+/** Which runner is to stay longer, and how long from now. */
+export interface ExtendWish {
+  readonly namespace: string;
+  readonly name: string;
+  readonly forMs: number;
+  readonly timeoutMs: number;
+  readonly now: () => number;
+}
+
+/** What is told to people: until when it stays. @throws Failure */
+export async function extendIn(config: ClusterConfig, wish: ExtendWish): Promise<string> {
+  const deadline = new Deadline(wish.timeoutMs);
+  const clocks = new ServerClocks();
+  const client = new KubeClient(config, undefined, clocks);
+  try {
+    for (let tries = 1; ; tries += 1) {
+      const job = await findRunnerJob(client, wish.namespace, wish.name, deadline);
+      const endedAtMs = keptSince(job);
+      // The clock of the cluster, not that of a laptop.
+      const nowMs = wish.now() + (clocks.of(client.origin)?.leastMs ?? 0);
+      const mostMs = endedAtMs + LONGEST_KEEP_MS;
+      const untilMs = Math.floor(Math.min(nowMs + wish.forMs, mostMs) / 1000) * 1000;
+      const standsMs = endOf(job.live);
+      const at = { nowMs, mostMs };
+      if (untilMs <= standsMs) return stays(job, standsMs, at, 'already ');
+      if (await writeExtension(client, job, timeText(untilMs), deadline)) return stays(job, untilMs, at);
+      if (tries < TRIES) continue;
+      throw new Failure(
+        'GR-EXTEND-04',
+        1,
+        `extend Job ${job.live.name} of namespace ${wish.namespace}: it was changed ${TRIES} times while it was written. Try again.`,
+      );
+    }
+  } finally {
+    await client.close();
+  }
+}
+
+/** When its CI job failed. @throws Failure exit 2: it does not stay. */
+function keptSince({ live: { namespace, name, state, endedAtMs } }: NamedJob): number {
+  const ended = state === 'complete' || state === 'failed' || state === 'deleting';
+  if (!ended && endedAtMs !== undefined) return endedAtMs;
+  const why = ended
+    ? 'it has ended'
+    : 'no CI job of it is known to have failed, or Argo CD has not synced since (some seconds)';
+  throw new Failure(
+    'GR-EXTEND-02',
+    2,
+    `extend Job ${name} of namespace ${namespace}: it does not stay for a look: ${why}. Only runners of groups with keepFailedSeconds stay.`,
+  );
+}
+
+/** Until when it stays without us. */
+function endOf({ keepUntilMs = 0, extendUntilMs = 0 }: LiveJob): number {
+  return Math.max(keepUntilMs, extendUntilMs === 'unreadable' ? 0 : extendUntilMs);
+}
+
+function stays(
+  { live: { name } }: NamedJob,
+  untilMs: number,
+  { nowMs, mostMs }: { readonly nowMs: number; readonly mostMs: number },
+  word = '',
+): string {
+  const end = Math.min(untilMs, mostMs);
+  const longest = end >= Math.floor(mostMs / 1000) * 1000 ? ' It is the longest stay: 24 hours after the failure.' : '';
+  return `job/${name} ${word}stays until ${timeText(end)} (${duration(end - nowMs)}).${longest}`;
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}

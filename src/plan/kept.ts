@@ -1,0 +1,60 @@
+/**
+ * Runners that stay for a look after their CI job failed (`keepFailedSeconds`, docs/adr/0037).
+ *
+ *     CI job fails ──► the pod waits ──► kept: printed and pinned, with a place under the cap ──► its time is over: unpinned, then pruned
+ *     CI job is cancelled ──► the pod waits, because the runner cannot tell ──────────────────► no time: unpinned, then pruned
+ *
+ * Gitea tells how the CI job ended (or has forgotten it: the Job is pinned, so its runner has worked, and its row is gone); Kubernetes tells that the pod still runs. The end and the time are printed as annotations, because Gitea
+ * forgets: a re-run takes the row of the CI job, and old rows are not listed. Without them such a pod would look like a free runner.
+ */
+import type { KeptUntil } from './decisions.ts';
+import type { LiveJob } from './evidence.ts';
+import type { RunnerTraces } from './traces.ts';
+
+/** The longest stay, whatever is asked for. The pod itself waits as long (`LONGEST_KEEP_SECONDS` in src/charts/keep.ts). */
+export const LONGEST_KEEP_MS = 86_400_000;
+/** A pod whose CI job did not fail ends within so long, unless it waits. */
+const ENDS_WITHIN_MS = 15_000;
+/** An end may be so far ahead of "now": clocks are corrected by whole seconds, and not at all when they are not known. */
+const CLOCKS_APART_MS = 60_000;
+
+/** The stay of one runner. */
+export interface Keep extends KeptUntil {
+  readonly isOver: boolean;
+}
+
+/** Undefined: its pod does not wait after a CI job, or nothing is known of that. */
+export function keepOf(traces: RunnerTraces, nowMs: number): Keep | undefined {
+  const { group, live, running, completed } = traces;
+  if (running || (live?.state !== 'running' && live?.state !== 'unknown')) return undefined;
+  const { keepFailedMs } = group;
+  const printedMs = printedEnd(live, nowMs);
+  const endedAtMs = printedMs ?? (keepFailedMs === undefined ? undefined : unprintedEnd(traces, nowMs));
+  if (endedAtMs === undefined) return undefined;
+  // What Gitea has forgotten may have failed.
+  const mayHaveFailed = completed ? completed.failed === true : (live.keepUntilMs ?? nowMs) > (printedMs ?? 0);
+  if (keepFailedMs === undefined || !mayHaveFailed) return { endedAtMs, untilMs: endedAtMs, isOver: true };
+
+  const { extendUntilMs = 0 } = live;
+  const askedMs = extendUntilMs === 'unreadable' ? 0 : extendUntilMs;
+  const mostMs = endedAtMs + LONGEST_KEEP_MS;
+  const untilMs = Math.min(Math.max(endedAtMs + keepFailedMs, askedMs), mostMs);
+  const extension = extendUntilMs === 'unreadable' ? extendUntilMs : askedMs > mostMs ? 'too-long' : undefined;
+  return { endedAtMs, untilMs, ...(extension && { extension }), isOver: nowMs >= untilMs };
+}
+
+/** As it was printed, unless somebody has written a time that is to come. */
+function printedEnd({ endedAtMs }: LiveJob, nowMs: number): number | undefined {
+  return endedAtMs !== undefined && endedAtMs <= nowMs + CLOCKS_APART_MS ? endedAtMs : undefined;
+}
+
+/** Whole seconds, as times are printed. Undefined while a pod may still end by itself, and for one that has had no CI job. */
+function unprintedEnd({ live, row, completed }: RunnerTraces, nowMs: number): number | undefined {
+  if (!completed) return live?.pinned && !row ? toSeconds(nowMs) : undefined;
+  const { failed, completedAtMs = nowMs } = completed;
+  return failed || nowMs - completedAtMs > ENDS_WITHIN_MS ? toSeconds(completedAtMs) : undefined;
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000) * 1000;
+}

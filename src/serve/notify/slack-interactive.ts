@@ -1,0 +1,79 @@
+/**
+ * `POST /slack/interactive` on the port of webhooks: Slack tells that somebody pressed a button. Slack waits 3 s, so the answer is sent before the
+ * runner is extended; what became of it is posted into the thread of the message.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { HalfBodies } from '../webhook/half-bodies.ts';
+import type { Press, PressGate } from './slack-presses.ts';
+
+export const INTERACTIVE_PATH = '/slack/interactive';
+/** Slack repeats the whole message in a press; ours have about 2 KB. */
+export const MAX_PRESS_BYTES = 64 * 1024;
+/** All bodies that are not complete yet. The oldest one gives way. */
+const MEMORY_BYTES = 4 * 1024 * 1024;
+
+export interface InteractiveOptions {
+  readonly gate: PressGate;
+  /** Called after the answer. It must not throw. */
+  readonly onPress: (press: Press) => void;
+}
+
+export function interactiveListener(options: InteractiveOptions): RequestListener {
+  const halves = new HalfBodies(MAX_PRESS_BYTES, MEMORY_BYTES);
+  return (request, response) => {
+    handle(request, response, options, halves).catch(() => response.destroy());
+  };
+}
+
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { gate, onPress }: InteractiveOptions,
+  halves: HalfBodies,
+): Promise<void> {
+  if (request.method !== 'POST') {
+    answer(request, response, 405, 'Slack sends POST.');
+    return;
+  }
+  const body = await readBody(request, halves);
+  if (body === undefined) {
+    answer(request, response, 413, `The body is longer than ${MAX_PRESS_BYTES} bytes.`);
+    return;
+  }
+  const verdict = gate.judge({ headers: request.headers, body });
+  if (verdict.is === 'refused') {
+    answer(request, response, verdict.status, verdict.message);
+    return;
+  }
+  answer(request, response, 200, '');
+  onPress(verdict.press);
+}
+
+/** Undefined as soon as it is too long. Rejects when the sender goes away or others need the memory. */
+async function readBody(request: IncomingMessage, halves: HalfBodies): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > MAX_PRESS_BYTES) return undefined;
+  return await new Promise((resolve, reject) => {
+    const half = halves.begin(() => reject(new Error('too many bodies are being read')));
+    request.on('data', (chunk: Buffer) => {
+      if (half.add(chunk)) return;
+      request.pause();
+      resolve(undefined);
+    });
+    request.once('end', () => resolve(half.bytes()));
+    request.once('error', reject);
+    request.once('close', () => {
+      half.end();
+      reject(new Error('the sender went away'));
+    });
+  });
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  const text = message && `${message}\n`;
+  response.writeHead(status, {
+    ...(text && { 'content-type': 'text/plain; charset=utf-8' }),
+    'content-length': Buffer.byteLength(text),
+    ...(!request.complete && { connection: 'close' }),
+  });
+  response.end(text);
+}

@@ -1,0 +1,34 @@
+/** Runners whose CI job failed and that stay for a look, as status and metrics show them. Pure. */
+import type { GroupKey, Plan } from '../../plan/decisions.ts';
+import type { RunnerGroupStatus } from '../../runnergroup/status.ts';
+
+/** A runner that stays, and until when, by Gitea's clock. */
+export interface DebuggingRunner {
+  readonly runner: string;
+  readonly untilMs: number;
+}
+
+/** So many are named in a status; `debuggingRunners` counts them all. */
+const MOST_NAMED = 20;
+
+/** Those of one group, by name. */
+export function debuggingOf({ runners }: Plan, { namespace, name }: GroupKey): readonly DebuggingRunner[] {
+  return runners.flatMap((decision): readonly DebuggingRunner[] => {
+    if (!decision.emit || decision.because !== 'debugging' || !decision.keep) return [];
+    const { group, runner, keep } = decision;
+    return group.namespace === namespace && group.name === name ? [{ runner, untilMs: keep.untilMs }] : [];
+  });
+}
+
+type Told = Pick<RunnerGroupStatus, 'debuggingRunners' | 'debugging'>;
+
+/** What the status says of them. Nothing when there are none, and none stand in the old status: a merge patch removes no field. */
+export function debuggingStatus(
+  runners: readonly DebuggingRunner[],
+  old: RunnerGroupStatus | undefined,
+  timeText: (ms: number) => string,
+): Told {
+  if (runners.length === 0 && old?.debuggingRunners === undefined) return {};
+  const named = runners.slice(0, MOST_NAMED).map(({ runner, untilMs }) => ({ runner, until: timeText(untilMs) }));
+  return { debuggingRunners: runners.length, debugging: named };
+}

@@ -1,0 +1,156 @@
+/** What a container of a group with `keepFailedSeconds` runs, in a real shell, with programs of the test's own in place of the image's. */
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { jobDeadlineSeconds, keepCommand, LONGEST_KEEP_SECONDS } from '../../src/charts/keep.ts';
+import { LONGEST_KEEP_MS } from '../../src/plan/kept.ts';
+import { group } from './fixtures.ts';
+
+const WAITS = 'This pod waits for people';
+
+let folder = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'keep-'));
+  for (const made of ['data', 'bin']) mkdirSync(join(folder, made));
+  program('entry', 'exec run.sh');
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A shell script that the container finds under this name. */
+function program(name: string, text: string): void {
+  const file = join(folder, 'bin', name);
+  writeFileSync(file, `#!/bin/sh\n${text}\n`);
+  chmodSync(file, 0o755);
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+/** Starts the container as the kubelet does; `entry` is the image's entry point. `onLine` hears each line that is said. */
+function start(onLine: (line: string, stop: () => void) => void = () => undefined): Promise<Ended> {
+  const command = keepCommand('host').slice(0, 4);
+  const data = join(folder, 'data');
+  // Kubernetes makes one dollar sign of two. Here /data is a folder of the test's.
+  const [shell = '', ...words] = command.map((word) =>
+    word.replaceAll('$$', () => '$').replaceAll('/data', () => data),
+  );
+  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
+  const child = spawn(shell, [...words, 'entry'], { stdio: ['ignore', 'pipe', 'pipe'], env });
+  let said = '';
+  const hear = (chunk: string): void => {
+    said += chunk;
+    for (const line of chunk.split('\n')) onLine(line, () => child.kill('SIGTERM'));
+  };
+  child.stdout.setEncoding('utf8').on('data', hear);
+  child.stderr.setEncoding('utf8').on('data', hear);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    // Not `close`: a `sleep` that nobody waits for holds the pipes. In a pod it ends with the container.
+    child.on('exit', (code) => resolve({ code, said }));
+  });
+}
+
+/** Waits for the words, then stops the pod. */
+const stopWhenItWaits = (line: string, stop: () => void): void => {
+  if (line.includes(WAITS)) stop();
+};
+
+describe('a runner whose CI job has ended', () => {
+  it.each([['[build] Job succeeded'], ['[build / test (1, 2)] Job succeeded'], ['[build/test] 🏁  Job succeeded']])(
+    'ends at once when it says %s',
+    async (line) => {
+      program('run.sh', `echo '[build]   | it works'\necho '${line}'\necho 'time="1" level=info msg=over' >&2`);
+
+      const { code, said } = await start();
+
+      expect([code, said]).toEqual([0, 'time="1" level=info msg=over\n']);
+    },
+  );
+
+  it.each([
+    ['it failed', "echo '[build] Job failed'"],
+    ['it never began', "echo '[build] cannot pull image'"],
+    ['it says nothing', ':'],
+    [
+      'the CI job itself says that it has succeeded',
+      "echo '[build]   | [build] Job succeeded'\necho '[build] Job failed'",
+    ],
+  ])('waits when %s, and ends at once when the pod is stopped', async (_, text) => {
+    program('run.sh', text);
+
+    const { code, said } = await start(stopWhenItWaits);
+
+    expect(code).toBe(0);
+    expect(said).toContain(WAITS);
+  });
+
+  it('does not wait when it has failed itself: its exit code is that of the container', async () => {
+    program('run.sh', 'exit 3');
+
+    expect(await start()).toEqual({ code: 3, said: '' });
+  });
+
+  it('waits as long as the longest stay', async () => {
+    program('run.sh', "echo '[build] Job failed'");
+    program('sleep', `echo "sleep $1" >> '${folder}/slept'`);
+
+    expect((await start()).code).toBe(0);
+
+    expect(readFileSync(join(folder, 'slept'), 'utf8')).toBe(`sleep ${LONGEST_KEEP_SECONDS}\n`);
+    expect(LONGEST_KEEP_SECONDS * 1000).toBe(LONGEST_KEEP_MS);
+  });
+});
+
+describe('a runner that is stopped at work', () => {
+  it('finishes its CI job, and the pod does not wait, however that job ended', async () => {
+    program(
+      'run.sh',
+      `trap 'echo finishing >&2; echo "[build] Job failed"; touch "${folder}/finished"; exit 0' TERM\necho ready >&2\nwhile :; do /bin/sleep 0.05; done`,
+    );
+
+    const { code, said } = await start((line, stop) => {
+      if (line.includes('ready')) stop();
+    });
+
+    expect([code, said]).toEqual([0, 'ready\nfinishing\n']);
+    expect(existsSync(join(folder, 'finished'))).toBe(true);
+  });
+});
+
+describe('the container', () => {
+  it('runs the image’s own entry point, which finds our run.sh first; CI jobs do not', async () => {
+    program('run.sh', `echo "$PATH" > '${folder}/path'\necho '[build] Job succeeded'`);
+
+    await start();
+
+    expect(readFileSync(join(folder, 'path'), 'utf8')).toMatch(new RegExp(`^${folder}/bin:`));
+    expect(keepCommand('dind-rootless').slice(4)).toEqual(['s6-svscan', '/etc/s6']);
+    expect(keepCommand('dind').slice(4)).toEqual(['/sbin/tini', '--', 'run.sh']);
+  });
+
+  it('runs the runner as ever when nothing can be written', async () => {
+    rmSync(join(folder, 'data'), { recursive: true });
+    writeFileSync(join(folder, 'data'), 'no folder');
+    program('run.sh', "echo '[build] Job failed'");
+
+    const { code, said } = await start();
+
+    expect(code).toBe(0);
+    expect(said).toContain('[build] Job failed\n');
+    expect(said).not.toContain(WAITS);
+  });
+
+  it('belongs to groups that ask for it; their Jobs may live a longest stay longer', () => {
+    const deadlines = [0, 1].map((keepFailedSeconds) =>
+      jobDeadlineSeconds(group({ keepFailedSeconds, activeDeadlineSeconds: 100 })),
+    );
+
+    expect(deadlines).toEqual([100, 100 + LONGEST_KEEP_SECONDS]);
+  });
+});

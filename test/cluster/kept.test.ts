@@ -1,0 +1,159 @@
+/**
+ * Runners whose CI job failed, on a real kubelet with the real runner, a real Gitea and the real entry points of its images: people can
+ * enter the pod, `gitea-runners extend` makes it stay longer, and its end frees the place under the cap. The test applies and prunes what
+ * `generate` prints, as Argo CD does.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import * as z from 'zod';
+import { sleep, waitUntil } from '../servers/process.ts';
+import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
+import { RUNNER_IMAGE } from './stack/images.ts';
+
+const MODES = [
+  { mode: 'host', image: RUNNER_IMAGE },
+  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
+  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
+] as const;
+
+let rig: PodsRig;
+let passed = true;
+
+beforeAll(async () => {
+  rig = await PodsRig.start('kept');
+  const { admin } = rig.gitea;
+  await admin.addWorkflow(REPOSITORY, 'fail.yml', workflowOf('fail', 'echo left > /data/left; exit 1'));
+  await admin.addWorkflow(REPOSITORY, 'good.yml', workflowOf('good', 'true'));
+  const replaced = workflowOf('replaced', 'echo begun; sleep 600');
+  await admin.addWorkflow(
+    REPOSITORY,
+    'replaced.yml',
+    `${replaced}concurrency: {group: one, cancel-in-progress: true}\n`,
+  );
+});
+
+afterEach(({ task }) => {
+  passed &&= task.result?.state !== 'fail';
+});
+
+afterAll(async () => {
+  await rig?.close(passed);
+});
+
+const Annotations = z.record(z.string(), z.string()).default({});
+const Job = z.object({ metadata: z.object({ name: z.string(), annotations: Annotations }) });
+const Jobs = z.object({ items: z.array(Job) });
+
+const HOOK = 'argocd.argoproj.io/hook';
+const SYNC_OPTIONS = 'argocd.argoproj.io/sync-options';
+const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
+
+/** The annotations of a Job; undefined: it is gone. */
+async function annotationsOf(name: string): Promise<Readonly<Record<string, string>> | undefined> {
+  const text = await rig.kubernetes.kubectl(['get', 'job', '-n', 'runners', name, '--ignore-not-found', '-o', 'json']);
+  return text === '' ? undefined : Job.parse(JSON.parse(text)).metadata.annotations;
+}
+
+/** A sync as Argo CD does it: what is printed and not skipped is applied, what is not printed and not pinned is pruned. */
+async function sync(wanted: Wanted): Promise<readonly string[]> {
+  const folder = rig.groupFolder(wanted);
+  const text = await rig.ours(rig.gitea.url, 'generate', '--kubeconfig', rig.kubernetes.kubeconfig, folder);
+  const printed = new Map<string, { readonly skip: boolean; readonly text: string }>();
+  for (const document of parseAllDocuments(text)) {
+    const parsed = Job.safeParse(document.toJS());
+    if (!parsed.success) continue;
+    const { name, annotations } = parsed.data.metadata;
+    printed.set(name, { skip: annotations[HOOK] === 'Skip', text: document.toString({ lineWidth: 0 }) });
+  }
+  const live = Jobs.parse(JSON.parse(await rig.kubernetes.kubectl(['get', 'jobs', '-n', 'runners', '-o', 'json'])));
+  for (const { metadata } of live.items) {
+    const isPinned = metadata.annotations[SYNC_OPTIONS] === 'Prune=false';
+    if (!printed.has(metadata.name) && !isPinned) await rig.remove(metadata.name);
+  }
+  for (const { skip, text: manifest } of printed.values()) if (!skip) await rig.apply(manifest);
+  return [...printed.keys()];
+}
+
+function timeOf(text: string | undefined): number {
+  return Date.parse(text ?? '');
+}
+
+describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
+  const wanted: Wanted = { mode, image, seesJobs: true, spec: { keepFailedSeconds: 45 } };
+
+  it('lets people into the pod of a failed CI job, for as long as they want, then gives its place away', async () => {
+    const { name, manifest } = await rig.queue('fail.yml', wanted);
+    await rig.apply(manifest);
+    const failed = await rig.ended(await rig.openJob());
+    expect([failed.conclusion, failed.runner_name]).toEqual(['failure', name]);
+
+    // No CI job is queued or runs: the failure is seen all the same.
+    expect(await sync(wanted)).toEqual([name]);
+    const first = await annotationsOf(name);
+    expect(first).toMatchObject({ [SYNC_OPTIONS]: 'Prune=false' });
+    const endedAtMs = timeOf(first?.['gitea.bpg.pw/ended-at']);
+    expect(timeOf(first?.[KEEP_UNTIL])).toBe(endedAtMs + 45_000);
+
+    const pod = (await rig.podOf(name)).replace('pod/', '');
+    const enter = ['exec', '-n', 'runners', pod, '-c', 'runner', '--', 'cat', '/data/left'];
+    expect(await rig.kubernetes.kubectl(enter)).toBe('left\n');
+
+    const flags = ['--for', '80s', '-n', 'runners', '--kubeconfig', rig.kubernetes.kubeconfig];
+    expect(await rig.ours(rig.gitea.url, 'extend', pod, ...flags)).toContain(`job/${name} stays until `);
+
+    // Its place is taken: the cap is 1.
+    await rig.gitea.admin.dispatch(REPOSITORY, 'good.yml');
+    const isQueued = async (): Promise<boolean> => (await rig.gitea.admin.jobs(LEVEL, 'queued')).length === 1;
+    await waitUntil('a job is queued', isQueued, within);
+    expect(await sync(wanted)).toEqual([name]);
+    const untilMs = timeOf((await annotationsOf(name))?.[KEEP_UNTIL]);
+    expect(untilMs).toBeGreaterThan(endedAtMs + 60_000);
+
+    while (Date.now() < untilMs - 12_000) {
+      await sleep(4_000);
+      expect(await sync(wanted)).toEqual([name]);
+    }
+    expect(await rig.kubernetes.kubectl(enter)).toBe('left\n');
+
+    const good = await rig.openJob();
+    const isOver = async (): Promise<boolean> => {
+      await sync(wanted);
+      return (await annotationsOf(name)) === undefined && (await rig.podOf(name)) === '';
+    };
+    await waitUntil('the runner goes', isOver, { timeoutMs: 60_000 });
+    expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
+
+    const ended = await rig.ended(good);
+    expect(ended.conclusion).toBe('success');
+    // A runner whose CI job succeeded ends by itself, at once.
+    const next = ended.runner_name ?? '';
+    const isComplete = async (): Promise<boolean> => (await rig.conditions(next)).includes('Complete');
+    await waitUntil('its Job ends', isComplete, { timeoutMs: 20_000 });
+    await rig.remove(next);
+  });
+});
+
+it('ends a runner whose CI job was cancelled, although its pod cannot tell', async () => {
+  const wanted: Wanted = { seesJobs: true, spec: { keepFailedSeconds: 600, gracefulStopSeconds: 1 } };
+  const { name, manifest } = await rig.queue('replaced.yml', wanted);
+  await rig.apply(manifest);
+  const job = await rig.openJob();
+  await waitUntil('the step runs', async () => (await rig.logOfJob(job)).includes('begun'), within);
+  await sync(wanted);
+  expect(await annotationsOf(name)).toMatchObject({ [SYNC_OPTIONS]: 'Prune=false' });
+
+  await rig.gitea.admin.dispatch(REPOSITORY, 'replaced.yml');
+  const { conclusion, runner_name } = await rig.ended(job);
+
+  expect([conclusion, runner_name]).toEqual(['cancelled', name]);
+  const isGone = async (): Promise<boolean> => {
+    await sync(wanted);
+    return (await rig.podOf(name)) === '';
+  };
+  await waitUntil('the runner goes', isGone, { timeoutMs: 90_000 });
+  const { items } = Jobs.parse(
+    JSON.parse(await rig.kubernetes.kubectl(['get', 'jobs', '-n', 'runners', '-o', 'json'])),
+  );
+  for (const { metadata } of items) await rig.remove(metadata.name);
+});
