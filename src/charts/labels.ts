@@ -16,6 +16,7 @@ import {
   SKIP,
   SYNC_OPTIONS,
   type Texts,
+  timeText,
 } from './marks.ts';
 
 /** Far below Kubernetes' 256 KiB for all annotations together; longer than any page of Gitea. */
@@ -51,11 +52,6 @@ export function jobAnnotations({ pinned, skip, job, keep }: Treatment): Texts {
     [ENDED_AT]: keep ? timeText(keep.endedAtMs) : '',
     [KEEP_UNTIL]: keep ? timeText(keep.untilMs) : '',
   };
-}
-
-/** RFC 3339 with whole seconds, as Kubernetes writes times. */
-function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
 function printable(text: string): string {

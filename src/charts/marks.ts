@@ -64,6 +64,11 @@ export function groupLabels(groupName: string): Texts {
 /** Label by which network policies tell runners from the rest. */
 export const RUNNER_APP = { 'app.kubernetes.io/name': 'gitea-runner' } as const;
 
+/** RFC 3339 in UTC with whole seconds, as Kubernetes writes times. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}
+
 /** True for what we print, by its labels. */
 export function isOurs(labels: Texts): boolean {
   return labels[MANAGED_BY] === MANAGER;

@@ -1,5 +1,6 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
+import { timeText } from '../charts/marks.ts';
 import type {
   DroppedBecause,
   EmittedBecause,
@@ -227,9 +228,8 @@ function wantedText({ because, job }: EmittedRunner): string {
 /** A runner that stays for a look. The next steps: docs/debugging.md. */
 function keptText({ runner, group, job }: EmittedRunner, { untilMs, extension }: KeptUntil, nowMs: number): string {
   const of = job ? ` ${job.repository} ${job.name} (job ${job.id})` : '';
-  const until = new Date(untilMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
   const enter = `kubectl exec -it -n ${group.namespace} job/${runner} -c runner -- sh`;
-  return `debugging: its CI job${of} failed; stays until ${until} (${duration(untilMs - nowMs)}); ${enter}${EXTENSION[extension ?? 'none']}`;
+  return `debugging: its CI job${of} failed; stays until ${timeText(untilMs)} (${duration(untilMs - nowMs)}); ${enter}${EXTENSION[extension ?? 'none']}`;
 }
 
 const EXTENSION: Readonly<Record<NonNullable<KeptUntil['extension']> | 'none', string>> = {

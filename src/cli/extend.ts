@@ -1,4 +1,6 @@
 /** `gitea-runners extend POD --for 1h`: a runner whose CI job failed stays longer. With the rights of who calls it (docs/debugging.md). */
+
+import { timeText } from '../charts/marks.ts';
 import { Failure } from '../failure.ts';
 import { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
@@ -78,9 +80,10 @@ export async function extendIn(config: ClusterConfig, wish: ExtendWish): Promise
 }
 
 /** When its CI job failed. @throws Failure exit 2: it does not stay. */
-function keptSince({ live: { namespace, name, state, endedAtMs } }: NamedJob): number {
+function keptSince({ live: { namespace, name, state, endedAtMs, keepUntilMs } }: NamedJob): number {
   const ended = state === 'complete' || state === 'failed' || state === 'deleting';
-  if (!ended && endedAtMs !== undefined) return endedAtMs;
+  // A stay of no length: its CI job did not fail.
+  if (!ended && endedAtMs !== undefined && keepUntilMs !== endedAtMs) return endedAtMs;
   const why = ended
     ? 'it has ended'
     : 'no CI job of it is known to have failed, or Argo CD has not synced since (some seconds)';
@@ -105,8 +108,4 @@ function stays(
   const end = Math.min(untilMs, mostMs);
   const longest = end >= Math.floor(mostMs / 1000) * 1000 ? ' It is the longest stay: 24 hours after the failure.' : '';
   return `job/${name} ${word}stays until ${timeText(end)} (${duration(end - nowMs)}).${longest}`;
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }

@@ -162,6 +162,7 @@ describe('extend refuses', () => {
     ['what no Job has made', {}, 'web-0', 2, 'GR-EXTEND-01'],
     ['a Job that is not ours', { labels: {} }, POD, 2, 'GR-EXTEND-01'],
     ['a runner that does not stay', { annotations: {} }, POD, 2, 'GR-EXTEND-02'],
+    ['one whose CI job was cancelled', { annotations: kept(60_000, 0) }, POD, 2, 'GR-EXTEND-02'],
     ['one that has ended', { status: { conditions: [{ type: 'Complete', status: 'True' }] } }, POD, 2, 'GR-EXTEND-02'],
     ['a name that is not there', {}, 'ci-8-1-00000000', 1, 'GR-EXTEND-03'],
     ['who may not read', { read: 403 }, POD, 1, 'GR-EXTEND-04'],

@@ -98,6 +98,10 @@ export const BAD: readonly (readonly [change: SpecValues, message: string])[] = 
     { gracefulStopSeconds: 21_600 },
     { gracefulStopSeconds: 2, activeDeadlineSeconds: 1 },
   ].map((change) => [change, 'activeDeadlineSeconds must be greater than gracefulStopSeconds'] as const),
+  [
+    { keepFailedSeconds: 60, runnerConfig: { log: { level: 'info' } } },
+    'runnerConfig.log.level does not go with keepFailedSeconds, for which it is debug: remove one of them',
+  ],
   [{ resources: { limits: { gpu: 1 } } }, 'must be cpu, memory, ephemeral-storage or a name with a domain'],
   [{ resources: { requests: { Memory: '1Gi' } } }, 'must be cpu, memory, ephemeral-storage or a name with a domain'],
   // Types and patterns, without CEL.
@@ -128,6 +132,9 @@ export const EDGES: readonly SpecValues[] = [
   { labels: [], containerMode: 'dind' },
   { gracefulStopSeconds: 0, activeDeadlineSeconds: 1 },
   { activeDeadlineSeconds: 1 },
+  { keepFailedSeconds: 60, runnerConfig: { log: { level: 'trace' }, metrics: { enabled: true } } },
+  { keepFailedSeconds: 60, runnerConfig: { log: {} } },
+  { keepFailedSeconds: 0, runnerConfig: { log: { level: 'info' } } },
   { acceptUnlabelledJobs: false, containerMode: 'host', labels: ['a'] },
   { resources: { requests: { cpu: 1, memory: '.5Gi' }, limits: { 'hugepages-2Mi': '4Mi', 'example.com/gpu': 1 } } },
   // The longest lists: what a rule may cost has a limit.

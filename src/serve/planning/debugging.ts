@@ -1,4 +1,6 @@
 /** Runners whose CI job failed and that stay for a look, as status and metrics show them. Pure. */
+
+import { timeText } from '../../charts/marks.ts';
 import type { GroupKey, Plan } from '../../plan/decisions.ts';
 import type { RunnerGroupStatus } from '../../runnergroup/status.ts';
 
@@ -23,11 +25,7 @@ export function debuggingOf({ runners }: Plan, { namespace, name }: GroupKey): r
 type Told = Pick<RunnerGroupStatus, 'debuggingRunners' | 'debugging'>;
 
 /** What the status says of them. Nothing when there are none, and none stand in the old status: a merge patch removes no field. */
-export function debuggingStatus(
-  runners: readonly DebuggingRunner[],
-  old: RunnerGroupStatus | undefined,
-  timeText: (ms: number) => string,
-): Told {
+export function debuggingStatus(runners: readonly DebuggingRunner[], old: RunnerGroupStatus | undefined): Told {
   if (runners.length === 0 && old?.debuggingRunners === undefined) return {};
   const named = runners.slice(0, MOST_NAMED).map(({ runner, untilMs }) => ({ runner, until: timeText(untilMs) }));
   return { debuggingRunners: runners.length, debugging: named };

@@ -1,4 +1,6 @@
 /** What `serve` writes into `status` of a RunnerGroup. Pure: times come in as text. */
+
+import { timeText } from '../../charts/marks.ts';
 import type { Failure } from '../../failure.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../runnergroup/status.ts';
@@ -59,8 +61,8 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
     activeRunners: facts.activeRunners,
     queuedJobs: facts.counts?.queued ?? old?.queuedJobs ?? 0,
     heldJobs: facts.counts?.held.cap ?? old?.heldJobs ?? 0,
-    ...(facts.counts && debuggingStatus(facts.counts.debugging, old, toSecond)),
-    ...(facts.checkedAtMs !== undefined && { lastCheckTime: toSecond(facts.checkedAtMs) }),
+    ...(facts.counts && debuggingStatus(facts.counts.debugging, old)),
+    ...(facts.checkedAtMs !== undefined && { lastCheckTime: timeText(facts.checkedAtMs) }),
     ...(generation !== undefined && { observedGeneration: generation }),
     // A patch without the list would leave the old one.
     ...((lostJobs.length > 0 || old?.lostJobs) && { lostJobs: [...lostJobs] }),
@@ -203,7 +205,7 @@ function argoCd({ argocd }: GroupFacts): Draft {
 
 function transitionTime(draft: Draft, old: RunnerGroupStatus | undefined, nowMs: number): string {
   const before = old?.conditions?.find(({ type }) => type === draft.type);
-  return before?.status === draft.status ? before.lastTransitionTime : toSecond(nowMs);
+  return before?.status === draft.status ? before.lastTransitionTime : timeText(nowMs);
 }
 
 function told(failure: Failure): string {
@@ -219,11 +221,6 @@ export function giteaReason(failure: Failure): string {
   if (code.startsWith('GR-TOKEN')) return 'TokenUnusable';
   if (code.startsWith('GR-HTTP')) return 'Unreachable';
   return 'BadAnswer';
-}
-
-/** RFC 3339 with whole seconds, as Kubernetes writes times. */
-function toSecond(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
 function timeOf(text: string | undefined): number {
