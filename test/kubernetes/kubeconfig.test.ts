@@ -49,6 +49,7 @@ describe('a kubeconfig', () => {
 
     expect({ ...config, token: await config.token?.() }).toEqual({
       url: 'https://api.example.com:6443',
+      context: { name: 'here', namespace: 'ci' },
       ca: 'the CA',
       token: 'secret',
     });
@@ -70,6 +71,7 @@ describe('a kubeconfig', () => {
 
     expect(await readKubeconfig(write({ user }))).toEqual({
       url: 'https://api.example.com:6443',
+      context: { name: 'here', namespace: 'ci' },
       clientCertificate: { cert: 'c', key: 'k' },
     });
   });
