@@ -5,7 +5,7 @@
  *   1. The Job itself is deleted ....................... not lost: Argo CD or a person removes the runner
  *   2. The pod waits for its end on a node that is gone  NodeLost
  *   3. The Job has not ended, or by its own deadline ... not lost
- *   4. The Job has failed, its pod has gone ............ PodDeleted: a pod that ends stays as long as its Job
+ *   4. The Job has failed, its pod has gone ............ PodDeleted: deleted, or evicted by the API, which deletes it
  *   5. The kubelet's word for the pod .................. Evicted, Preempted, NodeLost
  *   6. Condition DisruptionTarget ...................... Evicted, Preempted, NodeLost by its reason
  *   7. Container `runner` was OOM-killed ............... OOMKilled
