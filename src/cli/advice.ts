@@ -66,10 +66,10 @@ function labelAdvice({ didYouMean, missing }: ExplainedJob & { readonly verdict:
 }
 
 /** Who holds the slots says what helps. */
-function capAdvice({ namespace, name, file, cap, busy, waiting, spare }: ExplainedGroup): string {
+function capAdvice({ namespace, name, file, cap, busy, waiting, spare, warm }: ExplainedGroup): string {
   const group = `group ${namespace}/${name}`;
   const raise = `raise spec.maxActiveRunners in ${file}`;
-  const starting = waiting + spare;
+  const starting = waiting + spare + warm;
   const slots = [...(busy > 0 ? [`${busy} busy`] : []), ...(starting > 0 ? [`${starting} starting`] : [])].join(', ');
   if (cap === 0) return `${group} starts no runners, because spec.maxActiveRunners is 0: ${raise}`;
   if (busy > cap) return `${group} has more runners at work (${slots}) than its cap of ${cap}: wait, or ${raise}`;

@@ -1,13 +1,7 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import type {
-  DroppedBecause,
-  EmittedBecause,
-  EmittedRunner,
-  RunnerDecision,
-  RunnerTrouble,
-  ServedBy,
-} from '../plan/decisions.ts';
+import type { DroppedBecause, EmittedBecause, EmittedRunner, RunnerTrouble, ServedBy } from '../plan/decisions.ts';
+import { slotOf } from '../plan/slots.ts';
 import { count } from '../printable.ts';
 import { adviceText, keyText, meantText } from './advice.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
@@ -16,11 +10,11 @@ import { table } from './table.ts';
 
 export function explainText(explanation: Explanation, options: { readonly terminal: boolean }): string {
   const nowMs = Date.parse(explanation.checkedAt);
-  const { groups, jobs, runners } = explanation;
+  const { groups, jobs } = explanation;
   const parts = [
     groupTable(groups, options),
     jobs.length === 0 ? 'No jobs are queued or running.\n' : jobTable(explanation, nowMs, options),
-    ...leftoverTable(runners, options),
+    ...leftoverTable(explanation, options),
     ...adviceText(explanation),
     summary(explanation),
   ];
@@ -32,7 +26,7 @@ function groupTable(groups: readonly ExplainedGroup[], options: { readonly termi
     `${group.namespace}/${group.name}`,
     `${group.gitea} ${group.scope}`,
     group.labels.join(','),
-    `${group.busy + group.waiting + group.spare} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
+    `${group.busy + group.waiting + group.spare + group.warm} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
     String(group.busy),
     String(group.waiting),
     String(group.held),
@@ -126,10 +120,10 @@ function notCoveredText({ didYouMean, missing, nearest }: HeldJob): string {
 }
 
 /** Runners that are seen but not needed: a reader may look for their Jobs. */
-function leftoverTable(runners: readonly RunnerDecision[], options: { readonly terminal: boolean }): readonly string[] {
+function leftoverTable({ runners, groups }: Explanation, options: { readonly terminal: boolean }): readonly string[] {
   const rows = runners.flatMap((decision) => {
     if (decision.emit) {
-      const text = KEPT[decision.because];
+      const text = decision.because === 'warm' ? warmText(decision, groups) : KEPT[decision.because];
       if (text === undefined) return [];
       const why = decision.trouble ? ` (${troubleText(decision.trouble)})` : '';
       return [[decision.runner, keyText(decision.group), `${text}${why}`]];
@@ -142,6 +136,13 @@ function leftoverTable(runners: readonly RunnerDecision[], options: { readonly t
     ...(rows.length === 0 ? [] : [table(['RUNNER', 'GROUP', 'WHAT HAPPENS'], rows, options)]),
     ...(usedUp === 0 ? [] : [`Runners that have done their job: ${usedUp}.\n`]),
   ];
+}
+
+/** `kept warm: slot 1 of 2` */
+function warmText({ runner, group: { namespace, name } }: EmittedRunner, groups: readonly ExplainedGroup[]): string {
+  const size = groups.find((group) => group.namespace === namespace && group.name === name)?.minIdle ?? 0;
+  const slot = slotOf(runner);
+  return slot === undefined ? `kept warm: one of ${size}, started for a job` : `kept warm: slot ${slot} of ${size}`;
 }
 
 /** Runners that stay although no job in the table names them. */
@@ -161,6 +162,7 @@ const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   disabled: 'goes: is disabled in Gitea',
   suspended: 'goes: its group is suspended',
   surplus: 'goes: no job needs it',
+  drained: 'goes: its group was changed, keeps fewer idle runners, or has no room for them under its cap',
   deleting: 'goes: its Job is being deleted',
   gone: 'goes: its Job is gone, which Gitea has not noticed yet',
   offline: 'is only an old registration: offline in Gitea',

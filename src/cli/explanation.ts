@@ -27,6 +27,8 @@ export interface ExplainedGroup {
   readonly busy: number;
   readonly waiting: number;
   readonly spare: number;
+  readonly warm: number;
+  readonly minIdle: number;
   readonly held: number;
 }
 

@@ -92,7 +92,7 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     "self.split('/').all(name, name != '.' && !name.contains('..'))",
     'must not be "." and must not contain ".."',
   ],
-  // Others (ruleUnlabelled, ruleGracefulStop, ruleResources).
+  // Others (ruleUnlabelled, ruleGracefulStop, ruleCap, ruleResources).
   [
     'spec',
     `${IS_NOT_HOST} || !has(self.acceptUnlabelledJobs) || !self.acceptUnlabelledJobs`,
@@ -103,6 +103,13 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     `!has(self.gracefulStopSeconds) || self.gracefulStopSeconds < ${DEADLINE}`,
     'activeDeadlineSeconds must be greater than gracefulStopSeconds',
   ],
+  ...['maxActiveRunners', 'maxWorkers'].map(
+    (cap): AdmissionRule => [
+      'spec',
+      `!has(self.minIdleRunners) || !has(self.${cap}) || self.minIdleRunners <= self.${cap}`,
+      'minIdleRunners must be at most the cap: idle runners count under it',
+    ],
+  ),
   ...['spec.resources.requests', 'spec.resources.limits'].map(
     (path): AdmissionRule => [
       path,

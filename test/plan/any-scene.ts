@@ -90,6 +90,7 @@ function buildScene(raw: {
     origin: ORIGIN,
     spawnTimeoutMs: 300_000,
     pendingDeadlineMs: 900_000,
+    minIdleRunners: 0,
     priorityTiers: tiersOf(tierPlaces, group.maxActiveRunners),
   }));
   const nameOf = (runner: Of<typeof anyRunner>): string => {

@@ -103,6 +103,13 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
     [tiers(...Array.from({ length: 11 }, (_, nth) => ['a', nth + 1] as const)), 'must have at most 10 entries'],
   ],
+  minIdleRunners: [
+    [-1, 'must be at least 0, not -1'],
+    [1.5, 'must be a whole number, not 1.5'],
+    [501, 'must be at most 500, not 501'],
+    [4, 'is 4, but must be at most the cap, which is 3: idle runners count under it'],
+  ],
+  groupLabel: [['yes', 'must be true or false, not the string "yes"']],
   registrationToken: [
     [undefined, 'is required: a mapping'],
     [{}, `spec.registrationToken: ${SECRET_RULE} [GR-INPUT-06]`],
@@ -347,15 +354,12 @@ test('metadata of every kind that a server adds is left alone', async () => {
   expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);
 });
 
-test.each(['minIdleRunners', 'keepFailedSeconds', 'maxEvictionRetries'])(
-  '%s, which nothing obeys yet, is unknown',
-  async (field) => {
-    const [complaint, ...more] = await complaintsOf({ [field]: 1 });
+test.each(['keepFailedSeconds', 'maxEvictionRetries'])('%s, which nothing obeys yet, is unknown', async (field) => {
+  const [complaint, ...more] = await complaintsOf({ [field]: 1 });
 
-    expect(more).toEqual([]);
-    expect(complaint).toContain(`spec.${field}: unknown field; `);
-  },
-);
+  expect(more).toEqual([]);
+  expect(complaint).toContain(`spec.${field}: unknown field; `);
+});
 
 test.each<[Readonly<Record<string, unknown>>, number]>([
   [{ maxActiveRunners: undefined, maxWorkers: 7 }, 7],

@@ -49,6 +49,7 @@ export function toPlanned(spec: GroupSpec, stage: Stage): Group {
     scope: WIDTH[spec.scope.kind],
     labels: spec.labels,
     maxActiveRunners: spec.cap,
+    minIdleRunners: spec.minIdle ?? 0,
     suspend: false,
     acceptUnlabelledJobs: false,
     fairness: 'oldest',
