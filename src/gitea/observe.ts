@@ -4,7 +4,7 @@
  * (with `ahead` runners and newest completed jobs are asked for here too)
  *   version ─┐
  *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
- *                          │ nothing there: done (2 requests)
+ *                          │ nothing there, and no warm pool: done (2 requests)
  *                          ▼
  *                runners  and  newest completed jobs        (in parallel)
  *                          ▼
@@ -50,6 +50,8 @@ export interface GiteaTarget {
   readonly url: string;
   readonly scope: Scope;
   readonly token: Token;
+  /** Runners and completed jobs are read although nothing is queued or runs: a group keeps a warm pool. */
+  readonly hasPool?: true;
 }
 
 export interface ObserveOptions {
@@ -112,7 +114,7 @@ export async function observeEach(
   try {
     const looks = await Promise.all(
       targets.map(async (target): Promise<[string, Look | Failure]> => {
-        const { key, url, token, scope } = target;
+        const { key, url, token, scope, hasPool = false } = target;
         try {
           refuseForeignToken(target);
           const furtherPages = targets.every(
@@ -120,7 +122,7 @@ export async function observeEach(
           );
           const { now } = options;
           const api = new GiteaApi({ http, url, token, deadline, versions, queue: key, ...(now && { now }) });
-          return [key, await lookAt(api, scope, { ...options, furtherPages })];
+          return [key, await lookAt(api, scope, { ...options, furtherPages, hasPool })];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
           throw error;
@@ -168,6 +170,7 @@ function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string
 interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
+  readonly hasPool: boolean;
 }
 
 async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Promise<Look> {
@@ -199,7 +202,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
   // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster or, where nobody sees Jobs, has its grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (!active) return { jobs: [...jobs.values()], runners: [] };
+  if (!active && !options.hasPool) return { jobs: [...jobs.values()], runners: [] };
 
   // Reading several pages takes its time, and what was asked before them would be older than they are.
   const { runners, completed } = await (early && read === 'snapshot'

@@ -104,10 +104,13 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [tiers(...Array.from({ length: 11 }, (_, nth) => ['a', nth + 1] as const)), 'must have at most 10 entries'],
   ],
   minIdleRunners: [
-    [-1, 'must be at least 0, not -1'],
-    [1.5, 'must be a whole number, not 1.5'],
-    [501, 'must be at most 500, not 501'],
-    [4, 'is 4, but must be at most the cap, which is 3: idle runners count under it'],
+    [-1, 'must be at least 0, not the number -1'],
+    [1.5, 'must be a whole number, not the number 1.5'],
+    [501, 'must be at most 500, not the number 501'],
+    [
+      11,
+      'spec.minIdleRunners: is 11, but must be at most the cap, which is 10: idle runners count under it [GR-INPUT-06]',
+    ],
   ],
   groupLabel: [['yes', 'must be true or false, not the string "yes"']],
   registrationToken: [

@@ -70,7 +70,9 @@ export class Lookout {
       liveJobs = [...this.#cluster.jobs.values()].map((job) => judge(job, this.#stage.history.clockSkewS, held));
     });
     for (const [key, scope] of this.#scopes) {
-      new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob, this.#seesJobs).start((look) => {
+      const hasPool = groups.some((group) => lookKey(group.scope) === key && (group.minIdle ?? 0) > 0);
+      const how = { seesJobs: this.#seesJobs, hasPool };
+      new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob, how).start((look) => {
         looks.set(key, look);
         if (looks.size < this.#scopes.size) return;
         timeline.after(lookMs / 4, () => done({ groups, looks, liveJobs, liveSinceMs, version }));
@@ -87,6 +89,7 @@ class ScopeLook {
   readonly #readJob: JobReader;
   readonly #jobs = new Map<number, Job>();
   readonly #seesJobs: boolean;
+  readonly #hasPool: boolean;
 
   constructor(
     stage: Stage,
@@ -94,9 +97,10 @@ class ScopeLook {
     scope: RunnerScope,
     lookMs: number,
     readJob: JobReader,
-    seesJobs: boolean,
+    { seesJobs, hasPool }: { readonly seesJobs: boolean; readonly hasPool: boolean },
   ) {
     this.#seesJobs = seesJobs;
+    this.#hasPool = hasPool;
     this.#readJob = readJob;
     this.#stage = stage;
     this.#cluster = cluster;
@@ -130,7 +134,7 @@ class ScopeLook {
   }
 
   #readRest(done: (look: Look) => void): void {
-    if (this.#jobs.size === 0) {
+    if (this.#jobs.size === 0 && !this.#hasPool) {
       done({ jobs: [], runners: [] });
       return;
     }

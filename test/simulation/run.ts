@@ -1,6 +1,7 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
 import { ArgoCd } from './argo.ts';
-import { Cluster, isFree, type KubeJob, type Pod } from './cluster.ts';
+import { Cluster, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
+import { gapInPool } from './floor.ts';
 import type { GroupSpec, History } from './history.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
@@ -10,7 +11,7 @@ import { Statics } from './statics.ts';
 
 /** Something that must not happen, and when. */
 export interface Breach {
-  readonly law: 'cap' | 'double-spawn' | 'unserved';
+  readonly law: 'cap' | 'double-spawn' | 'unserved' | 'floor';
   readonly atS: number;
   readonly words: string;
 }
@@ -26,6 +27,8 @@ export interface Outcome {
   readonly pods: readonly Pod[];
   /** Pods that ended without a CI job, and not by bad luck from outside. */
   readonly needless: number;
+  /** The same of runners that were started for a warm pool. */
+  readonly needlessWarm: number;
   /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
   readonly exchanged: number;
   /** Times at which a sync would have changed the PriorityClass of a Job that exists. */
@@ -68,7 +71,8 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     capRaces: watcher.capRaces,
     exchanged: cluster.exchanged,
     reclassed: cluster.reclassed,
-    needless: cluster.pods.filter(isNeedless).length,
+    needless: cluster.pods.filter((pod) => isNeedless(pod) && !isWarm(pod) && !isPooled(pod)).length,
+    needlessWarm: cluster.pods.filter((pod) => isNeedless(pod) && isWarm(pod) && !isPooled(pod)).length,
     prunedAtWork: cluster.pods.filter(({ closeCall }) => closeCall).length,
     killed: cluster.pods.filter(({ end }) => end === 'killed').length,
     durationS: stage.nowS,
@@ -93,7 +97,10 @@ function applicationsOf({ groups }: History): readonly (readonly GroupSpec[])[] 
 function startPolicy(stage: Stage, cluster: Cluster, policy: Policy, watcher: Watcher): void {
   if (policy.kind === 'generator') {
     for (const [nth, groups] of applicationsOf(stage.history).entries()) {
-      const onSynced = (lookedAtMs: number): void => watcher.checkCaps(lookedAtMs, groups);
+      const onSynced = (lookedAtMs: number, askedAtMs: number): void => {
+        watcher.checkCaps(lookedAtMs, groups);
+        if (policy.keepsPools) watcher.checkFloors(Math.min(lookedAtMs, askedAtMs), groups);
+      };
       new ArgoCd(stage, cluster, policy, groups, nth * APPLICATIONS_APART_MS, onSynced);
     }
     return;
@@ -147,6 +154,15 @@ class Watcher {
     }
   }
 
+  /** After the same sync: it has filled the gaps that the look saw. */
+  checkFloors(lookedAtMs: number, groups: readonly GroupSpec[]): void {
+    for (const group of groups) {
+      const now = { nowMs: this.#stage.nowMs, lookedAtMs, seesPods: this.#seesPods };
+      const gap = gapInPool(this.#cluster, group, now);
+      if (gap) this.#note('floor', gap);
+    }
+  }
+
   /** Without what no plan could know: runners pruned in the moment of a claim and, by Gitea alone, Jobs re-created under a used name. */
   #mayBeSeen(group: GroupSpec, lookedAtMs: number): boolean {
     const isHidden = (pod: Pod): boolean =>
@@ -189,7 +205,7 @@ class Watcher {
     const coming = this.#cluster.pods.filter(
       (pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod) && !isRecreated(this.#cluster, pod),
     );
-    const needs = this.#stage.mostReady(group, askedAtMs);
+    const needs = this.#stage.mostReady(group, askedAtMs) + (group.minIdle ?? 0);
     if (coming.length <= needs) return;
     this.#note(
       'double-spawn',
@@ -255,6 +271,11 @@ function findUnserved(stage: Stage, group: GroupSpec): readonly Breach[] {
     atS: stage.nowS,
     words: `job ${job.id} "${job.name}" has waited for ${group.name} since ${(stage.readySinceMs(job) - START_MS) / 1000} s`,
   }));
+}
+
+/** It waits in a pool when the history ends. */
+function isPooled({ group, end }: Pod): boolean {
+  return end === undefined && (group.minIdle ?? 0) > 0;
 }
 
 function isNeedless({ job, end, fate, isMade }: Pod): boolean {

@@ -39,9 +39,10 @@ const WORDS: Readonly<Record<Breach['law'], string>> = {
   unserved: 'serves every ready job whose labels are covered in the end',
   'double-spawn': 'starts no more runners than jobs are in need of one',
   cap: 'keeps within the cap',
+  floor: 'fills the gaps of its warm pools',
 };
 
-const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : ['ordinary', 'wide'];
+const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : ['ordinary', 'wide', 'warm'];
 
 describe.each(TESTED)('in %s histories', (kind) => {
   describe.each(OURS)('%s', (policy) => {

@@ -21,6 +21,7 @@ function ours(seesJobs: boolean): Generator {
   return {
     kind: 'generator',
     seesPods: seesJobs,
+    keepsPools: true,
     decide: (stage, _cluster, { groups: specsOfApp, looks, liveJobs, liveSinceMs }) => {
       const specs = new Map(specsOfApp.map((spec) => [spec.name, spec]));
       const groups = specsOfApp.map((spec) => toPlanned(spec, stage));
