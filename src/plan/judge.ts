@@ -41,7 +41,7 @@ interface Context {
   readonly jobsAreSeen: boolean;
   /** True when Gitea was there lately: a runner at work would have reported. */
   readonly giteaWasUp: () => boolean;
-  /** True when Gitea lists any runner of the group's scope. */
+  /** True when Gitea lists any runner of the group. */
   readonly rowsAreSeen: () => boolean;
   /** How many runners are known that were made for the same stay of a job in the queue. */
   readonly countMadeFor: (stay: RunnerName) => number;
@@ -50,7 +50,7 @@ interface Context {
 /** Judges the runners of each group. `jobs`: of all looks. */
 export function judgeRunners(
   traces: ReadonlyMap<Group, readonly RunnerTraces[]>,
-  { instance, looks, nowMs, liveSinceMs = nowMs - LOOK_TAKES_MS }: Evidence,
+  { instance, nowMs, liveSinceMs = nowMs - LOOK_TAKES_MS }: Evidence,
   jobs: readonly ListedJob[],
 ): readonly GroupRunners[] {
   // Only silent runners ask.
@@ -65,7 +65,7 @@ export function judgeRunners(
     const giteaWasUp = (): boolean => wasUp(group.origin);
     const countMadeFor = ({ jobId, attempt }: RunnerName): number =>
       ofGroup.filter(({ madeFor }) => madeFor.jobId === jobId && madeFor.attempt === attempt).length;
-    const rowsAreSeen = (): boolean => (looks.get(group.look)?.runners ?? []).length > 0;
+    const rowsAreSeen = (): boolean => ofGroup.some(({ row }) => row !== undefined);
     const context = { group, nameOf, nowMs, liveSinceMs, jobsAreSeen, giteaWasUp, rowsAreSeen, countMadeFor };
     return { group, nameOf, jobsAreSeen, runners: ofGroup.map((each) => judge(each, context)) };
   });

@@ -65,12 +65,12 @@ function fillPool(
   const slots = new Set<number>();
   for (const runner of runners)
     if (taken.has(runner.name) && isOfSlot(runner, group)) slots.add(runner.madeFor.attempt);
-  const wanted = Math.min(group.minIdleRunners - slots.size, room - assigned.length);
-  if (wanted <= 0) return [];
+  const left = room - assigned.length;
   const living = freeRunners(runners, taken)
     .filter((runner) => !overdue.has(runner) && !isOld(runner, facts) && runner.isCurrent())
     .sort(bySlot)
-    .slice(0, wanted);
+    .slice(0, Math.max(0, Math.min(group.minIdleRunners, left)));
+  const wanted = Math.min(group.minIdleRunners - slots.size, left);
   for (const runner of living) if (isOfSlot(runner, group)) slots.add(runner.madeFor.attempt);
   const idle: Idle[] = living.map((runner) => ({ runner: runner.name, living: runner }));
   const isKnown = (name: string): boolean => (facts.findRunner(name)?.state ?? 'offline') !== 'offline';
