@@ -5,7 +5,7 @@
  * - It asks Gitea for work every second. Others ask after 2 s and, while they are idle, every 5 s (runner 1.0.8).
  * - Its Job may live longer, because it waits before it works. The planner exchanges an idle one before that time is over.
  */
-import { POOL_LIFE_MS, slotOf } from '../plan/slots.ts';
+import { POOL_LIFE_MS, slotOf } from '../plan/names.ts';
 import type { JobManifest } from './job-manifest.ts';
 import { RUNNER_CONFIG } from './marks.ts';
 

@@ -1,7 +1,7 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
 import type { DroppedBecause, EmittedBecause, EmittedRunner, RunnerTrouble, ServedBy } from '../plan/decisions.ts';
-import { slotOf } from '../plan/slots.ts';
+import { slotOf } from '../plan/names.ts';
 import { count } from '../printable.ts';
 import { adviceText, keyText, meantText } from './advice.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';

@@ -54,7 +54,7 @@ export function allotSlots(queue: readonly ReadyJob[], facts: Facts): ReadonlyMa
     const keeper = own.length > 0 ? open.find(({ group }) => own.some((runner) => runner.group === group)) : undefined;
     const before = asked && open.find(({ group }) => group === asked.group);
     const backOffIn = ({ group }: OpenAllotment): BackOff | undefined =>
-      backOffOf(group, ready.listed.job, facts) ?? ofWholeGroup(group);
+      backOffOf(group, ready, facts) ?? ofWholeGroup(group);
     const owner = keeper ?? before ?? open.find((each) => !backOffIn(each));
     if (owner) {
       owner.jobs.push(ready);

@@ -6,13 +6,13 @@ import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
 import type { ListedJob } from './listed-jobs.ts';
+import { OF_POOL } from './names.ts';
 import { firstWorking } from './owners.ts';
 import { isRecordOfSlot, type Pool } from './pool.ts';
 import { nextRepositories } from './queue.ts';
 import type { BackOff, ReadyJob } from './ready-job.ts';
 import { withDetails } from './runner-details.ts';
 import { isAtWork, type Runner } from './runners.ts';
-import { OF_POOL } from './slots.ts';
 
 /** What the decisions about jobs are made of. */
 interface Answers extends Pick<Given, 'elsewhere'>, Facts {

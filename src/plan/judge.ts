@@ -17,10 +17,10 @@
  */
 import type { Evidence, Group, Job, LiveJob } from './evidence.ts';
 import type { ListedJob } from './listed-jobs.ts';
-import { ORDINALS_SEARCHED, type RunnerName, type RunnerNamer, runnerNamer } from './names.ts';
+import { OF_POOL, ORDINALS_SEARCHED, type RunnerName, type RunnerNamer, runnerNamer } from './names.ts';
 import { isWaitedFor } from './patience.ts';
 import type { GroupRunners, Runner, RunnerState } from './runners.ts';
-import { OF_POOL, RING } from './slots.ts';
+import { RING } from './slots.ts';
 import type { RunnerTraces } from './traces.ts';
 
 /** Gitea calls a runner offline after so long without a word (`models/actions/runner.go` RunnerOfflineTime). One at work reports every second. */

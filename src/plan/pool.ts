@@ -15,9 +15,10 @@ import type { Facts } from './facts.ts';
 import { groupBackOff } from './failing.ts';
 import type { Given } from './give.ts';
 import { compareText } from './listed-jobs.ts';
-import { backOffOf } from './ready-job.ts';
+import { OF_POOL, POOL_LIFE_MS, slotStay } from './names.ts';
+import { backOffMs } from './patience.ts';
 import { freeRunners, type Runner } from './runners.ts';
-import { nextSlotName, OF_POOL, POOL_LIFE_MS, slotStay } from './slots.ts';
+import { nextSlotName } from './slots.ts';
 
 /** A runner of the pool. `living` is absent for one that is asked for. */
 interface Idle {
@@ -29,6 +30,8 @@ export interface Pool {
   readonly idle: readonly Idle[];
 }
 
+/** How long a slot waits after a Job that is complete without a known CI job, ms. */
+const UNSURE_MS = 10_000;
 /** Failed Jobs that are kept as records, for each slot. The back-off is at its longest before that. */
 const MOST_RECORDS = 10;
 
@@ -44,7 +47,7 @@ export function fillPools(given: Given, facts: Facts): ReadonlyMap<Group, Pool> 
     // While all runners of a group fail, one at a time is tried: for a job, if there is one.
     for (const { by } of assigned) if (by === 'new-runner') backOff(group);
     const mayStart = (slot: number): boolean =>
-      backOffOf(group, slotStay(slot), facts) === undefined && backOff(group) === undefined;
+      slotBacksOffUntilMs(group, slot, facts) <= facts.nowMs && backOff(group) === undefined;
     pools.set(group, { idle: fillPool(allotment, assigned, given.overdue, { facts, mayStart }) });
   }
   return pools;
@@ -97,6 +100,21 @@ function bySlot(a: Runner, b: Runner): number {
 
 function isOld({ live, madeFor }: Runner, { nowMs }: Facts): boolean {
   return madeFor.jobId === OF_POOL && live !== undefined && nowMs - live.createdAtMs >= POOL_LIFE_MS;
+}
+
+/**
+ * When the next runner of a slot may be started. After a failed Job as for the jobs. A Job that is complete without a known CI job has most
+ * likely had one: Gitea forgets names in its nightly clean-up, and only its newest jobs are read. So it counts for a moment only.
+ */
+function slotBacksOffUntilMs(group: Group, slot: number, { madeFor, nowMs }: Facts): number {
+  const ended = madeFor(group.origin, slotStay(slot)).filter(
+    // A clock that is far ahead must not hold the slot for days.
+    (runner) => runner.state === 'failed' && runner.group === group && endOf(runner) < nowMs + group.spawnTimeoutMs,
+  );
+  const failed = ended.filter(({ live }) => live?.state === 'failed');
+  const lastMs = (runners: readonly Runner[]): number => Math.max(0, ...runners.map(endOf));
+  const untilMs = failed.length === 0 ? 0 : lastMs(failed) + backOffMs(failed.length, group.spawnTimeoutMs);
+  return Math.max(untilMs, ended.length === 0 ? 0 : lastMs(ended) + (failed.length === 0 ? UNSURE_MS : 0));
 }
 
 /** True for the Job of a failed runner that makes the back-off of its slot longer: it must not be pruned. */

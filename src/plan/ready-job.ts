@@ -2,11 +2,10 @@
 import type { Group } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { ListedJob } from './listed-jobs.ts';
-import type { Stay } from './names.ts';
+import { OF_POOL } from './names.ts';
 import { backOffMs } from './patience.ts';
 import type { PastRequest } from './replay/replay.ts';
 import { coversJob, type Runner } from './runners.ts';
-import { OF_POOL } from './slots.ts';
 
 export interface ReadyJob {
   readonly listed: ListedJob;
@@ -49,11 +48,11 @@ export interface BackOff {
   readonly untilMs: number;
 }
 
-/** The back-off that is in force for a new runner of this group, if any. `stay`: of a job, or a slot of the pool. */
-export function backOffOf(group: Group, stay: Stay, { madeFor, nowMs }: Facts): BackOff | undefined {
+/** The back-off that is in force for a new runner of this group, if any. */
+export function backOffOf(group: Group, { listed }: ReadyJob, { madeFor, nowMs }: Facts): BackOff | undefined {
   const endOf = ({ live }: Runner): number => live?.finishedAtMs ?? live?.createdAtMs ?? 0;
   // A clock that is far ahead must not hold the job for days.
-  const failed = madeFor(group.origin, stay).filter(
+  const failed = madeFor(group.origin, listed.job).filter(
     (runner) => runner.state === 'failed' && runner.group === group && endOf(runner) < nowMs + group.spawnTimeoutMs,
   );
   if (failed.length === 0) return undefined;

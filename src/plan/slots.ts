@@ -7,32 +7,13 @@
  * exists, or of a runner that is used up. "The lowest name that is free" would not do: when Gitea forgets the oldest runner of a slot,
  * its name would be free again, and the runner that is just starting unseen would be exchanged for it.
  */
-import { parseRunnerName, type RunnerNamer, type Stay } from './names.ts';
+import { type RunnerNamer, slotStay } from './names.ts';
 
-/** The job id in the names of runners of a pool. Gitea's begin with 1. */
-export const OF_POOL = 0;
 /**
  * Names in the ring of a slot. More than a slot uses up while Gitea's newest jobs (150) and Kubernetes' ended Jobs are seen, in any CI
  * but the shortest. When all are known, further ones are used.
  */
 export const RING = 128;
-
-/**
- * An idle runner is exchanged at this age, ms: 7 days. Its Job may live for this time longer than that of other runners
- * (`activeDeadlineSeconds`), so that the CI job that it takes last has all its time.
- */
-export const POOL_LIFE_MS = 7 * 86_400_000;
-
-/** A slot in the words of the names of jobs. @param slot from 1 on */
-export function slotStay(slot: number): Stay {
-  return { id: OF_POOL, attempt: slot };
-}
-
-/** The slot in the name of a runner of a pool; undefined for every other runner. */
-export function slotOf(runner: string): number | undefined {
-  const name = parseRunnerName(runner);
-  return name?.jobId === OF_POOL ? name.attempt : undefined;
-}
 
 /** The next name of a slot: the one after the known names. They stand in a row, so they end where the most free names follow. */
 export function nextSlotName(nameOf: RunnerNamer, slot: number, isKnown: (name: string) => boolean): string {

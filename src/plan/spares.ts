@@ -8,9 +8,9 @@ import type { Group, Job } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
 import type { ListedJob } from './listed-jobs.ts';
+import { OF_POOL } from './names.ts';
 import type { Pool } from './pool.ts';
 import { coversJob, freeRunners, type Runner } from './runners.ts';
-import { OF_POOL } from './slots.ts';
 
 const NONE: readonly Runner[] = [];
 const NO_IDLE: Pool['idle'] = [];

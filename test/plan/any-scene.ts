@@ -1,9 +1,8 @@
 /** Any groups and any evidence, also evidence that contradicts itself: the arbitraries of the planner's properties. */
 import type { Plan } from '../../src/plan/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look, PriorityTier, RegisteredRunner } from '../../src/plan/evidence.ts';
-import { runnerName } from '../../src/plan/names.ts';
+import { runnerName, slotStay } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
-import { slotStay } from '../../src/plan/slots.ts';
 import { fc } from '../support/property.ts';
 import { INSTANCE, NOW, ORIGIN } from '../support/scenario.ts';
 

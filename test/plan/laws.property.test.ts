@@ -408,7 +408,7 @@ describe('for any groups and any evidence', () => {
       const planned = planOf(scene);
       const seen = new Set([
         ...scene.evidence.liveJobs.filter(({ state }) => state !== 'starting').map(({ name }) => name),
-        ...looksOf(scene).flatMap(({ jobs }) => jobs.map(({ runner }) => runner)),
+        ...planned.jobs.map(({ job }) => job.runner),
       ]);
       const living = new Set([
         ...scene.evidence.liveJobs

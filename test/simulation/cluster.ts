@@ -6,7 +6,7 @@
  *
  * Deleting a Job (background) removes the object at once; its pod gets SIGTERM a moment later.
  */
-import { OF_POOL, POOL_LIFE_MS } from '../../src/plan/slots.ts';
+import { OF_POOL, POOL_LIFE_MS } from '../../src/plan/names.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import type { GroupSpec, PodFate, Trouble } from './history.ts';
 import { ORDINARY_POD } from './history.ts';

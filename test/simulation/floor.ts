@@ -9,11 +9,17 @@ import { hasOpenJob, isRecreated } from './recreated.ts';
 /** Gitea calls a runner that is gone online for a minute; a little more for the look. */
 const ROW_LASTS_MS = 70_000;
 
-/** What must not be, in words. `lookedAtMs`: when the look began whose plan has just been synced. */
+/** What must not be, in words. `forgetsForMs`: so long
+ * a slot waits after a runner of which Gitea has forgotten the name. `lookedAtMs`: when the look began whose plan has just been synced. */
 export function gapInPool(
   cluster: Cluster,
   group: GroupSpec,
-  now: { readonly nowMs: number; readonly lookedAtMs: number; readonly seesPods: boolean },
+  now: {
+    readonly nowMs: number;
+    readonly lookedAtMs: number;
+    readonly seesPods: boolean;
+    readonly forgetsForMs: number;
+  },
 ): string | undefined {
   const { minIdle = 0, cap } = group;
   if (minIdle === 0) return undefined;
@@ -22,6 +28,7 @@ export function gapInPool(
   let busy = 0;
   for (const pod of cluster.pods) {
     if (pod.group !== group) continue;
+    if (nowMs - (pod.endedMs ?? 0) < now.forgetsForMs) return undefined;
     if (isExcuse(pod, group, nowMs) || isRecreated(cluster, pod)) return undefined;
     const leftMs = Math.min(...[pod.claimedMs, pod.endedMs, pod.deletedMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
     // What has come or gone since the look began was not to be seen.

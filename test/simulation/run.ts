@@ -157,7 +157,10 @@ class Watcher {
   /** After the same sync: it has filled the gaps that the look saw. */
   checkFloors(lookedAtMs: number, groups: readonly GroupSpec[]): void {
     for (const group of groups) {
-      const now = { nowMs: this.#stage.nowMs, lookedAtMs, seesPods: this.#seesPods };
+      const { nowMs, nowS, history } = this.#stage;
+      const forgets = history.acts.some(({ kind, atS }) => kind === 'clean-up' && atS < nowS);
+      const forgetsForMs = forgets ? 20_000 + 1000 * Math.abs(history.clockSkewS) : 0;
+      const now = { nowMs, lookedAtMs, seesPods: this.#seesPods, forgetsForMs };
       const gap = gapInPool(this.#cluster, group, now);
       if (gap) this.#note('floor', gap);
     }

@@ -60,10 +60,11 @@ function filled(): { readonly ours: Tally; readonly exact: Tally; readonly all: 
 describe('one outcome', () => {
   it('is added up, and its jobs are compared with the exact policy’s', () => {
     expect(filled().ours).toEqual({
-      breaches: { cap: 1, 'double-spawn': 0, unserved: 1 },
+      breaches: { cap: 1, 'double-spawn': 0, unserved: 1, floor: 0 },
       examples: { cap: 7, unserved: 7 },
       waitsMs: [100_000, 20_000, 30_000, 40_000],
       needless: 2,
+      needlessWarm: 0,
       exchanged: 3,
       prunedAtWork: 1,
       killed: 1,
@@ -126,6 +127,8 @@ describe('figures', () => {
       p99: 1,
       later: 25,
       needless: 50,
+      needlessWarm: 0,
+      gaps: 0,
     });
   });
 

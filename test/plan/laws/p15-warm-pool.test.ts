@@ -303,6 +303,14 @@ describe('P15 runners of a pool that fail', () => {
     });
   });
 
+  it('count for ten seconds when they may have had a CI job that Gitea has forgotten, however many they are', () => {
+    const ended = (secondsAgo: number) =>
+      [0, 1, 2, 3].map((ordinal) => ({ ...failed(ordinal, secondsAgo + ordinal), state: 'complete' as const }));
+
+    expect(because(ended(9))).not.toHaveProperty(warm(1, 4));
+    expect(because(ended(10))).toMatchObject({ [warm(1, 4)]: 'warm' });
+  });
+
   it('leave none when the slot has a registered runner, the floor is lower, or the group is suspended', () => {
     const registered = join({ liveJobs: [failed(0, 60)] }, idle(warm(1, 1)));
     expect(reasons(planScene({ groups: [one], ...registered }))).toMatchObject({ [warm(1)]: 'failed' });
