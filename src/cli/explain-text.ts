@@ -142,7 +142,7 @@ function leftoverTable({ runners, groups }: Explanation, options: { readonly ter
 function warmText({ runner, group: { namespace, name } }: EmittedRunner, groups: readonly ExplainedGroup[]): string {
   const size = groups.find((group) => group.namespace === namespace && group.name === name)?.minIdle ?? 0;
   const slot = slotOf(runner);
-  return slot === undefined ? `kept warm: one of ${size}, started for a job` : `kept warm: slot ${slot} of ${size}`;
+  return slot === undefined || slot > size ? `kept warm: one of ${size}` : `kept warm: slot ${slot} of ${size}`;
 }
 
 /** Runners that stay although no job in the table names them. */

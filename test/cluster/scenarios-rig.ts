@@ -15,6 +15,7 @@ import { World } from './world.ts';
 export interface GroupChange {
   readonly cap?: number;
   readonly suspend?: boolean;
+  readonly minIdle?: number;
   readonly image?: string;
 }
 
@@ -126,11 +127,12 @@ export class Rig {
   }
 
   /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
-  async commitGroup({ cap, suspend, image }: GroupChange): Promise<void> {
+  async commitGroup({ cap, suspend, minIdle, image }: GroupChange): Promise<void> {
     this.#spec = {
       ...this.#spec,
       ...(cap !== undefined && { maxActiveRunners: cap }),
       ...(suspend !== undefined && { suspend }),
+      ...(minIdle !== undefined && { minIdleRunners: minIdle }),
       ...(image !== undefined && { image }),
     };
     const manifest = {
