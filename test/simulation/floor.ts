@@ -9,8 +9,11 @@ import { hasOpenJob, isRecreated } from './recreated.ts';
 /** Gitea calls a runner that is gone online for a minute; a little more for the look. */
 const ROW_LASTS_MS = 70_000;
 
-/** What must not be, in words. `forgetsForMs`: so long
- * a slot waits after a runner of which Gitea has forgotten the name. `lookedAtMs`: when the look began whose plan has just been synced. */
+/**
+ * What must not be, in words.
+ * @param now `lookedAtMs`: when the look began whose plan has just been synced. `forgetsForMs`: so long a slot waits after a runner whose
+ *   name Gitea has forgotten.
+ */
 export function gapInPool(
   cluster: Cluster,
   group: GroupSpec,
