@@ -40,6 +40,7 @@ function groupsOf(looks: number): readonly Group[] {
       scope: 'owner',
       labels: ['linux', label(place), label(place + 1)],
       maxActiveRunners: 25,
+      minIdleRunners: 0,
       suspend: false,
       acceptUnlabelledJobs: false,
       fairness: 'oldest',

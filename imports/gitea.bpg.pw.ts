@@ -175,6 +175,20 @@ export interface RunnerGroupSpec {
   readonly priorityTiers?: RunnerGroupSpecPriorityTiers[];
 
   /**
+   * Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait. Default: 0.
+   *
+   * @schema RunnerGroupSpec#minIdleRunners
+   */
+  readonly minIdleRunners?: number;
+
+  /**
+   * True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: false.
+   *
+   * @schema RunnerGroupSpec#groupLabel
+   */
+  readonly groupLabel?: boolean;
+
+  /**
    * Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.
    *
    * @schema RunnerGroupSpec#registrationToken
@@ -361,6 +375,8 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'maxActiveRunners': obj.maxActiveRunners,
     'maxWorkers': obj.maxWorkers,
     'priorityTiers': obj.priorityTiers?.map(y => toJson_RunnerGroupSpecPriorityTiers(y)),
+    'minIdleRunners': obj.minIdleRunners,
+    'groupLabel': obj.groupLabel,
     'registrationToken': toJson_RunnerGroupSpecRegistrationToken(obj.registrationToken),
     'authToken': toJson_RunnerGroupSpecAuthToken(obj.authToken),
     'suspend': obj.suspend,

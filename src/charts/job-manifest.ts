@@ -28,6 +28,7 @@ export interface JobManifest {
     readonly namespace: string;
   };
   readonly spec: {
+    readonly activeDeadlineSeconds: number;
     readonly template: {
       readonly metadata: { readonly annotations: Texts; readonly labels: Texts };
       readonly spec: {

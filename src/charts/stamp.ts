@@ -2,6 +2,7 @@ import type { EmittedRunner } from '../plan/decisions.ts';
 import { type Container, type JobManifest, NAME_VARIABLE } from './job-manifest.ts';
 import { inOrder, jobAnnotations, present, runnerLabels } from './labels.ts';
 import { REGISTER, type Texts } from './marks.ts';
+import { isWarm, warmTemplate } from './warm.ts';
 
 /** What makes a group's template the Job of one runner. */
 export interface RunnerParts {
@@ -11,19 +12,24 @@ export interface RunnerParts {
   readonly annotations: Texts;
   /** Of its pod; undefined: as in the template. */
   readonly priorityClass: string | undefined;
+  /** It is a runner of a warm pool. */
+  readonly isWarm: boolean;
 }
 
 /** The parts that follow from a decision. */
 export function partsOf(decision: EmittedRunner): RunnerParts {
   const { runner, priorityClass } = decision;
-  return { name: runner, labels: runnerLabels(runner), annotations: present(jobAnnotations(decision)), priorityClass };
+  const annotations = present(jobAnnotations(decision));
+  return { name: runner, labels: runnerLabels(runner), annotations, priorityClass, isWarm: isWarm(runner) };
 }
 
 /** Containers that know the runner's name. */
 const OURS = ['runner', REGISTER];
 
 /** The Job of one runner. */
-export function stamp(template: JobManifest, { name, labels, annotations, priorityClass }: RunnerParts): JobManifest {
+export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
+  const { name, labels, annotations, priorityClass } = parts;
+  const template = parts.isWarm ? warmTemplate(ofGroup) : ofGroup;
   const pod = template.spec.template;
   // Containers of a podTemplate may have a variable of that name, too: it stays what it is.
   const named = (container: Container): Container => {

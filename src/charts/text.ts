@@ -10,6 +10,7 @@ import type { JobManifest } from './job-manifest.ts';
 import { jobAnnotations, runnerLabels, type Treatment } from './labels.ts';
 import type { Output } from './output.ts';
 import { partsOf, stamp } from './stamp.ts';
+import { isWarm } from './warm.ts';
 import { document, ended, quote } from './yaml.ts';
 
 /** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
@@ -49,7 +50,7 @@ class JobWriter {
   readonly #json: string;
   readonly #template: JobManifest;
   readonly #pieces: string[];
-  /** By number of labels. Undefined: no mark is free to cut the text with. */
+  /** By number of labels, PriorityClass and pool. Undefined: no mark is free to cut the text with. */
   readonly #forms = new Map<number, JobForm | undefined>();
 
   constructor(json: string, pieces: string[]) {
@@ -62,15 +63,15 @@ class JobWriter {
     const { runner, priorityClass } = decision;
     const labels = runnerLabels(runner);
     const values = Object.values(labels);
-    const hasClass = priorityClass !== undefined;
-    const key = values.length * 2 + Number(hasClass);
+    const has = { priorityClass: priorityClass !== undefined, isWarm: isWarm(runner) };
+    const key = (values.length * 2 + Number(has.priorityClass)) * 2 + Number(has.isWarm);
     if (!this.#forms.has(key)) {
       const mark = MARKS.find((candidate) => !this.#json.includes(candidate));
-      const made = mark === undefined ? undefined : formOf(this.#template, Object.keys(labels), mark, hasClass);
+      const made = mark === undefined ? undefined : formOf(this.#template, Object.keys(labels), mark, has);
       this.#forms.set(key, made);
     }
     const form = this.#forms.get(key);
-    if (form && PLAIN_NAME.test(runner) && (!hasClass || PLAIN_CLASS.test(priorityClass))) {
+    if (form && PLAIN_NAME.test(runner) && (priorityClass === undefined || PLAIN_CLASS.test(priorityClass))) {
       fill(form, [runner, ...values, annotationLines(decision), priorityClass ?? ''], this.#pieces);
     } else {
       this.#pieces.push(`---\n${document(stamp(this.#template, partsOf(decision)))}`);
@@ -90,14 +91,21 @@ const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 /** How the line of the marked annotation ends. */
 const EMPTY = ': ""';
 
+/** What some runners have. */
+interface FormParts {
+  readonly priorityClass: boolean;
+  readonly isWarm: boolean;
+}
+
 /** @param mark stands nowhere in the template. */
-function formOf(template: JobManifest, labels: readonly string[], mark: string, hasClass: boolean): JobForm {
+function formOf(template: JobManifest, labels: readonly string[], mark: string, has: FormParts): JobForm {
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
     name: `${mark}0`,
     labels: Object.fromEntries(labels.map((label, index) => [label, `${mark}${index + 1}`])),
     annotations: { [`${mark}${ofAnnotations}`]: '' },
-    priorityClass: hasClass ? `${mark}${ofAnnotations + 1}` : undefined,
+    priorityClass: has.priorityClass ? `${mark}${ofAnnotations + 1}` : undefined,
+    isWarm: has.isWarm,
   });
   const [head = '', ...pieces] = document(marked).split(mark);
   return {

@@ -70,10 +70,10 @@ function labelAdvice({ didYouMean, missing }: ExplainedJob & { readonly verdict:
 }
 
 /** Who holds the slots says what helps. */
-function capAdvice({ namespace, name, file, cap, busy, waiting, debugging, spare }: ExplainedGroup): string {
+function capAdvice({ namespace, name, file, cap, busy, waiting, debugging, spare, warm }: ExplainedGroup): string {
   const group = `group ${namespace}/${name}`;
   const raise = `raise spec.maxActiveRunners in ${file}`;
-  const starting = waiting + spare;
+  const starting = waiting + spare + warm;
   const slots = [
     ...(busy > 0 ? [`${busy} busy`] : []),
     ...(starting > 0 ? [`${starting} starting`] : []),

@@ -10,6 +10,7 @@ import type {
   RunnerTrouble,
   ServedBy,
 } from '../plan/decisions.ts';
+import { slotOf } from '../plan/names.ts';
 import { count } from '../printable.ts';
 import { adviceText, keyText, meantText } from './advice.ts';
 import { duration } from './duration.ts';
@@ -28,13 +29,13 @@ export interface ExplainOptions extends TableOptions {
 
 export function explainText(explanation: Explanation, given: ExplainOptions): string {
   const nowMs = Date.parse(explanation.checkedAt);
-  const { groups, jobs, runners, where } = explanation;
+  const { groups, jobs, where } = explanation;
   const options = { ...given, whole: given.wide === true };
   const parts = [
     ...(where ? [whereText(where, nowMs)] : []),
     groupTable(groups, options),
     jobs.length === 0 ? 'No jobs are queued or running.\n' : jobTable(explanation, nowMs, options),
-    ...leftoverTable(runners, nowMs, options),
+    ...leftoverTable(explanation, nowMs, options),
     ...adviceText(explanation),
     summary(explanation),
   ];
@@ -46,7 +47,7 @@ function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): s
     `${group.namespace}/${group.name}`,
     `${group.gitea} ${group.scope}`,
     group.labels.join(','),
-    `${group.busy + group.waiting + group.debugging + group.spare} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
+    `${group.busy + group.waiting + group.debugging + group.spare + group.warm} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
     String(group.busy),
     String(group.waiting),
     String(group.held),
@@ -184,11 +185,10 @@ function notCoveredText({ didYouMean, missing, nearest }: HeldJob): string {
 }
 
 /** Runners that are seen but not needed: a reader may look for their Jobs. */
-function leftoverTable(runners: readonly RunnerDecision[], nowMs: number, options: TableOptions): readonly string[] {
+function leftoverTable({ runners, groups }: Explanation, nowMs: number, options: TableOptions): readonly string[] {
   const rows = runners.flatMap((decision) => {
     if (decision.emit) {
-      const { because, keep } = decision;
-      const text = because === 'debugging' && keep ? keptText(decision, keep, nowMs) : KEPT[because];
+      const text = stayingText(decision, groups, nowMs);
       if (text === undefined) return [];
       const why = decision.trouble ? ` (${troubleText(decision.trouble)})` : '';
       return [[decision.runner, keyText(decision.group), `${text}${why}`]];
@@ -203,6 +203,13 @@ function leftoverTable(runners: readonly RunnerDecision[], nowMs: number, option
   ];
 }
 
+/** `kept warm: slot 1 of 2` */
+function warmText({ runner, group: { namespace, name } }: EmittedRunner, groups: readonly ExplainedGroup[]): string {
+  const size = groups.find((group) => group.namespace === namespace && group.name === name)?.minIdle ?? 0;
+  const slot = slotOf(runner);
+  return slot === undefined || slot > size ? `kept warm: one of ${size}` : `kept warm: slot ${slot} of ${size}`;
+}
+
 /** Runners that stay although no job in the table names them. */
 const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
   finishing: 'stays: busy in Gitea without a listed job (a cancelled job cleans up)',
@@ -212,12 +219,17 @@ const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
   'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
 };
 
-/** Why a runner stays or goes: one case for each decision. */
-export function runnerText(decision: RunnerDecision, nowMs: number): string {
-  if (!decision.emit) return decision.because === 'used-up' ? 'goes: it has done its job' : DROPPED[decision.because];
+/** Undefined: the table of jobs names it. */
+function stayingText(decision: EmittedRunner, groups: readonly ExplainedGroup[], nowMs: number): string | undefined {
   const { because, keep } = decision;
-  if (because === 'debugging' && keep) return keptText(decision, keep, nowMs);
-  const kept = KEPT[decision.because] ?? wantedText(decision);
+  if (because === 'warm') return warmText(decision, groups);
+  return because === 'debugging' && keep ? keptText(decision, keep, nowMs) : KEPT[because];
+}
+
+/** Why a runner stays or goes: one case for each decision. */
+export function runnerText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number): string {
+  if (!decision.emit) return decision.because === 'used-up' ? 'goes: it has done its job' : DROPPED[decision.because];
+  const kept = stayingText(decision, groups, nowMs) ?? wantedText(decision);
   return decision.trouble ? `${kept}; its pod cannot start: ${troubleText(decision.trouble)}` : kept;
 }
 
@@ -246,6 +258,7 @@ const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   disabled: 'goes: is disabled in Gitea',
   suspended: 'goes: its group is suspended',
   surplus: 'goes: no job needs it',
+  drained: 'goes: its group was changed, keeps fewer idle runners, or has no room for them under its cap',
   deleting: 'goes: its Job is being deleted',
   gone: 'goes: its Job is gone, which Gitea has not noticed yet',
   offline: 'is only an old registration: offline in Gitea',

@@ -54,6 +54,8 @@ export interface ExplainedGroup {
   readonly waiting: number;
   readonly debugging: number;
   readonly spare: number;
+  readonly warm: number;
+  readonly minIdle: number;
   readonly held: number;
 }
 

@@ -1,20 +1,23 @@
 import type { GroupSummary } from '../plan/decisions.ts';
 import { count } from '../printable.ts';
 
-type Count = 'busy' | 'waiting' | 'debugging' | 'spare';
+/** What the runners of a group are for. */
+type Use = 'busy' | 'waiting' | 'debugging' | 'spare' | 'warm';
 
 /** `3 runners`, and what for: `1 busy, 2 for queued jobs`. */
-export function runnerCounts(groups: readonly Pick<GroupSummary, Count>[]): {
+export function runnerCounts(groups: readonly Pick<GroupSummary, Use>[]): {
   readonly runners: string;
   readonly uses: string;
 } {
-  const sum = (field: Count): number => groups.reduce((total, group) => total + group[field], 0);
-  const [busy, waiting, debugging, spare] = [sum('busy'), sum('waiting'), sum('debugging'), sum('spare')];
+  const sum = (field: Use): number => groups.reduce((total, group) => total + group[field], 0);
+  const [busy, waiting, debugging] = [sum('busy'), sum('waiting'), sum('debugging')];
+  const [spare, warm] = [sum('spare'), sum('warm')];
   const uses = [
     `${busy} busy`,
     `${waiting} for queued jobs`,
     ...(debugging > 0 ? [`${debugging} debugging`] : []),
     ...(spare > 0 ? [`${spare} spare`] : []),
+    ...(warm > 0 ? [`${warm} warm`] : []),
   ];
-  return { runners: count(busy + waiting + debugging + spare, 'runner'), uses: uses.join(', ') };
+  return { runners: count(busy + waiting + debugging + spare + warm, 'runner'), uses: uses.join(', ') };
 }

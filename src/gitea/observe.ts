@@ -4,7 +4,7 @@
  * (with `ahead` runners and newest completed jobs are asked for here too)
  *   version ─┐
  *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
- *                          │ nothing there: done (2 requests; with `readsEnds` the newest completed jobs, too)
+ *                          │ nothing there, and no warm pool: done (2 requests; with `readsEnds` the newest completed jobs, too)
  *                          ▼
  *                runners  and  newest completed jobs        (in parallel)
  *                          ▼
@@ -53,6 +53,8 @@ export interface GiteaTarget {
   readonly token: Token;
   /** A group keeps runners whose CI job failed: completed jobs are read also when no job is queued or runs. */
   readonly readsEnds?: true;
+  /** Runners and completed jobs are read although nothing is queued or runs: a group keeps a warm pool. */
+  readonly hasPool?: true;
 }
 
 export interface ObserveOptions {
@@ -117,7 +119,7 @@ export async function observeEach(
   try {
     const looks = await Promise.all(
       targets.map(async (target): Promise<[string, Look | Failure]> => {
-        const { key, url, token, scope, readsEnds = false } = target;
+        const { key, url, token, scope, hasPool = false, readsEnds = false } = target;
         try {
           refuseForeignToken(target);
           const furtherPages = targets.every(
@@ -126,7 +128,7 @@ export async function observeEach(
           const { careful = false, now } = options;
           const access = { http, url, token, deadline, versions, careful, queue: key };
           const api = new GiteaApi({ ...access, ...(now && { now }) });
-          return [key, await lookAt(api, scope, { ...options, furtherPages, readsEnds })];
+          return [key, await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds })];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
           throw error;
@@ -175,6 +177,7 @@ interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead'
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
   readonly readsEnds: boolean;
+  readonly hasPool: boolean;
 }
 
 async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Promise<Look> {
@@ -206,7 +209,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
   // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster or, where nobody sees Jobs, has its grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (!active) {
+  if (!active && !options.hasPool) {
     if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, PAGE_LIMIT));
     return { jobs: [...jobs.values()], runners: [] };
   }

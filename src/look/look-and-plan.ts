@@ -17,7 +17,7 @@ import type { RequestLine } from '../http/request.ts';
 import { type ClusterChoice, findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
 import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { keepsPool, type RunnerGroup } from '../runnergroup/runner-group.ts';
 import { findToken, type SecretsMode, type TokenSources } from '../tokens/api-token.ts';
 import type { Token } from '../tokens/token.ts';
 import { correctClocks, shiftJobs } from './clock-correction.ts';
@@ -186,7 +186,9 @@ export async function findTargets(
     if (!same) targets.push({ key, url, scope, token, ...(readsEnds(group) && { readsEnds: true }) });
     keys.set(group, key);
   });
-  return { targets, lookOf: (group) => keys.get(group) ?? '' };
+  const lookOf = (group: RunnerGroup): string => keys.get(group) ?? '';
+  const pools = new Set(groups.filter(keepsPool).map(lookOf));
+  return { targets: targets.map((target) => (pools.has(target.key) ? { ...target, hasPool: true } : target)), lookOf };
 }
 
 /** Groups whose tokens are found at the same time: enough for all connections to the API server, few enough to cost no memory. */

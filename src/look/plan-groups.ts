@@ -23,6 +23,7 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
     scope: WIDTH[group.scope.kind],
     labels: group.labels.map(({ name }) => name),
     maxActiveRunners: group.maxActiveRunners,
+    minIdleRunners: group.minIdleRunners,
     suspend: group.suspend,
     acceptUnlabelledJobs: group.acceptUnlabelledJobs,
     fairness: group.fairness,

@@ -7,7 +7,9 @@ import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
 import { keptDecision, usedUpDecision } from './kept-decision.ts';
 import type { ListedJob } from './listed-jobs.ts';
+import { OF_POOL } from './names.ts';
 import { firstWorking } from './owners.ts';
+import { isRecordOfSlot, type Pool } from './pool.ts';
 import { nextRepositories } from './queue.ts';
 import type { BackOff, ReadyJob } from './ready-job.ts';
 import { withDetails } from './runner-details.ts';
@@ -22,12 +24,13 @@ interface Answers extends Pick<Given, 'elsewhere'>, Facts {
   readonly keyOf: (group: Group) => GroupKey;
 }
 
-export function decide(
-  facts: Facts,
-  queue: readonly ReadyJob[],
-  given: Given,
-  spares: ReadonlyMap<Group, readonly Runner[]>,
-): Plan {
+/** Runners that no job needs and that stay idle in the output. */
+export interface KeptIdle {
+  readonly pools: ReadonlyMap<Group, Pool>;
+  readonly spares: ReadonlyMap<Group, readonly Runner[]>;
+}
+
+export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, { pools, spares }: KeptIdle): Plan {
   const { allotments, assignments, elsewhere, overdue } = given;
   const keyOf = keyFinder();
   const served = new Map([...assignments.values()].flat().map((each) => [each.listed, each]));
@@ -46,12 +49,14 @@ export function decide(
     const key = keyOf(group);
     const assigned = assignments.get(group) ?? [];
     const spare = spares.get(group) ?? [];
+    const warm = pools.get(group)?.idle ?? [];
     const busy = allotment.runners.filter(isAtWork).length;
     const debugging = allotment.runners.filter(({ state }) => state === 'kept').length;
     const held = heldBy.get(key) ?? 0;
-    const counts = { busy, waiting: assigned.length, debugging, spare: spare.length, held };
-    groups.push({ group: key, cap: group.maxActiveRunners, ...counts });
-    const decisions = decideRunners(key, allotment, assigned, spare, { ...facts, overdue });
+    const counts = { busy, waiting: assigned.length, debugging, spare: spare.length, warm: warm.length, held };
+    groups.push({ group: key, cap: group.maxActiveRunners, ...counts, minIdle: group.minIdleRunners });
+    const wanted = { ...facts, overdue, assigned, spare, warm };
+    const decisions = decideRunners(key, allotment, wanted);
     runners.push(...withDetails(decisions, allotment, facts));
   }
   return Object.freeze({ groups: Object.freeze(groups), jobs: Object.freeze(jobs), runners: Object.freeze(runners) });
@@ -117,23 +122,29 @@ function countHeld(jobs: readonly JobDecision[]): ReadonlyMap<GroupKey, number> 
 /** The facts, and the runners that cannot start. */
 type RunnerFacts = Facts & Pick<Given, 'overdue'>;
 
+/** What the runners of one group are wanted for. */
+interface Wanted extends RunnerFacts {
+  readonly assigned: readonly Assignment[];
+  readonly spare: readonly Runner[];
+  readonly warm: Pool['idle'];
+}
+
 /** The decisions about all runners of one group: first those that jobs were given, in the order of their jobs. */
-function decideRunners(
-  group: GroupKey,
-  allotment: Allotment,
-  assignments: readonly Assignment[],
-  spares: readonly Runner[],
-  facts: RunnerFacts,
-): readonly RunnerDecision[] {
+function decideRunners(group: GroupKey, allotment: Allotment, wanted: Wanted): readonly RunnerDecision[] {
+  const { assigned, spare, warm } = wanted;
   const decisions = new Map<string, RunnerDecision>();
-  for (const { listed, runner, by } of assignments) {
+  for (const { listed, runner, by } of assigned) {
     decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: listed.job });
   }
-  for (const { name: runner, live } of spares) {
+  for (const { runner, living } of warm) {
+    const skip = living && living.madeFor.jobId !== OF_POOL && !living.live?.pinned;
+    decisions.set(runner, { emit: true, runner, group, because: 'warm', pinned: false, ...(skip && SKIP) });
+  }
+  for (const { name: runner, live } of spare) {
     decisions.set(runner, { emit: true, runner, group, because: 'spare', pinned: false, ...(!live?.pinned && SKIP) });
   }
   for (const runner of allotment.runners) {
-    if (!decisions.has(runner.name)) decisions.set(runner.name, decideUnassigned(runner, group, facts));
+    if (!decisions.has(runner.name)) decisions.set(runner.name, decideUnassigned(runner, group, wanted));
   }
   return [...decisions.values()];
 }
@@ -156,7 +167,8 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       if (live?.pinned) return { emit: true, runner, group, because: 'unpinning', pinned: false };
       if (state !== 'free') return { emit: false, runner, group, because: state };
       if (facts.overdue.has(of)) return { emit: false, runner, group, because: 'stuck' };
-      return { emit: false, runner, group, because: of.group.suspend ? 'suspended' : 'surplus' };
+      if (of.group.suspend) return { emit: false, runner, group, because: 'suspended' };
+      return { emit: false, runner, group, because: of.madeFor.jobId === OF_POOL ? 'drained' : 'surplus' };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
       return { emit: true, runner, group, because: 'lost', pinned: !live, skip: true };
@@ -175,8 +187,11 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
   }
 }
 
-/** True when the job that it was made for still waits for a runner. */
-function isWanted({ madeFor, group }: Runner, { findJob }: Facts): boolean {
+/** True when the job that it was made for still waits for a runner, or the slot of its pool does. */
+function isWanted(failed: Runner, facts: Facts): boolean {
+  const { madeFor, group } = failed;
+  if (madeFor.jobId === OF_POOL) return isRecordOfSlot(failed, facts);
+  const { findJob } = facts;
   const job = findJob(group.origin, madeFor.jobId)?.job;
   return job?.status === 'queued' && job.attempt === madeFor.attempt;
 }

@@ -78,6 +78,8 @@ export type EmittedBecause =
   | ServedBy
   /** No job needs it. It is kept while CI goes on that it could have taken, until it is one spawn timeout old (docs/adr/0022). */
   | 'spare'
+  /** No job needs it. It fills the pool of its group (`minIdleRunners`, docs/adr/0035). */
+  | 'warm'
   /** Its pod is lost, but Gitea still shows its CI job in progress. Its Job stays as a record and takes no slot (docs/adr/0003, 0021). */
   | 'lost'
   /** No job needs it, but its Job is still pinned. It is printed without the pin, so that the sync after this one prunes it. */
@@ -98,6 +100,8 @@ export type DroppedBecause =
   | 'disabled'
   | 'suspended'
   | 'surplus'
+  /** An idle runner of a pool: the group was changed, keeps fewer, or has no room left under its cap. */
+  | 'drained'
   | 'deleting'
   /** Gitea lists it as idle, but its Job is gone, while other Jobs of its group are seen. */
   | 'gone'
@@ -127,9 +131,9 @@ export type RunnerDecision =
       readonly because: EmittedBecause;
       /** From the next sync on nothing prunes its Job. */
       readonly pinned: boolean;
-      /** Argo CD keeps the Job as it is and does not create it. For records, spare runners, and runners at work whose Job is pinned or unseen (docs/adr/0020). */
+      /** Argo CD keeps the Job as it is and does not create it. For records, runners that no job needs, and runners at work whose Job is pinned or unseen (docs/adr/0020). */
       readonly skip?: true;
-      /** The job that it runs, ran or is wanted for. Absent for a runner that is finishing, spare or unpinning, and for a record. */
+      /** The job that it runs, ran or is wanted for. Absent for a runner that is finishing, spare, warm or unpinning, and for a record. */
       readonly job?: Job;
       /** PriorityClass of its pod. A Job that exists has the one that it was created with. */
       readonly priorityClass?: string;
@@ -151,8 +155,11 @@ export interface GroupSummary {
   readonly waiting: number;
   /** Runners in the output whose CI job failed and that stay for a look. They take places under the cap. */
   readonly debugging: number;
-  /** Runners in the output that are kept for jobs to come. */
+  /** Runners in the output that are kept while CI goes on. */
   readonly spare: number;
+  /** Runners in the output that fill the pool, and how many the group wants there. */
+  readonly warm: number;
+  readonly minIdle: number;
   /** Ready jobs that wait for this group (its cap, suspension or back-off). */
   readonly held: number;
 }

@@ -138,6 +138,8 @@ export interface Group {
   /** Effective label names: own and default ones, without schema. */
   readonly labels: readonly string[];
   readonly maxActiveRunners: number;
+  /** Idle runners that are kept for jobs to come, as far as the cap has room. 0: no pool. */
+  readonly minIdleRunners: number;
   readonly suspend: boolean;
   readonly acceptUnlabelledJobs: boolean;
   readonly fairness: Fairness;

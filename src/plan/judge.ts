@@ -19,9 +19,10 @@
 import type { Evidence, Group, Job, LiveJob } from './evidence.ts';
 import { type Keep, keepOf } from './kept.ts';
 import type { ListedJob } from './listed-jobs.ts';
-import { ORDINALS_SEARCHED, type RunnerName, type RunnerNamer, runnerNamer } from './names.ts';
+import { OF_POOL, ORDINALS_SEARCHED, type RunnerName, type RunnerNamer, runnerNamer } from './names.ts';
 import { isWaitedFor } from './patience.ts';
 import type { GroupRunners, Runner, RunnerState } from './runners.ts';
+import { RING } from './slots.ts';
 import type { RunnerTraces } from './traces.ts';
 
 /** Gitea calls a runner offline after so long without a word (`models/actions/runner.go` RunnerOfflineTime). One at work reports every second. */
@@ -42,6 +43,8 @@ interface Context {
   readonly jobsAreSeen: boolean;
   /** True when Gitea was there lately: a runner at work would have reported. */
   readonly giteaWasUp: () => boolean;
+  /** True when Gitea lists any runner of the group. */
+  readonly rowsAreSeen: () => boolean;
   /** How many runners are known that were made for the same stay of a job in the queue. */
   readonly countMadeFor: (stay: RunnerName) => number;
 }
@@ -64,7 +67,8 @@ export function judgeRunners(
     const giteaWasUp = (): boolean => wasUp(group.origin);
     const countMadeFor = ({ jobId, attempt }: RunnerName): number =>
       ofGroup.filter(({ madeFor }) => madeFor.jobId === jobId && madeFor.attempt === attempt).length;
-    const context = { group, nameOf, nowMs, liveSinceMs, jobsAreSeen, giteaWasUp, countMadeFor };
+    const rowsAreSeen = (): boolean => ofGroup.some(({ row }) => row !== undefined);
+    const context = { group, nameOf, nowMs, liveSinceMs, jobsAreSeen, giteaWasUp, rowsAreSeen, countMadeFor };
     return { group, nameOf, jobsAreSeen, runners: ofGroup.map((each) => judge(each, context)) };
   });
 }
@@ -83,6 +87,7 @@ function judge(traces: RunnerTraces, context: Context): Runner {
     job: running ?? completed,
     live,
     labels: row?.online ? row.labels : undefined,
+    isCurrent: () => isOfThisTemplate(traces, context),
   };
 }
 
@@ -107,7 +112,7 @@ function stateOfStay({ isOver }: Keep): RunnerState {
 
 /** Of a runner of which Kubernetes shows a Job and Gitea nothing. */
 function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): RunnerState {
-  if (!isWaitedFor(live, context.group, context.nowMs)) return 'never-came';
+  if (!isWaitedFor(live, context.group, context.nowMs) && !isUnheard(traces, context)) return 'never-came';
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';
 }
 
@@ -149,6 +154,15 @@ function hasEndedAnother({ running, completed }: RunnerTraces): boolean {
   return (completed?.startedAtMs ?? 0) > (running?.startedAtMs ?? 0);
 }
 
+/**
+ * True when an idle runner of a pool may live although Gitea does not show it online. It has registered, because its container runs
+ * (docs/adr/0023). Either Gitea was away lately, so all rows look offline. Or this token lists no rows.
+ */
+function isUnheard({ madeFor, row, live }: RunnerTraces, { giteaWasUp, rowsAreSeen }: Context): boolean {
+  if (madeFor.jobId !== OF_POOL || live?.state !== 'running') return false;
+  return row ? !giteaWasUp() : !rowsAreSeen();
+}
+
 /** False when the name was made from another pod template: then nobody knows what that runner can do. */
 function isOfThisTemplate({ name, madeFor }: RunnerTraces, { nameOf, countMadeFor }: Context): boolean {
   const stay = { id: madeFor.jobId, attempt: madeFor.attempt };
@@ -156,6 +170,7 @@ function isOfThisTemplate({ name, madeFor }: RunnerTraces, { nameOf, countMadeFo
     for (let ordinal = first; ordinal < first + count; ordinal += 1) if (nameOf(stay, ordinal) === name) return true;
     return false;
   };
+  const searched = madeFor.jobId === OF_POOL ? RING : ORDINALS_SEARCHED;
   // Names that are used up are passed over, however many they are.
-  return isAmong(0, ORDINALS_SEARCHED) || isAmong(ORDINALS_SEARCHED, countMadeFor(madeFor));
+  return isAmong(0, searched) || isAmong(searched, countMadeFor(madeFor));
 }

@@ -19,6 +19,15 @@ const PREFIX_LIMIT = 31;
 /** Prefix, id, attempt, group, runner. Groups without names, whose objects would take longer than the matching. */
 const NAME = /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)-(0|[1-9][0-9]{0,15})-(0|[1-9][0-9]{0,4})-([0-9a-f]{4})([0-9a-f]{4})$/;
 
+/** The job id in the names of runners of a pool. Gitea's begin with 1. */
+export const OF_POOL = 0;
+
+/**
+ * An idle runner is exchanged at this age, ms: 7 days. Its Job may live for this time longer than that of other runners
+ * (`activeDeadlineSeconds`), so that the CI job that it takes last has all its time.
+ */
+export const POOL_LIFE_MS = 7 * 86_400_000;
+
 /** The parts of a runner name. */
 export interface RunnerName {
   readonly prefix: string;
@@ -85,4 +94,15 @@ export function parseRunnerName(name: string): RunnerName | undefined {
   if (!parts) return undefined;
   const [, prefix = '', id = '', attempt = '', group = '', runner = ''] = parts;
   return { prefix, jobId: Number(id), attempt: Number(attempt), groupHash: group, runnerHash: runner };
+}
+
+/** A slot in the words of the names of jobs. @param slot from 1 on */
+export function slotStay(slot: number): Stay {
+  return { id: OF_POOL, attempt: slot };
+}
+
+/** The slot in the name of a runner of a pool; undefined for every other runner. */
+export function slotOf(runner: string): number | undefined {
+  const name = parseRunnerName(runner);
+  return name?.jobId === OF_POOL ? name.attempt : undefined;
 }

@@ -7,6 +7,7 @@
  *     queueReadyJobs ... the ready jobs, the longest ready first                                    queue.ts
  *     giveRunners ...... each gets a slot of a group (allot.ts) and a runner (assign.ts), unless
  *                        another Application has one for it (elsewhere.ts)
+ *     fillPools ........ runners that are kept idle for jobs to come                                pool.ts
  *     keepSpares ....... runners that no job needs and that the next one may                        spares.ts
  *     decide ........... one decision for every job and every runner                                decide.ts
  *
@@ -18,6 +19,7 @@ import type { Plan } from './decisions.ts';
 import type { Evidence, Group } from './evidence.ts';
 import { establishFacts } from './facts.ts';
 import { giveRunners } from './give.ts';
+import { fillPools } from './pool.ts';
 import { queueReadyJobs } from './queue.ts';
 import { replayPast } from './replay/replay.ts';
 import { keepSpares } from './spares.ts';
@@ -32,6 +34,7 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const askedFor = unseen.length === 0 ? new Map() : replayPast(unseen, facts);
   const queue = queueReadyJobs(facts, askedFor);
   const given = giveRunners(queue, facts, evidence.liveJobs);
-  const spares = keepSpares(given, facts);
-  return decide(facts, queue, given, spares);
+  const pools = fillPools(given, facts);
+  const spares = keepSpares(given, pools, facts);
+  return decide(facts, queue, given, { pools, spares });
 }

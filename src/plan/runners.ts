@@ -38,6 +38,8 @@ export interface Runner {
   readonly keep: Keep | undefined;
   /** Labels that it registered with. Undefined while it has not registered: then they are its group's. */
   readonly labels: readonly string[] | undefined;
+  /** True when it was made from the present pod template of its group. */
+  readonly isCurrent: () => boolean;
 }
 
 /** The runners of one group. */

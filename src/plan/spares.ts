@@ -8,13 +8,17 @@ import type { Group, Job } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
 import type { ListedJob } from './listed-jobs.ts';
+import { OF_POOL } from './names.ts';
+import type { Pool } from './pool.ts';
 import { coversJob, freeRunners, type Runner } from './runners.ts';
 
 const NONE: readonly Runner[] = [];
+const NO_IDLE: Pool['idle'] = [];
 
-/** The spare runners of each group whose jobs have all been given theirs. */
+/** The spare runners of each group whose jobs have all been given theirs, and whose pool has what it gets. */
 export function keepSpares(
   { allotments, assignments }: Given,
+  pools: ReadonlyMap<Group, Pool>,
   { jobs, nowMs }: Facts,
 ): ReadonlyMap<Group, readonly Runner[]> {
   // Most plans never ask.
@@ -27,12 +31,18 @@ export function keepSpares(
     live !== undefined && nowMs - live.createdAtMs < group.spawnTimeoutMs;
   const sparesOf = ({ group, room, runners }: Allotment): readonly Runner[] => {
     const assigned = assignments.get(group) ?? [];
-    const left = room - assigned.length;
+    const pool = pools.get(group)?.idle ?? NO_IDLE;
+    const left = room - assigned.length - pool.length;
     if (left <= 0) return NONE;
-    const free = freeRunners(runners, new Set(assigned.map(({ runner }) => runner)));
-    return free.filter((runner) => isYoung(runner) && couldHaveWork(runner)).slice(0, left);
+    const free = freeRunners(runners, new Set([...assigned, ...pool].map(({ runner }) => runner)));
+    return free.filter((runner) => isYoung(runner) && couldHaveWork(runner) && isNotDrained(runner)).slice(0, left);
   };
   return new Map([...allotments].map(([group, allotment]) => [group, sparesOf(allotment)]));
+}
+
+/** A change of its group drains a pool at once. */
+function isNotDrained({ madeFor, isCurrent }: Runner): boolean {
+  return madeFor.jobId !== OF_POOL || isCurrent();
 }
 
 /** Jobs in progress, by the looks that list them. */

@@ -92,7 +92,7 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     "self.split('/').all(name, name != '.' && !name.contains('..'))",
     'must not be "." and must not contain ".."',
   ],
-  // Others (ruleUnlabelled, ruleGracefulStop, ruleRunnerConfig, ruleResources).
+  // Others (ruleUnlabelled, ruleGracefulStop, ruleRunnerConfig, ruleCap, ruleResources).
   [
     'spec',
     `${IS_NOT_HOST} || !has(self.acceptUnlabelledJobs) || !self.acceptUnlabelledJobs`,
@@ -111,6 +111,13 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
       "!has(self.runnerConfig.log.level) || self.runnerConfig.log.level in ['debug', 'trace']",
     'runnerConfig.log.level does not go with keepFailedSeconds, for which it is debug: remove one of them',
   ],
+  ...['maxActiveRunners', 'maxWorkers'].map(
+    (cap): AdmissionRule => [
+      'spec',
+      `!has(self.minIdleRunners) || !has(self.${cap}) || self.minIdleRunners <= self.${cap}`,
+      'minIdleRunners must be at most the cap: idle runners count under it',
+    ],
+  ),
   ...['spec.resources.requests', 'spec.resources.limits'].map(
     (path): AdmissionRule => [
       path,

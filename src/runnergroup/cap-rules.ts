@@ -21,7 +21,7 @@ function problemAt(path: Path, message: string): FieldProblem {
 
 /** `maxActiveRunners`, else `maxWorkers`, else the last threshold of the tiers. Those that are written must be the same number. */
 export function ruleCap({ spec, unclear }: Draft): Ruled {
-  const { maxActiveRunners, maxWorkers, priorityTiers = [], podTemplate } = spec;
+  const { maxActiveRunners, maxWorkers, priorityTiers = [], podTemplate, minIdleRunners = 0 } = spec;
   if (unclear('maxActiveRunners') || unclear('maxWorkers') || unclear('priorityTiers')) return { problems: [] };
   const last = priorityTiers.at(-1)?.threshold;
   const cap = maxActiveRunners ?? maxWorkers ?? last;
@@ -54,6 +54,10 @@ export function ruleCap({ spec, unclear }: Draft): Ruled {
     const field = maxActiveRunners === undefined ? 'maxWorkers' : 'maxActiveRunners';
     const message = `is ${cap}, but must be the last threshold of priorityTiers, which is ${last}: correct one, or remove ${field}`;
     problems.push(problemAt([field], message));
+  }
+  if (minIdleRunners > cap && problems.length === 0) {
+    const message = `is ${minIdleRunners}, but must be at most the cap, which is ${cap}: idle runners count under it`;
+    problems.push(problemAt(['minIdleRunners'], message));
   }
   return problems.length > 0 ? { problems } : { value: cap };
 }

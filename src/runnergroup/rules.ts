@@ -23,6 +23,8 @@ import { isQualifiedName } from './words.ts';
 export interface Draft {
   /** Fields that passed, with defaults; the others are absent. */
   readonly spec: Partial<WrittenSpec>;
+  /** `metadata.name`, when it is a good one. */
+  readonly groupName: string | undefined;
   /** True when the field at this path below `spec`, or something in it, has a problem of its own. */
   readonly unclear: (...path: Path) => boolean;
 }
@@ -102,7 +104,7 @@ function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
   }
 }
 
-function ruleRepository(repo: string, { spec: { org, user }, unclear }: Draft): Ruled<Scope> {
+function ruleRepository(repo: string, { spec: { org, user }, unclear }: Pick<Draft, 'spec' | 'unclear'>): Ruled<Scope> {
   if (unclear('org') || unclear('user')) return UNCLEAR;
   if (org !== undefined && user !== undefined)
     return problemAt(['user'], 'a repository has one owner: set org or user, not both');
@@ -152,8 +154,8 @@ function ruleSecret(field: 'registrationToken' | 'authToken', { spec, unclear }:
   );
 }
 
-/** Own labels first, then the default ones that no own label replaces. */
-function ruleLabels({ spec, unclear }: Draft): Ruled<readonly RunnerLabel[]> {
+/** Own labels first, then the default ones that no own label replaces, then the group's name. */
+function ruleLabels({ spec, groupName, unclear }: Draft): Ruled<readonly RunnerLabel[]> {
   if (unclear('labels') || unclear('defaultLabels') || unclear('containerMode')) return UNCLEAR;
   const mode: ContainerMode = spec.containerMode ?? 'dind-rootless';
   const given = spec.defaultLabels ?? (mode === 'host' ? false : DEFAULT_LABELS);
@@ -164,9 +166,19 @@ function ruleLabels({ spec, unclear }: Draft): Ruled<readonly RunnerLabel[]> {
   const problems = [...checkLabels('labels', own, checks), ...checkLabels('defaultLabels', added, checks)];
   if (problems.length > 0) return { problems };
   const names = new Set(own.map(({ name }) => name));
-  const labels = [...own, ...added.filter(({ name }) => !names.has(name))];
+  const written = [...own, ...added.filter(({ name }) => !names.has(name))];
+  const labels = spec.groupLabel && groupName !== undefined ? withGroupLabel(written, groupName) : written;
   if (labels.length > 0) return ok(labels.map(({ name, text }) => ({ name, text })));
   return problemAt([], 'the runners would have no label: add one to labels, e.g. "ubuntu-latest:host"');
+}
+
+/** A label for the group's name. Its jobs run as those of the first docker label, else on the host. A label of that name stays as it is. */
+function withGroupLabel(labels: readonly ParsedLabel[], groupName: string): readonly ParsedLabel[] {
+  if (labels.some(({ name }) => name === groupName)) return labels;
+  const docker = labels.find(({ schema }) => schema === 'docker');
+  const schema = docker ? 'docker' : 'host';
+  const text = `${groupName}${docker ? docker.text.slice(docker.name.length) : ':host'}`;
+  return [...labels, { name: groupName, text, schema }];
 }
 
 interface Checks {

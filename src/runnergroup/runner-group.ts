@@ -79,6 +79,11 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly manifest: Readonly<Record<string, unknown>>;
 }
 
+/** True for a group that keeps idle runners for jobs to come. */
+export function keepsPool({ minIdleRunners, suspend }: Pick<RunnerGroup, 'minIdleRunners' | 'suspend'>): boolean {
+  return minIdleRunners > 0 && !suspend;
+}
+
 /** True for a group whose pod is more than ours, or is to be checked. */
 export function hasOwnPod({
   podTemplate,

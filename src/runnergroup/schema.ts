@@ -44,6 +44,8 @@ const PRIORITY_CLASS_RULE =
   'must be the name of a PriorityClass: lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
 const MOST_RUNNERS = 10_000;
+/** A plan looks at each of them, and at the names that their slots have used. */
+const MOST_IDLE = 500;
 const THIRTY_DAYS = 2_592_000;
 const ONE_DAY = 86_400;
 /** Characters of `setupCommand`: every Job of the group repeats it. */
@@ -161,6 +163,14 @@ export const Spec = z.strictObject({
         'PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
       [DEFAULT_NOTE]: 'none',
     }),
+  minIdleRunners: z.int().min(0).max(MOST_IDLE).default(0).register(z.globalRegistry, {
+    description:
+      'Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait.',
+  }),
+  groupLabel: z.boolean().default(false).register(z.globalRegistry, {
+    description:
+      "True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins.",
+  }),
   registrationToken: secretSelector().register(z.globalRegistry, {
     description:
       "Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.",

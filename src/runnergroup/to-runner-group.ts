@@ -84,14 +84,16 @@ function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem
     const full = ['spec', ...path];
     return problems.some((problem) => startsWith(problem.path, full) || startsWith(meantPath(problem) ?? [], full));
   };
-  if (parsed.success) return { spec: parsed.data.spec, unclear };
+  const named = Metadata.shape.name.safeParse(valueAt(value, ['metadata', 'name']));
+  const groupName = named.success ? named.data : undefined;
+  if (parsed.success) return { spec: parsed.data.spec, groupName, unclear };
   const written = valueAt(value, ['spec']);
-  if (!isMapping(written)) return { spec: {}, unclear };
+  if (!isMapping(written)) return { spec: {}, groupName, unclear };
   const good = Object.entries(Spec.shape).flatMap(([name, field]): [string, unknown][] => {
     const result = z.safeParse(field, Object.hasOwn(written, name) ? written[name] : undefined);
     return result.success && result.data !== undefined ? [[name, result.data]] : [];
   });
-  return { spec: Object.fromEntries(good), unclear };
+  return { spec: Object.fromEntries(good), groupName, unclear };
 }
 
 /**

@@ -115,6 +115,6 @@ describe('a runner', () => {
       text,
     ]),
   ])('%j reads', (decision, text) => {
-    expect(runnerText(decision, 0)).toBe(text);
+    expect(runnerText(decision, [], 0)).toBe(text);
   });
 });

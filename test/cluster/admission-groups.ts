@@ -54,6 +54,11 @@ export const BAD: readonly (readonly [change: SpecValues, message: string])[] = 
   ],
   [secret({ secretRef: { name: 'a', key: '..' } }), 'must not be "." and must not start with ".."'],
   [registration({ name: 'a', key: '..data' }), 'must not be "." and must not start with ".."'],
+  [{ minIdleRunners: 6 }, 'minIdleRunners must be at most the cap: idle runners count under it'],
+  [
+    { maxActiveRunners: undefined, maxWorkers: 2, minIdleRunners: 3 },
+    'minIdleRunners must be at most the cap: idle runners count under it',
+  ],
   [{ org: 'a..b' }, 'must not be "." and must not contain ".."'],
   [{ scope: 'user', org: undefined, user: '.' }, 'must not be "." and must not contain ".."'],
   [repo({ repo: 'acme/..' }), 'must not be "." and must not contain ".."'],

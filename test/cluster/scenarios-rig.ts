@@ -18,6 +18,7 @@ export interface GroupChange {
   readonly spawnTimeoutSeconds?: number;
   readonly pendingDeadlineSeconds?: number;
   readonly suspend?: boolean;
+  readonly minIdle?: number;
   readonly image?: string;
 }
 
@@ -129,8 +130,13 @@ export class Rig {
   }
 
   /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
-  async commitGroup({ cap, ...fields }: GroupChange): Promise<void> {
-    this.#spec = { ...this.#spec, ...fields, ...(cap !== undefined && { maxActiveRunners: cap }) };
+  async commitGroup({ cap, minIdle, ...fields }: GroupChange): Promise<void> {
+    this.#spec = {
+      ...this.#spec,
+      ...fields,
+      ...(cap !== undefined && { maxActiveRunners: cap }),
+      ...(minIdle !== undefined && { minIdleRunners: minIdle }),
+    };
     const manifest = {
       apiVersion: 'gitea.bpg.pw/v1alpha1',
       kind: 'RunnerGroup',

@@ -5,6 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from 'vitest';
 import { faultScenarios } from './scenarios-faults.ts';
 import { loadScenarios } from './scenarios-load.ts';
+import { poolScenarios } from './scenarios-pool.ts';
 import { Rig } from './scenarios-rig.ts';
 
 let rig: Rig | undefined;
@@ -46,5 +47,6 @@ describe('a cluster with the product in it', () => {
 
   const short = process.env['CLUSTER_SCENARIOS'] === 'short';
   loadScenarios(theRig, say, short);
+  if (!short) poolScenarios(theRig, say);
   faultScenarios(theRig, say, short);
 });

@@ -63,6 +63,19 @@ describe('a look at work', () => {
     ]);
   });
 
+  test.each([{}, { ahead: true }])(
+    'reads runners and completed jobs for a warm pool although nothing is queued',
+    async (options) => {
+      const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
+      const target = targetOf(gitea.url);
+
+      const looks = await observe([target, { ...target, key: 'pool', hasPool: true }], { ...OPTIONS, ...options });
+
+      expect(looks.get('look')).toEqual({ jobs: [], runners: [] });
+      expect(looks.get('pool')).toMatchObject({ jobs: [{ id: 1, status: 'completed' }], runners: [{ name: 'idle' }] });
+    },
+  );
+
   test('sends the token with every request', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(1)] });
 

@@ -41,6 +41,8 @@ const Level = z.strictObject({
   jobs: z.array(Row).default([]),
   /** Absent: the runner list of this level is never asked for. */
   runners: z.array(z.looseObject({ name: z.string() })).optional(),
+  /** A group keeps a warm pool: everything is read although no job is active. */
+  pool: z.boolean().optional(),
 });
 type Level = z.infer<typeof Level>;
 
@@ -126,7 +128,7 @@ function ok(path: string, body: unknown, headers: Readonly<Record<string, string
 }
 
 /** The lists that one look by `generate` and one by `explain` read. */
-function writeOut({ at, jobs, runners }: Level, version: string): readonly Exchange[] {
+function writeOut({ at, jobs, runners, pool }: Level, version: string): readonly Exchange[] {
   const sorts = isAtLeast(version, 27);
   const list = (states: readonly string[], newestFirst = false): Exchange => {
     const rows = jobs.filter(({ status }) => states.includes(status));
@@ -137,7 +139,8 @@ function writeOut({ at, jobs, runners }: Level, version: string): readonly Excha
     return ok(`${at}/actions/jobs?${query.join('&')}&limit=50&page=1`, body, headers);
   };
   const first = [list(['queued', 'in_progress']), list(['waiting', 'queued', 'in_progress'])];
-  if (!jobs.some(({ status }) => status === 'queued' || status === 'in_progress')) return first;
+  const isActive = jobs.some(({ status }) => status === 'queued' || status === 'in_progress');
+  if (!isActive && !pool) return first;
   const rows = runners?.map((row, index) => ({ id: index + 1, ...RUNNER, ...row }));
   return [
     ...first,

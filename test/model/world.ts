@@ -66,6 +66,7 @@ export class World {
       namespace: 'runners',
       origin: simulator.url,
       maxActiveRunners: 3,
+      minIdleRunners: 0,
       suspend: false,
       acceptUnlabelledJobs: false,
       fairness: 'oldest',

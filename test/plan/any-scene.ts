@@ -1,7 +1,7 @@
 /** Any groups and any evidence, also evidence that contradicts itself: the arbitraries of the planner's properties. */
 import type { Plan } from '../../src/plan/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look, PriorityTier, RegisteredRunner } from '../../src/plan/evidence.ts';
-import { runnerName } from '../../src/plan/names.ts';
+import { runnerName, slotStay } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
 import { fc } from '../support/property.ts';
 import { INSTANCE, NOW, ORIGIN } from '../support/scenario.ts';
@@ -13,6 +13,7 @@ const anyGroup = fc.record({
   scope: fc.constantFrom('repo', 'owner', 'global'),
   labels: fc.subarray(LABELS, { minLength: 1 }),
   maxActiveRunners: fc.nat(4),
+  minIdleRunners: fc.constantFrom(0, 0, 1, 2, 3),
   suspend: fc.boolean(),
   acceptUnlabelledJobs: fc.boolean(),
   fairness: fc.constantFrom('oldest', 'per-repository'),
@@ -27,6 +28,8 @@ const anyRunner = fc.record({
   group: fc.nat(2),
   id: IDS,
   ordinal: fc.nat(2),
+  /** Slot of a pool; 0: it was made for a job. */
+  slot: fc.constantFrom(0, 0, 0, 1, 2, 3),
   old: fc.boolean(),
   stranger: fc.boolean(),
 });
@@ -96,7 +99,8 @@ function buildScene(raw: {
     const group = groups[runner.group % groups.length];
     if (!group || runner.stranger) return `stranger-${runner.id}`;
     const of = runner.old ? { ...group, templateHash: 'older' } : group;
-    return runnerName(INSTANCE, of, { id: runner.id, attempt: 1 }, runner.ordinal);
+    const stay = runner.slot > 0 ? slotStay(runner.slot) : { id: runner.id, attempt: 1 };
+    return runnerName(INSTANCE, of, stay, runner.ordinal);
   };
   const lookOf = (look: Of<typeof anyLook>): Look => ({
     jobs: look.jobs.map((raw): Job => {

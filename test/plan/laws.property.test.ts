@@ -20,6 +20,8 @@ const sparesOf = (planned: Plan) => planned.runners.filter(({ because }) => beca
 function placesTaken({ evidence }: Scene, planned: Plan, group: Group): number {
   const live = new Map(evidence.liveJobs.map((each) => [each.name, each]));
   const places = ofGroup(planned, group).map(({ runner, because, job }) => {
+    // A pool gives way to jobs.
+    if (because === 'warm') return 0;
     if (because !== 'busy' || !job) return 1;
     const runs = planned.jobs.filter((each) => each.verdict === 'running' && each.job.runner === runner).length;
     const began = (job.startedAtMs ?? evidence.nowMs) < evidence.nowMs - 22_000;
@@ -111,7 +113,7 @@ describe('for any groups and any evidence', () => {
     [anyScene],
     (scene) => {
       const planned = planOf(scene);
-      const wanted = emitted(planned).filter(({ because }) => because !== 'busy' && because !== 'finishing');
+      const wanted = emitted(planned).filter(({ because }) => !['busy', 'finishing', 'warm'].includes(because));
       const served = planned.jobs.filter(({ verdict }) => verdict === 'served');
 
       expect(wanted.map(({ job }) => job?.status)).toEqual(wanted.map(() => 'queued'));
@@ -170,7 +172,7 @@ describe('for any groups and any evidence', () => {
 
   test('P6 every wanted runner covers its job', [anyScene], (scene) => {
     for (const { job, group, because } of emitted(planOf(scene))) {
-      if (because === 'busy' || because === 'finishing') continue;
+      if (because === 'busy' || because === 'finishing' || because === 'warm') continue;
       const owner = scene.groups.find(({ name }) => name === group.name);
       expect(owner?.labels).toEqual(expect.arrayContaining([...(job?.labels ?? [])]));
       if (job?.labels.length === 0) expect(owner?.acceptUnlabelledJobs).toBe(true);
@@ -395,6 +397,56 @@ describe('for any groups and any evidence', () => {
         expect(scene.evidence.nowMs - live.createdAtMs).toBeGreaterThanOrEqual(group.pendingDeadlineMs);
         const isFull = placesTaken(scene, planned, group) >= group.maxActiveRunners;
         expect(isFull || live.trouble?.ofNode).toBe(true);
+      }
+    },
+  );
+
+  test(
+    'P15 a pool has no more idle runners than asked for, and none that is used up or of a suspended group',
+    [anyScene],
+    (scene) => {
+      const planned = planOf(scene);
+      const seen = new Set([
+        ...scene.evidence.liveJobs.filter(({ state }) => state !== 'starting').map(({ name }) => name),
+        ...planned.jobs.map(({ job }) => job.runner),
+      ]);
+      const living = new Set([
+        ...scene.evidence.liveJobs
+          .filter(({ state }) => state === 'running' || state === 'unknown')
+          .map(({ name }) => name),
+        ...looksOf(scene).flatMap(({ runners }) => runners.filter(({ online }) => online).map(({ name }) => name)),
+      ]);
+
+      for (const group of scene.groups) {
+        const warm = ofGroup(planned, group).filter(({ because }) => because === 'warm');
+        expect(warm.length).toBeLessThanOrEqual(group.suspend ? 0 : group.minIdleRunners);
+        for (const { runner, pinned, job } of warm) {
+          expect({ pinned, job }).toEqual({ pinned: false, job: undefined });
+          expect(seen.has(runner) && !living.has(runner) ? runner : 'good').toBe('good');
+        }
+      }
+    },
+  );
+
+  test(
+    'P15 a pool lacks a runner only when the cap is reached, its slot backs off, or a job was given its runner',
+    [anyScene],
+    (scene) => {
+      const planned = planOf(scene);
+
+      for (const group of scene.groups) {
+        if (group.suspend || failures(scene, group) >= 3) continue;
+        const out = [...ofGroup(planned, group), ...sparesOf(planned).filter((of) => of.group.name === group.name)];
+        const warm = out.filter(({ because }) => because === 'warm').length;
+        const slots = planned.runners.filter(
+          ({ runner, group: of, because }) =>
+            of.name === group.name &&
+            parseRunnerName(runner)?.jobId === 0 &&
+            ['back-off-record', 'failed', 'free-runner'].includes(because),
+        );
+        const places = placesTaken(scene, planned, group) + warm;
+        if (places >= group.maxActiveRunners) continue;
+        expect(warm + slots.length).toBeGreaterThanOrEqual(group.minIdleRunners);
       }
     },
   );

@@ -103,6 +103,16 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
     [tiers(...Array.from({ length: 11 }, (_, nth) => ['a', nth + 1] as const)), 'must have at most 10 entries'],
   ],
+  minIdleRunners: [
+    [-1, 'must be at least 0, not the number -1'],
+    [1.5, 'must be a whole number, not the number 1.5'],
+    [501, 'must be at most 500, not the number 501'],
+    [
+      11,
+      'spec.minIdleRunners: is 11, but must be at most the cap, which is 10: idle runners count under it [GR-INPUT-06]',
+    ],
+  ],
+  groupLabel: [['yes', 'must be true or false, not the string "yes"']],
   registrationToken: [
     [
       undefined,
@@ -406,7 +416,7 @@ test('metadata of every kind that a server adds is left alone', async () => {
   expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);
 });
 
-test.each(['minIdleRunners', 'maxQuotaRetries'])('%s, which nothing obeys yet, is unknown', async (field) => {
+test.each(['maxQuotaRetries', 'quotaRetryDelaySeconds'])('%s, which nothing obeys, is unknown', async (field) => {
   const [complaint, ...more] = await complaintsOf({ [field]: 1 });
 
   expect(more).toEqual([]);

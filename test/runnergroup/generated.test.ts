@@ -90,7 +90,7 @@ test('the JSON Schema takes what the reader takes', async () => {
   const asZod = z.fromJSONSchema(JSON.parse(JSON.stringify(jsonSchema())));
   const good = document({ labels: ['gpu'], defaultLabels: false, resources: { limits: { cpu: 1, memory: '1Gi' } } });
   const bad = document({ maxActiveRunners: -1 });
-  const unknown = document({ minIdleRunners: 1 });
+  const unknown = document({ warmRunners: 1 });
 
   const verdicts = [good, bad, unknown].map((text) => asZod.safeParse(JSON.parse(text)).success);
 

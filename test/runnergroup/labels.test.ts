@@ -72,3 +72,30 @@ test.each([...' ,\'"`\\$*?[]\n\t\r\0\x1b\u200b\u2028\u00a0'])(
     expect(complaints[0]).toContain("the runner's start script would split or expand it");
   },
 );
+
+const texts = async (spec: Readonly<Record<string, unknown>>) =>
+  (await groupOf({ groupLabel: true, ...spec })).labels.map(({ text }) => text);
+
+test('groupLabel adds the name of the group, for the image of the first label that has one', async () => {
+  expect(await texts({ labels: ['gpu', 'a:docker://image:1'] })).toEqual([
+    'gpu',
+    'a:docker://image:1',
+    expect.stringMatching(/^ubuntu-latest:docker:/),
+    expect.stringMatching(/^ubuntu-24.04:docker:/),
+    expect.stringMatching(/^ubuntu-22.04:docker:/),
+    'ci:docker://image:1',
+  ]);
+  expect((await texts({})).at(-1)).toBe('ci:docker://docker.gitea.com/runner-images:ubuntu-latest');
+  expect(await names({ groupLabel: true, defaultLabels: false })).toEqual(['ci']);
+});
+
+test('groupLabel means the host when no label has an image', async () => {
+  expect(await texts({ containerMode: 'host', labels: ['gpu'] })).toEqual(['gpu', 'ci:host']);
+  expect(await texts({ defaultLabels: false })).toEqual(['ci:host']);
+});
+
+test('a label of the name of the group that is written wins over groupLabel', async () => {
+  expect(await texts({ labels: ['ci:docker://own:1'], defaultLabels: false })).toEqual(['ci:docker://own:1']);
+  expect(await texts({ labels: ['gpu'], defaultLabels: ['ci:host'] })).toEqual(['gpu', 'ci:host']);
+  expect(await names({ labels: ['gpu'], defaultLabels: false, groupLabel: false })).toEqual(['gpu']);
+});

@@ -38,6 +38,8 @@ test('a group has its own values, one spelling and all defaults', async () => {
       authToken: { name: 'gitea-api', key: 'token' },
       suspend: false,
       acceptUnlabelledJobs: false,
+      minIdleRunners: 0,
+      groupLabel: false,
       fairness: 'oldest',
       image: 'gitea/runner:1.0.8-dind-rootless',
       containerMode: 'dind-rootless',

@@ -27,7 +27,7 @@ export class ArgoCd {
   readonly #generator: Generator;
   readonly #groups: readonly GroupSpec[];
   readonly #lookout: Lookout;
-  readonly #onSynced: (lookedAtMs: number) => void;
+  readonly #onSynced: (lookedAtMs: number, askedAtMs: number) => void;
   /** What successful refreshes printed, and when their looks began; newest last, for as long as a stale sync may want them. */
   readonly #cache: Manifests[] = [];
   /** Syncs under way. */
@@ -38,7 +38,8 @@ export class ArgoCd {
   /**
    * @param groups those of the Application
    * @param delayMs how much later than the others it is woken
-   * @param onSynced told when a sync has brought about all that a look begun at that time asked for
+   * @param onSynced told when a sync has brought about all that a look begun at that time asked for, and when the look of its manifests began:
+   *   those may be of an earlier look that took longer
    */
   constructor(
     stage: Stage,
@@ -46,7 +47,7 @@ export class ArgoCd {
     generator: Generator,
     groups: readonly GroupSpec[],
     delayMs: number,
-    onSynced: (lookedAtMs: number) => void,
+    onSynced: (lookedAtMs: number, askedAtMs: number) => void,
   ) {
     this.#onSynced = onSynced;
     this.#groups = groups;
@@ -114,7 +115,7 @@ export class ArgoCd {
     const news = wanted.filter((each) => !each.skip && !isAsWanted(this.#cluster.jobs.get(each.name), each));
     if (prunes.length === 0 && news.length === 0) {
       this.#still = { version, atMs: this.#stage.nowMs };
-      this.#onSynced(lookedAtMs);
+      this.#onSynced(lookedAtMs, askedAtMs);
       return;
     }
     this.#syncing += 1;
@@ -143,7 +144,7 @@ export class ArgoCd {
       const job = this.#cluster.jobs.get(name);
       if (job) this.#cluster.annotate(job, annotations);
     }
-    if (wake.fault !== 'partial') this.#onSynced(lookedAtMs);
+    if (wake.fault !== 'partial') this.#onSynced(lookedAtMs, askedAtMs);
   }
 }
 

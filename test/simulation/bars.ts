@@ -7,7 +7,7 @@ import type { Figures } from './tally.ts';
 type Bars = Partial<Figures>;
 
 /** What holds of every kind of history. */
-const ALWAYS: Bars = { overCap: 0, doubleSpawns: 0, neverServed: 0 };
+const ALWAYS: Bars = { overCap: 0, doubleSpawns: 0, neverServed: 0, gaps: 0 };
 
 const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> = {
   wide: {
@@ -17,6 +17,10 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   ordinary: {
     'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, later: 2, needless: 1.2 },
     'ours, Gitea alone': { p99: 1.05, needless: 4 },
+  },
+  warm: {
+    'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, later: 4, needless: 2, needlessWarm: 2 },
+    'ours, Gitea alone': { p99: 1.05, needless: 15, needlessWarm: 10 },
   },
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },

@@ -7,6 +7,7 @@
  *
  * Deleting a Job (background) removes the object at once; its pod gets SIGTERM a moment later.
  */
+import { OF_POOL, POOL_LIFE_MS } from '../../src/plan/names.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import type { GroupSpec, PodFate, Trouble } from './history.ts';
 import { ORDINARY_POD } from './history.ts';
@@ -71,6 +72,11 @@ export function isFree({ phase }: Pod): boolean {
   return phase === 'waiting' || phase === 'starting' || phase === 'idle';
 }
 
+/** True for a runner that was started for a warm pool. */
+export function isWarm({ madeFor }: Pod): boolean {
+  return madeFor?.jobId === OF_POOL;
+}
+
 /** A Kubernetes Job of ours. */
 export interface KubeJob {
   readonly name: string;
@@ -108,6 +114,8 @@ export interface Ci {
 }
 
 const FETCH_EVERY_MS = 2000;
+/** Of a warm runner (src/charts/warm.ts). */
+const WARM_FETCH_EVERY_MS = 1000;
 /** Ten tries to register, 5 s apart (src/charts/registration.ts). */
 const REFUSED_AFTER_MS = 45_000;
 /** Pods that come so soon after each other may as well come in the same moment. */
@@ -194,7 +202,8 @@ export class Cluster {
     this.#stage.version += 1;
     this.#stage.tell(() => `Kubernetes: Job ${name} is made (pod ${pod.nth})`);
     this.onGrowth(job, pod);
-    timeline.after(group.activeDeadlineS * 1000, () => this.#end(pod, 'deadline'));
+    const waitsMs = isWarm(pod) ? POOL_LIFE_MS : 0;
+    timeline.after(group.activeDeadlineS * 1000 + waitsMs, () => this.#end(pod, 'deadline'));
     this.#schedule(pod);
   }
 
@@ -323,7 +332,7 @@ export class Cluster {
       return;
     }
     const jitterMs = 200 * draw(history.seed, 'poll-phase', pod.nth);
-    this.#stage.timeline.after(FETCH_EVERY_MS + jitterMs, () => this.#fetch(pod));
+    this.#stage.timeline.after((isWarm(pod) ? WARM_FETCH_EVERY_MS : FETCH_EVERY_MS) + jitterMs, () => this.#fetch(pod));
   }
 
   /** Idle, or it registers within seconds: as well now. */

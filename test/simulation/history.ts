@@ -45,6 +45,8 @@ export interface GroupSpec {
   readonly scope: RunnerScope;
   readonly labels: readonly string[];
   readonly cap: number;
+  /** Idle runners in its warm pool; absent: none. */
+  readonly minIdle?: number;
   readonly spawnTimeoutS: number;
   readonly pendingDeadlineS: number;
   readonly priorityTiers: readonly PriorityTier[];

@@ -1,7 +1,13 @@
 /** The kinds of histories that are made from seeds. */
 import { makeCalmHistory, makeHistory } from './make-history.ts';
+import { makeWarmHistory } from './make-warm-history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
 
-export const KINDS = { wide: makeWideHistory, ordinary: makeHistory, calm: makeCalmHistory } as const;
+export const KINDS = {
+  wide: makeWideHistory,
+  ordinary: makeHistory,
+  calm: makeCalmHistory,
+  warm: makeWarmHistory,
+} as const;
 export type Kind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];

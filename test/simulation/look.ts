@@ -71,7 +71,9 @@ export class Lookout {
       liveJobs = [...this.#cluster.jobs.values()].map((job) => judge(job, this.#stage.history.clockSkewS, held));
     });
     for (const [key, scope] of this.#scopes) {
-      new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob, this.#seesJobs).start((look) => {
+      const hasPool = groups.some((group) => lookKey(group.scope) === key && (group.minIdle ?? 0) > 0);
+      const how = { seesJobs: this.#seesJobs, hasPool };
+      new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob, how).start((look) => {
         looks.set(key, look);
         if (looks.size < this.#scopes.size) return;
         timeline.after(lookMs / 4, () => done({ groups, looks, liveJobs, liveSinceMs, version }));
@@ -88,6 +90,7 @@ class ScopeLook {
   readonly #readJob: JobReader;
   readonly #jobs = new Map<number, Job>();
   readonly #seesJobs: boolean;
+  readonly #hasPool: boolean;
 
   constructor(
     stage: Stage,
@@ -95,9 +98,10 @@ class ScopeLook {
     scope: RunnerScope,
     lookMs: number,
     readJob: JobReader,
-    seesJobs: boolean,
+    { seesJobs, hasPool }: { readonly seesJobs: boolean; readonly hasPool: boolean },
   ) {
     this.#seesJobs = seesJobs;
+    this.#hasPool = hasPool;
     this.#readJob = readJob;
     this.#stage = stage;
     this.#cluster = cluster;
@@ -131,7 +135,7 @@ class ScopeLook {
   }
 
   #readRest(done: (look: Look) => void): void {
-    if (this.#jobs.size === 0) {
+    if (this.#jobs.size === 0 && !this.#hasPool) {
       // As with `readsEnds`.
       if (this.#stage.history.groups.some(({ keepFailedS }) => keepFailedS)) this.#keep(this.#completed());
       done({ jobs: [...this.#jobs.values()], runners: [] });

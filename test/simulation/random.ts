@@ -16,7 +16,8 @@ export type Stream =
   | 'wide'
   | 'silence'
   | 'list-lag'
-  | 'partial';
+  | 'partial'
+  | 'warm';
 
 /** A number in [0, 1) for one count of one stream. */
 export function draw(seed: number, stream: Stream, count: number): number {

@@ -1,6 +1,7 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
 import { ArgoCd } from './argo.ts';
-import { Cluster, isFree, type KubeJob, type Pod } from './cluster.ts';
+import { Cluster, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
+import { gapInPool } from './floor.ts';
 import type { GroupSpec, History } from './history.ts';
 import { type Stay, staying } from './keeping.ts';
 import { People } from './people.ts';
@@ -11,7 +12,7 @@ import { Statics } from './statics.ts';
 
 /** Something that must not happen, and when. */
 export interface Breach {
-  readonly law: 'cap' | 'double-spawn' | 'unserved';
+  readonly law: 'cap' | 'double-spawn' | 'unserved' | 'floor';
   readonly atS: number;
   readonly words: string;
 }
@@ -27,6 +28,8 @@ export interface Outcome {
   readonly pods: readonly Pod[];
   /** Pods that ended without a CI job, and not by bad luck from outside. */
   readonly needless: number;
+  /** The same of runners that were started for a warm pool. */
+  readonly needlessWarm: number;
   /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
   readonly exchanged: number;
   /** Times at which a sync would have changed the PriorityClass of a Job that exists. */
@@ -75,7 +78,8 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     capRaces: watcher.capRaces,
     exchanged: cluster.exchanged,
     reclassed: cluster.reclassed,
-    needless: cluster.pods.filter(isNeedless).length,
+    needless: cluster.pods.filter((pod) => isNeedless(pod) && !isWarm(pod) && !isPooled(pod)).length,
+    needlessWarm: cluster.pods.filter((pod) => isNeedless(pod) && isWarm(pod) && !isPooled(pod)).length,
     prunedAtWork: cluster.pods.filter(({ closeCall }) => closeCall).length,
     killed: cluster.pods.filter(({ end }) => end === 'killed').length,
     stays: cluster.stays,
@@ -101,7 +105,10 @@ function applicationsOf({ groups }: History): readonly (readonly GroupSpec[])[] 
 function startPolicy(stage: Stage, cluster: Cluster, policy: Policy, watcher: Watcher): void {
   if (policy.kind === 'generator') {
     for (const [nth, groups] of applicationsOf(stage.history).entries()) {
-      const onSynced = (lookedAtMs: number): void => watcher.checkCaps(lookedAtMs, groups);
+      const onSynced = (lookedAtMs: number, askedAtMs: number): void => {
+        watcher.checkCaps(lookedAtMs, groups);
+        if (policy.keepsPools) watcher.checkFloors(Math.min(lookedAtMs, askedAtMs), groups);
+      };
       new ArgoCd(stage, cluster, policy, groups, nth * APPLICATIONS_APART_MS, onSynced);
     }
     return;
@@ -155,6 +162,18 @@ class Watcher {
     }
   }
 
+  /** After the same sync: it has filled the gaps that the look saw. */
+  checkFloors(lookedAtMs: number, groups: readonly GroupSpec[]): void {
+    for (const group of groups) {
+      const { nowMs, nowS, history } = this.#stage;
+      const forgets = history.acts.some(({ kind, atS }) => kind === 'clean-up' && atS < nowS);
+      const forgetsForMs = forgets ? 20_000 + 1000 * Math.abs(history.clockSkewS) : 0;
+      const now = { nowMs, lookedAtMs, seesPods: this.#seesPods, forgetsForMs };
+      const gap = gapInPool(this.#cluster, group, now);
+      if (gap) this.#note('floor', gap);
+    }
+  }
+
   /** Without what no plan can help: runners pruned in the moment of a claim, and Jobs re-created under the name of a runner at work. */
   #mayBeSeen(group: GroupSpec, lookedAtMs: number): boolean {
     // Plans speak of names: the second pod of a name cannot go while the first one works.
@@ -198,7 +217,7 @@ class Watcher {
     const coming = this.#cluster.pods.filter(
       (pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod) && !isRecreated(this.#cluster, pod),
     );
-    const needs = this.#stage.mostReady(group, askedAtMs);
+    const needs = this.#stage.mostReady(group, askedAtMs) + (group.minIdle ?? 0);
     if (coming.length <= needs) return;
     this.#note(
       'double-spawn',
@@ -265,6 +284,11 @@ function findUnserved(stage: Stage, group: GroupSpec): readonly Breach[] {
     atS: stage.nowS,
     words: `job ${job.id} "${job.name}" has waited for ${group.name} since ${(stage.readySinceMs(job) - START_MS) / 1000} s`,
   }));
+}
+
+/** It waits in a pool when the history ends. */
+function isPooled({ group, end }: Pod): boolean {
+  return end === undefined && (group.minIdle ?? 0) > 0;
 }
 
 function isNeedless({ job, end, fate, isMade }: Pod): boolean {

@@ -1,6 +1,7 @@
 /** The sums by which histories are judged: each figure is counted by hand here, and each bar can be missed. */
 import { describe, expect, it } from 'vitest';
 import { missedBars } from './bars.ts';
+import { KIND_NAMES } from './kinds.ts';
 import type { Outcome } from './run.ts';
 import {
   addOutcome,
@@ -24,6 +25,7 @@ function outcome(waitMsOf: ReadonlyMap<number, number>, over: Partial<Outcome> =
     stays: [],
     pods: [],
     needless: 0,
+    needlessWarm: 0,
     exchanged: 0,
     reclassed: 0,
     capRaces: 0,
@@ -59,10 +61,11 @@ function filled(): { readonly ours: Tally; readonly exact: Tally; readonly all: 
 describe('one outcome', () => {
   it('is added up, and its jobs are compared with the exact policy’s', () => {
     expect(filled().ours).toEqual({
-      breaches: { cap: 1, 'double-spawn': 0, unserved: 1 },
+      breaches: { cap: 1, 'double-spawn': 0, unserved: 1, floor: 0 },
       examples: { cap: 7, unserved: 7 },
       waitsMs: [100_000, 20_000, 30_000, 40_000],
       needless: 2,
+      needlessWarm: 0,
       exchanged: 3,
       prunedAtWork: 1,
       killed: 1,
@@ -125,6 +128,8 @@ describe('figures', () => {
       p99: 1,
       later: 25,
       needless: 50,
+      needlessWarm: 0,
+      gaps: 0,
     });
   });
 
@@ -177,15 +182,25 @@ it('the table has a row for each policy', () => {
 });
 
 describe('a bar', () => {
-  const good: Figures = { prunedAtWork: 0, overCap: 0, doubleSpawns: 0, neverServed: 0, p99: 1, later: 0, needless: 0 };
+  const good: Figures = {
+    prunedAtWork: 0,
+    overCap: 0,
+    doubleSpawns: 0,
+    neverServed: 0,
+    gaps: 0,
+    p99: 1,
+    later: 0,
+    needless: 0,
+    needlessWarm: 0,
+  };
 
-  it.each(['wide', 'ordinary', 'calm'] as const)('in %s histories is kept by good figures', (kind) => {
+  it.each(KIND_NAMES)('in %s histories is kept by good figures', (kind) => {
     expect(missedBars(kind, 'ours, live Jobs', good)).toEqual([]);
     expect(missedBars(kind, 'ours, Gitea alone', good)).toEqual([]);
   });
 
   it.each(Object.keys(good) as (keyof Figures)[])('is missed by %s', (name) => {
-    expect(missedBars('wide', 'ours, live Jobs', { ...good, [name]: 3 })).toHaveLength(1);
-    expect(missedBars('wide', 'ours, live Jobs', { ...good, [name]: Number.NaN })).toHaveLength(1);
+    expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: 30 })).toHaveLength(1);
+    expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: Number.NaN })).toHaveLength(1);
   });
 });

@@ -3,13 +3,14 @@ import { POLICY_NAMES, type PolicyName } from './policies/index.ts';
 import type { Breach, Outcome } from './run.ts';
 
 /** Laws of which a history can break one. */
-export const LAWS = ['cap', 'double-spawn', 'unserved'] as const satisfies readonly Breach['law'][];
+export const LAWS = ['cap', 'double-spawn', 'unserved', 'floor'] as const satisfies readonly Breach['law'][];
 
 /** What is added up. */
 const COUNTS = [
   'prunedAtWork',
   'killed',
   'needless',
+  'needlessWarm',
   'exchanged',
   'capRaces',
   'podCount',
@@ -36,7 +37,7 @@ export function emptyTallies(): Tallies {
 
 export function emptyTally(): Tally {
   const counts = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Record<(typeof COUNTS)[number], number>;
-  return { breaches: { cap: 0, 'double-spawn': 0, unserved: 0 }, examples: {}, waitsMs: [], ...counts };
+  return { breaches: { cap: 0, 'double-spawn': 0, unserved: 0, floor: 0 }, examples: {}, waitsMs: [], ...counts };
 }
 
 /** @param exact the outcome of the same history under the exact policy, job by job the measure for how long one waits */
@@ -47,6 +48,7 @@ export function addOutcome(tally: Tally, outcome: Outcome, seed: number, exact?:
   }
   for (const waitMs of outcome.waitsMs) tally.waitsMs.push(waitMs);
   tally.needless += outcome.needless;
+  tally.needlessWarm += outcome.needlessWarm;
   tally.exchanged += outcome.exchanged;
   tally.prunedAtWork += outcome.prunedAtWork;
   tally.killed += outcome.killed;
@@ -84,12 +86,16 @@ export interface Figures {
   readonly overCap: number;
   readonly doubleSpawns: number;
   readonly neverServed: number;
+  /** Syncs after which a warm pool still had a gap that their look saw. */
+  readonly gaps: number;
   /** The 99th percentile of the wait, divided by that of the exact policy. */
   readonly p99: number;
   /** CI jobs that began more than a minute later than under the exact policy, per 100. */
   readonly later: number;
   /** Runners that ended without a CI job, and not by bad luck from outside, per 100 CI jobs. */
   readonly needless: number;
+  /** The same of runners that were started for a warm pool. */
+  readonly needlessWarm: number;
 }
 
 export function figuresOf(tally: Tally, exact: Tally): Figures {
@@ -99,9 +105,11 @@ export function figuresOf(tally: Tally, exact: Tally): Figures {
     overCap: tally.breaches.cap,
     doubleSpawns: tally.breaches['double-spawn'],
     neverServed: tally.breaches.unserved,
+    gaps: tally.breaches.floor,
     p99: quantileS(tally.waitsMs, 0.99) / quantileS(exact.waitsMs, 0.99),
     later: (100 * tally.later) / Math.max(1, tally.paired),
     needless: (100 * tally.needless) / jobs,
+    needlessWarm: (100 * tally.needlessWarm) / jobs,
   };
 }
 

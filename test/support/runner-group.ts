@@ -10,6 +10,8 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     giteaUrl: 'https://gitea.example.com',
     labels: [{ name: 'linux', text: 'linux:host' }],
     maxActiveRunners: 10,
+    minIdleRunners: 0,
+    groupLabel: false,
     registrationToken: { name: 'gitea-runner', key: 'registration-token' },
     authToken: { name: 'gitea-api', key: 'token' },
     suspend: false,

@@ -17,6 +17,7 @@ export function group(over: Partial<Group> = {}): Group {
     scope: 'owner',
     labels: ['linux'],
     maxActiveRunners: 10,
+    minIdleRunners: 0,
     suspend: false,
     acceptUnlabelledJobs: false,
     fairness: 'oldest',

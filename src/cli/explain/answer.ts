@@ -253,7 +253,7 @@ function runnerLines(
   const job = explanation.jobs.find((each) => (each.verdict === 'served' ? each.runner : each.job.runner) === runner);
   const next = decision ? runnerAdvice(decision) : [];
   return [
-    ...(decision ? [['Cause', runnerText(decision, nowMs)] as const] : []),
+    ...(decision ? [['Cause', runnerText(decision, explanation.groups, nowMs)] as const] : []),
     ...(live ? [['Pod', podText(live, nowMs)] as const] : []),
     ...(job ? [['CI job', `${job.job.id} "${job.job.name}" of ${job.job.repository}: ${job.state}`] as const] : []),
     ...next.map((text): Line => ['Next', text]),

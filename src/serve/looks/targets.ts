@@ -12,7 +12,7 @@ import type { GiteaTarget } from '../../gitea/observe.ts';
 import { endsReader } from '../../look/read-ends.ts';
 import { readPolicyFile } from '../../policy/read.ts';
 import { boundTo } from '../../policy/token-binding.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { keepsPool, type RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { findToken, type TokenSources } from '../../tokens/api-token.ts';
 import { Token } from '../../tokens/token.ts';
 import type { LiveGroup } from '../planning/live.ts';
@@ -127,8 +127,11 @@ export class TargetBook {
       if (target instanceof Failure) continue;
       needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
     }
-    this.#needed = needed;
-    return found;
+    const marked = markPools(found);
+    this.#needed = new Map([...needed].map(([target, namespaces]) => [marked.get(target) ?? target, namespaces]));
+    return new Map(
+      [...found].map(([group, target]) => [group, target instanceof Failure ? target : (marked.get(target) ?? target)]),
+    );
   }
 
   #judge(live: readonly LiveGroup[]): { readonly refusals: Refusals; readonly sources: TokenSources } {
@@ -162,4 +165,19 @@ export class TargetBook {
 /** True when the Secret was seen, or is known not to be there for us. */
 function isAboutToken({ code }: Failure): boolean {
   return code.startsWith('GR-TOKEN');
+}
+
+/** Targets of which a group has begun or ceased to keep a pool, and what takes their place. */
+function markPools(found: TargetOf): ReadonlyMap<GiteaTarget, GiteaTarget> {
+  const hasPool = new Map<GiteaTarget, boolean>();
+  for (const [group, target] of found) {
+    if (target instanceof Failure) continue;
+    hasPool.set(target, keepsPool(group) || hasPool.get(target) === true);
+  }
+  const marked = new Map<GiteaTarget, GiteaTarget>();
+  for (const [target, is] of hasPool) {
+    const { hasPool: was = false, ...rest } = target;
+    if (is !== was) marked.set(target, { ...rest, ...(is && { hasPool: true }) });
+  }
+  return marked;
 }

@@ -17,10 +17,19 @@ const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknow
 
 /** Clears all gauges and writes them, so that groups which are gone are forgotten. */
 export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
-  const { clockSkew, giteaFailing, heldJobs, lastLook, maxActiveRunners, queuedJobs, ready } = set;
-  const { runners, runnerStates, stuckPods, uncoveredJobs } = set;
-  const ofGroups = [heldJobs, lastLook, maxActiveRunners, queuedJobs, ready, runners, runnerStates, stuckPods];
-  for (const gauge of [clockSkew, giteaFailing, uncoveredJobs, ...ofGroups]) gauge.reset();
+  const { clockSkew, giteaFailing, heldJobs, lastLook, maxActiveRunners, minIdleRunners, queuedJobs, ready } = set;
+  const { runners, runnerStates, stuckPods, uncoveredJobs, warmRunners } = set;
+  const counts = [
+    heldJobs,
+    maxActiveRunners,
+    minIdleRunners,
+    queuedJobs,
+    runners,
+    runnerStates,
+    stuckPods,
+    warmRunners,
+  ];
+  for (const gauge of [clockSkew, giteaFailing, lastLook, ready, uncoveredJobs, ...counts]) gauge.reset();
   for (const { application, groups, planning } of verdicts) {
     const decided = planning.is === 'planned' ? decisionsOf(planning.plan.runners) : NONE;
     for (const group of groups) showGroup(set, group, decided);
@@ -48,6 +57,7 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): voi
   set.ready.set(labels, ready ? 1 : 0);
   if (facts.giteaFailure) set.giteaFailing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
   if (spec) set.maxActiveRunners.set(labels, spec.maxActiveRunners);
+  if (spec) set.minIdleRunners.set(labels, spec.minIdleRunners);
   if (facts.checkedAtMs !== undefined) set.lastLook.set(labels, facts.checkedAtMs / 1000);
   const debugging = counts?.debugging.length ?? 0;
   for (const state of STATES) {
@@ -62,6 +72,7 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): voi
   set.runners.set({ ...labels, state: 'debugging' }, debugging);
   if (!counts) return;
   set.queuedJobs.set(labels, counts.queued);
+  set.warmRunners.set(labels, counts.summary?.warm ?? 0);
   for (const { trouble } of counts.stuck) set.stuckPods.inc({ ...labels, reason: trouble.reason });
   for (const [held, jobs] of Object.entries(counts.held)) set.heldJobs.set({ ...labels, reason: held }, jobs);
 }

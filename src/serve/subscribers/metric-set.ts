@@ -33,6 +33,8 @@ export function makeMetrics(registry: Registry) {
     runnerStates: gauge('runner_states', 'Runners of the group, by what they do.', [...GROUP, 'state']),
     stuckPods: gauge('stuck_pods', 'Pods of runners that cannot start, by reason.', [...GROUP, 'reason']),
     maxActiveRunners: gauge('max_active_runners', 'Cap of the group.', GROUP),
+    minIdleRunners: gauge('min_idle_runners', 'Size of its warm pool.', GROUP),
+    warmRunners: gauge('warm_runners', 'Runners that are in the pool now, starting ones too.', GROUP),
     uncoveredJobs: gauge('uncovered_jobs', 'Queued CI jobs that no group of the Application covers.', ['application']),
     ready: gauge('group_ready', '1 when condition Ready of the group is True.', GROUP),
     giteaFailing: gauge('gitea_failing', '1 while looks for the group fail, by reason.', [...GROUP, 'reason']),

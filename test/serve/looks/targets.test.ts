@@ -72,6 +72,24 @@ describe('the looks that groups need', () => {
     expect(targetIn(second).key).not.toBe(targetIn(first).key);
   });
 
+  it('read everything while a group keeps a warm pool, under the same key', async () => {
+    const { book } = cluster();
+    const [first] = live;
+    if (!first) throw new Error('no group');
+    const withPool = (minIdleRunners: number, suspend = false) => [
+      { ...first, group: runnerGroup({ minIdleRunners, suspend }) },
+      { ...first, key: 'runners/other', group: runnerGroup({ name: 'other' }) },
+    ];
+
+    const marks: unknown[] = [];
+    for (const groups of [live, withPool(1), withPool(1), withPool(2, true), withPool(0)]) {
+      await book.resolve(groups, 1_000);
+      marks.push(book.targets.map(({ key, hasPool }) => [key, hasPool]));
+    }
+
+    expect(marks).toEqual([undefined, true, true, undefined, undefined].map((mark) => [['look 1', mark]]));
+  });
+
   it('are asked for a refused token every 5 s, until a look succeeds', async () => {
     const { state, book } = cluster();
     const target = targetIn(await book.resolve(live, 0));

@@ -21,6 +21,7 @@ function ours(seesJobs: boolean): Generator {
   return {
     kind: 'generator',
     seesPods: seesJobs,
+    keepsPools: true,
     decide: (stage, _cluster, { groups: specsOfApp, looks, liveJobs, liveSinceMs }) => {
       const specs = new Map(specsOfApp.map((spec) => [spec.name, spec]));
       const groups = specsOfApp.map((spec) => toPlanned(spec, stage));
@@ -49,6 +50,7 @@ export function toPlanned(spec: GroupSpec, stage: Stage): Group {
     scope: WIDTH[spec.scope.kind],
     labels: spec.labels,
     maxActiveRunners: spec.cap,
+    minIdleRunners: spec.minIdle ?? 0,
     suspend: false,
     acceptUnlabelledJobs: false,
     fairness: 'oldest',

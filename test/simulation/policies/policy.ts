@@ -24,6 +24,8 @@ export interface Generator {
   readonly kind: 'generator';
   /** It sees which pods are on their way. */
   readonly seesPods: boolean;
+  /** It fills the warm pools of the groups. */
+  readonly keepsPools?: true;
   readonly decide: (stage: Stage, cluster: Cluster, sight: Sight) => readonly Wanted[];
 }
 

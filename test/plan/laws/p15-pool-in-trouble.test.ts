@@ -1,0 +1,141 @@
+/** Law P15 (docs/spec.md): what fills a pool besides its own runners, what doubt keeps there, and what happens when its runners fail. */
+import { describe, expect, it } from 'vitest';
+import { idle, join, pool, reasons, warm } from '../../support/pool-scene.ts';
+import {
+  emitted,
+  emittedNames,
+  job,
+  live,
+  NOW,
+  named,
+  planScene,
+  row,
+  running,
+  type Scene,
+  verdicts,
+} from '../../support/scenario.ts';
+
+describe('P15 a runner that no job needs any more', () => {
+  const left = named(pool, 5);
+
+  it('fills the pool, is not created again, and nothing else is started for its place', () => {
+    const planned = planScene({ groups: [pool], ...join(idle(left), idle(warm(2))) });
+
+    expect(emitted(planned)).toEqual([
+      expect.objectContaining({ runner: warm(2), because: 'warm' }),
+      expect.objectContaining({ runner: left, because: 'warm', skip: true, pinned: false }),
+    ]);
+    expect(emitted(planned)[0]).not.toHaveProperty('skip');
+  });
+
+  it('loses its pin when it has one', () => {
+    const liveJobs = [live(left, 'running', { pinned: true }), live(warm(2), 'running')];
+    const planned = planScene({ groups: [pool], runners: [row(left), row(warm(2))], liveJobs });
+
+    const [, kept] = emitted(planned);
+    expect(kept).toMatchObject({ runner: left, pinned: false });
+    expect(kept).not.toHaveProperty('skip');
+  });
+
+  it('does not fill it when it is of an older template', () => {
+    const old = named({ ...pool, templateHash: 't0' }, 5);
+
+    expect(reasons(planScene({ groups: [pool], ...join(idle(old), idle(warm(2))) }))).toMatchObject({
+      [old]: 'surplus',
+    });
+  });
+});
+
+describe('P15 doubt keeps an idle runner', () => {
+  const minutesAgo = (minutes: number): number => NOW - minutes * 60_000;
+  const old = live(warm(1), 'running', { createdAtMs: minutesAgo(60), runningSinceMs: minutesAgo(59) });
+  const away = row(warm(1), { online: false });
+  const one = { ...pool, minIdleRunners: 1 };
+  /** A CI job of others that began half a minute ago: Gitea was up. */
+  const giteaWasUp = running(1, 'someone-else', { startedAtMs: NOW - 30_000, labels: ['other'] });
+
+  it('whose row is offline when Gitea may have been away', () => {
+    expect(reasons(planScene({ groups: [one], runners: [away], liveJobs: [old] }))).toEqual({ [warm(1)]: 'warm' });
+  });
+
+  it('but not when Gitea was there to hear it', () => {
+    const planned = planScene({ groups: [one], jobs: [giteaWasUp], runners: [away], liveJobs: [old] });
+
+    expect(reasons(planned)).toEqual({ [warm(1)]: 'never-came', [warm(1, 1)]: 'warm' });
+  });
+
+  it('whose row nobody may list', () => {
+    expect(reasons(planScene({ groups: [one], liveJobs: [old] }))).toEqual({ [warm(1)]: 'warm' });
+  });
+
+  it('but a job that it does not take gets another one after a spawn timeout', () => {
+    const waits = (minutes: number) => job(7, { createdAtMs: minutesAgo(minutes) });
+
+    expect(verdicts(planScene({ groups: [one], jobs: [waits(4)], liveJobs: [old] }))[7]).toContain('free-runner');
+    expect(verdicts(planScene({ groups: [one], jobs: [waits(6)], liveJobs: [old] }))[7]).toContain('new-runner');
+  });
+
+  it('until it is seven days old', () => {
+    const aged = (days: number) => [live(warm(1), 'running', { createdAtMs: minutesAgo(days * 1440) })];
+    const at = (days: number) => planScene({ groups: [one], runners: [row(warm(1))], liveJobs: aged(days) });
+
+    expect(reasons(at(6.9))).toEqual({ [warm(1)]: 'warm' });
+    expect(reasons(at(7))).toEqual({ [warm(1)]: 'drained', [warm(1, 1)]: 'warm' });
+  });
+});
+
+describe('P15 runners of a pool that fail', () => {
+  const one = { ...pool, minIdleRunners: 1 };
+  const failed = (ordinal: number, secondsAgo: number, over = {}) =>
+    live(warm(1, ordinal), 'failed', {
+      createdAtMs: NOW - secondsAgo * 1000 - 5_000,
+      finishedAtMs: NOW - secondsAgo * 1000,
+      ...over,
+    });
+  const because = (liveJobs: Scene['liveJobs'] = []) => reasons(planScene({ groups: [one], liveJobs }));
+
+  it('are replaced at once, then after 10 s, and their records stay for that', () => {
+    expect(because([failed(0, 1)])).toEqual({ [warm(1)]: 'back-off-record', [warm(1, 1)]: 'warm' });
+    const twice = [failed(0, 30), failed(1, 9)];
+    expect(because(twice)).toEqual({ [warm(1)]: 'back-off-record', [warm(1, 1)]: 'back-off-record' });
+    expect(because([failed(0, 30), failed(1, 10)])).toMatchObject({ [warm(1, 2)]: 'warm' });
+  });
+
+  it('leave ten records at most, the newest', () => {
+    const many = Array.from({ length: 12 }, (_, ordinal) => failed(ordinal, 400 + (12 - ordinal) * 60));
+    const kept = Object.values(because(many));
+
+    expect(kept.filter((reason) => reason === 'back-off-record')).toHaveLength(10);
+    expect(because(many)).toMatchObject({
+      [warm(1, 0)]: 'failed',
+      [warm(1, 1)]: 'failed',
+      [warm(1, 11)]: 'back-off-record',
+    });
+  });
+
+  it('count for ten seconds when they may have had a CI job that Gitea has forgotten, however many they are', () => {
+    const ended = (secondsAgo: number) =>
+      [0, 1, 2, 3].map((ordinal) => ({ ...failed(ordinal, secondsAgo + ordinal), state: 'complete' as const }));
+
+    expect(because(ended(9))).not.toHaveProperty(warm(1, 4));
+    expect(because(ended(10))).toMatchObject({ [warm(1, 4)]: 'warm' });
+  });
+
+  it('leave none when the slot has a registered runner, the floor is lower, or the group is suspended', () => {
+    const registered = join({ liveJobs: [failed(0, 60)] }, idle(warm(1, 1)));
+    expect(reasons(planScene({ groups: [one], ...registered }))).toMatchObject({ [warm(1)]: 'failed' });
+    for (const groups of [[{ ...one, minIdleRunners: 0 }], [{ ...one, suspend: true }]]) {
+      expect(reasons(planScene({ groups, liveJobs: [failed(0, 60)] }))).toEqual({ [warm(1)]: 'failed' });
+    }
+  });
+
+  it('are tried one at a time while all runners of the group fail, and a job comes first', () => {
+    const trouble = { reason: 'RegistrationFailed' };
+    const liveJobs = [1, 2, 3].map((id) =>
+      live(named(pool, id), 'failed', { finishedAtMs: NOW - 200_000, createdAtMs: NOW - 300_000, trouble }),
+    );
+
+    expect(emittedNames(planScene({ groups: [pool], liveJobs }))).toEqual([warm(1)]);
+    expect(emittedNames(planScene({ groups: [pool], jobs: [job(9)], liveJobs }))).toEqual([named(pool, 9)]);
+  });
+});
