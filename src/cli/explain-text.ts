@@ -151,6 +151,7 @@ const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
   lost: 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot',
   unpinning: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
   'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
+  'group-in-trouble': 'stays as it is: its RunnerGroup cannot be planned now',
 };
 
 const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {

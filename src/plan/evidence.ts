@@ -152,4 +152,6 @@ export interface Evidence {
   /** When `liveJobs` were asked for, by the clock of `nowMs`. Absent: some time during the look. */
   readonly liveSinceMs?: number;
   readonly nowMs: number;
+  /** Groups that cannot be planned. Only where `liveJobs` are all Jobs: what is not among them is not kept. */
+  readonly troubled?: readonly Pick<Group, 'namespace' | 'name'>[];
 }

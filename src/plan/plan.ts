@@ -9,6 +9,7 @@
  *                        another Application has one for it (elsewhere.ts)
  *     keepSpares ....... runners that no job needs and that the next one may                        spares.ts
  *     decide ........... one decision for every job and every runner                                decide.ts
+ *     withKept ......... Jobs of groups that cannot be planned stay                                  kept.ts
  *
  * The laws P1-P12 (docs/spec.md) are kept here: every busy runner is in the output, pinned; every ready job within the caps has one
  * runner; nothing else is started; doubt keeps.
@@ -18,6 +19,7 @@ import type { Plan } from './decisions.ts';
 import type { Evidence, Group } from './evidence.ts';
 import { establishFacts } from './facts.ts';
 import { giveRunners } from './give.ts';
+import { withKept } from './kept.ts';
 import { queueReadyJobs } from './queue.ts';
 import { replayPast } from './replay/replay.ts';
 import { keepSpares } from './spares.ts';
@@ -33,5 +35,5 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const queue = queueReadyJobs(facts, askedFor);
   const given = giveRunners(queue, facts, evidence.liveJobs);
   const spares = keepSpares(given, facts);
-  return decide(facts, queue, given, spares);
+  return withKept(decide(facts, queue, given, spares), groups, evidence);
 }

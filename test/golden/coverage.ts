@@ -25,6 +25,7 @@ const KEPT: Kinds<EmittedBecause> = {
   lost: true,
   unpinning: true,
   'back-off-record': true,
+  'group-in-trouble': true,
 };
 const DROPPED: Kinds<DroppedBecause> = {
   'used-up': true,
