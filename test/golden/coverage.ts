@@ -17,7 +17,8 @@ const HELD: Kinds<HeldBecause> = {
   'backing-off': true,
   'served-elsewhere': true,
 };
-const KEPT: Kinds<EmittedBecause> = {
+/** No case shows a group in trouble: `explain` tells of it as an error (test/cli/one-group-in-trouble.test.ts). */
+const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
   ...SERVED,
   busy: true,
   finishing: true,
@@ -25,7 +26,6 @@ const KEPT: Kinds<EmittedBecause> = {
   lost: true,
   unpinning: true,
   'back-off-record': true,
-  'group-in-trouble': true,
 };
 const DROPPED: Kinds<DroppedBecause> = {
   'used-up': true,

@@ -1,7 +1,13 @@
 /** The kinds of histories that are made from seeds. */
+import { makeApartHistory } from './make-apart-history.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
 
-export const KINDS = { wide: makeWideHistory, ordinary: makeHistory, calm: makeCalmHistory } as const;
+export const KINDS = {
+  wide: makeWideHistory,
+  ordinary: makeHistory,
+  calm: makeCalmHistory,
+  apart: makeApartHistory,
+} as const;
 export type Kind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
