@@ -1,7 +1,7 @@
 /**
  * How Argo CD shows a RunnerGroup. Lua 5.1 without libraries, as Argo CD runs it. The text is part of argocd-cm.
  *
- *   Degraded     condition Ready is False: its reason and message
+ *   Degraded     annotation gitea.bpg.pw/problem (a stand-in, docs/adr/0036), or condition Ready is False: its reason and message
  *   Progressing  serve has not looked yet (no status, or Ready is Unknown)
  *   Suspended    spec.suspend
  *   Healthy      otherwise
@@ -13,6 +13,10 @@ if obj.status ~= nil and obj.status.conditions ~= nil then
       ready = condition
     end
   end
+end
+local annotations = obj.metadata ~= nil and obj.metadata.annotations or nil
+if annotations ~= nil and annotations["gitea.bpg.pw/problem"] ~= nil then
+  return {status = "Degraded", message = "InvalidSpec: " .. annotations["gitea.bpg.pw/problem"]}
 end
 if ready ~= nil and ready.status == "False" then
   return {status = "Degraded", message = (ready.reason or "NotReady") .. ": " .. (ready.message or "")}
