@@ -143,6 +143,8 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       return { emit: true, runner, group, because: 'busy', pinned: true, ...skipAtWork(live), ...(job && { job }) };
     case 'finishing':
       return { emit: true, runner, group, because: 'finishing', pinned: true, ...skipAtWork(live) };
+    case 'moved':
+      return { emit: true, runner, group, because: 'moved', pinned: true, skip: true };
     case 'free':
     case 'never-came':
     case 'replaced':

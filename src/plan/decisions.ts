@@ -73,6 +73,8 @@ export type EmittedBecause =
   | 'busy'
   /** Gitea shows its row online and busy, but lists no job: it cleans up after a cancel. */
   | 'finishing'
+  /** It was at work when its group moved to another Gitea or scope. It stays until its pod ends. */
+  | 'moved'
   | ServedBy
   /** No job needs it. It is kept while CI goes on that it could have taken, until it is one spawn timeout old (docs/adr/0022). */
   | 'spare'

@@ -100,6 +100,10 @@ export interface LiveJob {
   readonly pinned?: boolean;
   /** Page of the CI job that it runs or was last wanted for (`html_url`), as it was printed. */
   readonly jobUrl?: string;
+  /** Repository of that CI job, `owner/name`. */
+  readonly repository?: string;
+  /** Base URL of the Gitea that its pod was made for. */
+  readonly giteaUrl?: string;
 }
 
 /** How wide a scope is: a job goes to the narrowest one first. */
@@ -127,6 +131,8 @@ export interface Group {
   /** Key of the look it reads; a look is of one Gitea. */
   readonly look: string;
   readonly scope: ScopeWidth;
+  /** Of the scope: `owner` or `owner/name`, in lower case. Absent: all of its Gitea. */
+  readonly covers?: string;
   /** Effective label names: own and default ones, without schema. */
   readonly labels: readonly string[];
   readonly maxActiveRunners: number;

@@ -5,6 +5,7 @@
  *     its Job has ended ................. used-up     (failed, when no CI job is known that it ran)
  *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
+ *     its Job is of another place ....... moved       (replaced, when it was not at work at the last sync)
  *     online, Jobs are seen, not its own  gone        (it was pruned idle; Gitea lists it for another minute)
  *     online ............................ free        (disabled, when somebody disabled it)
  *     has finished a job ................ used-up     (not when its pod has not started: that Job was re-created)
@@ -17,6 +18,7 @@
  */
 import type { Evidence, Group, Job, LiveJob } from './evidence.ts';
 import type { ListedJob } from './listed-jobs.ts';
+import { isOfOtherPlace } from './moved.ts';
 import { ORDINALS_SEARCHED, type RunnerName, type RunnerNamer, runnerNamer } from './names.ts';
 import { isWaitedFor } from './patience.ts';
 import type { GroupRunners, Runner, RunnerState } from './runners.ts';
@@ -90,6 +92,10 @@ function stateOf(traces: RunnerTraces, context: Context): RunnerState {
   if (hasEnded(live)) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
+  // What its group's Gitea shows of it, if anything, is true.
+  if (live && !row && !completed && isOfOtherPlace(live, context.group)) {
+    return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
+  }
   if (row?.online && !live && context.jobsAreSeen) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed && !isRecreated(traces, completed, context)) return 'used-up';

@@ -8,6 +8,7 @@ import type { RunnerName, RunnerNamer, Stay } from './names.ts';
 export type RunnerState =
   | 'busy'
   | 'finishing'
+  | 'moved'
   | 'free'
   | 'used-up'
   | 'failed'
@@ -96,7 +97,7 @@ function byReadiness(a: Runner, b: Runner): number {
 
 /** True when the runner works, whether or not Gitea lists its job. */
 export function isAtWork({ state }: Runner): boolean {
-  return state === 'busy' || state === 'finishing';
+  return state === 'busy' || state === 'finishing' || state === 'moved';
 }
 
 /** True when a runner has all labels of the job: Gitea may give it to it. */

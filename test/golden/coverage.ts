@@ -22,6 +22,7 @@ const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
   ...SERVED,
   busy: true,
   finishing: true,
+  moved: true,
   spare: true,
   lost: true,
   unpinning: true,
