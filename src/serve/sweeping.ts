@@ -36,7 +36,8 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
       for (const group of options.groups()) known.set(keyOf(group), { group, pass });
       for (const [key, { pass: seen }] of known) if (pass - seen > REMEMBERED_PASSES) known.delete(key);
       const groups = [...known.values()].map(({ group }) => group);
-      await onePass(() => sweeper.pass({ groups, liveJobs: async () => options.liveJobs() }, signal), tell, signal);
+      const scene = { groups, areAll: true, liveJobs: async () => options.liveJobs() };
+      await onePass(() => sweeper.pass(scene, signal), tell, signal);
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }
   } finally {

@@ -51,6 +51,8 @@ export interface SweeperOptions {
 
 export interface SweepScene {
   readonly groups: readonly SweepGroup[];
+  /** As `SweepEvidence.areAll`. */
+  readonly areAll?: boolean;
   /**
    * All Jobs of ours in the groups' namespaces, asked for after Gitea's lists were read; undefined when nobody can look: then nothing is
    * deleted. May throw `Failure`, which ends the pass.
@@ -111,7 +113,7 @@ export class Sweeper {
   }
 
   /** Looks and deletes. When `signal` is aborted it stops before the next deletion. */
-  async pass({ groups, liveJobs }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
+  async pass({ groups, areAll = false, liveJobs }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
     const failures: Failure[] = [];
     const unlisted: string[] = [];
     const looks = await this.#lookAt(groups, failures, unlisted);
@@ -119,6 +121,7 @@ export class Sweeper {
       {
         instance: this.#options.instance,
         groups: groups.map(toChosen),
+        areAll,
         looks: new Map([...looks].map(([key, { look }]) => [key, look])),
         liveJobs: await liveJobs(),
         nowMs: this.#options.nowMs(),
