@@ -92,16 +92,20 @@ function stateOf(traces: RunnerTraces, context: Context): RunnerState {
   if (hasEnded(live)) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
-  // What its group's Gitea shows of it, if anything, is true.
-  if (live && !row && !completed && isOfOtherPlace(live, context.group)) {
-    return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
-  }
+  const moved = stateIfMoved(traces, context);
+  if (moved) return moved;
   if (row?.online && !live && context.jobsAreSeen) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed && !isRecreated(traces, completed, context)) return 'used-up';
   if (!live) return 'offline';
   if (!isWaitedFor(live, context.group, context.nowMs)) return 'never-came';
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';
+}
+
+/** Undefined when the Job is of the place where its group is, or when the group's Gitea shows what it did: that is true. */
+function stateIfMoved({ row, completed, live }: RunnerTraces, { group }: Context): 'moved' | 'replaced' | undefined {
+  if (!live || row || completed || !isOfOtherPlace(live, group)) return undefined;
+  return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
 }
 
 /**

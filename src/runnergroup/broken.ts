@@ -58,7 +58,7 @@ export function standIn({ namespace, name, labels, annotations, problems }: Brok
   };
   // What the CRD demands, and no address that exists.
   const gitea = { url: 'https://gitea.invalid' };
-  const spec = { authToken: none, gitea, registrationToken: none, scope: 'global', suspend: true };
+  const spec = { authToken: none, gitea, maxActiveRunners: 0, registrationToken: none, scope: 'global', suspend: true };
   return { namespace, name, object: { apiVersion: API_VERSION, kind: KIND, metadata, spec } };
 }
 
