@@ -19,10 +19,10 @@ import type { Plan } from './decisions.ts';
 import type { Evidence, Group } from './evidence.ts';
 import { establishFacts } from './facts.ts';
 import { giveRunners } from './give.ts';
-import { withKept } from './kept.ts';
 import { queueReadyJobs } from './queue.ts';
 import { replayPast } from './replay/replay.ts';
 import { keepSpares } from './spares.ts';
+import { withKept } from './troubled.ts';
 
 /**
  * Plans one pass over all groups, which must be unique by namespace and name.

@@ -1,4 +1,4 @@
-/** P15 as properties: any groups, any evidence, and one of the groups cannot be planned. */
+/** P18 as properties: any groups, any evidence, and one of the groups cannot be planned. */
 import { expect } from 'vitest';
 import type { Plan } from '../../src/plan/decisions.ts';
 import type { Evidence, Group, Look } from '../../src/plan/evidence.ts';
@@ -30,7 +30,7 @@ function withoutRunnersOf({ name }: Group, evidence: Evidence): Evidence {
   return { ...evidence, looks: new Map(looks), liveJobs: evidence.liveJobs.filter((live) => !isOwn(live.name)) };
 }
 
-test('P15 each live Job of a troubled group is kept, once, and nothing else of it is printed', [anyScene], (scene) => {
+test('P18 each live Job of a troubled group is kept, once, and nothing else of it is printed', [anyScene], (scene) => {
   const { first, seen, isOwn, planned } = inTrouble(scene);
   const kept = runnersOf(planned, (name) => name === first.name);
 
@@ -43,7 +43,7 @@ test('P15 each live Job of a troubled group is kept, once, and nothing else of i
   for (const decision of kept) expect(decision).toMatchObject({ emit: true, skip: true, because: 'group-in-trouble' });
 });
 
-test('P15 a troubled group without runners is a full group to all others', [anyScene], (scene) => {
+test('P18 a troubled group without runners is a full group to all others', [anyScene], (scene) => {
   const { first, others, seen } = inTrouble(scene);
   // Its runners would tell when jobs became ready.
   const evidence = withoutRunnersOf(first, seen);
@@ -55,7 +55,7 @@ test('P15 a troubled group without runners is a full group to all others', [anyS
   expect(planned.runners).toEqual(full.runners);
 });
 
-test('P15 a troubled group of another Gitea changes nothing for all others', [anyScene], (scene) => {
+test('P18 a troubled group of another Gitea changes nothing for all others', [anyScene], (scene) => {
   const { first, others, seen, planned } = inTrouble(scene);
   const elsewhere = { ...first, origin: 'https://other.example.com', look: 'other' };
   const looks = new Map([...seen.looks, ['other', { jobs: [], runners: [] }] as const]);

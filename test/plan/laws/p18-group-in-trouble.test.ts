@@ -1,4 +1,4 @@
-/** P15: one group's trouble is its own. */
+/** P18: one group's trouble is its own. */
 import { describe, expect, test } from 'vitest';
 import { GroupsCollide } from '../../../src/plan/traces.ts';
 import { group, job, live, NOW, named, planScene, running, verdicts } from '../../support/scenario.ts';
@@ -7,7 +7,7 @@ const good = group({ name: 'good' });
 const dead = group({ name: 'dead', look: 'nobody' });
 const troubled = [{ namespace: 'runners', name: 'dead' }];
 
-describe('P15 a group that cannot be planned', () => {
+describe('P18 a group that cannot be planned', () => {
   test('keeps every Job that Kubernetes shows of it, whatever it does; none of them is created or changed', () => {
     const states = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
     const liveJobs = states.map((state, at) => live(named(dead, at + 1), state, { pinned: state === 'running' }));
