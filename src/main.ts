@@ -16,21 +16,22 @@ import { readGroups } from './cli/read-groups.ts';
 import { planOfExample } from './look/example.ts';
 import { podsOf } from './look/pods.ts';
 import { refuseUnseen } from './look/unseen-fields.ts';
+import { standIn } from './runnergroup/broken.ts';
 
 async function synth(io: Io): Promise<void> {
   const { values } = parseArgs({ options: { examples: { type: 'string' } } });
   const examples = !io.env['GITEA_RUNNERS_PATH'] ? values.examples : undefined;
-  const { read, plan, app } =
+  const { read, plan, app, broken } =
     examples !== undefined && !isGiteaNamed(io)
       ? await example(examples, io)
       : await asked(examples === undefined ? [] : [examples], io);
   const written = app ?? new (await import('./charts/app.ts')).RunnersApp([]);
-  written.emit(outputOf(plan, read.others, io.env));
+  written.emit(await outputOf(plan, read.others, io.env, broken.map(standIn)));
   written.synth();
 }
 
 async function asked(paths: readonly string[], io: Io) {
-  const answer = await readAndPlan(paths, {}, io, { includeBlocked: false });
+  const answer = await readAndPlan(paths, {}, io, { includeBlocked: false, isolate: true });
   refuseUnseen(answer.read.groups, answer.jobsWereListed);
   return answer;
 }
@@ -56,7 +57,7 @@ async function example(folder: string, io: Io) {
     `Example: no Gitea is named, so no Gitea was asked. The CI jobs are made up: two per RunnerGroup in ${folder}/.\n` +
       'For your own RunnerGroups set GITEA_RUNNERS_PATH, GITEA_URL and GITEA_TOKEN.\n',
   );
-  return { read, plan: planOfExample(app), app };
+  return { read, plan: planOfExample(app), app, broken: [] };
 }
 
 synth(mainIo()).catch((error: unknown) => {

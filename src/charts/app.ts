@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { App, Chart } from 'cdk8s';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { FinishPod } from './finish-pod.ts';
+import { Manifest } from './manifest.ts';
 import type { Output } from './output.ts';
 import { PassThroughDocument } from './pass-through.ts';
 import { renderManifests } from './render.ts';
@@ -46,7 +47,11 @@ export class RunnersApp extends App {
 
   /** Adds the objects of the output to the tree. Called once, before `synth`. */
   emit(output: Output): void {
-    for (const chart of this.groupCharts) chart.emit(output);
+    for (const chart of this.groupCharts) if (!output.isLeftOut(chart.group)) chart.emit(output);
+    if (output.kept.length > 0) {
+      const kept = new Chart(this, 'kept');
+      for (const [index, object] of output.kept.entries()) new Manifest(kept, `object-${index}`, object);
+    }
     if (output.others.length === 0) return;
     const chart = new Chart(this, 'other-documents');
     for (const [index, text] of output.others.entries()) new PassThroughDocument(chart, `document-${index}`, text);

@@ -1,7 +1,7 @@
 /** What becomes output, from the plan: for `generate` and `cdk8s synth` alike. */
 import type { EmittedRunner, Plan } from '../plan/decisions.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { knowsRunnerGroups } from './group-manifest.ts';
+import { knowsRunnerGroups, type ObjectManifest } from './group-manifest.ts';
 
 /** What is printed besides the templates of the groups. */
 export interface Output {
@@ -9,16 +9,31 @@ export interface Output {
   readonly runnersOf: (group: RunnerGroup) => readonly EmittedRunner[];
   /** Print the RunnerGroup objects too. */
   readonly emitGroups: boolean;
+  /** Groups whose chart is not printed. */
+  readonly isLeftOut: (group: RunnerGroup) => boolean;
+  /** What is printed in place of those charts, in output order. */
+  readonly kept: readonly ObjectManifest[];
   /** Texts of documents of other kinds. They stay as they are. */
   readonly others: readonly string[];
 }
 
-/** @param env says which kinds the destination cluster knows (`knowsRunnerGroups`). */
-export function outputOf(
+/** A group whose spec cannot be used, and the object that stands for it. */
+export interface StandIn {
+  readonly namespace: string;
+  readonly name: string;
+  readonly object: ObjectManifest;
+}
+
+/**
+ * @param env says which kinds the destination cluster knows (`knowsRunnerGroups`).
+ * @param standIns in place of charts that are not to be printed.
+ */
+export async function outputOf(
   plan: Plan,
   others: readonly { readonly text: string }[],
   env: Readonly<Record<string, string | undefined>>,
-): Output {
+  standIns: readonly StandIn[] = [],
+): Promise<Output> {
   const runners = new Map<string, EmittedRunner[]>();
   for (const decision of plan.runners) {
     if (!decision.emit) continue;
@@ -27,11 +42,28 @@ export function outputOf(
     if (known) known.push(decision);
     else runners.set(key, [decision]);
   }
+  const emitGroups = knowsRunnerGroups(env);
+  const leftOut = new Set(standIns.map(keyOf));
   return {
     runnersOf: (group) => runners.get(keyOf(group)) ?? [],
-    emitGroups: knowsRunnerGroups(env),
+    emitGroups,
+    isLeftOut: (group) => leftOut.size > 0 && leftOut.has(keyOf(group)),
+    kept: standIns.length === 0 ? [] : await keptOf(standIns, runners, emitGroups),
     others: others.map(({ text }) => text),
   };
+}
+
+async function keptOf(
+  standIns: readonly StandIn[],
+  runners: ReadonlyMap<string, readonly EmittedRunner[]>,
+  emitGroups: boolean,
+): Promise<readonly ObjectManifest[]> {
+  const { keptJob } = await import('./kept-jobs.ts');
+  const inOrder = [...standIns].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  return inOrder.flatMap((group) => [
+    ...(emitGroups ? [group.object] : []),
+    ...(runners.get(keyOf(group)) ?? []).map(keptJob),
+  ]);
 }
 
 function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {

@@ -29,12 +29,14 @@ export function manifestPieces(charts: readonly GroupTemplate[], output: Output)
   const pieces: string[] = [];
   for (const chart of charts) {
     const { group } = chart;
+    if (output.isLeftOut(group)) continue;
     if (output.emitGroups) pieces.push(`---\n${document(groupManifest(group))}`);
     const runners = output.runnersOf(group);
     if (runners.length === 0) continue;
     const writer = new JobWriter(chart.templateJson, pieces);
     for (const runner of runners) writer.write(runner);
   }
+  for (const object of output.kept) pieces.push(`---\n${document(object)}`);
   for (const text of output.others) pieces.push(`---\n${ended(text)}`);
   return pieces;
 }

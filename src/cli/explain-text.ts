@@ -213,10 +213,12 @@ function warmText({ runner, group: { namespace, name } }: EmittedRunner, groups:
 /** Runners that stay although no job in the table names them. */
 const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
   finishing: 'stays: busy in Gitea without a listed job (a cancelled job cleans up)',
+  moved: 'stays: it was at work when its RunnerGroup moved to another Gitea or scope, and it may finish',
   spare: 'stays: no job needs it now, but CI goes on; it goes spawnTimeoutSeconds after its start',
   lost: 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot',
   unpinning: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
   'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
+  'group-in-trouble': 'stays as it is: its RunnerGroup cannot be planned now',
 };
 
 /** Undefined: the table of jobs names it. */

@@ -1,7 +1,9 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 import { Failure } from '../failure.ts';
 import { findRun, type Run } from '../gitea/runs.ts';
-import { findTargets, type PlanOfNow, type Settings } from '../look/look-and-plan.ts';
+import { findTargets } from '../look/find-targets.ts';
+import type { PlanOfNow } from '../look/look-and-plan.ts';
+import type { Settings } from '../look/settings.ts';
 import { jsonText } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../runnergroup/scope.ts';

@@ -1,6 +1,7 @@
 import { outputOf } from '../charts/output.ts';
 import { refuseUnseen } from '../look/unseen-fields.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
+import { standIn } from '../runnergroup/broken.ts';
 import type { FlagsOf } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { readAndPlan } from './read-and-plan.ts';
@@ -11,11 +12,12 @@ import { runnerCounts } from './runner-counts.ts';
  * once: Argo CD takes an empty stdout with exit 0 for "delete everything", so no error may leave half an answer.
  */
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
-  const options = { includeBlocked: false, ahead: isSync(io) };
-  const { read, plan, app, jobsWereListed } = await readAndPlan(args, flags, io, options);
+  const options = { includeBlocked: false, ahead: isSync(io), isolate: true };
+  const { read, plan, app, jobsWereListed, broken } = await readAndPlan(args, flags, io, options);
   refuseUnseen(read.groups, jobsWereListed);
   const { manifestPieces } = await import('../charts/text.ts');
-  const pieces = manifestPieces(app?.groupCharts ?? [], outputOf(plan, read.others, io.env));
+  const output = await outputOf(plan, read.others, io.env, broken.map(standIn));
+  const pieces = manifestPieces(app?.groupCharts ?? [], output);
   // From here on nothing can fail but the writing itself.
   if (io.outPieces) io.outPieces(pieces);
   else io.out(pieces.join(''));

@@ -1,5 +1,6 @@
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look/look-and-plan.ts';
 import { podsOf } from '../look/pods.ts';
+import { refuseAll, troubleLines } from '../look/troubles.ts';
 import { refuseForeignNamespaces } from '../policy/namespaces.ts';
 import { refuseByDefault } from '../policy/pod-template.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
@@ -18,17 +19,24 @@ import {
   settingsFrom,
 } from './settings.ts';
 
+/** How it is looked and planned. */
+export interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
+  /** One group's trouble is its own, where live Jobs are seen (docs/adr/0036). Default: it is everybody's. */
+  readonly isolate?: boolean;
+}
+
 /** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
 export async function readAndPlan(
   args: readonly string[],
   flags: LookFlags & PathFlags & ImageFlags,
   io: Io,
-  options: LookOptions,
+  { isolate = false, ...options }: PlanOptions,
 ): Promise<{ readonly read: ReadResult } & PlanOfNow> {
   const settings = await settingsFrom(flags, io);
   const images = imagesFrom(flags, io);
-  const written = await readGroups(pathsFrom(args, flags, io), io);
+  const written = await readGroups({ ...pathsFrom(args, flags, io), isolate }, io);
   const read = { ...written, groups: written.groups.map((group) => withImages(group, images)) };
+  refuseBrokenElsewhere(read);
   if (settings.policy) await refuseDenied(settings.policy, read.groups, io);
   else {
     refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
@@ -37,5 +45,18 @@ export async function readAndPlan(
   if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
     refuseWorkloads(read.others);
   const pods = await podsOf(read);
-  return { read, ...(await lookAndPlan(read.groups, settings, { ...options, pods })) };
+  const planned = await lookAndPlan(read.groups, settings, {
+    ...options,
+    pods,
+    ...(isolate && { isolate: read.broken }),
+  });
+  for (const line of troubleLines(planned.troubles)) settings.onWarning?.(line);
+  return { read, ...planned };
+}
+
+/** Only groups in a namespace of a good one are told apart: a namespace that nobody has judged is not looked at. */
+function refuseBrokenElsewhere({ groups, broken }: ReadResult): void {
+  if (broken.length === 0) return;
+  const namespaces = new Set(groups.map(({ namespace }) => namespace));
+  if (broken.some(({ namespace }) => !namespaces.has(namespace))) refuseAll(broken);
 }

@@ -9,7 +9,7 @@ const SHOWN = 5;
 
 /** Reads what `paths` name. One line on stderr names what was skipped. @throws InputProblems exit 2 */
 export async function readGroups(
-  where: { readonly paths: readonly string[]; readonly recursive: boolean },
+  where: { readonly paths: readonly string[]; readonly recursive: boolean; readonly isolate?: boolean },
   io: Io,
 ): Promise<ReadResult> {
   const read = await readRunnerGroups({ ...where, cwd: io.cwd, defaultNamespace: defaultNamespace(io) });

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Failure } from '../failure.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
-import type { Settings } from '../look/look-and-plan.ts';
+import type { Settings } from '../look/settings.ts';
 import { printable } from '../printable.ts';
 import { type Subscriber, tellAll } from '../serve/events.ts';
 import { readNotifyFile } from '../serve/notify/defaults.ts';

@@ -1,7 +1,7 @@
 /** Flags and environment -> `Settings` and paths. */
 import { readFileSync } from 'node:fs';
 import { Failure } from '../failure.ts';
-import type { Settings } from '../look/look-and-plan.ts';
+import type { Settings } from '../look/settings.ts';
 import { printable } from '../printable.ts';
 import type { InstallationImages } from '../runnergroup/installation.ts';
 import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';

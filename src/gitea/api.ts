@@ -1,13 +1,24 @@
 /** Reads one Gitea with one token: builds the address, sends, checks status and JSON. Knows no endpoint. */
 
-import type { Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
-import { type AccessHints, failureOfOtherContent, failureOfShape, failureOfStatus, foreignToken } from './failures.ts';
+import {
+  type AccessHints,
+  failureOfOtherContent,
+  failureOfShape,
+  failureOfStatus,
+  foreignToken,
+  isRefusal,
+} from './failures.ts';
 import { readVersionText, ShapeError } from './shapes.ts';
 import { judgeVersion, OLDEST_GITEA, type VersionFacts } from './version.ts';
+
+function isRefused(error: unknown): boolean {
+  return error instanceof Failure && isRefusal(error);
+}
 
 /** One question to Gitea. */
 export interface Question extends AccessHints {
@@ -66,7 +77,8 @@ export class GiteaApi {
   version(): Promise<VersionFacts> {
     const { versions } = this.#access;
     const known = versions.get(this.#base);
-    if (known !== undefined) return known;
+    // The token of another group was refused: that says nothing about ours.
+    if (known !== undefined) return known.catch((error) => (isRefused(error) ? this.#askVersion() : known));
     const asked = this.#askVersion();
     versions.set(this.#base, asked);
     // A long-running process must ask again after a failure.

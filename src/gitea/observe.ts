@@ -105,7 +105,7 @@ export async function observe(
   options: ObserveOptions,
 ): Promise<ReadonlyMap<string, Look>> {
   for (const target of targets) refuseForeignToken(target);
-  return collect(await observeEach(targets, options));
+  return collectLooks(await observeEach(targets, options));
 }
 
 /** As `observe`, but each target succeeds or fails alone: for a process that looks again and again. */
@@ -155,7 +155,8 @@ function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
   if (normalBase(url) !== token.base) throw foreignToken(`look at ${describeScope(scope)}`, url, token);
 }
 
-function collect(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {
+/** All looks. @throws Failure with the causes of all that failed. */
+export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {
   const found = new Map<string, Look>();
   const failures: Failure[] = [];
   for (const [key, look] of looks) {

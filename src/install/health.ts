@@ -4,7 +4,7 @@ import { STALE_CHECK_MS } from '../runnergroup/status.ts';
  * How Argo CD shows a RunnerGroup. Lua 5.1, as Argo CD runs it: without `string`, and with `time` and `date` of `os` behind `require`
  * (Argo CD `util/lua/oslib_safe.go`; run on 3.5.3). The text is part of argocd-cm.
  *
- *   Degraded     condition Ready is False: its reason and message
+ *   Degraded     annotation gitea.bpg.pw/problem (a stand-in, docs/adr/0036), or condition Ready is False: its reason and message
  *   Suspended    spec.suspend
  *   Progressing  serve has not looked yet (no status)
  *   Degraded     nobody has looked for minutes: serve is dead (docs/adr/0041). Two times in UTC compare as strings. The limit goes
@@ -19,6 +19,10 @@ if obj.status ~= nil and obj.status.conditions ~= nil then
       ready = condition
     end
   end
+end
+local annotations = obj.metadata ~= nil and obj.metadata.annotations or nil
+if annotations ~= nil and annotations["gitea.bpg.pw/problem"] ~= nil then
+  return {status = "Degraded", message = "InvalidSpec: " .. annotations["gitea.bpg.pw/problem"]}
 end
 if ready ~= nil and ready.status == "False" then
   return {status = "Degraded", message = (ready.reason or "NotReady") .. ": " .. (ready.message or "")}

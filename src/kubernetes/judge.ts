@@ -17,7 +17,7 @@
  *   6. no pod yet and none counted ..................... starting
  *   7. anything else ................................... unknown (counts as running)
  */
-import { ENDED_AT, EXTEND_UNTIL, isPinned, JOB_URL, KEEP_UNTIL, type Texts } from '../charts/marks.ts';
+import { ENDED_AT, EXTEND_UNTIL, isPinned, JOB_URL, KEEP_UNTIL, REPOSITORY, type Texts } from '../charts/marks.ts';
 import type { LiveJob, LiveState, PodTrouble } from '../plan/evidence.ts';
 import { NO_POD_YET, troubleOfEnded, troubleOfPending } from './pod-trouble.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
@@ -34,6 +34,8 @@ interface Judgement {
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, creationTimestamp, annotations } = job.metadata;
   const jobUrl = annotations?.[JOB_URL];
+  const repository = annotations?.[REPOSITORY];
+  const giteaUrl = giteaUrlOf(job);
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
   const { state, trouble, runningSinceMs, finishedAtMs } = judge(job, pods);
   return {
@@ -47,6 +49,8 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(finishedAtMs != null && { finishedAtMs }),
     ...(isPinned(annotations ?? {}) && { pinned: true }),
     ...(jobUrl && { jobUrl }),
+    ...(repository && { repository }),
+    ...(giteaUrl !== undefined && { giteaUrl }),
     ...keepOf(annotations ?? {}),
   };
 }
@@ -71,6 +75,20 @@ function timeOf(text: string | undefined): number | undefined {
   const ms = Date.parse(text);
   // Whole seconds: what is printed of it must be read as the same.
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000) * 1000;
+}
+
+/** What any object may hold below a name. */
+type Loose = Readonly<Record<string, unknown>> | null | undefined;
+
+/** The Gitea that the runner's container is told to ask; undefined when that is not to be found. */
+function giteaUrlOf({ spec }: KubeJob): string | undefined {
+  const runner = named(spec?.template?.spec?.containers, 'runner');
+  const value = named(runner?.['env'], 'GITEA_INSTANCE_URL')?.['value'];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function named(list: unknown, name: string): Loose {
+  return Array.isArray(list) ? (list as readonly Loose[]).find((each) => each?.['name'] === name) : undefined;
 }
 
 function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {

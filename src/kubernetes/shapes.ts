@@ -25,7 +25,14 @@ const metadata = z.object({
 export const KubeJob = z.object({
   metadata: metadata.extend({ annotations: z.record(z.string(), z.string()).nullish() }),
   spec: z
-    .object({ template: z.object({ spec: z.object({ priorityClassName: z.string().nullish() }).nullish() }).nullish() })
+    .object({
+      template: z
+        .object({
+          // Containers are read where they are needed: each Job has dozens of variables.
+          spec: z.object({ priorityClassName: z.string().nullish(), containers: z.unknown().optional() }).nullish(),
+        })
+        .nullish(),
+    })
     .nullish(),
   status: z
     .object({

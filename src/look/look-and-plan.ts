@@ -8,38 +8,21 @@
 
 import type { RunnersApp } from '../charts/app.ts';
 import { Failure } from '../failure.ts';
-import { describeScope } from '../gitea/endpoints.ts';
-import { type GiteaTarget, observe } from '../gitea/observe.ts';
+import { observe, observeEach } from '../gitea/observe.ts';
 import { prepareToRead } from '../gitea/shapes.ts';
 import { ServerClocks } from '../http/clock.ts';
 import { Deadline, nowMs as steadyMs } from '../http/deadline.ts';
-import type { RequestLine } from '../http/request.ts';
-import { type ClusterChoice, findCluster } from '../kubernetes/find-cluster.ts';
+import type { ClusterConfig } from '../kubernetes/config.ts';
+import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
 import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
-import { keepsPool, type RunnerGroup } from '../runnergroup/runner-group.ts';
-import { findToken, type SecretsMode, type TokenSources } from '../tokens/api-token.ts';
-import type { Token } from '../tokens/token.ts';
+import type { BrokenGroup } from '../runnergroup/broken.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { correctClocks, shiftJobs } from './clock-correction.ts';
+import { findTargetsOf } from './find-targets.ts';
 import type { Pods } from './pods.ts';
-import { endsReader } from './read-ends.ts';
-
-/** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
-export interface Settings extends ClusterChoice {
-  /** Default: `files`. */
-  readonly secrets?: SecretsMode;
-  readonly secretsDir: string;
-  /** For everything, from start to end, ms. */
-  readonly timeoutMs: number;
-  /** PEM of a private CA. */
-  readonly ca?: string;
-  readonly instance: string;
-  readonly now: () => number;
-  /** Told about each request. */
-  readonly onRequest?: (line: RequestLine) => void;
-  /** Told what the administrator should know although all went well: one line, no line end. */
-  readonly onWarning?: (text: string) => void;
-}
+import type { Settings } from './settings.ts';
+import { faultyPods, refuseAll, sortOut, type Trouble } from './troubles.ts';
 
 /** A plan, and the time for which it was made. */
 export interface PlanOfNow {
@@ -52,10 +35,17 @@ export interface PlanOfNow {
   readonly app?: RunnersApp;
   /** What the plan was made from, for `explain`. Absent: there are no groups. */
   readonly seen?: { readonly groups: readonly Group[]; readonly evidence: Evidence };
+  /** Groups that were left out. The plan keeps their Jobs. */
+  readonly troubles: readonly Trouble[];
+  /** Of these, the ones whose spec cannot be used: no chart of `app` is theirs to print. */
+  readonly broken: readonly BrokenGroup[];
 }
 
 /** Jobs that were listed so long ago are listed again before a plan is made of them, ms. */
 const FRESH_MS = 400;
+
+/** Of the time for looks, where one that fails does not end the run. */
+const SHARE_OF_LOOKS = 0.75;
 
 /** How Gitea is looked at. */
 export interface LookOptions {
@@ -65,33 +55,40 @@ export interface LookOptions {
   readonly ahead?: boolean;
   /** Needed when a group has a podTemplate or a securityProfile. */
   readonly pods?: Pods | undefined;
+  /**
+   * Where the Jobs in the cluster are listed, one group's trouble is its own while there is another group to plan (docs/adr/0036). These
+   * groups have one already. Absent: each trouble is a Failure.
+   */
+  readonly isolate?: readonly BrokenGroup[];
 }
 
 /** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  { includeBlocked, ahead = false, pods }: LookOptions,
+  { includeBlocked, ahead = false, pods, isolate }: LookOptions,
 ): Promise<PlanOfNow> {
   const { instance, timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
+  const isolated = isolate ?? [];
   if (groups.length === 0) {
-    // A kubeconfig that is named must exist, also when there is nothing to look for.
-    if (settings.kubeconfig !== undefined) await findCluster(settings);
-    const { planOrRefuse } = await import('./plan-groups.ts');
-    const plan = planOrRefuse([], { instance, looks: new Map(), liveJobs: [], nowMs: 0 });
-    return { plan, nowMs: settings.now(), jobsWereListed: false };
+    refuseAll(isolated);
+    return await planNothing(settings);
   }
-  const { targets, lookOf } = await findTargets(groups, settings, deadline);
+  const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
+  const { targets, failed, lookOf } = tokens;
+  const isolates = isolate !== undefined && config !== undefined;
+  if (!isolates) refuseAll(isolated, failed);
   // Reading Secrets over the network has taken its part of the time limit.
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
   const clocks = new ServerClocks();
   const beganMs = steadyMs();
   let listedAtMs = settings.now();
-  const asked = lookAtCluster(groups, settings, clocks);
+  const asked = lookAtCluster(groups, config, settings, clocks);
   const looking = Promise.all([
-    observe(targets, {
-      deadlineMs: leftMs,
+    (isolates ? observeEach : observe)(targets, {
+      // A Gitea that hangs must leave the others time for their plan.
+      deadlineMs: isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs,
       includeBlocked,
       ahead,
       // Without live Jobs the planner replays the past.
@@ -112,13 +109,16 @@ export async function lookAndPlan(
   const { planOrRefuse, toPlanned } = await import('./plan-groups.ts');
   const { RunnersApp } = await import('../charts/app.ts');
   const app = new RunnersApp(groups, { finish: pods?.finish });
-  await pods?.check();
-  const planned = app.groupCharts.map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
-  const [looks, listed] = await looking;
+  const faulty = isolates ? await faultyPods(pods) : await pods?.check();
+  const [answers, listed] = await looking;
+  const broken = [...isolated, ...(faulty ?? [])];
+  const { looks, troubles, isPlanned } = sortOut(groups, broken, { answers, failed, lookOf });
+  const charts = app.groupCharts.filter(({ group }) => isPlanned(group));
+  const planned = charts.map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const isStale = steadyMs() - beganMs > FRESH_MS;
   if (isStale) listedAtMs = settings.now();
-  const seen = isStale ? await lookAtCluster(groups, settings, clocks) : listed;
+  const seen = isStale ? await lookAtCluster(groups, config, settings, clocks) : listed;
   const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
   const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
   const correction = correctClocks(giteas, seen && clock(seen.origin));
@@ -126,15 +126,24 @@ export async function lookAndPlan(
   const liveJobs = shiftJobs(seen?.jobs ?? [], correction.jobShiftMs);
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
-  const evidence = { instance, looks, liveJobs, liveSinceMs, nowMs };
+  const evidence = { instance, looks, liveJobs, liveSinceMs, nowMs, troubled: troubles };
   const plan = planOrRefuse(planned, evidence);
+  const jobsWereListed = seen !== undefined;
   if (deadline.remainingMs() > 0)
-    return { plan, nowMs, jobsWereListed: seen !== undefined, app, seen: { groups: planned, evidence } };
+    return { plan, nowMs, jobsWereListed, app, seen: { groups: planned, evidence }, troubles, broken };
   throw new Failure(
     'GR-PLAN-01',
     1,
     `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`,
   );
+}
+
+async function planNothing(settings: Settings): Promise<PlanOfNow> {
+  // A kubeconfig that is named must exist, also when there is nothing to look for.
+  if (settings.kubeconfig !== undefined) await findCluster(settings);
+  const { planOrRefuse } = await import('./plan-groups.ts');
+  const plan = planOrRefuse([], { instance: settings.instance, looks: new Map(), liveJobs: [], nowMs: 0 });
+  return { plan, nowMs: settings.now(), jobsWereListed: false, troubles: [], broken: [] };
 }
 
 /** The live Jobs of a cluster, and the origin of its API server. */
@@ -146,10 +155,10 @@ interface SeenCluster {
 /** Undefined: there is none to look at. */
 async function lookAtCluster(
   groups: readonly RunnerGroup[],
+  config: ClusterConfig | undefined,
   settings: Settings,
   clocks: ServerClocks,
 ): Promise<SeenCluster | undefined> {
-  const config = await findCluster(settings);
   if (!config) return undefined;
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))].sort();
   const { observeCluster } = await import('../kubernetes/observe.ts');
@@ -159,72 +168,4 @@ async function lookAtCluster(
     ...(settings.onRequest && { onRequest: settings.onRequest }),
   });
   return { origin: new URL(config.url).origin, jobs };
-}
-
-/** What is looked at, and which look belongs to a group. */
-export interface Targets {
-  readonly targets: readonly GiteaTarget[];
-  readonly lookOf: (group: RunnerGroup) => string;
-}
-
-/** One target for all groups that share Gitea, scope and token. @throws Failure when a token is missing or bound to another origin. */
-export async function findTargets(
-  groups: readonly RunnerGroup[],
-  settings: Settings,
-  deadline = new Deadline(settings.timeoutMs),
-): Promise<Targets> {
-  const targets: GiteaTarget[] = [];
-  const keys = new Map<RunnerGroup, string>();
-  const readsEnds = endsReader(groups);
-  await eachToken(groups, settings, deadline, (group, token) => {
-    const same = targets.find(
-      ({ url, scope, token: other }) =>
-        url === group.giteaUrl && describeScope(scope) === describeScope(group.scope) && token.equals(other),
-    );
-    const key = same?.key ?? `look ${targets.length + 1}`;
-    const { giteaUrl: url, scope } = group;
-    if (!same) targets.push({ key, url, scope, token, ...(readsEnds(group) && { readsEnds: true }) });
-    keys.set(group, key);
-  });
-  const lookOf = (group: RunnerGroup): string => keys.get(group) ?? '';
-  const pools = new Set(groups.filter(keepsPool).map(lookOf));
-  return { targets: targets.map((target) => (pools.has(target.key) ? { ...target, hasPool: true } : target)), lookOf };
-}
-
-/** Groups whose tokens are found at the same time: enough for all connections to the API server, few enough to cost no memory. */
-const TOKENS_AT_ONCE = 100;
-
-/** Finds the token of each group, in order. @throws the Failure of the first group that has none. */
-async function eachToken(
-  groups: readonly RunnerGroup[],
-  settings: Settings,
-  deadline: Deadline,
-  take: (group: RunnerGroup, token: Token) => void,
-): Promise<void> {
-  const findAll = async (sources: TokenSources): Promise<void> => {
-    for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
-      const some = groups.slice(at, at + TOKENS_AT_ONCE);
-      const found = await Promise.allSettled(
-        some.map(async (group) => [group, await findToken(group, sources)] as const),
-      );
-      for (const one of found) {
-        if (one.status === 'rejected') throw one.reason;
-        take(...one.value);
-      }
-    }
-  };
-  if (settings.secrets !== 'api') {
-    await findAll(settings);
-    return;
-  }
-  // Loaded only when it is asked for: most runs read files.
-  const { ClusterSecrets, needCluster, secretsClient } = await import('../kubernetes/secrets.ts');
-  // `--cluster off` says that live Jobs are not looked at; the Secrets must come from somewhere.
-  const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));
-  const client = secretsClient(config, settings.onRequest);
-  try {
-    await findAll({ ...settings, clusterSecrets: new ClusterSecrets(client, deadline) });
-  } finally {
-    await client.close();
-  }
 }

@@ -21,6 +21,7 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
     origin: group.giteaUrl,
     look,
     scope: WIDTH[group.scope.kind],
+    ...coveredBy(group.scope),
     labels: group.labels.map(({ name }) => name),
     maxActiveRunners: group.maxActiveRunners,
     minIdleRunners: group.minIdleRunners,
@@ -33,6 +34,21 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
     ...(group.keepFailedSeconds > 0 && { keepFailedMs: group.keepFailedSeconds * 1000 }),
     templateHash,
   };
+}
+
+function coveredBy(scope: Scope): Pick<Group, 'covers'> {
+  switch (scope.kind) {
+    case 'global':
+      return {};
+    case 'org':
+      return { covers: scope.org.toLowerCase() };
+    case 'user':
+      return { covers: scope.user.toLowerCase() };
+    case 'repo':
+      return { covers: `${scope.owner}/${scope.repo}`.toLowerCase() };
+    default:
+      return scope satisfies never;
+  }
 }
 
 /** As `plan`; colliding groups are a `Failure` (exit 2). */

@@ -2,7 +2,7 @@
 import type { FinishPod } from '../charts/finish-pod.ts';
 import { MOST_PROBLEMS } from '../runnergroup/budget.ts';
 import { type LateProblem, placed } from '../runnergroup/placed.ts';
-import { InputProblems } from '../runnergroup/problems.ts';
+import { InputProblems, type Problem } from '../runnergroup/problems.ts';
 import type { ReadResult } from '../runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../runnergroup/runner-group.ts';
 
@@ -11,6 +11,8 @@ export interface Pods {
   readonly finish: FinishPod;
   /** @throws InputProblems (exit 2): what `finish` found wrong since. Such a group's pod has been left as it was. */
   readonly check: () => Promise<void>;
+  /** The same, by group. @throws InputProblems: all podTemplates together are too long. */
+  readonly faulty: () => Promise<ReadonlyMap<RunnerGroup, readonly Problem[]>>;
 }
 
 /**
@@ -29,6 +31,7 @@ export async function podsOf({ groups, sources }: ReadResult): Promise<Pods | un
   const secrets = secretsByNamespace(groups);
   const found: LateProblem[] = [];
   let characters = 0;
+  let isTooLong = false;
   return {
     finish: (group, ours) => {
       if (!hasOwnPod(group)) return ours;
@@ -38,14 +41,24 @@ export async function podsOf({ groups, sources }: ReadResult): Promise<Pods | un
         if (characters <= MOST_TEMPLATE_CHARACTERS) return final.pod;
         if (found.length === 0)
           found.push({ group, path: ['spec', 'podTemplate'], message: TOO_MANY, code: 'GR-INPUT-08' });
+        isTooLong = true;
         return ours;
       }
       found.push(...final.faults.slice(0, MOST_PROBLEMS - found.length).map((fault) => ({ group, ...fault })));
       return ours;
     },
     check: async () => {
-      if (found.length === 0) return;
-      throw new InputProblems(await placed(found, sources));
+      if (found.length > 0) throw new InputProblems(await placed(found, sources));
+    },
+    faulty: async () => {
+      const problems = await placed(found, sources);
+      if (isTooLong) throw new InputProblems(problems);
+      const byGroup = new Map<RunnerGroup, Problem[]>(found.map(({ group }) => [group, []]));
+      for (const [index, problem] of problems.entries()) {
+        const group = found[index]?.group;
+        if (group) byGroup.get(group)?.push(problem);
+      }
+      return byGroup;
     },
   };
 }

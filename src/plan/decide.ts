@@ -159,6 +159,8 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       return { emit: true, runner, group, because: 'finishing', pinned: true, ...skipAtWork(live) };
     case 'kept':
       return keptDecision(of, group);
+    case 'moved':
+      return { emit: true, runner, group, because: 'moved', pinned: true, skip: true };
     case 'free':
     case 'never-came':
     case 'replaced':

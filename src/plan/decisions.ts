@@ -75,6 +75,8 @@ export type EmittedBecause =
   | 'finishing'
   /** Its CI job failed, and its pod waits so that people can look at it (`keepFailedSeconds`, docs/adr/0037). */
   | 'debugging'
+  /** It was at work when its group moved to another Gitea or scope. It stays until its pod ends. */
+  | 'moved'
   | ServedBy
   /** No job needs it. It is kept while CI goes on that it could have taken, until it is one spawn timeout old (docs/adr/0022). */
   | 'spare'
@@ -85,7 +87,9 @@ export type EmittedBecause =
   /** No job needs it, but its Job is still pinned. It is printed without the pin, so that the sync after this one prunes it. */
   | 'unpinning'
   /** Its Job failed. The Job stays as a record while its CI job waits for a runner, and takes no slot (docs/adr/0002). */
-  | 'back-off-record';
+  | 'back-off-record'
+  /** Its group cannot be planned now. Its Job stays as it is, whatever it is doing (docs/adr/0036). */
+  | 'group-in-trouble';
 
 /** Why a runner's Job is not in the output. */
 export type DroppedBecause =
@@ -131,9 +135,9 @@ export type RunnerDecision =
       readonly because: EmittedBecause;
       /** From the next sync on nothing prunes its Job. */
       readonly pinned: boolean;
-      /** Argo CD keeps the Job as it is and does not create it. For records, runners that no job needs, and runners at work whose Job is pinned or unseen (docs/adr/0020). */
+      /** Argo CD keeps the Job as it is and does not create it. For records, runners that no job needs, groups in trouble, and runners at work whose Job is pinned or unseen (docs/adr/0020). */
       readonly skip?: true;
-      /** The job that it runs, ran or is wanted for. Absent for a runner that is finishing, spare, warm or unpinning, and for a record. */
+      /** The job that it runs, ran or is wanted for. Absent for one that is finishing, spare, warm, unpinning or of a group in trouble, and for a record. */
       readonly job?: Job;
       /** PriorityClass of its pod. A Job that exists has the one that it was created with. */
       readonly priorityClass?: string;

@@ -108,6 +108,10 @@ export interface LiveJob {
   readonly keepUntilMs?: number;
   /** Until when somebody wants a kept runner to stay. `unreadable`: what is written there is no time. */
   readonly extendUntilMs?: number | 'unreadable';
+  /** Repository of that CI job, `owner/name`. */
+  readonly repository?: string;
+  /** Base URL of the Gitea that its pod was made for. */
+  readonly giteaUrl?: string;
 }
 
 /** How wide a scope is: a job goes to the narrowest one first. */
@@ -135,6 +139,8 @@ export interface Group {
   /** Key of the look it reads; a look is of one Gitea. */
   readonly look: string;
   readonly scope: ScopeWidth;
+  /** Of the scope: `owner` or `owner/name`, in lower case. Absent: all of its Gitea. */
+  readonly covers?: string;
   /** Effective label names: own and default ones, without schema. */
   readonly labels: readonly string[];
   readonly maxActiveRunners: number;
@@ -164,4 +170,6 @@ export interface Evidence {
   /** When `liveJobs` were asked for, by the clock of `nowMs`. Absent: some time during the look. */
   readonly liveSinceMs?: number;
   readonly nowMs: number;
+  /** Groups that cannot be planned. Only where `liveJobs` are all Jobs: what is not among them is not kept. */
+  readonly troubled?: readonly Pick<Group, 'namespace' | 'name'>[];
 }

@@ -5,6 +5,7 @@
  *     its Job has ended ................. used-up     (failed, when no CI job is known that it ran)
  *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
+ *     its Job is of another place ....... moved       (replaced, when it was not at work at the last sync)
  *     its CI job failed, its pod waits .. kept        (used-up, when its time is over: kept.ts)
  *     online, Jobs are seen, not its own  gone        (it was pruned idle; Gitea lists it for another minute)
  *     online ............................ free        (disabled, when somebody disabled it)
@@ -19,6 +20,7 @@
 import type { Evidence, Group, Job, LiveJob } from './evidence.ts';
 import { type Keep, keepOf } from './kept.ts';
 import type { ListedJob } from './listed-jobs.ts';
+import { isOfOtherPlace } from './moved.ts';
 import { OF_POOL, ORDINALS_SEARCHED, type RunnerName, type RunnerNamer, runnerNamer } from './names.ts';
 import { isWaitedFor } from './patience.ts';
 import type { GroupRunners, Runner, RunnerState } from './runners.ts';
@@ -99,6 +101,8 @@ function stateOf(traces: RunnerTraces, keep: Keep | undefined, context: Context)
   if (hasEnded(live)) return completed ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
+  const moved = stateIfMoved(traces, context);
+  if (moved) return moved;
   if (keep && !row?.online) return stateOfStay(keep);
   if (row?.online && !live && context.jobsAreSeen) return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
@@ -114,6 +118,12 @@ function stateOfStay({ isOver }: Keep): RunnerState {
 function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): RunnerState {
   if (!isWaitedFor(live, context.group, context.nowMs) && !isUnheard(traces, context)) return 'never-came';
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';
+}
+
+/** Undefined when the Job is of the place where its group is, or when the group's Gitea shows what it did: that is true. */
+function stateIfMoved({ row, completed, live }: RunnerTraces, { group }: Context): 'moved' | 'replaced' | undefined {
+  if (!live || row || completed || live.endedAtMs !== undefined || !isOfOtherPlace(live, group)) return undefined;
+  return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
 }
 
 /**

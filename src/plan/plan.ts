@@ -10,6 +10,7 @@
  *     fillPools ........ runners that are kept idle for jobs to come                                pool.ts
  *     keepSpares ....... runners that no job needs and that the next one may                        spares.ts
  *     decide ........... one decision for every job and every runner                                decide.ts
+ *     withKept ......... Jobs of groups that cannot be planned stay                                  troubled.ts
  *
  * The laws P1-P12 (docs/spec.md) are kept here: every busy runner is in the output, pinned; every ready job within the caps has one
  * runner; nothing else is started; doubt keeps.
@@ -23,6 +24,7 @@ import { fillPools } from './pool.ts';
 import { queueReadyJobs } from './queue.ts';
 import { replayPast } from './replay/replay.ts';
 import { keepSpares } from './spares.ts';
+import { withKept } from './troubled.ts';
 
 /**
  * Plans one pass over all groups, which must be unique by namespace and name.
@@ -36,5 +38,5 @@ export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const given = giveRunners(queue, facts, evidence.liveJobs);
   const pools = fillPools(given, facts);
   const spares = keepSpares(given, pools, facts);
-  return decide(facts, queue, given, { pools, spares });
+  return withKept(decide(facts, queue, given, { pools, spares }), groups, evidence);
 }

@@ -64,7 +64,7 @@ function priorityClasses(
 }
 
 function isAtWork({ because }: EmittedRunner): boolean {
-  return because === 'busy' || because === 'finishing';
+  return because === 'busy' || because === 'finishing' || because === 'moved';
 }
 
 /** False for records, and for a Job that only loses its pin: the next runner gets their place. */

@@ -10,6 +10,7 @@ export type RunnerState =
   | 'busy'
   | 'finishing'
   | 'kept'
+  | 'moved'
   | 'free'
   | 'used-up'
   | 'failed'
@@ -102,7 +103,7 @@ function byReadiness(a: Runner, b: Runner): number {
 
 /** True when the runner works, whether or not Gitea lists its job. */
 export function isAtWork({ state }: Runner): boolean {
-  return state === 'busy' || state === 'finishing';
+  return state === 'busy' || state === 'finishing' || state === 'moved';
 }
 
 /** True when the runner takes a place under the cap that no job can have: it works, or it is kept for a look. */

@@ -2,6 +2,7 @@
  * Gathers what the evidence says about each runner of ours: the CI jobs that name it, its row in Gitea, its Job in Kubernetes.
  * Nothing is judged here (`judge.ts`).
  */
+import type { GroupKey } from './decisions.ts';
 import type { Evidence, Group, Job, LiveJob, RegisteredRunner } from './evidence.ts';
 import { type ListedJob, looksOf } from './listed-jobs.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
@@ -76,12 +77,18 @@ export function gatherTraces(
   return byGroup;
 }
 
-/** Groups by their hash, then by the prefix of their runners' names. */
-function indexGroups(groups: readonly Group[], instance: string): ReadonlyMap<string, ReadonlyMap<string, Group>> {
-  const index = new Map<string, Map<string, Group>>();
+/**
+ * Groups by their hash, then by the prefix of their runners' names.
+ * @throws GroupsCollide when two groups could take each other's runners for their own
+ */
+export function indexGroups<G extends GroupKey>(
+  groups: readonly G[],
+  instance: string,
+): ReadonlyMap<string, ReadonlyMap<string, G>> {
+  const index = new Map<string, Map<string, G>>();
   for (const group of groups) {
     const hash = groupHash(instance, group);
-    const ofHash = index.get(hash) ?? new Map<string, Group>();
+    const ofHash = index.get(hash) ?? new Map<string, G>();
     const prefix = namePrefix(group.name);
     const other = ofHash.get(prefix);
     if (other) throw new GroupsCollide(other, group);
@@ -92,7 +99,7 @@ function indexGroups(groups: readonly Group[], instance: string): ReadonlyMap<st
 
 /** Two groups have the same name prefix and group hash. The chance is 1 in 65,536 for two groups of the same name. */
 export class GroupsCollide extends Error {
-  constructor(a: Group, b: Group) {
+  constructor(a: GroupKey, b: GroupKey) {
     super(
       `RunnerGroups ${a.namespace}/${a.name} and ${b.namespace}/${b.name} would have the same runner names; rename one of them`,
     );

@@ -1,4 +1,5 @@
 /** A RunnerGroup that stands in a cluster -> the same normal form as from a file. */
+import { PROBLEM } from './broken.ts';
 import { Budget } from './budget.ts';
 import { type Read, readDocuments } from './documents.ts';
 import type { RunnerGroup } from './runner-group.ts';
@@ -21,6 +22,9 @@ export function runnerGroupFromObject({
   spec,
   annotations,
 }: WrittenObject): { readonly group: RunnerGroup } | { readonly problem: string } {
+  // The spec of a stand-in says nothing.
+  const told = annotations?.[PROBLEM];
+  if (told !== undefined) return { problem: told };
   const text = JSON.stringify({
     apiVersion: API_VERSION,
     kind: KIND,

@@ -9,6 +9,7 @@
  *                                              ├─ no manifest ─► skipped, and named
  *                                              └─ neither     ─► problem
  */
+import { type BrokenGroup, brokenGroup } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
 import { readFiles, type SourceFile } from './files.ts';
@@ -36,12 +37,16 @@ export interface ReadOptions {
   readonly recursive: boolean;
   readonly cwd: string;
   readonly defaultNamespace: string;
+  /** Groups whose spec alone is wrong are told apart (`ReadResult.broken`) instead of being a reason to stop. */
+  readonly isolate?: boolean;
 }
 
 /** Everything in the files, in their order. */
 export interface ReadResult {
   readonly groups: readonly RunnerGroup[];
   readonly others: readonly PassThrough[];
+  /** With `isolate`. */
+  readonly broken: readonly BrokenGroup[];
   /** How many files were read. */
   readonly files: number;
   /** Files that hold no manifests, and documents that are none (`file:line`). Whoever reads must name them. */
@@ -57,7 +62,7 @@ export interface ReadResult {
 export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult> {
   const { files, problems: unread, skipped: skippedFiles } = readFiles(options);
   if (files.reduce((sum, { text }) => sum + text.length, 0) > LARGE_INPUT) await saveMemory();
-  const reader = new GroupReader(options.defaultNamespace, unread);
+  const reader = new GroupReader(options, unread);
   for (const file of files) {
     if (reader.isDone) break;
     if (reader.readQuickly(file)) continue;
@@ -67,12 +72,21 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     await saveMemory();
     readDocuments(file, reader.budget, (read) => reader.take(read, file));
   }
-  const { groups, others, sources } = reader;
+  const { groups, others, broken, sources } = reader;
   const skipped = [...skippedFiles, ...reader.skipped];
-  const problems = [...reader.problems, ...findTwins(groups)].slice(0, MOST_PROBLEMS);
-  if (problems.length > 0)
-    throw new InputProblems(problems, { count: groups.length + reader.broken, files: files.length, groups });
-  return { groups, others, files: files.length, skipped, sources };
+  const problems = [...reader.problems, ...findTwins([...groups, ...broken])];
+  // What is not read to its end may hold anything.
+  if (problems.length > 0 || reader.isDone) {
+    const faulty = reader.faulty + broken.length;
+    const found = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
+    throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups });
+  }
+  return { groups, others, broken, files: files.length, skipped, sources };
+}
+
+/** All that is wrong with these groups. */
+export function problemsOf(broken: readonly BrokenGroup[]): readonly Problem[] {
+  return broken.flatMap(({ problems }) => problems);
 }
 
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
@@ -88,21 +102,30 @@ class GroupReader {
   readonly budget = new Budget();
   readonly groups: RunnerGroup[] = [];
   readonly others: PassThrough[] = [];
+  readonly broken: BrokenGroup[] = [];
   readonly problems: Problem[];
   readonly skipped: string[] = [];
-  /** RunnerGroups with problems. */
-  broken = 0;
+  /** RunnerGroups with problems that are not in `broken`. */
+  faulty = 0;
   readonly sources = new Map<string, SourceFile>();
   readonly #defaultNamespace: string;
+  readonly #isolate: boolean;
+  /** Problems of `broken`. */
+  #isolated = 0;
 
-  constructor(defaultNamespace: string, unread: readonly Problem[]) {
+  constructor({ defaultNamespace, isolate = false }: ReadOptions, unread: readonly Problem[]) {
     this.#defaultNamespace = defaultNamespace;
+    this.#isolate = isolate;
     this.problems = [...unread];
   }
 
   /** True when nothing more is to be read. */
   get isDone(): boolean {
-    return this.budget.isSpent || this.problems.length >= MOST_PROBLEMS;
+    return this.budget.isSpent || this.#hasEnough;
+  }
+
+  get #hasEnough(): boolean {
+    return this.problems.length + this.#isolated >= MOST_PROBLEMS;
   }
 
   /** Takes the groups of a file that holds nothing else and has no problem. False: the file must be read again with places, for its problems. */
@@ -117,7 +140,7 @@ class GroupReader {
 
   /** Takes a document. Problems beyond `MOST_PROBLEMS` are dropped. */
   take(read: Read, file: SourceFile): void {
-    if (this.problems.length >= MOST_PROBLEMS) return;
+    if (this.#hasEnough) return;
     if ('problem' in read) {
       this.problems.push(read.problem);
       return;
@@ -130,14 +153,21 @@ class GroupReader {
   }
 
   #takeGroup(object: SourceObject, file: SourceFile): void {
-    if (this.problems.length >= MOST_PROBLEMS) return;
+    if (this.#hasEnough) return;
     const result = toRunnerGroup(object, this.#defaultNamespace);
-    if ('group' in result) {
-      this.#add(result.group, file);
-      return;
+    if ('group' in result) this.#add(result.group, file);
+    else if (!this.#takeBroken(object, result.problems)) {
+      this.faulty += 1;
+      this.problems.push(...result.problems);
     }
-    this.broken += 1;
-    this.problems.push(...result.problems);
+  }
+
+  #takeBroken({ document, base, value }: SourceObject, problems: readonly Problem[]): boolean {
+    const found = this.#isolate && brokenGroup(value, document.placeOf(base), this.#defaultNamespace, problems);
+    if (!found) return false;
+    this.broken.push(found);
+    this.#isolated += problems.length;
+    return true;
   }
 
   #add(group: RunnerGroup, file: SourceFile): void {
@@ -252,9 +282,11 @@ function documentText({ text }: SourceDocument): string {
   return text.replaceAll('\t', ' ');
 }
 
+type NamedPlace = Pick<RunnerGroup, 'namespace' | 'name' | 'place'>;
+
 /** Two groups of one name would fight for the same runner names. */
-function findTwins(groups: readonly RunnerGroup[]): readonly Problem[] {
-  const first = new Map<string, RunnerGroup>();
+function findTwins(groups: readonly NamedPlace[]): readonly Problem[] {
+  const first = new Map<string, NamedPlace>();
   return groups.flatMap((group): readonly Problem[] => {
     const key = `${group.namespace}/${group.name}`;
     const other = first.get(key);

@@ -1,5 +1,6 @@
 /** One document that says it is a RunnerGroup -> its normal form, or everything that is wrong with it. */
 import * as z from 'zod';
+import { PROBLEM } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import { isMapping, namesAt, pathText, valueAt } from './paths.ts';
@@ -18,6 +19,8 @@ export interface SourceObject {
 
 /** The default comes from Argo CD's environment, and it becomes a part of file paths. */
 const NO_NAMESPACE = 'has no namespace, and ARGOCD_APP_NAMESPACE is none: add "namespace: …"';
+
+const OF_OURS = 'is written by gitea-runners into the cluster only: remove it';
 
 /** Reads one RunnerGroup. `defaultNamespace`: for groups that name none. */
 export function toRunnerGroup(
@@ -38,6 +41,9 @@ export function toRunnerGroup(
   const namespace = valueAt(value, ['metadata', 'namespace']) ?? defaultNamespace;
   if (namespace === defaultNamespace && !Metadata.shape.namespace.safeParse(namespace).success) {
     problems.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
+  }
+  if (valueAt(value, ['metadata', 'annotations', PROBLEM]) !== undefined) {
+    problems.push({ path: ['metadata', 'annotations', PROBLEM], message: OF_OURS, code: 'GR-INPUT-05' });
   }
   const ruled = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : { problems: [] };
   if ('problems' in ruled) problems.push(...ruled.problems);

@@ -11,6 +11,7 @@ import { templateHash } from '../charts/pod-template.ts';
 import { Failure } from '../failure.ts';
 import type { ClockBounds } from '../http/clock.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../look/clock-correction.ts';
+import type { Trouble } from '../look/troubles.ts';
 import type { Look } from '../plan/evidence.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { LostJob } from '../runnergroup/status.ts';
@@ -174,9 +175,13 @@ function planMembers(
 ): Planning {
   const { instance, nowMs, survey, targetOf } = scene;
   const sighted: SightedGroup[] = [];
-  for (const { group, problem, key } of members) {
-    // `generate` refuses the whole Application then.
-    if (!group) return { is: 'failed', failure: new Failure('GR-INPUT-91', 2, `RunnerGroup ${key}: ${problem ?? ''}`) };
+  const broken: Trouble[] = [];
+  for (const { group, problem, key, object } of members) {
+    if (!group) {
+      const { namespace, name } = object.metadata;
+      broken.push({ namespace, name, failure: new Failure('GR-INPUT-91', 2, `RunnerGroup ${key}: ${problem ?? ''}`) });
+      continue;
+    }
     const target = targetOf.get(group);
     if (target === undefined) return { is: 'waiting' };
     const look = target instanceof Failure ? target : newest(sightOf(scene, group));
@@ -184,7 +189,7 @@ function planMembers(
     sighted.push({ group, templateHash: hashOf(group), lookKey, ...(look && { look }) });
   }
   const own = members.flatMap(({ key }) => survey.index.ofGroup(key));
-  return planApplication({ groups: sighted, runners: [...own, ...others], instance, nowMs, clocks });
+  return planApplication({ groups: sighted, broken, runners: [...own, ...others], instance, nowMs, clocks });
 }
 
 /** Jobs of other groups that were printed for a queued job that these groups see. The planner reads no other foreign Jobs. */
@@ -207,7 +212,8 @@ function judgeGroup(scene: Scene, live: LiveGroup, planning: Planning, argocd: G
   const sight = sightOf(scene, group);
   const refusal = target instanceof Failure && target.code.startsWith('GR-POLICY') ? target : undefined;
   const giteaFailure = refusal ? undefined : target instanceof Failure ? target : sight?.failure;
-  const counts = planning.is === 'planned' && group ? countsOf(planning.plan, group) : undefined;
+  const isPlanned = group && !giteaFailure;
+  const counts = planning.is === 'planned' && isPlanned ? countsOf(planning.plan, group) : undefined;
   const runners = scene.survey.index.ofGroup(live.key);
   const facts: GroupFacts = {
     generation: object.metadata.generation ?? undefined,
@@ -233,6 +239,9 @@ function argocdFacts({ last, differsSinceMs }: WakeFacts, difference: Difference
 
 /** The end of a runner is news that only a later look explains. */
 function isSettled(scene: Scene, { key, group }: LiveGroup): boolean {
+  const target = group && scene.targetOf.get(group);
+  // No look follows.
+  if (target === undefined || target instanceof Failure) return true;
   return (sightOf(scene, group)?.beganMs ?? 0) >= (scene.survey.lastEndMs.get(key) ?? 0);
 }
 

@@ -48,7 +48,7 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
     for (const group of options.groups()) known.set(keyOf(group), { group, pass });
     for (const [key, { pass: seen }] of known) if (pass - seen > REMEMBERED_PASSES) known.delete(key);
     const groups = [...known.values()].map(({ group }) => group);
-    const scene = { groups, mayAsk, liveJobs: async () => options.liveJobs() };
+    const scene = { groups, areAll: true, mayAsk, liveJobs: async () => options.liveJobs() };
     await onePass(() => sweeper.pass(scene, signal), tell, signal);
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }

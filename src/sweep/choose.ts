@@ -3,7 +3,8 @@
  * `SIGHTINGS_APART_MS` or more apart:
  *
  *   1. ours         prefix, form and group hash of its name are those of a given group of this instance, and it stands in the
- *                   list of that group's own scope
+ *                   list of that group's own scope. Or, where all groups are known, they are those of one that is gone, in the
+ *                   namespace of a given one that reads this list; then the two sightings are an hour apart (`VANISHED_APART_MS`)
  *   2. ephemeral    like every runner of ours; anything else was registered by somebody else under our name
  *   3. offline      and so is every other row of that name (names are not unique in Gitea)
  *   4. not working  no job in progress names it: a runner without network is offline after 60 s and may come back
@@ -17,7 +18,7 @@
  * them. Any doubt keeps the row: a dead one costs nothing but a line in a list.
  */
 import type { Group, LiveJob, Look, RegisteredRunner } from '../plan/evidence.ts';
-import { groupHash, namePrefix, parseRunnerName } from '../plan/names.ts';
+import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../plan/names.ts';
 
 /**
  * Time between the two sightings. More than the 60 s for which Gitea shows a runner as online after its last sign of life
@@ -25,10 +26,18 @@ import { groupHash, namePrefix, parseRunnerName } from '../plan/names.ts';
  */
 export const SIGHTINGS_APART_MS = 75_000;
 
+/**
+ * The same for a group that nobody knows: it may be one of another cluster that uses the same GITEA_RUNNERS_INSTANCE. A runner that lives
+ * anywhere is not offline for so long.
+ */
+export const VANISHED_APART_MS = 3_600_000;
+
 /** A group whose registrations may be swept; its RunnerGroup need not exist any more. */
 export interface ChosenGroup extends Pick<Group, 'namespace' | 'name' | 'look'> {
   /** Base URL of its Gitea. */
   readonly giteaUrl: string;
+  /** It is none of the given groups. */
+  readonly vanished?: true;
 }
 
 /** Everything the choice may look at. */
@@ -36,6 +45,8 @@ export interface SweepEvidence {
   /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
   readonly groups: readonly ChosenGroup[];
+  /** `groups` are all there are: others in their namespaces are gone. Default: nobody knows. */
+  readonly areAll?: boolean;
   /** Looks that succeeded, with their runner lists. Of a group without a look nothing is chosen. */
   readonly looks: ReadonlyMap<string, Look>;
   /** Listed after the looks. Undefined when Kubernetes was not looked at. */
@@ -104,12 +115,14 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: Sightings): 
     sightings.set(key, { name, seems, sinceMs });
     return sinceMs;
   };
-  const isOldEnough = (sinceMs: number): boolean => evidence.nowMs - sinceMs >= SIGHTINGS_APART_MS;
+  const isOldEnough = (sinceMs: number, { vanished }: ChosenGroup): boolean =>
+    evidence.nowMs - sinceMs >= (vanished ? VANISHED_APART_MS : SIGHTINGS_APART_MS);
 
   const witnesses = new Map<string, string>();
   for (const { key, group, row } of own) {
     if (!row.online || facts.jobs === undefined || facts.jobs.has(row.name)) continue;
-    if (isOldEnough(firstSight(key, row.name, 'stray'))) witnesses.set(groupKey(group), row.name);
+    if (evidence.nowMs - firstSight(key, row.name, 'stray') >= SIGHTINGS_APART_MS)
+      witnesses.set(groupKey(group), row.name);
   }
 
   const judge = ({ key, group, row }: OwnRow): Verdict => {
@@ -118,7 +131,7 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: Sightings): 
     const sinceMs = firstSight(key, row.name, 'dead');
     const witness = witnesses.get(groupKey(group));
     if (witness !== undefined) return { dead: false, because: 'group-elsewhere', witness };
-    return isOldEnough(sinceMs) ? { dead: true } : { dead: false, because: 'seen-too-briefly' };
+    return isOldEnough(sinceMs, group) ? { dead: true } : { dead: false, because: 'seen-too-briefly' };
   };
   const registrations = own.map((each) => ({
     group: each.group,
@@ -130,11 +143,15 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: Sightings): 
 }
 
 /** Rule 1. */
-function findOwn({ instance, groups, looks }: SweepEvidence): { own: readonly OwnRow[]; foreign: number } {
+function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence): {
+  own: readonly OwnRow[];
+  foreign: number;
+} {
   const places = new Map<string, ChosenGroup>();
   for (const group of groups) {
     places.set(`${group.look} ${namePrefix(group.name)} ${groupHash(instance, group)}`, group);
   }
+  const vanished = areAll ? vanishedFinder(instance, groups) : () => undefined;
   const own = new Map<string, OwnRow>();
   const all = new Set<string>();
   for (const { look, giteaUrl } of groups) {
@@ -142,7 +159,7 @@ function findOwn({ instance, groups, looks }: SweepEvidence): { own: readonly Ow
       const key = `${giteaUrl} ${row.id}`;
       all.add(key);
       const made = parseRunnerName(row.name);
-      const group = made && places.get(`${look} ${made.prefix} ${made.groupHash}`);
+      const group = made && (places.get(`${look} ${made.prefix} ${made.groupHash}`) ?? vanished(look, giteaUrl, made));
       if (group) own.set(key, { key, group, row });
     }
   }
@@ -150,6 +167,27 @@ function findOwn({ instance, groups, looks }: SweepEvidence): { own: readonly Ow
     (a, b) => compareText(a.group.giteaUrl, b.group.giteaUrl) || a.row.id - b.row.id,
   );
   return { own: inOrder, foreign: all.size - own.size };
+}
+
+/**
+ * Finds the group behind a row when it is none of the given ones. The name of a group is the prefix of its runners, unless it is long, and
+ * the hash proves name, namespace and instance. Nobody remembers groups that went while nobody swept.
+ */
+function vanishedFinder(
+  instance: string,
+  groups: readonly ChosenGroup[],
+): (look: string, giteaUrl: string, made: RunnerName) => ChosenGroup | undefined {
+  const existing = new Set(groups.map(({ namespace, name }) => `${namespace}/${name}`));
+  const namespacesOf = new Map<string, Set<string>>();
+  for (const { look, namespace } of groups) {
+    namespacesOf.set(look, (namespacesOf.get(look) ?? new Set()).add(namespace));
+  }
+  return (look, giteaUrl, { prefix: name, groupHash: hash }) => {
+    const namespace = [...(namespacesOf.get(look) ?? [])].find(
+      (each) => !existing.has(`${each}/${name}`) && groupHash(instance, { namespace: each, name }) === hash,
+    );
+    return namespace === undefined ? undefined : { namespace, name, giteaUrl, look, vanished: true };
+  };
 }
 
 /** What is known of names, over all looks: a scope's runner may be listed by a wider one, too. */

@@ -57,6 +57,8 @@ export interface SweepScene {
   readonly groups: readonly SweepGroup[];
   /** False for a Gitea that is to be left alone in this pass. Default: none is. */
   readonly mayAsk?: (target: GiteaTarget) => boolean;
+  /** As `SweepEvidence.areAll`. */
+  readonly areAll?: boolean;
   /**
    * All Jobs of ours in the groups' namespaces, asked for after Gitea's lists were read; undefined when nobody can look: then nothing is
    * deleted. May throw `Failure`, which ends the pass.
@@ -117,7 +119,7 @@ export class Sweeper {
   }
 
   /** Looks and deletes. When `signal` is aborted it stops before the next deletion. */
-  async pass({ groups, liveJobs, mayAsk }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
+  async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
     const failures: Failure[] = [];
     const unlisted: string[] = [];
     const asked = mayAsk ? groups.filter(({ target }) => mayAsk(target)) : groups;
@@ -126,6 +128,7 @@ export class Sweeper {
       {
         instance: this.#options.instance,
         groups: groups.map(toChosen),
+        areAll,
         looks: new Map([...looks].map(([key, { look }]) => [key, look])),
         liveJobs: await liveJobs(),
         nowMs: this.#options.nowMs(),

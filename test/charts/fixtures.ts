@@ -65,8 +65,15 @@ export interface GroupOutput {
 
 type More = Partial<Omit<Output, 'runnersOf'>>;
 
-function outputOf(items: readonly GroupOutput[], { emitGroups = false, others = [] }: More): Output {
-  return { runnersOf: (of) => items.find((item) => item.group === of)?.runners ?? [], emitGroups, others };
+function outputOf(items: readonly GroupOutput[], more: More): Output {
+  return {
+    runnersOf: (of) => items.find((item) => item.group === of)?.runners ?? [],
+    emitGroups: false,
+    isLeftOut: () => false,
+    kept: [],
+    others: [],
+    ...more,
+  };
 }
 
 /** The app that `cdk8s synth` writes. */

@@ -16,10 +16,10 @@ export class LossyProxy {
     this.url = url;
   }
 
-  /** @param address to listen on. @param target base URL of Gitea. */
-  static async start(address: string, target: string): Promise<LossyProxy> {
+  /** @param address to listen on. @param target base URL of Gitea. @param port of one that was closed; default: any. */
+  static async start(address: string, target: string, port = 0): Promise<LossyProxy> {
     const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, address, resolve));
+    await new Promise<void>((resolve) => server.listen(port, address, resolve));
     const proxy = new LossyProxy(server, `http://${address}:${(server.address() as AddressInfo).port}`);
     server.on('request', (asked: IncomingMessage, answer: ServerResponse) => proxy.#pass(target, asked, answer));
     return proxy;

@@ -39,6 +39,7 @@ const WORKFLOWS: Readonly<Record<string, string>> = {
   'matrix.yml': workflow({ leg: { runsOn: 'linux', seconds: 2, matrix: 30 } }),
   'busy.yml': workflow({ busy: { runsOn: 'linux', seconds: 8 } }),
   'long.yml': workflow({ long: { runsOn: 'linux', seconds: 65 } }),
+  'second.yml': workflow({ second: { runsOn: 'second', seconds: 45 } }),
   'replace.yml': workflow({ replace: { runsOn: 'linux', seconds: 10, lastSeconds: 2 } }, 'replace'),
 };
 
@@ -143,7 +144,7 @@ export class Rig {
       metadata: { name: GROUP, namespace: 'runners' },
       spec: this.#spec,
     };
-    await this.#commit(stringify(manifest));
+    await this.commitFile(GROUP_FILE, stringify(manifest));
     const wanted = this.#spec;
     await this.until('the cluster has the new RunnerGroup', () => {
       const spec = this.world.groups.get(GROUP)?.spec;
@@ -161,7 +162,7 @@ export class Rig {
 
   /** Removes the RunnerGroup from git and waits until the cluster has none. */
   async removeGroup(): Promise<void> {
-    await this.#commit(undefined);
+    await this.commitFile(GROUP_FILE, undefined);
     await this.until('the RunnerGroup is gone', () => !this.world.groups.has(GROUP));
   }
 
@@ -211,9 +212,10 @@ export class Rig {
     return names.split('\n').filter(Boolean);
   }
 
-  async #commit(text: string | undefined): Promise<void> {
-    this.#isInGit = text !== undefined;
-    const path = `/repos/${GROUPS_REPOSITORY}/contents/${GROUP_FILE}`;
+  /** Commits a file of the repository with the RunnerGroups; undefined removes it. */
+  async commitFile(file: string, text: string | undefined): Promise<void> {
+    if (file === GROUP_FILE) this.#isInGit = text !== undefined;
+    const path = `/repos/${GROUPS_REPOSITORY}/contents/${file}`;
     const found = await this.admin.ask('GET', path);
     const sha = (found.body as { sha?: string }).sha;
     const change = { message: 'Change the group', branch: 'main', ...(found.status === 200 && { sha }) };
@@ -283,7 +285,7 @@ class WebSession {
   }
 }
 
-function groupSpec(url: string): Readonly<Record<string, unknown>> {
+export function groupSpec(url: string): Readonly<Record<string, unknown>> {
   return {
     scope: 'org',
     org: ORG,

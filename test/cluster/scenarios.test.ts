@@ -3,6 +3,7 @@
  * an hour; with CLUSTER_SCENARIOS=short, as in .ci/run, there are the three that touch every part.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from 'vitest';
+import { apartScenarios } from './scenarios-apart.ts';
 import { faultScenarios } from './scenarios-faults.ts';
 import { loadScenarios } from './scenarios-load.ts';
 import { poolScenarios } from './scenarios-pool.ts';
@@ -49,4 +50,5 @@ describe('a cluster with the product in it', () => {
   loadScenarios(theRig, say, short);
   if (!short) poolScenarios(theRig, say);
   faultScenarios(theRig, say, short);
+  if (!short) apartScenarios(theRig);
 });

@@ -17,11 +17,13 @@ const HELD: Kinds<HeldBecause> = {
   'backing-off': true,
   'served-elsewhere': true,
 };
-const KEPT: Kinds<EmittedBecause> = {
+/** No case shows a group in trouble: `explain` tells of it as an error (test/cli/one-group-in-trouble.test.ts). */
+const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
   ...SERVED,
   busy: true,
   finishing: true,
   debugging: true,
+  moved: true,
   spare: true,
   warm: true,
   lost: true,

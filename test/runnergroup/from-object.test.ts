@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { templateHash } from '../../src/charts/pod-template.ts';
+import { standIn } from '../../src/runnergroup/broken.ts';
 import { runnerGroupFromObject } from '../../src/runnergroup/from-object.ts';
 import { document, readFiles } from '../support/group-files.ts';
 
@@ -27,5 +28,26 @@ describe('a RunnerGroup that stands in a cluster', () => {
     const read = runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec });
 
     expect(read).toHaveProperty('problem', expect.stringMatching(/./));
+  });
+});
+
+describe('the stand-in of a group that is not valid', () => {
+  const place = { file: 'ci.yaml', line: 3, column: 1 };
+  const problem = { place, path: 'spec.sucpend', message: 'unknown field', code: 'GR-INPUT-04' } as const;
+  const labels = { team: 'web' };
+  const broken = { namespace: 'runners', name: 'ci', place, labels, annotations: undefined, problems: [problem] };
+  const { spec, metadata } = standIn(broken).object;
+
+  it('has a spec that is valid by itself, so the API server takes it', () => {
+    expect(runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec })).toHaveProperty('group');
+  });
+
+  it('is read as its problem', () => {
+    expect(
+      runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec, annotations: metadata.annotations }),
+    ).toEqual({
+      problem: 'ci.yaml:3:1: spec.sucpend: unknown field [GR-INPUT-04]',
+    });
+    expect(metadata).toMatchObject({ namespace: 'runners', name: 'ci', labels });
   });
 });

@@ -177,7 +177,14 @@ test('documents of other kinds pass through with their own text, in the order of
 test('empty files, empty documents and comments are nothing', async () => {
   const files = { 'a.yaml': '', 'b.yaml': '# nothing\n---\n---\nnull\n---\n', 'c.json': 'null' };
 
-  expect(await readFiles(files)).toEqual({ groups: [], others: [], files: 3, skipped: [], sources: new Map() });
+  expect(await readFiles(files)).toEqual({
+    groups: [],
+    others: [],
+    broken: [],
+    files: 3,
+    skipped: [],
+    sources: new Map(),
+  });
 });
 
 test('a byte order mark and CRLF change nothing', async () => {

@@ -122,12 +122,43 @@ describe('a verdict', () => {
     expect(verdict.groups).toMatchObject([{ ready: false, facts: { argocd: { is: 'unmanaged' } } }]);
   });
 
-  it('blocks the whole Application while one of its groups is not valid', () => {
+  it('is about the good groups of an Application, too: one whose spec or Gitea is in trouble is told of alone', () => {
     const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
-    const verdict = only(play(sceneOf([{ live: ci, sight: seen(IDLE) }, { live: wrong }])));
+    const failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    const dead = { live: liveGroup('dead', 'ci'), sight: { beganMs: NOW - 1_000, endedMs: NOW, failure } };
+    const good = { live: ci, sight: seen({ ...IDLE, jobs: [job(1)] }) };
+    const verdict = only(play(sceneOf([good, dead, { live: wrong }])));
 
-    expect(verdict.planning).toMatchObject({ is: 'failed', failure: { code: 'GR-INPUT-91' } });
-    expect(verdict.groups.map(({ facts }) => facts.problem)).toEqual([undefined, 'spec.org is missing']);
+    expect(verdict.planning).toMatchObject({ is: 'planned' });
+    expect(verdict.difference.missing).toEqual([expect.stringMatching(/^runners\/ci-1-1-/)]);
+    expect(verdict.groups.map(({ ready, counts }) => [ready, counts !== undefined])).toEqual([
+      [true, true],
+      [false, false],
+      [false, false],
+    ]);
+    expect(
+      verdict.groups.map(({ facts: { problem, giteaFailure, planFailure } }) => [problem, giteaFailure, planFailure]),
+    ).toEqual([
+      [undefined, undefined, undefined],
+      [undefined, failure, undefined],
+      ['spec.org is missing', undefined, undefined],
+    ]);
+  });
+
+  it('is settled although a runner of a group without a look ended', () => {
+    const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
+    const ended = [liveRunner('wrong-1-1-0000cafe', 'wrong', 'complete')];
+
+    expect(only(play(sceneOf([{ live: ci, sight: seen(IDLE) }, { live: wrong }], {}, ended))).settled).toBe(true);
+  });
+
+  it('blocks the whole Application when the only group is not valid', () => {
+    const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
+
+    expect(only(play(sceneOf([{ live: wrong }]))).planning).toMatchObject({
+      is: 'failed',
+      failure: { code: 'GR-INPUT-91' },
+    });
   });
 
   it('is not settled when a runner ended after the last look began', () => {

@@ -100,8 +100,9 @@ export class ArgoCd {
     const { nowS, nowMs, history } = this.#stage;
     const sinceS = nowS - (nowMs - sinceMs) / 1000;
     return history.troubles.some(({ kind, ...trouble }) => {
-      if (kind !== 'outage' || !('untilS' in trouble)) return false;
-      return trouble.atS <= nowS && trouble.untilS >= sinceS;
+      // Where nobody sees live Jobs, one group's trouble is everybody's (docs/adr/0036).
+      const isOfAll = kind === 'outage' || (kind === 'group-outage' && !this.#generator.seesPods);
+      return isOfAll && 'untilS' in trouble && trouble.atS <= nowS && trouble.untilS >= sinceS;
     });
   }
 

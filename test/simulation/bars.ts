@@ -22,6 +22,8 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
     'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, later: 4, needless: 2, needlessWarm: 2 },
     'ours, Gitea alone': { p99: 1.05, needless: 15, needlessWarm: 10 },
   },
+  /** How long a group cannot be seen decides how long its jobs wait. */
+  apart: {},
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },
     'ours, Gitea alone': { p99: 1.01, needless: 1.5 },

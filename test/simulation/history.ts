@@ -107,6 +107,8 @@ export type Trouble =
   | { readonly kind: 'bad-token'; readonly atS: number; readonly untilS: number }
   /** One of the servers that a look asks does not answer: all looks fail, and the rest of the world goes on. */
   | { readonly kind: 'outage'; readonly atS: number; readonly untilS: number }
+  /** The same for the look of one group: its Gitea, or its token. */
+  | { readonly kind: 'group-outage'; readonly group: string; readonly atS: number; readonly untilS: number }
   /** Every third pod, by order of creation, is lost without a word. */
   | { readonly kind: 'node-loss'; readonly atS: number; readonly node: 0 | 1 | 2 };
 

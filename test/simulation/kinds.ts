@@ -1,4 +1,5 @@
 /** The kinds of histories that are made from seeds. */
+import { makeApartHistory } from './make-apart-history.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
 import { makeWarmHistory } from './make-warm-history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
@@ -8,6 +9,7 @@ export const KINDS = {
   ordinary: makeHistory,
   calm: makeCalmHistory,
   warm: makeWarmHistory,
+  apart: makeApartHistory,
 } as const;
 export type Kind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];

@@ -1,5 +1,5 @@
 /** Short words for planner tests: a group, jobs, rows and Jobs with defaults that say nothing. */
-import type { EmittedBecause, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
+import type { EmittedBecause, GroupKey, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/plan/evidence.ts';
 import { runnerName } from '../../src/plan/names.ts';
 import { plan } from '../../src/plan/plan.ts';
@@ -74,6 +74,7 @@ export interface Scene {
   readonly liveJobs?: readonly LiveJob[];
   readonly liveSinceMs?: number;
   readonly nowMs?: number;
+  readonly troubled?: readonly GroupKey[];
 }
 
 export function planScene(scene: Scene): Plan {
@@ -84,12 +85,19 @@ export function planScene(scene: Scene): Plan {
 export function evidenceOfScene(scene: Scene): Evidence {
   const { jobs = [], runners = [], liveJobs = [], nowMs = NOW } = scene;
   const looks = new Map(Object.entries(scene.looks ?? { acme: { jobs, runners } }));
-  const { liveSinceMs } = scene;
-  return { instance: INSTANCE, looks, liveJobs, ...(liveSinceMs && { liveSinceMs }), nowMs };
+  const { liveSinceMs, troubled } = scene;
+  const since = { ...(liveSinceMs && { liveSinceMs }), ...(troubled && { troubled }) };
+  return { instance: INSTANCE, looks, liveJobs, ...since, nowMs };
 }
 
 /** Why a Job is in the output although its runner is not wanted. */
-const NOT_WANTED: readonly string[] = ['back-off-record', 'lost', 'spare', 'unpinning'] satisfies EmittedBecause[];
+const NOT_WANTED: readonly string[] = [
+  'back-off-record',
+  'lost',
+  'spare',
+  'unpinning',
+  'group-in-trouble',
+] satisfies EmittedBecause[];
 
 /** Runners in the output that are wanted there. */
 export function emitted(planned: Plan): readonly (RunnerDecision & { emit: true })[] {

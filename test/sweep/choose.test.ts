@@ -1,6 +1,11 @@
 /** Each rule of the choice, one at a time: a row that nothing keeps is dead, and one reason is enough to keep it. */
 import { describe, expect, it } from 'vitest';
-import { deadRegistrations, SIGHTINGS_APART_MS } from '../../src/sweep/choose.ts';
+import {
+  deadRegistrations,
+  SIGHTINGS_APART_MS,
+  type SweepEvidence,
+  VANISHED_APART_MS,
+} from '../../src/sweep/choose.ts';
 import { CI, evidence, GITEA, liveJob, ownName, row, runningJob, seenTwice, verdicts } from './scene.ts';
 
 const NAME = ownName(7);
@@ -202,4 +207,45 @@ it('a row in two lists of one Gitea is judged once', () => {
   const choice = deadRegistrations(evidence({}, { looks, groups }), new Map());
 
   expect(choice).toMatchObject({ foreign: 0, registrations: [{ id: 1, name: NAME, group: { giteaUrl: GITEA } }] });
+});
+
+describe('a row of a group that is gone', () => {
+  const nameOf = (name: string, namespace = 'runners', instance?: string): string =>
+    ownName(7, { namespace, name }, instance);
+  const fateAfter = (ms: number, name: string, over: Partial<SweepEvidence> = {}): unknown => {
+    const scene = evidence({ runners: [row(name)] }, { areAll: true, ...over });
+    const first = deadRegistrations(scene, new Map());
+    return verdicts(deadRegistrations({ ...scene, nowMs: scene.nowMs + ms }, first.sightings)).get(name);
+  };
+
+  it('is dead after an hour, though nobody remembers the group', () => {
+    expect(fateAfter(VANISHED_APART_MS, nameOf('gone'))).toBe('dead');
+    expect(fateAfter(VANISHED_APART_MS - 1, nameOf('gone'))).toBe('seen-too-briefly');
+  });
+
+  it('is foreign where nobody knows all groups', () => {
+    expect(fateAfter(VANISHED_APART_MS, nameOf('gone'), { areAll: false })).toBeUndefined();
+  });
+
+  it('stays for the reasons for which any row stays', () => {
+    const name = nameOf('gone');
+
+    expect(fateAfter(VANISHED_APART_MS, name, { liveJobs: [liveJob(name, 'running')] })).toBe('job-alive');
+    expect(fateAfter(VANISHED_APART_MS, name, { liveJobs: undefined })).toBe('cluster-unseen');
+  });
+
+  it.each([
+    ['of a namespace without a group here', nameOf('gone', 'others')],
+    ['of another instance', nameOf('gone', 'runners', 'other')],
+    ['whose group hash is another one', nameOf('gone').replace(/[0-9a-f]{8}$/, '00000000')],
+    ['of a long name, which its runners do not tell', nameOf('a-very-long-name-of-a-runner-group-that-is-gone')],
+  ])('%s is foreign', (_, name) => {
+    expect(fateAfter(VANISHED_APART_MS, name)).toBeUndefined();
+  });
+
+  it('of a group that is there, but reads another list, is foreign', () => {
+    const groups = [CI, { ...CI, name: 'wide', look: 'all' }];
+
+    expect(fateAfter(VANISHED_APART_MS, nameOf('wide'), { groups })).toBeUndefined();
+  });
 });

@@ -84,7 +84,10 @@ const Application = z.looseObject({
 export type Application = z.output<typeof Application>;
 
 /** The group itself was judged before. */
-const LOOK = { includeBlocked: false, pods: { finish: finishOwn, check: async () => undefined } };
+const LOOK = {
+  includeBlocked: false,
+  pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
+};
 /** Groups that are asked for one by one; more would load Gitea. */
 const MOST_GROUPS = 50;
 

@@ -7,7 +7,8 @@ import type { ClusterConfig } from '../../kubernetes/config.ts';
 import { findCluster } from '../../kubernetes/find-cluster.ts';
 import { listAll } from '../../kubernetes/list.ts';
 import { RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
-import { lookAndPlan, type PlanOfNow, type Settings } from '../../look/look-and-plan.ts';
+import { lookAndPlan, type PlanOfNow } from '../../look/look-and-plan.ts';
+import type { Settings } from '../../look/settings.ts';
 import { PROFILE_REASON } from '../../policy/denial.ts';
 import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
 import { withImages } from '../../runnergroup/installation.ts';
@@ -100,7 +101,10 @@ export async function planOfCluster(
     const looking = lookAndPlan(
       groups.map((group) => withImages(group, images)),
       settings,
-      { includeBlocked: true, pods: { finish: finishOwn, check: async () => undefined } },
+      {
+        includeBlocked: true,
+        pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
+      },
     );
     const [around, planned] = await Promise.allSettled([lookAround(client, objects, plane, deadline), looking]);
     if (around.status === 'rejected') throw around.reason;

@@ -15,6 +15,7 @@ import {
 import type { KubePod } from '../../kubernetes/shapes.ts';
 import { keyOf, Watch } from '../../kubernetes/watch.ts';
 import { PROFILE_REASON } from '../../policy/denial.ts';
+import { PROBLEM } from '../../runnergroup/broken.ts';
 import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
 import { type InstallationImages, withImages } from '../../runnergroup/installation.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
@@ -108,7 +109,7 @@ export class LiveCluster {
       const version = generation || object;
       return {
         key: keyOf(object),
-        inputs: [uid, version, annotations?.[TRACKING_ID], annotations?.[PROFILE_REASON]],
+        inputs: [uid, version, ...[TRACKING_ID, PROFILE_REASON, PROBLEM].map((key) => annotations?.[key])],
         make: () => judge(object, this.#images),
       };
     });
@@ -132,12 +133,15 @@ export class LiveCluster {
 function judge(object: RunnerGroupObject, images: InstallationImages): LiveGroup {
   const { annotations, name, namespace } = object.metadata;
   const trackingId = annotations?.[TRACKING_ID];
-  const reason = annotations?.[PROFILE_REASON];
+  const meant = [PROFILE_REASON, PROBLEM].flatMap((key) => {
+    const value = annotations?.[key];
+    return value === undefined ? [] : [[key, value] as const];
+  });
   const read = runnerGroupFromObject({
     namespace,
     name,
     spec: object.spec,
-    ...(reason !== undefined && { annotations: { [PROFILE_REASON]: reason } }),
+    ...(meant.length > 0 && { annotations: Object.fromEntries(meant) }),
   });
   return {
     key: keyOf(object),

@@ -3,6 +3,7 @@
 import { Failure } from '../../failure.ts';
 import { type ClockCorrection, NO_CORRECTION, shiftJobs } from '../../look/clock-correction.ts';
 import { planOrRefuse, toPlanned } from '../../look/plan-groups.ts';
+import { isOwnTrouble, type Trouble } from '../../look/troubles.ts';
 import type { GroupSummary, JobDecision, Plan } from '../../plan/decisions.ts';
 import type { Look } from '../../plan/evidence.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
@@ -21,6 +22,8 @@ export interface SightedGroup {
 
 export interface PlanningInput {
   readonly groups: readonly SightedGroup[];
+  /** Groups whose spec cannot be used. Default: none. */
+  readonly broken?: readonly Trouble[];
   /** Jobs in the cluster; those in other namespaces are left out, as `generate` does. */
   readonly runners: readonly LiveRunner[];
   readonly instance: string;
@@ -40,22 +43,32 @@ export type Planning =
 /** A watch tells of a change well within this time. */
 const WATCH_LAG_MS = 5_000;
 
-export function planApplication({ groups, runners, instance, ...time }: PlanningInput): Planning {
+export function planApplication({ groups, broken = [], runners, instance, ...time }: PlanningInput): Planning {
   const looks = new Map<string, Look>();
-  for (const { look, lookKey } of groups) {
-    if (look instanceof Failure) return { is: 'failed', failure: look };
-    if (look !== undefined) looks.set(lookKey, look);
+  const troubled: Trouble[] = [...broken];
+  for (const { group, look, lookKey } of groups) {
+    if (!(look instanceof Failure)) {
+      if (look !== undefined) looks.set(lookKey, look);
+      continue;
+    }
+    if (!isOwnTrouble(look)) return { is: 'failed', failure: look };
+    troubled.push({ namespace: group.namespace, name: group.name, failure: look });
   }
-  if (groups.some(({ lookKey }) => !looks.has(lookKey))) return { is: 'waiting' };
+  const [first] = troubled;
+  const sound = groups.filter(({ look }) => !(look instanceof Failure));
+  if (sound.length === 0 && first) return { is: 'failed', failure: first.failure };
+  if (sound.some(({ lookKey }) => !looks.has(lookKey))) return { is: 'waiting' };
   const namespaces = new Set(groups.map(({ group }) => group.namespace));
+  const elsewhere = broken.find(({ namespace }) => !namespaces.has(namespace));
+  if (elsewhere) return { is: 'failed', failure: elsewhere.failure };
   const { jobShiftMs, nowShiftMs } = time.clocks ?? NO_CORRECTION;
   const seen = runners.map(({ job }) => job).filter(({ namespace }) => namespaces.has(namespace));
   const liveJobs = shiftJobs(seen, jobShiftMs);
   const nowMs = time.nowMs + nowShiftMs;
-  const planned = groups.map(({ group, lookKey, templateHash }) => toPlanned(group, lookKey, templateHash));
+  const planned = sound.map(({ group, lookKey, templateHash }) => toPlanned(group, lookKey, templateHash));
   try {
     const liveSinceMs = nowMs - WATCH_LAG_MS;
-    return { is: 'planned', plan: planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs }) };
+    return { is: 'planned', plan: planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs, troubled }) };
   } catch (error) {
     if (error instanceof Failure) return { is: 'failed', failure: error };
     throw error;

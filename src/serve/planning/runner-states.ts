@@ -29,6 +29,7 @@ const STATE_OF: Readonly<Record<EmittedBecause | DroppedBecause, ShownState | 'a
   busy: 'busy',
   finishing: 'busy',
   debugging: 'debugging',
+  moved: 'busy',
   'own-runner': 'alive',
   chain: 'alive',
   'free-runner': 'alive',
@@ -50,6 +51,7 @@ const STATE_OF: Readonly<Record<EmittedBecause | DroppedBecause, ShownState | 'a
   deleting: 'stale',
   gone: 'stale',
   offline: 'stale',
+  'group-in-trouble': 'unknown',
 };
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import type { ClockCorrection } from '../../../src/look/clock-correction.ts';
+import { runnerName } from '../../../src/plan/names.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, planApplication, type SightedGroup } from '../../../src/serve/planning/plan-application.ts';
 import { WaitingTimes } from '../../../src/serve/planning/waiting-times.ts';
@@ -33,11 +34,40 @@ describe('the plan of an Application', () => {
     expect(planApplication(input(sighted(), unseen))).toEqual({ is: 'waiting' });
   });
 
-  it('fails as a whole when one look failed, as generate does', () => {
+  describe('one of whose groups is in trouble, as in generate', () => {
     const failure = new Failure('GR-HTTP-01', 1, 'refused.');
-    const other = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other', look: failure });
+    const two = runnerGroup({ name: 'two' });
+    const dead = sighted({ group: two, lookKey: 'other', look: failure });
+    const name = runnerName('', { namespace: 'runners', name: 'two', origin: ORIGIN, templateHash: 't' }, job(9), 0);
+    const runners: readonly LiveRunner[] = [{ job: live(name, 'running'), annotations: {} }];
+    const kept = expect.objectContaining({ runner: name, because: 'group-in-trouble', skip: true });
+    const broken = { namespace: 'runners', name: 'two', failure: new Failure('GR-INPUT-91', 2, 'wrong.') };
 
-    expect(planApplication(input(sighted(), other))).toEqual({ is: 'failed', failure });
+    it.each([
+      ['Gitea is down', { ...input(sighted(), dead), runners }],
+      ['spec is not valid', { ...input(sighted()), broken: [broken], runners }],
+    ])('whose %s plans the others and keeps its Jobs', (_, given) => {
+      const alone = planApplication(input(sighted()));
+      const planning = planApplication(given);
+
+      if (planning.is !== 'planned' || alone.is !== 'planned') throw new Error('no plan');
+      expect(planning.plan.runners).toHaveLength(alone.plan.runners.length + 1);
+      expect(planning.plan.runners).toEqual(expect.arrayContaining([kept, ...alone.plan.runners]));
+      expect(planning.plan.jobs).toEqual(alone.plan.jobs);
+    });
+
+    it('fails as a whole when no group is left', () => {
+      expect(planApplication(input(dead))).toEqual({ is: 'failed', failure });
+      expect(planApplication({ ...input(), broken: [broken] })).toEqual({ is: 'failed', failure: broken.failure });
+    });
+
+    it('fails as a whole when the trouble is not its own', () => {
+      const refusal = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.');
+      expect(planApplication(input(sighted(), { ...dead, look: refusal }))).toEqual({ is: 'failed', failure: refusal });
+
+      const foreign = { ...broken, namespace: 'others' };
+      expect(planApplication({ ...input(sighted()), broken: [foreign] })).toMatchObject({ is: 'failed' });
+    });
   });
 
   it('takes no notice of Jobs in namespaces that are not its own', () => {

@@ -25,8 +25,13 @@ function ours(seesJobs: boolean): Generator {
     decide: (stage, _cluster, { groups: specsOfApp, looks, liveJobs, liveSinceMs }) => {
       const specs = new Map(specsOfApp.map((spec) => [spec.name, spec]));
       const groups = specsOfApp.map((spec) => toPlanned(spec, stage));
-      const evidence = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], liveSinceMs, nowMs: stage.nowMs };
-      const planned = plan(groups, evidence);
+      const troubled = seesJobs ? groups.filter(({ name }) => isUnseen(name, stage)) : [];
+      const { nowMs } = stage;
+      const seen = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], liveSinceMs, nowMs, troubled };
+      const planned = plan(
+        groups.filter((group) => !troubled.includes(group)),
+        seen,
+      );
       stage.tell(() => describePlan(planned));
       return planned.runners.flatMap((decision) => {
         const group = specs.get(decision.group.name);
@@ -38,6 +43,13 @@ function ours(seesJobs: boolean): Generator {
       });
     },
   };
+}
+
+function isUnseen(group: string, { history, nowS }: Stage): boolean {
+  return history.troubles.some(
+    (trouble) =>
+      trouble.kind === 'group-outage' && trouble.group === group && trouble.atS <= nowS && trouble.untilS >= nowS,
+  );
 }
 
 /** A history's group as the planner is given it. */

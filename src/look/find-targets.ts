@@ -1,0 +1,98 @@
+/** Which looks at Gitea the groups of one run need, and with which tokens. */
+import { Failure } from '../failure.ts';
+import { describeScope } from '../gitea/endpoints.ts';
+import type { GiteaTarget } from '../gitea/observe.ts';
+import { Deadline } from '../http/deadline.ts';
+import { findCluster } from '../kubernetes/find-cluster.ts';
+import { keepsPool, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { findToken, type TokenSources } from '../tokens/api-token.ts';
+import type { Token } from '../tokens/token.ts';
+import { endsReader } from './read-ends.ts';
+import type { Settings } from './settings.ts';
+import { isOwnTrouble } from './troubles.ts';
+
+/** What is looked at, and which look belongs to a group. */
+export interface Targets {
+  readonly targets: readonly GiteaTarget[];
+  readonly lookOf: (group: RunnerGroup) => string;
+}
+
+/** The same, and the groups whose tokens cannot be used. */
+export interface TargetsOf extends Targets {
+  readonly failed: ReadonlyMap<RunnerGroup, Failure>;
+}
+
+/** One target for all groups that share Gitea, scope and token. @throws Failure when a token is missing or bound to another origin. */
+export async function findTargets(groups: readonly RunnerGroup[], settings: Settings): Promise<Targets> {
+  const found = await findTargetsOf(groups, settings, new Deadline(settings.timeoutMs));
+  for (const failure of found.failed.values()) throw failure;
+  return found;
+}
+
+/** The same, but a token that is missing concerns its group alone. @throws Failure that concerns more than one group. */
+export async function findTargetsOf(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  deadline: Deadline,
+): Promise<TargetsOf> {
+  const targets: GiteaTarget[] = [];
+  const keys = new Map<RunnerGroup, string>();
+  const failed = new Map<RunnerGroup, Failure>();
+  const readsEnds = endsReader(groups);
+  await eachToken(groups, settings, deadline, (group, token) => {
+    if (token instanceof Failure) {
+      failed.set(group, token);
+      return;
+    }
+    const same = targets.find(
+      ({ url, scope, token: other }) =>
+        url === group.giteaUrl && describeScope(scope) === describeScope(group.scope) && token.equals(other),
+    );
+    const key = same?.key ?? `look ${targets.length + 1}`;
+    const { giteaUrl: url, scope } = group;
+    if (!same) targets.push({ key, url, scope, token, ...(readsEnds(group) && { readsEnds: true }) });
+    keys.set(group, key);
+  });
+  const lookOf = (group: RunnerGroup): string => keys.get(group) ?? '';
+  const pools = new Set(groups.filter(keepsPool).map(lookOf));
+  const all = targets.map((target) => (pools.has(target.key) ? { ...target, hasPool: true as const } : target));
+  return { targets: all, failed, lookOf };
+}
+
+/** Groups whose tokens are found at the same time: enough for all connections to the API server, few enough to cost no memory. */
+const TOKENS_AT_ONCE = 100;
+
+/** Finds the token of each group, in order. @throws the first Failure that is not one group's trouble alone. */
+async function eachToken(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  deadline: Deadline,
+  take: (group: RunnerGroup, token: Token | Failure) => void,
+): Promise<void> {
+  const findAll = async (sources: TokenSources): Promise<void> => {
+    for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
+      const some = groups.slice(at, at + TOKENS_AT_ONCE);
+      const found = await Promise.allSettled(some.map((group) => findToken(group, sources)));
+      for (const [index, group] of some.entries()) {
+        const one = found[index];
+        if (one?.status === 'fulfilled') take(group, one.value);
+        else if (one?.reason instanceof Failure && isOwnTrouble(one.reason)) take(group, one.reason);
+        else throw one?.reason;
+      }
+    }
+  };
+  if (settings.secrets !== 'api') {
+    await findAll(settings);
+    return;
+  }
+  // Loaded only when it is asked for: most runs read files.
+  const { ClusterSecrets, needCluster, secretsClient } = await import('../kubernetes/secrets.ts');
+  // `--cluster off` says that live Jobs are not looked at; the Secrets must come from somewhere.
+  const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));
+  const client = secretsClient(config, settings.onRequest);
+  try {
+    await findAll({ ...settings, clusterSecrets: new ClusterSecrets(client, deadline) });
+  } finally {
+    await client.close();
+  }
+}

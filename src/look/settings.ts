@@ -1,0 +1,20 @@
+import type { RequestLine } from '../http/request.ts';
+import type { ClusterChoice } from '../kubernetes/find-cluster.ts';
+import type { SecretsMode } from '../tokens/api-token.ts';
+
+/** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
+export interface Settings extends ClusterChoice {
+  /** Default: `files`. */
+  readonly secrets?: SecretsMode;
+  readonly secretsDir: string;
+  /** For everything, from start to end, ms. */
+  readonly timeoutMs: number;
+  /** PEM of a private CA. */
+  readonly ca?: string;
+  readonly instance: string;
+  readonly now: () => number;
+  /** Told about each request. */
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Told what the administrator should know although all went well: one line, no line end. */
+  readonly onWarning?: (text: string) => void;
+}

@@ -1,0 +1,38 @@
+/**
+ * Runners of groups that nobody can plan now: their Gitea does not answer, or their spec is not valid. What Kubernetes shows of them
+ * stays as it is, and nothing is started (docs/adr/0036). For all other groups they are full groups: they have no room, and a job that
+ * one of their runners was made for waits for it as for a runner of another Application (`elsewhere.ts`).
+ */
+import type { GroupKey, Plan, RunnerDecision } from './decisions.ts';
+import type { Evidence } from './evidence.ts';
+import { compareText } from './listed-jobs.ts';
+import { parseRunnerName } from './names.ts';
+import { indexGroups } from './traces.ts';
+
+/**
+ * The plan, and a decision for each live Job of a troubled group.
+ * @throws GroupsCollide when two groups would share runner names
+ */
+export function withKept(plan: Plan, groups: readonly GroupKey[], { instance, troubled, liveJobs }: Evidence): Plan {
+  if (!troubled || troubled.length === 0) return plan;
+  const ownerOf = indexGroups([...groups, ...troubled], instance);
+  const isTroubled = new Set(troubled);
+  const kept = liveJobs.flatMap((live): readonly RunnerDecision[] => {
+    const { namespace, name: runner, pinned = false, priorityClass } = live;
+    const parts = parseRunnerName(runner);
+    const group = parts && ownerOf.get(parts.groupHash)?.get(parts.prefix);
+    if (!group || group.namespace !== namespace || !isTroubled.has(group)) return [];
+    const decision = { emit: true, runner, group, because: 'group-in-trouble', pinned, skip: true } as const;
+    return [priorityClass === undefined ? decision : { ...decision, priorityClass }];
+  });
+  const runners = [...plan.runners, ...kept].sort(byGroupAndName);
+  return Object.freeze({ ...plan, runners: Object.freeze(runners) });
+}
+
+function byGroupAndName(a: RunnerDecision, b: RunnerDecision): number {
+  return (
+    compareText(a.group.namespace, b.group.namespace) ||
+    compareText(a.group.name, b.group.name) ||
+    compareText(a.runner, b.runner)
+  );
+}

@@ -1,0 +1,71 @@
+/**
+ * A RunnerGroup whose name can be read and whose spec cannot be used. Its runners are kept while others are planned (docs/adr/0036).
+ *
+ * It has an object in the cluster all the same, so that Argo CD and `serve` show what is wrong. The API server would refuse its own spec,
+ * and with it the sync of all others. So the object has a spec that says nothing, and the problem in an annotation.
+ */
+
+import { isMapping } from './paths.ts';
+import { formatProblem, type Problem } from './problems.ts';
+import type { FilePlace } from './runner-group.ts';
+import { API_VERSION, KIND, Metadata } from './schema.ts';
+
+export interface BrokenGroup {
+  readonly namespace: string;
+  readonly name: string;
+  readonly place: FilePlace;
+  /** Labels and annotations as they were written. */
+  readonly labels: Strings | undefined;
+  readonly annotations: Strings | undefined;
+  /** At least one. */
+  readonly problems: readonly Problem[];
+}
+
+type Strings = Readonly<Record<string, string>>;
+
+/** Annotation of such an object: what is wrong. `serve` and the health script show it. */
+export const PROBLEM = 'gitea.bpg.pw/problem';
+
+/** Problems that the annotation names; `validate` names all. */
+const SHOWN = 3;
+/** Characters of the annotation. */
+const LONGEST = 1_000;
+
+/** Also of an item of a List. */
+const OF_METADATA = /^(?:items\[\d+\]\.)?metadata/;
+
+/** The group behind these problems; undefined when its name or namespace is among what is wrong. */
+export function brokenGroup(
+  value: unknown,
+  place: FilePlace,
+  defaultNamespace: string,
+  problems: readonly Problem[],
+): BrokenGroup | undefined {
+  const metadata = Metadata.safeParse(isMapping(value) ? value['metadata'] : undefined);
+  if (!metadata.success || problems.some(({ path }) => OF_METADATA.test(path))) return undefined;
+  const { name, namespace = defaultNamespace, labels, annotations } = metadata.data;
+  return { namespace, name, place, labels, annotations, problems };
+}
+
+/** The object that stands for it. */
+export function standIn({ namespace, name, labels, annotations, problems }: BrokenGroup) {
+  const none = { key: 'none', name: 'none' };
+  const metadata = {
+    annotations: { ...annotations, [PROBLEM]: problemText(problems) },
+    ...(labels && { labels }),
+    name,
+    namespace,
+  };
+  // What the CRD demands, and no address that exists.
+  const gitea = { url: 'https://gitea.invalid' };
+  const spec = { authToken: none, gitea, maxActiveRunners: 0, registrationToken: none, scope: 'global', suspend: true };
+  return { namespace, name, object: { apiVersion: API_VERSION, kind: KIND, metadata, spec } };
+}
+
+/** The first problems in one line. */
+export function problemText(problems: readonly Problem[]): string {
+  const lines = problems.slice(0, SHOWN).map(formatProblem);
+  const more = problems.length - lines.length;
+  const text = [...lines, ...(more > 0 ? [`… and ${more} more: gitea-runners validate`] : [])].join('; ');
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}

@@ -1,0 +1,237 @@
+/** One group's trouble is its own (docs/adr/0036). Real program, real Gitea simulator, real API server stand-in. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { runnerName } from '../../src/plan/names.ts';
+import { CERTIFICATES, kubeconfigFor, liveJob } from '../kubernetes/through-cli.ts';
+import { type Cluster, startApiServer } from '../support/api-server.ts';
+import { folderWith, groupYaml, runCli, runNode } from '../support/run-cli.ts';
+import { startAcme, TOKEN } from '../support/start-acme.ts';
+
+/** A server that nobody listens on any more. */
+const DEAD = 'http://127.0.0.1:1';
+const NAMED = { namespace: 'runners', origin: DEAD, templateHash: 'of some day' };
+/** Jobs of group `bad`: one that waits for a CI job, one that has begun. */
+const [WAITING, RUNNING] = [1, 2].map((id) => runnerName('', { ...NAMED, name: 'bad' }, { id, attempt: 1 }, 0)) as [
+  string,
+  string,
+];
+const KNOWS_GROUPS = { KUBE_API_VERSIONS: 'v1,gitea.bpg.pw/v1alpha1/RunnerGroup' };
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+function objects(text: string): readonly Manifest[] {
+  return parseAllDocuments(text).map((document) => document.toJS());
+}
+
+/** A Secret per group, mounted as files: each with its own Gitea. */
+function secretsDir(secrets: Readonly<Record<string, { readonly token?: string; readonly url: string }>>): string {
+  const folder = folderWith({});
+  for (const [name, { token = TOKEN, url }] of Object.entries(secrets)) {
+    mkdirSync(join(folder, 'runners', name), { recursive: true });
+    writeFileSync(join(folder, 'runners', name, 'token'), token);
+    writeFileSync(join(folder, 'runners', name, 'url'), url);
+  }
+  return folder;
+}
+
+function yaml(name: string, url: string, spec = ''): string {
+  return groupYaml(url, spec, name).replace('{name: gitea-api,', `{name: ${name}-api,`);
+}
+
+/** Group `good` with one queued job, beside group `bad`. @param url of the Gitea of `bad`, by that of `good` */
+async function stage(url: (good: string) => string, cluster: Cluster = {}, spec = '') {
+  const { simulator } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  const bad = url(simulator.url);
+  const now = Date.now();
+  const jobs = { runners: [liveJob(WAITING, now), liveJob(RUNNING, now - 60_000)] };
+  const server = await startApiServer({ tls: CERTIFICATES, jobs, ...cluster });
+  onTestFinished(() => server.close());
+  const files = { 'good.yaml': yaml('good', simulator.url), 'bad.yaml': yaml('bad', bad, spec) };
+  const folder = folderWith(files);
+  const secrets = secretsDir({ 'good-api': { url: simulator.url }, 'bad-api': { url: bad } });
+  const env = { GITEA_RUNNERS_SECRETS_DIR: secrets, GITEA_RUNNERS_KUBECONFIG: kubeconfigFor(server) };
+  return { env, folder, secrets, simulator };
+}
+
+/** The Jobs of `bad` are kept and not made, `good` gets its runner, and stderr says why. */
+function expectKept({ code, stdout, stderr }: Awaited<ReturnType<typeof runCli>>, why: RegExp): void {
+  expect(stderr).toMatch(why);
+  expect(stderr).toMatch(/warning: GR-\w+-\d+ RunnerGroup runners\/bad is left as it is: /);
+  expect(code).toBe(0);
+  const jobs = objects(stdout).filter(({ kind }) => kind === 'Job');
+  const skipped = jobs.filter(({ metadata }) => metadata.annotations?.['argocd.argoproj.io/hook'] === 'Skip');
+  expect(skipped.map(({ metadata }) => metadata.name).sort()).toEqual([WAITING, RUNNING].sort());
+  const others = jobs.filter((job) => !skipped.includes(job)).map(({ metadata }) => metadata.name);
+  expect(others).toEqual([expect.stringMatching(/^good-\d+-1-[0-9a-f]{8}$/)]);
+}
+
+describe('where live Jobs are seen, generate plans the others and keeps the Jobs of a group', () => {
+  it('whose Gitea is down', async () => {
+    const { env, folder } = await stage(() => DEAD);
+
+    expectKept(await runCli(['generate', folder], env), /GR-HTTP-01/);
+  });
+
+  it('whose token Gitea refuses, also on the same Gitea', async () => {
+    const { env, folder, secrets } = await stage((good) => good);
+    writeFileSync(join(secrets, 'runners/bad-api/token'), 'an-old-token');
+
+    expectKept(await runCli(['generate', folder], env), /GR-GITEA-01/);
+  });
+
+  it('whose Secret is not mounted', async () => {
+    const { env, folder } = await stage((good) => good);
+    writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD).replace('bad-api', 'nowhere'));
+
+    expectKept(await runCli(['generate', folder], env), /GR-TOKEN-01/);
+  });
+
+  it('whose Gitea takes the connection and never answers, within the time limit', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    const sockets = new Set<{ destroy: () => void }>();
+    silent.on('connection', (socket) => sockets.add(socket));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const { port } = silent.address() as { port: number };
+    const { env, folder } = await stage(() => `http://127.0.0.1:${port}`);
+
+    expectKept(await runCli(['generate', '--timeout', '8', folder], env), /GR-HTTP-09/);
+  });
+
+  it.each([
+    [
+      'a field that is wrong',
+      '  spawnTimeoutSeconds: never\n',
+      /bad\.yaml:14:3: spec\.spawnTimeoutSeconds: .*GR-INPUT-05/,
+    ],
+    ['an unknown field', '  sucpend: true\n', /spec\.sucpend: unknown field.*GR-INPUT-04/],
+    [
+      'a podTemplate that breaks its profile',
+      '  podTemplate: {spec: {hostNetwork: true}}\n',
+      /bad\.yaml:14:24: spec\.podTemplate\.spec\.hostNetwork: /,
+    ],
+  ])('whose spec has %s', async (_, spec, why) => {
+    const { env, folder } = await stage((good) => good, {}, spec);
+
+    const outcome = await runCli(['generate', folder], { ...env, ...KNOWS_GROUPS });
+
+    expectKept(outcome, why);
+    const groups = objects(outcome.stdout).filter(({ kind }) => kind === 'RunnerGroup');
+    const told = new Map(
+      groups.map(({ metadata: { name, annotations } }) => [name, annotations?.['gitea.bpg.pw/problem']]),
+    );
+    expect(told).toEqual(
+      new Map([
+        ['good', undefined],
+        ['bad', expect.stringMatching(why)],
+      ]),
+    );
+  });
+
+  it('and cdk8s synth writes the same', async () => {
+    const { env, folder } = await stage((good) => good, {}, '  sucpend: true\n');
+    const dist = folderWith({});
+    const all = { ...env, ...KNOWS_GROUPS };
+
+    const generated = await runCli(['generate', folder], all);
+    const command = ['node_modules/cdk8s-cli/bin/cdk8s', 'synth', '--output', dist, '--check-upgrade', 'false'];
+    const synthesized = await runNode(command, { ...all, GITEA_RUNNERS_PATH: folder });
+
+    expect(synthesized).toMatchObject({ code: 0 });
+    const written = readdirSync(dist)
+      .sort()
+      .flatMap((file) => objects(readFileSync(join(dist, file), 'utf8')));
+    expect(written).toHaveLength(5);
+    expect(written).toEqual(expect.arrayContaining([...objects(generated.stdout)]));
+  });
+});
+
+describe('nothing is printed', () => {
+  const nothing = (code: number) => expect.objectContaining({ code, stdout: '' });
+
+  it('where no live Jobs are in sight', async () => {
+    const { env, folder } = await stage(() => DEAD);
+    expect(await runCli(['generate', '--cluster', 'off', folder], env)).toEqual(nothing(1));
+
+    const wrong = await stage((good) => good, {}, '  sucpend: true\n');
+    expect(await runCli(['generate', '--cluster', 'off', wrong.folder], wrong.env)).toEqual(nothing(2));
+  });
+
+  it('when the live Jobs cannot be listed either', async () => {
+    const override: Cluster['override'] = (_, response) => {
+      response.writeHead(403).end('{}');
+      return true;
+    };
+    const { env, folder } = await stage(() => DEAD, { override });
+
+    expect(await runCli(['generate', folder], env)).toEqual(nothing(1));
+  });
+
+  it('when no group is left to plan', async () => {
+    const { env, folder } = await stage(() => DEAD);
+    writeFileSync(join(folder, 'good.yaml'), yaml('good', DEAD).replace('good-api', 'bad-api'));
+    const dead = await runCli(['generate', folder], env);
+    expect(dead).toEqual(nothing(1));
+    expect(dead.stderr).toContain('GR-HTTP-01');
+
+    writeFileSync(join(folder, 'good.yaml'), '');
+    writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD, '  sucpend: true\n'));
+    expect(await runCli(['generate', folder], env)).toEqual(nothing(2));
+  });
+
+  it('when a token is bound to another Gitea: a refusal stops everything', async () => {
+    const { env, folder, secrets } = await stage(() => DEAD);
+    writeFileSync(join(secrets, 'runners/bad-api/url'), 'https://gitea.example.com');
+
+    expect(await runCli(['generate', folder], env)).toEqual(nothing(3));
+  });
+
+  it('when the group that is wrong lives where no good one does', async () => {
+    const { env, folder } = await stage((good) => good, {}, '  sucpend: true\n');
+    const text = readFileSync(join(folder, 'bad.yaml'), 'utf8');
+    writeFileSync(join(folder, 'bad.yaml'), text.replace('namespace: runners', 'namespace: others'));
+
+    expect(await runCli(['generate', folder], env)).toEqual(nothing(2));
+  });
+
+  it.each([
+    ['its YAML cannot be read', 'kind: {', /GR-INPUT-02/],
+    ['its name is wrong', yaml('Bad', DEAD), /GR-INPUT-05/],
+    ['its version is unknown', yaml('bad', DEAD).replace('v1alpha1', 'v9'), /GR-INPUT-03/],
+    ['it has the name of another one', yaml('good', DEAD, '  sucpend: true\n'), /GR-INPUT-07/],
+    [
+      'it says itself that it has a problem',
+      `${yaml('bad', DEAD)}`.replace(
+        'namespace: runners',
+        'namespace: runners, annotations: {gitea.bpg.pw/problem: x}',
+      ),
+      /remove it \[GR-INPUT-05\]/,
+    ],
+  ])('when of a group %s', async (_, text, why) => {
+    const { env, folder } = await stage((good) => good);
+    writeFileSync(join(folder, 'bad.yaml'), text);
+
+    const outcome = await runCli(['generate', folder], env);
+
+    expect(outcome).toEqual(nothing(2));
+    expect(outcome.stderr).toMatch(why);
+  });
+
+  it('by validate and explain: they tell of every trouble as an error', async () => {
+    const { env, folder } = await stage((good) => good, {}, '  sucpend: true\n');
+
+    expect(await runCli(['validate', folder], env)).toEqual(nothing(2));
+    expect(await runCli(['explain', folder], env)).toEqual(nothing(2));
+  });
+});

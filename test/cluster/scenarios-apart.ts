@@ -1,0 +1,100 @@
+/** One group's trouble is its own (docs/adr/0036): beside the good group there is one whose Gitea dies, and one that is not valid. */
+import { expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { sleep } from '../servers/process.ts';
+import { ORG } from './install.ts';
+import { LossyProxy } from './lossy-proxy.ts';
+import { conclusions } from './scenarios-load.ts';
+import { APPLICATION, GROUP, groupSpec, type Rig } from './scenarios-rig.ts';
+
+const SECOND = 'second';
+const WRONG = 'wrong';
+
+function groupYaml(name: string, spec: Readonly<Record<string, unknown>>): string {
+  const metadata = { name, namespace: 'runners' };
+  return stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata, spec });
+}
+
+/** A Secret with these keys. */
+async function putSecret(
+  rig: Rig,
+  namespace: string,
+  name: string,
+  keys: Readonly<Record<string, string>>,
+): Promise<void> {
+  const literals = Object.entries(keys).map(([key, value]) => `--from-literal=${key}=${value}`);
+  await rig.kubectl('create', 'secret', 'generic', name, '-n', namespace, ...literals);
+}
+
+/** The way to the same Gitea that can be cut, and group `second` that uses it. */
+async function addSecondGroup(rig: Rig): Promise<LossyProxy> {
+  const { gitea, machine } = rig.stack;
+  const proxy = await LossyProxy.start(machine.outside, gitea.url);
+  const { url } = proxy;
+  await putSecret(rig, 'argocd', 'gitea-second', { token: await rig.admin.createToken(['read:organization']), url });
+  const answer = await rig.admin.call('POST', `/orgs/${ORG}/actions/runners/registration-token`);
+  const { token } = answer as { token: string };
+  await putSecret(rig, 'runners', 'gitea-runner-second', { 'registration-token': token, url });
+  await rig.installation.block('second-gitea');
+  for (const deployment of ['argocd-repo-server', 'gitea-runners'])
+    await rig.kubectl('rollout', 'status', `deployment/${deployment}`, '-n', 'argocd', '--timeout=180s');
+  const spec = {
+    ...groupSpec(url),
+    labels: ['second:host'],
+    registrationToken: { secretRef: { name: 'gitea-runner-second', key: 'registration-token' } },
+    authToken: { secretRef: { name: 'gitea-second', key: 'token' } },
+  };
+  await rig.commitFile('second.yaml', groupYaml(SECOND, spec));
+  await rig.until('the second group is ready', () => rig.world.condition(SECOND, 'Ready')?.status === 'True');
+  return proxy;
+}
+
+export function apartScenarios(theRig: () => Rig): void {
+  it('serves the good group while another one loses its Gitea and a third one is not valid', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    const proxy = await addSecondGroup(rig);
+    const port = Number(new URL(proxy.url).port);
+    let again: LossyProxy | undefined;
+    try {
+      await rig.dispatch('second.yml');
+      await rig.until('the job of the second group runs', () => world.inState('in_progress').length === 1);
+      const [{ runner_name: busy = '' } = {}] = world.inState('in_progress');
+
+      await proxy.close();
+      await rig.commitFile('wrong.yaml', groupYaml(WRONG, { ...groupSpec(rig.stack.gitea.url), sucpend: true }));
+      await rig.until('both say so', () =>
+        [SECOND, WRONG].every((group) => world.condition(group, 'Ready')?.status === 'False'),
+      );
+      await rig.dispatch('single.yml', 3);
+      await rig.until('the jobs of the good group are over', async () => (await rig.ended()).length === 3);
+
+      expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True', reason: 'Serving' });
+      expect(world.condition(SECOND, 'Ready')).toMatchObject({ status: 'False', reason: 'GiteaFailed' });
+      expect(world.condition(WRONG, 'Ready')).toMatchObject({ status: 'False', reason: 'InvalidSpec' });
+      expect(world.condition(WRONG, 'Ready')?.message).toContain('spec.sucpend: unknown field');
+      const { status } = world.applications.get(APPLICATION) ?? {};
+      expect(status?.health?.status).toBe('Degraded');
+      expect((status?.conditions ?? []).filter(({ type }) => type.endsWith('Error'))).toEqual([]);
+
+      // Longer than Argo CD needs to prune.
+      await sleep(10_000);
+      expect(world.unfinished().filter(({ name, deletedAtMs }) => name === busy && !deletedAtMs)).toHaveLength(1);
+
+      again = await LossyProxy.start(rig.stack.machine.outside, rig.stack.gitea.url, port);
+      await rig.commitFile('wrong.yaml', undefined);
+      await rig.until('the second group is ready again', () => world.condition(SECOND, 'Ready')?.status === 'True');
+      expect(conclusions(await rig.calm(4))).toEqual([
+        'second success',
+        'single success',
+        'single success',
+        'single success',
+      ]);
+      expect([...world.jobs.values()].filter(({ name }) => name === busy)).toHaveLength(1);
+    } finally {
+      await rig.commitFile('second.yaml', undefined).catch(() => undefined);
+      await rig.commitFile('wrong.yaml', undefined).catch(() => undefined);
+      await again?.close();
+    }
+  });
+}

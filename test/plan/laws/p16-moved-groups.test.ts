@@ -1,0 +1,85 @@
+/** P16: a group may move while its runners are at work. */
+import { describe, expect, test } from 'vitest';
+import type { LiveJob } from '../../../src/plan/evidence.ts';
+import { done, group, job, live, named, ORIGIN, planScene, row, running } from '../../support/scenario.ts';
+
+const OLD = 'https://old.example.com';
+const ci = group({ covers: 'acme' });
+const name = named({ ...ci, origin: OLD }, 1);
+const atWork: Partial<LiveJob> = { pinned: true, giteaUrl: OLD, repository: 'acme/web' };
+const moved = { runner: name, because: 'moved', emit: true, pinned: true, skip: true };
+
+function fateOf(over: Partial<LiveJob>, state: LiveJob['state'] = 'running', groups = [ci]) {
+  return planScene({ groups, liveJobs: [live(name, state, over)] }).runners;
+}
+
+describe('P16 a runner of the place where its group was before', () => {
+  test('stays until its pod ends when it was at work at the last sync: another Gitea', () => {
+    expect(fateOf(atWork)).toMatchObject([moved]);
+    expect(fateOf(atWork, 'unknown')).toMatchObject([moved]);
+  });
+
+  test.each([
+    ['another organization', group({ covers: 'other' })],
+    ['one repository of it', group({ covers: 'acme/api', scope: 'repo' })],
+    ['a repository whose name begins like it', group({ covers: 'acme/we', scope: 'repo' })],
+  ])('the same for %s', (_, to) => {
+    expect(fateOf({ ...atWork, giteaUrl: ORIGIN }, 'running', [to])).toMatchObject([moved]);
+  });
+
+  test('takes a place under the cap', () => {
+    const tight = group({ covers: 'acme', maxActiveRunners: 1 });
+    const planned = planScene({ groups: [tight], jobs: [job(9)], liveJobs: [live(name, 'running', atWork)] });
+
+    expect(planned.jobs).toMatchObject([{ verdict: 'held', because: 'cap' }]);
+    expect(planned.groups).toMatchObject([{ busy: 1 }]);
+  });
+
+  test('goes when it was idle at the last sync', () => {
+    expect(fateOf({ ...atWork, pinned: false })).toMatchObject([{ emit: false, because: 'replaced' }]);
+    expect(fateOf({ ...atWork, pinned: false }, 'starting')).toMatchObject([{ emit: false, because: 'replaced' }]);
+  });
+
+  test('serves no job of the new place', () => {
+    const id = 1;
+    const planned = planScene({
+      groups: [ci],
+      jobs: [job(id)],
+      liveJobs: [live(name, 'running', { ...atWork, pinned: false })],
+    });
+
+    expect(planned.jobs).toMatchObject([{ verdict: 'served', by: 'new-runner', runner: named(ci, id) }]);
+  });
+
+  test('is a record when its pod has ended', () => {
+    expect(fateOf(atWork, 'complete')).toMatchObject([{ emit: false, because: 'failed' }]);
+  });
+});
+
+describe('P16 nothing has moved', () => {
+  const here: Partial<LiveJob> = { pinned: true, giteaUrl: ORIGIN, repository: 'Acme/Web' };
+  const repo = group({ covers: 'acme/web', scope: 'repo' });
+
+  test.each([
+    ['the same Gitea and owner', here, ci],
+    ['the same repository', here, repo],
+    ['the whole instance', here, group()],
+    ['a Job that tells nothing', { pinned: true }, ci],
+  ])('%s: an idle runner loses its pin', (_, over, to) => {
+    expect(fateOf(over, 'running', [to])).toMatchObject([{ because: 'unpinning' }]);
+  });
+
+  test('what Gitea shows of a runner counts before what its Job tells', () => {
+    const liveJobs = [live(name, 'running', atWork)];
+
+    expect(planScene({ groups: [ci], jobs: [running(1, name)], liveJobs }).runners).toMatchObject([
+      { because: 'busy' },
+    ]);
+    expect(planScene({ groups: [ci], jobs: [done(1, name)], liveJobs }).runners).toMatchObject([
+      { because: 'used-up' },
+    ]);
+    expect(planScene({ groups: [ci], runners: [row(name)], liveJobs }).runners).toMatchObject([
+      { because: 'unpinning' },
+    ]);
+  });
+});

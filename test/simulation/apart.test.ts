@@ -1,0 +1,53 @@
+/** Three groups, each of which cannot be looked at for a while (docs/adr/0036). `SIM_HISTORIES=1000` runs more. */
+import { describe, expect, it } from 'vitest';
+import { groupSpec, quietHistory } from './history.ts';
+import { makeApartHistory } from './make-apart-history.ts';
+import { OURS, POLICIES } from './policies/index.ts';
+import { describeBreach } from './report.ts';
+import { runHistory } from './run.ts';
+
+const SEEDS = Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 25) }, (_, index) => index + 1);
+
+describe.each(OURS)('%s', (policy) => {
+  it('keeps every law in apart histories, and kills no runner', () => {
+    for (const seed of SEEDS) {
+      const history = makeApartHistory(seed);
+      const { breaches, killed } = runHistory(history, POLICIES[policy]);
+      const [breach] = breaches;
+
+      expect(breach && describeBreach(history, policy, breach, { kind: 'apart', seed })).toBeUndefined();
+      expect(killed).toBe(0);
+    }
+  });
+});
+
+describe('while the Gitea of one group is down for an hour', () => {
+  const repos = ['acme/web', 'acme/api'];
+  const groups = repos.map((repo) => groupSpec({ name: repo.slice(5), scope: { kind: 'repo', repo } }));
+  const push = (atS: number, repo: string, ciS = 30) => ({
+    atS,
+    repo,
+    run: { jobs: [{ key: 'build', runsOn: ['linux'] }] },
+    ciS: [ciS],
+  });
+  const outage = { kind: 'group-outage', group: 'api', atS: 60, untilS: 3660 } as const;
+  const pushes = [push(10, 'acme/api', 600), push(100, 'acme/web'), push(110, 'acme/api')];
+  const history = quietHistory({ groups, pushes, troubles: [outage] });
+
+  it('the jobs of the other one get their runners as ever, and nothing is killed', () => {
+    const { pods, waitMsOf, breaches } = runHistory(history, POLICIES['ours, live Jobs']);
+    const waitsS = [...waitMsOf.values()].map((ms) => Math.round(ms / 1000));
+
+    expect(breaches).toEqual([]);
+    expect(pods.map(({ end }) => end)).toEqual(['done', 'done', 'done']);
+    expect(pods.every(({ closeCall }) => !closeCall)).toBe(true);
+    expect(waitsS.filter((seconds) => seconds < 30)).toHaveLength(2);
+    expect(waitsS.filter((seconds) => seconds > 3500 && seconds < 3600)).toHaveLength(1);
+  });
+
+  it('without sight of Kubernetes both wait', () => {
+    const { waitsMs } = runHistory(history, POLICIES['ours, Gitea alone']);
+
+    expect(waitsMs.filter((ms) => ms > 3_500_000)).toHaveLength(2);
+  });
+});
