@@ -34,6 +34,10 @@ export interface RunnerGroupSpec {
     /** The runners of the group up to this number have the class, unless an earlier tier has given them theirs. */
     readonly threshold: number;
   })[];
+  /** Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait. Default: `0`. */
+  readonly minIdleRunners?: number;
+  /** True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: `false`. */
+  readonly groupLabel?: boolean;
   /** Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does. */
   readonly registrationToken: {
     /** The Secret and its key. */
@@ -182,6 +186,8 @@ export interface RunnerGroupSpec {
   })[];
   /** Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`). Default: `[]`. */
   readonly setupCommand?: readonly (string)[];
+  /** How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `0`. */
+  readonly keepFailedSeconds?: number;
   /** How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: `300`. */
   readonly spawnTimeoutSeconds?: number;
   /** How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster. */
