@@ -22,7 +22,7 @@ export interface RunPlace {
 }
 
 /** A job of the latest attempt of a run. */
-export interface RunJob {
+export interface JobOfRun {
   readonly id: number;
   /** As `Job.attempt` (src/plan/evidence.ts). */
   readonly attempt: number;
@@ -54,7 +54,7 @@ const JobRow = z.object({
 const JobPage = z.object({ jobs: z.array(JobRow), total_count: z.int().nonnegative() });
 
 /** All jobs of the latest attempt of a run. Throws `Failure`: Gitea is too old, the run is gone, the list is not complete. */
-export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise<readonly RunJob[]> {
+export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise<readonly JobOfRun[]> {
   const api = new GiteaApi(access);
   const question: Question = {
     ...hintsOf(place),
@@ -66,7 +66,7 @@ export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise
     const remedy = 'Upgrade it to 1.26 or newer, or set spec.maxEvictionRetries to 0';
     throw api.failure(question, 'GR-GITEA-16', `this is Gitea ${version.text}, which cannot re-run jobs`, remedy);
   }
-  const jobs = new Map<number, RunJob>();
+  const jobs = new Map<number, JobOfRun>();
   for (let page = 1; page <= MOST_PAGES; page += 1) {
     const query = [['page', String(page)] as const, ['limit', String(PAGE_LIMIT)] as const];
     const { rows, total } = await api.get({ ...question, query }, (json) => {

@@ -3,9 +3,8 @@ import { Failure } from '../failure.ts';
 import { collectLooks } from '../gitea/observe.ts';
 import type { Look } from '../plan/evidence.ts';
 import { count, printable } from '../printable.ts';
-import { type BrokenGroup, brokenGroup, problemText } from '../runnergroup/broken.ts';
+import { type BrokenGroup, brokenGroup, problemsOf, problemText } from '../runnergroup/broken.ts';
 import { InputProblems } from '../runnergroup/problems.ts';
-import { problemsOf } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Pods } from './pods.ts';
 

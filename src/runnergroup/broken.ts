@@ -69,3 +69,8 @@ export function problemText(problems: readonly Problem[]): string {
   const text = [...lines, ...(more > 0 ? [`… and ${more} more: gitea-runners validate`] : [])].join('; ');
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
+
+/** All that is wrong with these groups. */
+export function problemsOf(broken: readonly BrokenGroup[]): readonly Problem[] {
+  return broken.flatMap(({ problems }) => problems);
+}

@@ -27,7 +27,8 @@ const NEVER_SHOWN =
 /**
  * What is a token and no name: of Gitea (40 hex digits), GitHub, GitLab, or a long string without dots and dashes. It is never repeated.
  */
-const TOKEN = /^(?:[0-9a-f]{40}|gh[opsur]_\w{8,}|github_pat_\w+|glpat-[\w-]{8,}|gtr_\w+|\w{32,})$/;
+const TOKEN =
+  /^(?:[0-9a-f]{40}|gh[opsur]_\w{8,}|github_pat_\w+|glpat-[\w-]{8,}|gtr_\w+|(?=\w*\d)(?=\w*[A-Za-z])\w{32,})$/;
 const NEVER_IN_GIT =
   'holds what looks like a token: never put a token into git. Revoke it, put a new one into a Secret, and name the Secret';
 

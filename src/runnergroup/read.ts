@@ -9,7 +9,7 @@
  *                                              ├─ no manifest ─► skipped, and named
  *                                              └─ neither     ─► problem
  */
-import { type BrokenGroup, brokenGroup } from './broken.ts';
+import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
 import { readFiles, type SourceFile } from './files.ts';
@@ -82,11 +82,6 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups });
   }
   return { groups, others, broken, files: files.length, skipped, sources };
-}
-
-/** All that is wrong with these groups. */
-export function problemsOf(broken: readonly BrokenGroup[]): readonly Problem[] {
-  return broken.flatMap(({ problems }) => problems);
 }
 
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */

@@ -47,6 +47,7 @@ test('a group has its own values, one spelling and all defaults', async () => {
       runnerConfig: {},
       setupCommand: [],
       keepFailedSeconds: 0,
+      notify: [],
       spawnTimeoutSeconds: 300,
       pendingDeadlineSeconds: 900,
       priorityTiers: [],

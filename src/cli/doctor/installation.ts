@@ -8,7 +8,7 @@ import { lookAndPlan } from '../../look/look-and-plan.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
 import { type ClusterSource, listObjects, sorted } from '../explain/cluster-source.ts';
-import { type BrokenGroup, lookAround, readObject, type ServeSeen } from '../explain/where.ts';
+import { lookAround, readObject, type ServeSeen, type UnservedGroup } from '../explain/where.ts';
 
 /** An object as it stands in the cluster, or why it is not known. */
 export type SeenOrNot<T> = { readonly value: T } | { readonly unread: string; readonly isMissing: boolean };
@@ -24,7 +24,7 @@ export interface Installation {
   readonly applications: SeenOrNot<readonly Application[]>;
   readonly groups: readonly RunnerGroup[];
   readonly objects: readonly RunnerGroupObject[];
-  readonly broken: readonly BrokenGroup[];
+  readonly broken: readonly UnservedGroup[];
   /** Why the RunnerGroups cannot be read. */
   readonly groupsUnread?: string;
   readonly namespaces: ReadonlyMap<string, SeenOrNot<Namespace>>;

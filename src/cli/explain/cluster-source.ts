@@ -18,7 +18,7 @@ import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
 import type { Io } from '../io.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
-import { type BrokenGroup, lookAround, type WhereIAm } from './where.ts';
+import { lookAround, type UnservedGroup, type WhereIAm } from './where.ts';
 import { whereText } from './where-text.ts';
 
 /** The cluster whose RunnerGroups are explained, and how it is asked. */
@@ -132,10 +132,10 @@ export async function listObjects(
 
 export function sorted(objects: readonly RunnerGroupObject[]): {
   readonly groups: readonly RunnerGroup[];
-  readonly broken: readonly BrokenGroup[];
+  readonly broken: readonly UnservedGroup[];
 } {
   const groups: RunnerGroup[] = [];
-  const broken: BrokenGroup[] = [];
+  const broken: UnservedGroup[] = [];
   for (const { metadata, spec } of objects) {
     const { annotations, namespace, name } = metadata;
     const reason = annotations?.[PROFILE_REASON];

@@ -21,7 +21,7 @@ export interface WhereIAm {
   readonly serve: ServeSeen;
   readonly applications: readonly ApplicationSeen[];
   /** RunnerGroups that cannot be served. They are in no other list. */
-  readonly broken: readonly BrokenGroup[];
+  readonly broken: readonly UnservedGroup[];
   /** What `serve` wrote into the RunnerGroups. */
   readonly statuses: readonly StatusSeen[];
 }
@@ -41,7 +41,7 @@ export interface ApplicationSeen {
   readonly unread?: string;
 }
 
-export interface BrokenGroup {
+export interface UnservedGroup {
   /** `runners/ci` */
   readonly group: string;
   readonly problem: string;

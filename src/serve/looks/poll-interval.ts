@@ -34,11 +34,11 @@ export interface PollPace {
   /** Changes seen without a webhook, with the time of that look. */
   readonly doubtful: ReadonlyMap<string, number>;
   /** Absent: the last look was good. */
-  readonly trouble?: Trouble;
+  readonly trouble?: LookTrouble;
 }
 
 /** Looks that failed, one after the other, for the same kind of reason. */
-export interface Trouble {
+export interface LookTrouble {
   readonly failures: number;
   /** Gitea refuses the token. */
   readonly refused: boolean;
@@ -122,7 +122,7 @@ export function nextLookMs(pace: PollPace, random: number, limits: PollLimits): 
   return Math.round(wait * (1 + JITTER * (random - 0.5)));
 }
 
-function backOffMs({ failures, refused }: Trouble, { shortestMs }: PollLimits): number {
+function backOffMs({ failures, refused }: LookTrouble, { shortestMs }: PollLimits): number {
   const first = refused ? Math.max(shortestMs, REFUSED_MS) : shortestMs;
   return Math.min(first * 2 ** Math.min(failures - 1, 20), Math.max(first, LONGEST_BACK_OFF_MS));
 }

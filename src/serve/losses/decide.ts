@@ -4,7 +4,7 @@
  * Gitea's rows are the memory. A row that has the name of the lost runner was not re-run since (src/gitea/reruns.ts). So whoever leads,
  * and however often it asks, one loss is re-run once.
  */
-import type { RerunWish, RunJob } from '../../gitea/reruns.ts';
+import type { JobOfRun, RerunWish } from '../../gitea/reruns.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 
 /**
@@ -26,9 +26,9 @@ export interface RunDecision {
  * @param jobs all of its latest attempt.
  * @param maxRetries `spec.maxEvictionRetries`.
  */
-export function decideRerun(losses: readonly LostJob[], jobs: readonly RunJob[], maxRetries: number): RunDecision {
+export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[], maxRetries: number): RunDecision {
   const drop = new Map<LostJob, DropReason>();
-  const failed = new Map<LostJob, RunJob>();
+  const failed = new Map<LostJob, JobOfRun>();
   for (const loss of losses) {
     const row = jobs.find((job) => isOf(loss, job));
     const reason = dropReason(row, maxRetries);
@@ -47,12 +47,12 @@ export function decideRerun(losses: readonly LostJob[], jobs: readonly RunJob[],
 }
 
 /** True for the row of the lost attempt. After Gitea's nightly clean-up the row has no name of a runner any more. */
-function isOf({ runner, jobId, attempt }: LostJob, job: RunJob): boolean {
+function isOf({ runner, jobId, attempt }: LostJob, job: JobOfRun): boolean {
   if (job.runner !== undefined) return job.runner === runner;
   return job.id === jobId && job.attempt === attempt;
 }
 
-function dropReason(row: RunJob | undefined, maxRetries: number): DropReason | undefined {
+function dropReason(row: JobOfRun | undefined, maxRetries: number): DropReason | undefined {
   if (!row) return 'superseded';
   if (!row.isDone) return row.runner === undefined ? 'superseded' : undefined;
   if (row.conclusion !== 'failure') return 'not-failed';

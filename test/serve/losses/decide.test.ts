@@ -1,6 +1,6 @@
 /** Law V40 (docs/spec.md): one loss is re-run once, and failures of authors never. */
 import { describe, expect, it } from 'vitest';
-import type { RunJob } from '../../../src/gitea/reruns.ts';
+import type { JobOfRun } from '../../../src/gitea/reruns.ts';
 import type { LostJob } from '../../../src/runnergroup/status.ts';
 import { decideRerun } from '../../../src/serve/losses/decide.ts';
 
@@ -14,7 +14,7 @@ const loss = (jobId: number, over: Partial<LostJob> = {}): LostJob => ({
   lostAt: '2026-11-21T12:00:00Z',
   ...over,
 });
-const row = (id: number, over: Partial<RunJob> = {}): RunJob => ({
+const row = (id: number, over: Partial<JobOfRun> = {}): JobOfRun => ({
   id,
   attempt: 1,
   reruns: 0,
@@ -52,7 +52,7 @@ describe('one lost job', () => {
       'after the nightly clean-up: the same row, failed again',
       { id: 1, attempt: 2, reruns: 2, isDone: true, conclusion: 'failure' },
     ],
-  ] satisfies [string, RunJob][])('is not re-run twice (%s)', (_name, again) => {
+  ] satisfies [string, JobOfRun][])('is not re-run twice (%s)', (_name, again) => {
     expect(drops([loss(1)], [again], 9)).toEqual(['superseded']);
     expect(decideRerun([loss(1)], [again], 9).rerun).toBeUndefined();
   });
