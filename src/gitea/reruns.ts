@@ -102,7 +102,8 @@ export async function askForRerun(
 ): Promise<'asked' | 'not-done'> {
   const what = wish === 'failed-jobs' ? `re-run the failed jobs of ${nameOf(place)}` : `re-run job ${wish.jobId}`;
   const path = pathOf(place, wish === 'failed-jobs' ? 'rerun-failed-jobs' : `jobs/${wish.jobId}/rerun`);
-  const request = requestTo(access, { what, method: 'POST', path });
+  const { queue } = access;
+  const request = { ...requestTo(access, { what, method: 'POST', path }), ...(queue !== undefined && { queue }) };
   const answer = await access.http.send(request, access.deadline);
   if (answer.status === 200 || answer.status === 201) return 'asked';
   // 409: somebody else makes the next attempt at this moment (1.27).

@@ -84,7 +84,6 @@ export class Leader {
     });
     this.#statuses = new StatusWriter(client, now, (failure) => tell({ is: 'cluster-failed', failure }));
     this.#lossBook = new LossBook((key) => options.cluster.statusOf(key), tell);
-    this.#ends = new JobEnds(options);
     this.#lookout = new Lookout({
       ...lookout,
       env,
@@ -100,6 +99,7 @@ export class Leader {
       onWaited: (origin, ms) => tell({ is: 'visit-waited', origin, ms }),
       onLate: (origin, scopes) => tell({ is: 'looks-late', origin, scopes }),
     });
+    this.#ends = new JobEnds({ ...options, guest: this.#lookout.guest });
   }
 
   /** True once everything that exists was looked at once. */
@@ -126,7 +126,8 @@ export class Leader {
     const tick = setInterval(() => this.changed(), TICK_MS);
     this.changed();
     const sweeping = this.#options.sweep ? this.#sweep(signal) : Promise.resolve();
-    const losses = { ...this.#options, book: this.#lossBook, onChange: () => this.changed() };
+    const { guest } = this.#lookout;
+    const losses = { ...this.#options, guest, book: this.#lossBook, onChange: () => this.changed() };
     const rerunning = rerunAgainAndAgain(losses, signal);
     try {
       await untilAborted(signal, new Promise(() => undefined));
@@ -136,7 +137,8 @@ export class Leader {
       this.#closed = true;
       this.#apps.close();
       this.#statuses.close();
-      await Promise.all([this.#lookout.close(), this.#ends.close(), sweeping, rerunning]);
+      this.#ends.close();
+      await Promise.all([this.#lookout.close(), sweeping, rerunning]);
     }
   }
 

@@ -7,13 +7,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
-import type { GiteaAccess, VersionCache } from '../../gitea/api.ts';
-import { giteaClient } from '../../gitea/observe.ts';
+import type { GiteaAccess } from '../../gitea/api.ts';
 import { askForRerun, readRunJobs } from '../../gitea/reruns.ts';
-import type { HttpClient } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 import type { RerunOutcome, Tell } from '../events.ts';
+import { BACKGROUND, type Guest } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
 import type { GroupAtLoss, LossBook } from './book.ts';
 import { decideRerun } from './decide.ts';
@@ -21,8 +20,9 @@ import { firstPace, hasEnded, isExpired, type LostRun, laterPace, lostRuns, type
 
 export interface RerunningOptions {
   readonly book: LossBook;
-  readonly lookout: Pick<LookoutOptions, 'ca' | 'timeoutMs'>;
-  readonly env: LookoutOptions['env'];
+  readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
+  /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
+  readonly guest: Pick<Guest, 'http' | 'pauseMs' | 'versions' | 'visit'>;
   readonly now: () => number;
   readonly tell: Tell;
   /** The book has changed. */
@@ -33,40 +33,29 @@ const PAUSE_MS = 1_000;
 
 /** Runs until `signal` is aborted. */
 export async function rerunAgainAndAgain(options: RerunningOptions, signal: AbortSignal): Promise<void> {
-  const { ca, timeoutMs } = options.lookout;
-  const http = giteaClient({ deadlineMs: timeoutMs, env: options.env, ...(ca !== undefined && { ca }) });
-  // A Gitea that hangs must not keep the process.
-  signal.addEventListener('abort', () => void http.close(), { once: true });
-  const rerunner = new Rerunner(options, http, signal);
-  try {
-    while (!signal.aborted) {
-      await rerunner.pass();
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
-    }
-  } finally {
-    await http.close();
+  const rerunner = new Rerunner(options, signal);
+  while (!signal.aborted) {
+    await rerunner.pass();
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
 class Rerunner {
   readonly #options: RerunningOptions;
-  readonly #http: HttpClient;
   readonly #signal: AbortSignal;
   /** By key of the run. */
   #paces = new Map<string, RunPace>();
   /** Runs whose failure was told. */
   readonly #told = new Set<string>();
-  readonly #versions: VersionCache = new Map();
 
-  constructor(options: RerunningOptions, http: HttpClient, signal: AbortSignal) {
+  constructor(options: RerunningOptions, signal: AbortSignal) {
     this.#options = options;
-    this.#http = http;
     this.#signal = signal;
   }
 
   /** Asks about one run of each Gitea at most. */
   async pass(): Promise<void> {
-    const { book, now } = this.#options;
+    const { book, guest, now } = this.#options;
     for (const at of book.atLoss) {
       for (const loss of at.lost) if (isExpired(loss, now())) this.#end(at, loss, 'expired');
     }
@@ -75,9 +64,9 @@ class Rerunner {
     const chosen = new Map<string, LostRun>();
     for (const run of runs) {
       const origin = new URL(run.at.target.url).origin;
-      if (!chosen.has(origin) && this.#isDue(run)) chosen.set(origin, run);
+      if (!chosen.has(origin) && this.#isDue(run) && guest.pauseMs(run.at.target) === 0) chosen.set(origin, run);
     }
-    await Promise.all([...chosen.values()].map((run) => this.#ask(run)));
+    await Promise.all([...chosen.values()].map((run) => this.#visit(run)));
   }
 
   #isDue(run: LostRun): boolean {
@@ -86,6 +75,15 @@ class Rerunner {
     if (known) return nowMs >= known.notBeforeMs;
     if (hasEnded(run)) this.#paces.set(run.key, firstPace(run, nowMs));
     return false;
+  }
+
+  async #visit(run: LostRun): Promise<void> {
+    await this.#options.guest
+      .visit(run.at.target, BACKGROUND, () => this.#ask(run))
+      .catch((error: unknown) => {
+        // Leadership has ended while it waited for its turn.
+        if (!this.#signal.aborted) throw error;
+      });
   }
 
   async #ask(run: LostRun): Promise<void> {
@@ -105,7 +103,7 @@ class Rerunner {
       // Leadership has ended, and the connections with it.
       if (this.#signal.aborted) return;
       if (!(error instanceof Failure)) throw error;
-      this.#versions.clear();
+      this.#options.guest.versions.clear();
       this.#tellFailure(run, error);
     }
     // A later loss of the same run begins anew.
@@ -114,8 +112,10 @@ class Rerunner {
   }
 
   #accessTo({ at: { target } }: LostRun): GiteaAccess {
-    const deadline = new Deadline(this.#options.lookout.timeoutMs);
-    return { http: this.#http, url: target.url, token: target.token, deadline, versions: this.#versions };
+    const { guest, lookout } = this.#options;
+    const { http, versions } = guest;
+    const deadline = new Deadline(lookout.timeoutMs);
+    return { http, url: target.url, token: target.token, deadline, versions, queue: BACKGROUND };
   }
 
   /** Once per run: it is tried again until the loss expires, because a right can be granted meanwhile. */

@@ -3,15 +3,16 @@
  *
  *     round ─► ended jobs ─► newest completed jobs of the scope (one request for all of them), names of workflows ─► event `job-ended`
  *
- * It has requests of its own, so a Gitea that hangs delays neither looks nor rounds. A job that is not listed yet is asked for again.
+ * It waits for its turn behind looks, so a Gitea that hangs delays neither looks nor rounds. A job that is not listed yet is asked for again.
  */
 import { Failure } from '../../failure.ts';
-import { GiteaApi, type VersionCache } from '../../gitea/api.ts';
+import { GiteaApi } from '../../gitea/api.ts';
 import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../gitea/job-ends.ts';
-import { type GiteaTarget, giteaClient } from '../../gitea/observe.ts';
+import type { GiteaTarget } from '../../gitea/observe.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
 import type { Tell } from '../events.ts';
+import { BACKGROUND, type Guest } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
 import type { LeftJob } from '../planning/ended-jobs.ts';
 import { type JobNotice, shortName } from './notice.ts';
@@ -25,8 +26,9 @@ export interface AskedJob extends LeftJob {
 }
 
 export interface EndReaderOptions {
-  readonly lookout: Pick<LookoutOptions, 'ca' | 'timeoutMs'>;
-  readonly env: LookoutOptions['env'];
+  readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
+  /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
+  readonly guest: Pick<Guest, 'http' | 'versions' | 'visit'>;
   readonly tell: Tell;
   readonly now: () => number;
   /** Pauses before the next question about a job that is not listed as completed; for tests. */
@@ -45,8 +47,6 @@ interface Waiting {
 
 export class EndReader {
   readonly #options: EndReaderOptions;
-  readonly #http: ReturnType<typeof giteaClient>;
-  readonly #versions: VersionCache = new Map();
   /** Due for a question now. */
   #due: Waiting[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -55,11 +55,6 @@ export class EndReader {
 
   constructor(options: EndReaderOptions) {
     this.#options = options;
-    const { env, lookout, tell } = options;
-    const { ca, timeoutMs: deadlineMs } = lookout;
-    const onRequest = (line: Parameters<NonNullable<LookoutOptions['onRequest']>>[0]) =>
-      tell({ is: 'gitea-request', line });
-    this.#http = giteaClient({ deadlineMs, env, onRequest, ...(ca !== undefined && { ca }) });
   }
 
   /** Asks soon, and returns at once. */
@@ -67,10 +62,9 @@ export class EndReader {
     this.#add(jobs.map((asked) => ({ asked, tries: 0 })));
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#closed = true;
     for (const timer of this.#timers) clearTimeout(timer);
-    await this.#http.close();
   }
 
   #add(jobs: readonly Waiting[]): void {
@@ -92,10 +86,9 @@ export class EndReader {
   }
 
   async #askBatch(target: GiteaTarget, batch: readonly Waiting[]): Promise<void> {
-    const found = await this.#read(
-      target,
-      batch.map(({ asked }) => asked),
-    ).catch((error: unknown) => {
+    const asked = batch.map((each) => each.asked);
+    const reading = this.#options.guest.visit(target, BACKGROUND, () => this.#read(target, asked));
+    const found = await reading.catch((error: unknown) => {
       if (error instanceof Failure || this.#closed) return NOTHING;
       throw error;
     });
@@ -110,9 +103,11 @@ export class EndReader {
     }
   }
 
-  async #read({ key, scope, token, url }: GiteaTarget, asked: readonly AskedJob[]): Promise<Ends> {
-    const deadline = new Deadline(this.#options.lookout.timeoutMs);
-    const api = new GiteaApi({ http: this.#http, url, token, deadline, versions: this.#versions, queue: key });
+  async #read({ scope, token, url }: GiteaTarget, asked: readonly AskedJob[]): Promise<Ends> {
+    const { guest, lookout } = this.#options;
+    const { http, versions } = guest;
+    const deadline = new Deadline(lookout.timeoutMs);
+    const api = new GiteaApi({ http, url, token, deadline, versions, queue: BACKGROUND });
     const repositories = asked.map(({ job }) => job.repository);
     const levels = await levelsOf(api, scope, repositories);
     const ends = await Promise.all(levels.map((level) => readJobEnds(api, level)));

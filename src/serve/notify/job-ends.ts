@@ -33,8 +33,8 @@ export class JobEnds {
     this.#reader.ask(left.flatMap((job) => this.#asked(job, groups, targetOf)));
   }
 
-  async close(): Promise<void> {
-    await this.#reader.close();
+  close(): void {
+    this.#reader.close();
   }
 
   #asked(left: LeftJob, groups: ReadonlyMap<string, RunnerGroup | undefined>, targetOf: TargetOf): readonly AskedJob[] {
