@@ -6,6 +6,7 @@ import { parse, parseAllDocuments, stringify } from 'yaml';
 import { docBlocks } from '../install/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
+import { runCli } from '../support/run-cli.ts';
 import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
@@ -13,7 +14,7 @@ let stack: Stack;
 let installation: Installation;
 let passed = true;
 
-/** No objects for the API server: these files are for kustomize, Helm and cmp-server. So is the folder chart. */
+/** No objects for the API server: these files are for kustomize, Helm and cmp-server. So is the folder chart. Those of monitoring are for operators that are not here. */
 const NO_OBJECTS = ['helm-values.yaml', 'kustomization.yaml', 'plugin.yaml'];
 const manual = readFileSync('docs/install.md', 'utf8');
 
@@ -106,8 +107,8 @@ describe('docs/install.md', () => {
 
     const printed = await installation.block('look');
 
-    expect(printed).toMatch(/^NAME +SCOPE +CAP +ACTIVE +QUEUED +HELD +READY +AGE *$/m);
-    expect(printed).toMatch(/^\S*ci +org +10 +\d+ +\d+ +0 +True +\S+$/m);
+    expect(printed).toMatch(/^NAME +SCOPE +CAP +ACTIVE +QUEUED +HELD +READY +REASON +CHECKED +AGE *$/m);
+    expect(printed).toMatch(/^\S*ci +org +10 +\d+ +\d+ +0 +True +\S+ +\S+ +\S+$/m);
     expect(printed).toMatch(/^\S*runners +(?:Synced|OutOfSync) +Healthy$/m);
   });
 
@@ -118,6 +119,19 @@ describe('docs/install.md', () => {
     expect(text).toMatch(/^serve: \S+ leads \(Lease renewed \d+s ago\); it last looked \S+ ago$/m);
     expect(text).toContain('Application argocd/runners: not known: you may not read it (403)\n');
     expect(text).toMatch(/^runners\/ci +\S+ org /m);
+  });
+
+  it('is found good by doctor, for an administrator and in the pod of serve', async () => {
+    const { kubeconfig } = stack.kubernetes;
+
+    const outside = await runCli(['doctor', '--kubeconfig', kubeconfig, '-A']);
+    const inside = await kubectl('exec', '-n', 'argocd', 'deploy/gitea-runners', '--', 'gitea-runners', 'doctor');
+
+    expect(outside.stdout).toMatch(/ 0 bad, 1 not known\n$/);
+    expect(outside.stdout).toMatch(/^\? RunnerGroup runners\/ci: \S+ was not asked: /m);
+    expect(outside.code).toBe(0);
+    expect(inside).toMatch(/^✓ RunnerGroup runners\/ci: \S+ answers, and shows its jobs and runners$/m);
+    expect(inside).toMatch(/ 0 bad, \d+ not known\n$/);
   });
 
   it.each(readdirSync('install', { recursive: true, encoding: 'utf8' }).filter(isManifest))(
@@ -259,5 +273,5 @@ describe('docs/install.md', () => {
 });
 
 function isManifest(file: string): boolean {
-  return file.endsWith('.yaml') && !NO_OBJECTS.includes(file) && !file.startsWith('chart/');
+  return file.endsWith('.yaml') && !NO_OBJECTS.includes(file) && !/^(?:chart|monitoring)\//.test(file);
 }

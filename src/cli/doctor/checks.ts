@@ -1,5 +1,6 @@
 /** Judges an installation. Pure. In the order in which it is made. */
 import packageJson from '../../../package.json' with { type: 'json' };
+import type { Failure } from '../../failure.ts';
 import { applicationSpec } from '../../install/application.ts';
 import { ACCOUNT, NAME, PLUGIN } from '../../install/names.ts';
 import { specFieldsOf } from '../../runnergroup/crd.ts';
@@ -190,16 +191,25 @@ function groupFindings(group: RunnerGroup, { namespaces, secrets, looks }: Insta
   const secret = secrets.get(`${group.namespace}/${name}`);
   const failure = looks.get(group);
   return [
-    ...(looks.has(group)
-      ? [
-          failure === undefined
-            ? good(check, `${group.giteaUrl} answers, and shows its jobs and runners`)
-            : bad(check, `${failure.code} ${failure.message}`, 'docs/errors.md has the code'),
-        ]
-      : []),
+    ...(looks.has(group) ? [look(check, group, failure)] : []),
     ...(space ? [podSecurity(check, group, space)] : []),
     ...(secret ? [registration(check, group, name, secret)] : []),
   ];
+}
+
+/** Its Secret cannot be read in the namespace of the group: the cluster refused, or it is not there. */
+const TOKEN_UNREAD: ReadonlySet<string> = new Set(['GR-TOKEN-09', 'GR-TOKEN-10']);
+
+function look(check: string, { giteaUrl }: RunnerGroup, failure: Failure | undefined): DoctorFinding {
+  if (!failure) return good(check, `${giteaUrl} answers, and shows its jobs and runners`);
+  const { code, message } = failure;
+  return TOKEN_UNREAD.has(code)
+    ? unknown(
+        check,
+        `${giteaUrl} was not asked: the API token is not in the namespace of the group, or you may not read it`,
+        'If it is mounted into sidecar and serve, give it to doctor as GITEA_TOKEN, with GITEA_URL',
+      )
+    : bad(check, `${code} ${message}`, 'docs/errors.md has the code');
 }
 
 const LEVELS = ['restricted', 'baseline', 'privileged'];
