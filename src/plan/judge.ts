@@ -77,7 +77,8 @@ export function judgeRunners(
 
 function judge(traces: RunnerTraces, context: Context): Runner {
   const { name, group, madeFor, runs, running, completed, row, live } = traces;
-  const keep = keepOf(traces, context.nowMs);
+  const hasWorked = completed !== undefined && !isRecreated(traces, completed, context);
+  const keep = keepOf(traces, context.nowMs, hasWorked);
   return {
     name,
     group,

@@ -23,10 +23,13 @@ export interface Keep extends KeptUntil {
   readonly isOver: boolean;
 }
 
-/** Undefined: its pod does not wait after a CI job, or nothing is known of that. */
-export function keepOf(traces: RunnerTraces, nowMs: number): Keep | undefined {
+/**
+ * Undefined: its pod does not wait after a CI job, or nothing is known of that.
+ * @param hasWorked its pod has run the completed CI job, whatever Kubernetes shows: the kubelet tells a second late that a pod runs
+ */
+export function keepOf(traces: RunnerTraces, nowMs: number, hasWorked: boolean): Keep | undefined {
   const { group, live, running, completed } = traces;
-  if (running || (live?.state !== 'running' && live?.state !== 'unknown')) return undefined;
+  if (!live || running || !(waits(live) || (live.state === 'starting' && hasWorked))) return undefined;
   const { keepFailedMs } = group;
   const printedMs = printedEnd(live, nowMs);
   const endedAtMs = printedMs ?? (keepFailedMs === undefined ? undefined : unprintedEnd(traces, nowMs));
@@ -41,6 +44,10 @@ export function keepOf(traces: RunnerTraces, nowMs: number): Keep | undefined {
   const untilMs = Math.min(Math.max(endedAtMs + keepFailedMs, askedMs), mostMs);
   const extension = extendUntilMs === 'unreadable' ? extendUntilMs : askedMs > mostMs ? 'too-long' : undefined;
   return { endedAtMs, untilMs, ...(extension && { extension }), isOver: nowMs >= untilMs };
+}
+
+function waits({ state }: LiveJob): boolean {
+  return state === 'running' || state === 'unknown';
 }
 
 /** As it was printed, unless somebody has written a time that is to come. */

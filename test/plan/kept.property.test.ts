@@ -51,7 +51,7 @@ describe('for any groups and any evidence', () => {
       const { endedAtMs = 0, untilMs = 0 } = keep ?? {};
       const live = scene.evidence.liveJobs.find(({ name }) => name === runner);
       expect(pinned).toBe(true);
-      expect(live?.state).toMatch(/^(?:running|unknown)$/);
+      expect(live?.state).toMatch(/^(?:running|unknown|starting)$/);
       expect(untilMs).toBeGreaterThan(NOW);
       expect(untilMs - endedAtMs).toBeLessThanOrEqual(LONGEST_KEEP_MS);
     }

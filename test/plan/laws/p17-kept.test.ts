@@ -53,6 +53,23 @@ describe('P17 a runner whose CI job failed', () => {
     expect(skipped({ ...printed, extendUntilMs: NOW + 60 * MINUTE })).toEqual([false]);
   });
 
+  it('stays although the kubelet has not told yet that its pod runs', () => {
+    const justFailed = failed({ startedAtMs: NOW - 1_500, completedAtMs: NOW - 500 });
+    const late = live(name, 'starting', { createdAtMs: NOW - 4_000 });
+
+    expect(decided({ jobs: [justFailed], liveJobs: [late], liveSinceMs: NOW - 400 })).toMatchObject([
+      { emit: true, runner: name, because: 'debugging', pinned: true },
+    ]);
+  });
+
+  it('is not a second pod under its name, which has not started', () => {
+    const second = live(name, 'starting', { createdAtMs: NOW - 4_000 });
+
+    expect(decided({ jobs: [failed()], liveJobs: [second], liveSinceMs: NOW })).not.toMatchObject([
+      { because: 'debugging' },
+    ]);
+  });
+
   it('takes a place under the cap, and is counted', () => {
     const planned = planScene({ groups: [ci], jobs: [failed(), job(2)], liveJobs: [waiting()] });
 
