@@ -83,5 +83,5 @@ function textOf({ name, namespace = '', spec, notes }: ImportedGroup, byDefault:
     );
   const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
   const group = { apiVersion: API_VERSION, kind: KIND, metadata, spec };
-  return `${comments}${stringify(group, { lineWidth: 0, aliasDuplicateObjects: false })}`;
+  return `${comments}${stringify(group, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' })}`;
 }

@@ -44,5 +44,5 @@ export function comment(text: string): string {
 
 /** YAML without line folding or anchors: every tool reads it the same way. */
 export function yaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' });
 }

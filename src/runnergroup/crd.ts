@@ -32,7 +32,8 @@ const KEPT = [
 
 /** `install/crd.yaml`, byte for byte. */
 export function crdText(): string {
-  return HEADER + stringify(crd(), { lineWidth: 0, aliasDuplicateObjects: false });
+  // kubectl reads YAML 1.1, where a bare `on` is true.
+  return HEADER + stringify(crd(), { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' });
 }
 
 /** Names of the fields below `spec` in the schema of a version of a CRD; without it, of ours. */

@@ -108,7 +108,7 @@ describe('a group in the cluster', () => {
 
     const table = await kubectl(['get', 'gitea']);
 
-    expect(table).toMatch(/^NAME .* READY +REASON +AGE\n/);
+    expect(table).toMatch(/^NAME .* READY +REASON +CHECKED +AGE\n/);
     expect(table).toMatch(/\ntold .* False +Unauthorized /);
   });
 

@@ -78,5 +78,5 @@ function externalSecret(
 
 /** Without line folding or anchors: every tool reads it the same way. */
 function yaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' });
 }
