@@ -3,6 +3,7 @@
  * runner is extended; what became of it is posted into the thread of the message.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { answer, readBody } from '../webhook/body.ts';
 import { HalfBodies } from '../webhook/half-bodies.ts';
 import type { Press, PressGate } from './slack-presses.ts';
 
@@ -35,7 +36,7 @@ async function handle(
     answer(request, response, 405, 'Slack sends POST.');
     return;
   }
-  const body = await readBody(request, halves);
+  const body = await readBody(request, MAX_PRESS_BYTES, halves);
   if (body === undefined) {
     answer(request, response, 413, `The body is longer than ${MAX_PRESS_BYTES} bytes.`);
     return;
@@ -47,33 +48,4 @@ async function handle(
   }
   answer(request, response, 200, '');
   onPress(verdict.press);
-}
-
-/** Undefined as soon as it is too long. Rejects when the sender goes away or others need the memory. */
-async function readBody(request: IncomingMessage, halves: HalfBodies): Promise<Buffer | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_PRESS_BYTES) return undefined;
-  return await new Promise((resolve, reject) => {
-    const half = halves.begin(() => reject(new Error('too many bodies are being read')));
-    request.on('data', (chunk: Buffer) => {
-      if (half.add(chunk)) return;
-      request.pause();
-      resolve(undefined);
-    });
-    request.once('end', () => resolve(half.bytes()));
-    request.once('error', reject);
-    request.once('close', () => {
-      half.end();
-      reject(new Error('the sender went away'));
-    });
-  });
-}
-
-function answer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
-  const text = message && `${message}\n`;
-  response.writeHead(status, {
-    ...(text && { 'content-type': 'text/plain; charset=utf-8' }),
-    'content-length': Buffer.byteLength(text),
-    ...(!request.complete && { connection: 'close' }),
-  });
-  response.end(text);
 }

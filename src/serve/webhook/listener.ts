@@ -3,6 +3,7 @@
  * answer. So the answer is sent before the event is acted on. Gitea shows the answer in its list of deliveries.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { answer, readBody } from './body.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 import { HalfBodies } from './half-bodies.ts';
 
@@ -58,7 +59,7 @@ async function handle(
   if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
   if (request.method !== 'POST') return refuse(405, 'method', 'Webhooks are sent with POST.', { allow: 'POST' });
   if (!isJson(request)) return refuse(415, 'media-type', 'Set the content type of the webhook to application/json.');
-  const body = await readBody(request, halves);
+  const body = await readBody(request, MAX_WEBHOOK_BYTES, halves);
   if (body === undefined) return refuse(413, 'too-large', `The body is longer than ${MAX_WEBHOOK_BYTES} bytes.`);
   const delivery = { headers: request.headers, body };
   const verdict = gate.judge(delivery);
@@ -87,28 +88,6 @@ function isJson(request: IncomingMessage): boolean {
   return type === 'application/json';
 }
 
-/**
- * The body; undefined as soon as it is known to be too long, and then the rest is not read. Rejects when the sender goes away,
- * and when the unread bodies together need too much memory and this one is the oldest.
- */
-async function readBody(request: IncomingMessage, halves: HalfBodies): Promise<Buffer | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_WEBHOOK_BYTES) return undefined;
-  return await new Promise((resolve, reject) => {
-    const half = halves.begin(() => reject(new Error('too many bodies are being read')));
-    request.on('data', (chunk: Buffer) => {
-      if (half.add(chunk)) return;
-      request.pause();
-      resolve(undefined);
-    });
-    request.once('end', () => resolve(half.bytes()));
-    request.once('error', reject);
-    request.once('close', () => {
-      half.end();
-      reject(new Error('the sender went away'));
-    });
-  });
-}
-
 function rawDelivery(request: IncomingMessage, body: Uint8Array): RawDelivery {
   const headers: Record<string, string> = { [FORWARDED_HEADER]: '1' };
   for (const name of KEPT_HEADERS) {
@@ -116,22 +95,4 @@ function rawDelivery(request: IncomingMessage, body: Uint8Array): RawDelivery {
     if (typeof value === 'string') headers[name] = value;
   }
   return { headers, body, forwarded: request.headers[FORWARDED_HEADER] !== undefined };
-}
-
-/** The rest of an incomplete body is not read: then the connection is closed after the answer. */
-function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  const text = message && `${message}\n`;
-  response.writeHead(status, {
-    ...(text && { 'content-type': 'text/plain; charset=utf-8' }),
-    'content-length': Buffer.byteLength(text),
-    ...(!request.complete && { connection: 'close' }),
-    ...headers,
-  });
-  response.end(text);
 }
