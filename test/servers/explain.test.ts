@@ -12,7 +12,7 @@ import { workflow } from './workflows.ts';
 const GROUPS: readonly TestGroup[] = [
   { name: 'ci', scope: { scope: 'org', org: 'acme' }, labels: ['linux:host'], cap: 1, secret: 'org' },
   {
-    name: 'off',
+    name: 'idle',
     scope: { scope: 'org', org: 'acme' },
     labels: ['paused:host'],
     cap: 1,
@@ -40,7 +40,7 @@ const CAUSES: Readonly<Record<keyof typeof JOBS, readonly [state: string, cause:
   after: ['blocked', 'blocked: probably needs'],
   misspelt: ['stuck', 'labels not covered: linus (did you mean linux (runners/ci)?)'],
   unknown: ['stuck', 'labels not covered: mainframe'],
-  suspended: ['stuck', 'held back: group runners/off is suspended'],
+  suspended: ['stuck', 'held back: group runners/idle is suspended'],
   capped: ['stuck', 'held back by the cap of group runners/zero'],
   several: ['stuck', 'labels not covered:'],
 };
