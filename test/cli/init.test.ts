@@ -44,7 +44,10 @@ it('writes the Application and the project of install/examples, for the reposito
   await init(folder, '--git', 'https://git.example.com/r.git', '--git-path', 'a/b', '--group-namespace', 'team');
 
   const texts = ['project', 'application'].map((name) => readFileSync(`install/examples/${name}.yaml`, 'utf8'));
-  const expected = texts.join('---\n').replaceAll(GIT, 'https://git.example.com/r.git').replace('path: "."', 'path: a/b');
+  const expected = texts
+    .join('---\n')
+    .replaceAll(GIT, 'https://git.example.com/r.git')
+    .replace('path: "."', 'path: a/b');
   const examples = parseAllDocuments(expected.replaceAll('namespace: runners', 'namespace: team')).map((each) =>
     each.toJS(),
   );

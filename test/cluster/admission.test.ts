@@ -25,7 +25,12 @@ beforeAll(async () => {
   kubectl = kubernetes.kubectl;
   client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig));
   await kubectl(['apply', '--server-side', '-f', resolve('install/crd.yaml')]);
-  await kubectl(['wait', '--for=condition=Established', 'crd/runnergroups.gitea.bpg.pw']);
+  // kubectl wait fails while the CRD has no conditions at all.
+  const isEstablished = async (): Promise<boolean> =>
+    (await kubectl(['get', 'crd/runnergroups.gitea.bpg.pw', '-o', 'jsonpath={.status.conditions[*].type}'])).includes(
+      'Established',
+    );
+  await expect.poll(isEstablished, { timeout: 60_000 }).toBe(true);
 });
 afterAll(async () => {
   await client?.close();

@@ -126,10 +126,10 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
 
     const ended = await rig.ended(good);
     expect(ended.conclusion).toBe('success');
-    // A runner whose CI job succeeded ends by itself, at once.
+    // A runner whose CI job succeeded ends by itself, as soon as docker has stopped. One that failed would wait for 24 hours.
     const next = ended.runner_name ?? '';
     const isComplete = async (): Promise<boolean> => (await rig.conditions(next)).includes('Complete');
-    await waitUntil('its Job ends', isComplete, { timeoutMs: 20_000 });
+    await waitUntil('its Job ends', isComplete, { timeoutMs: 90_000 });
     await rig.remove(next);
   });
 });
