@@ -34,14 +34,14 @@ export class Scene {
 
   /** 100 groups of five organisations. */
   generateMany(name: string, { url }: StandIn): Case {
-    const folder = this.#folderOfGroups(name, url);
+    const folder = this.#folderOfGroups(name, url, 5);
     const env = { ARGOCD_APP_NAME: 'bench', ...access(url) };
     return { name, program: process.execPath, args: [PROGRAM, 'generate', folder], env };
   }
 
-  /** `validate` over 100 files. */
+  /** `validate` over 100 files. Groups of one organisation would be warned of, which takes a second reading. */
   validate(name: string): Case {
-    const folder = this.#folderOfGroups(name, 'https://gitea.example.com');
+    const folder = this.#folderOfGroups(name, 'https://gitea.example.com', 100);
     return { name, program: process.execPath, args: [PROGRAM, 'validate', folder], env: {} };
   }
 
@@ -74,11 +74,11 @@ export class Scene {
     return file;
   }
 
-  #folderOfGroups(name: string, url: string): string {
+  #folderOfGroups(name: string, url: string, orgs: number): string {
     const folder = join(this.#folder, name.replaceAll(/[^\w.-]/g, '-'));
     mkdirSync(folder, { recursive: true });
     for (let group = 0; group < 100; group += 1) {
-      writeFileSync(join(folder, `${group}.yaml`), runnerGroup(url, `group-${group}`, `org-${group % 5}`));
+      writeFileSync(join(folder, `${group}.yaml`), runnerGroup(url, `group-${group}`, `org-${group % orgs}`));
     }
     return folder;
   }
