@@ -7,7 +7,7 @@ import { KubeClient } from '../../src/kubernetes/client.ts';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { ADMISSION_RULES } from '../../src/runnergroup/admission.ts';
 import { runnerGroupFromObject } from '../../src/runnergroup/from-object.ts';
-import { Playground } from '../servers/process.ts';
+import { Playground, waitUntil } from '../servers/process.ts';
 import { BAD, EDGES, GOOD, type SpecValues, writtenSpecs } from './admission-groups.ts';
 import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
 import { Machine, needPackages } from './stack/machine.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
     (await kubectl(['get', 'crd/runnergroups.gitea.bpg.pw', '-o', 'jsonpath={.status.conditions[*].type}'])).includes(
       'Established',
     );
-  await expect.poll(isEstablished, { timeout: 60_000 }).toBe(true);
+  await waitUntil('the CRD is established', isEstablished, { timeoutMs: 60_000 });
 });
 afterAll(async () => {
   await client?.close();
