@@ -1,11 +1,12 @@
 /** `gitea-runners import`: RunnerGroups made of what other tools have. It asks no server and changes none. */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseAllDocuments, stringify } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { Failure } from '../failure.ts';
 import { count, printable } from '../printable.ts';
 import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
 import { API_VERSION, KIND } from '../runnergroup/schema.ts';
+import { yamlText } from '../runnergroup/yaml-text.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ImportedGroup, Known } from './import/found.ts';
 import { fromObject } from './import/objects.ts';
@@ -83,5 +84,5 @@ function textOf({ name, namespace = '', spec, notes }: ImportedGroup, byDefault:
     );
   const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
   const group = { apiVersion: API_VERSION, kind: KIND, metadata, spec };
-  return `${comments}${stringify(group, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' })}`;
+  return `${comments}${yamlText(group)}`;
 }

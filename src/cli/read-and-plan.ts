@@ -54,7 +54,7 @@ export async function readAndPlan(
   return { read, ...planned };
 }
 
-/** Only groups in a namespace of a good one are told apart: a namespace that nobody has judged is not looked at. */
+/** Only groups in a namespace of a good one are told apart: a namespace that was not judged is not looked at. */
 function refuseBrokenElsewhere({ groups, broken }: ReadResult): void {
   if (broken.length === 0) return;
   const namespaces = new Set(groups.map(({ namespace }) => namespace));

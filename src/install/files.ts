@@ -16,11 +16,12 @@
  *   chart/               a Helm chart of the objects that are ours
  */
 import { crdText } from '../runnergroup/crd.ts';
+import { yamlText } from '../runnergroup/yaml-text.ts';
 import { ArgoCdCmPatch, ArgoCdRbacPatch, RepoServerPatch } from './argocd-patches.ts';
 import { chartFiles } from './chart/files.ts';
 import { exampleFiles } from './examples.ts';
 import { helmValues } from './helm.ts';
-import { comment, HEADER, ManifestFile, yaml } from './manifest-file.ts';
+import { comment, HEADER, ManifestFile } from './manifest-file.ts';
 import { monitoringFiles } from './monitoring/files.ts';
 import { cache, ownObjects, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
 import { plugin } from './plugin.ts';
@@ -40,9 +41,9 @@ export function installFiles(): Readonly<Record<string, string>> {
     'slack-extend.yaml': `${HEADER}${comment(SLACK_EXTEND)}---\n${slackExtend().text()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
     'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache().text()}`,
-    'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yaml(kustomization(PATCHES))}`,
-    'helm-values.yaml': `${HEADER}${comment(HELM)}${yaml(helmValues())}`,
-    'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yaml(plugin)}`,
+    'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yamlText(kustomization(PATCHES))}`,
+    'helm-values.yaml': `${HEADER}${comment(HELM)}${yamlText(helmValues())}`,
+    'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yamlText(plugin)}`,
     'remove-from-argocd.yaml': `${HEADER}${comment(REMOVAL)}---\n${removal()}`,
     ...exampleFiles(),
     ...monitoringFiles(),

@@ -1,6 +1,6 @@
 import { ApiObject, App, Chart } from 'cdk8s';
 import type { Construct } from 'constructs';
-import { stringify } from 'yaml';
+import { yamlText } from '../runnergroup/yaml-text.ts';
 
 /** Written above every generated file. */
 export const HEADER = '# Made from src/install by "npm run generated".\n';
@@ -21,7 +21,7 @@ export class ManifestFile extends Chart {
   /** The objects as YAML documents, in the order in which they were made. */
   text(): string {
     return this.entries()
-      .map(({ note, object }) => `${note}${yaml(object)}`)
+      .map(({ note, object }) => `${note}${yamlText(object)}`)
       .join('---\n');
   }
 
@@ -40,9 +40,4 @@ export function comment(text: string): string {
     .split('\n')
     .map((line) => `# ${line}`.trimEnd().concat('\n'))
     .join('');
-}
-
-/** YAML without line folding or anchors: every tool reads it the same way. */
-export function yaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' });
 }

@@ -1,5 +1,5 @@
 /**
- * Runners of groups that nobody can plan now: their Gitea does not answer, or their spec is not valid. What Kubernetes shows of them
+ * Runners of groups that cannot be planned now: their Gitea does not answer, or their spec is not valid. What Kubernetes shows of them
  * stays as it is, and nothing is started (docs/adr/0036). For all other groups they are full groups: they have no room, and a job that
  * one of their runners was made for waits for it as for a runner of another Application (`elsewhere.ts`).
  */

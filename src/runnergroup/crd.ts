@@ -3,13 +3,13 @@
  * `propertyNames`, no closed objects (unknown fields are pruned). It has no defaults: an object in the cluster stays as it
  * is in git, and Argo CD sees no difference. Rules between fields: admission.ts.
  */
-import { stringify } from 'yaml';
 import { ADMISSION_RULES } from './admission.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { toJsonSchema } from './json-schema.ts';
 import { LONGEST_QUANTITY, QUANTITY } from './quantity.ts';
 import { KIND, Metadata, Spec } from './schema.ts';
 import { RunnerGroupStatus } from './status.ts';
+import { yamlText } from './yaml-text.ts';
 
 const HEADER = '# Made from src/runnergroup/schema.ts by "npm run generated".\n';
 /** The API server's RE2 needs no names. */
@@ -32,8 +32,7 @@ const KEPT = [
 
 /** `install/crd.yaml`, byte for byte. */
 export function crdText(): string {
-  // kubectl reads YAML 1.1, where a bare `on` is true.
-  return HEADER + stringify(crd(), { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' });
+  return HEADER + yamlText(crd());
 }
 
 /** Names of the fields below `spec` in the schema of a version of a CRD; without it, of ours. */

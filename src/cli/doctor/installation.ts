@@ -6,8 +6,7 @@ import { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { lookAndPlan } from '../../look/look-and-plan.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { finishOwn } from '../../serve/cluster/own-pod.ts';
-import { type ClusterSource, listObjects, sorted } from '../explain/cluster-source.ts';
+import { type ClusterSource, JUDGED_PODS, LEASE, listObjects, sorted } from '../explain/cluster-source.ts';
 import { lookAround, readObject, type ServeSeen, type UnservedGroup } from '../explain/where.ts';
 
 /** An object as it stands in the cluster, or why it is not known. */
@@ -23,14 +22,13 @@ export interface Installation {
   readonly rights: SeenOrNot<ConfigMap>;
   readonly applications: SeenOrNot<readonly Application[]>;
   readonly groups: readonly RunnerGroup[];
-  readonly objects: readonly RunnerGroupObject[];
   readonly broken: readonly UnservedGroup[];
   /** Why the RunnerGroups cannot be read. */
   readonly groupsUnread?: string;
   readonly namespaces: ReadonlyMap<string, SeenOrNot<Namespace>>;
   /** Registration Secrets, by `namespace/name`. */
   readonly secrets: ReadonlyMap<string, SeenOrNot<Secret>>;
-  /** By key of the group: undefined is good. */
+  /** Undefined is good. */
   readonly looks: ReadonlyMap<RunnerGroup, Failure | undefined>;
 }
 
@@ -83,11 +81,7 @@ const Application = z.looseObject({
 });
 export type Application = z.output<typeof Application>;
 
-/** The group itself was judged before. */
-const LOOK = {
-  includeBlocked: false,
-  pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
-};
+const LOOK = { includeBlocked: false, pods: JUDGED_PODS };
 /** Groups that are asked for one by one; more would load Gitea. */
 const MOST_GROUPS = 50;
 
@@ -108,7 +102,7 @@ export async function readInstallation(
     const { objects, unread } = await groupsOf(client, namespaces, deadline);
     const { groups, broken } = sorted(objects);
     const asked = groups.slice(0, MOST_GROUPS);
-    const plane = { argocdNamespace, lease: 'gitea-runners-serve', nowMs: settings.now() };
+    const plane = { argocdNamespace, lease: LEASE, nowMs: settings.now() };
     const [crd, repoServer, serve, accounts, rights, applications, around] = await Promise.all([
       read(
         'read the CustomResourceDefinition',
@@ -149,7 +143,6 @@ export async function readInstallation(
       applications,
       lease: around.serve,
       groups,
-      objects,
       broken,
       ...(unread !== undefined && { groupsUnread: unread }),
       namespaces: spaces,

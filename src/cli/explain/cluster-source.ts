@@ -30,7 +30,9 @@ export interface ClusterSource {
 }
 
 /** The name of serve's Lease in the stock manifests. */
-const LEASE = 'gitea-runners-serve';
+export const LEASE = 'gitea-runners-serve';
+/** Pods of groups that `sorted` has judged. */
+export const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() };
 
 /**
  * The cluster that is meant: by `--kubeconfig`, by the service account of this pod, else by `KUBECONFIG` or `~/.kube/config`, as kubectl
@@ -103,7 +105,7 @@ export async function planOfCluster(
       settings,
       {
         includeBlocked: true,
-        pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
+        pods: JUDGED_PODS,
       },
     );
     const [around, planned] = await Promise.allSettled([lookAround(client, objects, plane, deadline), looking]);

@@ -64,7 +64,7 @@ export interface ControlPlane {
 
 /** Applications that are asked for; more would fill the screen and load the API server. */
 const MOST_APPLICATIONS = 20;
-/** A Lease that nobody has renewed for so long has no holder: `serve` renews every 2 s. */
+/** A Lease that was not renewed for so long has no holder: `serve` renews every 2 s. */
 const LEASE_LATE_MS = 30_000;
 
 const LeaseRead = z.object({

@@ -1,8 +1,8 @@
 /** The manifests that `init` writes. */
-import { stringify } from 'yaml';
 import { applicationManifest, projectManifest } from '../../install/application.ts';
 import { API_SECRET, ARGOCD_NAMESPACE, SERVE_SECRET } from '../../install/names.ts';
 import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
+import { yamlText } from '../../runnergroup/yaml-text.ts';
 import type { Answers } from './answers.ts';
 
 /** The Secret with the registration token, in the namespace of the runners. */
@@ -28,16 +28,16 @@ export function groupManifest({ group, namespace, gitea, scope, cap, mode }: Ans
 }
 
 export function groupText(answers: Answers): string {
-  return `# Goes into the repository of the Application. All fields: docs/runnergroup.md\n${yaml(groupManifest(answers))}`;
+  return `# Goes into the repository of the Application. All fields: docs/runnergroup.md\n${yamlText(groupManifest(answers))}`;
 }
 
 export function applicationText({ git, path, namespace }: Answers): string {
   const source = { repository: git, path, namespace };
   return [
     '# Applied once: kubectl apply -f argocd/application.yaml',
-    yaml(projectManifest(source)).trimEnd(),
+    yamlText(projectManifest(source)).trimEnd(),
     '---',
-    yaml(applicationManifest(source)),
+    yamlText(applicationManifest(source)),
   ].join('\n');
 }
 
@@ -51,7 +51,7 @@ export function externalSecretsText({ namespace, gitea, secretStore }: Answers):
       'webhook-secret': 'webhook-secret',
     }),
   ];
-  return `# Applied once. The store ${secretStore} holds the values: setup.sh says how to get them.\n${secrets.map(yaml).join('---\n')}`;
+  return `# Applied once. The store ${secretStore} holds the values: setup.sh says how to get them.\n${secrets.map(yamlText).join('---\n')}`;
 }
 
 /** @param url the one Gitea that the token may be sent to */
@@ -74,9 +74,4 @@ function externalSecret(
       data: Object.entries(keys).map(([secretKey, key]) => ({ secretKey, remoteRef: { key: `gitea-runners/${key}` } })),
     },
   };
-}
-
-/** Without line folding or anchors: every tool reads it the same way. */
-function yaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' });
 }

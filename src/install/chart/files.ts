@@ -5,7 +5,8 @@
 import packageJson from '../../../package.json' with { type: 'json' };
 import { crdText } from '../../runnergroup/crd.ts';
 import { toJsonSchema } from '../../runnergroup/json-schema.ts';
-import { comment, HEADER, yaml } from '../manifest-file.ts';
+import { yamlText } from '../../runnergroup/yaml-text.ts';
+import { comment, HEADER } from '../manifest-file.ts';
 import { NAME } from '../names.ts';
 import { crdTemplate, templates } from './templates.ts';
 import { HELPERS, NOTES, SETTINGS_TEMPLATE } from './texts.ts';
@@ -19,7 +20,7 @@ const KUBE_VERSION = '>=1.25.0-0';
 export function chartFiles(): Readonly<Record<string, string>> {
   const schema = toJsonSchema(ChartValues);
   return {
-    'chart/Chart.yaml': `${HEADER}${yaml(chart())}`,
+    'chart/Chart.yaml': `${HEADER}${yamlText(chart())}`,
     'chart/values.yaml': `${HEADER}${comment(VALUES)}${valuesText(schema)}`,
     'chart/values.schema.json': `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema }, null, 2)}\n`,
     'chart/templates/_helpers.tpl': HELPERS,

@@ -4,7 +4,7 @@
  * An edit names a place in the object and what stands there instead. It throws when the place is not as expected, so a change of a
  * construct cannot silently leave the chart behind.
  */
-import { yaml } from '../manifest-file.ts';
+import { yamlText } from '../../runnergroup/yaml-text.ts';
 
 export type ObjectPath = readonly (string | number)[];
 
@@ -64,7 +64,7 @@ export function forEach(path: ObjectPath, expression: string, item: readonly str
 export function objectTemplate(object: unknown, edits: readonly Edit[]): string {
   const copy: unknown = JSON.parse(JSON.stringify(object));
   for (const [index, { path, how }] of edits.entries()) putAt(copy, path, token(index), how);
-  const text = yaml(copy);
+  const text = yamlText(copy);
   if (text.includes('{{')) throw new Error(`an object holds "{{", which Helm would read as a template:\n${text}`);
   return edits.reduce((made, { put }, index) => withPut(made, token(index), put), text);
 }

@@ -1,13 +1,14 @@
 /** `values.yaml`, and the table of values in the manual, from the schema of the values. */
 import type { JsonSchema } from '../../runnergroup/json-schema.ts';
-import { comment, yaml } from '../manifest-file.ts';
+import { yamlText } from '../../runnergroup/yaml-text.ts';
+import { comment } from '../manifest-file.ts';
 
 /** Each value with its default, and above it what it means. */
 export function valuesText(schema: JsonSchema): string {
   return fields(schema)
     .map(([name, field]) => {
       const note = comment(String(field['description'] ?? ''));
-      if (!isSection(field)) return `${note}${yaml({ [name]: field['default'] })}`;
+      if (!isSection(field)) return `${note}${yamlText({ [name]: field['default'] })}`;
       return `${note}${name}:\n${indented(valuesText(field))}`;
     })
     .join('');
@@ -24,7 +25,7 @@ export function valueRows(schema: JsonSchema, path = ''): readonly (readonly str
   });
 }
 
-/** Without those that nobody sets: `global`. */
+/** Without those that are not set: `global`. */
 function fields(schema: JsonSchema): readonly (readonly [string, JsonSchema])[] {
   return Object.entries(schema.properties ?? {}).filter(([, field]) => isSection(field) || 'default' in field);
 }

@@ -11,7 +11,8 @@ import { ApiObject } from 'cdk8s';
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
 import { MANAGER, OUR_SELECTOR, RUNNER_APP } from '../../charts/marks.ts';
-import { comment, HEADER, ManifestFile, yaml } from '../manifest-file.ts';
+import { yamlText } from '../../runnergroup/yaml-text.ts';
+import { comment, HEADER, ManifestFile } from '../manifest-file.ts';
 import { ARGOCD_NAMESPACE, NAME, RUNNERS_NAMESPACE, SERVE_LABELS } from '../names.ts';
 import { tcp } from '../network.ts';
 import { dashboardText } from './dashboard.ts';
@@ -41,7 +42,7 @@ export function monitoringFiles(): Readonly<Record<string, string>> {
     'monitoring/prometheusrule.yaml': oneObject(SELECTED, (file) => new Alerts(file, 'alerts')),
     'monitoring/dashboard.json': dashboardText(),
     'monitoring/runners.yaml': `${HEADER}${comment(RUNNERS)}---\n${runners()}`,
-    'monitoring/kustomization.yaml': `${HEADER}${comment(KUSTOMIZATION)}${yaml(kustomization())}`,
+    'monitoring/kustomization.yaml': `${HEADER}${comment(KUSTOMIZATION)}${yamlText(kustomization())}`,
   };
 }
 
