@@ -133,6 +133,14 @@ export interface Wake {
  */
 export type WakeFault = 'lost' | 'refresh-fails' | 'no-sync' | 'stale-sync' | 'sync-fails' | 'prunes-only' | 'partial';
 
+/** True when a group cannot be looked at, at some time between two. */
+export function isInTrouble({ troubles }: History, group: string, fromS: number, toS = fromS): boolean {
+  return troubles.some(
+    (trouble) =>
+      trouble.kind === 'group-outage' && trouble.group === group && trouble.atS <= toS && trouble.untilS >= fromS,
+  );
+}
+
 export const ORDINARY_POD: PodFate = { startS: 8 };
 
 /** A wake without trouble. */

@@ -14,7 +14,7 @@ export function makeApartHistory(seed: number): History {
     ...base,
     groups,
     pushes: base.pushes.map((push) => relabelled(push, random)),
-    troubles: [...base.troubles, ...makeOutages(groups, random, base.patienceS - 14_400)],
+    troubles: [...base.troubles, ...makeGroupOutages(groups, random, base.patienceS - 14_400)],
   };
 }
 
@@ -45,7 +45,7 @@ function relabelled(push: Push, random: Random): Push {
   return { ...push, run: { ...push.run, jobs } };
 }
 
-function makeOutages(groups: readonly GroupSpec[], random: Random, arrivalsS: number): readonly Trouble[] {
+export function makeGroupOutages(groups: readonly GroupSpec[], random: Random, arrivalsS: number): readonly Trouble[] {
   return Array.from({ length: random.whole(1, 3) }, (): Trouble => {
     const atS = random.seconds(0, arrivalsS);
     const { name } = random.pick(groups) as GroupSpec;

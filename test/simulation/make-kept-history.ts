@@ -4,8 +4,10 @@ import { makeHistory } from './make-history.ts';
 import { Random } from './random.ts';
 
 export function makeKeptHistory(seed: number): History {
-  const history = makeHistory(seed);
-  const random = new Random(seed + 1_000_000);
+  return withFailures(makeHistory(seed), new Random(seed + 1_000_000));
+}
+
+export function withFailures(history: History, random: Random): History {
   const groups = history.groups.map(
     (group): GroupSpec => (random.chance(0.8) ? { ...group, keepFailedS: random.pick([20, 60, 180]) } : group),
   );

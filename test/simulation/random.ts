@@ -18,7 +18,9 @@ export type Stream =
   | 'silence'
   | 'list-lag'
   | 'partial'
-  | 'warm';
+  | 'mixed'
+  | 'warm'
+  | 'mixed';
 
 /** A number in [0, 1) for one count of one stream. */
 export function draw(seed: number, stream: Stream, count: number): number {

@@ -2,7 +2,7 @@
 import { ArgoCd } from './argo.ts';
 import { Cluster, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapInPool } from './floor.ts';
-import type { GroupSpec, History } from './history.ts';
+import { type GroupSpec, type History, isInTrouble } from './history.ts';
 import { type Stay, staying } from './keeping.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
@@ -164,8 +164,10 @@ class Watcher {
 
   /** After the same sync: it has filled the gaps that the look saw. */
   checkFloors(lookedAtMs: number, groups: readonly GroupSpec[]): void {
+    const { nowMs, nowS, history } = this.#stage;
+    const lookedAtS = (lookedAtMs - START_MS) / 1000;
     for (const group of groups) {
-      const { nowMs, nowS, history } = this.#stage;
+      if (isInTrouble(history, group.name, lookedAtS, nowS)) continue;
       const forgets = history.acts.some(({ kind, atS }) => kind === 'clean-up' && atS < nowS);
       const forgetsForMs = forgets ? 20_000 + 1000 * Math.abs(history.clockSkewS) : 0;
       const now = { nowMs, lookedAtMs, seesPods: this.#seesPods, forgetsForMs };
@@ -176,9 +178,10 @@ class Watcher {
 
   /** Without what no plan can help: runners pruned in the moment of a claim, and Jobs re-created under the name of a runner at work. */
   #mayBeSeen(group: GroupSpec, lookedAtMs: number): boolean {
-    // Plans speak of names: the second pod of a name cannot go while the first one works.
+    // Plans speak of names: the second pod of a name cannot go while the first one works. Its own job is seen once a look finds it.
     const isHidden = (pod: Pod): boolean =>
-      (pod.deletedMs ?? 0) >= lookedAtMs || (!pod.job && isRecreated(this.#cluster, pod));
+      (pod.deletedMs ?? 0) >= lookedAtMs ||
+      ((pod.claimedMs ?? lookedAtMs) >= lookedAtMs && isRecreated(this.#cluster, pod));
     return overCap(this.#cluster, group, this.#stage.nowMs, isHidden) !== undefined;
   }
 

@@ -22,8 +22,10 @@ const PICTURE = 'docs/img/history.svg';
 
 const KIND = KIND_NAMES.find((kind) => process.argv.includes(`--${kind}`)) ?? 'wide';
 const make = KINDS[KIND];
+/** Kept runners need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
+const JUDGED = KIND === 'mixed' ? (['ours, live Jobs'] as const) : OURS;
 /** `--ours`: only our planner, and the measure. */
-const NAMES = process.argv.includes('--ours') ? (['exact', ...OURS] as const) : POLICY_NAMES;
+const NAMES = KIND === 'mixed' || process.argv.includes('--ours') ? (['exact', ...JUDGED] as const) : POLICY_NAMES;
 
 function runBlock({ first, last }: Block): Tallies {
   const tallies = emptyTallies();
@@ -40,7 +42,7 @@ function runBlock({ first, last }: Block): Tallies {
 
 /** The first history of each law that our planner breaks. */
 function describeBreaches(tallies: Tallies): readonly string[] {
-  return OURS.flatMap((policy) =>
+  return JUDGED.flatMap((policy) =>
     Object.entries(tallies[policy].examples).map(([law, seed]) => {
       const history = make(seed);
       const breach = runHistory(history, POLICIES[policy]).breaches.find((each) => each.law === law);
@@ -65,7 +67,7 @@ async function main(): Promise<void> {
   const table = formatTable(tallies, histories, NAMES);
   process.stdout.write(`${table}\n`);
   if (process.argv.includes('--docs')) writeDocs(table);
-  const missed = OURS.flatMap((policy) => missedBars(KIND, policy, figuresOf(tallies[policy], tallies.exact)));
+  const missed = JUDGED.flatMap((policy) => missedBars(KIND, policy, figuresOf(tallies[policy], tallies.exact)));
   for (const words of [...describeBreaches(tallies), ...missed]) process.stdout.write(`\n${words}\n`);
   if (missed.length > 0) process.exitCode = 1;
 }

@@ -5,7 +5,7 @@ import type { Group, ScopeWidth } from '../../../src/plan/evidence.ts';
 import { parseRunnerName } from '../../../src/plan/names.ts';
 import { plan } from '../../../src/plan/plan.ts';
 import type { RunnerScope } from '../../../src/simulator/model.ts';
-import type { GroupSpec } from '../history.ts';
+import { type GroupSpec, isInTrouble } from '../history.ts';
 import { lookKey } from '../look.ts';
 import type { Stage } from '../stage.ts';
 import type { Generator } from './policy.ts';
@@ -25,7 +25,7 @@ function ours(seesJobs: boolean): Generator {
     decide: (stage, _cluster, { groups: specsOfApp, looks, liveJobs, liveSinceMs }) => {
       const specs = new Map(specsOfApp.map((spec) => [spec.name, spec]));
       const groups = specsOfApp.map((spec) => toPlanned(spec, stage));
-      const troubled = seesJobs ? groups.filter(({ name }) => isUnseen(name, stage)) : [];
+      const troubled = seesJobs ? groups.filter(({ name }) => isInTrouble(stage.history, name, stage.nowS)) : [];
       const { nowMs } = stage;
       const seen = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], liveSinceMs, nowMs, troubled };
       const planned = plan(
@@ -43,13 +43,6 @@ function ours(seesJobs: boolean): Generator {
       });
     },
   };
-}
-
-function isUnseen(group: string, { history, nowS }: Stage): boolean {
-  return history.troubles.some(
-    (trouble) =>
-      trouble.kind === 'group-outage' && trouble.group === group && trouble.atS <= nowS && trouble.untilS >= nowS,
-  );
 }
 
 /** A history's group as the planner is given it. */
