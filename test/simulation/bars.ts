@@ -1,6 +1,6 @@
 /** What docs/planner.md promises of our planner, by kind of history. */
 import type { Kind } from './kinds.ts';
-import type { PolicyName } from './policies/index.ts';
+import { OURS, type PolicyName } from './policies/index.ts';
 import type { Figures } from './tally.ts';
 
 /** The most that a figure may be. */
@@ -31,6 +31,11 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
     'ours, Gitea alone': { p99: 1.01, needless: 1.5 },
   },
 };
+
+/** The policies that these bars are for. Kept runners need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
+export function judgedIn(kind: Kind): readonly PolicyName[] {
+  return kind === 'mixed' ? ['ours, live Jobs'] : OURS;
+}
 
 /** The bars that are missed, in words. */
 export function missedBars(kind: Kind, policy: PolicyName, figures: Figures): readonly string[] {

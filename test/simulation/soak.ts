@@ -7,12 +7,12 @@
  */
 import { writeFileSync } from 'node:fs';
 import { isMainThread, parentPort } from 'node:worker_threads';
-import { missedBars } from './bars.ts';
+import { judgedIn, missedBars } from './bars.ts';
 import { type Block, runBlocks } from './blocks.ts';
 import { AFTERNOON } from './histories/afternoon.ts';
 import { KIND_NAMES, KINDS } from './kinds.ts';
 import { drawPicture } from './picture.ts';
-import { OURS, POLICIES, POLICY_NAMES } from './policies/index.ts';
+import { POLICIES, POLICY_NAMES } from './policies/index.ts';
 import { describeBreach } from './report.ts';
 import { runHistory } from './run.ts';
 import { addOutcome, addTallies, emptyTallies, figuresOf, formatTable, type Tallies } from './tally.ts';
@@ -22,10 +22,9 @@ const PICTURE = 'docs/img/history.svg';
 
 const KIND = KIND_NAMES.find((kind) => process.argv.includes(`--${kind}`)) ?? 'wide';
 const make = KINDS[KIND];
-/** Kept runners need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
-const JUDGED = KIND === 'mixed' ? (['ours, live Jobs'] as const) : OURS;
+const JUDGED = judgedIn(KIND);
 /** `--ours`: only our planner, and the measure. */
-const NAMES = KIND === 'mixed' || process.argv.includes('--ours') ? (['exact', ...JUDGED] as const) : POLICY_NAMES;
+const NAMES = KIND === 'mixed' || process.argv.includes('--ours') ? ['exact' as const, ...JUDGED] : POLICY_NAMES;
 
 function runBlock({ first, last }: Block): Tallies {
   const tallies = emptyTallies();
