@@ -16,7 +16,7 @@ function groupYaml(name: string, spec: Readonly<Record<string, unknown>>): strin
 }
 
 /** A Secret with these keys. */
-async function putSecret(
+export async function putSecret(
   rig: Rig,
   namespace: string,
   name: string,
