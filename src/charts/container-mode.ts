@@ -97,6 +97,19 @@ export function modeParts(group: RunnerGroup): ModeParts {
 }
 
 /**
+ * The image's own entry point (runner 1.0.8, Dockerfile), but s6 asks dockerd for as long as it takes. It gives up after 7 s as the image
+ * has it (`s6-notifyoncheck`, option `-n`). Then the runner waits for ever, and its CI job gets another one after `spawnTimeoutSeconds`.
+ */
+export const ROOTLESS_COMMAND: readonly string[] = [
+  'sh',
+  '-c',
+  `sed -i 's/s6-notifyoncheck /&-n 0 /' /etc/s6/docker/run; exec "$@"`,
+  'sh',
+  's6-svscan',
+  '/etc/s6',
+];
+
+/**
  * `XDG_DATA_HOME` moves docker's data into the /data volume: in the container's own layer overlayfs would lie on overlayfs,
  * and a volume mounted at docker's usual folder belongs to root, which rootless dockerd cannot chmod.
  *

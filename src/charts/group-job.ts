@@ -18,7 +18,7 @@ import {
 } from './container-mode.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { JsonPatch } from './json-patch.ts';
-import { jobDeadlineSeconds, keepCommand } from './keep.ts';
+import { jobDeadlineSeconds, runnerCommand } from './keep.ts';
 import { groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from './marks.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';
 import { BOUND_KEY, BOUND_VARIABLE, registerCommand, TOKEN_VARIABLE } from './registration.ts';
@@ -53,6 +53,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
     volumes.set(name, volume);
     return { path, volume };
   };
+  const command = runnerCommand(group);
   const data = group.cache ? [DATA, SECRET_CONFIG] : [DATA];
   const job = new RunnerJob(chart, 'job', {
     metadata: { name: 'runner', namespace: group.namespace, labels: groupLabels(group.name) },
@@ -82,7 +83,7 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
       {
         name: 'runner',
         image: group.image,
-        ...(group.keepFailedSeconds > 0 && { command: [...keepCommand(group.containerMode)] }),
+        ...(command && { command: [...command] }),
         envVariables: environment(group, parts.env),
         volumeMounts: [...data, ...parts.mounts].map(mount),
       },

@@ -9,6 +9,7 @@
  * (`Runner.run` in internal/app/run/runner.go). Its own log is on standard error and stays that of the container.
  */
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { ROOTLESS_COMMAND } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
 /** How long a pod waits at most: the longest stay that `gitea-runners extend` can give (`LONGEST_KEEP_MS` in src/plan/kept.ts). */
@@ -61,12 +62,18 @@ exec "$@"
 
 /** Entry points of the runner's images (1.0.8, Dockerfile). Both find `run.sh` in PATH. */
 const ENTRY_POINTS: Readonly<Record<RunnerGroup['containerMode'], readonly string[]>> = {
-  'dind-rootless': ['s6-svscan', '/etc/s6'],
+  'dind-rootless': ROOTLESS_COMMAND,
   dind: ['/sbin/tini', '--', 'run.sh'],
   host: ['/sbin/tini', '--', 'run.sh'],
 };
 
-/** What the container `runner` runs. */
+/** What the container `runner` runs. Undefined: the entry point of its image. */
+export function runnerCommand({ containerMode, keepFailedSeconds }: RunnerGroup): readonly string[] | undefined {
+  if (keepFailedSeconds > 0) return keepCommand(containerMode);
+  return containerMode === 'dind-rootless' ? ROOTLESS_COMMAND.map(withoutExpansion) : undefined;
+}
+
+/** The same in a group with `keepFailedSeconds`. */
 export function keepCommand(mode: RunnerGroup['containerMode']): readonly string[] {
   return ['sh', '-c', COMMAND, RUN, ...ENTRY_POINTS[mode]].map(withoutExpansion);
 }

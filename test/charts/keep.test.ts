@@ -1,10 +1,10 @@
 /** What a container of a group with `keepFailedSeconds` runs, in a real shell, with programs of the test's own in place of the image's. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { jobDeadlineSeconds, keepCommand, LONGEST_KEEP_SECONDS } from '../../src/charts/keep.ts';
+import { jobDeadlineSeconds, keepCommand, LONGEST_KEEP_SECONDS, runnerCommand } from '../../src/charts/keep.ts';
 import { LONGEST_KEEP_MS } from '../../src/plan/kept.ts';
 import { group } from './fixtures.ts';
 
@@ -19,6 +19,11 @@ beforeEach(() => {
 });
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The words of a container's command. Kubernetes makes one dollar sign of two. Here `place` is a folder of the test's. */
+function wordsOf(command: readonly string[], place: string): readonly string[] {
+  return command.map((word) => word.replaceAll('$$', () => '$').replaceAll(place, () => join(folder, place)));
+}
 
 /** A shell script that the container finds under this name. */
 function program(name: string, text: string): void {
@@ -35,11 +40,7 @@ interface Ended {
 /** Starts the container as the kubelet does; `entry` is the image's entry point. `onLine` hears each line that is said. */
 function start(onLine: (line: string, stop: () => void) => void = () => undefined): Promise<Ended> {
   const command = keepCommand('host').slice(0, 4);
-  const data = join(folder, 'data');
-  // Kubernetes makes one dollar sign of two. Here /data is a folder of the test's.
-  const [shell = '', ...words] = command.map((word) =>
-    word.replaceAll('$$', () => '$').replaceAll('/data', () => data),
-  );
+  const [shell = '', ...words] = wordsOf(command, '/data');
   const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
   const child = spawn(shell, [...words, 'entry'], { stdio: ['ignore', 'pipe', 'pipe'], env });
   let said = '';
@@ -130,7 +131,7 @@ describe('the container', () => {
     await start();
 
     expect(readFileSync(join(folder, 'path'), 'utf8')).toMatch(new RegExp(`^${folder}/bin:`));
-    expect(keepCommand('dind-rootless').slice(4)).toEqual(['s6-svscan', '/etc/s6']);
+    expect(keepCommand('dind-rootless').slice(4)).toEqual(runnerCommand(group({ containerMode: 'dind-rootless' })));
     expect(keepCommand('dind').slice(4)).toEqual(['/sbin/tini', '--', 'run.sh']);
   });
 
@@ -152,5 +153,21 @@ describe('the container', () => {
     );
 
     expect(deadlines).toEqual([100, 100 + LONGEST_KEEP_SECONDS]);
+  });
+});
+
+describe('a container of mode dind-rootless', () => {
+  it.each([0, 60])('lets s6 ask dockerd for as long as it takes (keepFailedSeconds: %d)', (keepFailedSeconds) => {
+    const service = join(folder, 'etc', 's6', 'docker', 'run');
+    mkdirSync(dirname(service), { recursive: true });
+    // As in the image of runner 1.0.8.
+    writeFileSync(service, '#!/usr/bin/env bash\n\nexec s6-notifyoncheck dockerd-entrypoint.sh\n', { mode: 0o755 });
+    program('s6-svscan', 'exec "$1/docker/run"');
+    program('s6-notifyoncheck', 'printf "%s\\n" "$*"');
+    const command = runnerCommand(group({ containerMode: 'dind-rootless', keepFailedSeconds })) ?? [];
+    const [shell = '', ...words] = wordsOf(wordsOf(command, '/data'), '/etc/s6');
+    const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
+
+    expect(execFileSync(shell, words, { env, encoding: 'utf8' })).toBe('-n 0 dockerd-entrypoint.sh\n');
   });
 });

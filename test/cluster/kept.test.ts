@@ -24,7 +24,8 @@ beforeAll(async () => {
   rig = await PodsRig.start('kept');
   const { admin } = rig.gitea;
   await admin.addWorkflow(REPOSITORY, 'fail.yml', workflowOf('fail', 'echo left > /data/left; exit 1'));
-  await admin.addWorkflow(REPOSITORY, 'good.yml', workflowOf('good', 'true'));
+  // Longer than two syncs: the next runner must not end while the place is still being given to it.
+  await admin.addWorkflow(REPOSITORY, 'good.yml', workflowOf('good', 'sleep 20'));
   const replaced = workflowOf('replaced', 'echo begun; sleep 600');
   await admin.addWorkflow(
     REPOSITORY,
@@ -117,12 +118,14 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     expect(await rig.kubernetes.kubectl(enter)).toBe('left\n');
 
     const good = await rig.openJob();
-    const isOver = async (): Promise<boolean> => {
-      await sync(wanted);
-      return (await annotationsOf(name)) === undefined && (await rig.podOf(name)) === '';
+    const placeIsGiven = async (): Promise<boolean> => {
+      const printed = await sync(wanted);
+      return (await annotationsOf(name)) === undefined && printed.some((runner) => runner !== name);
     };
-    await waitUntil('the runner goes', isOver, { timeoutMs: 60_000 });
+    await waitUntil('the next runner has the place', placeIsGiven, { timeoutMs: 60_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
+    // No sync from here on: it would prune the next Job as soon as that is complete, and then nobody sees how it ended.
+    await waitUntil('the pod goes', async () => (await rig.podOf(name)) === '', { timeoutMs: 60_000 });
 
     const ended = await rig.ended(good);
     expect(ended.conclusion).toBe('success');

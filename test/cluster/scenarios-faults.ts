@@ -1,11 +1,17 @@
-/** Scenarios of bad days: parts of the machinery stop, and come back. */
+/**
+ * Scenarios of bad days: parts of the machinery stop, and come back. Others are elsewhere:
+ * - Gitea is slow, or asks to be left alone: scenarios-apart.ts
+ * - the leader changes while a CI job waits for its re-run: losses.test.ts
+ * - Slack is down: test/serve/notify/notify.test.ts, "delays no runner, and another addressee is told"
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { sleep } from '../servers/process.ts';
 import { GROUPS_REPOSITORY, ORG } from './install.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
-import { APPLICATION, GROUP, type Rig } from './scenarios-rig.ts';
+import { idleRunners } from './scenarios-pool.ts';
+import { APPLICATION, CAP, GROUP, type Rig } from './scenarios-rig.ts';
 
 const SERVE = 'app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners';
 const REPO_SERVER = 'app.kubernetes.io/name=argocd-repo-server';
@@ -72,6 +78,20 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     await expectAllDone(rig, 8);
   });
 
+  it('loses nothing when the API server is restarted in the middle of a burst', async () => {
+    const rig = theRig();
+    const { kubernetes, machine } = rig.stack;
+    await rig.dispatch('busy.yml', 8);
+    await rig.until('jobs run', () => rig.world.inState('in_progress').length > 0);
+
+    await machine.stop('kube-apiserver', 'KILL');
+    await sleep(5_000);
+    await kubernetes.restartApiServer();
+
+    await expectAllDone(rig, 8);
+    expect(rig.world.mostAtWork).toBeLessThanOrEqual(CAP);
+  });
+
   it('loses the CI job of a runner whose pod is killed, and no other', async () => {
     const rig = theRig();
     const { world } = rig;
@@ -130,6 +150,27 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
 
     await expectAllDone(rig, 3);
     await rig.installation.webhook();
+  });
+
+  it('sweeps a dead row, though the leader is killed between the two looks at it', async () => {
+    const rig = theRig();
+    await rig.commitGroup({ minIdle: 1 });
+    let idle: readonly string[] = [];
+    await rig.until('one runner is idle', async () => {
+      idle = await idleRunners(rig);
+      return idle.length === 1;
+    });
+    await rig.commitGroup({ minIdle: 0 });
+    await rig.until('it goes', () => rig.world.unfinished().length === 0);
+    // Its row is offline after 60 s. Then the next pass, a minute later at most, sees it for the first time.
+    await sleep(130_000);
+    const rows = async (): Promise<readonly string[]> => await rig.admin.runnerNames(`/orgs/${ORG}`);
+    expect(await rows()).toEqual(idle);
+
+    const [pod = ''] = (await leader(rig)).split('_');
+    await rig.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
+
+    await rig.until('the row goes', async () => (await rows()).length === 0, 300_000);
   });
 
   it('leaves no registration behind', async () => {

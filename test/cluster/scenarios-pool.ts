@@ -10,7 +10,7 @@ const RUNS = 20;
 const WARM = /^ci-0-[1-9]/;
 
 /** Runners of the pool that are registered and idle. */
-async function idleRunners({ admin }: Rig): Promise<readonly string[]> {
+export async function idleRunners({ admin }: Rig): Promise<readonly string[]> {
   const body = await admin.call('GET', '/orgs/acme/actions/runners?limit=50');
   const { runners } = body as {
     readonly runners: readonly { readonly name: string; readonly status: string; readonly busy: boolean }[];

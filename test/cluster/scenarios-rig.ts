@@ -20,6 +20,8 @@ export interface GroupChange {
   readonly suspend?: boolean;
   readonly minIdle?: number;
   readonly image?: string;
+  readonly org?: string;
+  readonly registrationToken?: { readonly secretRef: { readonly name: string; readonly key: string } };
 }
 
 export const GROUP = 'ci';

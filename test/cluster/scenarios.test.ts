@@ -5,6 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from 'vitest';
 import { apartScenarios } from './scenarios-apart.ts';
 import { faultScenarios } from './scenarios-faults.ts';
+import { lifetimeScenarios } from './scenarios-lifetime.ts';
 import { loadScenarios } from './scenarios-load.ts';
 import { poolScenarios } from './scenarios-pool.ts';
 import { Rig } from './scenarios-rig.ts';
@@ -49,6 +50,7 @@ describe('a cluster with the product in it', () => {
   const short = process.env['CLUSTER_SCENARIOS'] === 'short';
   loadScenarios(theRig, say, short);
   if (!short) poolScenarios(theRig, say);
+  if (!short) lifetimeScenarios(theRig);
   faultScenarios(theRig, say, short);
   if (!short) apartScenarios(theRig);
 });

@@ -60,6 +60,7 @@ const Application = z.object({
       health: z.object({ status: z.string().optional() }).optional(),
       conditions: z.array(Condition).nullish(),
       operationState: z.object({ phase: z.string().optional() }).optional(),
+      resources: z.array(z.object({ kind: z.string(), name: z.string() })).nullish(),
     })
     .optional(),
 });

@@ -10,8 +10,11 @@ import { giteaClient } from '../../src/gitea/observe.ts';
 import { deleteRegistration, readRegistration, registrationLevel } from '../../src/gitea/registrations.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import { runnerName } from '../../src/plan/names.ts';
+import { VANISHED_APART_MS } from '../../src/sweep/choose.ts';
+import { Sweeper } from '../../src/sweep/sweep.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { type Kubernetes, startKubernetes } from '../sweep/kubernetes.ts';
+import { liveJob } from '../sweep/scene.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { generate, type TestGroup, writeGroups } from './generate.ts';
 import { type Gitea, startGitea } from './gitea.ts';
@@ -66,8 +69,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     return z.object({ runners: z.array(RunnerRow) }).parse(body).runners;
   }
 
-  function nameOf(id: number, instance = ''): string {
-    const group = { namespace: 'runners', name: 'ci', origin: gitea.url, templateHash: 'of the test' };
+  function nameOf(id: number, instance = '', name = 'ci'): string {
+    const group = { namespace: 'runners', name, origin: gitea.url, templateHash: 'of the test' };
     return runnerName(instance, group, { id, attempt: 1 }, 0);
   }
 
@@ -95,19 +98,21 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const living = nameOf(2);
     const lost = nameOf(3);
     const south = nameOf(1, 'south');
+    const vanished = nameOf(1, '', 'gone');
     const foreign = 'act-runner-1';
     const pods = new Map<string, Pod>([[busy, startPod(model, world)]]);
     const works = async (): Promise<boolean> =>
       (await admin.jobs('/orgs/acme', 'in_progress')).some(({ runner_name }) => runner_name === busy);
     await waitUntil('the first runner takes the job', works, { timeoutMs: 60_000 });
-    for (const name of [dead, living, lost, south, foreign]) pods.set(name, startPod(renamed(model, name), world));
+    for (const name of [dead, living, lost, south, vanished, foreign])
+      pods.set(name, startPod(renamed(model, name), world));
     const online = async (): Promise<boolean> =>
-      (await rows()).filter(({ status }) => status === 'online').length === 6;
+      (await rows()).filter(({ status }) => status === 'online').length === 7;
     await waitUntil('all runners are online', online, { timeoutMs: 60_000 });
 
     for (const [name, { running }] of pods) if (name !== living) playground.endSession(running);
     const offline = async (): Promise<boolean> =>
-      (await rows()).filter(({ status }) => status === 'offline').length === 5;
+      (await rows()).filter(({ status }) => status === 'offline').length === 6;
     await waitUntil('Gitea shows the killed ones as offline', offline, { timeoutMs: 120_000 });
     kubernetes.jobs.set(living, 'active').set(lost, 'active').set(dead, 'Complete');
     const before = await rows();
@@ -122,9 +127,40 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       [living]: { is: 'kept', because: 'online' },
       [lost]: { is: 'kept', because: 'job-alive' },
     });
-    expect(result.foreign).toBe(2);
-    expect((await rows()).map(({ name }) => name).sort()).toEqual([busy, living, lost, south, foreign].sort());
+    expect(result.foreign).toBe(3);
+    expect((await rows()).map(({ name }) => name).sort()).toEqual(
+      [busy, living, lost, south, vanished, foreign].sort(),
+    );
     expect(await works()).toBe(true);
+  });
+
+  it('deletes the row of a group that went while nobody swept, an hour after it was first seen', async () => {
+    const http = giteaClient({ deadlineMs: 20_000, env: {} });
+    const scope = { kind: 'org', org: 'acme' } as const;
+    const target = { key: 'acme', url: gitea.url, scope, token: new Token(gitea.admin.token, gitea.url) };
+    const before = (await rows()).map(({ name }) => name);
+    const vanished = nameOf(1, '', 'gone');
+    const liveJobs = before.filter((name) => name !== vanished).map((name) => liveJob(name, 'running'));
+    const scene = {
+      groups: [{ namespace: 'runners', name: 'ci', target }],
+      areAll: true,
+      liveJobs: async () => liveJobs,
+    };
+    let nowMs = 0;
+    const sweeper = new Sweeper({ instance: '', http, timeoutMs: 20_000, nowMs: () => nowMs });
+    const left = async (atMs: number): Promise<readonly string[]> => {
+      nowMs = atMs;
+      expect((await sweeper.pass(scene)).failures).toEqual([]);
+      return (await rows()).map(({ name }) => name);
+    };
+    try {
+      expect(before).toContain(vanished);
+      expect(await left(0)).toEqual(before);
+      expect(await left(VANISHED_APART_MS - 1)).toEqual(before);
+      expect(await left(VANISHED_APART_MS)).toEqual(before.filter((name) => name !== vanished));
+    } finally {
+      await http.close();
+    }
   });
 
   it('is told by Gitea what a token may not do, and that a row is gone', async () => {

@@ -67,7 +67,10 @@ export async function runnerWithClientImage(out: string, build: string): Promise
   });
 }
 
-/** s6 runs dockerd and the runner as user 1000, as in the runner project's Dockerfile. */
+/**
+ * s6 runs dockerd and the runner as user 1000, as in the runner project's Dockerfile. dockerd is slow to start, as on a busy node: s6 as
+ * the image has it would have given up.
+ */
 export async function rootlessImage(out: string, build: string): Promise<void> {
   const script = (path: string): ImageEntry => ({
     path: `/etc/s6/${path}`,
@@ -77,6 +80,7 @@ export async function rootlessImage(out: string, build: string): Promise<void> {
   const entry = `#!/bin/sh
 export XDG_RUNTIME_DIR=/run/user/1000
 mkdir -p "$XDG_RUNTIME_DIR"
+sleep 9
 exec rootlesskit --net=slirp4netns --mtu=1500 --disable-host-loopback --port-driver=builtin --copy-up=/etc --copy-up=/run dockerd --host="$DOCKER_HOST" --config-file=/etc/docker/daemon.json
 `;
   await writeImage({
