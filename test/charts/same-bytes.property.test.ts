@@ -3,46 +3,38 @@ import { ApiObject } from 'cdk8s';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { RUNS, TIMEOUT_MS } from '../support/property.ts';
+import { RUNS } from '../support/property.ts';
 import { anyOutput } from './any-output.ts';
 import { appOf, generated, group, runner, synthesized } from './fixtures.ts';
 
 describe('the output', () => {
-  test(
-    'is the same to the byte, for any groups and runners',
-    () => {
-      fc.assert(
-        fc.property(anyOutput, fc.boolean(), (groups, emitGroups) => {
-          expect(generated(groups, { emitGroups })).toBe(synthesized(groups, { emitGroups }));
-        }),
-        { numRuns: RUNS },
-      );
-    },
-    TIMEOUT_MS,
-  );
+  test('is the same to the byte, for any groups and runners', () => {
+    fc.assert(
+      fc.property(anyOutput, fc.boolean(), (groups, emitGroups) => {
+        expect(generated(groups, { emitGroups })).toBe(synthesized(groups, { emitGroups }));
+      }),
+      { numRuns: RUNS },
+    );
+  });
 
-  test(
-    'means the objects of the tree, for any groups and runners',
-    () => {
-      fc.assert(
-        fc.property(anyOutput, fc.boolean(), (groups, emitGroups) => {
-          const objects = appOf(groups, { emitGroups })
-            .node.findAll()
-            .flatMap((construct) => (ApiObject.isApiObject(construct) ? [construct.toJson()] : []));
-          // A lone surrogate cannot be written in UTF-8.
-          const expected = JSON.parse(JSON.stringify(objects), (_, value) =>
-            typeof value === 'string' ? value.replace(/\p{Cs}/gu, '\ufffd') : value,
-          );
+  test('means the objects of the tree, for any groups and runners', () => {
+    fc.assert(
+      fc.property(anyOutput, fc.boolean(), (groups, emitGroups) => {
+        const objects = appOf(groups, { emitGroups })
+          .node.findAll()
+          .flatMap((construct) => (ApiObject.isApiObject(construct) ? [construct.toJson()] : []));
+        // A lone surrogate cannot be written in UTF-8.
+        const expected = JSON.parse(JSON.stringify(objects), (_, value) =>
+          typeof value === 'string' ? value.replace(/\p{Cs}/gu, '\ufffd') : value,
+        );
 
-          const documents = parseAllDocuments(generated(groups, { emitGroups }), { version: '1.1' });
+        const documents = parseAllDocuments(generated(groups, { emitGroups }), { version: '1.1' });
 
-          expect([...documents].map((each) => each.toJS())).toEqual(expected);
-        }),
-        { numRuns: Math.ceil(RUNS / 5) },
-      );
-    },
-    TIMEOUT_MS,
-  );
+        expect([...documents].map((each) => each.toJS())).toEqual(expected);
+      }),
+      { numRuns: Math.ceil(RUNS / 5) },
+    );
+  });
 
   test('is the same for thousands of runners of one group', () => {
     const runners = Array.from({ length: 3000 }, (_, index) => runner({ runner: `ci-${index}-1-9c31e0aa` }));
