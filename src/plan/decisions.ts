@@ -135,9 +135,15 @@ export type RunnerDecision =
       readonly because: EmittedBecause;
       /** From the next sync on nothing prunes its Job. */
       readonly pinned: boolean;
-      /** Argo CD keeps the Job as it is and does not create it. For records, runners that no job needs, groups in trouble, and runners at work whose Job is pinned or unseen (docs/adr/0020). */
+      /**
+       * Argo CD keeps the Job as it is and does not create it. For records, runners that no job needs, groups in trouble, and runners
+       * at work whose Job is pinned or unseen (docs/adr/0020).
+       */
       readonly skip?: true;
-      /** The job that it runs, ran or is wanted for. Absent for one that is finishing, spare, warm, unpinning or of a group in trouble, and for a record. */
+      /**
+       * The job that it runs, ran or is wanted for. Absent for one that is finishing, spare, warm, unpinning or of a group in trouble,
+       * and for a record.
+       */
       readonly job?: Job;
       /** PriorityClass of its pod. A Job that exists has the one that it was created with. */
       readonly priorityClass?: string;

@@ -1,11 +1,13 @@
 /**
  * Runners that stay for a look after their CI job failed (`keepFailedSeconds`, docs/adr/0037).
  *
- *     CI job fails ──► the pod waits ──► kept: printed and pinned, with a place under the cap ──► its time is over: unpinned, then pruned
- *     CI job is cancelled ──► the pod waits, because the runner cannot tell ──────────────────► no time: unpinned, then pruned
+ *     CI job fails ────────► the pod waits ──► kept: printed and pinned, with a place under the cap
+ *                                              └─► its time is over: unpinned, then pruned
+ *     CI job is cancelled ─► the pod waits, because the runner cannot tell ──► no time: unpinned, then pruned
  *
- * Gitea tells how the CI job ended (or has forgotten it: the Job is pinned, so its runner has worked, and its row is gone); Kubernetes tells that the pod still runs. The end and the time are printed as annotations, because Gitea
- * forgets: a re-run takes the row of the CI job, and old rows are not listed. Without them such a pod would look like a free runner.
+ * Gitea tells how the CI job ended. It may have forgotten the CI job: then the Job is pinned, so its runner has worked, and the row of
+ * the runner is gone. Kubernetes tells that the pod still runs. The end and the time are printed as annotations, because Gitea forgets:
+ * a re-run takes the row of the CI job, and old rows are not listed. Without them such a pod would look like a free runner.
  */
 import type { KeptUntil } from './decisions.ts';
 import type { LiveJob } from './evidence.ts';

@@ -3,11 +3,9 @@ import { ApiObject } from 'cdk8s';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { RUNS } from '../support/property.ts';
 import { anyOutput } from './any-output.ts';
 import { appOf, generated, group, runner, synthesized } from './fixtures.ts';
-
-/** Cases per property; more by `PROPERTY_RUNS=20000`. */
-const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 500);
 
 describe('the output', () => {
   test('is the same to the byte, for any groups and runners', () => {
@@ -15,7 +13,7 @@ describe('the output', () => {
       fc.property(anyOutput, fc.boolean(), (groups, emitGroups) => {
         expect(generated(groups, { emitGroups })).toBe(synthesized(groups, { emitGroups }));
       }),
-      { numRuns },
+      { numRuns: RUNS },
     );
   });
 
@@ -34,7 +32,7 @@ describe('the output', () => {
 
         expect([...documents].map((each) => each.toJS())).toEqual(expected);
       }),
-      { numRuns: numRuns / 10 },
+      { numRuns: Math.ceil(RUNS / 5) },
     );
   });
 

@@ -1,13 +1,13 @@
 /** Histories of commands against the real client and planner, over real HTTP. The commands are in commands.ts, the laws in laws.ts. */
 import { describe, expect, it } from 'vitest';
 import type { GiteaVersion } from '../../src/simulator/versions.ts';
-import { fc } from '../support/property.ts';
+import { fc, RUNS as PROPERTY_RUNS } from '../support/property.ts';
 import { endInPeace } from './checked.ts';
 import { EMPTY, STEPS } from './commands.ts';
 import { World } from './world.ts';
 
-/** Histories per version: a twelfth of PROPERTY_RUNS, so 25 in `npm test`. */
-const RUNS = Math.ceil(Number(process.env['PROPERTY_RUNS'] ?? 300) / 12);
+/** Histories per version: they are long. */
+const RUNS = Math.ceil(PROPERTY_RUNS / 10);
 const SEED = process.env['PROPERTY_SEED'];
 
 const anySetting = fc.record({
@@ -38,7 +38,7 @@ describe('every plan keeps the laws, every failed look gives none, and all jobs 
         { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }) },
       );
     },
-    30_000 + RUNS * 3_000,
+    120_000 + RUNS * 3_000,
   );
 });
 

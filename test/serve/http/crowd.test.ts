@@ -1,6 +1,10 @@
-/** Clients that hold connections and keep nobody out. The limit of one second is the law itself, so these tests look at the clock. */
+/**
+ * Clients that hold connections and keep nobody out. The limit of one second is the law itself, so these tests look at the clock. The
+ * time in which other programs had the CPU does not count.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { delivery, payload } from '../deliveries.ts';
@@ -9,6 +13,8 @@ import { startRig, until } from '../rig.ts';
 const CLIENTS = 1000;
 const TIMES = 20;
 const LIMIT_MS = 1000;
+/** Of a test: on a busy machine a thousand connections take their time. */
+const TIMEOUT_MS = 240_000;
 
 /** Starts them in a process of their own. Resolves when all are connected, or were. */
 async function holdConnections(port: number, kind: string): Promise<void> {
@@ -22,18 +28,25 @@ async function holdConnections(port: number, kind: string): Promise<void> {
   await once(child.stdout, 'data');
 }
 
+/** How long this thread was ready to run and had to wait for a CPU so far, ms. Linux tells it in ns, as the second number. */
+function waitedForCpuMs(): number {
+  const file = '/proc/thread-self/schedstat';
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split(' ')[1]) / 1e6 : 0;
+}
+
 /** One request over a connection of its own: its status, or why there was none, with `late` when it took too long. */
 async function ask(options: RequestOptions, body?: Uint8Array): Promise<string> {
-  const beganMs = performance.now();
+  const [beganMs, waitedMs] = [performance.now(), waitedForCpuMs()];
   const outcome = await new Promise<string>((resolve) => {
-    const sent = request({ host: '127.0.0.1', agent: false, timeout: 5 * LIMIT_MS, ...options }, (response) => {
+    const sent = request({ host: '127.0.0.1', agent: false, timeout: 20 * LIMIT_MS, ...options }, (response) => {
       response.resume().on('end', () => resolve(String(response.statusCode)));
     });
     sent.on('timeout', () => sent.destroy());
     sent.on('error', ({ message }) => resolve(message));
     sent.end(body);
   });
-  return performance.now() - beganMs < LIMIT_MS ? outcome : `${outcome}, late`;
+  const tookMs = performance.now() - beganMs - (waitedForCpuMs() - waitedMs);
+  return tookMs < LIMIT_MS ? outcome : `${outcome}, late`;
 }
 
 async function repeat(one: (nth: number) => Promise<string>): Promise<readonly string[]> {
@@ -61,15 +74,20 @@ it.each(KINDS)(
     expect(webhooks).toEqual(Array(TIMES).fill('202'));
     expect(probes).toEqual(Array(TIMES).fill('200'));
   },
+  TIMEOUT_MS,
 );
 
-it.each(KINDS)('1,000 hostile connections (%s) on the port of probes do not keep out a probe', async (kind) => {
-  const rig = await startRig();
-  const replica = await rig.start({ pollMs: 60_000 });
-  await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
-  await holdConnections(replica.probes, kind);
+it.each(KINDS)(
+  '1,000 hostile connections (%s) on the port of probes do not keep out a probe',
+  async (kind) => {
+    const rig = await startRig();
+    const replica = await rig.start({ pollMs: 60_000 });
+    await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
+    await holdConnections(replica.probes, kind);
 
-  const probes = await repeat((nth) => ask({ port: replica.probes, path: nth % 2 === 0 ? '/healthz' : '/readyz' }));
+    const probes = await repeat((nth) => ask({ port: replica.probes, path: nth % 2 === 0 ? '/healthz' : '/readyz' }));
 
-  expect(probes).toEqual(Array(TIMES).fill('200'));
-});
+    expect(probes).toEqual(Array(TIMES).fill('200'));
+  },
+  TIMEOUT_MS,
+);

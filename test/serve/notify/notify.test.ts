@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NotifyOptions } from '../../../src/serve/notify/notifier.ts';
 import { folderWith } from '../../support/run-cli.ts';
-import { type Rig, startRig, until } from '../rig.ts';
+import { type Replica, type Rig, startRig, until } from '../rig.ts';
 import { type Receiver, signed, slackArguments, startReceiver } from './receiver.ts';
 
 const SECRET = 'a secret for notifications';
@@ -25,8 +25,18 @@ function options(receiver: Receiver, more: Partial<NotifyOptions> = {}): { reado
   };
 }
 
+interface Running {
+  readonly rig: Rig;
+  readonly replica: Replica;
+}
+
 /** A runner of the group takes the one queued job of the workflow and ends it. `fast`: before anybody sees it at work. */
-async function run(rig: Rig, result: 'success' | 'failure', key = 'build', fast = false): Promise<string> {
+async function run(
+  { rig, replica }: Running,
+  result: 'success' | 'failure',
+  key = 'build',
+  fast = false,
+): Promise<string> {
   const { gitea } = rig.simulator;
   const before = new Set(rig.cluster.all('jobs').map(({ metadata }) => metadata.name));
   gitea.push('acme/web', { jobs: [{ key, runsOn: ['linux'] }] });
@@ -35,9 +45,7 @@ async function run(rig: Rig, result: 'success' | 'failure', key = 'build', fast 
   const name = newJob()?.metadata.name ?? '';
   const runner = gitea.register({ name, labels: ['linux'], scope: { kind: 'owner', owner: 'acme' } });
   gitea.poll(runner.id);
-  const isPinned = () =>
-    rig.cluster.all('jobs').some((job) => job.metadata.name === name && JSON.stringify(job).includes('Prune=false'));
-  if (!fast) await until('it is busy', isPinned);
+  if (!fast) await until('it is busy', () => replica.busy().includes(name));
   gitea.finish(runner.id, result);
   return name;
 }
@@ -48,7 +56,7 @@ describe('serve', () => {
     const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci?team=web"}}]`);
     const replica = await rig.start(options(receiver));
 
-    const runner = await run(rig, 'failure');
+    const runner = await run({ rig, replica }, 'failure');
     await until('a message', () => receiver.received.length > 0);
 
     const [message] = receiver.received;
@@ -72,9 +80,9 @@ describe('serve', () => {
   it('posts to Slack with the bot token', async () => {
     const receiver = await startReceiver();
     const rig = await startRig('  notify: [{slack: {channel: "#ci"}, "on": always}]');
-    await rig.start(options(receiver));
+    const replica = await rig.start(options(receiver));
 
-    await run(rig, 'success');
+    await run({ rig, replica }, 'success');
     await until('a message', () => receiver.received.length > 0);
 
     const [message] = receiver.received;
@@ -92,8 +100,8 @@ describe('serve', () => {
     const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}, "on": success}]`);
     const replica = await rig.start({ ...options(receiver), pollMs: 20 });
 
-    await run(rig, 'failure', 'first');
-    await run(rig, 'success', 'second');
+    await run({ rig, replica }, 'failure', 'first');
+    await run({ rig, replica }, 'success', 'second');
     await until('a message', () => receiver.received.length > 0);
     const looks = await replica.metric('gitea_runners_looks_total');
     await until('ten more looks', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 10);
@@ -104,9 +112,9 @@ describe('serve', () => {
   it('tells of a job that came and went between two looks', async () => {
     const receiver = await startReceiver();
     const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
-    await rig.start(options(receiver));
+    const replica = await rig.start(options(receiver));
 
-    const runner = await run(rig, 'failure', 'build', true);
+    const runner = await run({ rig, replica }, 'failure', 'build', true);
     await until('a message', () => receiver.received.length > 0);
 
     expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({ job: 'build', runner });
@@ -116,12 +124,12 @@ describe('serve', () => {
     const receiver = await startReceiver();
     const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}, "on": always}]`);
     const first = await rig.start(options(receiver));
-    await run(rig, 'failure', 'old');
+    await run({ rig, replica: first }, 'failure', 'old');
     await until('a message', () => receiver.received.length === 1);
     await first.end();
 
-    await rig.start({ ...options(receiver), pollMs: 20 });
-    await run(rig, 'failure', 'new');
+    const replica = await rig.start({ ...options(receiver), pollMs: 20 });
+    await run({ rig, replica }, 'failure', 'new');
     await until('a message', () => receiver.received.length > 1);
 
     expect(receiver.received.map(({ body }) => JSON.parse(body).job)).toEqual(['old', 'new']);
@@ -131,9 +139,9 @@ describe('serve', () => {
     const receiver = await startReceiver();
     const rig = await startRig();
     const defaults = [{ webhook: { url: `${receiver.origin}/hooks/all` }, on: 'failure' as const }];
-    await rig.start(options(receiver, { defaults }));
+    const replica = await rig.start(options(receiver, { defaults }));
 
-    await run(rig, 'failure');
+    await run({ rig, replica }, 'failure');
     await until('a message', () => receiver.received.length > 0);
 
     expect(receiver.received[0]?.path).toBe('/hooks/all');
@@ -151,7 +159,7 @@ describe('a webhook', () => {
     const rig = await startRig(`  notify: [{webhook: {url: "${change(receiver.origin)}${path}"}}]`);
     const replica = await rig.start(options(receiver));
 
-    await run(rig, 'failure');
+    await run({ rig, replica }, 'failure');
     await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-03'));
 
     expect(receiver.received).toEqual([]);
@@ -165,7 +173,7 @@ describe('a webhook', () => {
     const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
     const replica = await rig.start(options(receiver));
 
-    await run(rig, 'failure');
+    await run({ rig, replica }, 'failure');
     await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-04'));
 
     expect(receiver.received).toHaveLength(1);
@@ -179,9 +187,9 @@ describe('a webhook', () => {
       response.writeHead(answers === 1 ? 500 : 204).end();
     });
     const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
-    await rig.start(options(receiver));
+    const replica = await rig.start(options(receiver));
 
-    await run(rig, 'failure');
+    await run({ rig, replica }, 'failure');
     await until('two attempts', () => receiver.received.length === 2);
 
     const [first, second] = receiver.received.map(({ headers }) => headers['x-gitea-runners-delivery']);
@@ -197,11 +205,11 @@ describe('a Slack that is dead', () => {
     const receiver = await startReceiver();
     const webhook = `{webhook: {url: "${receiver.origin}/hooks/ci"}}`;
     const rig = await startRig(`  notify: [{slack: {channel: "#ci"}}, ${webhook}]`);
-    await rig.start(options(receiver, { slackApiUrl: `${slack.origin}/api/` }));
+    const replica = await rig.start(options(receiver, { slackApiUrl: `${slack.origin}/api/` }));
 
-    await run(rig, 'failure', 'one');
+    await run({ rig, replica }, 'failure', 'one');
     await until('Slack was asked', () => slack.received.length === 1);
-    await run(rig, 'failure', 'two');
+    await run({ rig, replica }, 'failure', 'two');
     await until('the webhook was told of both', () => receiver.received.length === 2);
 
     expect(slack.received).toHaveLength(1);
@@ -215,7 +223,7 @@ describe('a Slack that is dead', () => {
     const rig = await startRig('  notify: [{slack: {channel: "#ci"}}]');
     const replica = await rig.start(options(receiver));
 
-    await run(rig, 'failure');
+    await run({ rig, replica }, 'failure');
     const ofSlack = () => replica.log.filter(({ code }) => code === 'GR-NOTIFY-01');
     await until('the log says it', () => ofSlack().length > 0);
 
