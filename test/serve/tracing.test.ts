@@ -2,6 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { traceTo } from '../../src/serve/subscribers/tracing.ts';
 import { openSink } from '../../src/tracing/otlp.ts';
+import { contextOf } from '../../src/tracing/trace-context.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload, SECRET } from './deliveries.ts';
@@ -41,6 +42,8 @@ it('shows one trace from the webhook to the running CI job, and no secret', asyn
   await fetch(`http://127.0.0.1:${replica.webhooks}/webhook`, { method: 'POST', ...taken });
   await until('the trace', () => collector.spans.some(({ parentSpanId }) => parentSpanId === undefined));
 
+  const root = collector.spans.find(({ parentSpanId }) => parentSpanId === undefined);
+  expect(root).toMatchObject(contextOf({ origin: rig.simulator.url, jobId: id, attempt: 1 }));
   const names = collector.spans.map((span) => span.name);
   expect(names).toEqual(
     expect.arrayContaining(['webhook', 'look', 'plan', 'wait', 'wake', 'refresh', 'sync', 'claim']),

@@ -9,6 +9,7 @@ import type { Look } from '../../plan/evidence.ts';
 import type { SpanSink } from '../../tracing/sink.ts';
 import { contextOf } from '../../tracing/trace-context.ts';
 import type { ServeEvent, Subscriber } from '../events.ts';
+import type { AppVerdict } from '../round.ts';
 import { type Journey, type JourneyEnd, type PastWake, type RunnerTrail, spansOf } from './journey.ts';
 
 /** CI jobs that wait, and announcements of them. What is beyond is not traced: the least recently seen ones are forgotten. */
@@ -41,6 +42,8 @@ class Follower {
   readonly #plannedMs = new LRUCache<string, number>({ max: MOST_APPLICATIONS });
   /** By target. The same object: nothing has changed. */
   readonly #looks = new LRUCache<string, Look>({ max: MOST_APPLICATIONS });
+  /** Verdicts of the last round. */
+  #judged: ReadonlySet<AppVerdict> = new Set();
   #ended = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
 
   constructor(sink: Pick<SpanSink, 'record'>, now: () => number) {
@@ -81,6 +84,7 @@ class Follower {
         this.#hand(Number.POSITIVE_INFINITY);
         this.#journeys.clear();
         this.#looks.clear();
+        this.#judged = new Set();
         return;
       case 'serving':
       case 'leading':
@@ -129,9 +133,13 @@ class Follower {
   }
 
   #decided({ verdicts }: EventOf<'round-done'>): void {
+    const judged = this.#judged;
+    this.#judged = new Set(verdicts);
     if (this.#journeys.size === 0) return;
-    for (const { application, planning } of verdicts) {
-      if (planning.is !== 'planned') continue;
+    for (const verdict of verdicts) {
+      const { application, planning } = verdict;
+      // A verdict that has not changed is the same object. A new journey begins with a new look, and that with new verdicts.
+      if (planning.is !== 'planned' || judged.has(verdict)) continue;
       for (const decision of planning.plan.jobs) {
         const { job, origin } = decision;
         const key = keyOf({ origin, jobId: job.id, attempt: job.attempt });
