@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tracingFrom } from '../../src/cli/tracing.ts';
+import { openSink } from '../../src/tracing/otlp.ts';
 import { contextOf } from '../../src/tracing/trace-context.ts';
 import { freePort } from '../servers/process.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
@@ -144,4 +145,36 @@ it('without an endpoint no part of the program that traces is loaded', () => {
     expect(text).not.toContain('resourceSpans');
     expect(text).not.toMatch(/^(?:var|const) .*require\("\.\/trac(?:e|ing)\.cjs"\)/m);
   }
+});
+
+describe('what generate writes by hand', () => {
+  /** Each field with the type of its value; of lists the first element. */
+  const typesOf = (value: unknown, path = ''): readonly string[] => {
+    if (typeof value !== 'object' || value === null) return [`${path}: ${typeof value}`];
+    const inner = Array.isArray(value) ? [['[]', value[0]] as const] : Object.entries(value);
+    return inner.flatMap(([key, each]) => (each === undefined ? [] : typesOf(each, `${path}.${key}`)));
+  };
+
+  it("has no field, and no type of a value, that OpenTelemetry's own serializer does not write", async () => {
+    const { generate } = await twoJobs();
+    const server = await collector();
+    await generate({ OTEL_EXPORTER_OTLP_ENDPOINT: server.url });
+    const settings = {
+      url: new URL(`${server.url}/v1/traces`),
+      sampler: 'always_on',
+      ratio: 1,
+      attributes: {},
+    } as const;
+    const sink = openSink(settings);
+    const times = { beganMs: 1_800_000_000_000, endedMs: 1_800_000_001_000, attributes: { runner: 'x' } };
+    sink.record(
+      { name: 'root', ...times, children: [{ name: 'child', ...times }] },
+      contextOf({ origin: '', jobId: 1, attempt: 1 }),
+    );
+    await sink.close();
+
+    const [ours, theirs] = server.bodies.map((body) => new Set(typesOf(JSON.parse(body))));
+    expect(ours?.size).toBeGreaterThan(10);
+    expect([...(ours ?? [])].filter((field) => !theirs?.has(field))).toEqual([]);
+  });
 });
