@@ -6,6 +6,8 @@
  *   quiet    what a minute without work costs
  *   events   1000 webhook events in a second that change nothing
  *
+ * Calm and burst also print where the seconds go, from the traces.
+ *
  * `npm run bench:cluster -- ways` compares ways of syncing instead: the calm case under other options of the Application.
  */
 import { createHmac } from 'node:crypto';
@@ -13,6 +15,8 @@ import { APPLICATION, CAP, Rig } from '../test/cluster/scenarios-rig.ts';
 import type { CiJob, World } from '../test/cluster/world.ts';
 import { buildCluster } from '../test/servers/build.ts';
 import { sleep } from '../test/servers/process.ts';
+import { startOtlpServer } from '../test/support/otlp-server.ts';
+import { percentile, phaseRows } from './phases.ts';
 
 const CALM_JOBS = 20;
 /** For each of the compared ways. */
@@ -24,6 +28,8 @@ const EVENTS = 1_000;
 const EVENT_LANES = 20;
 /** How long after the last event a wake could still come. */
 const AFTER_EVENTS_MS = 15_000;
+/** Until the last spans are here: serve waits 3 s for the kubelet and sends every second, rounds are at most 5 s apart. */
+const SPANS_MS = 10_000;
 
 const COUNTED = {
   looks: /^gitea_runners_looks_total\{/,
@@ -48,27 +54,32 @@ interface Waits {
   readonly work: readonly number[];
 }
 
-const rig = await Rig.open(buildCluster(say), say, {});
+const collector = await startOtlpServer({ host: '0.0.0.0' });
+const rig = await Rig.open(buildCluster(say), say, (outside) => ({
+  GITEA_RUNNERS_TRACING_ENDPOINT: `http://${outside}:${collector.port}`,
+  GITEA_RUNNERS_TRACING_INSECURE: 'true',
+}));
 let failed = true;
 try {
   await (process.argv.includes('ways') ? compareWays(rig) : bench(rig));
   failed = false;
 } finally {
   await rig.close(failed);
+  await collector.close();
 }
 
-async function calmly(rig: Rig, jobs: number): Promise<Counted & { readonly waits: Waits }> {
-  let waits: Waits | undefined;
+async function calmly(rig: Rig, jobs: number): Promise<Counted & Measured> {
+  let measured: Measured | undefined;
   const result = await counted(rig, async () => {
-    ({ waits } = await measure(rig, jobs, async () => {
+    measured = await measure(rig, jobs, async () => {
       for (let job = 0; job < jobs; job += 1) {
         await rig.dispatch('single.yml');
         await sleep(CALM_GAP_MS);
       }
-    }));
+    });
   });
-  if (!waits) throw new Error('nothing was measured');
-  return { ...result, waits };
+  if (!measured) throw new Error('nothing was measured');
+  return { ...result, ...measured };
 }
 
 /** JSON merge patches of the Application's `spec.syncPolicy`; `installed` is the one of install/examples. */
@@ -121,6 +132,10 @@ async function bench(rig: Rig): Promise<void> {
     spread(calm.waits.toRunning),
     'sketch: 2.2 / 3.6 s; seed operator: 1.7 / 10.0 s; aim: 1.5 / 2.5 s',
   );
+  const ownStart = percentile(calm.waits.startUp, 0.5);
+  const times = (share: number): string => (percentile(calm.waits.toRunning, share) / ownStart).toFixed(2);
+  row('  … divided by the start-up of the pod', `${times(0.5)} / ${times(0.95)}`, 'aim: 1.7 / 2.2');
+  await printPhases('calm', calm.queuedAtMs);
 
   const burst = await measure(rig, 2 * BURST_RUNS, () => rig.dispatch('pair.yml', BURST_RUNS));
   const rounds = Math.ceil((2 * BURST_RUNS) / CAP);
@@ -143,6 +158,8 @@ async function bench(rig: Rig): Promise<void> {
     `${ratio} x the ideal schedule of ${seconds(idealMs)}: ${rounds} rounds of work and start-up; aim: 1.2`,
   );
 
+  await printPhases('burst', burst.queuedAtMs);
+
   const quiet = await counted(rig, () => sleep(QUIET_MS));
   row('quiet minute: looks at Gitea', String(quiet.looks), '');
   row('  requests to Gitea per look', (quiet.giteaRequests / quiet.looks).toFixed(2), 'aim: 1');
@@ -159,12 +176,16 @@ async function bench(rig: Rig): Promise<void> {
   row('  looks at Gitea', String(events.looks), '');
 }
 
+interface Measured {
+  readonly waits: Waits;
+  readonly ms: number;
+  readonly succeeded: number;
+  /** Of its CI jobs, by id. */
+  readonly queuedAtMs: ReadonlyMap<number, number | undefined>;
+}
+
 /** Does something and waits until all its CI jobs are over and nothing is left. */
-async function measure(
-  rig: Rig,
-  jobs: number,
-  work: () => Promise<void>,
-): Promise<{ readonly waits: Waits; readonly ms: number; readonly succeeded: number }> {
+async function measure(rig: Rig, jobs: number, work: () => Promise<void>): Promise<Measured> {
   rig.begin();
   const before = new Set(rig.world.ciJobs.keys());
   const beganMs = Date.now();
@@ -173,7 +194,21 @@ async function measure(
   const own = [...rig.world.ciJobs.values()].filter(({ id }) => !before.has(id));
   const ms = Math.max(...own.map(({ endedAtMs }) => endedAtMs ?? beganMs)) - beganMs;
   const succeeded = ended.filter(({ conclusion }) => conclusion === 'success').length;
-  return { waits: waitsOf(own, rig.world), ms, succeeded };
+  return {
+    waits: waitsOf(own, rig.world),
+    ms,
+    succeeded,
+    queuedAtMs: new Map(own.map((job) => [job.id, job.queuedAtMs])),
+  };
+}
+
+/** As a table of docs/performance.md. */
+async function printPhases(what: string, queuedAtMs: Measured['queuedAtMs']): Promise<void> {
+  await sleep(SPANS_MS);
+  console.log(`\n| ${what}: phase | p50 | p95 | CI jobs | whose |\n|---|---|---|---|---|`);
+  for (const { phase, owner, p50, p95, jobs } of phaseRows(collector.spans, queuedAtMs))
+    console.log(`| ${phase} | ${p50.toFixed(0)} ms | ${p95.toFixed(0)} ms | ${jobs} | ${owner} |`);
+  console.log('');
 }
 
 function waitsOf(ciJobs: readonly CiJob[], world: World): Waits {
@@ -263,11 +298,6 @@ async function sendEvents(rig: Rig): Promise<void> {
   await Promise.all(
     Array.from({ length: EVENT_LANES }, (_, at) => lane(bodies.filter((_, index) => index % EVENT_LANES === at))),
   );
-}
-
-function percentile(list: readonly number[], share: number): number {
-  const sorted = [...list].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
 function seconds(ms: number): string {

@@ -30,6 +30,9 @@ const options = {
 };
 /** What the cdk8s app is imported as. */
 const CHARTS = /\/charts\/(?:app|pod-template)\.ts$/;
+/** What is needed only when spans are sent somewhere. */
+const TRACING = /\/tracing\/otlp\.ts$/;
+const TRACE = /\/tracing\/run-trace\.ts$/;
 /** What only groups with a podTemplate or a securityProfile need. */
 const PODS = /\/(?:final-pods|pods\/asks)\.ts$/;
 const built = await Promise.all([
@@ -42,6 +45,7 @@ const built = await Promise.all([
       apart(/\/policy\/judge\.ts$/, './policy.cjs'),
       apart(CHARTS, './charts.cjs'),
       apart(PODS, './pods.cjs'),
+      apart(TRACE, './trace.cjs'),
     ],
   }),
   build({
@@ -54,8 +58,15 @@ const built = await Promise.all([
       cli: 'src/cli.ts',
       main: 'src/main.ts',
       pods: 'src/start/pods.ts',
+      trace: 'src/tracing/run-trace.ts',
+      tracing: 'src/tracing/otlp.ts',
     },
-    plugins: [apart(CHARTS, './charts.cjs'), apart(PODS, './pods.cjs')],
+    plugins: [
+      apart(CHARTS, './charts.cjs'),
+      apart(PODS, './pods.cjs'),
+      apart(TRACE, './trace.cjs'),
+      apart(TRACING, './tracing.cjs'),
+    ],
   }),
   build({
     ...options,

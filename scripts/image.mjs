@@ -28,6 +28,8 @@ const PROGRAMS = [
   'pods',
   'policy',
   'proxied',
+  'trace',
+  'tracing',
 ].map((name) => `${name}.cjs`);
 /** Our licence, and those of the packages that are bundled into the programs. */
 const LICENCES = ['LICENSE', join(LIB, 'THIRD-PARTY.txt')];

@@ -55,6 +55,10 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     may: ['src/base-url.ts', 'src/failure.ts', 'src/printable.ts', 'src/runnergroup/runner-group.ts', 'node:*'],
     instead: 'it knows where a token may go, and asks nobody',
   },
+  'src/tracing': {
+    may: ['src/plan/decisions.ts', 'package.json', 'node:*', '@opentelemetry/*'],
+    instead: 'it writes spans; what they tell is for src/serve/subscribers',
+  },
   'src/policy': {
     may: ['src/base-url.ts', 'src/failure.ts', 'src/printable.ts', 'src/pods', 'src/runnergroup', 'node:fs', 'zod'],
     instead: 'it judges RunnerGroups by a file, and asks nobody',

@@ -41,6 +41,33 @@ export type WakeResult =
   /** Another operation is under way, which may or may not apply the new output: wake again when it is over. */
   | { readonly is: 'busy'; readonly app: AppState };
 
+/** A request of a wake. Times are ms since 1970. */
+export interface WakeStep {
+  readonly step: keyof WakeTarget;
+  readonly beganMs: number;
+  readonly endedMs: number;
+}
+
+/** The same Argo CD; what is asked of it is noted in `steps`, answered or not. */
+export function noting(argocd: WakeTarget, steps: WakeStep[], now: () => number): WakeTarget {
+  const note = async <T>(step: keyof WakeTarget, work: Promise<T>): Promise<T> => {
+    const beganMs = now();
+    try {
+      return await work;
+    } finally {
+      if (steps.length < MOST_STEPS) steps.push({ step, beganMs, endedMs: now() });
+    }
+  };
+  return {
+    read: (app, deadline) => note('read', argocd.read(app, deadline)),
+    refresh: (app, deadline) => note('refresh', argocd.refresh(app, deadline)),
+    sync: (app, deadline) => note('sync', argocd.sync(app, deadline)),
+  };
+}
+
+/** A wake that is read again and again notes its first ones. */
+const MOST_STEPS = 100;
+
 /** The part of `ArgoCd` that waking needs. */
 export interface WakeTarget {
   readonly read: (app: ApplicationRef, deadline: Deadline) => Promise<AppState>;

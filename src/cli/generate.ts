@@ -1,11 +1,15 @@
 import { outputOf } from '../charts/output.ts';
+import { Failure } from '../failure.ts';
 import { refuseUnseen } from '../look/unseen-fields.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
+import { printable } from '../printable.ts';
 import { standIn } from '../runnergroup/broken.ts';
+import type { RunTrace } from '../tracing/run-trace.ts';
 import type { FlagsOf } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { runnerCounts } from './runner-counts.ts';
+import { tracingFrom } from './tracing.ts';
 
 /**
  * `gitea-runners generate`: manifests on stdout, one line of counts on stderr. Everything is collected first and written
@@ -13,6 +17,7 @@ import { runnerCounts } from './runner-counts.ts';
  */
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   const options = { includeBlocked: false, ahead: isSync(io), isolate: true };
+  const trace = await openTrace(flags, io);
   const { read, plan, app, jobsWereListed, broken } = await readAndPlan(args, flags, io, options);
   refuseUnseen(read.groups, jobsWereListed);
   const { manifestPieces } = await import('../charts/text.ts');
@@ -22,7 +27,22 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   if (io.outPieces) io.outPieces(pieces);
   else io.out(pieces.join(''));
   io.err(`${countsLine(plan)}\n`);
+  await trace?.end(plan);
   return 0;
+}
+
+/** Undefined without an endpoint. Wrong settings are told and stop nothing: Argo CD would show an error and make no runners. */
+async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<RunTrace | undefined> {
+  try {
+    const settings = tracingFrom(flags, io);
+    if (!settings) return undefined;
+    const { openRunTrace } = await import('../tracing/run-trace.ts');
+    return openRunTrace(settings, io.env['TRACEPARENT'], io.now);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    io.err(`warning: ${error.code} ${printable(error.message)} Nothing is traced.\n`);
+    return undefined;
+  }
 }
 
 /** True when Argo CD runs us: it has been woken, so there is something to see, and it waits for us. */

@@ -11,10 +11,13 @@ import { readNotifyFile } from '../serve/notify/defaults.ts';
 import type { NotifyOptions } from '../serve/notify/notifier.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { logTo, openLog } from '../serve/subscribers/log.ts';
+import { traceTo } from '../serve/subscribers/tracing.ts';
+import type { SpanSink } from '../tracing/sink.ts';
 import { extendIn } from './extend.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { imagesFrom, readCa, settingsFrom } from './settings.ts';
+import { tracingFrom } from './tracing.ts';
 
 /** Of the button in Slack. */
 const HOUR_MS = 3_600_000;
@@ -25,12 +28,15 @@ const LAST_MS = 1_500;
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
 export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<ExitCode> {
   const once = flagValue('once', flags, io);
-  const options = await optionsFrom(flags, io);
+  const spans = await spansFrom(flags, io);
+  const options = await optionsFrom(flags, io, spans);
   const tell = tellAll(options.subscribers);
   const ending = new AbortController();
+  let closing: Promise<boolean> | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     tell({ is: 'ending', signal });
     ending.abort();
+    closing = spans?.close();
     setTimeout(() => process.exit(1), LAST_MS).unref();
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, onSignal);
@@ -44,13 +50,22 @@ export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<Exi
   if (once) {
     const failures = await serveOnce(options, ending.signal);
     for (const failure of failures) io.err(`error: ${printable(failure)}\n`);
+    await (closing ?? spans?.close());
     return failures.length === 0 ? 0 : 1;
   }
   await serve(options, ending.signal);
+  // A request to a dead collector would keep the process.
+  if ((await closing) === false) process.exit(0);
   return 0;
 }
 
-async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOptions> {
+/** OpenTelemetry's packages are loaded here, and only for an endpoint (docs/adr/0049). */
+async function spansFrom(flags: FlagsOf<'serve'>, io: Io): Promise<SpanSink | undefined> {
+  const settings = tracingFrom(flags, io);
+  return settings && (await import('../tracing/otlp.ts')).openSink(settings);
+}
+
+async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | undefined): Promise<ServeOptions> {
   const settings = await settingsFrom(flags, io);
   const argocdUrl = flagValue('argocdUrl', flags, io);
   if (argocdUrl === undefined) {
@@ -96,7 +111,8 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     giteaRequests: flagValue('giteaRequests', flags, io),
     wakes: flagValue('wakes', flags, io),
     now: io.now,
-    subscribers: subscribersFrom(flags, io),
+    subscribers: subscribersFrom(flags, io, spans),
+    ...(spans && { spans }),
     sweep: flagValue('sweep', flags, io),
   };
 }
@@ -120,8 +136,8 @@ async function notifyFrom(
 }
 
 /** Hear what happens. `serve` adds the metrics. */
-function subscribersFrom(flags: FlagsOf<'serve'>, io: Io): readonly Subscriber[] {
-  return [logTo(openLog(flagValue('verbose', flags, io)))];
+function subscribersFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | undefined): readonly Subscriber[] {
+  return [logTo(openLog(flagValue('verbose', flags, io))), ...(spans ? [traceTo(spans, io.now)] : [])];
 }
 
 /** `serve` needs a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off. */

@@ -44,7 +44,7 @@ function cellsOf(name: string, flag: Flag): readonly string[] {
   const long = `\`${longName(name)}${value === undefined ? '' : ` ${value}`}\``;
   return [
     short === undefined ? long : `\`${short}\`, ${long}`,
-    `\`${variableOf(name)}\``,
+    [variableOf(name), ...(flag.standard ?? [])].map((variable) => `\`${variable}\``).join(', '),
     defaultText(flag),
     more === undefined ? sentence(help) : `${sentence(help)} ${more}`,
   ];

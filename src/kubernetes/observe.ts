@@ -11,6 +11,7 @@ import { KubeClient } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge.ts';
 import { listAll } from './list.ts';
+import { jobUidOf } from './pod-step.ts';
 import { JOBS, PODS } from './resources.ts';
 import type { KubePod } from './shapes.ts';
 
@@ -59,7 +60,7 @@ async function observeNamespace(
 export function podsByJob(pods: Iterable<KubePod>): ReadonlyMap<string, readonly KubePod[]> {
   const podsOf = new Map<string, KubePod[]>();
   for (const pod of pods) {
-    const owner = pod.metadata.ownerReferences?.find(({ kind }) => kind === 'Job')?.uid;
+    const owner = jobUidOf(pod);
     if (owner === undefined) continue;
     const known = podsOf.get(owner);
     if (known) known.push(pod);

@@ -25,9 +25,11 @@ interface Named {
   readonly metadata: { readonly namespace: string; readonly name: string };
 }
 
-export interface WatchListeners {
+export interface WatchListeners<T> {
   /** After each change, and after each complete list. */
   readonly onChange: () => void;
+  /** Each object that a watch tells of, but not one that is deleted; before `onChange`. */
+  readonly onObject?: (object: T) => void;
   /** A list or watch failed; it is tried again by itself. */
   readonly onFailure: (failure: Failure) => void;
   /** Default: a timer that ends early when `signal` is aborted. */
@@ -58,13 +60,13 @@ export class Watch<T extends Named> {
   readonly #client: KubeClient;
   readonly #resource: Resource<T>;
   readonly #namespace: string | undefined;
-  readonly #listeners: WatchListeners;
+  readonly #listeners: WatchListeners<T>;
   #objects: ReadonlyMap<string, T> = new Map();
   #fresh = false;
   #pauseMs = FIRST_PAUSE_MS;
 
   /** @param namespace undefined: all namespaces. */
-  constructor(client: KubeClient, resource: Resource<T>, namespace: string | undefined, listeners: WatchListeners) {
+  constructor(client: KubeClient, resource: Resource<T>, namespace: string | undefined, listeners: WatchListeners<T>) {
     this.#client = client;
     this.#resource = resource;
     this.#namespace = namespace;
@@ -164,7 +166,10 @@ export class Watch<T extends Named> {
     // Changed in place: a copy per event would cost the square of the number of Jobs.
     const objects = this.#objects as Map<string, T>;
     if (type === 'DELETED') objects.delete(keyOf(parsed.data));
-    else objects.set(keyOf(parsed.data), parsed.data);
+    else {
+      objects.set(keyOf(parsed.data), parsed.data);
+      this.#listeners.onObject?.(parsed.data);
+    }
     this.#listeners.onChange();
   }
 

@@ -5,18 +5,22 @@
  *
  * An event holds no token, header or body. To add a subscriber: write it in `subscribers/`, and add it to the list in `src/cli/serve.ts`.
  */
+import type { WakeStep } from '../argocd/wake.ts';
 import type { Failure } from '../failure.ts';
 import type { RequestLine } from '../http/request.ts';
+import type { PodStep } from '../kubernetes/pod-step.ts';
 import type { RunnerGroupObject } from '../kubernetes/resources.ts';
+import type { Look } from '../plan/evidence.ts';
 import type { NotifyTarget } from '../runnergroup/notify-fields.ts';
 import type { LostJob } from '../runnergroup/status.ts';
+import type { SpansLost } from '../tracing/sink.ts';
 import type { DropReason } from './losses/decide.ts';
 import type { JobNotice, NotifyResult } from './notify/notice.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { EndedWait } from './planning/waiting-times.ts';
 import type { AppVerdict } from './round.ts';
 import type { WakeOutcome } from './waking/waker.ts';
-import type { RefusalReason } from './webhook/gate.ts';
+import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
 
 export type ServeEvent =
   /** All ports listen. */
@@ -33,19 +37,24 @@ export type ServeEvent =
   | { readonly is: 'gitea-request'; readonly line: RequestLine }
   | { readonly is: 'argocd-request'; readonly line: RequestLine }
   | { readonly is: 'cluster-failed'; readonly failure: Failure }
-  | { readonly is: 'webhook'; readonly result: WebhookResult }
+  /** `event`: what an accepted delivery has told; only the leading process has it. */
+  | { readonly is: 'webhook'; readonly result: WebhookResult; readonly event?: WebhookEvent }
   /** A connection was closed because too many were open. */
   | { readonly is: 'connection-dropped'; readonly listener: Listener }
   /** The webhook secrets cannot be read; those of before stay valid. */
   | { readonly is: 'secrets-unreadable'; readonly failure: Failure }
 
-  /** A look has ended. With `failure` it failed. */
+  /** A look has ended. With `failure` it failed, else `look` is what it found. */
   | {
       readonly is: 'looked';
       readonly origin: string;
+      /** Key of the target, and base URL of its Gitea. */
+      readonly target: string;
+      readonly url: string;
       readonly beganMs: number;
       readonly endedMs: number;
       readonly failure?: Failure;
+      readonly look?: Look;
     }
   /** A look or a sweep had to wait for the request budget of this Gitea. */
   | { readonly is: 'visit-waited'; readonly origin: string; readonly ms: number }
@@ -102,11 +111,19 @@ export type ServeEvent =
       readonly is: 'woken';
       readonly application: string;
       readonly outcome: WakeOutcome;
+      /** What was asked of Argo CD, in its order. */
+      readonly steps: readonly WakeStep[];
       readonly ms: number;
       readonly waitedMs: number;
     }
   /** The cluster shows the plan, so long after the begin of the wake. */
   | { readonly is: 'plan-shown'; readonly application: string; readonly ms: number }
+  /** A watch told of a Job of ours: it was created or has changed. Not of those that a list showed. */
+  | { readonly is: 'job-seen'; readonly uid: string; readonly namespace: string; readonly name: string }
+  /** A watch told of a pod of such a Job. */
+  | { readonly is: 'pod-seen'; readonly jobUid: string; readonly step: PodStep }
+  /** Spans of traces were lost: the collector did not take them, or too many waited for it. */
+  | { readonly is: 'spans-lost'; readonly spans: number; readonly reason: SpansLost }
   /** Argo CD did not tell the state of an Application. */
   | { readonly is: 'ask-failed'; readonly application: string; readonly failure: Failure }
   | { readonly is: 'registration-deleted'; readonly gitea: string; readonly runner: string }

@@ -89,10 +89,11 @@ export class Leader {
       env,
       now,
       onRequest: (line) => tell({ is: 'gitea-request', line }),
-      onLook: (target, { beganMs, endedMs, failure }) => {
-        const { url } = target;
+      onLook: (target, { beganMs, endedMs, failure, look }) => {
+        const { key, url } = target;
         this.#book.looked(target, failure !== undefined && isRefusal(failure));
-        tell({ is: 'looked', origin: new URL(url).origin, beganMs, endedMs, ...(failure && { failure }) });
+        const found = failure ? { failure } : look && { look };
+        tell({ is: 'looked', origin: new URL(url).origin, target: key, url, beganMs, endedMs, ...found });
         this.#news += 1;
         this.changed();
       },

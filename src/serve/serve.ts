@@ -17,6 +17,7 @@ import { Lease, type LeaseOptions } from '../kubernetes/lease.ts';
 import { ClusterSecrets, secretsClient } from '../kubernetes/secrets.ts';
 import type { InstallationImages } from '../runnergroup/installation.ts';
 import type { SecretsMode, TokenSources } from '../tokens/api-token.ts';
+import type { SpanSink } from '../tracing/sink.ts';
 import { EventWriter } from './cluster/event-writer.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { type Subscriber, type Tell, tellAll } from './events.ts';
@@ -77,6 +78,8 @@ export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly now: () => number;
   /** Hear what happens. The metrics hear it, too. */
   readonly subscribers: readonly Subscriber[];
+  /** Absent: nothing is traced. Here it only tells what it loses; its subscriber is among `subscribers`. */
+  readonly spans?: Pick<SpanSink, 'onLost'>;
 }
 
 const NOTIFIES_NOBODY: NotifyOptions = { allowedUrls: [], defaults: [] };
@@ -96,6 +99,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     tell: (event) => tell(event),
   });
   const tell = tellAll([metrics.subscriber, ...options.subscribers, notifier.subscriber]);
+  if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
   const open = openCluster(options, tell);
   const secrets = await watchSecrets(
     { file: options.webhookSecretFile, onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }) },
@@ -121,8 +125,8 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   const forwarder = new Forwarder();
   const take = async (event: WebhookEvent, raw: RawDelivery): Promise<number> => {
     if (leader) {
+      tell({ is: 'webhook', result: 'accepted', event });
       leader.announced(event);
-      tell({ is: 'webhook', result: 'accepted' });
       return 202;
     }
     const status = await forwarder.send(lease?.otherHolder, raw);
@@ -210,6 +214,8 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
   const cluster = new LiveCluster(client, options, {
     onChange: () => open.onChange(),
     onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
+    onJob: ({ uid, namespace, name }) => tell({ is: 'job-seen', uid, namespace, name }),
+    onPod: (jobUid, step) => tell({ is: 'pod-seen', jobUid, step }),
   });
   const access = new ArgoCdAccess(
     {

@@ -5,8 +5,8 @@
  *   generate, validate with a plain command line ──► lib/generate.cjs, lib/validate.cjs
  *   everything else, also --help and mistakes ─────► lib/cli.cjs
  *
- * Code that these commands need only sometimes is in parts of its own: lib/charts.cjs, lib/documents.cjs, lib/pods.cjs, lib/policy.cjs and
- * lib/proxied.cjs (scripts/build.mjs). Each part has its code cache (`code-cache.ts`).
+ * Code that these commands need only sometimes is in parts of its own: lib/charts.cjs, lib/documents.cjs, lib/pods.cjs, lib/policy.cjs,
+ * lib/proxied.cjs, lib/trace.cjs and, for `serve`, lib/tracing.cjs (scripts/build.mjs). Each part has its code cache (`code-cache.ts`).
  */
 import { join } from 'node:path';
 import { plainLine } from '../cli/plain-line.ts';

@@ -63,17 +63,18 @@ export class Rig {
     this.#spec = groupSpec(stack.gitea.url);
   }
 
-  /** @param settings environment of serve and the sidecar. */
+  /** @param settings environment of serve and the sidecar; as a function of the address at which pods reach this process. */
   static async open(
     builds: ClusterBuilds,
     say: (line: string) => void,
-    settings: Readonly<Record<string, string>>,
+    settings: Readonly<Record<string, string>> | ((outside: string) => Readonly<Record<string, string>>),
     tokenScopes: readonly string[] = ['write:organization'],
   ): Promise<Rig> {
     const stack = await startStack(builds, say);
     let world: World | undefined;
     try {
-      const installation = await Installation.prepare(stack, builds, { settings, tokenScopes });
+      const given = typeof settings === 'function' ? settings(stack.machine.outside) : settings;
+      const installation = await Installation.prepare(stack, builds, { settings: given, tokenScopes });
       const { admin } = stack.gitea;
       await admin.createRepo('web', ORG);
       for (const [file, text] of Object.entries(WORKFLOWS)) await admin.addWorkflow(REPOSITORY, file, text);

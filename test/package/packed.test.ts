@@ -84,6 +84,8 @@ describe('the package', () => {
       'pods.cjs',
       'policy.cjs',
       'proxied.cjs',
+      'trace.cjs',
+      'tracing.cjs',
       'validate.cjs',
     ]);
   });

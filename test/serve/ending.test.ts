@@ -8,8 +8,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { freePort } from '../servers/process.ts';
 import { makeCertificates, type TestCertificates } from '../support/certificate.ts';
 import { application, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
+import { startOtlpServer } from '../support/otlp-server.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { serveTls } from '../support/server.ts';
 import { startAcme } from '../support/start-acme.ts';
@@ -35,6 +38,7 @@ interface World {
 interface Running {
   readonly child: ChildProcess;
   readonly cluster: FakeCluster;
+  readonly simulator: Simulator;
   readonly log: () => string;
   /** Port of webhooks, once it listens. */
   readonly port: () => number;
@@ -78,7 +82,7 @@ async function start({ kubernetes = () => false, gitea, argocd: bendArgoCd, args
     log += text.toString();
   });
   await until('serve listens', () => log.includes('"serving"') || args.includes('--once'));
-  return { child, cluster, log: () => log, port: () => Number(/"webhooks":(\d+)/.exec(log)?.[1]) };
+  return { child, cluster, simulator, log: () => log, port: () => Number(/"webhooks":(\d+)/.exec(log)?.[1]) };
 }
 
 function kubeconfig(server: string): string {
@@ -187,6 +191,20 @@ describe('SIGTERM ends serve within two seconds', () => {
       running.port(),
       'POST /webhook HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
     );
+
+    expect(await end(running)).toBe('0');
+  });
+
+  it.each(['refuses', 'never answers'])('while spans wait for a collector that %s', async (how) => {
+    const hanging: unknown[] = [];
+    const collector = await startOtlpServer({ answer: (response) => void hanging.push(response) });
+    onTestFinished(collector.close);
+    const endpoint = how === 'refuses' ? `127.0.0.1:${await freePort()}` : `127.0.0.1:${collector.port}`;
+    const running = await start({ args: ['--tracing-endpoint', endpoint, '--tracing-insecure'] });
+    await until('it leads', () => running.log().includes('"leading"'));
+    await until('it has asked Argo CD to make a runner', () => running.log().includes('woke Argo CD'));
+    running.simulator.gitea.cancelRun(1);
+    await until('the trace of the CI job has ended', () => hanging.length > 0 || running.log().includes('lost spans'));
 
     expect(await end(running)).toBe('0');
   });

@@ -72,6 +72,31 @@ describe('the chart', () => {
     });
   });
 
+  it('writes the values of tracing into the settings, and none without an endpoint', () => {
+    const settings = (tracing: unknown) => find(render({ tracing }), 'ConfigMap', 'gitea-runners-settings');
+    const attributes = { 'deployment.environment': 'prod', team: 'a, b' };
+
+    expect(settings({ sampler: 'always_on', resourceAttributes: attributes })).toBeUndefined();
+    expect(
+      settings({
+        endpoint: 'http://collector:4318',
+        insecure: true,
+        sampler: 'parentbased_traceidratio',
+        samplerArg: '0.1',
+        resourceAttributes: attributes,
+      }),
+    ).toMatchObject({
+      data: {
+        GITEA_RUNNERS_TRACING_ENDPOINT: 'http://collector:4318',
+        GITEA_RUNNERS_TRACING_INSECURE: 'true',
+        GITEA_RUNNERS_TRACING_SAMPLER: 'parentbased_traceidratio',
+        GITEA_RUNNERS_TRACING_SAMPLER_ARG: '0.1',
+        GITEA_RUNNERS_TRACING_RESOURCE_ATTRIBUTES: 'deployment.environment=prod,team=a%2C%20b',
+      },
+    });
+    expect(() => settings({ headers: 'x' })).toThrow();
+  });
+
   it('is of the version of the product, and so is its image', () => {
     const shown = execFileSync(helm, ['show', 'chart', CHART], { encoding: 'utf8' });
     const digest = `sha256:${'0'.repeat(64)}`;

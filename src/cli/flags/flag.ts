@@ -30,6 +30,8 @@ export interface Flag {
   readonly value?: string;
   /** The values that a command takes, for completion, when they are not the same for all. */
   readonly choices?: Readonly<Partial<Record<CommandName, readonly string[]>>>;
+  /** Variables of a standard that count, in this order, when ours is not set. */
+  readonly standard?: readonly string[];
   readonly default?: string | number;
   /** For the help, when the default is no constant: what holds without the flag. */
   readonly defaultNote?: string;
@@ -77,8 +79,9 @@ export function readFlag<F extends Flag>(
   env: Io['env'],
 ): ValueOf<F>;
 export function readFlag(name: string, flag: Flag, given: string | boolean | undefined, env: Io['env']): unknown {
-  const variable = variableOf(name);
   // An empty variable counts as not set.
+  const own = variableOf(name);
+  const variable = env[own] ? own : (flag.standard?.find((other) => env[other]) ?? own);
   const fromEnv = env[variable] || undefined;
   if (flag.value === undefined) return given ?? isOn(fromEnv, variable);
   const text = given ?? fromEnv ?? flag.default;

@@ -28,6 +28,7 @@ import {
   readTrustedPath,
 } from './readers.ts';
 import { REPORT_FLAGS } from './report-flags.ts';
+import { TRACING_FLAGS } from './tracing-flags.ts';
 
 /** The arguments of the commands that read files. */
 export const PATH = {
@@ -251,6 +252,7 @@ export const FLAGS = {
     more: '[How many Argo CD can do](scale.md#advice).',
     read: readCount(1, 100),
   },
+  ...TRACING_FLAGS,
   sweep: {
     of: ['serve'],
     help: 'delete dead registrations of our runners',

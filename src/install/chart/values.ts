@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { DEFAULT_IMAGES } from '../../runnergroup/defaults.ts';
+import { SAMPLERS } from '../../tracing/settings.ts';
 import { API_SECRET, REPO_SERVER_ACCOUNT, RUNNERS_NAMESPACE } from '../names.ts';
 import { OUTSIDE_PORTS } from '../network.ts';
 
@@ -148,6 +149,30 @@ export const ChartValues = z.strictObject({
     })
     .optional()
     .describe('Rights for GITEA_RUNNERS_SECRETS=api, and that setting.'),
+  tracing: z
+    .strictObject({
+      endpoint: z
+        .string()
+        .default('')
+        .describe(
+          'OpenTelemetry collector, OTLP over HTTP, such as https://otel-collector.observability:4318. Empty: nothing is traced. Its port belongs into networkPolicy.egressPorts.',
+        ),
+      insecure: z.boolean().default(false).describe('The endpoint may be http.'),
+      sampler: z
+        .enum(['', ...SAMPLERS])
+        .default('')
+        .describe('Which traces are kept. Empty: parentbased_always_on.'),
+      samplerArg: z
+        .string()
+        .regex(/^(?:[01]|0?\.[0-9]{1,9}|1\.0{1,9})?$/)
+        .default('')
+        .describe('Share that the ratio samplers keep, such as "0.1". Empty: 1.'),
+      resourceAttributes: StringMap.default({}).describe('About the installation, on each span.'),
+    })
+    .optional()
+    .describe(
+      'Traces of sidecar and serve (docs/tracing.md). There is no value for headers: no token belongs into an environment.',
+    ),
   cache: z
     .strictObject({
       enabled: z

@@ -5,6 +5,7 @@ import type { KubeClient } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
 import { podsByJob } from '../../kubernetes/observe.ts';
 import { lossOf } from '../../kubernetes/pod-loss.ts';
+import { jobUidOf, type PodStep, podStep } from '../../kubernetes/pod-step.ts';
 import {
   PODS,
   RUNNER_GROUPS,
@@ -25,6 +26,17 @@ import { podProblem } from './own-pod.ts';
 export interface ClusterListeners {
   readonly onChange: () => void;
   readonly onFailure: (failure: Failure) => void;
+  /** A watch tells of a Job of ours. */
+  readonly onJob: (job: SeenJob) => void;
+  /** A watch tells of a pod of such a Job. */
+  readonly onPod: (jobUid: string, step: PodStep) => void;
+}
+
+/** A Job as it is first seen. */
+export interface SeenJob {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
 }
 
 /** What is watched, and how groups are read. */
@@ -50,7 +62,8 @@ export class LiveCluster {
 
   readonly #images: InstallationImages;
 
-  constructor(client: KubeClient, { namespaces, images }: Watched, { onChange, onFailure }: ClusterListeners) {
+  constructor(client: KubeClient, { namespaces, images }: Watched, listeners: ClusterListeners) {
+    const { onChange, onFailure, onJob, onPod } = listeners;
     this.#images = images;
     const where = namespaces.length > 0 ? namespaces : [undefined];
     const ofGroups = {
@@ -67,9 +80,17 @@ export class LiveCluster {
         onChange();
       },
     };
+    const ofJobs = { ...ofRunners, onObject: ({ metadata }: TrackedJob) => onJob(metadata) };
+    const ofPods = {
+      ...ofRunners,
+      onObject: (pod: KubePod) => {
+        const uid = jobUidOf(pod);
+        if (uid !== undefined) onPod(uid, podStep(pod));
+      },
+    };
     this.#groups = where.map((namespace) => new Watch(client, RUNNER_GROUPS, namespace, ofGroups));
-    this.#jobs = where.map((namespace) => new Watch(client, TRACKED_JOBS, namespace, ofRunners));
-    this.#pods = where.map((namespace) => new Watch(client, PODS, namespace, ofRunners));
+    this.#jobs = where.map((namespace) => new Watch(client, TRACKED_JOBS, namespace, ofJobs));
+    this.#pods = where.map((namespace) => new Watch(client, PODS, namespace, ofPods));
   }
 
   /** True while every copy follows the API server: only then may anything be concluded from what is not there. */

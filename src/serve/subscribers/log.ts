@@ -13,6 +13,8 @@ const CLOCKS_AGAIN_MS = 3_600_000;
 /** Dropped connections of a port are logged at most this often; the metric counts each. */
 const DROPPED_AGAIN_MS = 60_000;
 const NOTIFIED_AGAIN_MS = 60_000;
+/** The metric counts each. */
+const SPANS_AGAIN_MS = 60_000;
 
 /** Writes to stderr at once, so that the last line before an end is not lost. */
 export function openLog(verbose: boolean): Log {
@@ -109,6 +111,13 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
       case 'notified':
         logNotified(log, event, isDue);
         return;
+      case 'spans-lost':
+        if (!isDue(`spans ${event.reason}`, SPANS_AGAIN_MS)) return;
+        log.warn(
+          { spans: event.spans, reason: event.reason },
+          'lost spans of traces: look at the OpenTelemetry collector',
+        );
+        return;
       case 'webhook':
       case 'visit-waited':
       case 'planned':
@@ -117,6 +126,8 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
       case 'job-ended':
       case 'round-done':
       case 'plan-shown':
+      case 'job-seen':
+      case 'pod-seen':
         return;
       default:
         event satisfies never;

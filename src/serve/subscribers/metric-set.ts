@@ -77,6 +77,7 @@ export function makeMetrics(registry: Registry) {
     lostRunners: counter('lost_runners_total', 'Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
     reruns: counter('reruns_total', 'Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
     notifications: counter('notifications_total', 'Notifications by what became of them.', ['to', 'result']),
+    lostSpans: counter('lost_spans_total', 'Spans of traces that were lost, by reason.', ['reason']),
     clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),
     leader: gauge('leader', '1 while this process leads.', []),
   };

@@ -94,6 +94,9 @@ function count(set: MetricSet, event: ServeEvent): void {
     case 'notified':
       set.notifications.inc({ to: event.to, result: event.result });
       return;
+    case 'spans-lost':
+      set.lostSpans.inc({ reason: event.reason }, event.spans);
+      return;
     case 'serving':
     case 'ending':
     case 'mistake':
@@ -104,6 +107,8 @@ function count(set: MetricSet, event: ServeEvent): void {
     case 'job-ended':
     case 'round-done':
     case 'ask-failed':
+    case 'job-seen':
+    case 'pod-seen':
     case 'sweep-failed':
       return;
     default:

@@ -1,6 +1,6 @@
 /** One Application that manages groups of ours: the plan that it should print, what it printed last, and its waker. */
 import type { ApplicationRef, ObjectRef } from '../../argocd/application.ts';
-import { type WakeTarget, wake } from '../../argocd/wake.ts';
+import { noting, type WakeTarget, wake } from '../../argocd/wake.ts';
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { Tell } from '../events.ts';
@@ -93,14 +93,14 @@ export class ManagedApp {
     return new Waker({
       now,
       turn: (work) => line.pass(this.#life.signal, application, work),
-      wake: async () => {
+      wake: async (steps) => {
         const wanted = this.#wanted;
-        const result = await wake(argocd, this.#ref, this.groups, new Deadline(WAKE_MS));
+        const result = await wake(noting(argocd, steps, now), this.#ref, this.groups, new Deadline(WAKE_MS));
         if (result.is === 'synced' || result.is === 'in-sync') this.#printed = wanted;
         return result;
       },
-      onWake: (outcome, ms, waitedMs) => {
-        tell({ is: 'woken', application, outcome, ms, waitedMs });
+      onWake: (outcome, ms, waitedMs, steps) => {
+        tell({ is: 'woken', application, outcome, ms, waitedMs, steps });
         onNews();
       },
       onShown: (ms) => tell({ is: 'plan-shown', application, ms }),

@@ -9,7 +9,7 @@
  * Argo CD loses wake-ups that come while it compares (facts of 3.5: issue 28306), so nothing counts but the cluster.
  */
 
-import type { WakeResult } from '../../argocd/wake.ts';
+import type { WakeResult, WakeStep } from '../../argocd/wake.ts';
 import { Failure } from '../../failure.ts';
 import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
 
@@ -21,11 +21,11 @@ export type WakeOutcome =
 export interface WakerOptions {
   /** Runs `work` when this Application may be woken. It answers whether Argo CD has refreshed. */
   readonly turn: (work: () => Promise<boolean>) => Promise<void>;
-  /** Wakes Argo CD. @throws Failure */
-  readonly wake: () => Promise<WakeResult>;
+  /** Wakes Argo CD, and notes in `steps` what it asks. @throws Failure */
+  readonly wake: (steps: WakeStep[]) => Promise<WakeResult>;
   readonly now: () => number;
-  /** Told after each wake: how long it took, and how long it had waited for its turn. */
-  readonly onWake: (outcome: WakeOutcome, ms: number, waitedMs: number) => void;
+  /** Told after each wake: how long it took, how long it had waited for its turn, and what was asked. */
+  readonly onWake: (outcome: WakeOutcome, ms: number, waitedMs: number, steps: readonly WakeStep[]) => void;
   /** Told when the cluster shows what a wake was for, with the time since the wake began. */
   readonly onShown: (ms: number) => void;
 }
@@ -200,7 +200,8 @@ export class Waker {
   async #wakeNow(dueMs: number): Promise<boolean> {
     this.#beganMs = this.#options.now();
     this.#target = new Set(keysOf(this.#difference));
-    const outcome = await this.#outcome();
+    const steps: WakeStep[] = [];
+    const outcome = await this.#outcome(steps);
     if (this.#closed) return false;
     this.#waking = false;
     const now = this.#options.now();
@@ -209,7 +210,7 @@ export class Waker {
     const tookMs = now - this.#beganMs;
     this.#retryAtMs = now + this.#pauseMs(outcome, tookMs);
     this.#fruitless += 1;
-    this.#options.onWake(outcome, tookMs, this.#beganMs - dueMs);
+    this.#options.onWake(outcome, tookMs, this.#beganMs - dueMs, steps);
     if (mayWaitMs(this.#difference) === undefined && !this.#owes) {
       if (outcome.is === 'synced') this.#shown(now);
       this.#fruitless = 0;
@@ -223,9 +224,9 @@ export class Waker {
     return Math.min(first * 2 ** Math.min(this.#fruitless, 10), LONGEST_PAUSE_MS);
   }
 
-  async #outcome(): Promise<WakeOutcome> {
+  async #outcome(steps: WakeStep[]): Promise<WakeOutcome> {
     try {
-      const result = await this.#options.wake();
+      const result = await this.#options.wake(steps);
       if (result.is !== 'error') return { is: result.is };
       return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
     } catch (error) {

@@ -46,12 +46,18 @@ it('warns of clocks once an hour per servers', () => {
 });
 
 it.each<[ServeEvent, readonly string[]]>([
-  [{ is: 'woken', application: 'argocd/ci', outcome: { is: 'synced' }, ms: 1, waitedMs: 0 }, ['info woke Argo CD']],
   [
-    { is: 'woken', application: 'argocd/ci', outcome: { is: 'failed', message: 'x' }, ms: 1, waitedMs: 0 },
+    { is: 'woken', application: 'argocd/ci', outcome: { is: 'synced' }, ms: 1, waitedMs: 0, steps: [] },
+    ['info woke Argo CD'],
+  ],
+  [
+    { is: 'woken', application: 'argocd/ci', outcome: { is: 'failed', message: 'x' }, ms: 1, waitedMs: 0, steps: [] },
     ['warn woke Argo CD'],
   ],
-  [{ is: 'looked', origin: 'https://a', beganMs: 0, endedMs: 1 }, []],
+  [
+    { is: 'looked', origin: 'https://a', target: 'look 1', url: 'https://gitea.example.com', beganMs: 0, endedMs: 1 },
+    [],
+  ],
   [{ is: 'not-leading' }, ['info not leading any more']],
   [{ is: 'plan-shown', application: 'argocd/ci', ms: 1 }, []],
 ])('of %j writes %j', (event, expected) => {

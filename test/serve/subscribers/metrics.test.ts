@@ -46,7 +46,7 @@ it('a process that leads no longer shows no figures of groups, but goes on count
     untilMs: 0,
   };
 
-  subscriber({ is: 'looked', origin, beganMs: 0, endedMs: 1 });
+  subscriber({ is: 'looked', origin, target: 'look 1', url: origin, beganMs: 0, endedMs: 1 });
   subscriber({ is: 'round-done', verdicts: [verdict], skews: new Map([[origin, 1_000]]) });
   expect(await shown()).toEqual(['clock_skew_seconds', 'group_ready', 'looks_total']);
 
