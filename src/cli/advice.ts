@@ -1,8 +1,10 @@
 /** What `explain` advises about jobs that wait for a person. */
-import type { EmittedRunner, GroupKey, RunnerDecision, RunnerTrouble } from '../plan/decisions.ts';
-import { NO_POD } from '../plan/evidence.ts';
+import type { EmittedRunner, RunnerDecision, RunnerTrouble } from '../plan/decisions.ts';
+import { NO_POD, type PodEnd } from '../plan/evidence.ts';
 import { printable } from '../printable.ts';
+import { elsewhereAdvice } from './explain/labels-elsewhere.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
+import { keyText } from './key-text.ts';
 import type { LabelHint } from './label-hint.ts';
 
 /** One line per cause, all in one string. Nothing when there is nothing to do. */
@@ -34,11 +36,6 @@ export function meantText({ group, labels }: LabelHint): string {
   return `${labels.map(({ meant }) => meant).join(', ')} (${keyText(group)})`;
 }
 
-/** `runners/ci` */
-export function keyText({ namespace, name }: GroupKey): string {
-  return `${namespace}/${name}`;
-}
-
 /** The group that a job waits for. */
 function groupOf(job: ExplainedJob, groups: readonly ExplainedGroup[]): ExplainedGroup | undefined {
   const key = job.verdict === 'held' ? job.group : undefined;
@@ -47,7 +44,8 @@ function groupOf(job: ExplainedJob, groups: readonly ExplainedGroup[]): Explaine
 
 /** What to do about a job. Nothing when there is nothing to do but to wait. */
 export function adviceFor(job: ExplainedJob, group: ExplainedGroup | undefined): readonly string[] {
-  if (job.verdict !== 'held') return [];
+  if (job.verdict === 'served') return servedAdvice(job);
+  if (job.verdict === 'running') return job.ended ? endAdvice(job.ended) : [];
   switch (job.because) {
     case 'cap':
       return group ? [capAdvice(group)] : [];
@@ -57,12 +55,52 @@ export function adviceFor(job: ExplainedJob, group: ExplainedGroup | undefined):
       return [labelAdvice(job)];
     case 'no-labels':
       return ['if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs'];
+    case 'backing-off':
+      return job.ended ? endAdvice(job.ended) : [];
+    case 'blocked':
+    case 'served-elsewhere':
+      return [];
+    default:
+      return job.because satisfies never;
+  }
+}
+
+function servedAdvice({
+  notCreated,
+  idleMs,
+  ended,
+  job,
+}: ExplainedJob & { readonly verdict: 'served' }): readonly string[] {
+  if (ended) return [...endAdvice(ended), ...(notCreated?.isStuck ? [notCreated.next] : [])];
+  if (notCreated?.isStuck) return [notCreated.next];
+  if (idleMs === undefined) return [];
+  return [
+    `look whether Actions is switched on in the settings of ${job.repository}, and whether the runner has all labels of runs-on`,
+  ];
+}
+
+/** What helps against the way in which a runner ended. Nothing: its logs tell. */
+function endAdvice({ reason }: PodEnd): readonly string[] {
+  switch (reason) {
+    case 'RegistrationFailed':
+      return ['check that the registration token is valid for this scope, and that pods reach Gitea'];
+    case 'OOMKilled':
+      return ['give container runner a higher memory limit in spec.podTemplate, or let the CI job need less'];
+    case 'Evicted':
+      return [
+        'give the pod requests for what its node ran out of, in spec.podTemplate: pods without them are evicted first',
+      ];
+    case 'Preempted':
+      return ['give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate'];
+    case 'DeadlineExceeded':
+      return ['raise spec.activeDeadlineSeconds, or make the CI job shorter'];
     default:
       return [];
   }
 }
 
-function labelAdvice({ didYouMean, missing }: ExplainedJob & { readonly verdict: 'held' }): string {
+function labelAdvice({ job, elsewhere, didYouMean, missing }: ExplainedJob & { readonly verdict: 'held' }): string {
+  if (elsewhere) return elsewhereAdvice(elsewhere, job.repository);
   const otherwise = 'to spec.labels of a group whose scope has the job';
   if (didYouMean === undefined) return `add ${missing?.join(', ') ?? ''} ${otherwise}, or correct its runs-on`;
   const written = didYouMean.labels.map((label) => label.written).join(', ');
@@ -70,19 +108,27 @@ function labelAdvice({ didYouMean, missing }: ExplainedJob & { readonly verdict:
 }
 
 /** Who holds the slots says what helps. */
-function capAdvice({ namespace, name, file, cap, busy, waiting, debugging, spare, warm }: ExplainedGroup): string {
-  const group = `group ${namespace}/${name}`;
+function capAdvice(explained: ExplainedGroup): string {
+  const { cap, busy, debugging, cannotStart, file } = explained;
+  const group = `group ${keyText(explained)}`;
   const raise = `raise spec.maxActiveRunners in ${file}`;
-  const starting = waiting + spare + warm;
-  const slots = [
-    ...(busy > 0 ? [`${busy} busy`] : []),
-    ...(starting > 0 ? [`${starting} starting`] : []),
-    ...(debugging > 0 ? [`${debugging} debugging`] : []),
-  ].join(', ');
+  const slots = slotsText(explained);
   if (cap === 0) return `${group} starts no runners, because spec.maxActiveRunners is 0: ${raise}`;
   if (busy > cap) return `${group} has more runners at work (${slots}) than its cap of ${cap}: wait, or ${raise}`;
+  if (cannotStart > 0)
+    return `${group} has no free slot (${slots}), and ${cannotStart} of its runners cannot start: mend that first`;
   if (debugging > 0)
     return `${group} has no free slot (${slots}): wait, ${raise}, or delete the Job of a runner that nobody looks at`;
   if (busy === 0) return `${group} has no free slot (${slots}): wait, or ${raise} if more jobs are to run at once`;
   return `${group} has no free slot (${slots}): ${raise}, or wait for a busy runner to finish`;
+}
+
+/** `2 busy, 1 starting`: what the runners that take slots do. */
+export function slotsText({ busy, waiting, debugging, spare, warm }: ExplainedGroup): string {
+  const counts = [
+    [busy, 'busy'],
+    [waiting + spare + warm, 'starting'],
+    [debugging, 'debugging'],
+  ] as const;
+  return counts.flatMap(([some, word]) => (some > 0 ? [`${some} ${word}`] : [])).join(', ');
 }

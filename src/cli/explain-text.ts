@@ -12,12 +12,15 @@ import type {
 } from '../plan/decisions.ts';
 import { slotOf } from '../plan/names.ts';
 import { count } from '../printable.ts';
-import { adviceText, keyText, meantText } from './advice.ts';
+import { adviceText, meantText } from './advice.ts';
 import { duration } from './duration.ts';
+import { blockedText } from './explain/blocked.ts';
 import type { JobState } from './explain/job-state.ts';
+import { elsewhereText } from './explain/labels-elsewhere.ts';
 import type { WaitEstimate } from './explain/wait-estimate.ts';
 import { whereText } from './explain/where-text.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
+import { keyText } from './key-text.ts';
 import { runnerCounts } from './runner-counts.ts';
 import { type TableOptions, table } from './table.ts';
 import type { Style } from './terminal.ts';
@@ -85,7 +88,7 @@ type RunnersByName = ReadonlyMap<string, EmittedRunner>;
 export function verdictText(decision: ExplainedJob, nowMs: number, runners: RunnersByName): string {
   switch (decision.verdict) {
     case 'running':
-      return runningText(decision.job.runner ?? '<unknown>', decision.group !== undefined, runners);
+      return runningText(decision, runners);
     case 'served':
       return `${decision.runner} (owned by group ${keyText(decision.group)}; ${servedText(decision, runners)})`;
     case 'held':
@@ -95,9 +98,15 @@ export function verdictText(decision: ExplainedJob, nowMs: number, runners: Runn
   }
 }
 
-function servedText({ by, runner }: ExplainedJob & { readonly verdict: 'served' }, runners: RunnersByName): string {
+function servedText(
+  { by, runner, notCreated, idleMs, ended }: ExplainedJob & { readonly verdict: 'served' },
+  runners: RunnersByName,
+): string {
+  const last = ended ? `; the last one failed: ${troubleText(ended)}` : '';
   const trouble = runners.get(runner)?.trouble;
-  return trouble ? `its pod cannot start: ${troubleText(trouble)}` : SERVED[by];
+  if (trouble) return `its pod cannot start: ${troubleText(trouble)}${last}`;
+  if (idleMs !== undefined) return `it is registered and idle for ${duration(idleMs)}: Gitea does not give it the job`;
+  return `${notCreated?.why ?? SERVED[by]}${last}`;
 }
 
 /** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.` */
@@ -105,11 +114,15 @@ export function troubleText({ reason, message }: Pick<RunnerTrouble, 'reason' | 
   return message === undefined ? reason : `${reason}: ${message}`;
 }
 
-function runningText(runner: string, ours: boolean, runners: RunnersByName): string {
-  if (!ours) return `runs on ${runner} (not a runner of these groups)`;
-  return runners.get(runner)?.because === 'lost'
-    ? `its runner ${runner} is lost: Gitea fails it after 10 to 15 minutes`
-    : `runs on ${runner}`;
+function runningText(
+  { job, group, ended }: ExplainedJob & { readonly verdict: 'running' },
+  runners: RunnersByName,
+): string {
+  const runner = job.runner ?? '<unknown>';
+  if (!group) return `runs on ${runner} (not a runner of these groups)`;
+  if (runners.get(runner)?.because !== 'lost') return `runs on ${runner}`;
+  const why = ended ? ` (${troubleText(ended)})` : '';
+  return `its runner ${runner} is lost${why}: Gitea fails it after 10 to 15 minutes`;
 }
 
 const SERVED: Readonly<Record<ServedBy, string>> = {
@@ -125,7 +138,7 @@ function heldText(decision: HeldJob, nowMs: number): string {
   const of = decision.group ? keyText(decision.group) : '';
   switch (decision.because) {
     case 'blocked':
-      return blockedText(decision);
+      return `blocked: ${blockedText(decision)}`;
     case 'no-labels':
       return 'no labels: no runner is started for it (the call of a reusable workflow needs none)';
     case 'labels-not-covered':
@@ -135,7 +148,7 @@ function heldText(decision: HeldJob, nowMs: number): string {
     case 'cap':
       return capText(decision, of);
     case 'backing-off':
-      return `held back: the Job of its last runner ended without a CI job; group ${of} tries again in ${duration((decision.untilMs ?? nowMs) - nowMs)}`;
+      return backingOffText(decision, of, nowMs);
     case 'served-elsewhere':
       return `${decision.runner ?? ''} is there for it (not a runner of these groups)`;
     default:
@@ -143,8 +156,16 @@ function heldText(decision: HeldJob, nowMs: number): string {
   }
 }
 
+function backingOffText({ ended, untilMs }: HeldJob, group: string, nowMs: number): string {
+  const why = ended
+    ? `its last runner failed: ${troubleText(ended)}`
+    : 'the Job of its last runner ended without a CI job';
+  return `held back: ${why}; group ${group} tries again in ${duration((untilMs ?? nowMs) - nowMs)}`;
+}
+
 /** `held back by the cap of group runners/ci; 3rd in line; about 4m00s (2m10s to 6m30s)` */
-function capText({ next, position, estimate }: HeldJob, group: string): string {
+function capText({ cap, next, position, estimate }: HeldJob, group: string): string {
+  if (cap === 0) return `held back: group ${group} starts no runners, because its cap is 0`;
   return [
     `held back by the cap of group ${group}`,
     ...(next === undefined ? [] : [`the next slot is for ${next}`]),
@@ -163,20 +184,8 @@ function ordinal(value: number): string {
   return `${value}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]) ?? 'th'}`;
 }
 
-/** Jobs of the run that a line names. */
-const MOST_NAMED = 3;
-
-/** Gitea's API says only that a job is blocked. */
-function blockedText({ runHas }: HeldJob): string {
-  if (runHas === undefined) return 'blocked: waits for jobs it needs, for its concurrency group or for approval';
-  if (runHas.length === 0)
-    return 'blocked: no other job of its run is unfinished, so it waits for its concurrency group or for approval';
-  const named = runHas.slice(0, MOST_NAMED).map(({ name, status }) => `${name} (${status.replace('_', ' ')})`);
-  const more = runHas.length > named.length ? ` and ${runHas.length - named.length} more` : '';
-  return `blocked: probably needs ${named.join(', ')}${more} of its run`;
-}
-
-function notCoveredText({ didYouMean, missing, nearest }: HeldJob): string {
+function notCoveredText({ job, elsewhere, didYouMean, missing, nearest }: HeldJob): string {
+  if (elsewhere) return `labels not covered: ${job.labels.join(', ')} (${elsewhereText(elsewhere, job.repository)})`;
   if (didYouMean) {
     const labels = didYouMean.labels.map(({ written }) => written).join(', ');
     return `labels not covered: ${labels} (did you mean ${meantText(didYouMean)}?)`;

@@ -1,14 +1,16 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 import { Failure } from '../failure.ts';
-import { findRun, type Run } from '../gitea/runs.ts';
+import { findRun, type Run, type RunWanted } from '../gitea/runs.ts';
 import { findTargets } from '../look/find-targets.ts';
 import type { PlanOfNow } from '../look/look-and-plan.ts';
 import type { Settings } from '../look/settings.ts';
+import { NO_POD } from '../plan/evidence.ts';
 import { jsonText } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../runnergroup/scope.ts';
 import { answerText } from './explain/answer.ts';
 import { filtered } from './explain/filter.ts';
+import { withNotCreated } from './explain/not-created.ts';
 import { findSubject, type Subject } from './explain/subject.ts';
 import { watch } from './explain/watch.ts';
 import { type ExplainArguments, splitArguments } from './explain/what.ts';
@@ -65,10 +67,8 @@ interface Answer {
 
 async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
   const seen = await look(asked.paths, flags, io);
-  const all = {
-    ...explanationOf(seen.groups, seen.plan, seen.nowMs, evidenceOf(seen)),
-    ...(seen.where && { where: seen.where }),
-  };
+  const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, evidenceOf(seen));
+  const all = await withEvents(withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) }), seen.settings);
   const explanation = filtered(all, {
     group: flagValue('group', flags, io),
     repository: flagValue('repository', flags, io),
@@ -83,15 +83,24 @@ async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'e
   const subject = await findSubject(what, written, {
     explanation,
     plan: seen.plan,
-    findRun: (repository, number) => runOf({ repository, number }, seen, io),
+    groups: seen.groups,
+    findRun: (wanted) => runOf(wanted, seen, io),
   });
   const isStuck = isStuckSubject(subject, explanation);
   if (format === 'json') return { text: jsonText({ checkedAt: explanation.checkedAt, ...subject }), isStuck };
   return { text: answerText(subject, explanation, paperOf(io)), isStuck };
 }
 
+/** Kubernetes is asked again only for Jobs that have no pod. */
+async function withEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
+  if (!explanation.liveJobs?.some(({ trouble }) => trouble?.reason === NO_POD)) return explanation;
+  const { withRefusals } = await import('./explain/refused-pods.ts');
+  return await withRefusals(explanation, settings);
+}
+
 function isStuckSubject(subject: Subject, { jobs }: Explanation): boolean {
   if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'stuck');
+  if (subject.is === 'out-of-scope') return true;
   if (subject.is !== 'group') return subject.is === 'broken';
   const { namespace, name } = subject.group;
   return jobs.some((job) => {
@@ -150,12 +159,8 @@ function noneInCluster({ server, namespaces }: WhereIAm): Failure {
 }
 
 /** Asks each Gitea whose groups may have jobs of the repository. */
-async function runOf(
-  { repository, number }: Pick<Run, 'repository' | 'number'>,
-  { groups, settings }: Seen,
-  io: Io,
-): Promise<Run | undefined> {
-  const [owner = '', name = ''] = repository.split('/');
+async function runOf(wanted: RunWanted, { groups, settings }: Seen, io: Io): Promise<Run | undefined> {
+  const [owner = '', name = ''] = wanted.repository.split('/');
   const having = groups.filter(({ scope }) => hasJobsOf(scope, owner, name));
   const { targets } = await findTargets(having, settings);
   for (const target of targets) {
@@ -166,7 +171,7 @@ async function runOf(
       ...(ca !== undefined && { ca }),
       ...(onRequest && { onRequest }),
     };
-    const run = await findRun(target, { repository, number }, options);
+    const run = await findRun(target, wanted, options);
     if (run) return run;
   }
   return undefined;

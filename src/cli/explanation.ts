@@ -1,11 +1,15 @@
 import { describeScope } from '../gitea/endpoints.ts';
-import type { JobDecision, Plan } from '../plan/decisions.ts';
-import type { Evidence, Group, Job, LiveJob } from '../plan/evidence.ts';
+import type { JobDecision, Plan, RunnerDecision } from '../plan/decisions.ts';
+import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
 import { waitingLine } from '../plan/line.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { type BlockedBy, blockedBy } from './explain/blocked.ts';
 import { JOB_STATES, type JobState, stateOf } from './explain/job-state.ts';
+import { type LabelsElsewhere, labelsElsewhere } from './explain/labels-elsewhere.ts';
+import { type Progress, progressOf } from './explain/progress.ts';
 import { Durations, estimateWaits, type WaitEstimate } from './explain/wait-estimate.ts';
 import type { WhereIAm } from './explain/where.ts';
+import { keyText } from './key-text.ts';
 import { type LabelHint, labelHint } from './label-hint.ts';
 
 /** What `explain -o json` prints, and all that the text is made from. */
@@ -22,23 +26,32 @@ export interface Explanation {
 }
 
 /** A job that has not finished, and what only people need to know of it. */
-export type ExplainedJob = Exclude<JobDecision, { readonly verdict: 'done' }> & {
-  readonly state: JobState;
-  /** For labels that no group covers: the correction with which one would. */
-  readonly didYouMean?: LabelHint;
-  /** For `cap`: its place among the jobs that wait for slots of the group, from 1. */
-  readonly position?: number;
-  /** For `cap`: how long it will wait. Absent: no finished job tells. */
-  readonly estimate?: WaitEstimate;
-  /** For `blocked`: the other jobs of its run that are ready or run. It waits for one of them, or Gitea does not tell for what. */
-  readonly runHas?: readonly RunJob[];
-};
+export type ExplainedJob = Exclude<JobDecision, { readonly verdict: 'done' }> &
+  Partial<BlockedBy> &
+  Progress & {
+    readonly state: JobState;
+    /** For labels that no group covers: the correction with which one would. */
+    readonly didYouMean?: LabelHint;
+    /** For labels that no group covers, although groups have them. */
+    readonly elsewhere?: LabelsElsewhere;
+    /** For `cap`: the cap. */
+    readonly cap?: number;
+    /** For `cap`: its place among the jobs that wait for slots of the group, from 1. */
+    readonly position?: number;
+    /** For `cap`: how long it will wait. Absent: no finished job tells. */
+    readonly estimate?: WaitEstimate;
+    /** For `blocked`: what has started its run. Absent: not known. */
+    readonly event?: string;
+    /** Its runner is wanted, and Kubernetes has no Job for it. */
+    readonly notCreated?: NotCreated;
+  };
 
-/** Another job of the same run. */
-export interface RunJob {
-  readonly id: number;
-  readonly name: string;
-  readonly status: Job['status'];
+/** Why the Kubernetes Job of a runner that is wanted is not there, and what to do. */
+export interface NotCreated {
+  readonly why: string;
+  readonly next: string;
+  /** It does not come by itself. */
+  readonly isStuck: boolean;
 }
 
 export interface ExplainedGroup {
@@ -57,6 +70,8 @@ export interface ExplainedGroup {
   readonly warm: number;
   readonly minIdle: number;
   readonly held: number;
+  /** Runners that take slots although their pods cannot start. */
+  readonly cannotStart: number;
 }
 
 /** What an explanation is made from besides the plan. */
@@ -73,29 +88,35 @@ export function explanationOf(
   nowMs: number,
   seen?: ExplainedEvidence,
 ): Explanation {
+  const explained = explainedGroups(groups, plan);
   const facts = {
-    caps: new Map(plan.groups.map(({ group, cap }) => [keyText(group), cap])),
+    groups: new Map(explained.map((group) => [keyText(group), group])),
     runners: new Map(plan.runners.map((decision) => [decision.runner, decision])),
   };
   const waits = seen ? waitsOf(plan, seen, nowMs) : new Map<string, Wait>();
-  const runs = activeByRun(plan);
+  const blockers = blockedBy(plan);
+  const progress = progressOf(plan, seen?.evidence, nowMs);
   const jobs = plan.jobs.flatMap((decision): readonly ExplainedJob[] => {
     if (decision.verdict === 'done') return [];
     const didYouMean = labelHint(decision, groups);
-    const runHas = runs.get(runKey(decision));
+    const elsewhere = labelsElsewhere(decision, groups);
+    const cap = isHeldByCap(decision) && decision.group ? facts.groups.get(keyText(decision.group))?.cap : undefined;
     return [
       {
         ...decision,
         state: stateOf(decision, facts),
         ...(didYouMean && { didYouMean }),
         ...waits.get(jobKey(decision)),
-        ...(isBlocked(decision) && { runHas: runHas ?? [] }),
+        ...(elsewhere && { elsewhere }),
+        ...(cap !== undefined && { cap }),
+        ...(isBlocked(decision) && blockers(decision)),
+        ...progress(decision),
       },
     ];
   });
   return {
     checkedAt: new Date(nowMs).toISOString(),
-    groups: explainedGroups(groups, plan),
+    groups: explained,
     jobs: jobs.sort((a, b) => JOB_STATES.indexOf(a.state) - JOB_STATES.indexOf(b.state)),
     runners: plan.runners,
     ...(seen?.jobsWereListed && { liveJobs: seen.evidence.liveJobs.filter(({ state }) => state !== 'complete') }),
@@ -116,6 +137,7 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
       labels: group.labels.map((label) => label.name),
       suspended: group.suspend,
       ...counts,
+      cannotStart: plan.runners.filter((each) => cannotStart(each) && keyText(each.group) === keyText(key)).length,
     };
   });
 }
@@ -163,27 +185,11 @@ function isAtWorkOf(decision: JobDecision, key: string): boolean {
   return decision.group !== undefined && keyText(decision.group) === key;
 }
 
-/** The jobs of each run that are ready or run. */
-function activeByRun({ jobs }: Plan): ReadonlyMap<string, readonly RunJob[]> {
-  const runs = new Map<string, RunJob[]>();
-  for (const decision of jobs) {
-    const { id, name, status } = decision.job;
-    if (status !== 'queued' && status !== 'in_progress') continue;
-    const key = runKey(decision);
-    runs.set(key, [...(runs.get(key) ?? []), { id, name, status }]);
-  }
-  return runs;
-}
-
-function runKey({ origin, job }: Pick<JobDecision, 'origin' | 'job'>): string {
-  return `${origin} ${job.runId}`;
+/** It takes a slot, and Kubernetes says why its pod does not start. */
+function cannotStart(decision: RunnerDecision): boolean {
+  return decision.emit && decision.because !== 'back-off-record' && decision.trouble?.isLate === true;
 }
 
 function jobKey({ origin, job }: Pick<JobDecision, 'origin' | 'job'>): string {
   return `${origin} ${job.id}`;
-}
-
-/** `runners/ci` */
-function keyText({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `${namespace}/${name}`;
 }

@@ -41,19 +41,23 @@ const RunRow = z.object({
   repository: z.object({ full_name: z.string() }),
 });
 
+/** A run by its number, or by its id. */
+export type RunWanted = Pick<Run, 'repository'> & ({ readonly number: number } | { readonly id: number });
+
 /** Undefined: it is not among the unfinished runs, nor among the newest ones. @throws Failure when Gitea does not answer. */
 export async function findRun(
   target: GiteaTarget,
-  { repository, number }: Pick<Run, 'repository' | 'number'>,
+  wanted: RunWanted,
   options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest'>,
 ): Promise<Run | undefined> {
   const http = giteaClient(options);
   try {
     const deadline = new Deadline(options.deadlineMs);
     const api = new GiteaApi({ http, url: target.url, token: target.token, deadline, versions: new Map() });
-    const level = levelFor(target, repository);
+    const level = levelFor(target, wanted.repository);
     const is = (run: Run): boolean =>
-      run.number === number && run.repository.toLowerCase() === repository.toLowerCase();
+      ('id' in wanted ? run.id === wanted.id : run.number === wanted.number) &&
+      run.repository.toLowerCase() === wanted.repository.toLowerCase();
     const active = ['queued', 'in_progress', 'waiting'];
     return (await search(api, level, active, is)) ?? (await search(api, level, [], is));
   } finally {

@@ -155,9 +155,13 @@ function readJob(json: unknown, index: number, { version, shape, nowMs }: RowRea
     labels: row.labels ?? [],
     status,
     ...times,
-    ...(status === 'completed' && row.conclusion === 'failure' && { failed: true }),
+    ...(status === 'completed' && conclusionOf(row.conclusion)),
     ...(runner && { runner }),
   };
+}
+
+function conclusionOf(word: string | undefined | null): Pick<Job, 'conclusion'> {
+  return word === 'failure' || word === 'cancelled' || word === 'skipped' ? { conclusion: word } : {};
 }
 
 function readRunner(json: unknown, index: number): RegisteredRunner {

@@ -19,6 +19,7 @@
  */
 import { ENDED_AT, EXTEND_UNTIL, isPinned, JOB_URL, KEEP_UNTIL, REPOSITORY, type Texts } from '../charts/marks.ts';
 import type { LiveJob, LiveState, PodTrouble } from '../plan/evidence.ts';
+import { endOf } from './pod-end.ts';
 import { NO_POD_YET, troubleOfEnded, troubleOfPending } from './pod-trouble.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
 
@@ -30,6 +31,8 @@ interface Judgement {
   readonly finishedAtMs?: number | null | undefined;
 }
 
+const OVER: ReadonlySet<LiveState> = new Set(['complete', 'failed', 'deleting']);
+
 /** @param pods pods of this Job; others must not be among them. */
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, creationTimestamp, annotations } = job.metadata;
@@ -38,12 +41,14 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const giteaUrl = giteaUrlOf(job);
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
   const { state, trouble, runningSinceMs, finishedAtMs } = judge(job, pods);
+  const end = OVER.has(state) ? endOf(job, pods) : undefined;
   return {
     namespace,
     name,
     state,
     createdAtMs: creationTimestamp,
     ...(trouble && { trouble }),
+    ...(end && { end }),
     ...(priorityClass && { priorityClass }),
     ...(runningSinceMs != null && { runningSinceMs }),
     ...(finishedAtMs != null && { finishedAtMs }),

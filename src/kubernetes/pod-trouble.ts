@@ -5,7 +5,7 @@ import { printable } from '../printable.ts';
 import type { KubePod } from './shapes.ts';
 
 /** Longest message, in characters: it goes into the status of a RunnerGroup and into an Event. */
-const LONGEST_MESSAGE = 300;
+export const LONGEST_MESSAGE = 300;
 
 /** The kubelet's words for a container that it cannot start (1.34: pkg/kubelet/images/types.go, container/sync_result.go, kuberuntime). */
 const CANNOT_START: ReadonlySet<string> = new Set([

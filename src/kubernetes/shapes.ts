@@ -75,6 +75,7 @@ export const KubePod = z.object({
     .object({
       phase: z.string().nullish(),
       reason: z.string().nullish(),
+      message: z.string().nullish(),
       conditions: z.array(podCondition).nullish(),
       initContainerStatuses: z.array(containerStatus).nullish(),
       containerStatuses: z.array(containerStatus).nullish(),

@@ -34,8 +34,8 @@ export interface Job {
   readonly createdAtMs: number;
   readonly startedAtMs?: number;
   readonly completedAtMs?: number;
-  /** It has completed, and Gitea's conclusion is `failure`: not success, not cancelled, not skipped. */
-  readonly failed?: true;
+  /** Gitea's conclusion, unless it is `success` or a word that is not known. Only of completed jobs. */
+  readonly conclusion?: 'failure' | 'cancelled' | 'skipped';
   /** Name of the runner that claimed it; gone after Gitea's nightly clean-up. */
   readonly runner?: string;
 }
@@ -84,6 +84,13 @@ export interface PodTrouble {
   readonly ofNode?: true;
 }
 
+/** How the pod of a runner ended badly, for people. One printable line each, of bounded length. */
+export interface PodEnd {
+  /** Kubernetes' word, e.g. `OOMKilled`. */
+  readonly reason: string;
+  readonly message?: string;
+}
+
 /** A Kubernetes Job of ours that exists right now. */
 export interface LiveJob {
   readonly namespace: string;
@@ -92,6 +99,8 @@ export interface LiveJob {
   readonly createdAtMs: number;
   /** For `starting`: what its pod waits for, when that does not come by itself. For `failed`: why its runner never started. */
   readonly trouble?: PodTrouble;
+  /** For a Job that has ended, or is being deleted: how its pod ended badly. The planner does not use it. */
+  readonly end?: PodEnd;
   /** PriorityClass of its pod template. It cannot be changed while the Job lives. */
   readonly priorityClass?: string;
   /** When the container of its runner started. For `running` only. */

@@ -37,7 +37,7 @@ export function keepOf(traces: RunnerTraces, nowMs: number, hasWorked: boolean):
   const endedAtMs = printedMs ?? (keepFailedMs === undefined ? undefined : unprintedEnd(traces, nowMs));
   if (endedAtMs === undefined) return undefined;
   // What Gitea has forgotten may have failed.
-  const mayHaveFailed = completed ? completed.failed === true : (live.keepUntilMs ?? nowMs) > (printedMs ?? 0);
+  const mayHaveFailed = completed ? completed.conclusion === 'failure' : (live.keepUntilMs ?? nowMs) > (printedMs ?? 0);
   if (keepFailedMs === undefined || !mayHaveFailed) return { endedAtMs, untilMs: endedAtMs, isOver: true };
 
   const { extendUntilMs = 0 } = live;
@@ -60,8 +60,8 @@ function printedEnd({ endedAtMs }: LiveJob, nowMs: number): number | undefined {
 /** Whole seconds, as times are printed. Undefined while a pod may still end by itself, and for one that has had no CI job. */
 function unprintedEnd({ live, row, completed }: RunnerTraces, nowMs: number): number | undefined {
   if (!completed) return live?.pinned && !row ? toSeconds(nowMs) : undefined;
-  const { failed, completedAtMs = nowMs } = completed;
-  return failed || nowMs - completedAtMs > ENDS_WITHIN_MS ? toSeconds(completedAtMs) : undefined;
+  const { conclusion, completedAtMs = nowMs } = completed;
+  return conclusion === 'failure' || nowMs - completedAtMs > ENDS_WITHIN_MS ? toSeconds(completedAtMs) : undefined;
 }
 
 function toSeconds(ms: number): number {

@@ -60,7 +60,7 @@ JOB  NAME            RUNS-ON    AGE  WHAT HAPPENS
 3    acme/web job 3  linux      19s  held back by the cap of group runners/ci; 1st in line
 6    acme/web job 6  <none>     19s  no labels: no runner is started for it (the call of a reusable workflow needs none)
 2    acme/web job 2  linux      19s  ${named(two, 1)} (owned by group runners/ci; takes over the runner of another job)
-7    acme/web job 7  linux      19s  blocked: no other job of its run is unfinished, so it waits for its concurrency group or for approval
+7    acme/web job 7  linux      19s  blocked: it waits for its concurrency group, probably held by the run of job 1 (in progress), job 8 (in progress), or for an approval
 1    acme/web job 1  linux      19s  runs on ${named(two, 2)}
 8    acme/web job 8  linux      19s  runs on build-host (not a runner of these groups)
 
@@ -132,8 +132,8 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 4 jobs held back, 1 blocked.
       [
         'labels that no single group has',
         ['ubuntu-latest', 'gpu'],
-        'labels not covered: ubuntu-latest (nearest group: runners/a-gpu)',
-        'Next: add ubuntu-latest to spec.labels of a group whose scope has the job, or correct its runs-on\n',
+        'labels not covered: ubuntu-latest, gpu (no group has all of them: ubuntu-latest is in runners/ci, gpu is in runners/a-gpu)',
+        'Next: one runner must have all labels of runs-on: add the others to spec.labels of one group, or ask for fewer in the workflow\n',
       ],
     ])('about %s', (_, labels, verdict, advice) => {
       const text = textOf({ groups: [gpu, ci], jobs: [job(1, { labels })] });

@@ -79,8 +79,8 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     const found = await observe([{ ...target, readsEnds: true }], options);
 
     expect([...without.values()].map(({ jobs }) => jobs)).toEqual([[]]);
-    expect([...found.values()].flatMap(({ jobs }) => jobs.filter((job) => job.failed))).toMatchObject([
-      { id: 1000, status: 'completed', runner: 'ci-1000', failed: true },
+    expect([...found.values()].flatMap(({ jobs }) => jobs.filter((job) => job.conclusion))).toMatchObject([
+      { id: 1000, status: 'completed', runner: 'ci-1000', conclusion: 'failure' },
     ]);
     if (!ahead) expect(pagesOf(gitea.lines()) - asked).toBe(version === '1.27.3' ? 1 : 2);
   });

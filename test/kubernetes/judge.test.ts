@@ -15,6 +15,7 @@ interface Case {
   readonly pods?: readonly Part[];
   readonly state: string;
   readonly trouble?: object;
+  readonly end?: object;
   readonly priorityClass?: string;
   readonly runningSince?: string;
   readonly finishedAt?: string;
@@ -38,7 +39,7 @@ function complete(part: Part, uid: string): object {
 }
 
 test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
-  const { job, pods = [], state, trouble, priorityClass, runningSince, finishedAt, pinned } = each;
+  const { job, pods = [], state, trouble, end, priorityClass, runningSince, finishedAt, pinned } = each;
   const judged = judgeJob(
     KubeJob.parse(complete(job, 'job')),
     pods.map((pod, index) => KubePod.parse(complete(pod, `pod-${index}`))),
@@ -50,6 +51,7 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
     state,
     createdAtMs: Date.UTC(2026, 10, 20, 10),
     ...(trouble && { trouble }),
+    ...(end && { end }),
     ...(priorityClass !== undefined && { priorityClass }),
     ...(runningSince !== undefined && { runningSinceMs: Date.parse(runningSince) }),
     ...(finishedAt !== undefined && { finishedAtMs: Date.parse(finishedAt) }),

@@ -26,7 +26,7 @@ const anyKeptScene = fc.record({ scene: anyScene, stay: anyStay }).map(({ scene,
     ...(stay.keepSeconds !== undefined && { keepFailedMs: stay.keepSeconds * 1000 }),
   }));
   const withEnd = (job: Job): Job =>
-    job.status === 'completed' && stay.failed[job.id % 8] ? { ...job, failed: true } : job;
+    job.status === 'completed' && stay.failed[job.id % 8] ? { ...job, conclusion: 'failure' } : job;
   const withStay = (live: LiveJob, nth: number): LiveJob => {
     const [printed, extended] = [stay.printed[nth % 8], stay.extended[nth % 8]];
     return {

@@ -41,7 +41,7 @@ const CAUSES: Readonly<Record<keyof typeof JOBS, readonly [state: string, cause:
   misspelt: ['stuck', 'labels not covered: linus (did you mean linux (runners/ci)?)'],
   unknown: ['stuck', 'labels not covered: mainframe'],
   suspended: ['stuck', 'held back: group runners/idle is suspended'],
-  capped: ['stuck', 'held back by the cap of group runners/zero'],
+  capped: ['stuck', 'held back: group runners/zero starts no runners, because its cap is 0'],
   several: ['stuck', 'labels not covered:'],
 };
 

@@ -267,7 +267,7 @@ function seeJob(stage: Stage, row: GiteaJob, runner: string | undefined): Job {
     createdAtMs: row.created * 1000,
     ...(row.started > 0 && { startedAtMs: row.started * 1000 }),
     ...(row.stopped > 0 && { completedAtMs: row.stopped * 1000 }),
-    ...(row.status === 'failure' && { failed: true }),
+    ...(row.status === 'failure' && { conclusion: 'failure' as const }),
     ...(runner && { runner }),
   };
 }

@@ -3,15 +3,19 @@
  * explanation. The text of each decision is that of the table (explain-text.ts).
  */
 import type { Run } from '../../gitea/runs.ts';
-import type { Job, LiveJob } from '../../plan/evidence.ts';
+import type { Job } from '../../plan/evidence.ts';
 import { count, printable } from '../../printable.ts';
-import { adviceFor, keyText, runnerAdvice } from '../advice.ts';
+import { adviceFor, runnerAdvice, slotsText } from '../advice.ts';
 import { duration } from '../duration.ts';
 import { runnerText, troubleText, verdictText } from '../explain-text.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../explanation.ts';
+import { keyText } from '../key-text.ts';
 import { broken } from '../table.ts';
 import { type Paper, painted } from '../terminal.ts';
+import { blockedAdvice } from './blocked.ts';
+import { jobEvidence, podText, sinceText } from './evidence.ts';
 import { JOB_STATES } from './job-state.ts';
+import { slotLines } from './slots.ts';
 import type { Subject } from './subject.ts';
 
 /** One line of a paragraph: `Since`, `Next`. */
@@ -44,6 +48,12 @@ export function answerText(subject: Subject, explanation: Explanation, paper: Pa
           ['Evidence', subject.problem],
           ['Next', 'correct it in git; gitea-runners validate shows the line'],
         ],
+        paper,
+      );
+    case 'out-of-scope':
+      return paragraph(
+        `No RunnerGroup here has jobs of ${subject.repository}.`,
+        outOfScopeLines(subject, explanation),
         paper,
       );
     case 'runner':
@@ -95,93 +105,60 @@ const STATE_WORDS: Readonly<Record<(typeof JOB_STATES)[number], string>> = {
 function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = new Map(explanation.runners.flatMap((each) => (each.emit ? [[each.runner, each] as const] : [])));
-  const runner = job.verdict === 'served' ? job.runner : (job.job.runner ?? failedRunnerOf(job, explanation));
+  const runner = job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
   const decision = explanation.runners.find((each) => each.runner === runner);
+  const last = explanation.runners.find((each) => each.runner === job.ended?.runner && each !== decision);
   const live = explanation.liveJobs?.find(({ name }) => name === runner);
   const group = groupOf(job, explanation);
-  const next = [...adviceFor(job, group), ...(decision ? runnerAdvice(decision) : [])];
+  const slots = isHeldByCap(job) && group ? slotLines(group, explanation) : [];
+  const next = [
+    ...adviceFor(job, group),
+    ...askedAdvice(job),
+    ...[decision, last].flatMap((each) => (each ? runnerAdvice(each) : [])),
+  ];
   return [
     ['Cause', verdictText(job, nowMs, emitted)],
     ['Since', sinceText(job.job, nowMs)],
     ['Evidence', jobEvidence(job, run)],
-    ...(group ? [['Group', groupText(group)] as const] : []),
+    ...notCounted(job, explanation),
+    // The nearest group has nothing to do with labels that others have.
+    ...(group && !job.elsewhere ? [['Group', groupText(group)] as const] : []),
+    ...slots.map((text): Line => ['Slot', text]),
     ...(live ? [['Pod', podText(live, nowMs)] as const] : []),
     ...(next.length > 0 ? next.map((text) => ['Next', text] as const) : [['Next', nothingToDo(job)] as const]),
     ...linkLine(job.job),
   ];
 }
 
-/** The newest record of a runner that was made for this job and failed. Its name holds the id of the job. */
-function failedRunnerOf(job: ExplainedJob, { runners }: Explanation): string | undefined {
-  if (job.verdict !== 'held' || job.because !== 'backing-off') return undefined;
-  return runners.findLast(({ because, runner }) => because === 'back-off-record' && runner.includes(`-${job.job.id}-`))
-    ?.runner;
+function isHeldByCap(job: ExplainedJob): boolean {
+  return job.verdict === 'held' && job.because === 'cap' && job.cap !== 0;
 }
 
-function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): string {
-  if (status === 'in_progress' && startedAtMs !== undefined)
-    return `it has run for ${duration(nowMs - startedAtMs)} (since ${timeText(startedAtMs)})`;
-  return `it was created ${duration(nowMs - createdAtMs)} ago (${timeText(createdAtMs)}); Gitea does not tell when it became ready`;
+/** What helps somebody who asks about this job; the table does not say it for each. */
+function askedAdvice(job: ExplainedJob): readonly string[] {
+  if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job);
+  return job.notCreated && !job.notCreated.isStuck ? [job.notCreated.next] : [];
 }
 
-/** `2026-11-21 12:00:00 UTC` */
-function timeText(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+/** A job that no group covers may be meant for one that is broken. */
+function notCounted(job: ExplainedJob, { where }: Explanation): readonly Line[] {
+  if (job.verdict !== 'held' || job.because !== 'labels-not-covered') return [];
+  return (where?.broken ?? [])
+    .slice(0, MOST_JOBS)
+    .map(
+      ({ group, problem }): Line => ['But', `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`],
+    );
 }
 
-function jobEvidence({ job, runHas = [], estimate, position }: ExplainedJob, run: Run | undefined): string {
-  const labels = job.labels.length === 0 ? 'no runs-on' : `runs-on ${job.labels.join(', ')}`;
-  const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : '';
-  const facts = [`Gitea says ${job.status.replace('_', ' ')}, ${labels}${attempt}`];
-  if (position !== undefined && estimate)
-    facts.push(`the estimate is made from ${count(estimate.samples, 'finished job')}`);
-  if (job.status === 'blocked') facts.push(blockedEvidence(runHas.length, run));
-  return facts.join('; ');
+function groupText(group: ExplainedGroup): string {
+  const { busy, waiting, debugging, spare, warm, cap, held, suspended, scope, gitea } = group;
+  const slots = slotsText(group);
+  const runners = `${busy + waiting + debugging + spare + warm} of ${cap} runners${slots === '' ? '' : ` (${slots})`}`;
+  return `${keyText(group)}${suspended ? ' (suspended)' : ''}: ${runners}, ${count(held, 'job')} held back; ${scope} at ${gitea}`;
 }
 
-function blockedEvidence(others: number, run: Run | undefined): string {
-  if (others > 0) return "Gitea's API does not tell which of them it needs; the graph on the page of the run does";
-  const likely = run?.event.startsWith('pull_request')
-    ? 'the run is of a pull request, so an approval is likely; '
-    : '';
-  return `${likely}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
-}
-
-function groupText({
-  namespace,
-  name,
-  busy,
-  waiting,
-  spare,
-  cap,
-  held,
-  suspended,
-  scope,
-  gitea,
-}: ExplainedGroup): string {
-  const runners = `${busy + waiting + spare} of ${cap} runners (${busy} busy, ${waiting} starting${spare > 0 ? `, ${spare} spare` : ''})`;
-  return `${namespace}/${name}${suspended ? ' (suspended)' : ''}: ${runners}, ${count(held, 'job')} held back; ${scope} at ${gitea}`;
-}
-
-/** `its Job was created 3m12s ago; the pod is starting: ImagePullBackOff: …` */
-function podText({ state, createdAtMs, trouble }: LiveJob, nowMs: number): string {
-  const why = trouble ? `: ${troubleText(trouble)}` : '';
-  return `its Kubernetes Job was created ${duration(nowMs - createdAtMs)} ago; ${POD_WORDS[state]}${why}`;
-}
-
-const POD_WORDS: Readonly<Record<LiveJob['state'], string>> = {
-  starting: 'its pod does not run yet',
-  running: 'its pod runs',
-  complete: 'it has ended',
-  failed: 'it has failed',
-  deleting: 'it is being deleted',
-  unknown: 'the state of its pod is not known',
-};
-
-function nothingToDo({ state, verdict, job }: ExplainedJob): string {
+function nothingToDo({ state, verdict }: ExplainedJob): string {
   if (verdict === 'running') return 'nothing: it runs';
-  if (job.status === 'blocked')
-    return 'open the page of the run: it shows what it needs, and a button when it waits for approval';
   return state === 'starting' ? 'wait: its runner takes it as soon as it has registered' : 'wait';
 }
 
@@ -206,11 +183,18 @@ function finishedText(
   const lines = jobs.slice(0, MOST_JOBS).map((job): Line => {
     const ended = job.completedAtMs === undefined ? '' : ` ${duration(nowMs - job.completedAtMs)} ago`;
     const on = job.runner === undefined ? '' : ` on ${job.runner}`;
-    return [`Job ${job.id}`, `"${job.name}" finished${ended}${on}`];
+    return [`Job ${job.id}`, `"${job.name}" ${CONCLUDED[job.conclusion ?? 'success']}${ended}${on}`];
   });
   const url = run?.url || jobs[0]?.url || '';
   return paragraph(title, [...lines, ...(url === '' ? [] : [['Link', url] as const])], paper);
 }
+
+const CONCLUDED: Readonly<Record<NonNullable<Job['conclusion']> | 'success', string>> = {
+  success: 'finished',
+  failure: 'failed',
+  cancelled: 'was cancelled',
+  skipped: 'was skipped: its condition was false, or a job that it needs did not succeed;',
+};
 
 function groupTitle({ namespace, name, suspended, held, cap }: ExplainedGroup): string {
   const what = `RunnerGroup ${namespace}/${name}`;
@@ -237,6 +221,26 @@ function groupLines(group: ExplainedGroup, explanation: Explanation): readonly L
     ...(status?.notReady === undefined ? [] : [['Status', status.notReady] as const]),
     ...next.slice(0, MOST_JOBS).map((text): Line => ['Next', text]),
     ['File', group.file],
+  ];
+}
+
+function outOfScopeLines(
+  { repository }: Subject & { readonly is: 'out-of-scope' },
+  { groups, where }: Explanation,
+): readonly Line[] {
+  const scopes = groups.slice(0, MOST_JOBS).map((group) => `${keyText(group)} has ${group.scope} at ${group.gitea}`);
+  const more = groups.length > MOST_JOBS ? [`and ${groups.length - MOST_JOBS} more`] : [];
+  const broken = (where?.broken ?? []).slice(0, MOST_JOBS);
+  return [
+    ['Cause', `the scope of no RunnerGroup has ${repository}, so nothing here starts a runner for it`],
+    ['Evidence', [...scopes, ...more].join('; ')],
+    ...broken.map(
+      ({ group, problem }): Line => ['But', `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`],
+    ),
+    [
+      'Next',
+      `add a RunnerGroup whose scope has ${repository}, or look where its RunnerGroup is: other files, another namespace (-A), another cluster`,
+    ],
   ];
 }
 

@@ -106,6 +106,8 @@ export async function planOfCluster(
       {
         includeBlocked: true,
         pods: JUDGED_PODS,
+        // One group's trouble must not hide what is to be told of the others.
+        isolate: [],
       },
     );
     const [around, planned] = await Promise.allSettled([lookAround(client, objects, plane, deadline), looking]);
@@ -113,7 +115,15 @@ export async function planOfCluster(
     const context = config.context?.name;
     const named = { server: client.origin, ...(context !== undefined && { context }), namespaces, broken };
     const where: WhereIAm = { ...named, ...around.value };
-    if (planned.status === 'fulfilled') return { ...planned.value, groups, where };
+    if (planned.status === 'fulfilled') {
+      const left = planned.value.troubles.map(
+        ({ namespace, name, failure: { code, message } }): UnservedGroup => ({
+          group: `${namespace}/${name}`,
+          problem: `${code} ${message.replaceAll('\n', ' ')}`,
+        }),
+      );
+      return { ...planned.value, groups, where: { ...where, broken: [...broken, ...left] } };
+    }
     // Where Gitea does not answer, this is all that is known.
     io.err(`${whereText(where, settings.now())}\n`);
     throw planned.reason;

@@ -6,7 +6,7 @@ export const JOB_STATES = ['stuck', 'held', 'starting', 'blocked', 'running'] as
 
 /**
  * - `stuck`: it gets no runner until somebody acts. No group has its labels, its group is suspended or has a cap of 0, its runners fail,
- *   or the pod of its runner cannot start.
+ *   the pod of its runner cannot start or all slots are taken by such pods, or Argo CD does not create its runner's Job.
  * - `held`: it waits for a slot, or it has no labels.
  * - `starting`: it has a runner that has not taken it yet.
  * - `blocked`: Gitea holds it back.
@@ -16,8 +16,8 @@ export type JobState = (typeof JOB_STATES)[number];
 
 /** What the state depends on besides the decision. */
 export interface StateFacts {
-  /** Caps by `namespace/name`. */
-  readonly caps: ReadonlyMap<string, number>;
+  /** By `namespace/name`. */
+  readonly groups: ReadonlyMap<string, { readonly cap: number; readonly cannotStart: number }>;
   /** Runners by name. */
   readonly runners: ReadonlyMap<string, RunnerDecision>;
 }
@@ -38,7 +38,7 @@ export function stateOf(decision: Exclude<JobDecision, { readonly verdict: 'done
   }
 }
 
-function heldState({ because, group }: JobDecision & { readonly verdict: 'held' }, { caps }: StateFacts): JobState {
+function heldState({ because, group }: JobDecision & { readonly verdict: 'held' }, { groups }: StateFacts): JobState {
   switch (because) {
     case 'blocked':
       return 'blocked';
@@ -46,8 +46,11 @@ function heldState({ because, group }: JobDecision & { readonly verdict: 'held' 
     case 'suspended':
     case 'backing-off':
       return 'stuck';
-    case 'cap':
-      return group && caps.get(`${group.namespace}/${group.name}`) === 0 ? 'stuck' : 'held';
+    case 'cap': {
+      const { cap, cannotStart } = groups.get(`${group?.namespace}/${group?.name}`) ?? { cap: 1, cannotStart: 0 };
+      // No slot comes free: there is none, or all are taken by runners that cannot start.
+      return cannotStart >= cap ? 'stuck' : 'held';
+    }
     case 'no-labels':
       return 'held';
     case 'served-elsewhere':

@@ -1,9 +1,11 @@
 /** What WHAT names in an explanation. */
 import { Failure } from '../../failure.ts';
-import type { Run } from '../../gitea/runs.ts';
+import type { Run, RunWanted } from '../../gitea/runs.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../plan/decisions.ts';
 import type { Job, LiveJob } from '../../plan/evidence.ts';
 import { printable } from '../../printable.ts';
+import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { hasJobsOf } from '../../runnergroup/scope.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../explanation.ts';
 import type { What } from './what.ts';
 
@@ -13,6 +15,8 @@ export type Subject =
   | { readonly is: 'jobs'; readonly jobs: readonly ExplainedJob[]; readonly run?: Run }
   /** Only finished jobs, or none. */
   | { readonly is: 'finished'; readonly jobs: readonly Job[]; readonly run?: Run }
+  /** No group has jobs of the repository. */
+  | { readonly is: 'out-of-scope'; readonly repository: string }
   | { readonly is: 'group'; readonly group: ExplainedGroup }
   /** A RunnerGroup of the cluster that cannot be served. */
   | { readonly is: 'broken'; readonly group: string; readonly problem: string }
@@ -22,8 +26,10 @@ export type Subject =
 export interface SearchedIn {
   readonly explanation: Explanation;
   readonly plan: Plan;
-  /** Asks Gitea for a run by its number. */
-  readonly findRun: (repository: string, number: number) => Promise<Run | undefined>;
+  /** Which repositories the groups have. */
+  readonly groups: readonly Pick<RunnerGroup, 'scope'>[];
+  /** Asks Gitea for a run. */
+  readonly findRun: (wanted: RunWanted) => Promise<Run | undefined>;
 }
 
 /** Names that the error of an unknown name lists. */
@@ -33,31 +39,69 @@ const SHOWN = 5;
 export async function findSubject(what: What, written: string, places: SearchedIn): Promise<Subject> {
   switch (what.is) {
     case 'run': {
-      const run = await places.findRun(what.repository, what.number);
-      if (run)
-        return jobsWhere(places, ({ runId }, repository) => runId === run.id && same(repository, run.repository), run);
+      if (!isInScope(what.repository, places)) return { is: 'out-of-scope', repository: what.repository };
+      const run = await places.findRun(what);
+      if (run) return jobsOfRun(run, places);
       const job = jobsWhere(places, ({ id }, repository) => id === what.number && same(repository, what.repository));
       if (job.jobs.length > 0) return job;
       throw unknown(
         written,
-        `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones`,
+        `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones. ` +
+          'It may be an old one, Actions may be switched off in the repository, or the token may not read it',
       );
     }
     case 'job': {
       const found = jobsWhere(places, ({ id }) => id === what.id);
-      if (found.jobs.length > 0) return found;
-      throw unknown(written, 'there is no unfinished job of this id, and it is not among the newest finished ones');
+      if (found.jobs.length > 0) return await withRunOfBlocked(found, places);
+      const scopes = [...new Set(places.explanation.groups.map(({ scope }) => scope))];
+      const seen =
+        scopes.slice(0, SHOWN).join(', ') + (scopes.length > SHOWN ? ` and ${scopes.length - SHOWN} more` : '');
+      throw unknown(
+        written,
+        `there is no unfinished job of this id, and it is not among the newest finished ones. Jobs of these scopes are seen: ${seen || 'none'}`,
+      );
     }
     case 'page': {
       const found = jobsOfPage(what, places);
-      if (found.jobs.length > 0) return found;
-      throw unknown(written, 'no unfinished job has this page, and it is not among the newest finished ones');
+      if (found.jobs.length > 0) return await withRunOfBlocked(found, places);
+      const repository = /([^/]+\/[^/]+)\/actions\/runs\//.exec(what.path)?.[1];
+      if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
+      throw unknown(
+        written,
+        'no unfinished job has this page, and it is not among the newest finished ones. ' +
+          'It may be an old one, Actions may be switched off in the repository, or the token may not read it',
+      );
     }
     case 'name':
       return findName(what, written, places);
     default:
       return what satisfies never;
   }
+}
+
+function isInScope(repository: string, { groups }: SearchedIn): boolean {
+  const [owner = '', name = ''] = repository.split('/');
+  return groups.some(({ scope }) => hasJobsOf(scope, owner, name));
+}
+
+function jobsOfRun(run: Run, places: SearchedIn): Subject & { readonly is: 'jobs' | 'finished' } {
+  const found = jobsWhere(places, ({ runId }, repository) => runId === run.id && same(repository, run.repository), run);
+  return found.is === 'jobs' ? { ...found, jobs: found.jobs.map((job) => ({ ...job, event: run.event })) } : found;
+}
+
+/** What has started the run tells whether a job of it may wait for an approval. */
+async function withRunOfBlocked(
+  found: Subject & { readonly is: 'jobs' | 'finished' },
+  { findRun }: SearchedIn,
+): Promise<Subject> {
+  if (found.is === 'finished') return found;
+  const blocked = found.jobs.find(({ job, runHas }) => job.status === 'blocked' && runHas?.length === 0);
+  if (!blocked) return found;
+  const { repository, runId } = blocked.job;
+  const run = await findRun({ repository, id: runId });
+  return run
+    ? { ...found, run, jobs: found.jobs.map((job) => (job.job.runId === runId ? { ...job, event: run.event } : job)) }
+    : found;
 }
 
 function jobsWhere(

@@ -29,7 +29,8 @@ export interface WhereIAm {
 /** `unread`: why nothing is known. Times are ISO 8601. */
 export type ServeSeen =
   | { readonly leader: string; readonly renewedAt?: string; readonly isLate: boolean }
-  | { readonly unread: string };
+  /** `isMissing`: it is known that no replica leads. */
+  | { readonly unread: string; readonly isMissing?: true };
 
 export interface ApplicationSeen {
   /** `argocd/runners` */
@@ -38,7 +39,11 @@ export interface ApplicationSeen {
   readonly health?: string;
   /** Its last error, or that of its last sync. */
   readonly error?: string;
+  /** Argo CD syncs it by itself. Absent: not known. */
+  readonly isAutomated?: boolean;
   readonly unread?: string;
+  /** It is known that there is none. */
+  readonly isMissing?: true;
 }
 
 export interface UnservedGroup {
@@ -49,6 +54,8 @@ export interface UnservedGroup {
 
 export interface StatusSeen {
   readonly group: string;
+  /** The Application that made it: `argocd/runners`. */
+  readonly application?: string;
   /** When `serve` last looked at Gitea for it. */
   readonly lastCheckTime?: string;
   /** Why it is not ready: reason and message. */
@@ -78,29 +85,33 @@ export async function lookAround(
   plane: ControlPlane,
   deadline: Deadline,
 ): Promise<Pick<WhereIAm, 'serve' | 'applications' | 'statuses'>> {
-  const references = applicationsOf(objects, plane.argocdNamespace).slice(0, MOST_APPLICATIONS);
+  const made = objects.map((object) => ({ object, reference: applicationOfObject(object, plane.argocdNamespace) }));
+  const references = onlyOnce(made.map(({ reference }) => reference)).slice(0, MOST_APPLICATIONS);
   const [serve, ...applications] = await Promise.all([
     readLease(client, plane, deadline),
     ...references.map((reference) => readApp(client, reference, deadline)),
   ]);
-  return { serve, applications, statuses: objects.map(statusOf) };
+  return { serve, applications, statuses: made.map(({ object, reference }) => statusOf(object, reference)) };
 }
 
-/** Each Application once. */
-function applicationsOf(
-  objects: readonly RunnerGroupObject[],
-  argocdNamespace: string,
-): readonly Required<ApplicationRef>[] {
-  const found = new Map<string, Required<ApplicationRef>>();
-  for (const { metadata } of objects) {
-    const { namespace, name } = metadata;
-    const [group = ''] = API_VERSION.split('/');
-    const application = applicationOf(metadata.annotations?.[TRACKING_ID], { group, kind: KIND, namespace, name });
-    if (!application) continue;
-    const reference = { namespace: application.namespace ?? argocdNamespace, name: application.name };
-    found.set(`${reference.namespace}/${reference.name}`, reference);
-  }
+type FullReference = Required<ApplicationRef>;
+
+/** The Application that made a RunnerGroup. */
+function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: string): FullReference | undefined {
+  const { namespace, name } = metadata;
+  const [group = ''] = API_VERSION.split('/');
+  const application = applicationOf(metadata.annotations?.[TRACKING_ID], { group, kind: KIND, namespace, name });
+  return application && { namespace: application.namespace ?? argocdNamespace, name: application.name };
+}
+
+function onlyOnce(references: readonly (FullReference | undefined)[]): readonly FullReference[] {
+  const found = new Map(references.flatMap((each) => (each ? [[nameOf(each), each] as const] : [])));
   return [...found.values()];
+}
+
+/** `argocd/runners` */
+function nameOf({ namespace, name }: FullReference): string {
+  return `${namespace}/${name}`;
 }
 
 async function readLease(
@@ -110,9 +121,9 @@ async function readLease(
 ): Promise<ServeSeen> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(argocdNamespace)}/leases/${encodeURIComponent(lease)}`;
   const read = await readObject(client, `read the Lease ${argocdNamespace}/${lease}`, path, deadline);
-  if ('unread' in read) return read;
+  if ('unread' in read) return { unread: read.unread, ...(read.isAbsent && { isMissing: true }) };
   const { holderIdentity, renewTime } = LeaseRead.safeParse(read.json).data?.spec ?? {};
-  if (!holderIdentity) return { unread: 'its Lease has no holder: no replica of serve leads' };
+  if (!holderIdentity) return { unread: 'its Lease has no holder: no replica of serve leads', isMissing: true };
   const renewedMs = Date.parse(renewTime ?? '');
   return {
     leader: holderIdentity,
@@ -123,23 +134,41 @@ async function readLease(
 
 async function readApp(
   client: KubeClient,
-  { namespace, name }: Required<ApplicationRef>,
+  { namespace, name }: FullReference,
   deadline: Deadline,
 ): Promise<ApplicationSeen> {
-  const called = `${namespace}/${name}`;
+  const called = nameOf({ namespace, name });
   const path = `/apis/argoproj.io/v1alpha1/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}`;
   const read = await readObject(client, `read the Application ${called}`, path, deadline);
-  if ('unread' in read) return { name: called, ...read };
+  if ('unread' in read) return { name: called, unread: read.unread, ...(read.isAbsent && { isMissing: true }) };
   try {
     const { sync, health, errors, operation } = readApplication(read.json);
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
     const [error] = errors.map(({ type, message }) => `${type}: ${message}`);
     const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
-    return { name: called, sync, ...(health !== undefined && { health }), ...(told !== undefined && { error: told }) };
+    return {
+      name: called,
+      sync,
+      ...(health !== undefined && { health }),
+      ...(told !== undefined && { error: told }),
+      isAutomated: isAutomated(read.json),
+    };
   } catch (error) {
     if (error instanceof AppShapeError) return { name: called, unread: error.message };
     throw error;
   }
+}
+
+const SyncPolicy = z.object({
+  spec: z.object({
+    syncPolicy: z.object({ automated: z.object({ enabled: z.boolean().nullish() }).nullish() }).nullish(),
+  }),
+});
+
+/** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
+function isAutomated(json: unknown): boolean {
+  const automated = SyncPolicy.safeParse(json).data?.spec.syncPolicy?.automated;
+  return automated != null && automated.enabled !== false;
 }
 
 /** An object, or why it cannot be read. */
@@ -148,11 +177,12 @@ export async function readObject(
   what: string,
   path: string,
   deadline: Deadline,
-): Promise<{ readonly json: unknown } | { readonly unread: string }> {
+  query?: Readonly<Record<string, string>>,
+): Promise<{ readonly json: unknown } | { readonly unread: string; readonly isAbsent?: true }> {
   try {
-    const { status, text } = await client.send({ what, path }, deadline);
+    const { status, text } = await client.send({ what, path, ...(query && { query }) }, deadline);
     if (status === 403) return { unread: 'you may not read it (403)' };
-    if (status === 404) return { unread: 'it does not exist (404)' };
+    if (status === 404) return { unread: 'it does not exist (404)', isAbsent: true };
     if (status !== 200) return { unread: `the cluster answered ${status}` };
     return { json: JSON.parse(text) };
   } catch (error) {
@@ -162,11 +192,12 @@ export async function readObject(
   }
 }
 
-function statusOf({ metadata, status }: RunnerGroupObject): StatusSeen {
+function statusOf({ metadata, status }: RunnerGroupObject, made: FullReference | undefined): StatusSeen {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
   return {
     group: `${metadata.namespace}/${metadata.name}`,
+    ...(made && { application: nameOf(made) }),
     ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
     ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
   };

@@ -21,7 +21,7 @@ const ci = group({ maxActiveRunners: 1, keepFailedMs: 20 * MINUTE });
 const name = named(ci, 1);
 const FAILED = NOW - 2 * MINUTE;
 const failed = (over: Partial<Job> = {}): Job =>
-  done(1, name, { startedAtMs: FAILED - 5_000, completedAtMs: FAILED, failed: true, ...over });
+  done(1, name, { startedAtMs: FAILED - 5_000, completedAtMs: FAILED, conclusion: 'failure', ...over });
 const waiting = (over: Partial<LiveJob> = {}): LiveJob =>
   live(name, 'running', { createdAtMs: FAILED - MINUTE, pinned: true, ...over });
 /** As it stands in the cluster after the first sync. */

@@ -1,0 +1,111 @@
+/**
+ * Why Gitea holds a job back, as far as its lists tell. Gitea's API says only that a job is blocked. What can be concluded (1.27.3:
+ * services/actions/clear_tasks.go and notifier_helper.go):
+ *
+ *   - A job of the same run is ready or runs .............. it probably needs that one
+ *   - Only runs of the same repository with a running job hold a concurrency group. Between two jobs of such a run none of them runs,
+ *     so ready ones are shown too where none runs. There is neither: it waits for an approval
+ *   - Only pull requests from forks need an approval. Another event: it waits for its concurrency group
+ */
+import type { JobDecision, Plan } from '../../plan/decisions.ts';
+import type { Job } from '../../plan/evidence.ts';
+
+/** A job that is ready or runs. */
+export interface OtherJob {
+  readonly id: number;
+  readonly name: string;
+  readonly status: Job['status'];
+}
+
+/** What a blocked job may wait for. */
+export interface BlockedBy {
+  /** Jobs of its run. */
+  readonly runHas: readonly OtherJob[];
+  /** The first jobs of other runs of its repository: those that run, else those that are ready. */
+  readonly repositoryHas: readonly OtherJob[];
+}
+
+/** What is told of a blocked job. Absent: it is not known. */
+export interface BlockedJob extends Partial<BlockedBy> {
+  /** What has started its run. */
+  readonly event?: string;
+}
+
+/** Jobs of other runs that are listed for each blocked job. */
+const MOST_OF_REPOSITORY = 5;
+/** Jobs that a sentence names. */
+const MOST_NAMED = 3;
+
+/** Answers what each blocked job of a plan may wait for. */
+export function blockedBy({ jobs }: Plan): (decision: JobDecision) => BlockedBy {
+  const runs = new Map<string, OtherJob[]>();
+  const repositories = new Map<string, Map<number, OtherJob[]>>();
+  for (const { origin, job } of jobs) {
+    const { id, name, status, runId, repository } = job;
+    if (status !== 'queued' && status !== 'in_progress') continue;
+    const other = { id, name, status };
+    const ofRepository = repositories.get(`${origin} ${repository}`) ?? new Map<number, OtherJob[]>();
+    repositories.set(`${origin} ${repository}`, ofRepository);
+    const ofRun = ofRepository.get(runId) ?? [];
+    ofRun.push(other);
+    ofRepository.set(runId, ofRun);
+    runs.set(`${origin} ${runId}`, ofRun);
+  }
+  return ({ origin, job: { runId, repository } }) => ({
+    runHas: runs.get(`${origin} ${runId}`) ?? [],
+    repositoryHas: firstOfOthers(repositories.get(`${origin} ${repository}`), runId),
+  });
+}
+
+function firstOfOthers(runs: ReadonlyMap<number, readonly OtherJob[]> | undefined, runId: number): readonly OtherJob[] {
+  const ready: OtherJob[] = [];
+  const running: OtherJob[] = [];
+  for (const [id, jobs] of runs ?? []) {
+    if (id === runId) continue;
+    for (const job of jobs) (job.status === 'in_progress' ? running : ready).push(job);
+    if (running.length >= MOST_OF_REPOSITORY) break;
+  }
+  return (running.length > 0 ? running : ready).slice(0, MOST_OF_REPOSITORY);
+}
+
+/** The words after `blocked: `. */
+export function blockedText({ runHas, repositoryHas, event }: BlockedJob): string {
+  if (runHas === undefined || repositoryHas === undefined)
+    return 'waits for jobs it needs, for its concurrency group or for approval';
+  if (runHas.length > 0) return `probably needs ${namesOf(runHas)} of its run`;
+  const approval = approvalIs(event);
+  if (repositoryHas.length === 0) {
+    const nothing = 'no other job of its run or repository is ready or runs';
+    if (approval === 'impossible') return `${nothing}, so Gitea should start it soon`;
+    return `it ${approval === 'possible' ? 'waits' : 'probably waits'} for an approval: ${nothing}`;
+  }
+  const holder = `its concurrency group, probably held by the run of ${namesOf(repositoryHas)}`;
+  if (approval === 'impossible') return `it waits for ${holder}`;
+  return approval === 'possible'
+    ? `it waits for an approval, because its run is of a pull request, or for ${holder}`
+    : `it waits for ${holder}, or for an approval`;
+}
+
+/** What to do. */
+export function blockedAdvice({ runHas, repositoryHas, event }: BlockedJob): readonly string[] {
+  const [needed] = runHas ?? [];
+  if (needed) return [`see what ${needed.name} waits for: gitea-runners explain ${needed.id}`];
+  const [holder] = repositoryHas ?? [];
+  const approve = 'open the page of the run: it has a button when an approval is missing';
+  if (!holder) return approvalIs(event) === 'impossible' ? ['wait, and re-run it if it stays so'] : [approve];
+  const release = `wait for the other run, or cancel it: gitea-runners explain ${holder.id} has its link`;
+  return approvalIs(event) === 'impossible' ? [release] : [release, approve];
+}
+
+/** Gitea asks for an approval only for pull requests from forks, and not for `pull_request_target`. */
+function approvalIs(event: string | undefined): 'possible' | 'impossible' | 'unknown' {
+  if (event === undefined) return 'unknown';
+  return event.startsWith('pull_request') && event !== 'pull_request_target' ? 'possible' : 'impossible';
+}
+
+/** `build (in progress), test (queued) and 2 more` */
+function namesOf(jobs: readonly OtherJob[]): string {
+  const named = jobs.slice(0, MOST_NAMED).map(({ name, status }) => `${name} (${status.replace('_', ' ')})`);
+  const more = jobs.length > named.length ? ` and ${jobs.length - named.length} more` : '';
+  return `${named.join(', ')}${more}`;
+}

@@ -1,0 +1,70 @@
+/** A runner that is wanted, and whose Kubernetes Job is not in the cluster: what stands between the plan and its Job. Pure. */
+import type { ExplainedJob, Explanation, NotCreated } from '../explanation.ts';
+import { keyText } from '../key-text.ts';
+import { JOB_STATES } from './job-state.ts';
+import type { ApplicationSeen, WhereIAm } from './where.ts';
+
+const USUAL: NotCreated = {
+  why: 'Argo CD has not created its Kubernetes Job yet',
+  next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why: its last sync, and its conditions',
+  isStuck: false,
+};
+
+/** The same explanation; jobs whose runner has no Job in the cluster say why. */
+export function withNotCreated(explanation: Explanation): Explanation {
+  const { liveJobs, where } = explanation;
+  // Nobody looked: a Job that is not seen may be there.
+  if (!liveJobs) return explanation;
+  const seen = new Set(liveJobs.map(({ name }) => name));
+  const jobs = explanation.jobs.map((job): ExplainedJob => {
+    if (job.verdict !== 'served' || job.by !== 'new-runner' || seen.has(job.runner)) return job;
+    const notCreated = where ? (causeIn(where, keyText(job.group)) ?? USUAL) : USUAL;
+    return { ...job, notCreated, ...(notCreated.isStuck && { state: 'stuck' as const }) };
+  });
+  jobs.sort((a, b) => JOB_STATES.indexOf(a.state) - JOB_STATES.indexOf(b.state));
+  return { ...explanation, jobs };
+}
+
+/** The first that fits. Undefined: nothing is wrong. */
+function causeIn({ applications, serve, statuses }: WhereIAm, group: string): NotCreated | undefined {
+  const status = statuses.find((each) => each.group === group);
+  const application = applications.find(({ name }) => name === status?.application);
+  const failed = application && failureOf(application);
+  if (failed) return failed;
+  if (status?.notReady !== undefined) {
+    return {
+      why: `RunnerGroup ${group} is not ready: ${status.notReady}`,
+      next: `correct it; serve tries again by itself: kubectl -n ${group.split('/')[0]} describe runnergroup ${group.split('/')[1]}`,
+      isStuck: true,
+    };
+  }
+  const isDown = !('unread' in serve) ? serve.isLate : serve.isMissing === true;
+  if (!isDown) return undefined;
+  const isByHand = application?.isAutomated === false;
+  return {
+    why: `serve does not run, so nothing wakes Argo CD${isByHand ? `, and Application ${application.name} has no automated sync` : ''}`,
+    next: `start serve again: kubectl -n ${namespaceOf(application)} get pods; kubectl -n ${namespaceOf(application)} logs deploy/gitea-runners`,
+    isStuck: isByHand,
+  };
+}
+
+function failureOf({ name, error, isMissing }: ApplicationSeen): NotCreated | undefined {
+  const [namespace, application] = name.split('/');
+  if (isMissing) {
+    return {
+      why: `Application ${name}, which made the RunnerGroup, does not exist any more`,
+      next: 'create it again, or delete the RunnerGroup',
+      isStuck: true,
+    };
+  }
+  if (error === undefined) return undefined;
+  return {
+    why: `Argo CD does not sync Application ${name}: ${error}`,
+    next: `correct what it says; all of it: kubectl -n ${namespace} describe applications.argoproj.io ${application}`,
+    isStuck: true,
+  };
+}
+
+function namespaceOf(application: ApplicationSeen | undefined): string {
+  return application?.name.split('/')[0] ?? 'argocd';
+}

@@ -1,0 +1,198 @@
+/** What an engineer meets at 3 a.m. of which Gitea alone knows: each situation, its cause and the next step. Real program, simulated Gitea. */
+import { describe, expect, it } from 'vitest';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
+
+type Gitea = Simulator['gitea'];
+
+interface Row {
+  readonly when: string;
+  /** Answers what is asked about. */
+  readonly make: (gitea: Gitea) => string;
+  readonly code: number;
+  readonly says: readonly string[];
+}
+
+const one = (gitea: Gitea, more: object = {}, runsOn = 'linux', repository = 'acme/web') =>
+  gitea.push(repository, { jobs: [{ key: 'one', runsOn: runsOn.split(' ') }], ...more });
+
+/** A run of acme/web with a job that runs. */
+function atWork(gitea: Gitea): void {
+  one(gitea, {}, 'mac');
+  gitea.poll(gitea.register({ name: 'mac-1', scope: { kind: 'owner', owner: 'acme' }, labels: ['mac'] }).id);
+}
+
+/** The id of the first job. */
+const idOf = ({ jobs }: ReturnType<Gitea['push']>): string => String(jobs[0]?.id);
+
+const ROWS: readonly Row[] = [
+  {
+    when: 'no group has the repository',
+    make: () => 'other/api#1',
+    code: 4,
+    says: [
+      'No RunnerGroup here has jobs of other/api. Cause: the scope of no RunnerGroup has other/api',
+      'Evidence: runners/arm has org acme at http',
+      'Next: add a RunnerGroup whose scope has other/api',
+    ],
+  },
+  {
+    when: 'the page of a job is of another repository',
+    make: () => 'https://gitea.example.com/other/api/actions/runs/4/jobs/5',
+    code: 4,
+    says: ['No RunnerGroup here has jobs of other/api.'],
+  },
+  {
+    when: 'the run is not there',
+    make: () => 'acme/web#99',
+    code: 2,
+    says: ['Actions may be switched off in the repository, or the token may not read it'],
+  },
+  {
+    when: 'the id of the job is not there',
+    make: () => '4711',
+    code: 2,
+    says: ['Jobs of these scopes are seen: org acme, repository acme/ml'],
+  },
+  {
+    when: 'only a group of another scope has the label',
+    make: (gitea) => idOf(one(gitea, {}, 'gpu')),
+    code: 4,
+    says: [
+      'Cause: labels not covered: gpu (runners/ml has them, but its scope, repository acme/ml, does not have acme/web)',
+      'Next: widen the scope of runners/ml, or add a RunnerGroup with these labels whose scope has acme/web',
+    ],
+  },
+  {
+    when: 'two groups have one label each',
+    make: (gitea) => idOf(one(gitea, {}, 'linux arm64')),
+    code: 4,
+    says: [
+      'no group has all of them: linux is in runners/ci, arm64 is in runners/arm',
+      'Next: one runner must have all labels of runs-on',
+    ],
+  },
+  {
+    when: 'a job needs another one',
+    make: (gitea) =>
+      String(
+        gitea.push('acme/web', {
+          jobs: [
+            { key: 'first', runsOn: ['linux'] },
+            { key: 'second', runsOn: ['linux'], needs: ['first'] },
+          ],
+        }).jobs[1]?.id,
+      ),
+    code: 0,
+    says: [
+      'Cause: blocked: probably needs first (queued) of its run',
+      'Next: see what first waits for: gitea-runners explain 1',
+    ],
+  },
+  {
+    when: 'a pull request from a fork is not approved',
+    make: (gitea) => idOf(one(gitea, { event: 'pull_request', needsApproval: true })),
+    code: 0,
+    says: [
+      'Run acme/web#1 (',
+      'Cause: blocked: it waits for an approval: no other job of its run or repository is ready or runs',
+      'its run was started by pull_request',
+      'Next: open the page of the run: it has a button when an approval is missing',
+    ],
+  },
+  {
+    when: 'a pull request waits while another run is at work',
+    make: (gitea) => {
+      atWork(gitea);
+      return idOf(one(gitea, { event: 'pull_request', needsApproval: true }));
+    },
+    code: 0,
+    says: [
+      'it waits for an approval, because its run is of a pull request, or for its concurrency group, probably held by the run of one (in progress)',
+    ],
+  },
+  {
+    when: 'a push waits while another run is at work',
+    make: (gitea) => {
+      atWork(gitea);
+      // The simulator knows no concurrency groups. Gitea shows both in the same way.
+      return idOf(one(gitea, { event: 'push', needsApproval: true }));
+    },
+    code: 0,
+    says: [
+      'Cause: blocked: it waits for its concurrency group, probably held by the run of one (in progress) Since:',
+      'Next: wait for the other run, or cancel it: gitea-runners explain 1 has its link',
+    ],
+  },
+  {
+    when: 'the cap of its group is 0',
+    make: (gitea) => idOf(one(gitea, {}, 'zero')),
+    code: 4,
+    says: [
+      'Cause: held back: group runners/zero starts no runners, because its cap is 0',
+      'Next: group runners/zero starts no runners, because spec.maxActiveRunners is 0: raise spec.maxActiveRunners in',
+    ],
+  },
+  {
+    when: 'it was cancelled',
+    make: (gitea) => {
+      const pushed = one(gitea);
+      gitea.cancelRun(pushed.run.id);
+      // Without an active job no completed one is read.
+      one(gitea);
+      return idOf(pushed);
+    },
+    code: 0,
+    says: ['It has finished: it waits for nothing.', '"one" was cancelled'],
+  },
+  {
+    when: 'it has failed, and what needs it is skipped',
+    make: (gitea) => {
+      gitea.push('acme/web', {
+        jobs: [
+          { key: 'first', runsOn: ['mac'] },
+          { key: 'second', runsOn: ['mac'], needs: ['first'] },
+        ],
+      });
+      const { id } = gitea.register({ name: 'mac-1', scope: { kind: 'owner', owner: 'acme' }, labels: ['mac'] });
+      gitea.poll(id);
+      gitea.finish(id, 'failure');
+      one(gitea);
+      return 'acme/web#1';
+    },
+    code: 0,
+    says: [
+      '"first" failed',
+      'on mac-1',
+      '"second" was skipped: its condition was false, or a job that it needs did not succeed',
+    ],
+  },
+];
+
+describe('explain, at 3 a.m., when', () => {
+  it.each(ROWS)('$when', async ({ make, code, says }) => {
+    const { simulator, env } = await startAcme();
+    const { gitea, url } = simulator;
+    gitea.addRepo('acme/ml');
+    gitea.addToken('anna', ['read:organization', 'read:repository'], 'a-token-for-repositories-0123456789');
+    const group = (name: string, label: string): string =>
+      groupYaml(url, '', name).replace('linux:host', `${label}:host`);
+    const folder = folderWith({
+      'ci.yaml': group('ci', 'linux'),
+      'arm.yaml': group('arm', 'arm64'),
+      'zero.yaml': group('zero', 'zero').replace('maxActiveRunners: 5', 'maxActiveRunners: 0'),
+      'ml.yaml': group('ml', 'gpu').replace('scope: org\n  org: acme', 'scope: repo\n  repo: acme/ml'),
+    });
+    const what = make(gitea);
+
+    const answer = await runCli(['explain', folder, '--exit-code', what], {
+      ...env,
+      GITEA_TOKEN: 'a-token-for-repositories-0123456789',
+    });
+
+    const line = `${answer.stdout}${answer.stderr}`.replaceAll(/\s+/g, ' ');
+    expect(answer.code, line).toBe(code);
+    for (const text of says) expect(line).toContain(text);
+  });
+});

@@ -1,0 +1,410 @@
+/**
+ * What an engineer meets at 3 a.m. in a cluster: each situation, the cause that `explain` must tell, and the next step. Real program, real
+ * HTTPS, a simulated Gitea, answers of an API server as Kubernetes and Argo CD write them.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
+import { type ApiServer, send, startApiServer, status } from '../support/api-server.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { TOKEN as GITEA_TOKEN, startAcme } from '../support/start-acme.ts';
+
+const servers: ApiServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+const LONG_AGO = '2026-01-01T00:00:00Z';
+const QUOTA =
+  'Error creating: pods "ci-1-1-cab9f810-x2x9z" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=5, limited: pods=5';
+
+interface Situation {
+  /** Of the RunnerGroup `ci`; default 5. */
+  readonly cap?: number;
+  readonly groupStatus?: object;
+  readonly lease?: object | number;
+  readonly application?: object | number;
+  /** Made from the name of the runner that is wanted first. */
+  readonly jobs?: (runner: string) => readonly object[];
+  readonly pods?: (runner: string) => readonly object[];
+  readonly events?: readonly object[] | number;
+  /** More RunnerGroups. */
+  readonly others?: (url: string) => readonly object[];
+  readonly runsOn?: readonly string[];
+  /** The runner registers and takes its job. */
+  readonly isTaken?: true;
+  /** It registers only. */
+  readonly isIdle?: true;
+  /** Tokens come from Secrets of the cluster. */
+  readonly bySecrets?: true;
+  /** More CI jobs behind the first. */
+  readonly behind?: number;
+}
+
+function application(more: object = {}, automated: object | null = { prune: true }): object {
+  return {
+    metadata: { name: 'runners', namespace: 'argocd' },
+    spec: { project: 'runners', ...(automated && { syncPolicy: { automated } }) },
+    status: { sync: { status: 'OutOfSync' }, health: { status: 'Healthy' }, ...more },
+  };
+}
+
+/** A RunnerGroup as Argo CD applied it. */
+function groupObject(yaml: string, groupStatus: object = {}): object {
+  const { metadata, ...object } = parse(yaml) as { metadata: { readonly name: string } };
+  const annotations = { 'argocd.argoproj.io/tracking-id': `runners:gitea.bpg.pw/RunnerGroup:runners/${metadata.name}` };
+  return { ...object, metadata: { ...metadata, uid: `uid-${metadata.name}`, annotations }, status: groupStatus };
+}
+
+/** A pod of the runner's Job. */
+function podOf(runner: string, podStatus: object): object {
+  return {
+    metadata: {
+      name: `${runner}-x7x9z`,
+      namespace: 'runners',
+      uid: `uid-pod-${runner}`,
+      creationTimestamp: new Date(Date.now() - 400_000).toISOString(),
+      ownerReferences: [{ kind: 'Job', uid: `uid-${runner}` }],
+    },
+    status: podStatus,
+  };
+}
+
+/** `ageMs` old, and failed a second ago. */
+function failedJob(runner: string, ageMs = 20_000): object {
+  const lastTransitionTime = new Date(Date.now() - 1_000).toISOString();
+  return liveJob(runner, Date.now() - ageMs, {
+    failed: 1,
+    conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', lastTransitionTime }],
+  });
+}
+
+/** What `explain` says of the last job. */
+async function explained(situation: Situation) {
+  let agoMs = 300_000;
+  const { simulator, env } = await startAcme({ now: () => Date.now() - agoMs });
+  const { gitea, url } = simulator;
+  const keys = ['one', ...Array.from({ length: situation.behind ?? 0 }, (_, index) => `more-${index}`)];
+  const { jobs } = gitea.push('acme/web', {
+    jobs: keys.map((key) => ({ key, runsOn: situation.runsOn ?? ['linux'] })),
+  });
+  agoMs = 0;
+  const written = groupYaml(url).replace('maxActiveRunners: 5', `maxActiveRunners: ${situation.cap ?? 5}`);
+  const folder = folderWith({ 'ci.yaml': written });
+  const runner = newRunnerIn((await runCli(['generate', folder], env)).stdout);
+  if (situation.isTaken || situation.isIdle) {
+    const row = gitea.register({ name: runner, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'] });
+    if (situation.isTaken) gitea.poll(row.id);
+  }
+  const { lease, application: app, events } = situation;
+  const now = new Date().toISOString();
+  const groups = [
+    groupObject(written, { lastCheckTime: now, ...situation.groupStatus }),
+    ...(situation.others?.(url) ?? []),
+  ];
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  /** By the end of the path: an object, or the status of a refusal. */
+  const answers: readonly (readonly [string, object | number])[] = [
+    ['/runnergroups', { kind: 'RunnerGroupList', metadata: {}, items: groups }],
+    ['/leases/gitea-runners-serve', lease ?? { spec: { holderIdentity: 'serve-1', renewTime: now } }],
+    ['/applications/runners', app ?? application()],
+    ['/secrets/gitea-api', { data: { token: base64(GITEA_TOKEN), url: base64(url) } }],
+    ['/secrets/gitea-runner', { data: {} }],
+    ['/events', typeof events === 'number' ? events : { kind: 'EventList', metadata: {}, items: events ?? [] }],
+  ];
+  const server = await startApiServer({
+    tls: CERTIFICATES,
+    jobs: { runners: situation.jobs?.(runner) ?? [] },
+    pods: { runners: situation.pods?.(runner) ?? [] },
+    override: ({ pathname }, response) => {
+      const answer = answers.find(([end]) => pathname.endsWith(end))?.[1];
+      if (answer === undefined) return false;
+      if (typeof answer === 'number') status(response, answer, 'Refused');
+      else send(response, 200, answer);
+      return true;
+    },
+  });
+  servers.push(server);
+  const words = ['explain', '--kubeconfig', kubeconfigFor(server), '-n', 'runners', '--exit-code'];
+  const result = await runCli([...words, String(jobs.at(-1)?.id)], situation.bySecrets ? {} : env, folderWith({}));
+  return { ...result, runner, line: result.stdout.replaceAll(/\s+/g, ' ') };
+}
+
+interface Row extends Situation {
+  readonly when: string;
+  readonly code?: number;
+  readonly cause: string;
+  readonly next: string;
+}
+
+const DISCONNECTED = { type: 'ComparisonError', message: 'error: GR-GITEA-01 list jobs of org acme' };
+
+describe('explain, at 3 a.m., when', () => {
+  it.each<Row>([
+    {
+      when: 'all is well, and Argo CD needs its seconds',
+      cause: 'Argo CD has not created its Kubernetes Job yet',
+      next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why',
+    },
+    {
+      when: 'the plugin fails in Argo CD',
+      application: application({ conditions: [DISCONNECTED] }),
+      code: 4,
+      cause:
+        'Argo CD does not sync Application argocd/runners: ComparisonError: error: GR-GITEA-01 list jobs of org acme',
+      next: 'kubectl -n argocd describe applications.argoproj.io runners',
+    },
+    {
+      when: 'the last sync failed, because the namespace is being deleted',
+      application: application({
+        operationState: {
+          phase: 'Failed',
+          message:
+            'jobs.batch "ci-1" is forbidden: unable to create new content in namespace runners because it is being terminated',
+          startedAt: LONG_AGO,
+        },
+      }),
+      code: 4,
+      cause:
+        'its last sync has ended with Failed: jobs.batch "ci-1" is forbidden: unable to create new content in namespace runners',
+      next: 'correct what it says',
+    },
+    {
+      when: 'the Application is gone',
+      application: 404,
+      code: 4,
+      cause: 'Application argocd/runners, which made the RunnerGroup, does not exist any more',
+      next: 'create it again, or delete the RunnerGroup',
+    },
+    {
+      when: 'serve has died',
+      lease: { spec: { holderIdentity: 'serve-1', renewTime: LONG_AGO } },
+      cause: 'serve does not run, so nothing wakes Argo CD',
+      next: 'start serve again: kubectl -n argocd get pods',
+    },
+    {
+      when: 'serve was never installed, and automated sync is off',
+      lease: 404,
+      application: application({}, null),
+      code: 4,
+      cause: 'serve does not run, so nothing wakes Argo CD, and Application argocd/runners has no automated sync',
+      next: 'start serve again',
+    },
+    {
+      when: 'automated sync is switched off in place and no replica of serve leads',
+      lease: { spec: { holderIdentity: '' } },
+      application: application({}, { prune: true, enabled: false }),
+      code: 4,
+      cause: 'serve does not run, so nothing wakes Argo CD, and Application argocd/runners has no automated sync',
+      next: 'start serve again',
+    },
+    {
+      when: 'only the status tells, because the Application may not be read',
+      application: 403,
+      groupStatus: {
+        conditions: [
+          { type: 'Ready', status: 'False', reason: 'SyncFailed', message: 'quota', lastTransitionTime: LONG_AGO },
+        ],
+      },
+      code: 4,
+      cause: 'RunnerGroup runners/ci is not ready: SyncFailed: quota',
+      next: 'kubectl -n runners describe runnergroup ci',
+    },
+    {
+      when: 'a quota refuses the pod',
+      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
+      events: [
+        { message: 'Error creating: an older one', lastTimestamp: LONG_AGO },
+        { message: QUOTA, lastTimestamp: new Date().toISOString() },
+      ],
+      code: 4,
+      cause:
+        'its pod cannot start: NoPod: forbidden: exceeded quota: pods, requested: pods=1, used: pods=5, limited: pods=5',
+      next: 'kubectl -n runners describe job/',
+    },
+    {
+      when: 'there is no pod, and Events may not be read',
+      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
+      events: 403,
+      code: 4,
+      cause: 'its pod cannot start: NoPod: Kubernetes has created no pod: a quota or an admission rule may refuse it',
+      next: 'kubectl -n runners describe job/',
+    },
+    {
+      when: 'the image cannot be pulled',
+      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
+      pods: (runner) => [
+        podOf(runner, {
+          phase: 'Pending',
+          initContainerStatuses: [
+            { name: 'register', state: { waiting: { reason: 'ErrImagePull', message: 'no such image: runner:9' } } },
+          ],
+        }),
+      ],
+      code: 4,
+      cause: 'its pod cannot start: ImagePullBackOff: no such image: runner:9',
+      next: 'describe pods -l job-name=',
+    },
+    {
+      when: 'the key of the registration Secret is missing',
+      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
+      pods: (runner) => [
+        podOf(runner, {
+          phase: 'Pending',
+          initContainerStatuses: [
+            {
+              name: 'register',
+              state: {
+                waiting: {
+                  reason: 'CreateContainerConfigError',
+                  message: "couldn't find key token in Secret runners/gitea-runner",
+                },
+              },
+            },
+          ],
+        }),
+      ],
+      code: 4,
+      cause: "CreateContainerConfigError: couldn't find key token in Secret runners/gitea-runner",
+      next: 'describe pods -l job-name=',
+    },
+    {
+      when: 'the registration token is wrong',
+      jobs: (runner) => [failedJob(runner)],
+      pods: (runner) => [
+        podOf(runner, {
+          phase: 'Failed',
+          initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1 } } }],
+          containerStatuses: [{ name: 'runner', state: { waiting: { reason: 'PodInitializing' } } }],
+        }),
+      ],
+      cause: 'the last one failed: RegistrationFailed: container register ended with exit code 1',
+      next: 'check that the registration token is valid for this scope, and that pods reach Gitea',
+    },
+    {
+      when: 'the runner crashes',
+      jobs: (runner) => [failedJob(runner)],
+      pods: (runner) => [
+        podOf(runner, {
+          phase: 'Failed',
+          containerStatuses: [{ name: 'runner', state: { terminated: { exitCode: 2 } } }],
+        }),
+      ],
+      cause: 'the last one failed: RunnerFailed: container runner ended with exit code 2',
+      next: 'see why it ended: kubectl -n runners logs job/',
+    },
+    {
+      when: 'a runner at work was OOM-killed',
+      isTaken: true,
+      jobs: (runner) => [failedJob(runner)],
+      pods: (runner) => [
+        podOf(runner, {
+          phase: 'Failed',
+          containerStatuses: [{ name: 'runner', state: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }],
+        }),
+      ],
+      cause: 'is lost (OOMKilled: it needed more memory than its limit): Gitea fails it after 10 to 15 minutes',
+      next: 'give container runner a higher memory limit in spec.podTemplate',
+    },
+    {
+      when: 'a runner at work was evicted',
+      isTaken: true,
+      jobs: (runner) => [failedJob(runner)],
+      pods: (runner) => [
+        podOf(runner, { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }),
+      ],
+      cause: 'is lost (Evicted: The node was low on resource: memory.)',
+      next: 'give the pod requests for what its node ran out of',
+    },
+    {
+      when: 'Gitea does not give the job to its runner, which is idle',
+      isIdle: true,
+      jobs: (runner) => [liveJob(runner, Date.now() - 200_000)],
+      pods: (runner) => [
+        podOf(runner, {
+          phase: 'Running',
+          containerStatuses: [
+            { name: 'runner', state: { running: { startedAt: new Date(Date.now() - 190_000).toISOString() } } },
+          ],
+        }),
+      ],
+      cause: 'it is registered and idle for 3m',
+      next: 'look whether Actions is switched on in the settings of acme/web',
+    },
+    {
+      when: 'the runner that holds the last slot cannot start',
+      cap: 1,
+      behind: 1,
+      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
+      pods: (runner) => [
+        podOf(runner, {
+          phase: 'Pending',
+          conditions: [
+            { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' },
+          ],
+        }),
+      ],
+      code: 4,
+      cause: 'held back by the cap of group runners/ci; 1st in line',
+      next: 'and 1 of its runners cannot start: mend that first',
+    },
+    {
+      when: 'the group that would have its labels is broken',
+      runsOn: ['gpu'],
+      others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'gpu'))],
+      code: 4,
+      cause: 'labels not covered: gpu',
+      next: 'add gpu to spec.labels',
+    },
+    {
+      when: 'the token of another group is missing',
+      bySecrets: true,
+      others: (url) => [groupObject(groupYaml(url, '', 'other').replace('name: gitea-api', 'name: lost'))],
+      cause: 'Argo CD has not created its Kubernetes Job yet',
+      next: 'wait a few seconds',
+    },
+  ])('$when', async ({ code = 0, cause, next, ...situation }) => {
+    const answer = await explained(situation);
+
+    expect({ code: answer.code, stderr: answer.stderr }, answer.stdout).toEqual({ code, stderr: '' });
+    expect(/Cause: (.*?) Since: /.exec(answer.line)?.[1]).toContain(cause);
+    expect(/Next: (.*?) Link: /.exec(answer.line)?.[1]).toContain(next);
+  });
+
+  it('says which runners hold the slots, those that cannot start first', async () => {
+    const { line, runner } = await explained({
+      cap: 1,
+      behind: 1,
+      jobs: (name) => [liveJob(name, Date.now() - 400_000)],
+      events: [{ message: QUOTA, lastTimestamp: LONG_AGO }],
+    });
+
+    expect(line).toContain(`Slot: ${runner} its pod cannot start: NoPod: forbidden: exceeded quota`);
+  });
+
+  it('says that its runners fail again and again, and when the next one is tried', async () => {
+    const { code, line } = await explained({
+      jobs: (runner) => [failedJob(runner), failedJob(`${runner.slice(0, -4)}0000`)],
+      pods: (runner) => [
+        podOf(runner, {
+          phase: 'Failed',
+          initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1 } } }],
+        }),
+      ],
+    });
+
+    expect(code).toBe(4);
+    expect(line).toContain('Cause: held back: its last runner failed:');
+  });
+
+  it('says that a broken group does not count', async () => {
+    const { line } = await explained({
+      runsOn: ['gpu'],
+      others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'gpu'))],
+    });
+
+    expect(line).toContain(
+      'But: RunnerGroup runners/gpu cannot be served, so it does not count: spec.maxWorkers differs',
+    );
+  });
+});
