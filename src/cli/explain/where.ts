@@ -162,7 +162,8 @@ export async function readObject(
   }
 }
 
-function statusOf({ metadata, status }: RunnerGroupObject): StatusSeen {
+/** What `serve` wrote into a RunnerGroup. */
+export function statusOf({ metadata, status }: RunnerGroupObject): StatusSeen {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
   return {
