@@ -39,10 +39,17 @@ export function webhook(scope: ScopeSeen, seen: Installation): DoctorFinding | u
   if (isSwitchedOff(seen)) return unknown(check, 'serve has no webhook secret: it looks every few seconds', MANUAL);
   const leading = hooks.map((hook) => ({ ...hook, leads: leadsToServe(hook.url, seen) })).filter(isToServe);
   const [usable] = leading.filter(isUsable);
-  if (usable === undefined)
-    return delivered.is === 'good'
-      ? good(check, `none here, but deliveries come: ${delivered.text}`)
-      : bad(check, noneText(hooks, leading), MANUAL);
+  if (usable === undefined) {
+    const text = noneText(hooks, leading);
+    // A webhook of another level may do its work: that of the whole Gitea, or of a repository. Or it was removed a moment ago.
+    return leading.length === 0 && delivered.is === 'good'
+      ? unknown(
+          check,
+          `${text}. Yet ${delivered.text}`,
+          'Start a CI job, then doctor again: that shows whether another webhook delivers',
+        )
+      : bad(check, text, MANUAL);
+  }
   const address = addressOf(usable.url);
   if (typeof seen.deliveries === 'string')
     return unknown(
@@ -74,8 +81,8 @@ function noneText(hooks: readonly Hook[], leading: readonly Hook[]): string {
   }
   const others = hooks.filter(({ hasJobEvents }) => hasJobEvents).map(({ url }) => addressOf(url));
   return others.length === 0
-    ? 'there is none: serve hears of a CI job only when it looks'
-    : `none leads to serve: those for CI jobs go to ${others.join(', ')}`;
+    ? 'there is none here: serve hears of a CI job only when it looks'
+    : `none here leads to serve: those for CI jobs go to ${others.join(', ')}`;
 }
 
 /** Without what may be secret. */
