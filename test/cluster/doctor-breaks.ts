@@ -1,156 +1,23 @@
 /** Ways in which people break an installation, and what `doctor` has to say about each. */
-import { exampleGroup, GROUPS_REPOSITORY, type Installation, ORG } from './install.ts';
-import type { Stack } from './stack/stack.ts';
+import {
+  apiToken,
+  type Break,
+  type Cross,
+  deleted,
+  groupWith,
+  hookWith,
+  type Json,
+  kept,
+  kubectl,
+  lateJob,
+  patched,
+  patchedUntilMended,
+  removeHook,
+  tokenOfMember,
+} from './doctor-breaking.ts';
+import { ORG } from './install.ts';
 
-/** What a test does with the installation. */
-export interface Patient {
-  readonly stack: Stack;
-  readonly installation: Installation;
-  readonly oneJobSucceeds: () => Promise<void>;
-}
-
-/** What was printed about it. */
-export interface Cross {
-  /** Whole text of the check. */
-  readonly check: string;
-  /** A part of what was seen. */
-  readonly says: string;
-  /** A part of the advice. */
-  readonly fix: string;
-}
-
-export interface Break {
-  readonly name: string;
-  /** Answers how to mend it. Undefined: the advice is one command, and mends it. */
-  readonly make: (patient: Patient) => Promise<undefined | (() => Promise<unknown>)>;
-  readonly crosses: readonly Cross[];
-  /** Environment of `doctor`, if it needs more than the cluster. */
-  readonly env?: (patient: Patient) => Promise<Readonly<Record<string, string>>>;
-}
-
-type Json = Record<string, unknown>;
 const GROUP = 'RunnerGroup runners/ci';
-
-function kubectl({ stack }: Patient, ...args: readonly string[]): Promise<string> {
-  return stack.kubernetes.kubectl(args);
-}
-
-/** The object as it is, to be put back. */
-async function kept(patient: Patient, namespace: string, ...what: readonly string[]): Promise<() => Promise<unknown>> {
-  const object = JSON.parse(await kubectl(patient, 'get', '-n', namespace, ...what, '-o', 'json')) as Json;
-  const { resourceVersion, uid, creationTimestamp, managedFields, ...metadata } = object['metadata'] as Json;
-  const file = patient.stack.machine.write(
-    `kept-${what.join('-').replaceAll('/', '-')}.json`,
-    JSON.stringify({ ...object, metadata }),
-  );
-  return async () => {
-    const isThere =
-      (await kubectl(patient, 'get', '-n', namespace, ...what, '--ignore-not-found', '-o', 'name')) !== '';
-    await kubectl(patient, isThere ? 'replace' : 'create', '-f', file);
-  };
-}
-
-/** A merge patch that is taken back by putting back the whole object. */
-function patched(namespace: string, what: string, patch: Json): Break['make'] {
-  return async (patient) => {
-    const back = await kept(patient, namespace, what);
-    await kubectl(patient, 'patch', '-n', namespace, what, '--type=merge', '-p', JSON.stringify(patch));
-    return back;
-  };
-}
-
-/** The same, mended by the advice. */
-function patchedUntilMended(namespace: string, what: string, patch: Json): Break['make'] {
-  return async (patient) => {
-    await kubectl(patient, 'patch', '-n', namespace, what, '--type=merge', '-p', JSON.stringify(patch));
-    return undefined;
-  };
-}
-
-function deleted(namespace: string, what: string): Break['make'] {
-  return async (patient) => {
-    const back = await kept(patient, namespace, what);
-    await kubectl(patient, 'delete', '-n', namespace, what, '--wait=true');
-    return back;
-  };
-}
-
-/** The RunnerGroup as the cluster has it is changed, and put back by git's. */
-function groupWith(spec: Json): Break['make'] {
-  return async (patient) => {
-    const old = JSON.parse(await kubectl(patient, 'get', '-n', 'runners', 'runnergroup/ci', '-o', 'json')) as Json;
-    await kubectl(patient, 'patch', '-n', 'runners', 'runnergroup/ci', '--type=merge', '-p', JSON.stringify({ spec }));
-    const before = old['spec'] as Json;
-    const undo = Object.fromEntries(Object.keys(spec).map((key) => [key, before[key] ?? null]));
-    return () =>
-      kubectl(
-        patient,
-        'patch',
-        '-n',
-        'runners',
-        'runnergroup/ci',
-        '--type=merge',
-        '-p',
-        JSON.stringify({ spec: undo }),
-      );
-  };
-}
-
-/** The Secret with the API token has another one. */
-function apiToken(make: (patient: Patient) => Promise<string>): Break['make'] {
-  return async (patient) =>
-    await patched('argocd', 'secret/gitea-api', { stringData: { token: await make(patient) } })(patient);
-}
-
-const HOOKS = `/orgs/${ORG}/hooks`;
-
-interface HookRow {
-  readonly id: number;
-  readonly config: Readonly<Record<string, string>>;
-}
-
-async function removeHook({ stack }: Patient): Promise<HookRow> {
-  const { admin } = stack.gitea;
-  const [hook] = (await admin.call('GET', HOOKS)) as readonly HookRow[];
-  if (!hook) throw new Error('there is no webhook');
-  await admin.call('DELETE', `${HOOKS}/${hook.id}`);
-  return hook;
-}
-
-/** Another webhook stands in its place. It is mended by the manual, and by a delivery that comes. */
-function hookWith(
-  config: Readonly<Record<string, string>>,
-  { active = true, then }: { readonly active?: boolean; readonly then?: (patient: Patient) => Promise<unknown> } = {},
-): Break['make'] {
-  return async (patient) => {
-    const { url = '', content_type } = (await removeHook(patient)).config;
-    // Gitea never tells the secret, and takes a new one only with a new webhook.
-    const made = { url, content_type, secret: 'another one', ...config };
-    const hook = { type: 'gitea', active, events: ['workflow_job'], config: made };
-    await patient.stack.gitea.admin.call('POST', HOOKS, hook);
-    await then?.(patient);
-    return async () => {
-      await removeHook(patient);
-      await patient.installation.webhook();
-      await patient.oneJobSucceeds();
-    };
-  };
-}
-
-/** A member of the org who owns nothing: sees jobs, and not the runners. */
-async function tokenOfMember({ stack }: Patient): Promise<string> {
-  const { admin } = stack.gitea;
-  const member = await admin.createUser('member');
-  const team = {
-    name: 'readers',
-    permission: 'read',
-    includes_all_repositories: true,
-    units: ['repo.code', 'repo.actions'],
-  };
-  const { id } = (await admin.call('POST', `/orgs/${ORG}/teams`, team)) as { readonly id: number };
-  await admin.call('PUT', `/teams/${id}/members/${member.name}`);
-  return await member.createToken(['read:organization']);
-}
 
 const cross = (check: string, says: string, fix: string): readonly Cross[] => [{ check, says, fix }];
 const ofGroup = (says: string, fix: string): readonly Cross[] => cross(GROUP, says, fix);
@@ -259,11 +126,6 @@ export const BREAKS: readonly Break[] = [
     name: 'the Secret with the API token is gone',
     make: deleted('argocd', 'secret/gitea-api'),
     crosses: ofGroup('API token: GR-TOKEN-10', 'step 1'),
-  },
-  {
-    name: 'the API token is empty',
-    make: patched('argocd', 'secret/gitea-api', { data: { token: '' } }),
-    crosses: ofGroup('API token: GR-TOKEN-06', 'step 1'),
   },
   {
     name: 'the API token is another one',
@@ -376,7 +238,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'the webhook leads elsewhere',
-    make: hookWith({ url: 'http://10.1.2.3/elsewhere' }, { then: lateJob }),
+    make: hookWith({ url: 'http://10.1.2.3/elsewhere' }, { after: lateJob }),
     crosses: cross(
       `webhook of org ${ORG}`,
       'none here leads to serve: those for CI jobs go to http://10.1.2.3/elsewhere',
@@ -385,7 +247,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'the webhook leads to another host, and nothing arrives',
-    make: hookWith({ url: 'http://127.0.0.9:9/webhook' }, { then: lateJob }),
+    make: hookWith({ url: 'http://127.0.0.9:9/webhook' }, { after: lateJob }),
     crosses: cross(`webhook of org ${ORG}`, 'the last delivery came at', 'Settings → Webhooks'),
   },
   {
@@ -395,27 +257,18 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'the webhook has another secret',
-    make: hookWith({}, { then: (patient) => patient.oneJobSucceeds() }),
+    make: hookWith({}, { after: (patient) => patient.oneJobSucceeds() }),
     crosses: cross(`webhook of org ${ORG}`, 'its secret is another one than that of serve', 'Delete it in Gitea'),
   },
   {
     name: 'the sidecar does not share the folder of plugins',
     make: async (patient) => {
-      const path = '{.spec.template.spec.containers[*].name}';
-      const names = await kubectl(
-        patient,
-        'get',
-        '-n',
-        'argocd',
-        'deployment/argocd-repo-server',
-        '-o',
-        `jsonpath=${path}`,
-      );
-      const at = names.split(' ').indexOf('gitea-runners');
-      const volumes = `/spec/template/spec/containers/${at}/volumeMounts`;
       const deployment = ['-n', 'argocd', 'deployment/argocd-repo-server'];
-      const list = JSON.parse(await kubectl(patient, 'get', ...deployment, '-o', 'json'));
-      const mounts: readonly Json[] = list.spec.template.spec.containers[at].volumeMounts;
+      const { spec } = JSON.parse(await kubectl(patient, 'get', ...deployment, '-o', 'json'));
+      const containers: readonly Json[] = spec.template.spec.containers;
+      const at = containers.findIndex(({ name }) => name === 'gitea-runners');
+      const volumes = `/spec/template/spec/containers/${at}/volumeMounts`;
+      const mounts = containers[at]?.['volumeMounts'] as readonly Json[];
       const index = mounts.findIndex(({ mountPath }) => mountPath === '/home/argocd/cmp-server/plugins');
       const back = await kept(patient, 'argocd', 'deployment/argocd-repo-server');
       const patch = JSON.stringify([{ op: 'remove', path: `${volumes}/${index}` }]);
@@ -437,14 +290,3 @@ export const BREAKS: readonly Break[] = [
     crosses: cross('Application', 'no Application has the plugin', 'step 3'),
   },
 ];
-
-/** A CI job that ends clearly after the last delivery. */
-async function lateJob(patient: Patient): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 20_000));
-  await patient.oneJobSucceeds();
-}
-
-/** Puts the group into git, where the Application finds it. */
-export async function commitGroup({ stack }: Patient): Promise<void> {
-  await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'ci.yaml', exampleGroup(stack));
-}

@@ -4,7 +4,8 @@ import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
 import { runCli } from '../support/run-cli.ts';
-import { BREAKS, commitGroup, type Patient } from './doctor-breaks.ts';
+import { commitGroup, type Patient } from './doctor-breaking.ts';
+import { BREAKS } from './doctor-breaks.ts';
 import { Installation, ORG } from './install.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
