@@ -17,7 +17,6 @@ import {
   REPO_SERVER,
   REPOSITORIES,
   secret,
-  serve,
   type World,
   without,
 } from './world.ts';
