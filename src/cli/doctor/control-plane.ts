@@ -47,16 +47,17 @@ function running(check: string, { spec, status }: Deployment, image: string, fix
   return status.readyReplicas > 0 ? good(check, text) : bad(check, text, fix);
 }
 
-/** True when pods of `serve` run: without them there is nothing to say of what they do. */
-export function serveRuns({ serve: read }: Installation): boolean {
-  return 'value' in read && read.value.spec.replicas > 0 && read.value.status.readyReplicas > 0;
+/** True when no pod of `serve` can be at work: then there is nothing to say of what it does. */
+export function serveIsDown({ serve: read }: Installation): boolean {
+  if ('unread' in read) return read.isMissing;
+  return read.value.spec.replicas === 0 || read.value.status.readyReplicas === 0;
 }
 
 export function leader(seen: Installation): DoctorFinding {
   const check = 'leader of serve';
   const { lease, argocdNamespace } = seen;
   const logs = `kubectl -n ${argocdNamespace} logs deployment/${NAME}`;
-  if (!('unread' in seen.serve) && !serveRuns(seen)) return unknown(check, 'serve does not run');
+  if (serveIsDown(seen)) return unknown(check, 'serve does not run');
   if ('unread' in lease) return unknown(check, lease.unread, logs);
   return lease.isLate ? bad(check, `${lease.leader} does not renew its Lease`, logs) : good(check, lease.leader);
 }

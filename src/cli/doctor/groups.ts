@@ -4,7 +4,7 @@ import { podTemplate } from '../../charts/pod-template.ts';
 import { Failure } from '../../failure.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
-import { serveRuns } from './control-plane.ts';
+import { serveIsDown } from './control-plane.ts';
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
@@ -106,9 +106,9 @@ function ready(group: RunnerGroup, seen: Installation): readonly DoctorFinding[]
   const scope = gitea.scopes.find(({ groups: sharing }) => sharing.includes(group));
   if (gitea.withoutToken.has(group) && !isUnread(gitea.withoutToken.get(group) as Failure)) return [];
   if (scope?.look instanceof Failure) return [];
-  if (!serveRuns(seen)) return [unknown(check, 'serve does not run')];
+  if (serveIsDown(seen)) return [unknown(check, 'serve does not run')];
   const status = statuses.find((each) => each.group === called);
-  const fix = 'docs/serve.md has the reason; kubectl -n argocd logs deployment/gitea-runners';
+  const fix = `docs/serve.md has the reason; kubectl -n ${seen.argocdNamespace} logs deployment/gitea-runners`;
   if (status?.notReady !== undefined) return [bad(check, status.notReady, fix)];
   if (status?.lastCheckTime === undefined)
     return [bad(check, 'it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`)];
