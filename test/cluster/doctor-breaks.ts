@@ -1,4 +1,5 @@
 /** Ways in which people break an installation, and what `doctor` has to say about each. */
+import { join } from 'node:path';
 import {
   apiToken,
   type Break,
@@ -37,7 +38,7 @@ export const BREAKS: readonly Break[] = [
           '--force-conflicts',
           '--field-manager=gitea-runners',
           '-f',
-          'install/crd.yaml',
+          join(process.cwd(), 'install/crd.yaml'),
         );
     },
     crosses: cross('CustomResourceDefinition', 'it lacks setupCommand', '-f install/crd.yaml'),

@@ -91,8 +91,11 @@ function holds({ key, operator, values }: Expression, labels: Readonly<Record<st
 
 const KEEPS_AWAY = ['NoSchedule', 'NoExecute'];
 
-function byTaints({ tolerations }: PodPlace, { spec: { taints } }: Node): string | undefined {
-  const found = taints.find(
+/** What `kubectl cordon` leads to a moment later. */
+const CORDONED = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
+
+function byTaints({ tolerations }: PodPlace, { spec: { taints, unschedulable } }: Node): string | undefined {
+  const found = [...taints, ...(unschedulable ? [CORDONED] : [])].find(
     (taint) =>
       KEEPS_AWAY.includes(taint.effect) &&
       !tolerations.some(

@@ -92,7 +92,9 @@ export type Service = z.output<typeof Service>;
 const Taint = z.looseObject({ key: z.string(), value: z.string().default(''), effect: z.string() });
 export const Node = z.looseObject({
   metadata: z.looseObject({ name: z.string(), labels: texts.default({}) }),
-  spec: z.looseObject({ taints: z.array(Taint).default([]) }).default({ taints: [] }),
+  spec: z
+    .looseObject({ taints: z.array(Taint).default([]), unschedulable: z.boolean().default(false) })
+    .default({ taints: [], unschedulable: false }),
   status: z.looseObject({ allocatable: texts.default({}) }).default({ allocatable: {} }),
 });
 export type Node = z.output<typeof Node>;

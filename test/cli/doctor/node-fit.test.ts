@@ -5,10 +5,10 @@ import { Node } from '../../../src/cli/doctor/shapes.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function node({ labels = {}, taints = [], allocatable = {} }: Fields = {}): Node {
+function node({ labels = {}, allocatable = {}, ...spec }: Fields = {}): Node {
   return Node.parse({
     metadata: { name: 'n1', labels },
-    spec: { taints },
+    spec,
     status: { allocatable: { cpu: '2', memory: '4Gi', ...(allocatable as object) } },
   });
 }
@@ -78,6 +78,13 @@ describe('taints', () => {
     ['no key, and not Exists', { value: 'only' }, false],
   ])('are tolerated by a toleration of %s', (_, toleration, fits) => {
     expect(whyNot(pod({ tolerations: [toleration] }), tainted)).toBe(fits ? undefined : 'taint ci=only:NoSchedule');
+  });
+
+  it('are there as soon as the node is cordoned', () => {
+    const cordoned = node({ unschedulable: true });
+
+    expect(whyNot(pod(), cordoned)).toBe('taint node.kubernetes.io/unschedulable:NoSchedule');
+    expect(whyNot(pod({ tolerations: [{ operator: 'Exists' }] }), cordoned)).toBeUndefined();
   });
 
   it('do not keep pods away when they only would rather not', () => {
