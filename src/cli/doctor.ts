@@ -31,7 +31,7 @@ function text(findings: readonly DoctorFinding[], paper: Paper): string {
   const lines = findings.flatMap(({ check, is, text: seen, fix }) => {
     const [sign, colour] = SIGNS[is];
     const line = `${painted(colour, sign, paper)} ${printable(check)}: ${printable(seen)}\n`;
-    return fix === undefined ? [line] : [line, `    ${printable(fix)}.\n`];
+    return fix === undefined ? [line] : [line, `    ${printable(fix)}\n`];
   });
   const count = (is: DoctorFinding['is']): number => findings.filter((each) => each.is === is).length;
   return `${lines.join('')}\n${count('good')} good, ${count('bad')} bad, ${count('unknown')} not known\n`;

@@ -16,16 +16,19 @@ import {
   SERVE_ROLE,
   SIDECAR_ROLE,
 } from './names.ts';
+import { type Rule, SERVE_RULES, SIDECAR_RULES } from './rights.ts';
+
+/** As the construct wants it: lists that may be changed. */
+function rule({ apiGroups, resources, verbs }: Rule): k8s.PolicyRule {
+  return { apiGroups: [...apiGroups], resources: [...resources], verbs: [...verbs] };
+}
 
 /** Lists Jobs and pods. */
 export class SidecarRole extends k8s.KubeClusterRole {
   constructor(scope: Construct, id: string) {
     super(scope, id, {
       metadata: { name: SIDECAR_ROLE, labels: LABELS },
-      rules: [
-        { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list'] },
-        { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
-      ],
+      rules: SIDECAR_RULES.map(rule),
     });
   }
 }
@@ -35,13 +38,7 @@ export class ServeRole extends k8s.KubeClusterRole {
   constructor(scope: Construct, id: string) {
     super(scope, id, {
       metadata: { name: SERVE_ROLE, labels: SERVE_LABELS },
-      rules: [
-        { apiGroups: ['gitea.bpg.pw'], resources: ['runnergroups'], verbs: ['list', 'watch'] },
-        { apiGroups: ['gitea.bpg.pw'], resources: ['runnergroups/status'], verbs: ['patch'] },
-        { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'watch'] },
-        { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
-        { apiGroups: [''], resources: ['events'], verbs: ['create'] },
-      ],
+      rules: SERVE_RULES.map(rule),
     });
   }
 }

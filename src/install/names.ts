@@ -36,6 +36,11 @@ export const DEFAULTS = 'gitea-runners-defaults';
 export const CA_BUNDLE = 'gitea-runners-ca';
 export const POLICY = 'gitea-runners-policy';
 
+/** In the sidecar: Argo CD's plugin server, and the folder in which it puts the socket of a plugin for the repo-server. */
+export const PLUGIN_SERVER = '/var/run/argocd/argocd-cmp-server';
+export const PLUGIN_SERVER_DIR = '/var/run/argocd';
+export const PLUGIN_SOCKETS_DIR = '/home/argocd/cmp-server/plugins';
+
 /** Folders in our containers. */
 export const API_SECRETS_DIR = '/var/run/secrets/gitea-runners';
 export const SERVE_SECRET_DIR = '/var/run/secrets/gitea-runners-serve';

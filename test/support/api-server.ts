@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { ClusterConfig } from '../../src/kubernetes/config.ts';
@@ -6,7 +6,7 @@ import type { ClusterConfig } from '../../src/kubernetes/config.ts';
 export const TOKEN = 'sa-token-that-nobody-may-see';
 
 /** Answers instead of the list when it returns true. */
-export type Override = (url: URL, response: ServerResponse) => boolean;
+export type Override = (url: URL, response: ServerResponse, request: IncomingMessage) => boolean;
 
 /** A node:http server that lists Jobs and Pods as the API server does: label selector, limit, continue, Status objects. */
 export interface ApiServer {
@@ -33,7 +33,7 @@ export async function startApiServer(cluster: Cluster): Promise<ApiServer> {
     const url = new URL(request.url ?? '/', 'http://api');
     seen.push(url);
     if (request.headers.authorization !== `Bearer ${TOKEN}`) status(response, 401, 'Unauthorized');
-    else if (!cluster.override?.(url, response)) answer(cluster, url, response);
+    else if (!cluster.override?.(url, response, request)) answer(cluster, url, response);
   };
   const options = { keepAliveTimeout: 5 };
   const server = cluster.tls ? createTlsServer({ ...options, ...cluster.tls }, handle) : createServer(options, handle);

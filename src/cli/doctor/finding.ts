@@ -18,3 +18,12 @@ export const unknown = (check: string, text: string, fix?: string): DoctorFindin
   text,
   ...(fix !== undefined && { fix }),
 });
+
+/** What cannot be read is bad only if it is not there. */
+export function unread(
+  check: string,
+  read: { readonly unread: string; readonly isMissing: boolean },
+  fix: string,
+): DoctorFinding {
+  return read.isMissing ? bad(check, read.unread, fix) : unknown(check, read.unread);
+}

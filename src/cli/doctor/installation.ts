@@ -2,159 +2,219 @@
 import * as z from 'zod';
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { NAME, SERVE_SECRET, SETTINGS } from '../../install/names.ts';
 import { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
-import { lookAndPlan } from '../../look/look-and-plan.ts';
+import { ClusterSecrets } from '../../kubernetes/secrets.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { type ClusterSource, JUDGED_PODS, LEASE, listObjects, sorted } from '../explain/cluster-source.ts';
-import { lookAround, readObject, type ServeSeen, type UnservedGroup } from '../explain/where.ts';
-
-/** An object as it stands in the cluster, or why it is not known. */
-export type SeenOrNot<T> = { readonly value: T } | { readonly unread: string; readonly isMissing: boolean };
+import type { SecretReader } from '../../tokens/api-token.ts';
+import { type ClusterSource, LEASE, listObjects, sorted } from '../explain/cluster-source.ts';
+import { lookAround, type ServeSeen, type StatusSeen, statusOf, type UnservedGroup } from '../explain/where.ts';
+import { type Access, type Part, readAccess } from './access.ts';
+import { type Deliveries, readDeliveries } from './deliveries.ts';
+import { type GiteaSeen, lookAtGitea } from './gitea-seen.ts';
+import { MountedSecrets } from './mounted-secrets.ts';
+import { keyOf, parse, Reader, type SeenOrNot, shaped } from './reader.ts';
+import { Application, Crd, Deployment, Namespace, Node, Service, Version, WithData } from './shapes.ts';
 
 export interface Installation {
-  readonly version: SeenOrNot<{ readonly major: string; readonly minor: string }>;
+  readonly argocdNamespace: string;
+  /** Empty: all namespaces were looked at for RunnerGroups. */
+  readonly inNamespaces: readonly string[];
+  readonly nowMs: number;
+  readonly version: SeenOrNot<z.output<typeof Version>>;
   readonly crd: SeenOrNot<Crd>;
   readonly repoServer: SeenOrNot<Deployment>;
   readonly serve: SeenOrNot<Deployment>;
+  /** With Argo CD's token and the secret of webhooks. */
+  readonly serveSecret: SeenOrNot<WithData>;
+  /** For webhooks. */
+  readonly service: SeenOrNot<Service>;
+  readonly networkPolicy: SeenOrNot<unknown>;
   readonly lease: ServeSeen;
-  readonly accounts: SeenOrNot<ConfigMap>;
-  readonly rights: SeenOrNot<ConfigMap>;
+  readonly accounts: SeenOrNot<WithData>;
+  readonly rights: SeenOrNot<WithData>;
+  /** In Kubernetes. Each a text: why it is not known. */
+  readonly access: readonly (readonly Access[] | string)[];
   readonly applications: SeenOrNot<readonly Application[]>;
   readonly groups: readonly RunnerGroup[];
   readonly broken: readonly UnservedGroup[];
+  readonly statuses: readonly StatusSeen[];
   /** Why the RunnerGroups cannot be read. */
   readonly groupsUnread?: string;
   readonly namespaces: ReadonlyMap<string, SeenOrNot<Namespace>>;
   /** Registration Secrets, by `namespace/name`. */
-  readonly secrets: ReadonlyMap<string, SeenOrNot<Secret>>;
-  /** Undefined is good. */
-  readonly looks: ReadonlyMap<RunnerGroup, Failure | undefined>;
+  readonly secrets: ReadonlyMap<string, SeenOrNot<WithData>>;
+  readonly nodes: SeenOrNot<readonly Node[]>;
+  /** Nodes may come when a pod needs them. */
+  readonly hasAutoscaler: boolean;
+  readonly deliveries: Deliveries | string;
+  readonly gitea: GiteaSeen;
 }
 
-const Container = z.looseObject({ name: z.string(), image: z.string() });
-const Deployment = z.looseObject({
-  spec: z.looseObject({
-    replicas: z.int().default(1),
-    template: z.looseObject({ spec: z.looseObject({ containers: z.array(Container) }) }),
-  }),
-  status: z.looseObject({ readyReplicas: z.int().default(0) }).default({ readyReplicas: 0 }),
-});
-export type Deployment = z.output<typeof Deployment>;
-const ConfigMap = z.looseObject({ data: z.record(z.string(), z.string()).default({}) });
-export type ConfigMap = z.output<typeof ConfigMap>;
-const Secret = z.looseObject({ data: z.record(z.string(), z.string()).default({}) });
-export type Secret = z.output<typeof Secret>;
-const Namespace = z.looseObject({
-  metadata: z.looseObject({ labels: z.record(z.string(), z.string()).default({}) }),
-});
-export type Namespace = z.output<typeof Namespace>;
-const Crd = z.looseObject({
-  spec: z.looseObject({ versions: z.array(z.looseObject({ name: z.string(), schema: z.unknown() })) }),
-});
-export type Crd = z.output<typeof Crd>;
-const Application = z.looseObject({
-  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
-  spec: z.looseObject({
-    project: z.string().default('default'),
-    destination: z.looseObject({ namespace: z.string().optional() }).default({}),
-    source: z.looseObject({ plugin: z.looseObject({ name: z.string().optional() }).optional() }).optional(),
-    syncPolicy: z
-      .looseObject({
-        automated: z
-          .looseObject({
-            prune: z.boolean().optional(),
-            allowEmpty: z.boolean().optional(),
-            selfHeal: z.boolean().optional(),
-          })
-          .optional(),
-        syncOptions: z.array(z.string()).default([]),
-      })
-      .optional(),
-    ignoreDifferences: z.array(z.looseObject({ kind: z.string() })).default([]),
-  }),
-  status: z
-    .looseObject({
-      conditions: z.array(z.looseObject({ type: z.string(), message: z.string() })).default([]),
-    })
-    .optional(),
-});
-export type Application = z.output<typeof Application>;
-
-const LOOK = { includeBlocked: false, pods: JUDGED_PODS };
-/** Groups that are asked for one by one; more would load Gitea. */
-const MOST_GROUPS = 50;
+/** Groups that are looked at; more would load Gitea and the API server. */
+export const MOST_GROUPS = 50;
 
 /** Reads everything. @throws Failure when the API server cannot be reached at all. */
-export async function readInstallation(
-  { config, settings, namespaces }: ClusterSource,
-  argocdNamespace: string,
-): Promise<Installation> {
+export async function readInstallation(source: ClusterSource, argocdNamespace: string): Promise<Installation> {
+  const { config, settings, namespaces: inNamespaces } = source;
   const deadline = new Deadline(settings.timeoutMs);
   const client = new KubeClient(config, settings.onRequest);
-  const read = <T>(what: string, path: string, shape: z.ZodType<T>) => readAs(client, deadline, what, path, shape);
-  const inArgo = (kind: string, name: string): string =>
-    `/${kind === 'deployments' ? 'apis/apps/v1' : 'api/v1'}/namespaces/${encodeURIComponent(argocdNamespace)}/${kind}/${name}`;
+  const reader = new Reader(client, deadline, argocdNamespace);
   try {
     // The first question alone: a server that cannot be reached is one error, not ten.
     const versionAnswer = await client.send({ what: 'ask the version of Kubernetes', path: '/version' }, deadline);
     const version = shaped(Version, versionAnswer.status === 200 ? parse(versionAnswer.text) : undefined);
-    const { objects, unread } = await groupsOf(client, namespaces, deadline);
+    const { objects, unread } = await groupsOf(client, inNamespaces, deadline);
     const { groups, broken } = sorted(objects);
-    const asked = groups.slice(0, MOST_GROUPS);
     const plane = { argocdNamespace, lease: LEASE, nowMs: settings.now() };
-    const [crd, repoServer, serve, accounts, rights, applications, around] = await Promise.all([
-      read(
-        'read the CustomResourceDefinition',
-        '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw',
-        Crd,
-      ),
-      read('read the Deployment argocd-repo-server', inArgo('deployments', 'argocd-repo-server'), Deployment),
-      read('read the Deployment gitea-runners', inArgo('deployments', 'gitea-runners'), Deployment),
-      read('read the ConfigMap argocd-cm', inArgo('configmaps', 'argocd-cm'), ConfigMap),
-      read('read the ConfigMap argocd-rbac-cm', inArgo('configmaps', 'argocd-rbac-cm'), ConfigMap),
-      read(
-        'list Applications',
+    const [repoServer, serve, settingsMap, applications, around, rest] = await Promise.all([
+      reader.inArgo('deployments', 'argocd-repo-server', Deployment),
+      reader.inArgo('deployments', NAME, Deployment),
+      reader.inArgo('configmaps', SETTINGS, WithData),
+      reader.list(
         `/apis/argoproj.io/v1alpha1/namespaces/${encodeURIComponent(argocdNamespace)}/applications`,
-        z.looseObject({ items: z.array(Application) }).transform(({ items }) => items),
+        Application,
       ),
       lookAround(client, [], plane, deadline),
+      readRest(reader),
     ]);
-    const spaces = new Map<string, SeenOrNot<Namespace>>();
-    const secrets = new Map<string, SeenOrNot<Secret>>();
-    for (const { namespace, registrationToken } of asked) {
-      const inNamespace = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
-      if (!spaces.has(namespace))
-        spaces.set(namespace, await read(`read the namespace ${namespace}`, inNamespace, Namespace));
-      const called = `${namespace}/${registrationToken.name}`;
-      if (secrets.has(called)) continue;
-      const path = `${inNamespace}/secrets/${encodeURIComponent(registrationToken.name)}`;
-      secrets.set(called, await read(`read the Secret ${called}`, path, Secret));
-    }
-    const looks = new Map<RunnerGroup, Failure | undefined>();
-    for (const group of asked) looks.set(group, await failureOf(() => lookAndPlan([group], settings, LOOK)));
+    const asked = groups.slice(0, MOST_GROUPS);
+    const { namespaces, secrets } = await readNamespaces(reader, asked);
+    const access = await readAccesses(client, { repoServer, serve }, [...namespaces.keys()], argocdNamespace, deadline);
+    const clusterSecrets = new ClusterSecrets(client, deadline);
+    const gitea = await lookAtGitea({
+      groups: asked,
+      settings,
+      registrationTokens: new Map(asked.flatMap((group) => registrationOf(group, secrets))),
+      ...secretsOf(source, { settingsMap, repoServer }, clusterSecrets, argocdNamespace),
+    });
     return {
+      argocdNamespace,
+      inNamespaces,
+      nowMs: settings.now(),
       version,
-      crd,
       repoServer,
       serve,
-      accounts,
-      rights,
       applications,
       lease: around.serve,
+      access,
       groups,
       broken,
+      statuses: objects.map((object) => statusOf(object)),
       ...(unread !== undefined && { groupsUnread: unread }),
-      namespaces: spaces,
+      namespaces,
       secrets,
-      looks,
+      deliveries: await readDeliveries(client, argocdNamespace, deadline),
+      gitea,
+      ...rest,
     };
   } finally {
     await client.close();
   }
 }
 
-const Version = z.looseObject({ major: z.string(), minor: z.string() });
+async function readRest(
+  reader: Reader,
+): Promise<
+  Pick<
+    Installation,
+    'crd' | 'serveSecret' | 'service' | 'networkPolicy' | 'accounts' | 'rights' | 'nodes' | 'hasAutoscaler'
+  >
+> {
+  const anything = z.looseObject({});
+  const [crd, serveSecret, service, networkPolicy, accounts, rights, nodes, autoscaler, pools] = await Promise.all([
+    reader.read('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw', Crd),
+    reader.inArgo('secrets', SERVE_SECRET, WithData),
+    reader.inArgo('services', NAME, Service),
+    reader.inArgo('networkpolicies', NAME, anything),
+    reader.inArgo('configmaps', 'argocd-cm', WithData),
+    reader.inArgo('configmaps', 'argocd-rbac-cm', WithData),
+    reader.list('/api/v1/nodes', Node),
+    // What the cluster autoscaler and Karpenter leave behind.
+    reader.read('/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status', anything),
+    reader.list('/apis/karpenter.sh/v1/nodepools', anything),
+  ]);
+  const hasPools = 'value' in pools && pools.value.length > 0;
+  return {
+    crd,
+    serveSecret,
+    service,
+    networkPolicy,
+    accounts,
+    rights,
+    nodes,
+    hasAutoscaler: 'value' in autoscaler || hasPools,
+  };
+}
+
+async function readNamespaces(
+  reader: Reader,
+  groups: readonly RunnerGroup[],
+): Promise<Pick<Installation, 'namespaces' | 'secrets'>> {
+  const namespaces = new Map<string, SeenOrNot<Namespace>>();
+  const secrets = new Map<string, SeenOrNot<WithData>>();
+  for (const { namespace, registrationToken } of groups) {
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
+    if (!namespaces.has(namespace)) namespaces.set(namespace, await reader.read(path, Namespace));
+    const called = `${namespace}/${registrationToken.name}`;
+    if (secrets.has(called)) continue;
+    secrets.set(called, await reader.read(`${path}/secrets/${encodeURIComponent(registrationToken.name)}`, WithData));
+  }
+  return { namespaces, secrets };
+}
+
+type Parts = Readonly<Record<'repoServer' | 'serve', SeenOrNot<Deployment>>>;
+
+async function readAccesses(
+  client: KubeClient,
+  { repoServer, serve }: Parts,
+  namespaces: readonly string[],
+  argocdNamespace: string,
+  deadline: Deadline,
+): Promise<Installation['access']> {
+  const parts: readonly (readonly [Part, SeenOrNot<Deployment>])[] = [
+    ['sidecar', repoServer],
+    ['serve', serve],
+  ];
+  const found: (readonly Access[] | string)[] = [];
+  for (const namespace of namespaces)
+    for (const [part, deployment] of parts) {
+      if (!('value' in deployment)) continue;
+      const { serviceAccountName } = deployment.value.spec.template.spec;
+      const account = `system:serviceaccount:${argocdNamespace}:${serviceAccountName}`;
+      found.push(await readAccess(client, part, account, namespace, deadline));
+    }
+  return found;
+}
+
+/** The registration token of a group, to be compared. */
+function registrationOf(
+  group: RunnerGroup,
+  secrets: Installation['secrets'],
+): readonly (readonly [RunnerGroup, string])[] {
+  const { namespace, registrationToken } = group;
+  const secret = secrets.get(`${namespace}/${registrationToken.name}`);
+  if (!secret || !('value' in secret)) return [];
+  const text = keyOf(secret.value, registrationToken.key);
+  return text === '' ? [] : [[group, text]];
+}
+
+/** From outside, the API tokens are read where the sidecar has them from. */
+function secretsOf(
+  { isByHand, settings }: ClusterSource,
+  seen: { readonly settingsMap: SeenOrNot<WithData>; readonly repoServer: SeenOrNot<Deployment> },
+  clusterSecrets: ClusterSecrets,
+  argocdNamespace: string,
+): { readonly secrets?: SecretReader } {
+  const { settingsMap, repoServer } = seen;
+  const isByApi = 'value' in settingsMap && settingsMap.value.data['GITEA_RUNNERS_SECRETS'] === 'api';
+  if (isByHand && !isByApi) {
+    const known = 'value' in repoServer ? repoServer.value : undefined;
+    return { secrets: new MountedSecrets(clusterSecrets, argocdNamespace, known) };
+  }
+  return isByHand || settings.secrets === 'api' ? { secrets: clusterSecrets } : {};
+}
 
 async function groupsOf(
   ...source: Parameters<typeof listObjects>
@@ -164,40 +224,5 @@ async function groupsOf(
   } catch (error) {
     if (error instanceof Failure) return { objects: [], unread: `${error.code} ${error.message}` };
     throw error;
-  }
-}
-
-async function failureOf(action: () => Promise<unknown>): Promise<Failure | undefined> {
-  try {
-    await action();
-    return undefined;
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-}
-
-async function readAs<T>(
-  client: KubeClient,
-  deadline: Deadline,
-  what: string,
-  path: string,
-  shape: z.ZodType<T>,
-): Promise<SeenOrNot<T>> {
-  const answer = await readObject(client, what, path, deadline);
-  if ('unread' in answer) return { unread: answer.unread, isMissing: answer.unread.includes('404') };
-  return shaped(shape, answer.json);
-}
-
-function shaped<T>(shape: z.ZodType<T>, json: unknown): SeenOrNot<T> {
-  const { data } = shape.safeParse(json);
-  return data === undefined ? { unread: 'the answer has another form', isMissing: false } : { value: data };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -27,6 +27,8 @@ export interface ClusterSource {
   readonly settings: Settings;
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
+  /** A person looks from outside, and has not said where Secrets are. */
+  readonly isByHand: boolean;
 }
 
 /** The name of serve's Lease in the stock manifests. */
@@ -51,7 +53,7 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
     // Who looks from outside has no Secrets mounted.
     ...(isByHand && !io.env['GITEA_TOKEN'] && { secrets: 'api' as const }),
   };
-  return { config, settings, namespaces: namespacesFrom(flags, io, config) };
+  return { config, settings, namespaces: namespacesFrom(flags, io, config), isByHand };
 }
 
 /** What kubectl would take. A pod with a service account has its own cluster. */

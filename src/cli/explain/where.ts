@@ -192,7 +192,8 @@ export async function readObject(
   }
 }
 
-function statusOf({ metadata, status }: RunnerGroupObject, made: FullReference | undefined): StatusSeen {
+/** What `serve` wrote into a RunnerGroup. `made`: the Application that made it. */
+export function statusOf({ metadata, status }: RunnerGroupObject, made?: FullReference): StatusSeen {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
   return {

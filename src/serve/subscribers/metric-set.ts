@@ -67,6 +67,9 @@ export function makeMetrics(registry: Registry) {
     argocdRequests: counter('argocd_requests_total', 'Requests to Argo CD by status; 0: no answer.', ['status']),
     planSeconds: histogram('plan_duration_seconds', 'One plan of one Application.', PLAN_SECONDS, []),
     webhooks: counter('webhook_deliveries_total', 'Webhook deliveries by result.', ['result']),
+    lastWebhook: gauge('webhook_last_delivery_timestamp_seconds', 'When the last delivery came, by result.', [
+      'result',
+    ]),
     droppedConnections: counter(
       'dropped_connections_total',
       'Connections closed because too many were open, by listener.',

@@ -53,6 +53,7 @@ function count(set: MetricSet, event: ServeEvent): void {
       return;
     case 'webhook':
       set.webhooks.inc({ result: event.result });
+      set.lastWebhook.setToCurrentTime({ result: event.result });
       return;
     case 'connection-dropped':
       set.droppedConnections.inc({ listener: event.listener });

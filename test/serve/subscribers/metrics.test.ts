@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { deliveriesIn } from '../../../src/cli/doctor/deliveries.ts';
 import type { Plan } from '../../../src/plan/decisions.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
@@ -105,4 +106,19 @@ it('shows the runners of a group by what they do, and when Gitea was last looked
     'unknown 0',
   ]);
   expect(body).toContain('gitea_runners_last_look_timestamp_seconds{namespace="runners",group="ci"} 9\n');
+});
+
+it('tells when the last webhook of each result came', async () => {
+  const { render, subscriber } = openMetrics();
+  const beforeSeconds = Date.now() / 1000;
+
+  subscriber({ is: 'webhook', result: 'accepted' });
+
+  const { body } = await render();
+  const [, told] =
+    /^gitea_runners_webhook_last_delivery_timestamp_seconds\{result="accepted"\} (\S+)$/m.exec(body) ?? [];
+  expect(Number(told)).toBeGreaterThanOrEqual(Math.floor(beforeSeconds));
+  expect(Number(told)).toBeLessThanOrEqual(Date.now() / 1000);
+  expect(body).not.toContain('timestamp_seconds{result="signature"}');
+  expect(deliveriesIn([body])).toMatchObject({ lastMs: new Map([['accepted', Number(told) * 1000]]) });
 });

@@ -1,0 +1,209 @@
+/** Judges RunnerGroups and what each of them needs: its Gitea, its Secrets, its namespace, a node. Pure. */
+import { normalBase } from '../../base-url.ts';
+import { podTemplate } from '../../charts/pod-template.ts';
+import { Failure } from '../../failure.ts';
+import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { finishOwn } from '../../serve/cluster/own-pod.ts';
+import { serveIsDown } from './control-plane.ts';
+import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
+import * as fixes from './fixes.ts';
+import { isUnread, type ScopeSeen } from './gitea-seen.ts';
+import { type Installation, MOST_GROUPS } from './installation.ts';
+import { PodPlace, whyNot } from './node-fit.ts';
+import { keyOf } from './reader.ts';
+import { webhook } from './webhook.ts';
+
+export function groups(seen: Installation): readonly DoctorFinding[] {
+  const { broken, gitea, groups: all, inNamespaces } = seen;
+  if (seen.groupsUnread !== undefined) return [unknown('RunnerGroups', seen.groupsUnread)];
+  if (all.length + broken.length === 0) {
+    const where = inNamespaces.length === 0 ? '' : ` in namespace ${inNamespaces.join(', ')}`;
+    const fix = `Commit one: gitea-runners init writes it${where && '. Or look in all namespaces: -A'}`;
+    return [unknown('RunnerGroups', `there is none${where}`, fix)];
+  }
+  const asked = all.slice(0, MOST_GROUPS);
+  return [
+    ...broken.map(({ group, problem }) =>
+      bad(`RunnerGroup ${group}`, problem, 'Correct it in git: gitea-runners validate shows the place'),
+    ),
+    ...gitea.scopes.flatMap((scope) => [look(scope), ...actions(scope), ...[webhook(scope, seen) ?? []].flat()]),
+    ...asked.flatMap((group) => groupFindings(group, seen)),
+    ...(all.length > asked.length
+      ? [
+          unknown(
+            'RunnerGroups',
+            `the first ${asked.length} of ${all.length} were looked at`,
+            'Look at the others with -n',
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** Actions that are off explain why a repository has no jobs list. */
+function isOff({ actions: read }: ScopeSeen): boolean {
+  return read !== undefined && !(read instanceof Failure) && read.off.length === read.repositories;
+}
+
+function look(scope: ScopeSeen): DoctorFinding {
+  const { look: found, name, url, version } = scope;
+  const check = `Gitea, ${name}`;
+  const which = version === undefined ? url : `${url} (Gitea ${version})`;
+  if (!(found instanceof Failure)) return good(check, `${which} answers, and shows its jobs and runners`);
+  return isOff(scope)
+    ? unknown(check, `${which} answers, and has no list of its jobs`)
+    : bad(check, `${found.code} ${found.message}`, `docs/errors.md has ${found.code}. ${fixes.API_TOKEN}`);
+}
+
+function actions(scope: ScopeSeen): readonly DoctorFinding[] {
+  const { actions: read, name } = scope;
+  const check = `Actions of ${name}`;
+  if (read === undefined) return [];
+  if (read instanceof Failure) return [unknown(check, `could not look: ${read.code} ${read.message}`)];
+  const { off, repositories } = read;
+  if (repositories === 0) return [unknown(check, 'it has no repository that the token sees')];
+  const fix = 'In Gitea: Settings of the repository → Units → Actions; for all of them [actions] ENABLED in app.ini';
+  return isOff(scope)
+    ? [bad(check, `they are off in ${off.length === 1 ? off[0] : `all ${off.length} repositories`}`, fix)]
+    : [good(check, `on in ${repositories - off.length} of ${repositories} repositories`)];
+}
+
+function groupFindings(group: RunnerGroup, seen: Installation): readonly DoctorFinding[] {
+  return [
+    ...token(group, seen),
+    ...ready(group, seen),
+    ...podSecurity(group, seen),
+    ...registration(group, seen),
+    nodes(group, seen),
+  ];
+}
+
+const checkOf = ({ namespace, name }: RunnerGroup): string => `RunnerGroup ${namespace}/${name}`;
+
+/** A token that can be used shows in what Gitea answers to it. */
+function token(group: RunnerGroup, { gitea }: Installation): readonly DoctorFinding[] {
+  const failure = gitea.withoutToken.get(group);
+  if (!failure) return [];
+  return [
+    isUnread(failure)
+      ? unknown(
+          checkOf(group),
+          `${group.giteaUrl} was not asked: the API token cannot be read from here (${failure.code})`,
+          'Give a token to doctor as GITEA_TOKEN, with GITEA_URL',
+        )
+      : bad(checkOf(group), `API token: ${failure.code} ${failure.message}`, fixes.API_TOKEN),
+  ];
+}
+
+/** serve writes the time of its last look at least once a minute; the health check of Argo CD waits as long. */
+const SILENT_MS = 300_000;
+
+/** What `serve` says, which reaches Gitea from within the cluster. What is known to be wrong with Gitea or the token is not said twice. */
+function ready(group: RunnerGroup, seen: Installation): readonly DoctorFinding[] {
+  const { gitea, nowMs, statuses } = seen;
+  const check = `${checkOf(group)}, as serve sees it`;
+  const called = `${group.namespace}/${group.name}`;
+  const scope = gitea.scopes.find(({ groups: sharing }) => sharing.includes(group));
+  if (gitea.withoutToken.has(group) && !isUnread(gitea.withoutToken.get(group) as Failure)) return [];
+  if (scope?.look instanceof Failure) return [];
+  if (serveIsDown(seen)) return [unknown(check, 'serve does not run')];
+  const status = statuses.find((each) => each.group === called);
+  const fix = `docs/serve.md has the reason; kubectl -n ${seen.argocdNamespace} logs deployment/gitea-runners`;
+  if (status?.notReady !== undefined) return [bad(check, status.notReady, fix)];
+  if (status?.lastCheckTime === undefined)
+    return [bad(check, 'it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`)];
+  const ageMs = nowMs - Date.parse(status.lastCheckTime);
+  return [
+    ageMs > SILENT_MS
+      ? bad(check, `Gitea was last looked at ${status.lastCheckTime}`, fix)
+      : good(check, `ready: it reaches Gitea from the cluster, last at ${status.lastCheckTime}`),
+  ];
+}
+
+const LEVELS = ['restricted', 'baseline', 'privileged'];
+const ENFORCE = 'pod-security.kubernetes.io/enforce';
+
+function podSecurity(group: RunnerGroup, { namespaces }: Installation): readonly DoctorFinding[] {
+  const { containerMode, namespace, securityProfile } = group;
+  const check = checkOf(group);
+  const read = namespaces.get(namespace);
+  if (!read) return [];
+  if ('unread' in read) return [unread(check, read, `kubectl create namespace ${namespace}`)];
+  const enforced = read.value.metadata.labels[ENFORCE] ?? 'privileged';
+  const needed = containerMode === 'host' ? (securityProfile ?? 'restricted') : 'privileged';
+  return [
+    LEVELS.indexOf(enforced) >= LEVELS.indexOf(needed)
+      ? good(check, `namespace ${namespace} admits its pods (${enforced})`)
+      : bad(
+          check,
+          `namespace ${namespace} enforces ${enforced}, and its pods need ${needed}`,
+          `kubectl label --overwrite namespace ${namespace} ${ENFORCE}=${needed}, or use containerMode: host`,
+        ),
+  ];
+}
+
+function registration(group: RunnerGroup, { gitea, secrets }: Installation): readonly DoctorFinding[] {
+  const { giteaUrl, namespace, registrationToken } = group;
+  const check = checkOf(group);
+  const secret = `Secret ${registrationToken.name}`;
+  const read = secrets.get(`${namespace}/${registrationToken.name}`);
+  if (!read) return [];
+  if ('unread' in read)
+    return [
+      read.isMissing
+        ? bad(check, `${secret}: ${read.unread}`, fixes.STEP_2)
+        : unknown(check, `${secret}: ${read.unread}`),
+    ];
+  if (keyOf(read.value, registrationToken.key) === '')
+    return [bad(check, `${secret} has no value at ${registrationToken.key}`, fixes.STEP_2)];
+  const url = keyOf(read.value, 'url');
+  if (url !== '' && normalBase(url) !== normalBase(giteaUrl))
+    return [
+      bad(
+        check,
+        `${secret} is for another Gitea than ${giteaUrl}`,
+        `Correct gitea.url, or: ${fixes.STEP_2} for that Gitea`,
+      ),
+    ];
+  const same = gitea.registrations.get(group);
+  const has = `${secret} has a registration token`;
+  if (same === undefined) return [good(check, has)];
+  if (same instanceof Failure)
+    return [
+      unknown(
+        check,
+        `${has}; whether it is that of its scope was not compared: ${same.code} ${same.message}`,
+        'Give a token that may write to doctor as GITEA_TOKEN, with GITEA_URL',
+      ),
+    ];
+  return [
+    same
+      ? good(check, `${has}, and it is that of its scope`)
+      : bad(check, `${secret} has not the registration token of its scope: its runners get no CI jobs`, fixes.STEP_2),
+  ];
+}
+
+function nodes(group: RunnerGroup, { hasAutoscaler, nodes: read }: Installation): DoctorFinding {
+  const check = `${checkOf(group)}, nodes`;
+  if ('unread' in read) return unknown(check, `nodes cannot be read: ${read.unread}`);
+  const pod = PodPlace.parse(podTemplate(group, finishOwn).spec.template.spec);
+  const reasons = read.value.map((node) => whyNot(pod, node));
+  const fitting = reasons.filter((reason) => reason === undefined).length;
+  const note = 'what runs there now is not looked at';
+  if (fitting > 0) return good(check, `${fitting} of ${reasons.length} can take its pod (${note})`);
+  const text = `none of ${reasons.length} can take its pod: ${counted(reasons.flatMap((reason) => reason ?? []))}`;
+  const fix = 'Correct podTemplate in git, or label, untaint or add a node: kubectl get nodes --show-labels';
+  return hasAutoscaler ? unknown(check, `${text}. The autoscaler may add one`, fix) : bad(check, text, fix);
+}
+
+/** Reasons that are shown. */
+const MOST_REASONS = 3;
+
+/** `2 with no label gpu=yes`, the commonest first. */
+function counted(reasons: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const sorted = [...counts].sort(([, a], [, b]) => b - a);
+  const shown = sorted.slice(0, MOST_REASONS).map(([reason, count]) => `${count} with ${reason}`);
+  return [...shown, ...(sorted.length > MOST_REASONS ? ['…'] : [])].join('; ');
+}

@@ -1,0 +1,138 @@
+/**
+ * Whether any node could ever take a pod: by its labels, its taints and its size. Pure.
+ *
+ * Looked at: nodeSelector, required node affinity, tolerations, requests against `allocatable`. Not looked at: what other pods take,
+ * affinity to pods, spread, volumes, host ports, what admission changes. The scheduler alone knows these, and `explain` shows its words.
+ */
+import * as z from 'zod';
+import { quantityValue } from '../../runnergroup/quantity.ts';
+import type { Node } from './shapes.ts';
+
+const texts = z.record(z.string(), z.string());
+const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));
+const Container = z.looseObject({
+  restartPolicy: z.string().optional(),
+  resources: z.looseObject({ requests: quantities.optional(), limits: quantities.optional() }).optional(),
+});
+const Expression = z.looseObject({ key: z.string(), operator: z.string(), values: z.array(z.string()).default([]) });
+const Term = z.looseObject({
+  matchExpressions: z.array(Expression).default([]),
+  matchFields: z.array(Expression).default([]),
+});
+const Toleration = z.looseObject({
+  key: z.string().default(''),
+  operator: z.string().default('Equal'),
+  value: z.string().default(''),
+  effect: z.string().default(''),
+});
+/** What of a pod's spec decides where it may run. */
+export const PodPlace = z.looseObject({
+  nodeName: z.string().optional(),
+  nodeSelector: texts.default({}),
+  affinity: z
+    .looseObject({
+      nodeAffinity: z
+        .looseObject({
+          requiredDuringSchedulingIgnoredDuringExecution: z
+            .looseObject({ nodeSelectorTerms: z.array(Term).default([]) })
+            .optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  tolerations: z.array(Toleration).default([]),
+  containers: z.array(Container).default([]),
+  initContainers: z.array(Container).default([]),
+});
+export type PodPlace = z.output<typeof PodPlace>;
+
+/** Why the node cannot take the pod, e.g. `it has not the label gpu=yes`; undefined: it can. */
+export function whyNot(pod: PodPlace, node: Node): string | undefined {
+  return byLabels(pod, node) ?? byTaints(pod, node) ?? bySize(pod, node);
+}
+
+function byLabels({ nodeSelector, affinity }: PodPlace, { metadata: { labels, name } }: Node): string | undefined {
+  const lacking = Object.entries(nodeSelector).filter(([key, value]) => labels[key] !== value);
+  if (lacking.length > 0) return `no label ${lacking.map(([key, value]) => `${key}=${value}`).join(', ')}`;
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  if (terms === undefined) return undefined;
+  const fields = { 'metadata.name': name };
+  const fits = terms.some(
+    ({ matchExpressions, matchFields }) =>
+      matchExpressions.length + matchFields.length > 0 &&
+      matchExpressions.every((expression) => holds(expression, labels)) &&
+      matchFields.every((expression) => holds(expression, fields)),
+  );
+  return fits ? undefined : 'its labels do not fit nodeAffinity';
+}
+
+type Expression = z.output<typeof Expression>;
+
+/** An operator that is not known may hold: doubt is no cross. */
+function holds({ key, operator, values }: Expression, labels: Readonly<Record<string, string>>): boolean {
+  const label = labels[key];
+  switch (operator) {
+    case 'In':
+      return label !== undefined && values.includes(label);
+    case 'NotIn':
+      return label === undefined || !values.includes(label);
+    case 'Exists':
+      return label !== undefined;
+    case 'DoesNotExist':
+      return label === undefined;
+    case 'Gt':
+      return Number(label) > Number(values[0]);
+    case 'Lt':
+      return Number(label) < Number(values[0]);
+    default:
+      return true;
+  }
+}
+
+const KEEPS_AWAY = ['NoSchedule', 'NoExecute'];
+
+/** What `kubectl cordon` leads to a moment later. */
+const CORDONED = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
+
+function byTaints({ tolerations }: PodPlace, { spec: { taints, unschedulable } }: Node): string | undefined {
+  const found = [...taints, ...(unschedulable ? [CORDONED] : [])].find(
+    (taint) =>
+      KEEPS_AWAY.includes(taint.effect) &&
+      !tolerations.some(
+        ({ key, operator, value, effect }) =>
+          (effect === '' || effect === taint.effect) &&
+          (key === '' ? operator === 'Exists' : key === taint.key) &&
+          (operator === 'Exists' || value === taint.value),
+      ),
+  );
+  return found && `taint ${found.key}${found.value === '' ? '' : `=${found.value}`}:${found.effect}`;
+}
+
+function bySize(pod: PodPlace, { status: { allocatable } }: Node): string | undefined {
+  for (const [resource, amount] of requestsOf(pod)) {
+    const has = quantityValue(allocatable[resource] ?? '0');
+    if (amount > has) return `${resource}: ${allocatable[resource] ?? 'none'}, too little`;
+  }
+  return undefined;
+}
+
+/**
+ * Sidecars (init containers that are restarted) run beside the containers. Other init containers run alone, so the largest counts. A
+ * resource without a request has its limit as request.
+ */
+function requestsOf({ containers, initContainers }: PodPlace): ReadonlyMap<string, number> {
+  const isSidecar = ({ restartPolicy }: z.output<typeof Container>): boolean => restartPolicy === 'Always';
+  const total = new Map<string, number>();
+  for (const container of [...containers, ...initContainers.filter(isSidecar)])
+    for (const [resource, amount] of asked(container)) total.set(resource, (total.get(resource) ?? 0) + amount);
+  for (const container of initContainers.filter((each) => !isSidecar(each)))
+    for (const [resource, amount] of asked(container)) total.set(resource, Math.max(total.get(resource) ?? 0, amount));
+  return total;
+}
+
+function asked({ resources }: z.output<typeof Container>): readonly (readonly [string, number])[] {
+  return Object.entries({ ...resources?.limits, ...resources?.requests }).map(([resource, text]) => [
+    resource,
+    quantityValue(text),
+  ]);
+}

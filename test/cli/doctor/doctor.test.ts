@@ -1,0 +1,152 @@
+/** `doctor` on installations: whole ones, and those that lack or break one thing. Real program, real HTTPS server, simulated Gitea. */
+import { describe, expect, it } from 'vitest';
+import { folderWith, runCli } from '../../support/run-cli.ts';
+import { TOKEN as GITEA_TOKEN } from '../../support/start-acme.ts';
+import { BROKEN_GROUPS } from './broken-groups.ts';
+import { BROKEN_PARTS } from './broken-parts.ts';
+import {
+  API_TOKEN,
+  AUTOSCALER,
+  CM,
+  COMPARED,
+  CRD,
+  edit,
+  examine,
+  GROUPS,
+  HOOKS,
+  type Json,
+  NAMESPACE,
+  NODES,
+  PODS,
+  POLICY,
+  REGISTRATION,
+  REVIEWS,
+  SETTINGS,
+  type World,
+  without,
+} from './world.ts';
+
+it('finds nothing bad in an installation made by the manual', async () => {
+  const { run } = await examine();
+
+  const { code, stdout, stderr } = await run();
+
+  expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
+  expect(stdout).not.toMatch(/^[✗?]/m);
+  expect(stdout).toMatch(/\n\d+ good, 0 bad, 0 not known\n$/);
+  expect(stdout).toContain('✓ rights in Argo CD: get and sync of Applications, and nothing more\n');
+  expect(stdout).not.toContain('registration"');
+});
+
+describe('says with a cross what is broken, and how to mend it', () => {
+  it.each([...BROKEN_PARTS, ...BROKEN_GROUPS])('%s', async (_, change, cross, advice) => {
+    const { run } = await examine(change);
+
+    const { code, stdout, stderr } = await run();
+
+    expect({ code, stderr }, stdout).toEqual({ code: 1, stderr: '' });
+    const lines = stdout.split('\n');
+    const at = lines.findIndex((line) => line.startsWith(cross));
+    expect(at, stdout).toBeGreaterThanOrEqual(0);
+    expect(lines[at + 1]).toContain(advice);
+  });
+});
+
+it('says what it may not read, and does not call that bad', async () => {
+  const { run } = await examine((world) => ({ ...world, [CM]: 403, [REGISTRATION]: 403, [CRD]: 403 }));
+
+  const { code, stdout } = await run();
+
+  expect(code, stdout).toBe(0);
+  expect(stdout.match(/^\? /gm)?.length).toBe(3);
+});
+
+it.each<readonly [string, (world: World) => World, string]>([
+  ['webhooks', (world) => ({ ...world, [HOOKS]: 403 }), '? webhook of org acme: could not look: GR-GITEA-02 '],
+  [
+    'deliveries',
+    (world) => ({ ...world, [PODS]: 403 }),
+    '? webhook of org acme: to http://gitea-runners.argocd.svc/webhook; whether it delivers is not known: its pods cannot be listed (403)',
+  ],
+  [
+    'the registration token',
+    (world) => ({ ...world, [COMPARED]: 403 }),
+    '? RunnerGroup runners/ci: Secret gitea-runner has a registration token; whether it is that of its scope was not compared: GR-GITEA-02 ',
+  ],
+  [
+    'nodes',
+    (world) => ({ ...world, [NODES]: 403 }),
+    '? RunnerGroup runners/ci, nodes: nodes cannot be read: you may not read it (403)',
+  ],
+  ['roles', (world) => ({ ...world, [REVIEWS]: 403 }), '? rights in Kubernetes: you may not ask that (403)'],
+  ['the API token', (world) => ({ ...world, [API_TOKEN]: 403 }), '? RunnerGroup runners/ci: http'],
+  ['the NetworkPolicy, which may be left out', without(POLICY), '? NetworkPolicy of serve: it does not exist'],
+  [
+    'nodes that an autoscaler adds',
+    (world) => ({ ...world, [NODES]: { items: [] }, [AUTOSCALER]: {} }),
+    '? RunnerGroup runners/ci, nodes: none of 0 can take its pod',
+  ],
+])('could not look at %s, and does not call that bad', async (_, change, line) => {
+  const { run } = await examine(change);
+
+  const { code, stdout } = await run();
+
+  expect(code, stdout).toBe(0);
+  expect(
+    stdout.split('\n').filter((each) => each.startsWith(line)),
+    stdout,
+  ).not.toEqual([]);
+});
+
+it('reads API tokens in the namespace of the group where sidecar and serve do', async () => {
+  const { run } = await examine((world) => {
+    const { [API_TOKEN]: token, ...rest } = world;
+    return {
+      ...rest,
+      [`${NAMESPACE}/secrets/gitea-api`]: token ?? 404,
+      [SETTINGS]: { data: { GITEA_RUNNERS_SECRETS: 'api' } },
+    };
+  });
+
+  const { code, stdout } = await run();
+
+  expect(code, stdout).toBe(0);
+  expect(stdout).not.toMatch(/^[✗?]/m);
+});
+
+it('asks each scope of Gitea once, however many groups share it', async () => {
+  const { run, requests } = await examine(
+    edit(GROUPS, (list) => {
+      const items = list['items'] as Json[];
+      const [first = {}] = items;
+      const metadata = first['metadata'] as Json;
+      list['items'] = [...'abc'].map((name) => ({ ...first, metadata: { ...metadata, name, uid: name } }));
+    }),
+  );
+
+  const { code, stdout } = await run();
+
+  expect(code, stdout).toBe(0);
+  expect(stdout.match(/^✓ Gitea, org acme/gm)).toHaveLength(1);
+  expect(requests.filter(({ target }) => target.startsWith(HOOKS))).toHaveLength(2);
+  expect(requests.filter(({ target }) => /actions\/runners\?/.test(target))).toHaveLength(1);
+});
+
+it('prints JSON, and no token', async () => {
+  const { run } = await examine();
+
+  const { code, stdout } = await run('--json');
+
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    findings: expect.arrayContaining([{ check: 'Kubernetes', is: 'good', text: '1.34' }]),
+  });
+  expect(stdout).not.toContain(GITEA_TOKEN);
+});
+
+it('needs a cluster', async () => {
+  const outcome = await runCli(['doctor'], { HOME: '/nonexistent' }, folderWith({}));
+
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toContain('error: GR-DOCTOR-01 ');
+});

@@ -1,0 +1,121 @@
+/** Whether a node could ever take a pod. */
+import { describe, expect, it } from 'vitest';
+import { PodPlace, whyNot } from '../../../src/cli/doctor/node-fit.ts';
+import { Node } from '../../../src/cli/doctor/shapes.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function node({ labels = {}, allocatable = {}, ...spec }: Fields = {}): Node {
+  return Node.parse({
+    metadata: { name: 'n1', labels },
+    spec,
+    status: { allocatable: { cpu: '2', memory: '4Gi', ...(allocatable as object) } },
+  });
+}
+
+const pod = (spec: Fields = {}): PodPlace => PodPlace.parse({ containers: [{ name: 'runner' }], ...spec });
+const asking = (requests: Fields, limits: Fields = {}): Fields => ({ resources: { requests, limits } });
+
+function affinity(...terms: readonly (readonly Fields[])[]): Fields {
+  const nodeSelectorTerms = terms.map((matchExpressions) => ({ matchExpressions }));
+  return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } };
+}
+
+describe('labels', () => {
+  const gpu = node({ labels: { gpu: 'yes', size: '5' } });
+
+  it('names each label of nodeSelector that the node has not', () => {
+    expect(whyNot(pod({ nodeSelector: { gpu: 'yes', arch: 'arm', zone: 'a' } }), gpu)).toBe(
+      'no label arch=arm, zone=a',
+    );
+    expect(whyNot(pod({ nodeSelector: { gpu: 'yes' } }), gpu)).toBeUndefined();
+  });
+
+  it.each<readonly [string, Fields, boolean]>([
+    ['In', { key: 'gpu', operator: 'In', values: ['no', 'yes'] }, true],
+    ['In another value', { key: 'gpu', operator: 'In', values: ['no'] }, false],
+    ['In of a label that is not there', { key: 'arch', operator: 'In', values: ['arm'] }, false],
+    ['NotIn', { key: 'gpu', operator: 'NotIn', values: ['no'] }, true],
+    ['NotIn of a label that is not there', { key: 'arch', operator: 'NotIn', values: ['arm'] }, true],
+    ['NotIn its value', { key: 'gpu', operator: 'NotIn', values: ['yes'] }, false],
+    ['Exists', { key: 'gpu', operator: 'Exists' }, true],
+    ['Exists not', { key: 'arch', operator: 'Exists' }, false],
+    ['DoesNotExist', { key: 'arch', operator: 'DoesNotExist' }, true],
+    ['DoesNotExist but does', { key: 'gpu', operator: 'DoesNotExist' }, false],
+    ['Gt', { key: 'size', operator: 'Gt', values: ['4'] }, true],
+    ['Gt equal', { key: 'size', operator: 'Gt', values: ['5'] }, false],
+    ['Lt', { key: 'size', operator: 'Lt', values: ['6'] }, true],
+    ['Lt equal', { key: 'size', operator: 'Lt', values: ['5'] }, false],
+    ['Gt of no number', { key: 'gpu', operator: 'Gt', values: ['1'] }, false],
+    ['an operator of the future: doubt is no cross', { key: 'gpu', operator: 'Like', values: ['y'] }, true],
+  ])('judges nodeAffinity: %s', (_, expression, fits) => {
+    expect(whyNot(pod(affinity([expression])), gpu)).toBe(fits ? undefined : 'its labels do not fit nodeAffinity');
+  });
+
+  it('needs one term of nodeAffinity, and of it all expressions', () => {
+    const [yes, no] = [
+      { key: 'gpu', operator: 'Exists' },
+      { key: 'arch', operator: 'Exists' },
+    ];
+
+    expect(whyNot(pod(affinity([no], [yes])), gpu)).toBeUndefined();
+    expect(whyNot(pod(affinity([yes, no])), gpu)).toBeDefined();
+    expect(whyNot(pod(affinity([])), gpu)).toBeDefined();
+  });
+});
+
+describe('taints', () => {
+  const tainted = node({ taints: [{ key: 'ci', value: 'only', effect: 'NoSchedule' }] });
+
+  it.each<readonly [string, Fields, boolean]>([
+    ['the same', { key: 'ci', operator: 'Equal', value: 'only', effect: 'NoSchedule' }, true],
+    ['Equal by default', { key: 'ci', value: 'only' }, true],
+    ['any value', { key: 'ci', operator: 'Exists' }, true],
+    ['anything', { operator: 'Exists' }, true],
+    ['another value', { key: 'ci', value: 'other' }, false],
+    ['another effect', { key: 'ci', operator: 'Exists', effect: 'NoExecute' }, false],
+    ['another key', { key: 'gpu', operator: 'Exists' }, false],
+    ['no key, and not Exists', { value: 'only' }, false],
+  ])('are tolerated by a toleration of %s', (_, toleration, fits) => {
+    expect(whyNot(pod({ tolerations: [toleration] }), tainted)).toBe(fits ? undefined : 'taint ci=only:NoSchedule');
+  });
+
+  it('are there as soon as the node is cordoned', () => {
+    const cordoned = node({ unschedulable: true });
+
+    expect(whyNot(pod(), cordoned)).toBe('taint node.kubernetes.io/unschedulable:NoSchedule');
+    expect(whyNot(pod({ tolerations: [{ operator: 'Exists' }] }), cordoned)).toBeUndefined();
+  });
+
+  it('do not keep pods away when they only would rather not', () => {
+    expect(whyNot(pod(), node({ taints: [{ key: 'ci', effect: 'PreferNoSchedule' }] }))).toBeUndefined();
+  });
+});
+
+describe('size', () => {
+  it('adds what runs at the same time: containers and init containers that are restarted', () => {
+    const both = {
+      containers: [asking({ memory: '3Gi' })],
+      initContainers: [{ ...asking({ memory: '2Gi' }), restartPolicy: 'Always' }],
+    };
+
+    expect(whyNot(pod(both), node())).toBe('memory: 4Gi, too little');
+    expect(whyNot(pod({ ...both, initContainers: [asking({ memory: '2Gi' })] }), node())).toBeUndefined();
+  });
+
+  it('counts an init container that alone is larger', () => {
+    expect(whyNot(pod({ initContainers: [asking({ cpu: '2500m' })] }), node())).toBe('cpu: 2, too little');
+  });
+
+  it('takes a limit for a request that is not there, and a request before a limit', () => {
+    expect(whyNot(pod({ containers: [asking({}, { cpu: 3 })] }), node())).toBe('cpu: 2, too little');
+    expect(whyNot(pod({ containers: [asking({ cpu: 1 }, { cpu: 3 })] }), node())).toBeUndefined();
+  });
+
+  it('knows that a node without a resource has none', () => {
+    const gpu = pod({ containers: [asking({}, { 'nvidia.com/gpu': 1 })] });
+
+    expect(whyNot(gpu, node())).toBe('nvidia.com/gpu: none, too little');
+    expect(whyNot(gpu, node({ allocatable: { 'nvidia.com/gpu': '1' } }))).toBeUndefined();
+  });
+});

@@ -1,0 +1,190 @@
+/** An installation that `doctor` looks at: a real HTTPS server for the cluster, and a simulated Gitea. */
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { CERTIFICATES, kubeconfigFor } from '../../kubernetes/through-cli.ts';
+import { send, startApiServer, status } from '../../support/api-server.ts';
+import { folderWith, groupYaml, runCli } from '../../support/run-cli.ts';
+import { TOKEN as GITEA_TOKEN, startAcme } from '../../support/start-acme.ts';
+
+export type Json = Record<string, unknown>;
+/** Path -> object; a text: as it is; a number: this status. */
+export type World = Record<string, Json | readonly Json[] | string | number>;
+
+const ARGO = '/namespaces/argocd';
+export const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw';
+export const REPO_SERVER = `/apis/apps/v1${ARGO}/deployments/argocd-repo-server`;
+export const SERVE = `/apis/apps/v1${ARGO}/deployments/gitea-runners`;
+export const CM = `/api/v1${ARGO}/configmaps/argocd-cm`;
+export const RBAC = `/api/v1${ARGO}/configmaps/argocd-rbac-cm`;
+export const APPLICATIONS = `/apis/argoproj.io/v1alpha1${ARGO}/applications`;
+export const LEASE = `/apis/coordination.k8s.io/v1${ARGO}/leases/gitea-runners-serve`;
+export const GROUPS = '/apis/gitea.bpg.pw/v1alpha1/runnergroups';
+export const NAMESPACE = '/api/v1/namespaces/runners';
+export const REGISTRATION = `${NAMESPACE}/secrets/gitea-runner`;
+export const API_TOKEN = `/api/v1${ARGO}/secrets/gitea-api`;
+export const SERVE_SECRET = `/api/v1${ARGO}/secrets/gitea-runners-serve`;
+export const SERVICE = `/api/v1${ARGO}/services/gitea-runners`;
+export const POLICY = `/apis/networking.k8s.io/v1${ARGO}/networkpolicies/gitea-runners`;
+export const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+export const NODES = '/api/v1/nodes';
+export const PODS = `/api/v1${ARGO}/pods`;
+export const METRICS = `${PODS}/gitea-runners-1:9090/proxy/metrics`;
+export const SETTINGS = `/api/v1${ARGO}/configmaps/gitea-runners-settings`;
+export const AUTOSCALER = '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status';
+/** Of Gitea's API, in the same world. */
+export const HOOKS = '/api/v1/orgs/acme/hooks';
+export const REPOSITORIES = '/api/v1/orgs/acme/repos';
+export const COMPARED = '/api/v1/orgs/acme/actions/runners/registration-token';
+
+/** The object of a kind that a file of `install/` has first. */
+export function manifest(file: string, kind?: string): Json {
+  const found = parseAllDocuments(readFileSync(`install/${file}`, 'utf8'))
+    .map((document) => document.toJS() as Json | null)
+    .find((each) => each !== null && (kind === undefined || each['kind'] === kind));
+  return found ?? {};
+}
+
+const ready = (deployment: Json, readyReplicas = 1): Json => ({ ...deployment, status: { readyReplicas } });
+export const repoServer = (readyReplicas = 1): Json => ready(manifest('argocd-repo-server.yaml'), readyReplicas);
+export const serve = (readyReplicas = 1): Json => ready(manifest('gitea-runners.yaml', 'Deployment'), readyReplicas);
+/** What `/metrics` says, as prom-client writes it. Seconds since 1970. */
+export const metrics = (started: number, last: Readonly<Record<string, number>>): string =>
+  [
+    `process_start_time_seconds ${started}`,
+    ...Object.entries(last).map(
+      ([result, at]) => `gitea_runners_webhook_last_delivery_timestamp_seconds{result="${result}"} ${at}`,
+    ),
+    '',
+  ].join('\n');
+export const hook = (url = 'http://gitea-runners.argocd.svc/webhook', more: Json = {}): Json => ({
+  active: true,
+  events: ['workflow_job'],
+  config: { url, content_type: 'json' },
+  ...more,
+});
+export const node = (labels: Json = {}, taints: readonly Json[] = []): Json => ({
+  metadata: { name: 'one', labels },
+  spec: { taints },
+  status: { allocatable: { cpu: '4', memory: '8Gi' } },
+});
+
+export function secret(data: Readonly<Record<string, string>>): Json {
+  return {
+    data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
+  };
+}
+
+export function condition(isReady: string): Json {
+  const lastTransitionTime = '2026-01-01T00:00:00Z';
+  return { type: 'Ready', status: isReady, reason: 'GiteaFailed', message: 'GR-HTTP-01 no answer', lastTransitionTime };
+}
+
+/** As docs/install.md makes it. */
+function whole(url: string, spec = ''): World {
+  const group = parse(groupYaml(url, spec)) as Json;
+  return {
+    '/version': { major: '1', minor: '34' },
+    [CRD]: manifest('crd.yaml'),
+    [REPO_SERVER]: repoServer(),
+    [SERVE]: serve(),
+    [SERVE_SECRET]: secret({ 'argocd-token': 'of Argo CD', 'webhook-secret': 'of webhooks' }),
+    [SERVICE]: manifest('gitea-runners.yaml', 'Service'),
+    [POLICY]: manifest('gitea-runners.yaml', 'NetworkPolicy'),
+    [NODES]: { items: [node()] },
+    [PODS]: { items: [{ metadata: { name: 'gitea-runners-1' }, status: { phase: 'Running' } }] },
+    [METRICS]: metrics(1_700_000_000, { accepted: 1_700_000_100 }),
+    [HOOKS]: [hook()],
+    [REPOSITORIES]: [{ full_name: 'acme/web', has_actions: true }],
+    [COMPARED]: { token: 'registration' },
+    [CM]: manifest('argocd-cm.yaml'),
+    [RBAC]: manifest('argocd-rbac-cm.yaml'),
+    [APPLICATIONS]: { items: [manifest('examples/application.yaml')] },
+    [LEASE]: { spec: { holderIdentity: 'gitea-runners-1', renewTime: new Date().toISOString() } },
+    [GROUPS]: {
+      kind: 'RunnerGroupList',
+      metadata: {},
+      items: [
+        {
+          ...group,
+          metadata: { ...(group['metadata'] as Json), uid: 'uid-ci' },
+          status: { lastCheckTime: new Date().toISOString(), conditions: [condition('True')] },
+        },
+      ],
+    },
+    [NAMESPACE]: manifest('runners.yaml'),
+    [REGISTRATION]: secret({ token: 'registration', 'registration-token': 'registration', url }),
+    [API_TOKEN]: secret({ token: GITEA_TOKEN, url }),
+  };
+}
+
+/** Never allowed. */
+const FORBIDDEN = ['create jobs', 'delete jobs', 'list secrets'];
+
+/** @param turned deeds that are allowed and should not be, or the other way round, each in a line. */
+async function reviewed(request: IncomingMessage, response: ServerResponse, turned: string): Promise<void> {
+  const { spec } = (await json(request)) as { readonly spec: { readonly resourceAttributes: Record<string, string> } };
+  const { verb, resource } = spec.resourceAttributes;
+  const deed = `${verb} ${resource}`;
+  send(response, 201, { status: { allowed: FORBIDDEN.includes(deed) === turned.split('\n').includes(deed) } });
+}
+
+function answerWith(response: ServerResponse, found: World[string]): void {
+  if (typeof found === 'number') status(response, found, 'No');
+  else if (typeof found === 'string') response.end(found);
+  else send(response, 200, found);
+}
+
+export async function examine(change: (world: World, url: string) => World | undefined = (world) => world, spec = '') {
+  const acme = await startAcme();
+  const { url } = acme.simulator;
+  const base = whole(url, spec);
+  const world = change(base, url) ?? base;
+  const server = await startApiServer({
+    tls: CERTIFICATES,
+    override: ({ pathname }, response, request) => {
+      if (pathname === REVIEWS && typeof world[REVIEWS] !== 'number') {
+        void reviewed(request, response, String(world[REVIEWS] ?? ''));
+        return true;
+      }
+      const found = world[pathname];
+      if (found === undefined) {
+        if (
+          !/\/(?:secrets|services|deployments|configmaps|leases|applications|nodes|nodepools|networkpolicies|pods|namespaces\/[^/]+$|customresource)/.test(
+            pathname,
+          )
+        )
+          return false;
+        status(response, 404, 'NotFound');
+      } else answerWith(response, found);
+      return true;
+    },
+  });
+  onTestFinished(() => server.close());
+  acme.simulator.intercept(({ url: target = '' }, response) => {
+    const found = world[target.replace(/\?.*/, '')];
+    if (found === undefined) return false;
+    // Of a list, one page.
+    answerWith(response, /[?&]page=[2-9]/.test(target) ? [] : found);
+    return true;
+  });
+  const run = (...flags: readonly string[]) =>
+    runCli(['doctor', '--kubeconfig', kubeconfigFor(server), '-A', ...flags], {}, folderWith({}));
+  return { run, requests: acme.simulator.requests };
+}
+
+export const edit =
+  (path: string, change: (object: Json) => void) =>
+  (world: World): World => {
+    const object = structuredClone(world[path]) as Json;
+    change(object);
+    return { ...world, [path]: object };
+  };
+export const without =
+  (path: string) =>
+  (world: World): World =>
+    Object.fromEntries(Object.entries(world).filter(([key]) => key !== path));
+export const at = (object: unknown, ...keys: readonly (string | number)[]): Json =>
+  keys.reduce((value, key) => (value as Record<string, unknown>)[key], object) as Json;

@@ -1,0 +1,147 @@
+/** `doctor` on a real cluster: before anything is installed, when all is well, and when one thing is broken. One stack for all. */
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import * as z from 'zod';
+import { waitUntil } from '../servers/process.ts';
+import { workflow } from '../servers/workflows.ts';
+import { runCli } from '../support/run-cli.ts';
+import { commitGroup, type Patient } from './doctor-breaking.ts';
+import { BREAKS } from './doctor-breaks.ts';
+import { Installation, ORG } from './install.ts';
+import { type Stack, startStack } from './stack/stack.ts';
+
+const Findings = z.object({
+  findings: z.array(
+    z.object({
+      check: z.string(),
+      is: z.enum(['good', 'bad', 'unknown']),
+      text: z.string(),
+      fix: z.string().optional(),
+    }),
+  ),
+});
+type Found = z.infer<typeof Findings>['findings'][number];
+
+let stack: Stack;
+let patient: Patient;
+let passed = true;
+
+function say(line: string): void {
+  process.stdout.write(`doctor: ${line}\n`);
+}
+
+async function examine(env: Readonly<Record<string, string>> = {}): Promise<readonly Found[]> {
+  const { stdout, stderr } = await runCli(['doctor', '--kubeconfig', stack.kubernetes.kubeconfig, '-A', '--json'], env);
+  expect(stderr).toBe('');
+  return Findings.parse(JSON.parse(stdout)).findings;
+}
+
+const bad = (findings: readonly Found[]): readonly Found[] => findings.filter(({ is }) => is === 'bad');
+
+async function oneJobSucceeds(): Promise<void> {
+  const { admin } = stack.gitea;
+  const done = () => admin.jobs(`/orgs/${ORG}`, 'completed');
+  const before = (await done()).length;
+  await admin.dispatch(`${ORG}/web`, 'build.yml');
+  await waitUntil('the CI job ends', async () => (await done()).length > before, { timeoutMs: 120_000 });
+  expect((await done()).at(-1)).toMatchObject({ conclusion: 'success' });
+}
+
+/** Waits until it has no cross. */
+async function whole(): Promise<void> {
+  let last: readonly Found[] = [];
+  const isWhole = async (): Promise<boolean> => {
+    last = bad(await examine());
+    return last.length === 0;
+  };
+  await waitUntil('all is well', isWhole, { timeoutMs: 180_000 }).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${JSON.stringify(last)}`);
+  });
+}
+
+describe('doctor', () => {
+  beforeAll(async () => {
+    stack = await startStack(inject('clusterBuilds'), say);
+    const installation = await Installation.prepare(stack, inject('clusterBuilds'));
+    patient = { stack, installation, oneJobSucceeds };
+    await stack.gitea.admin.createRepo('web', ORG);
+    const text = workflow({ build: { runsOn: 'linux', seconds: 1 } });
+    await stack.gitea.admin.addWorkflow(`${ORG}/web`, 'build.yml', text);
+  });
+
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') passed = false;
+  });
+
+  afterAll(async () => {
+    await stack?.close(!passed);
+  });
+
+  it('says before the installation what is missing', async () => {
+    const findings = await examine();
+
+    expect(bad(findings).map(({ check }) => check)).toEqual([
+      'CustomResourceDefinition',
+      'sidecar in argocd-repo-server',
+      'serve',
+      'Secret of serve',
+      'Service for webhooks',
+      'account in Argo CD',
+      'rights in Argo CD',
+      'Application',
+    ]);
+    expect(bad(findings).filter(({ fix = '' }) => !/install\//.test(fix) && !/docs\/install/.test(fix))).toEqual([]);
+  });
+
+  it('finds all good when the manual was followed', async () => {
+    const { kubernetes, gitea } = stack;
+    await patient.installation.install();
+    await commitGroup(patient);
+    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+    await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s']);
+    await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s']);
+    await oneJobSucceeds();
+    await whole();
+
+    const GITEA_TOKEN = await gitea.admin.createToken(['write:organization']);
+    const findings = await examine({ GITEA_TOKEN, GITEA_URL: gitea.url });
+
+    expect(findings.filter(({ is }) => is !== 'good')).toEqual([]);
+    expect(findings.map(({ check, text }) => `${check}: ${text}`)).toEqual(
+      expect.arrayContaining([
+        `Gitea, org ${ORG}: ${gitea.url} (Gitea 1.27.3) answers, and shows its jobs and runners`,
+        expect.stringMatching(/^webhook of org acme: to http:\S+\/webhook; the last delivery came at /),
+        expect.stringMatching(/and it is that of its scope$/),
+      ]),
+    );
+  });
+
+  it('cannot compare the registration token with a token that only reads, and says what to do', async () => {
+    const findings = await examine();
+
+    expect(findings.filter(({ is }) => is !== 'good')).toMatchObject([
+      { is: 'unknown', text: expect.stringContaining('was not compared'), fix: expect.stringContaining('GITEA_TOKEN') },
+    ]);
+  });
+
+  it.each(BREAKS)('finds it when $name', async ({ make, crosses, env }) => {
+    await whole();
+    const environment = await env?.(patient);
+    const mend = await make(patient);
+    let found: readonly Found[] = [];
+    try {
+      found = bad(await examine(environment));
+
+      expect(found).toMatchObject(
+        crosses.map(({ check, says, fix }) => ({
+          check,
+          text: expect.stringContaining(says),
+          fix: expect.stringContaining(fix),
+        })),
+      );
+    } finally {
+      if (mend) await mend();
+      else await patient.installation.shell('mend', found[0]?.fix ?? 'false');
+    }
+    await whole();
+  });
+});
