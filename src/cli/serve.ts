@@ -98,6 +98,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOption
     now: io.now,
     subscribers: subscribersFrom(flags, io),
     sweep: flagValue('sweep', flags, io),
+    registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],
   };
 }
 

@@ -11,6 +11,10 @@
 {{- if .Values.secretsApi.enabled -}}
 {{- $settings = merge $settings (dict "GITEA_RUNNERS_SECRETS" "api") -}}
 {{- end -}}
+{{- if .Values.registrationSecrets.enabled -}}
+{{- $names := join "," .Values.registrationSecrets.secretNames -}}
+{{- $settings = merge $settings (dict "GITEA_RUNNERS_REGISTRATION_SECRETS" $names) -}}
+{{- end -}}
 {{- if $settings -}}
 {{- toYaml $settings -}}
 {{- end -}}

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { DEFAULT_IMAGES } from '../../runnergroup/defaults.ts';
-import { API_SECRET, REPO_SERVER_ACCOUNT, RUNNERS_NAMESPACE } from '../names.ts';
+import { API_SECRET, REGISTRATION_SECRET, REPO_SERVER_ACCOUNT, RUNNERS_NAMESPACE } from '../names.ts';
 import { OUTSIDE_PORTS } from '../network.ts';
 
 const Text = z.string().min(1);
@@ -148,6 +148,21 @@ export const ChartValues = z.strictObject({
     })
     .optional()
     .describe('Rights for GITEA_RUNNERS_SECRETS=api, and that setting.'),
+  registrationSecrets: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(false)
+        .describe("serve keeps Secrets filled with Gitea's registration token. They must exist."),
+      secretNames: z
+        .array(Name)
+        .min(1)
+        .max(100)
+        .default([REGISTRATION_SECRET])
+        .describe('Secrets that it may read and write there. No other token may lie in them.'),
+    })
+    .optional()
+    .describe('Rights for GITEA_RUNNERS_REGISTRATION_SECRETS, and that setting.'),
   cache: z
     .strictObject({
       enabled: z
