@@ -9,7 +9,7 @@ import type { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import type { HttpAnswer } from '../http/request.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
-import { failureOfSecret, keysOf, type SecretKeys, type SecretPlace, secretPath } from './secrets.ts';
+import { failureOfSecret, type KeysOfSecret, keysOf, type SecretPlace, secretPath } from './secrets.ts';
 
 /** The field manager of what is written. */
 const MANAGER = 'gitea-runners-serve';
@@ -17,7 +17,7 @@ const MANAGER = 'gitea-runners-serve';
 const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string().min(1) }) });
 
 export interface ReadSecret {
-  readonly keys: SecretKeys;
+  readonly keys: KeysOfSecret;
   /** Changes with each write. */
   readonly version: string;
 }

@@ -18,7 +18,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const Secret = z.object({ data: z.record(z.string(), z.string().regex(BASE64)).nullish() });
 
 /** Value of a key as text; undefined when the Secret has no such key. */
-export type SecretKeys = (key: string) => string | undefined;
+export type KeysOfSecret = (key: string) => string | undefined;
 
 /** A connection that only ever reads Secrets. To be closed by the caller. */
 export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestLine) => void): KubeClient {
@@ -38,7 +38,7 @@ export class ClusterSecrets {
   }
 
   /** A Secret that must be there. @throws Failure exit 1 for every answer but that Secret. */
-  async read(namespace: string, name: string): Promise<SecretKeys> {
+  async read(namespace: string, name: string): Promise<KeysOfSecret> {
     const answer = await this.#answerOf(namespace, name);
     if (answer.status !== 200) throw this.#failureOf(answer, namespace, name);
     return keysOf(this.#client.request(questionFor(namespace, name)), answer);
@@ -80,7 +80,7 @@ export class ClusterSecrets {
 }
 
 /** What a Secret holds. @throws Failure that names no key of it. */
-export function keysOf(request: HttpRequest, { text }: HttpAnswer): SecretKeys {
+export function keysOf(request: HttpRequest, { text }: HttpAnswer): KeysOfSecret {
   let data: Readonly<Record<string, string>>;
   try {
     data = parseAnswer(request, Secret, text, 'Secret').data ?? {};

@@ -26,14 +26,17 @@ import { JobEnds, type JobEndsOptions } from './notify/job-ends.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { type Survey, survey } from './planning/survey.ts';
 import { WaitingTimes } from './planning/waiting-times.ts';
-import type { GroupWithToken } from './registration/choose.ts';
-import { fillAgainAndAgain } from './registration/filling.ts';
+import { groupsWithToken } from './registration/choose.ts';
+import { type FillingOptions, fillAgainAndAgain } from './registration/filling.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
 import { ManagedApps } from './waking/managed-apps.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
-export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'>, Pick<JobEndsOptions, 'notifyDefaults'> {
+export interface LeaderOptions
+  extends Omit<TokenSources, 'clusterSecrets'>,
+    Pick<JobEndsOptions, 'notifyDefaults'>,
+    Pick<FillingOptions, 'registration'> {
   /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
   readonly openSecrets?: () => SecretReader;
   readonly cluster: LiveCluster;
@@ -44,8 +47,6 @@ export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'>, Pic
   /** At the same time. */
   readonly wakes: number;
   readonly sweep: boolean;
-  /** Absent: no Secret is filled with a registration token. */
-  readonly registration?: { readonly names: ReadonlySet<string>; readonly client: KubeClient };
   /** Absent: no policy is named. */
   readonly policyFile?: string;
   readonly lookout: Pick<LookoutOptions, 'budget' | 'ca' | 'clocks' | 'pollMs' | 'random' | 'timeoutMs'>;
@@ -133,7 +134,8 @@ export class Leader {
     const { guest } = this.#lookout;
     const losses = { ...this.#options, guest, book: this.#lossBook, onChange: () => this.changed() };
     const rerunning = rerunAgainAndAgain(losses, signal);
-    const filling = this.#fill(signal);
+    const groups = () => groupsWithToken(this.#options.cluster.groups(), this.#targetOf);
+    const filling = fillAgainAndAgain({ ...this.#options, guest, groups }, signal);
     try {
       await untilAborted(signal, new Promise(() => undefined));
     } finally {
@@ -174,19 +176,6 @@ export class Leader {
     const liveJobs = () => (cluster.fresh ? cluster.runners().map(({ job }) => job) : undefined);
     const { timeoutMs } = lookout;
     await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, groups, liveJobs, tell }, signal);
-  }
-
-  async #fill(signal: AbortSignal): Promise<void> {
-    const { cluster, lookout, now, registration, tell } = this.#options;
-    if (!registration) return;
-    const groups = (): readonly GroupWithToken[] =>
-      cluster.groups().flatMap(({ group, object }) => {
-        if (!group) return [];
-        const target = this.#targetOf.get(group);
-        return [{ object, group, ...(target && !(target instanceof Failure) && { target }) }];
-      });
-    const { guest } = this.#lookout;
-    await fillAgainAndAgain({ ...registration, guest, timeoutMs: lookout.timeoutMs, groups, now, tell }, signal);
   }
 
   async #playRound(): Promise<void> {

@@ -5,6 +5,8 @@ import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import type { TargetOf } from '../looks/targets.ts';
+import type { LiveGroup } from '../planning/live.ts';
 
 /** A group that exists now. */
 export interface GroupWithToken {
@@ -12,6 +14,15 @@ export interface GroupWithToken {
   readonly group: RunnerGroup;
   /** Absent: the policy denies it, or it has no usable API token. */
   readonly target?: GiteaTarget;
+}
+
+/** The groups whose spec is valid. */
+export function groupsWithToken(live: readonly LiveGroup[], targetOf: TargetOf): readonly GroupWithToken[] {
+  return live.flatMap(({ group, object }) => {
+    if (!group) return [];
+    const target = targetOf.get(group);
+    return [{ object, group, ...(target && !(target instanceof Failure) && { target }) }];
+  });
 }
 
 /** One key of a Secret, and the groups whose runners register with it. */

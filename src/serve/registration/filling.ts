@@ -17,18 +17,22 @@ import type { KubeClient } from '../../kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
 import type { Tell } from '../events.ts';
 import { BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
+import type { LookoutOptions } from '../looks/lookout.ts';
 import { type GroupWithToken, type TokenSlot, tokenSlots, URL_KEY } from './choose.ts';
 import { againMs } from './pace.ts';
 
 export interface FillingOptions {
-  /** Names of the Secrets that may be written; empty: nothing is done. */
-  readonly names: ReadonlySet<string>;
-  /** For Secrets alone. Whoever made it closes it. */
-  readonly client: KubeClient;
+  /** Absent: nothing is done. */
+  readonly registration?: {
+    /** Names of the Secrets that may be written. */
+    readonly names: ReadonlySet<string>;
+    /** For Secrets alone. Whoever made it closes it. */
+    readonly client: KubeClient;
+  };
   /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
   readonly guest: Pick<Guest, 'http' | 'pauseMs' | 'versions' | 'visit'>;
-  /** For each question to Kubernetes or Gitea, ms. */
-  readonly timeoutMs: number;
+  /** Its time limit holds for each question to Kubernetes or Gitea. */
+  readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
   /** The groups that exist now. */
   readonly groups: () => readonly GroupWithToken[];
   readonly now: () => number;
@@ -39,13 +43,15 @@ const PAUSE_MS = 1_000;
 
 /** Runs until `signal` is aborted. */
 export async function fillAgainAndAgain(options: FillingOptions, signal: AbortSignal): Promise<void> {
-  if (options.names.size === 0) return;
-  const filler = new Filler(options, signal);
+  if (!options.registration) return;
+  const filler = new Filler(options, options.registration, signal);
   while (!signal.aborted) {
     await filler.pass();
     await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }
 }
+
+type Registration = NonNullable<FillingOptions['registration']>;
 
 /** What is remembered of a key between two questions. */
 interface Pace {
@@ -57,18 +63,22 @@ interface Pace {
 
 class Filler {
   readonly #options: FillingOptions;
+  readonly #client: KubeClient;
+  readonly #names: ReadonlySet<string>;
   readonly #signal: AbortSignal;
   /** By id of the slot. */
   readonly #paces = new Map<string, Pace>();
 
-  constructor(options: FillingOptions, signal: AbortSignal) {
+  constructor(options: FillingOptions, { client, names }: Registration, signal: AbortSignal) {
     this.#options = options;
+    this.#client = client;
+    this.#names = names;
     this.#signal = signal;
   }
 
   async pass(): Promise<void> {
-    const { groups, guest, names } = this.#options;
-    const slots = tokenSlots(groups(), names);
+    const { groups, guest } = this.#options;
+    const slots = tokenSlots(groups(), this.#names);
     const existing = new Set(slots.map(({ id }) => id));
     for (const id of this.#paces.keys()) if (!existing.has(id)) this.#paces.delete(id);
     const chosen = new Map<string, Promise<void>>();
@@ -106,7 +116,8 @@ class Filler {
 
   /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
   async #fill(slot: TokenSlot, target: GiteaTarget): Promise<'written' | 'changed' | 'same'> {
-    const { client, timeoutMs } = this.#options;
+    const client = this.#client;
+    const { timeoutMs } = this.#options.lookout;
     const { keys, version } = await readSecret(client, slot, new Deadline(timeoutMs));
     const bound = keys(URL_KEY)?.trim() || undefined;
     if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
@@ -123,10 +134,10 @@ class Filler {
   }
 
   async #ask(slot: TokenSlot, target: GiteaTarget): Promise<string> {
-    const { guest, timeoutMs } = this.#options;
+    const { guest, lookout } = this.#options;
     const { http, versions } = guest;
     return await guest.visit(target, BACKGROUND, async () => {
-      const deadline = new Deadline(timeoutMs);
+      const deadline = new Deadline(lookout.timeoutMs);
       const access = { http, url: target.url, token: target.token, deadline, versions, queue: BACKGROUND };
       const level = await registrationLevel(access, target.scope);
       if (level) return await readRegistrationToken(access, level);
