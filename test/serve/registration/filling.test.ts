@@ -79,8 +79,11 @@ it('a token that was replaced in Gitea is replaced within five minutes, and the 
   const next = gitea.resetRegistrationToken(ACME);
   expect(secret(rig)?.[KEY]).not.toBe(next);
 
-  clock.aheadMs = 301_000;
-  await until('the new token', () => secret(rig)?.[KEY] === next);
+  await until('the new token', () => {
+    // In steps: the first question may not be over.
+    clock.aheadMs += 2_000;
+    return secret(rig)?.[KEY] === next;
+  });
 
   expect(secret(rig)).toEqual({ [KEY]: next, url: `${rig.simulator.url}/`, mine: 'stays' });
 });
