@@ -1,5 +1,5 @@
 /**
- * The examples of `examples/pods` on a real kubelet, with the real runner and a real Gitea, without Argo CD. And a Secret that `serve`
+ * The examples of RunnerGroups with pods of their own on a real kubelet, with the real runner and a real Gitea, without Argo CD. And a Secret that `serve`
  * fills, from empty to a CI job that runs.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -17,6 +17,10 @@ import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './p
 import { ROOTLESS_IMAGE } from './stack/docker-images.ts';
 import { RUNNER_IMAGE, RUNNER_WITH_NODE_IMAGE, runnerWithNodeImage } from './stack/images.ts';
 import { startLoginRegistry } from './stack/login-registry.ts';
+
+const GPU = 'examples/pods/gpu.yaml';
+const OWN_IMAGE = 'examples/pods/private-registry.yaml';
+const CACHED = 'install/examples/runnergroup-with-a-cache.yaml';
 
 let rig: PodsRig;
 let kubectl: PodsRig['kubernetes']['kubectl'];
@@ -36,9 +40,9 @@ afterAll(async () => {
   await rig?.close(passed);
 });
 
-/** A file of `examples/pods` for this machine: its Gitea, a Secret that is there. */
+/** An example for this machine: its Gitea, a Secret that is there. */
 function example(file: string, more: Readonly<Record<string, unknown>> = {}): Wanted {
-  const { spec } = parse(readFileSync(join('examples', 'pods', file), 'utf8'));
+  const { spec } = parse(readFileSync(file, 'utf8'));
   const registrationToken = { secretRef: { name: 'good', key: 'token' } };
   const own = { ...spec, gitea: { url: rig.gitea.url }, registrationToken, image: undefined, ...more };
   return { spec: { containerMode: undefined, ...own } };
@@ -83,17 +87,14 @@ describe('examples/pods/gpu.yaml', () => {
         'gpu.yml',
         workflowOf('gpu', 'echo "on the GPU"', { 'runs-on': 'gpu' }),
       );
-      const without = await rig.queue(
-        'gpu.yml',
-        example('gpu.yaml', { image: ROOTLESS_IMAGE, podTemplate: undefined }),
-      );
+      const without = await rig.queue('gpu.yml', example(GPU, { image: ROOTLESS_IMAGE, podTemplate: undefined }));
       await rig.apply(without.manifest);
       const unschedulable = async (): Promise<boolean> =>
         (await ofPod(without.name, '.status.conditions[?(@.type=="PodScheduled")].reason')) === 'Unschedulable';
       await waitUntil('a runner without the toleration cannot be placed', unschedulable, within);
       await removeStuck(without.name);
 
-      const { name, manifest } = await rig.generate(example('gpu.yaml', { image: ROOTLESS_IMAGE }));
+      const { name, manifest } = await rig.generate(example(GPU, { image: ROOTLESS_IMAGE }));
       await rig.apply(manifest);
       const job = await rig.done(name);
 
@@ -119,12 +120,12 @@ describe('examples/pods/private-registry.yaml', () => {
     const login = [`--docker-server=${host}`, `--docker-username=${username}`, `--docker-password=${password}`];
     await kubectl(['create', 'secret', 'docker-registry', 'registry', '-n', 'runners', ...login]);
     await addWorkflow('own-image.yml', 'own-image', { run: 'echo "from the registry"' });
-    const { spec } = parse(readFileSync('examples/pods/private-registry.yaml', 'utf8'));
+    const { spec } = parse(readFileSync(OWN_IMAGE, 'utf8'));
     const [runner] = spec.podTemplate.spec.containers;
     const podTemplate = { spec: { ...spec.podTemplate.spec, containers: [{ ...runner, image }] } };
     const secretless = { spec: { containers: podTemplate.spec.containers } };
 
-    const refused = await rig.queue('own-image.yml', example('private-registry.yaml', { podTemplate: secretless }));
+    const refused = await rig.queue('own-image.yml', example(OWN_IMAGE, { podTemplate: secretless }));
     await rig.apply(refused.manifest);
     const why = (): Promise<string> => ofPod(refused.name, '.status.initContainerStatuses[*].state.waiting.reason');
     await waitUntil(
@@ -133,7 +134,7 @@ describe('examples/pods/private-registry.yaml', () => {
       within,
     );
     await removeStuck(refused.name);
-    const { name, manifest } = await rig.generate(example('private-registry.yaml', { podTemplate }));
+    const { name, manifest } = await rig.generate(example(OWN_IMAGE, { podTemplate }));
     await rig.apply(manifest);
     const job = await rig.done(name);
 
@@ -151,7 +152,10 @@ describe('examples/pods/restricted.yaml', () => {
     try {
       await addWorkflow('small.yml', 'small', { run: 'echo "$PIP_INDEX_URL as $(id -u)"; touch /cache/written' });
 
-      const { job, name, log } = await ran('small.yml', example('restricted.yaml', { image: RUNNER_IMAGE }));
+      const { job, name, log } = await ran(
+        'small.yml',
+        example('examples/pods/restricted.yaml', { image: RUNNER_IMAGE }),
+      );
 
       expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
       expect(log).toContain('https://pypi.example.com/simple as 1000');
@@ -163,7 +167,7 @@ describe('examples/pods/restricted.yaml', () => {
   });
 });
 
-describe('examples/pods/cache.yaml', () => {
+describe('install/examples/runnergroup-with-a-cache.yaml', () => {
   it('lets a second runner restore what the first one saved, by the server of install/cache.yaml', async () => {
     const { machine, playground, kubernetes } = rig;
     const tar = join(playground.folder, 'images', 'node.tar');
@@ -202,7 +206,11 @@ describe('examples/pods/cache.yaml', () => {
     const note = { run: 'mkdir kept && echo "written by the first runner" > kept/note' };
     await addWorkflow('save.yml', 'cached', action, note, use('save'));
     await addWorkflow('restore.yml', 'cached', action, use('restore'), { run: 'cat kept/note' });
-    const wanted = example('cache.yaml', { image: RUNNER_WITH_NODE_IMAGE });
+    const wanted = example(CACHED, {
+      image: RUNNER_WITH_NODE_IMAGE,
+      containerMode: 'host',
+      labels: ['cached:host'],
+    });
 
     const first = await ran('save.yml', wanted);
     const second = await ran('restore.yml', wanted);
