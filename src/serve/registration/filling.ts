@@ -13,6 +13,7 @@ import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../gitea/registrations.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { untilAborted } from '../../http/until-aborted.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
 import type { Tell } from '../events.ts';
@@ -102,7 +103,9 @@ class Filler {
 
   async #keep(slot: TokenSlot, target: GiteaTarget): Promise<void> {
     try {
-      const outcome = await this.#fill(slot, target);
+      // A Secret that hangs must not delay the end: it is broken off when its client is closed.
+      const outcome = await untilAborted(this.#signal, this.#fill(slot, target));
+      if (outcome === undefined) return;
       this.#remember(slot, 0);
       if (outcome === 'written') this.#options.tell({ is: 'registration-token', ...told(slot), outcome });
     } catch (error) {
