@@ -1,7 +1,8 @@
 import { Failure } from '../failure.ts';
+import { podTemplateSchema } from '../pods/json-schema.ts';
 import { policyJsonSchema } from '../policy/json-schema.ts';
 import { crdText } from '../runnergroup/crd.ts';
-import { jsonSchema } from '../runnergroup/json-schema.ts';
+import { type JsonSchema, jsonSchema } from '../runnergroup/json-schema.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 
@@ -14,6 +15,26 @@ export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
   const wantsCrd = flagValue('crd', flags, io);
   if (isPolicy && wantsCrd)
     throw new Failure('GR-FLAG-14', 2, 'read --crd: a RunnerPolicy has none, it is a file. Leave --crd or --kind out.');
-  io.out(wantsCrd ? crdText() : `${JSON.stringify(isPolicy ? policyJsonSchema() : jsonSchema(), null, 2)}\n`);
+  io.out(
+    wantsCrd
+      ? crdText()
+      : `${JSON.stringify(isPolicy ? policyJsonSchema() : withPodTemplate(jsonSchema()), null, 2)}\n`,
+  );
   return 0;
+}
+
+/**
+ * Kubernetes' own types take the place of "any object". The CRD does without: they would double its size, hold back fields of a newer
+ * Kubernetes, and `kubectl explain podtemplates.template` explains the same type.
+ */
+function withPodTemplate(group: JsonSchema): JsonSchema {
+  const { template, definitions } = podTemplateSchema();
+  const { spec, ...others } = group.properties ?? {};
+  const { podTemplate, ...fields } = spec?.properties ?? {};
+  const described = { description: podTemplate?.['description'], allOf: [template] };
+  return {
+    ...group,
+    properties: { ...others, spec: { ...spec, properties: { ...fields, podTemplate: described } } },
+    definitions,
+  };
 }

@@ -114,6 +114,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
     subscribers: subscribersFrom(flags, io, spans),
     ...(spans && { spans }),
     sweep: flagValue('sweep', flags, io),
+    registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],
   };
 }
 

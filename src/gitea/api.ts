@@ -24,6 +24,8 @@ function isRefused(error: unknown): boolean {
 export interface Question extends AccessHints {
   /** Operation and object: `list running jobs of org acme`. */
   readonly what: string;
+  /** Default `GET`. Gitea answers some questions to a `POST` only. */
+  readonly method?: 'GET' | 'POST';
   /** Below `/api/v1`, segments already encoded. */
   readonly path: string;
   /** In order; a key may come twice (`status`): Gitea does not split commas. */
@@ -165,8 +167,8 @@ export class GiteaApi {
     return readAs(request, answer, read);
   }
 
-  #request({ what, path, query = [] }: Question): HttpRequest {
-    const request = requestTo(this.#access, { what, method: 'GET', path, query });
+  #request({ what, method = 'GET', path, query = [] }: Question): HttpRequest {
+    const request = requestTo(this.#access, { what, method, path, query });
     const { careful, queue } = this.#access;
     return { ...request, ...(queue !== undefined && { queue }), ...(careful === 'once' && { once: true }) };
   }

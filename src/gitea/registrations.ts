@@ -1,9 +1,10 @@
 /**
- * Registrations of runners in Gitea: lists them, reads one again, deletes one.
+ * Registrations of runners in Gitea: lists them, reads one again, deletes one. And the token with which runners register.
  *
  * `DELETE …/runners/{id}` has no check of its own (routers/api/v1/shared/runners.go `DeleteRunner`, 1.25 to 1.27): it also removes a runner
  * at work, whose job is then lost. So the row and the running jobs must be read just before each deletion.
  */
+import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import type { Look, RegisteredRunner } from '../plan/evidence.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
@@ -11,7 +12,7 @@ import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
 import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel, unreachable } from './endpoints.ts';
 import { failureOfStatus, type Rights } from './failures.ts';
 import { type JobsById, readRunners, readRunningJobs } from './lists.ts';
-import { readRunnerPage } from './shapes.ts';
+import { readRunnerPage, ShapeError } from './shapes.ts';
 import { isTokenOf } from './user-repos.ts';
 
 /** Where the runners of a scope are listed; undefined for another user's: Gitea lists and deletes those for that user alone. */
@@ -64,6 +65,28 @@ export async function readRegistration(
   }
 }
 
+/**
+ * The token with which runners of a level register now. Gitea has POST for it from 1.24 on: it makes one where there is none, and gives
+ * the same one again otherwise. @throws `Failure`, for a 403 with the right that is missing.
+ */
+export async function readRegistrationToken(access: GiteaAccess, level: Level): Promise<string> {
+  const question = {
+    what: `ask for the registration token of ${level.name}`,
+    method: 'POST',
+    path: `${level.runnersPath}/registration-token`,
+    rights: writeRights(level),
+    missing: level.missing,
+  } as const;
+  return await new GiteaApi(access).get(question, (json) => {
+    const read = TokenAnswer.safeParse(json);
+    if (!read.success) throw new ShapeError('it has no usable "token"');
+    return read.data.token;
+  });
+}
+
+/** As an environment variable can hold it; Gitea's have 40 characters. */
+const TokenAnswer = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,255}$/) });
+
 /** Deletes one row; `gone` when it was not there any more. Throws `Failure`, for a 403 with the right that is missing. */
 export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {
   const { http, deadline } = access;
@@ -72,11 +95,11 @@ export async function deleteRegistration(access: GiteaAccess, level: Level, id: 
   const answer = await http.send(request, deadline);
   if (answer.status === 204) return 'deleted';
   if (answer.status === 404) return 'gone';
-  throw failureOfStatus(request, answer, { rights: deleteRights(level), missing: level.missing }, access.token);
+  throw failureOfStatus(request, answer, { rights: writeRights(level), missing: level.missing }, access.token);
 }
 
-/** Deleting needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */
-function deleteRights({ runnersRights }: Level): Rights {
+/** What changes something needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */
+function writeRights({ runnersRights }: Level): Rights {
   return { ...runnersRights, scope: runnersRights.scope.replace('scope read:', 'scope write:') };
 }
 

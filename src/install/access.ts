@@ -10,6 +10,8 @@ import {
   EXTEND_ROLE,
   LABELS,
   NAME,
+  REGISTRATION_ROLE,
+  REGISTRATION_SECRET,
   REPO_SERVER_ACCOUNT,
   SECRETS_ROLE,
   SERVE_LABELS,
@@ -89,6 +91,29 @@ export class SecretsBinding extends k8s.KubeRoleBinding {
       metadata: { name: SECRETS_ROLE, namespace, labels: LABELS },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SECRETS_ROLE },
       subjects: [account(REPO_SERVER_ACCOUNT), account(NAME)],
+    });
+  }
+}
+
+/** For `--registration-secrets`: serve writes one namespace's registration Secret, by its name. It makes none: `create` knows no names. */
+export class RegistrationRole extends k8s.KubeRole {
+  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
+    super(scope, id, {
+      metadata: { name: REGISTRATION_ROLE, namespace, labels: LABELS },
+      rules: [
+        { apiGroups: [''], resources: ['secrets'], resourceNames: [REGISTRATION_SECRET], verbs: ['get', 'patch'] },
+      ],
+    });
+  }
+}
+
+/** Gives serve that role. */
+export class RegistrationBinding extends k8s.KubeRoleBinding {
+  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
+    super(scope, id, {
+      metadata: { name: REGISTRATION_ROLE, namespace, labels: LABELS },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: REGISTRATION_ROLE },
+      subjects: [account(NAME)],
     });
   }
 }

@@ -41,6 +41,12 @@ export function exampleFiles(): Readonly<Record<string, string>> {
           'ConfigMap are in the same namespace: docs/install.md, "Behind a proxy".',
       );
     }),
+    'examples/runnergroup-with-a-cache.yaml': write('runnergroup-with-a-cache', (file) => {
+      file.note(
+        groupWithCache(file),
+        'Runners that share the cache server of install/cache.yaml, so that actions/cache works between them: docs/cache.md.',
+      );
+    }),
   };
 }
 
@@ -88,6 +94,19 @@ function exampleGroup(scope: Construct): RunnerGroup {
   return new RunnerGroup(scope, 'group', {
     metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
     spec: EXAMPLE_SPEC,
+  });
+}
+
+function groupWithCache(scope: Construct): RunnerGroup {
+  return new RunnerGroup(scope, 'group', {
+    metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
+    spec: {
+      ...EXAMPLE_SPEC,
+      cache: {
+        url: 'http://gitea-runner-cache.runners.svc:8088',
+        secretRef: { name: 'gitea-runner-cache', key: 'secret' },
+      },
+    },
   });
 }
 

@@ -5,6 +5,7 @@
  *   runners.yaml         a namespace for runners                 ├─ install.yaml, with the CRD: for a stock Argo CD
  *   argocd-*.yaml        what is added to Argo CD's own objects  ┘
  *   secrets-api.yaml     for those who set GITEA_RUNNERS_SECRETS=api
+ *   registration-secrets.yaml  for those who set GITEA_RUNNERS_REGISTRATION_SECRETS
  *   slack-extend.yaml    for those who want the button in Slack
  *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
  *   helm-values.yaml     the same additions as values of the chart argo-cd
@@ -23,7 +24,7 @@ import { exampleFiles } from './examples.ts';
 import { helmValues } from './helm.ts';
 import { comment, HEADER, ManifestFile } from './manifest-file.ts';
 import { monitoringFiles } from './monitoring/files.ts';
-import { cache, ownObjects, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
+import { cache, ownObjects, registrationSecrets, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
 import { plugin } from './plugin.ts';
 import { Removal } from './removal.ts';
 
@@ -38,6 +39,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'gitea-runners.yaml': `${HEADER}---\n${own}`,
     'runners.yaml': `${HEADER}---\n${runners}`,
     'secrets-api.yaml': `${HEADER}${comment(SECRETS_API)}---\n${secretsApi().text()}`,
+    'registration-secrets.yaml': `${HEADER}${comment(REGISTRATION)}---\n${registrationSecrets().text()}`,
     'slack-extend.yaml': `${HEADER}${comment(SLACK_EXTEND)}---\n${slackExtend().text()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
     'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache().text()}`,
@@ -74,6 +76,11 @@ const PLUGIN_NOTE =
 
 const SECRETS_API = `With GITEA_RUNNERS_SECRETS=api the token for Gitea lies in the namespace of its RunnerGroup, and this lets the sidecar and serve
 read it there (docs/install.md). Apply a copy for each namespace with RunnerGroups.`;
+
+const REGISTRATION = `An option: serve keeps the registration token in a Secret as Gitea gives it (docs/install.md). With this it may write that one
+Secret. Apply a copy for each namespace with runners. serve makes no Secret, so make an empty one first:
+
+  kubectl create secret generic gitea-runner -n runners`;
 
 const SLACK_EXTEND = `An option: the button "Keep 1 h longer" in Slack (docs/notifications.md). With it serve may change Jobs of this namespace. Apply a
 copy for each namespace with runners.`;

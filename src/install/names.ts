@@ -26,6 +26,11 @@ export const SECRETS_ROLE = 'gitea-runners-secrets';
 /** Of each namespace whose runners are kept longer by a button in Slack. */
 export const EXTEND_ROLE = 'gitea-runners-extend';
 
+/** Of each namespace whose registration Secrets serve keeps filled. */
+export const REGISTRATION_ROLE = 'gitea-runners-registration';
+
+/** In the runners' namespace: the Secret with the registration token of docs/install.md. */
+export const REGISTRATION_SECRET = 'gitea-runner';
 /** Secrets that a person creates. Their values stand in no file here. The last one is optional: environment with passwords. */
 export const API_SECRET = 'gitea-api';
 export const SERVE_SECRET = 'gitea-runners-serve';

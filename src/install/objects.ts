@@ -8,6 +8,8 @@ import {
   LeaseBinding,
   LeaseRole,
   NamespaceBinding,
+  RegistrationBinding,
+  RegistrationRole,
   SecretsBinding,
   SecretsRole,
   ServeRole,
@@ -82,6 +84,18 @@ export function secretsApi(): ManifestFile {
       'a group of another Gitea is refused before its runner starts; without it the runner checks that.',
   );
   new SecretsBinding(file, 'binding', { namespace });
+  return file;
+}
+
+/** For those who set GITEA_RUNNERS_REGISTRATION_SECRETS. */
+export function registrationSecrets(): ManifestFile {
+  const namespace = RUNNERS_NAMESPACE;
+  const file = new ManifestFile('registration');
+  file.note(
+    new RegistrationRole(file, 'role', { namespace }),
+    'The same names as in GITEA_RUNNERS_REGISTRATION_SECRETS. No Secret with another token may be among them.',
+  );
+  new RegistrationBinding(file, 'binding', { namespace });
   return file;
 }
 

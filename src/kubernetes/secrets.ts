@@ -7,7 +7,7 @@
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
-import { failure, type HttpAnswer, type RequestLine } from '../http/request.ts';
+import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
 import { KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 
@@ -18,7 +18,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const Secret = z.object({ data: z.record(z.string(), z.string().regex(BASE64)).nullish() });
 
 /** Value of a key as text; undefined when the Secret has no such key. */
-type SecretKeys = (key: string) => string | undefined;
+export type KeysOfSecret = (key: string) => string | undefined;
 
 /** A connection that only ever reads Secrets. To be closed by the caller. */
 export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestLine) => void): KubeClient {
@@ -38,10 +38,10 @@ export class ClusterSecrets {
   }
 
   /** A Secret that must be there. @throws Failure exit 1 for every answer but that Secret. */
-  async read(namespace: string, name: string): Promise<SecretKeys> {
+  async read(namespace: string, name: string): Promise<KeysOfSecret> {
     const answer = await this.#answerOf(namespace, name);
     if (answer.status !== 200) throw this.#failureOf(answer, namespace, name);
-    return this.#keysOf(answer, namespace, name);
+    return keysOf(this.#client.request(questionFor(namespace, name)), answer);
   }
 
   /**
@@ -52,7 +52,7 @@ export class ClusterSecrets {
     const answer = await this.#answerOf(namespace, name);
     if (answer.status === 403 || answer.status === 404) return undefined;
     if (answer.status !== 200) throw this.#failureOf(answer, namespace, name);
-    return this.#keysOf(answer, namespace, name)('url');
+    return keysOf(this.#client.request(questionFor(namespace, name)), answer)('url');
   }
 
   async #answerOf(namespace: string, name: string): Promise<HttpAnswer> {
@@ -64,70 +64,103 @@ export class ClusterSecrets {
     return await asked;
   }
 
-  #keysOf({ text }: HttpAnswer, namespace: string, name: string): SecretKeys {
-    const request = this.#client.request(questionFor(namespace, name));
-    let data: Readonly<Record<string, string>>;
-    try {
-      data = parseAnswer(request, Secret, text, 'Secret').data ?? {};
-    } catch {
-      // Not where it is wrong: that names keys of the Secret.
-      throw unreadable(request, 'no Secret');
-    }
-    return (key) => (Object.hasOwn(data, key) ? Buffer.from(data[key] ?? '', 'base64').toString('utf8') : undefined);
-  }
-
-  #failureOf({ status, text }: HttpAnswer, namespace: string, name: string): Failure {
-    const request = this.#client.request(questionFor(namespace, name));
-    switch (status) {
-      case 401:
-        return failure(
-          request,
-          'GR-CLUSTER-05',
-          'the cluster does not know the service account token (401)',
-          'Mount a valid token, or use --secrets files and mount the Secret',
-        );
-      case 403:
-        return failure(
-          request,
-          'GR-TOKEN-09',
-          'the cluster refused (403)',
-          `Grant it: ${grant(namespace, name, text)}`,
-        );
-      case 404:
-        return failure(
-          request,
-          'GR-TOKEN-10',
-          'there is no such Secret (404)',
-          `Create it: kubectl create secret generic ${name} --namespace ${namespace} --from-file=token=FILE --from-literal=url=GITEA-URL`,
-        );
-      default:
-        return failure(
-          request,
-          'GR-CLUSTER-07',
-          `status ${status} where a Secret was expected`,
-          'Check the API server, or use --secrets files and mount the Secret',
-        );
-    }
+  #failureOf(answer: HttpAnswer, namespace: string, name: string): Failure {
+    return failureOfSecret(
+      this.#client.request(questionFor(namespace, name)),
+      answer,
+      { namespace, name },
+      {
+        verbs: 'get',
+        role: `gitea-runners-${name}`,
+        create: `kubectl create secret generic ${name} --namespace ${namespace} --from-file=token=FILE --from-literal=url=GITEA-URL`,
+        instead: ', or use --secrets files and mount the Secret',
+      },
+    );
   }
 }
 
+/** What a Secret holds. @throws Failure that names no key of it. */
+export function keysOf(request: HttpRequest, { text }: HttpAnswer): KeysOfSecret {
+  let data: Readonly<Record<string, string>>;
+  try {
+    data = parseAnswer(request, Secret, text, 'Secret').data ?? {};
+  } catch {
+    // Not where it is wrong: that names keys of the Secret.
+    throw unreadable(request, 'no Secret');
+  }
+  return (key) => (Object.hasOwn(data, key) ? Buffer.from(data[key] ?? '', 'base64').toString('utf8') : undefined);
+}
+
+/** Name and namespace of a Secret. */
+export interface SecretPlace {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What to do where the API server does not answer with a Secret. */
+export interface SecretRemedies {
+  /** Rights that are needed, e.g. `get`. */
+  readonly verbs: string;
+  /** Name of the Role that is proposed. */
+  readonly role: string;
+  /** For 404: the command that makes the Secret. */
+  readonly create: string;
+  /** Another way than this one, with a comma before it. */
+  readonly instead: string;
+}
+
+/** The Failure for an answer other than 200. */
+export function failureOfSecret(
+  request: HttpRequest,
+  { status, text }: HttpAnswer,
+  place: SecretPlace,
+  { create, instead, role, verbs }: SecretRemedies,
+): Failure {
+  switch (status) {
+    case 401:
+      return failure(
+        request,
+        'GR-CLUSTER-05',
+        'the cluster does not know the service account token (401)',
+        `Mount a valid token${instead}`,
+      );
+    case 403:
+      return failure(
+        request,
+        'GR-TOKEN-09',
+        'the cluster refused (403)',
+        `Grant it: ${grant(place, role, verbs, text)}`,
+      );
+    case 404:
+      return failure(request, 'GR-TOKEN-10', 'there is no such Secret (404)', `Create it: ${create}`);
+    default:
+      return failure(
+        request,
+        'GR-CLUSTER-07',
+        `status ${status} where a Secret was expected`,
+        `Check the API server${instead}`,
+      );
+  }
+}
+
+/** The path of a Secret, for a question. */
+export function secretPath({ namespace, name }: SecretPlace): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`;
+}
+
 function questionFor(namespace: string, name: string): KubeQuestion {
-  return {
-    what: `read Secret ${name} of namespace ${namespace}`,
-    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
-  };
+  return { what: `read Secret ${name} of namespace ${namespace}`, path: secretPath({ namespace, name }) };
 }
 
 /** The API server's 403 names who asked. Nothing else of its text is used, and this only when it is a name. */
 const WHO = /User "system:serviceaccount:([a-z0-9-]{1,63}:[a-z0-9.-]{1,253})"/;
 
-/** The commands that let this process read one Secret. */
-function grant(namespace: string, name: string, text: string): string {
+/** The commands that give this process rights to one Secret. */
+function grant({ namespace, name }: SecretPlace, role: string, verbs: string, text: string): string {
   // The text is JSON, so its quotes are escaped.
   const who = WHO.exec(text.slice(0, 2_000).replaceAll('\\"', '"'))?.[1] ?? 'NAMESPACE:SERVICEACCOUNT';
-  const role = `gitea-runners-${name}`;
   return (
-    `kubectl create role ${role} --namespace ${namespace} --verb=get --resource=secrets --resource-name=${name} && ` +
+    `kubectl create role ${role} --namespace ${namespace} --verb=${verbs} --resource=secrets --resource-name=${name} && ` +
     `kubectl create rolebinding ${role} --namespace ${namespace} --role=${role} --serviceaccount=${who}`
   );
 }

@@ -9,7 +9,7 @@ import { type FieldPath, isList, isMapping, type Mapping, type TemplateFault, ty
 export type Suggest = (written: string, known: readonly string[]) => string | undefined;
 
 /** A template may leave them out: they are in our pod. */
-const OURS_TO_FILL = new Set(['PodSpec.containers']);
+export const OURS_TO_FILL = new Set(['PodSpec.containers']);
 
 /**
  * The faults of a template that `boundFault` let pass, in the order in which they stand there. Values are never repeated: one may be a

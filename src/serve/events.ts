@@ -126,6 +126,16 @@ export type ServeEvent =
   | { readonly is: 'spans-lost'; readonly spans: number; readonly reason: SpansLost }
   /** Argo CD did not tell the state of an Application. */
   | { readonly is: 'ask-failed'; readonly application: string; readonly failure: Failure }
+  /** A registration token was written into a Secret of these groups, or could not be (registration/). */
+  | {
+      readonly is: 'registration-token';
+      readonly objects: readonly RunnerGroupObject[];
+      /** `<namespace>/<name>`. */
+      readonly secret: string;
+      readonly outcome: TokenOutcome;
+      /** With `failed`. */
+      readonly failure?: Failure;
+    }
   | { readonly is: 'registration-deleted'; readonly gitea: string; readonly runner: string }
   /** A sweep failed: `all` of it, or a `part`. */
   | { readonly is: 'sweep-failed'; readonly failure: Failure; readonly of: 'all' | 'part' };
@@ -136,6 +146,7 @@ export type ServeEvent =
  * - `expired`: for a day the run was not done, or the requests failed.
  */
 export type RerunOutcome = DropReason | 'rerun' | 'failed' | 'expired';
+export type TokenOutcome = 'written' | 'failed';
 export type Listener = 'webhooks' | 'metrics' | 'probes';
 /** The real ports. */
 export type Ports = Readonly<Record<Listener, number>>;

@@ -26,12 +26,17 @@ import { JobEnds, type JobEndsOptions } from './notify/job-ends.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { type Survey, survey } from './planning/survey.ts';
 import { WaitingTimes } from './planning/waiting-times.ts';
+import { groupsWithToken } from './registration/choose.ts';
+import { type FillingOptions, fillAgainAndAgain } from './registration/filling.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
 import { sweepAgainAndAgain } from './sweeping.ts';
 import { ManagedApps } from './waking/managed-apps.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
-export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'>, Pick<JobEndsOptions, 'notifyDefaults'> {
+export interface LeaderOptions
+  extends Omit<TokenSources, 'clusterSecrets'>,
+    Pick<JobEndsOptions, 'notifyDefaults'>,
+    Pick<FillingOptions, 'registration'> {
   /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
   readonly openSecrets?: () => SecretReader;
   readonly cluster: LiveCluster;
@@ -130,6 +135,8 @@ export class Leader {
     const { guest } = this.#lookout;
     const losses = { ...this.#options, guest, book: this.#lossBook, onChange: () => this.changed() };
     const rerunning = rerunAgainAndAgain(losses, signal);
+    const groups = () => groupsWithToken(this.#options.cluster.groups(), this.#targetOf);
+    const filling = fillAgainAndAgain({ ...this.#options, guest, groups }, signal);
     try {
       await untilAborted(signal, new Promise(() => undefined));
     } finally {
@@ -139,7 +146,7 @@ export class Leader {
       this.#apps.close();
       this.#statuses.close();
       this.#ends.close();
-      await Promise.all([this.#lookout.close(), sweeping, rerunning]);
+      await Promise.all([this.#lookout.close(), sweeping, rerunning, filling]);
     }
   }
 

@@ -73,6 +73,8 @@ export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly ca?: string;
   /** Delete dead registrations regularly. */
   readonly sweep: boolean;
+  /** Names of the Secrets that are kept filled with registration tokens. Absent: none. */
+  readonly registrationSecrets?: readonly string[];
   /** Absent: nobody is told that CI jobs have ended. */
   readonly notify?: NotifyOptions;
   readonly now: () => number;
@@ -227,6 +229,8 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
     },
     argocd.tokenFile,
   );
+  const { registrationSecrets: names = [] } = options;
+  const filling = names.length === 0 ? undefined : { names: new Set(names), client: secretsClient(options.cluster) };
   const secretsApi = secrets === 'api' ? secretsClient(options.cluster) : undefined;
   const open: OpenCluster = {
     cluster,
@@ -243,6 +247,7 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
       argocd: access,
       controlPlaneNamespace: argocd.namespace,
       sweep,
+      ...(filling && { registration: filling }),
       wakes: options.wakes,
       ...(notify && { notifyDefaults: notify.defaults }),
       ...(policyFile !== undefined && { policyFile }),
@@ -256,7 +261,7 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
       },
     },
     close: async () => {
-      await Promise.all([access.close(), client.close(), secretsApi?.close()]);
+      await Promise.all([access.close(), client.close(), secretsApi?.close(), filling?.client.close()]);
     },
   };
   return open;

@@ -11,12 +11,14 @@ import {
   type OrgRow,
   type RepoRow,
   type RunnerRow,
+  type RunnerScope,
   type RunRow,
   type State,
   type UserRow,
 } from './model.ts';
 import { addOrg, addRepo, addToken, addUser } from './people.ts';
 import { approve, cancelJob, cancelRun, push, type RunSpec } from './queue.ts';
+import { newRegistrationToken, registrationToken } from './registration-tokens.ts';
 import { rerun } from './reruns.ts';
 import {
   deleteRunner,
@@ -93,6 +95,16 @@ export class Gitea {
   /** Reruns a finished run, or one job with its dependents. @returns the jobs of the new attempt. @throws RerunRefused */
   rerun(runId: number, jobId?: number): readonly GiteaJob[] {
     return rerun(this.state, runId, jobId);
+  }
+
+  /** The token with which runners of a scope register now. Its first question makes it. */
+  registrationToken(scope: RunnerScope): string {
+    return registrationToken(this.state, scope);
+  }
+
+  /** Somebody makes a new one on the web page: the old one is valid no more. */
+  resetRegistrationToken(scope: RunnerScope): string {
+    return newRegistrationToken(this.state, scope);
   }
 
   /** A runner registers: always a new row. */

@@ -11,13 +11,15 @@ import {
   visibleRepo,
 } from './access.ts';
 import type { Ask } from './ask.ts';
-import type { RepoRow, RunnerRow } from './model.ts';
+import type { RepoRow, RunnerRow, RunnerScope } from './model.ts';
 import { readsRepo } from './people.ts';
 
 /** What one of the four levels (admin, org, user, repo) shows, and to whom. */
 export interface ListedLevel {
   readonly repos: (repo: RepoRow) => boolean;
   readonly runners: (runner: RunnerRow) => boolean;
+  /** Where runners register with its token. */
+  readonly scope: RunnerScope;
   readonly requireReader: () => void;
   readonly requireOwner: () => void;
   readonly repo?: RepoRow;
@@ -27,7 +29,7 @@ export function adminLevel({ doer, method }: Ask): ListedLevel {
   requireScope(doer, 'admin', method);
   requireAdmin(requireUser(doer));
   const all = () => true;
-  return { repos: all, runners: all, requireReader: () => {}, requireOwner: () => {} };
+  return { repos: all, runners: all, scope: { kind: 'global' }, requireReader: () => {}, requireOwner: () => {} };
 }
 
 export function userLevel({ state, doer, method }: Ask): ListedLevel {
@@ -68,6 +70,7 @@ function ownerLevel(
   return {
     repos: (repo) => repo.owner === owner && readable(repo),
     runners: ({ scope }) => scope.kind === 'owner' && scope.owner === owner,
+    scope: { kind: 'owner', owner },
     requireReader,
     requireOwner,
   };
@@ -82,6 +85,7 @@ export function repoLevel({ state, doer, method }: Ask, fullName: string): Liste
     repo,
     repos: (other) => other.id === repo.id,
     runners: ({ scope }) => scope.kind === 'repo' && scope.repo === repo.fullName,
+    scope: { kind: 'repo', repo: repo.fullName },
     // Whoever sees the repository reads its Actions here; repositories without the Actions unit are not simulated.
     requireReader: state.traits.repoJobsFor === 'owners' ? requireOwner : () => {},
     requireOwner,

@@ -152,6 +152,8 @@ export interface State {
   /** Version of the queue by scope (models/actions/tasks_version.go). */
   readonly tasksVersions: Map<string, number>;
   readonly lastIds: Map<string, number>;
+  /** The one that is valid now, by scope; absent: none was asked for yet. */
+  readonly registrationTokens: Map<string, string>;
 }
 
 /** A Gitea nobody has used yet. */
@@ -172,11 +174,15 @@ export function emptyState(version: GiteaVersion, now: () => number): State {
     openTasks: new Map(),
     tasksVersions: new Map(),
     lastIds: new Map(),
+    registrationTokens: new Map(),
   };
 }
 
 /** Next id of a table; users and organizations share one, as in Gitea. */
-export function nextId(state: State, table: 'account' | 'repo' | 'run' | 'job' | 'task' | 'runner'): number {
+export function nextId(
+  state: State,
+  table: 'account' | 'repo' | 'run' | 'job' | 'task' | 'runner' | 'registration-token',
+): number {
   const id = (state.lastIds.get(table) ?? 0) + 1;
   state.lastIds.set(table, id);
   return id;

@@ -6,6 +6,7 @@ import { adminLevel, type ListedLevel, orgLevel, repoLevel, userLevel } from './
 import { countHeaders, orderJobs, orderRunners, pageOf, statusFilter } from './lists.ts';
 import { jobsOfAttempt, type RepoRow, type RunRow, repoOf } from './model.ts';
 import { ownsRepo, readsRepo } from './people.ts';
+import { registrationToken } from './registration-tokens.ts';
 import { type RerunChoice, RerunRefused, rerun } from './reruns.ts';
 import { deleteRunner } from './runners.ts';
 
@@ -125,6 +126,7 @@ function oneRunner(ask: Ask, level: ListedLevel, rest: readonly string[]): Answe
   const { state, method, body } = ask;
   const id = Number(rest[0]);
   if (rest.length !== 1) return NO_PAGE;
+  if (rest[0] === 'registration-token') return giveRegistrationToken(ask, level);
   if (method === 'PATCH' && !state.traits.disabledRunners) return WRONG_METHOD;
   level.requireOwner();
   const runner = state.runners.get(id);
@@ -145,6 +147,13 @@ function oneRunner(ask: Ask, level: ListedLevel, rest: readonly string[]): Answe
     default:
       return WRONG_METHOD;
   }
+}
+
+/** GET works up to 1.26.x in Gitea. Nothing here uses it. */
+function giveRegistrationToken({ state, method }: Ask, level: ListedLevel): Answer {
+  if (method !== 'POST') return WRONG_METHOD;
+  level.requireOwner();
+  return { status: 200, body: { token: registrationToken(state, level.scope) } };
 }
 
 function disabledOf(body: string): boolean {

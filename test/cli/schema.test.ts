@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { parse } from 'yaml';
+import * as z from 'zod';
 import { schema } from '../../src/cli/schema.ts';
 
 /** What the command prints to stdout, and its exit code. */
@@ -31,5 +34,39 @@ test('schema prints the JSON Schema of a RunnerGroup', () => {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'RunnerGroup',
     properties: { kind: { const: 'RunnerGroup' }, spec: { properties: { maxActiveRunners: { minimum: 0 } } } },
+  });
+});
+
+describe('podTemplate in the JSON Schema', () => {
+  const group = () => z.fromJSONSchema(JSON.parse(run(false).text));
+  const folder = join('examples', 'pods');
+  const gpu = (): { spec: { podTemplate: { spec: Record<string, unknown> } } } =>
+    parse(readFileSync(join(folder, 'gpu.yaml'), 'utf8'));
+
+  it.each(readdirSync(folder))('takes %s', (file) => {
+    const { error } = group().safeParse(parse(readFileSync(join(folder, file), 'utf8')));
+
+    expect(error?.issues).toBeUndefined();
+  });
+
+  it.each([
+    ['a field that Kubernetes does not know', { nodeSelectors: {} }],
+    ['a wrong type', { tolerations: [{ key: 1 }] }],
+    ['a container without a name', { containers: [{ image: 'x' }] }],
+  ])('refuses %s', (_, wrong) => {
+    const document = gpu();
+    Object.assign(document.spec.podTemplate.spec, wrong);
+
+    expect(group().safeParse(document).success).toBe(false);
+  });
+
+  it('takes null, which takes a field away, and says what the field is for', () => {
+    const document = gpu();
+    Object.assign(document.spec.podTemplate.spec, { securityContext: { runAsUser: null } });
+    const { properties } = JSON.parse(run(false).text);
+
+    expect(group().safeParse(document).success).toBe(true);
+    expect(properties.spec.properties.podTemplate.description).toContain('PodTemplateSpec');
+    expect(Object.keys(properties.spec.properties)).toContain('securityProfile');
   });
 });

@@ -159,3 +159,14 @@ it('serve may change Jobs only where slack-extend.yaml is applied, and install.y
   });
   expect(objects('install.yaml').map(({ metadata: { name } }) => name)).not.toContain(role?.metadata.name);
 });
+
+it('serve may write one Secret only where registration-secrets.yaml is applied, and may make none', () => {
+  const [role] = objects('registration-secrets.yaml');
+
+  expect(role).toMatchObject({
+    kind: 'Role',
+    metadata: { namespace: 'runners' },
+    rules: [{ resources: ['secrets'], resourceNames: ['gitea-runner'], verbs: ['get', 'patch'] }],
+  });
+  expect(objects('install.yaml').map(({ metadata: { name } }) => name)).not.toContain(role?.metadata.name);
+});

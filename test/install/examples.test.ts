@@ -4,9 +4,12 @@ import { problemsIn } from '../support/group-files.ts';
 import { documents, installText, objects } from './manifests.ts';
 
 describe('the example of a RunnerGroup', () => {
-  it.each(['runnergroup.yaml', 'runnergroup-behind-a-proxy.yaml'])('is one that the reader takes: %s', async (file) => {
-    expect(await problemsIn({ 'ci.yaml': installText(`examples/${file}`) })).toEqual([]);
-  });
+  it.each(['runnergroup.yaml', 'runnergroup-behind-a-proxy.yaml', 'runnergroup-with-a-cache.yaml'])(
+    'is one that the reader takes: %s',
+    async (file) => {
+      expect(await problemsIn({ 'ci.yaml': installText(`examples/${file}`) })).toEqual([]);
+    },
+  );
 
   it('names the Secrets and the namespace of the installation', () => {
     const [group] = objects('examples/runnergroup.yaml');

@@ -89,7 +89,14 @@ export async function startFakeCluster({
     watchers.add(watcher);
     response.on('close', () => watchers.delete(watcher));
   };
+  const mergeSecret = (known: KubeObject | undefined, body: KubeObject): Answer => {
+    if (!known) return [404, {}];
+    const { resourceVersion } = body.metadata;
+    if (resourceVersion !== undefined && resourceVersion !== known.metadata.resourceVersion) return [409, {}];
+    return [200, put('secrets', { ...known, data: { ...(known['data'] as object), ...(body['data'] as object) } })];
+  };
   const write = (kind: Kind, method: string, known: KubeObject | undefined, body: KubeObject): Answer => {
+    if (method === 'PATCH' && kind === 'secrets') return mergeSecret(known, body);
     if (method === 'PATCH') return known ? [200, put(kind, { ...known, status: body['status'] })] : [404, {}];
     const stale = known && known.metadata.resourceVersion !== body.metadata.resourceVersion;
     if (stale || (method === 'POST' && known)) return [409, {}];

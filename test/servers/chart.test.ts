@@ -63,12 +63,17 @@ describe('the chart', () => {
     expect(sorted(render({}))).toEqual(sorted(plain.map(kept)));
   });
 
-  it('renders the objects of cache.yaml and secrets-api.yaml when they are asked for', () => {
-    const found = render({ cache: { enabled: true }, secretsApi: { enabled: true } });
+  it('renders the objects of cache.yaml, secrets-api.yaml and registration-secrets.yaml when they are asked for', () => {
+    const found = render({
+      cache: { enabled: true },
+      secretsApi: { enabled: true },
+      registrationSecrets: { enabled: true },
+    });
 
-    for (const object of ['cache.yaml', 'secrets-api.yaml'].flatMap(objects)) expect(found).toContainEqual(object);
+    const files = ['cache.yaml', 'secrets-api.yaml', 'registration-secrets.yaml'];
+    for (const object of files.flatMap(objects)) expect(found).toContainEqual(object);
     expect(find(found, 'ConfigMap', 'gitea-runners-settings')).toMatchObject({
-      data: { GITEA_RUNNERS_SECRETS: 'api' },
+      data: { GITEA_RUNNERS_SECRETS: 'api', GITEA_RUNNERS_REGISTRATION_SECRETS: 'gitea-runner' },
     });
   });
 

@@ -27,6 +27,10 @@
 {{- $settings = merge $settings $tracing -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.registrationSecrets.enabled -}}
+{{- $names := join "," .Values.registrationSecrets.secretNames -}}
+{{- $settings = merge $settings (dict "GITEA_RUNNERS_REGISTRATION_SECRETS" $names) -}}
+{{- end -}}
 {{- if $settings -}}
 {{- toYaml $settings -}}
 {{- end -}}

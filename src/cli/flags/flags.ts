@@ -23,6 +23,7 @@ import {
   readLease,
   readList,
   readSeconds,
+  readSecretNames,
   readSecretsMode,
   readSpeed,
   readTrustedPath,
@@ -257,6 +258,14 @@ export const FLAGS = {
     of: ['serve'],
     help: 'delete dead registrations of our runners',
     more: '[Sweeps](#sweep) once a minute. The API token then needs write rights.',
+  },
+  registrationSecrets: {
+    of: ['serve'],
+    value: 'LIST',
+    defaultNote: 'none',
+    help: "names of Secrets that are kept filled with Gitea's registration token, comma-separated",
+    more: '[How](install.md#registration-tokens-by-themselves). The API token then needs write rights.',
+    read: readSecretNames,
   },
   once: {
     of: ['serve'],

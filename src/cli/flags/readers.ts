@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import { Failure } from '../../failure.ts';
 import type { ClusterMode } from '../../kubernetes/config.ts';
 import { LONGEST_KEEP_MS } from '../../plan/kept.ts';
-import { IMAGE_REFERENCE, LONGEST_IMAGE } from '../../runnergroup/words.ts';
+import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../runnergroup/words.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
 import { LARGEST_BUDGET } from '../../sweep/budget.ts';
 import type { SecretsMode } from '../../tokens/api-token.ts';
@@ -83,6 +83,23 @@ export function readLease(
 /** Words between commas. */
 export function readList(text: string): readonly string[] {
   return text.split(',').filter((word) => word !== '');
+}
+
+/** What one reads in a moment. Each costs a question to Gitea every five minutes. */
+const MOST_SECRETS = 100;
+/** Of Kubernetes. */
+const LONGEST_NAME = 253;
+
+/** Names of Secrets between commas: they become parts of paths. */
+export function readSecretNames(text: string, { name }: Source): readonly string[] {
+  const names = readList(text);
+  if (names.length <= MOST_SECRETS && names.every((one) => one.length <= LONGEST_NAME && DNS_SUBDOMAIN.test(one)))
+    return names;
+  throw new Failure(
+    'GR-FLAG-24',
+    2,
+    `read ${name}: it must be up to ${MOST_SECRETS} names of Secrets with commas between.`,
+  );
 }
 
 /** Name of an image. */

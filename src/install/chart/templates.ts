@@ -2,8 +2,16 @@
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { HEADER, type ManifestFile } from '../manifest-file.ts';
-import { ARGOCD_NAMESPACE, DEFAULTS, NAME, REPO_SERVER_ACCOUNT, RUNNERS_NAMESPACE, SECRETS_ROLE } from '../names.ts';
-import { cache, ownObjects, runnersNamespace, secretsApi } from '../objects.ts';
+import {
+  ARGOCD_NAMESPACE,
+  DEFAULTS,
+  NAME,
+  REGISTRATION_ROLE,
+  REPO_SERVER_ACCOUNT,
+  RUNNERS_NAMESPACE,
+  SECRETS_ROLE,
+} from '../names.ts';
+import { cache, ownObjects, registrationSecrets, runnersNamespace, secretsApi } from '../objects.ts';
 import {
   block,
   type Edit,
@@ -68,6 +76,17 @@ export function templates(): Readonly<Record<string, string>> {
       },
       when: {},
       around: [`{{- if $.Values.secretsApi.enabled }}\n${eachNamespace}`, '{{- end }}\n{{- end }}'],
+    }),
+    'chart/templates/registration-secrets.yaml': template({
+      manifests: registrationSecrets(),
+      namespace: '$namespace',
+      edits: {
+        [`Role ${REGISTRATION_ROLE}`]: [
+          forEach(['rules', 0, 'resourceNames'], '$.Values.registrationSecrets.secretNames', ['- {{ . }}']),
+        ],
+      },
+      when: {},
+      around: [`{{- if $.Values.registrationSecrets.enabled }}\n${eachNamespace}`, '{{- end }}\n{{- end }}'],
     }),
     'chart/templates/cache.yaml': template({
       manifests: cache(),

@@ -31,6 +31,10 @@ export const HELPERS = `{{/* Our image: the digest wins over the tag. */}}
 {{- $settings = merge $settings $tracing -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.registrationSecrets.enabled -}}
+{{- $names := join "," .Values.registrationSecrets.secretNames -}}
+{{- $settings = merge $settings (dict "GITEA_RUNNERS_REGISTRATION_SECRETS" $names) -}}
+{{- end -}}
 {{- if $settings -}}
 {{- toYaml $settings -}}
 {{- end -}}
@@ -62,7 +66,11 @@ The rights and serve are there. serve starts when its Secret exists. What is lef
    {{ .Release.Namespace }}: ${API_SECRET} (keys token, url)
    {{- end }}
    {{ .Release.Namespace }}: ${SERVE_SECRET} (keys argocd-token, webhook-secret)
+   {{ if .Values.registrationSecrets.enabled -}}
+   each of {{ join ", " $namespaces }}: {{ join ", " .Values.registrationSecrets.secretNames }} (empty: serve fills them)
+   {{- else -}}
    {{ join ", " $namespaces }}: the registration token that your RunnerGroups name
+   {{- end }}
    {{- if .Values.cache.enabled }}
    {{ .Values.cache.namespace }}: gitea-runner-cache (key secret)
    {{- end }}

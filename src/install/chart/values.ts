@@ -6,7 +6,7 @@ import * as z from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { DEFAULT_IMAGES } from '../../runnergroup/defaults.ts';
 import { SAMPLERS } from '../../tracing/settings.ts';
-import { API_SECRET, REPO_SERVER_ACCOUNT, RUNNERS_NAMESPACE } from '../names.ts';
+import { API_SECRET, REGISTRATION_SECRET, REPO_SERVER_ACCOUNT, RUNNERS_NAMESPACE } from '../names.ts';
 import { OUTSIDE_PORTS } from '../network.ts';
 
 const Text = z.string().min(1);
@@ -173,6 +173,21 @@ export const ChartValues = z.strictObject({
     .describe(
       'Traces of sidecar and serve (docs/tracing.md). There is no value for headers: no token belongs into an environment.',
     ),
+  registrationSecrets: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(false)
+        .describe("serve keeps Secrets filled with Gitea's registration token. They must exist."),
+      secretNames: z
+        .array(Name)
+        .min(1)
+        .max(100)
+        .default([REGISTRATION_SECRET])
+        .describe('Secrets that it may read and write there. No other token may lie in them.'),
+    })
+    .optional()
+    .describe('Rights for GITEA_RUNNERS_REGISTRATION_SECRETS, and that setting.'),
   cache: z
     .strictObject({
       enabled: z

@@ -6,7 +6,7 @@ import { failure } from '../../http/request.ts';
 import type { KubeClient, KubeQuestion } from '../../kubernetes/client.ts';
 import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
 import type { ServeEvent } from '../events.ts';
-import { type Notice, noticeOf, stuckNotices } from './notices.ts';
+import { type Notice, noticesOf, stuckNotices } from './notices.ts';
 
 const WRITE_MS = 10_000;
 /** Events under way; others are left out. More comes at once only for one cause, and the status counts all stuck pods. */
@@ -31,8 +31,7 @@ export class EventWriter {
 
   /** Only the leader has rounds and losses. */
   hear(event: ServeEvent): void {
-    const notice = noticeOf(event);
-    if (notice) void this.#write(notice);
+    for (const notice of noticesOf(event)) void this.#write(notice);
     if (event.is !== 'round-done') return;
     const found = new Map(stuckNotices(event.verdicts).map((each) => [nameOf(each), each]));
     for (const [name, each] of found) if (!this.#told.has(name)) void this.#write(each);

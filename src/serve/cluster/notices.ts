@@ -1,4 +1,4 @@
-/** What Kubernetes Events say of a RunnerGroup: pods that cannot start, lost runners, re-runs. Pure. */
+/** What Kubernetes Events say of a RunnerGroup: pods that cannot start, lost runners, re-runs, registration tokens. Pure. */
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 import type { ServeEvent } from '../events.ts';
@@ -35,8 +35,36 @@ export function stuckNotices(verdicts: readonly AppVerdict[]): readonly Notice[]
   );
 }
 
-/** Undefined: nothing that people must know. */
-export function noticeOf(event: ServeEvent): Notice | undefined {
+/** Of an event; none: nothing that people must know. */
+export function noticesOf(event: ServeEvent): readonly Notice[] {
+  if (event.is === 'registration-token') return tokenNotices(event);
+  const notice = noticeOf(event);
+  return notice ? [notice] : [];
+}
+
+/** One for each group that registers its runners with this Secret. */
+function tokenNotices({
+  failure,
+  objects,
+  secret,
+}: Extract<ServeEvent, { readonly is: 'registration-token' }>): readonly Notice[] {
+  const what = failure
+    ? ({
+        type: 'Warning',
+        reason: 'RegistrationTokenFailed',
+        cause: failure.code,
+        message: `cannot fill Secret ${secret}: ${failure.code} ${failure.message}`,
+      } as const)
+    : ({
+        type: 'Normal',
+        reason: 'RegistrationTokenWritten',
+        cause: 'written',
+        message: `filled Secret ${secret} with the registration token`,
+      } as const);
+  return objects.map((object) => ({ object, subject: secret, ...what }));
+}
+
+function noticeOf(event: ServeEvent): Notice | undefined {
   if (event.is === 'runner-lost') {
     const { lost, object } = event;
     return warning(object, lost, 'RunnerLost', `${lost.reason}: its CI job, ${jobText(lost)}, cannot end`);

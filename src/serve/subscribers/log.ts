@@ -108,6 +108,9 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
       case 'sweep-failed':
         log.warn(reason(event.failure), event.of === 'all' ? 'sweep failed' : 'sweep failed in part');
         return;
+      case 'registration-token':
+        logToken(log, event);
+        return;
       case 'notified':
         logNotified(log, event, isDue);
         return;
@@ -136,6 +139,12 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
 }
 
 type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonly is: Is }>;
+
+function logToken(log: Log, { failure, objects, secret }: EventOf<'registration-token'>): void {
+  const groups = objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  if (failure) log.warn({ secret, groups, ...reason(failure) }, 'cannot fill a Secret with the registration token');
+  else log.info({ secret, groups }, 'filled a Secret with the registration token');
+}
 
 type LossEvent = EventOf<'runner-lost'> | EventOf<'rerun'>;
 

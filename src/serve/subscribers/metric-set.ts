@@ -79,6 +79,11 @@ export function makeMetrics(registry: Registry) {
     swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
     lostRunners: counter('lost_runners_total', 'Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
     reruns: counter('reruns_total', 'Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
+    registrationTokens: counter(
+      'registration_tokens_total',
+      'Registration tokens written into Secrets, and those that could not be.',
+      ['result'],
+    ),
     notifications: counter('notifications_total', 'Notifications by what became of them.', ['to', 'result']),
     lostSpans: counter('lost_spans_total', 'Spans of traces that were lost, by reason.', ['reason']),
     clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),

@@ -92,6 +92,9 @@ function count(set: MetricSet, event: ServeEvent): void {
     case 'rerun':
       set.reruns.inc({ ...groupOf(event), outcome: event.outcome });
       return;
+    case 'registration-token':
+      set.registrationTokens.inc({ result: event.outcome });
+      return;
     case 'notified':
       set.notifications.inc({ to: event.to, result: event.result });
       return;

@@ -5,6 +5,7 @@ import { type ImageEntry, withLibraries, writeImage } from '../../../scripts/oci
 
 export const PAUSE_IMAGE = 'local/pause:1';
 export const RUNNER_IMAGE = 'local/runner:1.0.8';
+export const RUNNER_WITH_NODE_IMAGE = 'local/runner:1.0.8-node';
 
 /** `/etc/passwd` and what else programs ask for. */
 export const USERS: readonly ImageEntry[] = [
@@ -92,6 +93,28 @@ export async function runnerImage(out: string, build: string): Promise<void> {
     out,
     name: RUNNER_IMAGE,
     layers: [{ files: runnerFiles(build) }],
+    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
+  });
+}
+
+/** The runner with Node.js, GNU tar and gzip, and an action in /opt/action: what `actions/cache` needs on the host. */
+export async function runnerWithNodeImage(
+  out: string,
+  build: string,
+  action: Readonly<Record<string, string>>,
+): Promise<void> {
+  const files = Object.entries(action).map(([name, content]) => ({ path: `/opt/action/${name}`, content }));
+  const node = withLibraries([process.execPath]).map((file) =>
+    file.path === process.execPath ? { ...file, path: '/usr/bin/node' } : file,
+  );
+  await writeImage({
+    out,
+    name: RUNNER_WITH_NODE_IMAGE,
+    layers: [
+      { files: runnerFiles(build) },
+      { files: [...node, ...withLibraries(['/bin/tar', '/bin/gzip'])] },
+      { files },
+    ],
     config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
   });
 }

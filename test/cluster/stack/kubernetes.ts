@@ -18,6 +18,10 @@ export interface Kubernetes {
   readonly restartApiServer: () => Promise<void>;
   /** Loads an image (a tar) into the node. */
   readonly importImage: (tar: string) => Promise<void>;
+  /** Lets the node's containerd pull from this registry without TLS. @param host `address:port`. */
+  readonly allowPlainRegistry: (host: string) => void;
+  /** Gives an image of the node another name and pushes it to a registry without TLS; the node forgets that name. */
+  readonly pushImage: (from: string, to: string, login: string) => Promise<void>;
   /** Starts the node's part: from then on pods run. */
   readonly startNode: () => Promise<void>;
   /** Waits until the cluster's DNS knows all Services that exist now. It learns of them by itself, a moment after they are made. */
@@ -101,6 +105,15 @@ export async function startKubernetes(machine: Machine, build: string): Promise<
       await apiServerAnswers();
     },
     importImage: async (tar) => void (await ctr('images', 'import', tar)),
+    allowPlainRegistry: (host) => {
+      mkdirSync(join(folder, 'certs.d', host), { recursive: true });
+      writeFileSync(join(folder, 'certs.d', host, 'hosts.toml'), `server = "http://${host}"\n`);
+    },
+    pushImage: async (from, to, login) => {
+      await ctr('images', 'tag', from, to);
+      await ctr('images', 'push', '--plain-http', '--user', login, to);
+      await ctr('images', 'rm', to);
+    },
     startNode: async () => {
       dns = await startNode(machine, { bin, folder, socket, kubeconfig, ctr, kubectl });
     },
@@ -213,6 +226,8 @@ state = "${folder}/containerd/state"
   # Without CAP_SYS_RESOURCE runc cannot lower it.
   restrict_oom_score_adj = true
   disable_apparmor = true
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "${folder}/certs.d"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "${cni}"

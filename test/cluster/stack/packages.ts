@@ -25,6 +25,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   slirp4netns: 'slirp4netns',
   's6-svscan': 's6',
   squid: 'squid',
+  'docker-registry': 'docker-registry',
 };
 const FILES: Readonly<Record<string, string>> = {
   '/usr/lib/cni/bridge': 'containernetworking-plugins',

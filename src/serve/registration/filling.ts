@@ -1,0 +1,170 @@
+/**
+ * Keeps the registration tokens in Secrets as Gitea gives them (`--registration-secrets`), while this process leads.
+ *
+ *     groups ─► choose.ts ─► each key: read the Secret ─► ask Gitea (POST) ─► other than before: write token and url
+ *
+ * Bounds: one key per second and Gitea. Each key is asked for again after 5 minutes, after a failure sooner at first and then less
+ * often. A token goes from Gitea's answer into the Secret and nowhere else.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { normalBase } from '../../base-url.ts';
+import { Failure } from '../../failure.ts';
+import { describeScope } from '../../gitea/endpoints.ts';
+import type { GiteaTarget } from '../../gitea/observe.ts';
+import { readRegistrationToken, registrationLevel } from '../../gitea/registrations.ts';
+import { Deadline } from '../../http/deadline.ts';
+import { untilAborted } from '../../http/until-aborted.ts';
+import type { KubeClient } from '../../kubernetes/client.ts';
+import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
+import type { Tell } from '../events.ts';
+import { BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
+import type { LookoutOptions } from '../looks/lookout.ts';
+import { type GroupWithToken, type TokenSlot, tokenSlots, URL_KEY } from './choose.ts';
+import { againMs } from './pace.ts';
+
+export interface FillingOptions {
+  /** Absent: nothing is done. */
+  readonly registration?: {
+    /** Names of the Secrets that may be written. */
+    readonly names: ReadonlySet<string>;
+    /** For Secrets alone. Whoever made it closes it. */
+    readonly client: KubeClient;
+  };
+  /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
+  readonly guest: Pick<Guest, 'http' | 'pauseMs' | 'versions' | 'visit'>;
+  /** Its time limit holds for each question to Kubernetes or Gitea. */
+  readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
+  /** The groups that exist now. */
+  readonly groups: () => readonly GroupWithToken[];
+  readonly now: () => number;
+  readonly tell: Tell;
+}
+
+const PAUSE_MS = 1_000;
+
+/** Runs until `signal` is aborted. */
+export async function fillAgainAndAgain(options: FillingOptions, signal: AbortSignal): Promise<void> {
+  if (!options.registration) return;
+  const filler = new Filler(options, options.registration, signal);
+  while (!signal.aborted) {
+    await filler.pass();
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+type Registration = NonNullable<FillingOptions['registration']>;
+
+/** What is remembered of a key between two questions. */
+interface Pace {
+  readonly target: GiteaTarget | Failure;
+  readonly notBeforeMs: number;
+  /** In a row. */
+  readonly failures: number;
+}
+
+class Filler {
+  readonly #options: FillingOptions;
+  readonly #client: KubeClient;
+  readonly #names: ReadonlySet<string>;
+  readonly #signal: AbortSignal;
+  /** By id of the slot. */
+  readonly #paces = new Map<string, Pace>();
+
+  constructor(options: FillingOptions, { client, names }: Registration, signal: AbortSignal) {
+    this.#options = options;
+    this.#client = client;
+    this.#names = names;
+    this.#signal = signal;
+  }
+
+  async pass(): Promise<void> {
+    const { groups, guest } = this.#options;
+    const slots = tokenSlots(groups(), this.#names);
+    const existing = new Set(slots.map(({ id }) => id));
+    for (const id of this.#paces.keys()) if (!existing.has(id)) this.#paces.delete(id);
+    const chosen = new Map<string, Promise<void>>();
+    for (const slot of slots) {
+      const { target } = slot;
+      if (!this.#isDue(slot)) continue;
+      if (target instanceof Failure) this.#failed(slot, target);
+      else if (!chosen.has(originOf(target)) && guest.pauseMs(target) === 0) {
+        chosen.set(originOf(target), this.#keep(slot, target));
+      }
+    }
+    await Promise.all(chosen.values());
+  }
+
+  /** A new API token may do what the old one could not: then it is due at once. */
+  #isDue({ id, target }: TokenSlot): boolean {
+    const known = this.#paces.get(id);
+    if (!known || this.#options.now() >= known.notBeforeMs) return true;
+    return target instanceof Failure ? !(known.target instanceof Failure) : known.target !== target;
+  }
+
+  async #keep(slot: TokenSlot, target: GiteaTarget): Promise<void> {
+    try {
+      // A Secret that hangs must not delay the end: it is broken off when its client is closed.
+      const outcome = await untilAborted(this.#signal, this.#fill(slot, target));
+      if (outcome === undefined) return;
+      this.#remember(slot, 0);
+      if (outcome === 'written') this.#options.tell({ is: 'registration-token', ...told(slot), outcome });
+    } catch (error) {
+      // Leadership has ended, and the connections with it.
+      if (this.#signal.aborted) return;
+      if (!(error instanceof Failure)) throw error;
+      this.#options.guest.versions.clear();
+      this.#failed(slot, error);
+    }
+  }
+
+  /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
+  async #fill(slot: TokenSlot, target: GiteaTarget): Promise<'written' | 'changed' | 'same'> {
+    const client = this.#client;
+    const { timeoutMs } = this.#options.lookout;
+    const { keys, version } = await readSecret(client, slot, new Deadline(timeoutMs));
+    const bound = keys(URL_KEY)?.trim() || undefined;
+    if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
+      throw refusal(
+        slot,
+        `its key ${URL_KEY} names another Gitea than ${target.url}. Correct gitea.url, or name another Secret`,
+      );
+    }
+    const token = await this.#ask(slot, target);
+    if (keys(slot.key)?.trim() === token && bound !== undefined) return 'same';
+    if (this.#signal.aborted) return 'changed';
+    const wanted = { [slot.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) };
+    return await fillSecret(client, slot, version, wanted, new Deadline(timeoutMs));
+  }
+
+  async #ask(slot: TokenSlot, target: GiteaTarget): Promise<string> {
+    const { guest, lookout } = this.#options;
+    const { http, versions } = guest;
+    return await guest.visit(target, BACKGROUND, async () => {
+      const deadline = new Deadline(lookout.timeoutMs);
+      const access = { http, url: target.url, token: target.token, deadline, versions, queue: BACKGROUND };
+      const level = await registrationLevel(access, target.scope);
+      if (level) return await readRegistrationToken(access, level);
+      throw refusal(
+        slot,
+        `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone. Use an API token of that user with scope write:user`,
+      );
+    });
+  }
+
+  #failed(slot: TokenSlot, failure: Failure): void {
+    this.#remember(slot, (this.#paces.get(slot.id)?.failures ?? 0) + 1);
+    this.#options.tell({ is: 'registration-token', ...told(slot), outcome: 'failed', failure });
+  }
+
+  #remember({ id, target }: TokenSlot, failures: number): void {
+    this.#paces.set(id, { target, failures, notBeforeMs: this.#options.now() + againMs(failures) });
+  }
+}
+
+function refusal({ key, name, namespace }: TokenSlot, why: string): Failure {
+  return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
+}
+
+function told({ objects, name, namespace }: TokenSlot) {
+  return { objects, secret: `${namespace}/${name}` };
+}

@@ -1,0 +1,331 @@
+/**
+ * The examples of RunnerGroups with pods of their own on a real kubelet, with the real runner and a real Gitea, without Argo CD. And a Secret that `serve`
+ * fills, from empty to a CI job that runs.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import type { ServeEvent } from '../../src/serve/events.ts';
+import { serve } from '../../src/serve/serve.ts';
+import { installText } from '../install/manifests.ts';
+import type { ApiJob } from '../servers/account.ts';
+import { cacheAction } from '../servers/actions-cache.ts';
+import { waitUntil } from '../servers/process.ts';
+import { folderWith } from '../support/run-cli.ts';
+import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { ROOTLESS_IMAGE } from './stack/docker-images.ts';
+import { RUNNER_IMAGE, RUNNER_WITH_NODE_IMAGE, runnerWithNodeImage } from './stack/images.ts';
+import { startLoginRegistry } from './stack/login-registry.ts';
+
+const GPU = 'examples/pods/gpu.yaml';
+const OWN_IMAGE = 'examples/pods/private-registry.yaml';
+const CACHED = 'install/examples/runnergroup-with-a-cache.yaml';
+
+let rig: PodsRig;
+let kubectl: PodsRig['kubernetes']['kubectl'];
+let passed = true;
+
+beforeAll(async () => {
+  rig = await PodsRig.start('pods');
+  kubectl = rig.kubernetes.kubectl;
+  await kubectl(['apply', '-f', '-'], installText('crd.yaml'));
+});
+
+afterEach(({ task }) => {
+  passed &&= task.result?.state !== 'fail';
+});
+
+afterAll(async () => {
+  await rig?.close(passed);
+});
+
+/** An example for this machine: its Gitea, a Secret that is there. */
+function example(file: string, more: Readonly<Record<string, unknown>> = {}): Wanted {
+  const { spec } = parse(readFileSync(file, 'utf8'));
+  const registrationToken = { secretRef: { name: 'good', key: 'token' } };
+  const own = { ...spec, gitea: { url: rig.gitea.url }, registrationToken, image: undefined, ...more };
+  return { spec: { containerMode: undefined, ...own } };
+}
+
+/** A workflow of one job for runners with this label. */
+async function addWorkflow(file: string, label: string, ...steps: readonly object[]): Promise<void> {
+  const job = { 'runs-on': label, steps: steps.map((step) => ({ shell: 'sh', ...step })) };
+  await rig.gitea.admin.addWorkflow(REPOSITORY, file, JSON.stringify({ on: 'workflow_dispatch', jobs: { job } }));
+}
+
+/** Queues a CI job, runs its runner, and answers both with the job's log. */
+async function ran(file: string, wanted: Wanted): Promise<{ job: ApiJob; name: string; log: string }> {
+  const { name, manifest } = await rig.queue(file, wanted);
+  await rig.apply(manifest);
+  const job = await rig.done(name);
+  return { job, name, log: await rig.logOfJob(job) };
+}
+
+/** Of the Job's pod: a field, as kubectl prints it. */
+async function ofPod(name: string, path: string): Promise<string> {
+  return await kubectl(['get', 'pods', '-n', 'runners', '-l', `job-name=${name}`, '-o', `jsonpath={.items[*]${path}}`]);
+}
+
+/** The Job's pod will not start. It is removed, so that the CI job waits for another runner. */
+async function removeStuck(name: string): Promise<void> {
+  await rig.remove(name);
+  await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', within);
+}
+
+describe('examples/pods/gpu.yaml', () => {
+  const TAINT = 'nvidia.com/gpu=present:NoSchedule';
+
+  it('runs a CI job on a tainted node with a GPU, which takes no other runner', async () => {
+    const capacity = [{ op: 'add', path: '/status/capacity/nvidia.com~1gpu', value: '1' }];
+    await kubectl(['label', 'node', 'node1', 'nvidia.com/gpu.present=true']);
+    await kubectl(['patch', 'node', 'node1', '--subresource=status', '--type=json', '-p', JSON.stringify(capacity)]);
+    await kubectl(['taint', 'node', 'node1', TAINT]);
+    try {
+      await rig.gitea.admin.addWorkflow(
+        REPOSITORY,
+        'gpu.yml',
+        workflowOf('gpu', 'echo "on the GPU"', { 'runs-on': 'gpu' }),
+      );
+      const without = await rig.queue('gpu.yml', example(GPU, { image: ROOTLESS_IMAGE, podTemplate: undefined }));
+      await rig.apply(without.manifest);
+      const unschedulable = async (): Promise<boolean> =>
+        (await ofPod(without.name, '.status.conditions[?(@.type=="PodScheduled")].reason')) === 'Unschedulable';
+      await waitUntil('a runner without the toleration cannot be placed', unschedulable, within);
+      await removeStuck(without.name);
+
+      const { name, manifest } = await rig.generate(example(GPU, { image: ROOTLESS_IMAGE }));
+      await rig.apply(manifest);
+      const job = await rig.done(name);
+
+      const log = await rig.logOfJob(job);
+      expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+      expect(log).toContain('on the GPU');
+      expect(await ofPod(name, '.spec.nodeName')).toBe('node1');
+      const gpus = '.spec.containers[?(@.name=="runner")].resources.limits.nvidia\\.com/gpu';
+      expect(await ofPod(name, gpus)).toBe('1');
+    } finally {
+      await kubectl(['taint', 'node', 'node1', `${TAINT}-`]);
+    }
+  });
+});
+
+describe('examples/pods/private-registry.yaml', () => {
+  it('runs a CI job in an image of a registry that wants a login; without the pull secret its pod cannot start', async () => {
+    const { machine, playground, kubernetes } = rig;
+    const { host, username, password } = await startLoginRegistry(playground, machine.outside);
+    const image = `${host}/ci/runner:1.0.8`;
+    kubernetes.allowPlainRegistry(host);
+    await kubernetes.pushImage(`docker.io/${RUNNER_IMAGE}`, image, `${username}:${password}`);
+    const login = [`--docker-server=${host}`, `--docker-username=${username}`, `--docker-password=${password}`];
+    await kubectl(['create', 'secret', 'docker-registry', 'registry', '-n', 'runners', ...login]);
+    await addWorkflow('own-image.yml', 'own-image', { run: 'echo "from the registry"' });
+    const { spec } = parse(readFileSync(OWN_IMAGE, 'utf8'));
+    const [runner] = spec.podTemplate.spec.containers;
+    const podTemplate = { spec: { ...spec.podTemplate.spec, containers: [{ ...runner, image }] } };
+    const secretless = { spec: { containers: podTemplate.spec.containers } };
+
+    const refused = await rig.queue('own-image.yml', example(OWN_IMAGE, { podTemplate: secretless }));
+    await rig.apply(refused.manifest);
+    const why = (): Promise<string> => ofPod(refused.name, '.status.initContainerStatuses[*].state.waiting.reason');
+    await waitUntil(
+      'the image cannot be pulled',
+      async () => /ErrImagePull|ImagePullBackOff/.test(await why()),
+      within,
+    );
+    await removeStuck(refused.name);
+    const { name, manifest } = await rig.generate(example(OWN_IMAGE, { podTemplate }));
+    await rig.apply(manifest);
+    const job = await rig.done(name);
+
+    const log = await rig.logOfJob(job);
+    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+    expect(log).toContain('from the registry');
+    expect(await ofPod(name, '.spec.containers[?(@.name=="runner")].image')).toBe(image);
+  });
+});
+
+describe('examples/pods/restricted.yaml', () => {
+  it('runs a CI job in a namespace that enforces restricted', async () => {
+    const enforce = 'pod-security.kubernetes.io/enforce';
+    await kubectl(['label', 'namespace', 'runners', `${enforce}=restricted`, `${enforce}-version=latest`]);
+    try {
+      await addWorkflow('small.yml', 'small', { run: 'echo "$PIP_INDEX_URL as $(id -u)"; touch /cache/written' });
+
+      const { job, name, log } = await ran(
+        'small.yml',
+        example('examples/pods/restricted.yaml', { image: RUNNER_IMAGE }),
+      );
+
+      expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+      expect(log).toContain('https://pypi.example.com/simple as 1000');
+      const privileged = 'jsonpath={.items[*].metadata.name}';
+      expect(await kubectl(['get', 'pods', '-n', 'runners', '-o', privileged])).toContain(name);
+    } finally {
+      await kubectl(['label', 'namespace', 'runners', `${enforce}-`, `${enforce}-version-`]);
+    }
+  });
+});
+
+describe('install/examples/runnergroup-with-a-cache.yaml', () => {
+  it('lets a second runner restore what the first one saved, by the server of install/cache.yaml', async () => {
+    const { machine, playground, kubernetes } = rig;
+    const tar = join(playground.folder, 'images', 'node.tar');
+    await runnerWithNodeImage(tar, inject('clusterBuilds').runner, cacheAction());
+    await kubernetes.importImage(tar);
+    const disk = join(machine.folder, 'cache-disk');
+    mkdirSync(disk, { mode: 0o777 });
+    await machine.run('chmod', ['777', disk]);
+    const volume = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'cache' },
+      spec: {
+        capacity: { storage: '20Gi' },
+        accessModes: ['ReadWriteOnce'],
+        claimRef: { namespace: 'runners', name: 'gitea-runner-cache' },
+        hostPath: { path: disk },
+      },
+    };
+    await kubectl(['apply', '-f', '-'], JSON.stringify(volume));
+    const secret = [
+      'create',
+      'secret',
+      'generic',
+      'gitea-runner-cache',
+      '-n',
+      'runners',
+      '--from-literal=secret=s3cret',
+    ];
+    await kubectl(secret);
+    await kubectl(['apply', '-f', '-'], installText('cache.yaml').replace('gitea/runner:1.0.8', RUNNER_IMAGE));
+    await kubectl(['rollout', 'status', 'deployment/gitea-runner-cache', '-n', 'runners', '--timeout=2m']);
+    await kubernetes.refreshDns();
+    const action = { run: 'cp -r /opt/action cache' };
+    const use = (what: string) => ({ shell: undefined, uses: './cache', with: { do: what, path: 'kept', key: 'k1' } });
+    const note = { run: 'mkdir kept && echo "written by the first runner" > kept/note' };
+    await addWorkflow('save.yml', 'cached', action, note, use('save'));
+    await addWorkflow('restore.yml', 'cached', action, use('restore'), { run: 'cat kept/note' });
+    const wanted = example(CACHED, {
+      image: RUNNER_WITH_NODE_IMAGE,
+      containerMode: 'host',
+      labels: ['cached:host'],
+    });
+
+    const first = await ran('save.yml', wanted);
+    const second = await ran('restore.yml', wanted);
+
+    expect([first.job.conclusion, second.job.conclusion], first.log + second.log).toEqual(['success', 'success']);
+    expect(second.name).not.toBe(first.name);
+    expect(second.log).toContain('the cache answered: k1');
+    expect(second.log).toContain('written by the first runner');
+  });
+});
+
+describe('serve --registration-secrets', () => {
+  const ACCOUNT = 'gitea-runners';
+  const SECRET = 'gitea-runner';
+
+  /** `serve` with the rights of install/*.yaml; it ends with `end`. */
+  async function startServe() {
+    const { gitea, kubernetes } = rig;
+    await kubectl(['create', 'namespace', 'argocd']);
+    const rights = ['gitea-runners.yaml', 'runners.yaml', 'registration-secrets.yaml']
+      .flatMap((file) => parseAllDocuments(installText(file)).map((document) => document.toJS()))
+      .filter(({ kind }) => kind === 'ServiceAccount' || /Role/.test(kind));
+    await kubectl(['apply', '-f', '-'], rights.map((object) => JSON.stringify(object)).join('\n---\n'));
+    const token = (await kubectl(['create', 'token', ACCOUNT, '-n', 'argocd'])).trim();
+    const config = JSON.parse(await kubectl(['config', 'view', '--raw', '-o', 'json', '--flatten']));
+    const ca = Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64').toString();
+    const apiToken = await gitea.admin.createToken(['write:organization']);
+    const events: ServeEvent[] = [];
+    const ending = new AbortController();
+    const nowhere = { host: '127.0.0.1', port: 0 };
+    const running = serve(
+      {
+        env: { GITEA_URL: gitea.url, GITEA_TOKEN: apiToken },
+        secretsDir: '/nowhere',
+        instance: '',
+        timeoutMs: 10_000,
+        cluster: { url: kubernetes.url, token: async () => token, ca },
+        namespaces: ['runners'],
+        images: {},
+        argocd: {
+          url: 'http://127.0.0.1:1',
+          tokenFile: join(folderWith({ token: 'x' }), 'token'),
+          namespace: 'argocd',
+        },
+        listen: nowhere,
+        metricsListen: nowhere,
+        probeListen: nowhere,
+        identity: 'one',
+        host: '127.0.0.1',
+        pollMs: 1_000,
+        giteaRequests: 1200,
+        wakes: 4,
+        sweep: false,
+        registrationSecrets: [SECRET],
+        now: Date.now,
+        subscribers: [(event) => void events.push(event)],
+      },
+      ending.signal,
+    );
+    const end = async (): Promise<void> => {
+      ending.abort();
+      await running;
+    };
+    return { events, end };
+  }
+
+  it('a group needs one file: its Secret is filled, and its waiting runner starts by itself', async () => {
+    await kubectl(['create', 'secret', 'generic', SECRET, '-n', 'runners']);
+    await addWorkflow('short.yml', 'linux', { run: 'true' });
+    const wanted = { secret: SECRET };
+    await kubectl(['apply', '-f', rig.groupFolder(wanted)]);
+    const { name, manifest } = await rig.queue('short.yml', wanted);
+    await rig.apply(manifest);
+    const waits = (): Promise<string> => ofPod(name, '.status.initContainerStatuses[*].state.waiting.reason');
+    await waitUntil('the pod waits', async () => (await waits()) === 'CreateContainerConfigError', within);
+
+    const { events, end } = await startServe();
+    try {
+      const job = await rig.done(name);
+
+      expect([job.conclusion, job.runner_name], JSON.stringify(events)).toEqual(['success', name]);
+      const read = ['get', 'secret', SECRET, '-n', 'runners', '-o', 'json', '--show-managed-fields'];
+      const { data, metadata } = JSON.parse(await kubectl(read));
+      expect(Buffer.from(data.token, 'base64').toString()).toBe(await rig.gitea.admin.registrationToken(LEVEL));
+      expect(Buffer.from(data.url, 'base64').toString()).toBe(rig.gitea.url);
+      expect(metadata.managedFields.map(({ manager }: { manager: string }) => manager)).toContain(
+        'gitea-runners-serve',
+      );
+      const told = await kubectl(['get', 'events', '-n', 'runners', '-o', 'jsonpath={.items[*].reason}']);
+      expect(told.split(' ').filter((reason) => reason === 'RegistrationTokenWritten')).toHaveLength(1);
+    } finally {
+      await end();
+    }
+  });
+
+  it.each([
+    ['get', SECRET, true],
+    ['patch', SECRET, true],
+    ['delete', SECRET, false],
+    ['get', 'good', false],
+    ['patch', 'good', false],
+    ['create', '', false],
+    ['list', '', false],
+  ])('its rights: %s Secret "%s": %s', async (verb, name, allowed) => {
+    const question = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: {
+        user: `system:serviceaccount:argocd:${ACCOUNT}`,
+        resourceAttributes: { namespace: 'runners', verb, resource: 'secrets', name },
+      },
+    };
+
+    const answer = JSON.parse(await kubectl(['create', '-o', 'json', '-f', '-'], JSON.stringify(question)));
+
+    expect(answer.status.allowed).toBe(allowed);
+  });
+});

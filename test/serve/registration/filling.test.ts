@@ -1,0 +1,189 @@
+/** Law V55 (docs/spec.md): `serve --registration-secrets` keeps the registration tokens in Secrets as Gitea gives them. */
+import { describe, expect, it } from 'vitest';
+import type { GiteaVersion } from '../../../src/simulator/versions.ts';
+import { TOKEN } from '../../support/start-acme.ts';
+import { managedGroup } from '../managed-group.ts';
+import { type Replica, type Rig, startRig, until } from '../rig.ts';
+
+const ACME = { kind: 'owner', owner: 'acme' } as const;
+const SECRET = 'gitea-runner';
+const KEY = 'token';
+const POST = 'POST /api/v1/orgs/acme/actions/runners/registration-token';
+const PATCH = `PATCH /api/v1/namespaces/runners/secrets/${SECRET}`;
+
+type Keys = Readonly<Record<string, string>>;
+
+/** A rig whose API token has these scopes. */
+async function openRig(scopes: readonly string[] = ['write:organization'], version: GiteaVersion = '1.27.3') {
+  const rig = await startRig('', { version });
+  rig.simulator.gitea.addToken('anna', scopes, TOKEN);
+  return rig;
+}
+
+function putSecret({ cluster }: Rig, keys: Keys, name = SECRET): void {
+  const data = Object.entries(keys).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
+  cluster.put('secrets', { metadata: { namespace: 'runners', name }, data: Object.fromEntries(data) });
+}
+
+/** Undefined: there is no such Secret. */
+function secret({ cluster }: Rig, name = SECRET): Keys | undefined {
+  const found = cluster.all('secrets').find(({ metadata }) => metadata.name === name);
+  if (!found) return undefined;
+  const data = Object.entries((found['data'] ?? {}) as Keys);
+  return Object.fromEntries(data.map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+}
+
+/** `serve`, whose clock can be put forward. */
+async function startFilling(rig: Rig, names: readonly string[] = [SECRET]) {
+  const clock = { aheadMs: 0 };
+  const replica = await rig.start({ registrationSecrets: names, now: () => Date.now() + clock.aheadMs });
+  return { clock, replica };
+}
+
+const asked = ({ simulator }: Rig): number =>
+  simulator.requests.filter(({ method, target }) => `${method} ${target}` === POST).length;
+const written = ({ cluster }: Rig): number => cluster.writes.filter((write) => write === PATCH).length;
+const failed = (replica: Replica) =>
+  replica.log.filter(({ message }) => message === 'cannot fill a Secret with the registration token');
+const eventsOf = ({ cluster }: Rig, reason: string) =>
+  cluster.all('events').filter((event) => event['reason'] === reason);
+
+function expectSilence(rig: Rig, replica: Replica): void {
+  const told = JSON.stringify([replica.log, rig.cluster.all('runnergroups'), rig.cluster.all('events')]);
+  for (const token of [TOKEN, rig.simulator.gitea.registrationToken(ACME)]) expect(told).not.toContain(token);
+}
+
+describe.each(['1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
+  it('an empty Secret gets the token and the Gitea that it is for, and is written once', async () => {
+    const rig = await openRig(undefined, version);
+    putSecret(rig, {});
+    const { clock, replica } = await startFilling(rig);
+    await until('the token', () => secret(rig)?.[KEY] !== undefined);
+
+    expect(secret(rig)).toEqual({ [KEY]: rig.simulator.gitea.registrationToken(ACME), url: rig.simulator.url });
+    await until('the Event', () => eventsOf(rig, 'RegistrationTokenWritten').length === 1);
+    clock.aheadMs = 301_000;
+    await until('another question', () => asked(rig) === 2);
+    expect(written(rig)).toBe(1);
+    expect(await replica.metric('gitea_runners_registration_tokens_total')).toBe(1);
+    expectSilence(rig, replica);
+  });
+});
+
+it('a token that was replaced in Gitea is replaced within five minutes, and the other keys stay', async () => {
+  const rig = await openRig();
+  const { gitea } = rig.simulator;
+  putSecret(rig, { [KEY]: gitea.registrationToken(ACME), url: `${rig.simulator.url}/`, mine: 'stays' });
+  const { clock } = await startFilling(rig);
+  await until('the first question', () => asked(rig) === 1);
+  const next = gitea.resetRegistrationToken(ACME);
+  expect(secret(rig)?.[KEY]).not.toBe(next);
+
+  await until('the new token', () => {
+    // In steps: the first question may not be over.
+    clock.aheadMs += 2_000;
+    return secret(rig)?.[KEY] === next;
+  });
+
+  expect(secret(rig)).toEqual({ [KEY]: next, url: `${rig.simulator.url}/`, mine: 'stays' });
+});
+
+it('nothing is asked for and no Secret is read without the flag, or for a Secret that it does not name', async () => {
+  const rig = await openRig();
+  putSecret(rig, {});
+  const { replica } = await startFilling(rig, ['another']);
+  await until('a good look', () => rig.conditions()['Ready'] === 'True Serving');
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+
+  expect(secret(rig)).toEqual({});
+  expect(asked(rig)).toBe(0);
+  expect(failed(replica)).toEqual([]);
+});
+
+it('a Secret that does not exist is not made: Event and log say how, and it is filled once it is there', async () => {
+  const rig = await openRig();
+  const { clock, replica } = await startFilling(rig);
+  await until('the failure', () => failed(replica).length === 1);
+  expect(failed(replica)[0]).toMatchObject({
+    code: 'GR-TOKEN-10',
+    secret: 'runners/gitea-runner',
+    groups: ['runners/ci'],
+    error: expect.stringContaining('kubectl create secret generic gitea-runner --namespace runners'),
+  });
+  await until('the Event', () => eventsOf(rig, 'RegistrationTokenFailed').length === 1);
+  expect([asked(rig), secret(rig)]).toEqual([0, undefined]);
+
+  putSecret(rig, {});
+  clock.aheadMs = 16_000;
+
+  await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
+});
+
+it('an API token that may only read is told with the scope that is missing, rarely; a better one is used at once', async () => {
+  const rig = await openRig(['read:organization']);
+  putSecret(rig, {});
+  const { clock, replica } = await startFilling(rig);
+  await until('the failure', () => failed(replica).length === 1);
+  expect(failed(replica)[0]).toMatchObject({
+    code: 'GR-GITEA-02',
+    error: expect.stringContaining('scope write:organization'),
+  });
+  clock.aheadMs = 10_000;
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(failed(replica)).toHaveLength(1);
+  clock.aheadMs = 17_000;
+  await until('the second failure', () => failed(replica).length === 2);
+
+  rig.simulator.gitea.addToken('anna', ['write:organization'], TOKEN);
+  clock.aheadMs = 17_000 + 31_000;
+
+  await until('the token', () => secret(rig)?.[KEY] !== undefined);
+  expectSilence(rig, replica);
+});
+
+it('a Secret of another Gitea is not written, and Gitea is not asked', async () => {
+  const rig = await openRig();
+  putSecret(rig, { url: 'https://elsewhere.example.com' });
+  const { replica } = await startFilling(rig);
+  await until('the failure', () => failed(replica).length === 1);
+
+  expect(failed(replica)[0]).toMatchObject({ code: 'GR-TOKEN-11' });
+  expect([asked(rig), written(rig)]).toEqual([0, 0]);
+});
+
+it('two groups of different scopes that share a key get nothing and are both told', async () => {
+  const rig = await openRig(['write:organization', 'write:repository']);
+  putSecret(rig, {});
+  const other = managedGroup(rig.simulator.url, {
+    scope: 'repo',
+    repo: 'acme/web',
+    org: undefined,
+    registrationToken: { secretRef: { name: SECRET, key: KEY } },
+  });
+  rig.cluster.put('runnergroups', { ...other, metadata: { ...other.metadata, name: 'web' } });
+  const { replica } = await startFilling(rig);
+  await until('the failure', () => failed(replica).some(({ groups }) => (groups as string[]).length === 2));
+
+  expect(failed(replica).at(-1)).toMatchObject({
+    code: 'GR-TOKEN-11',
+    groups: ['runners/ci', 'runners/web'],
+    error: expect.stringContaining('org acme at'),
+  });
+  await until('an Event for each', () => eventsOf(rig, 'RegistrationTokenFailed').length === 2);
+  expect(secret(rig)).toEqual({});
+});
+
+it('a replica that does not lead writes nothing', async () => {
+  const rig = await openRig();
+  putSecret(rig, {});
+  const lease = { namespace: 'argocd', name: 'gitea-runners-serve' };
+  const first = await rig.start({ lease, identity: 'first' });
+  await until('a leader', () => first.log.some(({ message }) => message === 'leading'));
+  await rig.start({ lease, identity: 'second', registrationSecrets: [SECRET] });
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect(secret(rig)).toEqual({});
+
+  await first.end();
+
+  await until('the token', () => secret(rig)?.[KEY] !== undefined);
+});
