@@ -106,6 +106,7 @@ class Follower {
       case 'plan-shown':
       case 'ask-failed':
       case 'registration-deleted':
+      case 'registration-token':
       case 'sweep-failed':
       case 'spans-lost':
         return;
