@@ -43,6 +43,8 @@ export interface Builds {
   readonly helm: string;
   /** Folder with `actionlint`. */
   readonly actionlint: string;
+  /** Folder with `collector`, of OpenTelemetry. */
+  readonly collector: string;
 }
 
 export const GITEA_VERSIONS = ['1.27.3', '1.26.0'] as const;
@@ -143,6 +145,17 @@ const ACTIONLINT: Recipe = {
   assets: [],
 };
 
+/** OpenTelemetry's collector is made to measure: `main.go` has the receiver and the exporter that the test needs. */
+const COLLECTOR: Recipe = {
+  name: 'collector',
+  title: 'OpenTelemetry collector 0.160.0',
+  binaries: { collector: '.' },
+  cgo: false,
+  flags: ['-ldflags', '-s -w'],
+  module: 'go.opentelemetry.io/collector/otelcol',
+  assets: [],
+};
+
 /** Where the parts of the cluster lie. */
 export interface ClusterBuilds {
   /** Folder with `kube-apiserver`, `kube-controller-manager`, `kube-scheduler`, `kubelet`, `kubectl`. */
@@ -175,6 +188,7 @@ export function buildAll(say: (line: string) => void): Builds {
     gitea: { '1.27.3': build(GITEA['1.27.3'], say), '1.26.0': build(GITEA['1.26.0'], say) },
     helm: build(HELM, say),
     actionlint: build(ACTIONLINT, say),
+    collector: build(COLLECTOR, say),
   };
 }
 
@@ -223,8 +237,8 @@ function build(recipe: Recipe, say: (line: string) => void): string {
 
 function hashOf(recipe: Recipe, goVersion: string): string {
   const hash = createHash('sha256').update(JSON.stringify(recipe)).update(goVersion);
-  for (const file of ['go.mod', 'go.sum'])
-    hash.update(readFileSync(join(import.meta.dirname, 'go', recipe.name, file)));
+  const folder = join(import.meta.dirname, 'go', recipe.name);
+  for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));
   return hash.digest('hex').slice(0, 16);
 }
 
