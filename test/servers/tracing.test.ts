@@ -9,6 +9,8 @@ import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 import { freePort, Playground, waitUntil } from './process.ts';
 
+const within = { timeoutMs: 20_000 };
+
 let playground: Playground;
 let url: string;
 let logFile: string;
@@ -28,9 +30,15 @@ beforeAll(async () => {
   writeFileSync(file, stringify(config));
   logFile = join(playground.folder, 'collector.log');
   const command = join(inject('builds').collector, 'collector');
-  playground.start({ command, args: [`--config=file:${file}`], cwd: playground.folder, env: {}, logFile });
+  const running = playground.start({
+    command,
+    args: [`--config=file:${file}`],
+    cwd: playground.folder,
+    env: {},
+    logFile,
+  });
   url = `http://${endpoint}`;
-  await waitUntil('the collector listens', () => log().includes('Everything is ready'));
+  await waitUntil('the collector listens', async () => log().includes('Everything is ready'), { ...within, running });
 });
 afterAll(() => playground?.close());
 
@@ -67,7 +75,7 @@ describe('the collector', () => {
     );
 
     expect(await sink.close()).toBe(true);
-    await waitUntil('both spans', () => textOf('wake', context.traceId) !== '');
+    await waitUntil('both spans', async () => textOf('wake', context.traceId) !== '', within);
     const root = textOf('CI job waits for its runner', context.traceId);
     expect(root).toContain(`ID             : ${context.spanId}\n`);
     expect(root).toMatch(
@@ -89,7 +97,7 @@ describe('the collector', () => {
     const { code } = await runCli(['generate', folder], { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: url });
 
     expect(code).toBe(0);
-    await waitUntil('its span', () => textOf('generate', traceId) !== '');
+    await waitUntil('its span', async () => textOf('generate', traceId) !== '', within);
     expect(textOf('generate', traceId)).toContain(`Parent ID      : ${spanId}\n`);
     expect(textOf('generate', traceId)).toContain('-> groups: Int(1)');
   });
