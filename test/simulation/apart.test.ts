@@ -6,7 +6,7 @@ import { OURS, POLICIES } from './policies/index.ts';
 import { describeBreach } from './report.ts';
 import { runHistory } from './run.ts';
 
-const SEEDS = Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 25) }, (_, index) => index + 1);
+const SEEDS = Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 10) }, (_, index) => index + 1);
 
 describe.each(OURS)('%s', (policy) => {
   it('keeps every law in apart histories, and kills no runner', () => {
