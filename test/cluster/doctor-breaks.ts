@@ -243,7 +243,7 @@ export const BREAKS: readonly Break[] = [
     crosses: cross(
       `webhook of org ${ORG}`,
       'none here leads to serve: those for CI jobs go to http://10.1.2.3/elsewhere',
-      '',
+      'docs/install.md',
     ),
   },
   {
@@ -254,7 +254,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'the webhook is switched off',
     make: hookWith({}, { active: false }),
-    crosses: cross(`webhook of org ${ORG}`, 'it is switched off', ''),
+    crosses: cross(`webhook of org ${ORG}`, 'it is switched off', 'docs/install.md'),
   },
   {
     name: 'the webhook has another secret',

@@ -123,7 +123,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it.each(BREAKS)('finds it when $name', async ({ make, crosses, env }) => {
+  it.each(BREAKS.map((each) => [each.name, each] as const))('finds it when %s', async (_, { make, crosses, env }) => {
     await whole();
     const environment = await env?.(patient);
     const mend = await make(patient);
