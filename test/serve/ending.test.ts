@@ -51,10 +51,13 @@ beforeAll(() => {
 
 async function start({ kubernetes = () => false, gitea, argocd: bendArgoCd, args = [] }: World): Promise<Running> {
   const { simulator, env } = await startAcme();
+  const apiToken = 'api-token-that-may-write-0123456789';
+  simulator.gitea.addToken('anna', ['write:organization'], apiToken);
   if (gitea) simulator.intercept(gitea);
   simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
   const cluster = await startFakeCluster({ bend: kubernetes, listen: (handler) => serveTls(certificates, handler) });
   cluster.put('runnergroups', managedGroup(simulator.url));
+  cluster.put('secrets', { metadata: { namespace: 'runners', name: 'gitea-runner' } });
   const argocd = await fakeArgoCd(({ line }, response) =>
     bendArgoCd?.(line) ? true : json(response, application(status('Synced'))),
   );
@@ -70,7 +73,7 @@ async function start({ kubernetes = () => false, gitea, argocd: bendArgoCd, args
       ...['--listen', any, '--metrics-listen', any, '--probe-listen', any],
       ...['--lease', 'argocd/serve', ...args],
     ],
-    { env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'ignore', 'pipe'] },
+    { env: { PATH: process.env['PATH'], ...env, GITEA_TOKEN: apiToken }, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   onTestFinished(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -147,6 +150,18 @@ describe('SIGTERM ends serve within two seconds', () => {
   ])('while %s', async (_, path, args) => {
     const { bend, came } = hang('GET', path);
     const running = await start({ gitea: bend, args });
+    await until('a request hangs', came);
+
+    expect(await end(running)).toBe('0');
+  });
+
+  it.each([
+    ['the Secret for it cannot be read', 'GET', 'kubernetes', /\/secrets\/gitea-runner$/],
+    ['Gitea does not give it', 'POST', 'gitea', /\/registration-token$/],
+    ['the Secret for it cannot be written', 'PATCH', 'kubernetes', /\/secrets\/gitea-runner\?/],
+  ] as const)('while a registration token hangs: %s', async (_, method, peer, path) => {
+    const { bend, came } = hang(method, path);
+    const running = await start({ [peer]: bend, args: ['--registration-secrets', 'gitea-runner'] });
     await until('a request hangs', came);
 
     expect(await end(running)).toBe('0');

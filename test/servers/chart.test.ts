@@ -102,6 +102,25 @@ describe('the chart', () => {
     expect(() => settings({ headers: 'x' })).toThrow();
   });
 
+  it('writes what follows from several values into the settings at once, and a setting of a person wins', () => {
+    const found = render({
+      tracing: { endpoint: 'http://collector:4318', samplerArg: '0.1' },
+      registrationSecrets: { enabled: true, secretNames: ['one', 'two'] },
+      secretsApi: { enabled: true },
+      settings: { GITEA_RUNNERS_TRACING_SAMPLER_ARG: '0.5', GITEA_RUNNERS_SWEEP: 'true' },
+    });
+
+    expect(find(found, 'ConfigMap', 'gitea-runners-settings')).toMatchObject({
+      data: {
+        GITEA_RUNNERS_REGISTRATION_SECRETS: 'one,two',
+        GITEA_RUNNERS_SECRETS: 'api',
+        GITEA_RUNNERS_SWEEP: 'true',
+        GITEA_RUNNERS_TRACING_ENDPOINT: 'http://collector:4318',
+        GITEA_RUNNERS_TRACING_SAMPLER_ARG: '0.5',
+      },
+    });
+  });
+
   it('is of the version of the product, and so is its image', () => {
     const shown = execFileSync(helm, ['show', 'chart', CHART], { encoding: 'utf8' });
     const digest = `sha256:${'0'.repeat(64)}`;

@@ -107,7 +107,8 @@ export async function startKubernetes(machine: Machine, build: string): Promise<
     importImage: async (tar) => void (await ctr('images', 'import', tar)),
     allowPlainRegistry: (host) => {
       mkdirSync(join(folder, 'certs.d', host), { recursive: true });
-      writeFileSync(join(folder, 'certs.d', host, 'hosts.toml'), `server = "http://${host}"\n`);
+      // containerd 1.6 passes over a file that has no host.
+      writeFileSync(join(folder, 'certs.d', host, 'hosts.toml'), `[host."http://${host}"]\n`);
     },
     pushImage: async (from, to, login) => {
       await ctr('images', 'tag', from, to);
