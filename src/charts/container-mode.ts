@@ -97,13 +97,17 @@ export function modeParts(group: RunnerGroup): ModeParts {
 }
 
 /**
- * The image's own entry point (runner 1.0.8, Dockerfile), but s6 asks dockerd for as long as it takes. It gives up after 7 s as the image
- * has it (`s6-notifyoncheck`, option `-n`). Then the runner waits for ever, and its CI job gets another one after `spawnTimeoutSeconds`.
+ * The image's own entry point (runner 1.0.8, Dockerfile), but the runner waits for dockerd as long as it takes. The image's services do not:
+ *
+ *   s6-notifyoncheck  asks dockerd for 7 s only (option `-n`). Then the runner waits for ever, and its CI job gets another one after
+ *                     `spawnTimeoutSeconds`.
+ *   s6-svwait         fails when the runner's service is the quicker one: s6 has not yet written dockerd's state. Then the runner takes a
+ *                     CI job without docker.
  */
 export const ROOTLESS_COMMAND: readonly string[] = [
   'sh',
   '-c',
-  `sed -i 's/s6-notifyoncheck /&-n 0 /' /etc/s6/docker/run; exec "$@"`,
+  `sed -i 's/s6-notifyoncheck /&-n 0 /; s/^s6-svwait .*/until &; do sleep 1; done/' /etc/s6/*/run; exec "$@"`,
   'sh',
   's6-svscan',
   '/etc/s6',

@@ -156,18 +156,39 @@ describe('the container', () => {
   });
 });
 
-describe('a container of mode dind-rootless', () => {
-  it.each([0, 60])('lets s6 ask dockerd for as long as it takes (keepFailedSeconds: %d)', (keepFailedSeconds) => {
-    const service = join(folder, 'etc', 's6', 'docker', 'run');
-    mkdirSync(dirname(service), { recursive: true });
-    // As in the image of runner 1.0.8.
-    writeFileSync(service, '#!/usr/bin/env bash\n\nexec s6-notifyoncheck dockerd-entrypoint.sh\n', { mode: 0o755 });
-    program('s6-svscan', 'exec "$1/docker/run"');
-    program('s6-notifyoncheck', 'printf "%s\\n" "$*"');
+describe.each([0, 60])('a container of mode dind-rootless (keepFailedSeconds: %d)', (keepFailedSeconds) => {
+  /** Starts the container with one service, whose `run` is `script`, as in the image of runner 1.0.8. Answers what it says. */
+  function runService(service: string, script: string): string {
+    const file = join(folder, 'etc', 's6', service, 'run');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `#!/usr/bin/env bash\n\n${script}`, { mode: 0o755 });
+    program('s6-svscan', `exec "$1/${service}/run"`);
     const command = runnerCommand(group({ containerMode: 'dind-rootless', keepFailedSeconds })) ?? [];
     const [shell = '', ...words] = wordsOf(wordsOf(command, '/data'), '/etc/s6');
     const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
+    return execFileSync(shell, words, { env, encoding: 'utf8' });
+  }
 
-    expect(execFileSync(shell, words, { env, encoding: 'utf8' })).toBe('-n 0 dockerd-entrypoint.sh\n');
+  it('lets s6 ask dockerd for as long as it takes', () => {
+    program('s6-notifyoncheck', 'printf "%s\\n" "$*"');
+
+    const said = runService('docker', 'exec s6-notifyoncheck dockerd-entrypoint.sh\n');
+
+    expect(said).toBe('-n 0 dockerd-entrypoint.sh\n');
   });
+
+  it.each(['gitea-runner', 'act_runner'])(
+    'starts %s only after dockerd, whichever service s6 starts first',
+    (service) => {
+      const tries = join(folder, 'tries');
+      // What it does while s6 has not yet written the state of the other service.
+      program('s6-svwait', `echo "$*" >> '${tries}'; test "$(wc -l < '${tries}')" = 3`);
+      program('sleep', ':');
+      program('run.sh', `echo runs >> '${tries}'`);
+
+      runService(service, 's6-svwait -U /etc/s6/docker\n\nexec run.sh\n');
+
+      expect(readFileSync(tries, 'utf8')).toBe(`${'-U /etc/s6/docker\n'.repeat(3)}runs\n`);
+    },
+  );
 });

@@ -288,7 +288,7 @@ describe('templateHash', () => {
 
   // Names of runners hold it: another one would replace all starting runners at an update.
   test.each([
-    ['dind-rootless', '2d8f3a25a2563084'],
+    ['dind-rootless', '1bbf5c6a3f361f54'],
     ['dind', '24f2063f69fd01a2'],
     ['host', 'b66f30e8533b617f'],
   ] as const)('of containerMode %s is the same as in the last release', (containerMode, hash) => {

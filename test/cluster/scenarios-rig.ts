@@ -40,6 +40,8 @@ const WORKFLOWS: Readonly<Record<string, string>> = {
   }),
   'matrix.yml': workflow({ leg: { runsOn: 'linux', seconds: 2, matrix: 30 } }),
   'busy.yml': workflow({ busy: { runsOn: 'linux', seconds: 8 } }),
+  // Ends within `gracefulStopSeconds`, whenever its runner is stopped.
+  'stopped.yml': workflow({ stopped: { runsOn: 'linux', seconds: 25 } }),
   'long.yml': workflow({ long: { runsOn: 'linux', seconds: 65 } }),
   'second.yml': workflow({ second: { runsOn: 'second', seconds: 45 } }),
   'replace.yml': workflow({ replace: { runsOn: 'linux', seconds: 10, lastSeconds: 2 } }, 'replace'),

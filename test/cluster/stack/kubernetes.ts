@@ -149,7 +149,8 @@ async function startNode(machine: Machine, { bin, folder, socket, kubeconfig, ct
   // The bridge is made with the first pod; DNS must be reachable before.
   await machine.run('sh', [
     '-ec',
-    `ip link add cni0 type bridge; ip address add ${machine.pods}.1/24 dev cni0; ip link set cni0 up`,
+    // With an address of its own: else it has that of one of the pods' cards, and pods lose it when that pod goes.
+    `ip link add cni0 address 0a:00:00:00:00:01 type bridge; ip address add ${machine.pods}.1/24 dev cni0; ip link set cni0 up`,
   ]);
   const dns = startDns(machine, bin('kubectl'), kubeconfig);
   machine.start({
