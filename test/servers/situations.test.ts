@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import type { ApiJob } from './account.ts';
 import { IdleRunner } from './bare-runner.ts';
@@ -29,10 +30,12 @@ const GROUPS: readonly TestGroup[] = [
   groupOf('ml', 'gpu', 1, { scope: { scope: 'repo', repo: 'acme/ml' } }),
   groupOf('wide', 'wide', 5),
   groupOf('swap', 'swap', 2),
-  groupOf('off', 'off', 1),
+  groupOf('disabled', 'disabled', 1),
   groupOf('twin-a', 'twin', 1),
   groupOf('twin-b', 'twin', 1),
   groupOf('old', 'old', 5),
+  groupOf('shelf', 'shelf', 1),
+  groupOf('dark', 'dark', 1),
 ];
 
 const JOBS = {
@@ -116,6 +119,8 @@ interface Explained {
   readonly line: string;
 }
 
+const Named = z.object({ metadata: z.object({ name: z.string() }) });
+
 const PULL_REQUEST = workflow({ check: { runsOn: 'old', seconds: 1 } }).replace('workflow_dispatch', 'pull_request');
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
@@ -131,7 +136,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const { admin } = gitea;
     await admin.createOrg('acme');
     await admin.createOrg('other');
-    for (const name of ['api', 'busy', 'line', 'open']) await admin.createRepo(name, 'acme');
+    for (const name of ['api', 'busy', 'line', 'ml', 'open']) await admin.createRepo(name, 'acme');
     await admin.createRepo('web', 'other');
     await admin.addWorkflow('acme/api', 'ci.yml', workflow(JOBS));
     await admin.dispatch('acme/api', 'ci.yml');
@@ -176,9 +181,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
   /** The names that `generate` gives the runners of a group. */
   async function runnersOf(group: string): Promise<readonly string[]> {
-    const { stdout, stderr } = await generate(folder, gitea.url, token);
-    const names = [...stdout.matchAll(/^ {2}name: (\S+)$/gm)].map(([, name = '']) => name);
-    expect(stderr).not.toContain('error');
+    const { exit, stdout, stderr } = await generate(folder, gitea.url, token);
+    expect(exit, stderr).toBe(0);
+    const names = parseAllDocuments(stdout).map((document) => Named.parse(document.toJS()).metadata.name);
     return names.filter((name) => name.startsWith(`${group}-`));
   }
 
@@ -240,9 +245,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('tells of a runner that somebody has disabled', async () => {
-    await start('acme/busy', 'off.yml', workflow({ off: { runsOn: 'off', seconds: 1 } }), 'off');
-    const [runner = ''] = await runnersOf('off');
-    await bare(runner, 'off');
+    await start('acme/busy', 'disabled.yml', workflow({ disabled: { runsOn: 'disabled', seconds: 1 } }), 'disabled');
+    const [runner = ''] = await runnersOf('disabled');
+    await bare(runner, 'disabled');
     const body = await gitea.admin.call('GET', '/orgs/acme/actions/runners?limit=50');
     const { runners } = z.object({ runners: z.array(z.object({ id: z.number(), name: z.string() })) }).parse(body);
     const id = runners.find(({ name }) => name === runner)?.id;
@@ -250,7 +255,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
     const { line } = await explain([`runner/${runner}`]);
 
-    expect(line).toContain(`Runner ${runner} of runners/off goes. Cause: goes: is disabled in Gitea`);
+    expect(line).toContain(`Runner ${runner} of runners/disabled goes. Cause: goes: is disabled in Gitea`);
   });
 
   it('tells that a runner of somebody else has the job', async () => {
@@ -353,23 +358,51 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
   it('serves jobs of an archived repository, as Gitea does', async () => {
     await gitea.admin.createRepo('shelf', 'acme');
-    const [job] = await start('acme/shelf', 'one.yml', workflow({ shelf: { runsOn: 'old', seconds: 1 } }), 'shelf');
+    const text = workflow({ shelf: { runsOn: 'shelf', seconds: 1 } });
+    const [job] = await start('acme/shelf', 'one.yml', text, 'shelf');
     await gitea.admin.call('PATCH', '/repos/acme/shelf', { archived: true });
 
-    expect((await explain([String(job?.id)])).line).toContain(
-      'owned by group runners/old; asked for, not registered yet',
-    );
+    const waits = await explain([String(job?.id)]);
+    await (await bare('archivist', 'shelf')).take();
+    const runs = await explain([String(job?.id)]);
+
+    expect(waits.line).toContain('owned by group runners/shelf; asked for, not registered yet');
+    expect(runs.line).toContain('Cause: runs on archivist');
   });
 
-  it('tells that a run cannot be found where Actions is switched off', async () => {
+  it('tells that Actions is switched off in the repository, although Gitea lists the job', async () => {
     await gitea.admin.createRepo('dark', 'acme');
+    const text = workflow({ dark: { runsOn: 'dark', seconds: 1 } });
+    const [job] = await start('acme/dark', 'one.yml', text, 'dark');
+    const before = await explain([String(job?.id)]);
     await gitea.admin.call('PATCH', '/repos/acme/dark', { has_actions: false });
 
-    const { code, stdout, stderr } = await explain(['acme/dark#1']);
+    const [byJob, byRun, byPage] = [
+      await explain(['--exit-code', String(job?.id)]),
+      await explain(['--exit-code', 'acme/dark#1']),
+      await explain(['--exit-code', `${gitea.url}/acme/dark/actions/runs/${job?.run_id}`]),
+    ];
+
+    expect(before.line).toContain('Cause: dark-');
+    for (const { code, line } of [byJob, byRun, byPage]) {
+      expect(code).toBe(4);
+      expect(line).toContain(
+        'Cause: Actions is switched off in the settings of acme/dark: Gitea gives its jobs to no runner Since:',
+      );
+      expect(line).toContain('Next: switch Actions on in the settings of acme/dark');
+    }
+    await expect((await bare('waiter', 'dark')).take()).rejects.toThrow();
+    await gitea.admin.call('PATCH', '/repos/acme/dark', { has_actions: true });
+    await (await bare('worker', 'dark')).take();
+    expect((await explain([String(job?.id)])).line).toContain('Cause: runs on w');
+  });
+
+  it('tells that Gitea shows no such run', async () => {
+    const { code, stdout, stderr } = await explain(['acme/api#99']);
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
-      'Actions may be switched off in the repository, or the token may not read it',
+      'Gitea shows no run 99 of acme/api among the unfinished and the newest ones',
     );
   });
 

@@ -136,6 +136,7 @@ function isHeldByCap(job: ExplainedJob): boolean {
 
 /** What helps somebody who asks about this job; the table does not say it for each. */
 function askedAdvice(job: ExplainedJob): readonly string[] {
+  if (job.isActionsOff) return [];
   if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job);
   return job.notCreated && !job.notCreated.isStuck ? [job.notCreated.next] : [];
 }
