@@ -19,6 +19,7 @@ import { explainText } from './explain-text.ts';
 import { type Explanation, explanationOf } from './explanation.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
+import { keyText } from './key-text.ts';
 import { noGroups } from './no-groups.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
@@ -158,10 +159,11 @@ function noneInCluster({ server, namespaces }: WhereIAm): Failure {
   );
 }
 
-/** Asks each Gitea whose groups may have jobs of the repository. */
-async function runOf(wanted: RunWanted, { groups, settings }: Seen, io: Io): Promise<Run | undefined> {
+/** Asks each Gitea whose groups may have jobs of the repository. Groups that could not be planned have no token, or a Gitea that is down. */
+async function runOf(wanted: RunWanted, { groups, troubles, settings }: Seen, io: Io): Promise<Run | undefined> {
   const [owner = '', name = ''] = wanted.repository.split('/');
-  const having = groups.filter(({ scope }) => hasJobsOf(scope, owner, name));
+  const inTrouble = new Set(troubles.map(keyText));
+  const having = groups.filter((group) => hasJobsOf(group.scope, owner, name) && !inTrouble.has(keyText(group)));
   const { targets } = await findTargets(having, settings);
   for (const target of targets) {
     const { ca, onRequest, timeoutMs } = settings;
