@@ -1,13 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
-/** As in .ci/run: without the manual's other blocks, Helm, and runners that are lost or kept, which take half an hour together. */
+/** As in .ci/run: without the manual's other blocks, Helm, runners that are lost or kept, and `explain`, which take half an hour together. */
 const short = process.env['CLUSTER_SCENARIOS'] === 'short';
 
 /** The whole product on a real cluster: slow, needs root and some Debian packages (stack/packages.ts names them). */
 export default defineConfig({
   test: {
     include: ['test/cluster/**/*.test.ts'],
-    exclude: short ? ['install', 'chart', 'losses', 'kept'].map((name) => `test/cluster/${name}.test.ts`) : [],
+    exclude: short
+      ? ['install', 'chart', 'losses', 'kept', 'explain'].map((name) => `test/cluster/${name}.test.ts`)
+      : [],
     globalSetup: ['test/build-first.ts', 'test/cluster/build-cluster.ts'],
     // A process of its own: it notices when vitest is gone, and ends (test/servers/process.ts).
     pool: 'forks',
