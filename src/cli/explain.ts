@@ -4,7 +4,6 @@ import { findRun, type Run, type RunWanted } from '../gitea/runs.ts';
 import { findTargets } from '../look/find-targets.ts';
 import type { PlanOfNow } from '../look/look-and-plan.ts';
 import type { Settings } from '../look/settings.ts';
-import { NO_POD } from '../plan/evidence.ts';
 import { jsonText } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../runnergroup/scope.ts';
@@ -69,7 +68,10 @@ interface Answer {
 async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
   const seen = await look(asked.paths, flags, io);
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, evidenceOf(seen));
-  const all = await withEvents(withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) }), seen.settings);
+  const all = await toldByEvents(
+    withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) }),
+    seen.settings,
+  );
   const explanation = filtered(all, {
     group: flagValue('group', flags, io),
     repository: flagValue('repository', flags, io),
@@ -92,11 +94,11 @@ async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'e
   return { text: answerText(subject, explanation, paperOf(io)), isStuck };
 }
 
-/** Kubernetes is asked again only for Jobs that have no pod. */
-async function withEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
-  if (!explanation.liveJobs?.some(({ trouble }) => trouble?.reason === NO_POD)) return explanation;
-  const { withRefusals } = await import('./explain/refused-pods.ts');
-  return await withRefusals(explanation, settings);
+/** Events are read only where a cluster is seen, and only for Jobs of which nothing else tells. */
+async function toldByEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
+  if (!explanation.liveJobs?.length) return explanation;
+  const { withEvents } = await import('./explain/pod-events.ts');
+  return await withEvents(explanation, settings);
 }
 
 function isStuckSubject(subject: Subject, { jobs }: Explanation): boolean {
