@@ -44,6 +44,11 @@ function groupOf(job: ExplainedJob, groups: readonly ExplainedGroup[]): Explaine
 
 /** What to do about a job. Nothing when there is nothing to do but to wait. */
 export function adviceFor(job: ExplainedJob, group: ExplainedGroup | undefined): readonly string[] {
+  if (job.isActionsOff) {
+    return [
+      `switch Actions on in the settings of ${job.job.repository}; if the job is not to run, cancel its run then`,
+    ];
+  }
   if (job.verdict === 'served') return servedAdvice(job);
   if (job.verdict === 'running') return job.ended ? endAdvice(job.ended) : [];
   switch (job.because) {

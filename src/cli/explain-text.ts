@@ -86,6 +86,9 @@ type RunnersByName = ReadonlyMap<string, EmittedRunner>;
 
 /** What happens to a job, and why: one case for each decision. */
 export function verdictText(decision: ExplainedJob, nowMs: number, runners: RunnersByName): string {
+  if (decision.isActionsOff) {
+    return `Actions is switched off in the settings of ${decision.job.repository}: Gitea gives its jobs to no runner`;
+  }
   switch (decision.verdict) {
     case 'running':
       return runningText(decision, runners);

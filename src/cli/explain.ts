@@ -4,7 +4,6 @@ import { findRun, type Run, type RunWanted } from '../gitea/runs.ts';
 import { findTargets } from '../look/find-targets.ts';
 import type { PlanOfNow } from '../look/look-and-plan.ts';
 import type { Settings } from '../look/settings.ts';
-import { NO_POD } from '../plan/evidence.ts';
 import { jsonText } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../runnergroup/scope.ts';
@@ -19,6 +18,7 @@ import { explainText } from './explain-text.ts';
 import { type Explanation, explanationOf } from './explanation.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
+import { keyText } from './key-text.ts';
 import { noGroups } from './no-groups.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
@@ -68,7 +68,10 @@ interface Answer {
 async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
   const seen = await look(asked.paths, flags, io);
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, evidenceOf(seen));
-  const all = await withEvents(withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) }), seen.settings);
+  const all = await toldByEvents(
+    withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) }),
+    seen.settings,
+  );
   const explanation = filtered(all, {
     group: flagValue('group', flags, io),
     repository: flagValue('repository', flags, io),
@@ -91,11 +94,11 @@ async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'e
   return { text: answerText(subject, explanation, paperOf(io)), isStuck };
 }
 
-/** Kubernetes is asked again only for Jobs that have no pod. */
-async function withEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
-  if (!explanation.liveJobs?.some(({ trouble }) => trouble?.reason === NO_POD)) return explanation;
-  const { withRefusals } = await import('./explain/refused-pods.ts');
-  return await withRefusals(explanation, settings);
+/** Events are read only where a cluster is seen, and only for Jobs of which nothing else tells. */
+async function toldByEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
+  if (!explanation.liveJobs?.length) return explanation;
+  const { withEvents } = await import('./explain/pod-events.ts');
+  return await withEvents(explanation, settings);
 }
 
 function isStuckSubject(subject: Subject, { jobs }: Explanation): boolean {
@@ -158,10 +161,11 @@ function noneInCluster({ server, namespaces }: WhereIAm): Failure {
   );
 }
 
-/** Asks each Gitea whose groups may have jobs of the repository. */
-async function runOf(wanted: RunWanted, { groups, settings }: Seen, io: Io): Promise<Run | undefined> {
+/** Asks each Gitea whose groups may have jobs of the repository. Groups that could not be planned have no token, or a Gitea that is down. */
+async function runOf(wanted: RunWanted, { groups, troubles, settings }: Seen, io: Io): Promise<Run | undefined> {
   const [owner = '', name = ''] = wanted.repository.split('/');
-  const having = groups.filter(({ scope }) => hasJobsOf(scope, owner, name));
+  const inTrouble = new Set(troubles.map(keyText));
+  const having = groups.filter((group) => hasJobsOf(group.scope, owner, name) && !inTrouble.has(keyText(group)));
   const { targets } = await findTargets(having, settings);
   for (const target of targets) {
     const { ca, onRequest, timeoutMs } = settings;

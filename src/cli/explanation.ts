@@ -42,6 +42,8 @@ export type ExplainedJob = Exclude<JobDecision, { readonly verdict: 'done' }> &
     readonly estimate?: WaitEstimate;
     /** For `blocked`: what has started its run. Absent: not known. */
     readonly event?: string;
+    /** Its repository has Actions switched off. Absent: it has not, or the run was not asked for. */
+    readonly isActionsOff?: true;
     /** Its runner is wanted, and Kubernetes has no Job for it. */
     readonly notCreated?: NotCreated;
   };

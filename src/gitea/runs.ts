@@ -23,6 +23,8 @@ export interface Run {
   readonly conclusion?: string;
   /** Its page; empty when Gitea tells no http(s) address. */
   readonly url: string;
+  /** Its repository has Actions switched off. Gitea lists its jobs as before, and gives them to no runner (measured: 1.26.0, 1.27.3). */
+  readonly isActionsOff?: true;
 }
 
 /** Pages of unfinished runs, and of the newest runs of all kinds, that are read: a run that people ask about is a new one. */
@@ -38,7 +40,7 @@ const RunRow = z.object({
   status: z.string(),
   conclusion: z.string().optional(),
   html_url: z.string(),
-  repository: z.object({ full_name: z.string() }),
+  repository: z.object({ full_name: z.string(), has_actions: z.boolean().optional() }),
 });
 
 /** A run by its number, or by its id. */
@@ -128,6 +130,7 @@ function readRunPage(json: unknown): { readonly runs: readonly Run[]; readonly t
       status,
       ...(conclusion && { conclusion }),
       url: /^https?:\/\//.test(url) ? url : '',
+      ...(data.repository.has_actions === false && { isActionsOff: true as const }),
     };
   });
   return { runs, total: page.data.total_count };

@@ -62,6 +62,11 @@ export class Gitea {
     return addRepo(this.state, fullName, options);
   }
 
+  /** Switches Actions off or on in the settings of a repository. */
+  setActions(fullName: string, hasActions: boolean): void {
+    mustGet(this.state.repos, fullName, 'repository').hasActions = hasActions;
+  }
+
   /** Adds an access token for a user. Scopes as in Gitea: `read:organization`, `write:admin`, `all`, `public-only`. */
   addToken(user: string, scopes: readonly string[], secret: string): void {
     addToken(this.state, user, scopes, secret);

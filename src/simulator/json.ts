@@ -120,7 +120,7 @@ export function repoJson(repo: RepoRow, root: string): JsonObject {
     full_name: repo.fullName,
     private: repo.private,
     archived: false,
-    has_actions: true,
+    has_actions: repo.hasActions,
     html_url: `${root}/${repo.fullName}`,
   };
 }

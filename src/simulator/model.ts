@@ -41,6 +41,8 @@ export interface RepoRow {
   readonly private: boolean;
   /** Users who may read it although it is private and not theirs. */
   readonly readers: readonly string[];
+  /** Without Actions its jobs are listed as before, and given to no runner. */
+  hasActions: boolean;
 }
 
 export interface TokenRow {

@@ -35,6 +35,7 @@ export function addRepo(
     name,
     private: options.private ?? false,
     readers: options.readers ?? [],
+    hasActions: true,
   };
   state.repos.set(fullName, repo);
   return repo;

@@ -112,7 +112,7 @@ function readyFor(state: State, runner: RunnerRow): JobRow[] {
   return [...state.openJobs.values()]
     .filter((job) => job.status === 'waiting' && job.taskId === 0 && !job.caller)
     .filter((job) => (job.labels ?? []).every((label) => labels.has(label)))
-    .filter((job) => sees(runner.scope, repoOf(state, job)))
+    .filter((job) => sees(runner.scope, repoOf(state, job)) && repoOf(state, job).hasActions)
     .sort((a, b) => a.updated - b.updated || a.id - b.id);
 }
 

@@ -41,6 +41,10 @@ const JOBS: readonly (readonly [object, string])[] = [
   [served('free-runner'), `${RUNNER} (owned by group runners/ci; a free runner)`],
   [served('new-runner'), `${RUNNER} (owned by group runners/ci; asked for, not registered yet)`],
   [
+    { ...served('own-runner'), isActionsOff: true },
+    'Actions is switched off in the settings of acme/web: Gitea gives its jobs to no runner',
+  ],
+  [
     { ...served('own-runner'), idleMs: 300_000 },
     `${RUNNER} (owned by group runners/ci; it is registered and idle for 5m00s: Gitea does not give it the job)`,
   ],

@@ -50,6 +50,29 @@ const ROWS: readonly Row[] = [
     says: ['Actions may be switched off in the repository, or the token may not read it'],
   },
   {
+    when: 'Actions is switched off in the repository',
+    make: (gitea) => {
+      const id = idOf(one(gitea));
+      gitea.setActions('acme/web', false);
+      return id;
+    },
+    code: 4,
+    says: [
+      'is stuck: it gets no runner until somebody acts. Cause: Actions is switched off in the settings of acme/web: Gitea gives its jobs to no runner Since:',
+      'Next: switch Actions on in the settings of acme/web; if the job is not to run, cancel its run then Link:',
+    ],
+  },
+  {
+    when: 'Actions was switched off while it runs',
+    make: (gitea) => {
+      atWork(gitea);
+      gitea.setActions('acme/web', false);
+      return 'acme/web#1';
+    },
+    code: 0,
+    says: ['Cause: runs on mac-1', 'Next: nothing: it runs'],
+  },
+  {
     when: 'the id of the job is not there',
     make: () => '4711',
     code: 2,

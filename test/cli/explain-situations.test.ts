@@ -15,6 +15,7 @@ afterEach(async () => {
 });
 
 const LONG_AGO = '2026-01-01T00:00:00Z';
+const now = (): string => new Date().toISOString();
 const QUOTA =
   'Error creating: pods "ci-1-1-cab9f810-x2x9z" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=5, limited: pods=5';
 
@@ -27,7 +28,7 @@ interface Situation {
   /** Made from the name of the runner that is wanted first. */
   readonly jobs?: (runner: string) => readonly object[];
   readonly pods?: (runner: string) => readonly object[];
-  readonly events?: readonly object[] | number;
+  readonly events?: readonly object[] | number | ((runner: string) => readonly object[]);
   /** More RunnerGroups. */
   readonly others?: (url: string) => readonly object[];
   readonly runsOn?: readonly string[];
@@ -96,17 +97,17 @@ async function explained(situation: Situation) {
     const row = gitea.register({ name: runner, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'] });
     if (situation.isTaken) gitea.poll(row.id);
   }
-  const { lease, application: app, events } = situation;
-  const now = new Date().toISOString();
+  const { lease, application: app } = situation;
+  const events = typeof situation.events === 'function' ? situation.events(runner) : situation.events;
   const groups = [
-    groupObject(written, { lastCheckTime: now, ...situation.groupStatus }),
+    groupObject(written, { lastCheckTime: now(), ...situation.groupStatus }),
     ...(situation.others?.(url) ?? []),
   ];
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   /** By the end of the path: an object, or the status of a refusal. */
   const answers: readonly (readonly [string, object | number])[] = [
     ['/runnergroups', { kind: 'RunnerGroupList', metadata: {}, items: groups }],
-    ['/leases/gitea-runners-serve', lease ?? { spec: { holderIdentity: 'serve-1', renewTime: now } }],
+    ['/leases/gitea-runners-serve', lease ?? { spec: { holderIdentity: 'serve-1', renewTime: now() } }],
     ['/applications/runners', app ?? application()],
     ['/secrets/gitea-api', { data: { token: base64(GITEA_TOKEN), url: base64(url) } }],
     ['/secrets/gitea-runner', { data: {} }],
@@ -229,6 +230,29 @@ describe('explain, at 3 a.m., when', () => {
       code: 4,
       cause: 'its pod cannot start: NoPod: Kubernetes has created no pod: a quota or an admission rule may refuse it',
       next: 'kubectl -n runners describe job/',
+    },
+    {
+      when: 'a volume of the pod is not there',
+      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
+      pods: (runner) => [
+        podOf(runner, {
+          phase: 'Pending',
+          initContainerStatuses: [{ name: 'register', state: { waiting: { reason: 'PodInitializing' } } }],
+        }),
+      ],
+      events: (runner) => [
+        { reason: 'Scheduled', message: 'assigned', involvedObject: { name: `${runner}-x7x9z` }, lastTimestamp: now() },
+        { reason: 'FailedMount', message: 'of another', involvedObject: { name: 'ci-1-x7x9z' }, lastTimestamp: now() },
+        {
+          reason: 'FailedMount',
+          message: 'MountVolume.SetUp failed for volume "settings" : configmap "settings" not found',
+          involvedObject: { name: `${runner}-x7x9z` },
+          lastTimestamp: LONG_AGO,
+        },
+      ],
+      cause:
+        'its pod cannot start: FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "settings" not found',
+      next: 'describe pods -l job-name=',
     },
     {
       when: 'the image cannot be pulled',

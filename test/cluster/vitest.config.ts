@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** As in .ci/run: without the manual's other blocks, Helm, runners that are lost or kept, and what `doctor` finds. These take an hour together. */
+/** As in .ci/run: without the files that take longest, an hour together. */
 const short = process.env['CLUSTER_SCENARIOS'] === 'short';
 
 /** The whole product on a real cluster: slow, needs root and some Debian packages (stack/packages.ts names them). */
@@ -8,7 +8,9 @@ export default defineConfig({
   test: {
     include: ['test/cluster/**/*.test.ts'],
     exclude: short
-      ? ['install', 'chart', 'losses', 'kept', 'doctor'].map((name) => `test/cluster/${name}.test.ts`)
+      ? ['install', 'chart', 'losses', 'kept', 'doctor', 'explain', 'pods'].map(
+          (name) => `test/cluster/${name}.test.ts`,
+        )
       : [],
     globalSetup: ['test/build-first.ts', 'test/cluster/build-cluster.ts'],
     // A process of its own: it notices when vitest is gone, and ends (test/servers/process.ts).

@@ -15,25 +15,53 @@ export interface BareRunner {
   readonly labels: readonly string[];
 }
 
+/** How a CI job ends. */
+export type Result = 'RESULT_SUCCESS' | 'RESULT_FAILURE';
+
+type Call = (method: string, body: unknown) => Promise<unknown>;
+
+/** A runner that is registered and has no job. */
+export class IdleRunner {
+  readonly #call: Call;
+
+  private constructor(call: Call) {
+    this.#call = call;
+  }
+
+  static async register(url: string, { name, registrationToken: token, labels }: BareRunner): Promise<IdleRunner> {
+    const post = async (
+      method: string,
+      body: unknown,
+      headers: Readonly<Record<string, string>> = {},
+    ): Promise<unknown> => {
+      const response = await fetch(`${url}/api/actions/runner.v1.RunnerService/${method}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+      if (!response.ok) throw new Error(`${method} as runner ${name}: HTTP ${response.status}`);
+      return await response.json();
+    };
+    const declared = { version: 'bare', labels, capabilities: CAPABILITIES };
+    const { runner } = Registered.parse(await post('Register', { ...declared, name, token, ephemeral: true }));
+    const own = { 'x-runner-uuid': runner.uuid, 'x-runner-token': runner.token };
+    await post('Declare', declared, own);
+    return new IdleRunner((method, body) => post(method, body, own));
+  }
+
+  /** Takes a job that is queued and keeps it, or ends it at once. @throws when there is none for it. */
+  async take(result?: Result): Promise<void> {
+    const { task } = Fetched.parse(await this.#call('FetchTask', { tasksVersion: '0' }));
+    const startedAt = new Date().toISOString();
+    await this.#call('UpdateTask', { state: { id: task.id, startedAt } });
+    if (result !== undefined)
+      await this.#call('UpdateTask', {
+        state: { id: task.id, result, startedAt, stoppedAt: new Date().toISOString() },
+      });
+  }
+}
+
 /** Registers, takes a job that is queued and keeps it; nothing is left running. @throws when there is none for it. */
-export async function takeJob(url: string, { name, registrationToken: token, labels }: BareRunner): Promise<void> {
-  const call = async (
-    method: string,
-    body: unknown,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<unknown> => {
-    const response = await fetch(`${url}/api/actions/runner.v1.RunnerService/${method}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${method} as runner ${name}: HTTP ${response.status}`);
-    return await response.json();
-  };
-  const declared = { version: 'bare', labels, capabilities: CAPABILITIES };
-  const { runner } = Registered.parse(await call('Register', { ...declared, name, token, ephemeral: true }));
-  const own = { 'x-runner-uuid': runner.uuid, 'x-runner-token': runner.token };
-  await call('Declare', declared, own);
-  const { task } = Fetched.parse(await call('FetchTask', { tasksVersion: '0' }, own));
-  await call('UpdateTask', { state: { id: task.id, startedAt: new Date().toISOString() } }, own);
+export async function takeJob(url: string, bare: BareRunner): Promise<void> {
+  await (await IdleRunner.register(url, bare)).take();
 }

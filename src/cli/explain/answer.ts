@@ -114,6 +114,7 @@ function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefi
   const next = [
     ...adviceFor(job, group),
     ...askedAdvice(job),
+    ...(decision?.because === 'lost' ? ['re-run the job when Gitea has failed it'] : []),
     ...[decision, last].flatMap((each) => (each ? runnerAdvice(each) : [])),
   ];
   return [
@@ -136,8 +137,10 @@ function isHeldByCap(job: ExplainedJob): boolean {
 
 /** What helps somebody who asks about this job; the table does not say it for each. */
 function askedAdvice(job: ExplainedJob): readonly string[] {
+  if (job.isActionsOff) return [];
   if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job);
-  return job.notCreated && !job.notCreated.isStuck ? [job.notCreated.next] : [];
+  // How its last runner failed comes first: to wait helps nobody then.
+  return job.notCreated && !job.notCreated.isStuck && !job.ended ? [job.notCreated.next] : [];
 }
 
 /** A job that no group covers may be meant for one that is broken. */

@@ -6,7 +6,8 @@ export const JOB_STATES = ['stuck', 'held', 'starting', 'blocked', 'running'] as
 
 /**
  * - `stuck`: it gets no runner until somebody acts. No group has its labels, its group is suspended or has a cap of 0, its runners fail,
- *   the pod of its runner cannot start or all slots are taken by such pods, or Argo CD does not create its runner's Job.
+ *   the pod of its runner cannot start or all slots are taken by such pods, Argo CD does not create its runner's Job, or its repository
+ *   has Actions switched off (known only of a job or run that was asked about).
  * - `held`: it waits for a slot, or it has no labels.
  * - `starting`: it has a runner that has not taken it yet.
  * - `blocked`: Gitea holds it back.

@@ -52,7 +52,7 @@ export async function findSubject(what: What, written: string, places: SearchedI
     }
     case 'job': {
       const found = jobsWhere(places, ({ id }) => id === what.id);
-      if (found.jobs.length > 0) return await withRunOfBlocked(found, places);
+      if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
       const scopes = [...new Set(places.explanation.groups.map(({ scope }) => scope))];
       const seen =
         scopes.slice(0, SHOWN).join(', ') + (scopes.length > SHOWN ? ` and ${scopes.length - SHOWN} more` : '');
@@ -63,7 +63,7 @@ export async function findSubject(what: What, written: string, places: SearchedI
     }
     case 'page': {
       const found = jobsOfPage(what, places);
-      if (found.jobs.length > 0) return await withRunOfBlocked(found, places);
+      if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
       const repository = /([^/]+\/[^/]+)\/actions\/runs\//.exec(what.path)?.[1];
       if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
       throw unknown(
@@ -86,22 +86,29 @@ function isInScope(repository: string, { groups }: SearchedIn): boolean {
 
 function jobsOfRun(run: Run, places: SearchedIn): Subject & { readonly is: 'jobs' | 'finished' } {
   const found = jobsWhere(places, ({ runId }, repository) => runId === run.id && same(repository, run.repository), run);
-  return found.is === 'jobs' ? { ...found, jobs: found.jobs.map((job) => ({ ...job, event: run.event })) } : found;
+  return found.is === 'jobs' ? { ...found, jobs: found.jobs.map((job) => withFactsOf(run, job)) } : found;
 }
 
-/** What has started the run tells whether a job of it may wait for an approval. */
-async function withRunOfBlocked(
+/** What has started the run tells whether a job may wait for an approval. Without Actions in the repository no job of it is given away. */
+function withFactsOf({ event, isActionsOff }: Run, job: ExplainedJob): ExplainedJob {
+  const isWaiting = isActionsOff && job.verdict !== 'running';
+  return { ...job, event, ...(isWaiting && { isActionsOff, state: 'stuck' as const }) };
+}
+
+/** The run is not asked for where nothing of it is told: its job runs, or needs another one. */
+async function withRunOfWaiting(
   found: Subject & { readonly is: 'jobs' | 'finished' },
   { findRun }: SearchedIn,
 ): Promise<Subject> {
   if (found.is === 'finished') return found;
-  const blocked = found.jobs.find(({ job, runHas }) => job.status === 'blocked' && runHas?.length === 0);
-  if (!blocked) return found;
-  const { repository, runId } = blocked.job;
+  const waiting = found.jobs.find(({ job, runHas }) => job.status === 'queued' || runHas?.length === 0);
+  if (!waiting) return found;
+  const { repository, runId } = waiting.job;
   const run = await findRun({ repository, id: runId });
-  return run
-    ? { ...found, run, jobs: found.jobs.map((job) => (job.job.runId === runId ? { ...job, event: run.event } : job)) }
-    : found;
+  if (!run) return found;
+  const jobs = found.jobs.map((job) => (job.job.runId === runId ? withFactsOf(run, job) : job));
+  // Of a job that only waits for a runner, its run has nothing to add.
+  return { ...found, jobs, ...(waiting.job.status === 'blocked' && { run }) };
 }
 
 function jobsWhere(

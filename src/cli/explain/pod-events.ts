@@ -1,0 +1,111 @@
+/**
+ * What only Events tell. Why Kubernetes creates no pod for a Job: a quota, an admission rule, a namespace that goes. Why a pod does not get as
+ * far as its containers: a volume, its network. Events are asked for only where there is such a Job. Who may not list them learns less,
+ * and the rest goes on.
+ */
+import * as z from 'zod';
+import { Deadline } from '../../http/deadline.ts';
+import { KubeClient } from '../../kubernetes/client.ts';
+import { findCluster } from '../../kubernetes/find-cluster.ts';
+import type { Settings } from '../../look/settings.ts';
+import { type LiveJob, NO_POD, type PodTrouble } from '../../plan/evidence.ts';
+import { printable } from '../../printable.ts';
+import type { Explanation } from '../explanation.ts';
+import { readObject } from './where.ts';
+
+/** Jobs whose Events are read: they mostly have one cause. */
+const MOST_JOBS = 3;
+/** Events that are read for each. */
+const MOST_EVENTS = 200;
+/** As the other sentences of Kubernetes (src/kubernetes/pod-trouble.ts). */
+const LONGEST_MESSAGE = 300;
+
+/** Pods mostly start within this. Until then a volume that is not there yet may still come. */
+const STARTS_WITHIN_MS = 20_000;
+/** The kubelet's words (1.34: pkg/kubelet/events/event.go). The status of a pod says only `ContainerCreating` then. */
+const NOT_STARTED: ReadonlySet<string> = new Set(['FailedMount', 'FailedAttachVolume', 'FailedCreatePodSandBox']);
+
+const Events = z.object({
+  items: z.array(
+    z.object({
+      reason: z.string().nullish(),
+      message: z.string().nullish(),
+      lastTimestamp: z.string().nullish(),
+      involvedObject: z.object({ name: z.string().nullish() }).nullish(),
+    }),
+  ),
+});
+type Event = z.infer<typeof Events>['items'][number];
+
+/** Whether only Events can tell more of this Job. */
+function needsEvents({ trouble, state, createdAtMs }: LiveJob, nowMs: number): boolean {
+  if (trouble) return trouble.reason === NO_POD;
+  return state === 'starting' && nowMs - createdAtMs >= STARTS_WITHIN_MS;
+}
+
+/** The same explanation, with the sentences of the API server and of the kubelet for Jobs whose pods do not start. */
+export async function withEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const jobs = (explanation.liveJobs ?? []).filter((job) => needsEvents(job, nowMs)).slice(0, MOST_JOBS);
+  const config = jobs.length === 0 ? undefined : await findCluster(settings);
+  if (!config) return explanation;
+  const client = new KubeClient(config, settings.onRequest);
+  const deadline = new Deadline(settings.timeoutMs);
+  const told = await Promise.all(jobs.map((job) => troubleOf(job, client, deadline))).finally(() => client.close());
+  const troubles = new Map(
+    told.flatMap((trouble, index) => (trouble === undefined ? [] : [[jobs[index]?.name, trouble] as const])),
+  );
+  return {
+    ...explanation,
+    runners: explanation.runners.map((each) => {
+      const trouble = troubles.get(each.runner);
+      // When it counts as late is decided by the planner, which does not read Events.
+      return each.emit && trouble ? { ...each, trouble: { isLate: false, ...each.trouble, ...trouble } } : each;
+    }),
+    liveJobs: (explanation.liveJobs ?? []).map((each) => {
+      const trouble = troubles.get(each.name);
+      return trouble ? { ...each, trouble: { ...each.trouble, ...trouble } } : each;
+    }),
+  };
+}
+
+async function troubleOf(job: LiveJob, client: KubeClient, deadline: Deadline): Promise<PodTrouble | undefined> {
+  const { name, trouble } = job;
+  if (!trouble) {
+    const events = await eventsOf(job, 'involvedObject.kind=Pod,type=Warning', client, deadline);
+    const last = newest(
+      events.filter(
+        ({ reason, involvedObject }) =>
+          NOT_STARTED.has(reason ?? '') && involvedObject?.name?.startsWith(`${name}-`) === true,
+      ),
+    );
+    return last && { reason: last.reason ?? '', message: cut(last.message) };
+  }
+  const ofJob = `involvedObject.kind=Job,involvedObject.name=${name},reason=FailedCreate`;
+  // "Error creating: pods "ci-7-1-9c31e0aa-x2x9z" is forbidden: exceeded quota: …"
+  const message = cut(newest(await eventsOf(job, ofJob, client, deadline))?.message).replace(
+    /^Error creating: pods "[^"]*" is /,
+    '',
+  );
+  return message === '' ? undefined : { reason: trouble.reason, message };
+}
+
+async function eventsOf(
+  { namespace, name }: LiveJob,
+  fieldSelector: string,
+  client: KubeClient,
+  deadline: Deadline,
+): Promise<readonly Event[]> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+  const query = { limit: String(MOST_EVENTS), fieldSelector };
+  const read = await readObject(client, `list Events for Job ${namespace}/${name}`, path, deadline, query);
+  return 'unread' in read ? [] : (Events.safeParse(read.json).data?.items ?? []);
+}
+
+function newest(events: readonly Event[]): Event | undefined {
+  return [...events].sort((a, b) => ((a.lastTimestamp ?? '') < (b.lastTimestamp ?? '') ? 1 : -1))[0];
+}
+
+function cut(message: string | null | undefined): string {
+  return printable(message ?? '').slice(0, LONGEST_MESSAGE);
+}
