@@ -35,13 +35,18 @@ export function gapInPool(
     if (isExcuse(pod, group, nowMs) || isRecreated(cluster, pod)) return undefined;
     const leftMs = Math.min(...[pod.claimedMs, pod.endedMs, pod.deletedMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
     // What has come or gone since the look began was not to be seen.
-    if (leftMs >= lookedAtMs || (!now.seesPods && isDeadUnseen(cluster, pod))) idle += 1;
+    if (leftMs >= lookedAtMs || looksIdle(pod) || (!now.seesPods && isDeadUnseen(cluster, pod))) idle += 1;
     if (pod.claimedMs !== undefined && (hasOpenJob(pod) || (pod.endedMs ?? nowMs) >= lookedAtMs)) busy += 1;
   }
   const floor = Math.min(minIdle, cap - busy);
   return idle < floor
     ? `${group.name}: ${idle} idle runners, ${busy} busy under a cap of ${cap}, ${minIdle} are to be idle`
     : undefined;
+}
+
+/** Gitea shows a runner whose CI job is being cancelled as idle, and lists no such job. */
+function looksIdle({ job }: Pod): boolean {
+  return job?.status === 'cancelling';
 }
 
 /** Its slot backs off, or Gitea still shows its row. */
