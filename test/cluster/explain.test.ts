@@ -46,7 +46,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'selector',
-    podSpec: { nodeSelector: { 'example.com/gpu': 'yes' } },
+    podSpec: { nodeSelector: { 'example.com/gpu': 'a100' } },
     cause:
       "its pod cannot start: Unschedulable: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector",
     next: DESCRIBE_POD,
@@ -138,7 +138,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'unapplied',
-    cause: 'RUNNER (owned by group runners/unapplied; Argo CD has not created its Kubernetes Job yet)',
+    cause: '(owned by group runners/unapplied; Argo CD has not created its Kubernetes Job yet)',
     next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why',
   },
 ];
