@@ -1,6 +1,5 @@
 /**
  * Scenarios of bad days: parts of the machinery stop, and come back. Others are elsewhere:
- * - Gitea is slow, or asks to be left alone: scenarios-apart.ts
  * - the leader changes while a CI job waits for its re-run: losses.test.ts
  * - Slack is down: test/serve/notify/notify.test.ts, "delays no runner, and another addressee is told"
  */
@@ -10,7 +9,6 @@ import { expect, it } from 'vitest';
 import { sleep } from '../servers/process.ts';
 import { GROUPS_REPOSITORY, ORG } from './install.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
-import { idleRunners } from './scenarios-pool.ts';
 import { APPLICATION, CAP, GROUP, type Rig } from './scenarios-rig.ts';
 
 const SERVE = 'app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners';
@@ -150,27 +148,6 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
 
     await expectAllDone(rig, 3);
     await rig.installation.webhook();
-  });
-
-  it('sweeps a dead row, though the leader is killed between the two looks at it', async () => {
-    const rig = theRig();
-    await rig.commitGroup({ minIdle: 1 });
-    let idle: readonly string[] = [];
-    await rig.until('one runner is idle', async () => {
-      idle = await idleRunners(rig);
-      return idle.length === 1;
-    });
-    await rig.commitGroup({ minIdle: 0 });
-    await rig.until('it goes', () => rig.world.unfinished().length === 0);
-    // Its row is offline after 60 s. Then the next pass, a minute later at most, sees it for the first time.
-    await sleep(130_000);
-    const rows = async (): Promise<readonly string[]> => await rig.admin.runnerNames(`/orgs/${ORG}`);
-    expect(await rows()).toEqual(expect.arrayContaining([...idle]));
-
-    const [pod = ''] = (await leader(rig)).split('_');
-    await rig.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
-
-    await rig.until('the row goes', async () => (await rows()).length === 0, 300_000);
   });
 
   it('leaves no registration behind', async () => {

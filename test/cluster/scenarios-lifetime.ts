@@ -84,31 +84,6 @@ export function lifetimeScenarios(theRig: () => Rig): void {
     expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True' });
   });
 
-  it('shows what a busy runner works on after the file of its group is gone, until it has ended', async () => {
-    const rig = theRig();
-    const { world } = rig;
-    const { busy, idle } = await busyAndIdle(rig, 'long.yml');
-
-    await rig.removeGroup();
-    await gone(rig, idle);
-
-    const labelled = ['-l', `gitea.bpg.pw/runnergroup-name=${GROUP}`, '-o', 'json'];
-    const { items } = Jobs.parse(JSON.parse(await rig.kubectl('get', 'jobs', '-n', 'runners', ...labelled)));
-    expect(items.map(({ metadata }) => metadata.name)).toEqual([busy]);
-    expect(items[0]?.metadata.annotations['gitea.bpg.pw/job-url']).toContain(`/${ORG}/web/actions/runs/`);
-    await rig.until('Argo CD shows that Job alone, and is content', () => {
-      const { sync, health, resources } = world.applications.get(APPLICATION)?.status ?? {};
-      const shown = (resources ?? []).map(({ kind, name }) => `${kind} ${name}`);
-      return `${sync?.status} ${health?.status} ${shown}` === `Synced Healthy Job ${busy}`;
-    });
-    expect(world.inState('in_progress').map(({ runner_name }) => runner_name)).toEqual([busy]);
-    await finishes(rig, busy);
-    await rowsGo(rig);
-    await rig.calm(1);
-    const shown = () => world.applications.get(APPLICATION)?.status?.resources ?? [];
-    await rig.until('Argo CD shows nothing', () => shown().length === 0);
-  });
-
   it('lets a busy runner finish when the Application is deleted with all that it manages', async () => {
     const rig = theRig();
     const { world } = rig;
@@ -146,5 +121,30 @@ export function lifetimeScenarios(theRig: () => Rig): void {
     await rig.until('the group is ready', () => world.condition(GROUP, 'Ready')?.status === 'True');
     await rig.dispatch('single.yml');
     expect(conclusions(await rig.calm(2))).toEqual(['single success', 'stopped success']);
+  });
+
+  it('shows what a busy runner works on after the file of its group is gone, until it has ended', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    const { busy, idle } = await busyAndIdle(rig, 'long.yml');
+
+    await rig.removeGroup();
+    await gone(rig, idle);
+
+    const labelled = ['-l', `gitea.bpg.pw/runnergroup-name=${GROUP}`, '-o', 'json'];
+    const { items } = Jobs.parse(JSON.parse(await rig.kubectl('get', 'jobs', '-n', 'runners', ...labelled)));
+    expect(items.map(({ metadata }) => metadata.name)).toEqual([busy]);
+    expect(items[0]?.metadata.annotations['gitea.bpg.pw/job-url']).toContain(`/${ORG}/web/actions/runs/`);
+    await rig.until('Argo CD shows that Job alone, and is content', () => {
+      const { sync, health, resources } = world.applications.get(APPLICATION)?.status ?? {};
+      const shown = (resources ?? []).map(({ kind, name }) => `${kind} ${name}`);
+      return `${sync?.status} ${health?.status} ${shown}` === `Synced Healthy Job ${busy}`;
+    });
+    expect(world.inState('in_progress').map(({ runner_name }) => runner_name)).toEqual([busy]);
+    await finishes(rig, busy);
+    await rowsGo(rig);
+    await rig.calm(1);
+    const shown = () => world.applications.get(APPLICATION)?.status?.resources ?? [];
+    await rig.until('Argo CD shows nothing', () => shown().length === 0);
   });
 }
