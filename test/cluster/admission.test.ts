@@ -7,8 +7,9 @@ import { KubeClient } from '../../src/kubernetes/client.ts';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { ADMISSION_RULES } from '../../src/runnergroup/admission.ts';
 import { runnerGroupFromObject } from '../../src/runnergroup/from-object.ts';
-import { Playground, waitUntil } from '../servers/process.ts';
+import { Playground } from '../servers/process.ts';
 import { BAD, EDGES, GOOD, type SpecValues, writtenSpecs } from './admission-groups.ts';
+import { installCrd } from './stack/crd.ts';
 import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
 import { Machine, needPackages } from './stack/machine.ts';
 
@@ -24,13 +25,7 @@ beforeAll(async () => {
   const kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
   kubectl = kubernetes.kubectl;
   client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig));
-  await kubectl(['apply', '--server-side', '-f', resolve('install/crd.yaml')]);
-  // kubectl wait fails while the CRD has no conditions at all.
-  const isEstablished = async (): Promise<boolean> =>
-    (await kubectl(['get', 'crd/runnergroups.gitea.bpg.pw', '-o', 'jsonpath={.status.conditions[*].type}'])).includes(
-      'Established',
-    );
-  await waitUntil('the CRD is established', isEstablished, { timeoutMs: 60_000 });
+  await installCrd(kubectl);
 });
 afterAll(async () => {
   await client?.close();

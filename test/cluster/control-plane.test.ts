@@ -1,5 +1,3 @@
-/** What `serve` needs of Kubernetes, on a real API server: copies of objects that survive its restart, and one leader at a time. */
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Failure } from '../../src/failure.ts';
@@ -9,6 +7,7 @@ import { Lease, type LeaseTimes } from '../../src/kubernetes/lease.ts';
 import { RUNNER_GROUPS } from '../../src/kubernetes/resources.ts';
 import { Watch } from '../../src/kubernetes/watch.ts';
 import { Playground, waitUntil } from '../servers/process.ts';
+import { installCrd } from './stack/crd.ts';
 import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
 import { Machine, needPackages } from './stack/machine.ts';
 
@@ -23,8 +22,7 @@ beforeAll(async () => {
   machine = await Machine.start(playground);
   kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
   client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig));
-  await kubernetes.kubectl(['apply', '-f', resolve('install/crd.yaml')]);
-  await kubernetes.kubectl(['wait', '--for=condition=Established', 'crd/runnergroups.gitea.bpg.pw']);
+  await installCrd(kubernetes.kubectl);
 });
 afterAll(async () => {
   await client?.close();

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import * as z from 'zod';
-import { installText } from '../install/manifests.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { waitUntil } from '../servers/process.ts';
 import { LEVEL, PodsRig, REPOSITORY, within } from './pods-rig.ts';
+import { installCrd } from './stack/crd.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
 /** One group `name` with the label `name`, and one CI job of that name. */
@@ -300,9 +300,7 @@ describe('explain on a real cluster, when', () => {
   });
 
   it('the RunnerGroups are read from the cluster: serve does not run, and an Application is gone', async () => {
-    await kubectl(['apply', '-f', '-'], installText('crd.yaml'));
-    const established = ['--for=condition=Established', 'crd/runnergroups.gitea.bpg.pw', '--timeout=60s'];
-    await kubectl(['wait', ...established]);
+    await installCrd(kubectl);
     await kubectl(['apply', '-f', join(folder, 'unapplied.yaml')]);
     const withoutServe = await explained('unapplied', '-n', 'runners');
     const tracking = 'argocd.argoproj.io/tracking-id=runners:gitea.bpg.pw/RunnerGroup:runners/unapplied';
