@@ -4,7 +4,7 @@ import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
 import { waitingLine } from '../plan/line.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { type BlockedBy, blockedBy } from './explain/blocked.ts';
-import { JOB_STATES, type JobState, stateOf } from './explain/job-state.ts';
+import { byState, type JobState, stateOf } from './explain/job-state.ts';
 import { type LabelsElsewhere, labelsElsewhere } from './explain/labels-elsewhere.ts';
 import { type Progress, progressOf } from './explain/progress.ts';
 import { Durations, estimateWaits, type WaitEstimate } from './explain/wait-estimate.ts';
@@ -119,7 +119,7 @@ export function explanationOf(
   return {
     checkedAt: new Date(nowMs).toISOString(),
     groups: explained,
-    jobs: jobs.sort((a, b) => JOB_STATES.indexOf(a.state) - JOB_STATES.indexOf(b.state)),
+    jobs: jobs.sort(byState),
     runners: plan.runners,
     ...(seen?.jobsWereListed && { liveJobs: seen.evidence.liveJobs.filter(({ state }) => state !== 'complete') }),
   };

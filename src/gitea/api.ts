@@ -204,7 +204,7 @@ function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknow
 }
 
 /** undefined when it is not JSON (JSON has no undefined). The parser's message would quote the body. */
-function parse(text: string): unknown {
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -70,18 +70,18 @@ export async function readRegistration(
  * the same one again otherwise. @throws `Failure`, for a 403 with the right that is missing.
  */
 export async function readRegistrationToken(access: GiteaAccess, level: Level): Promise<string> {
-  const question = {
-    what: `ask for the registration token of ${level.name}`,
-    method: 'POST',
-    path: `${level.runnersPath}/registration-token`,
-    rights: writeRights(level),
-    missing: level.missing,
-  } as const;
+  const question = registrationTokenQuestion(level, `ask for the registration token of ${level.name}`);
   return await new GiteaApi(access).get(question, (json) => {
     const read = TokenAnswer.safeParse(json);
     if (!read.success) throw new ShapeError('it has no usable "token"');
     return read.data.token;
   });
+}
+
+/** The question for it, which needs the right to write. */
+export function registrationTokenQuestion(level: Level, what: string) {
+  const path = `${level.runnersPath}/registration-token`;
+  return { what, method: 'POST', path, rights: writeRights(level), missing: level.missing } as const;
 }
 
 /** As an environment variable can hold it; Gitea's have 40 characters. */

@@ -7,10 +7,11 @@
  */
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
-import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
+import { type GiteaAccess, GiteaApi, parse, type Question, requestTo } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { failureOfStatus } from './failures.ts';
 import { PAGE_LIMIT } from './paging.ts';
+import { registrationTokenQuestion } from './registrations.ts';
 import { ShapeError } from './shapes.ts';
 
 /** A webhook of one level. */
@@ -80,17 +81,14 @@ export async function readActions(api: GiteaApi, level: Level): Promise<ActionsS
  * that may write.
  */
 export async function isRegistrationToken(access: GiteaAccess, level: Level, token: string): Promise<boolean> {
-  const what = `compare the registration token of ${level.name}`;
-  const path = `${level.runnersPath}/registration-token`;
-  const request = { ...requestTo(access, { what, method: 'POST', path }), once: true };
+  const question = registrationTokenQuestion(level, `compare the registration token of ${level.name}`);
+  const request = { ...requestTo(access, question), once: true };
   const answer = await access.http.send(request, access.deadline);
-  const { scope, ...user } = level.runnersRights;
-  const hints = { rights: { scope: scope.replace('read:', 'write:'), ...user }, missing: level.missing };
-  if (answer.status !== 200 && answer.status !== 201) throw failureOfStatus(request, answer, hints, access.token);
-  const { data } = z.object({ token: z.string().min(1) }).safeParse(jsonOf(answer.text));
+  if (answer.status !== 200 && answer.status !== 201) throw failureOfStatus(request, answer, question, access.token);
+  const { data } = z.object({ token: z.string().min(1) }).safeParse(parse(answer.text));
   if (data) return data.token === token;
   throw new GiteaApi(access).failure(
-    { ...hints, what, path },
+    question,
     'GR-GITEA-08',
     'the answer is not what Gitea sends: it has no token',
     'Check what stands before Gitea',
@@ -113,14 +111,6 @@ function shaped<T>(shape: z.ZodType<T>, json: unknown): T {
   const { data, error } = shape.safeParse(json);
   if (data !== undefined) return data;
   throw new ShapeError(`it has no usable "${error?.issues[0]?.path.join('.') ?? ''}"`);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What Gitea answered, or why it did not. */

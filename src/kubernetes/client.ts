@@ -163,6 +163,27 @@ export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: 
   return parsed.data;
 }
 
+/**
+ * For an answer of which nothing special is to be said.
+ * @param expected `a list`
+ * @param instead another way than this one, with a comma before it
+ */
+export function failureOfStatus(request: HttpRequest, status: number, expected: string, instead: string): Failure {
+  return status === 401
+    ? failure(
+        request,
+        'GR-CLUSTER-05',
+        'the cluster does not know the service account token (401)',
+        `Mount a valid token${instead}`,
+      )
+    : failure(
+        request,
+        'GR-CLUSTER-07',
+        `status ${status} where ${expected} was expected`,
+        `Check the API server${instead}`,
+      );
+}
+
 /** An answer that is no answer of Kubernetes. */
 export function unreadable(request: HttpRequest, received: string): Failure {
   return failure(

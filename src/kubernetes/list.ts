@@ -2,7 +2,7 @@
 import type { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpRequest } from '../http/request.ts';
-import { firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
+import { failureOfStatus, firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
 import { listPath, type Resource } from './resources.ts';
 import { KubeList } from './shapes.ts';
 
@@ -57,7 +57,7 @@ async function listOnce<T>(
     const request = client.request(question);
     const answer = await client.send(question, deadline);
     if (answer.status === 410) return 'expired';
-    if (answer.status !== 200) throw failureOfStatus(client, question, answer.status, resource.name, namespace);
+    if (answer.status !== 200) throw failureOfList(client, question, answer.status, resource.name, namespace);
     const page = parseAnswer(request, KubeList, answer.text, 'list');
     for (const item of page.items) {
       const parsed = resource.item.safeParse(item);
@@ -95,7 +95,7 @@ export function inNamespace(namespace: string | undefined): string {
   return namespace === undefined ? 'of all namespaces' : `of namespace ${namespace}`;
 }
 
-function failureOfStatus(
+function failureOfList(
   client: KubeClient,
   question: KubeQuestion,
   status: number,
@@ -103,30 +103,13 @@ function failureOfStatus(
   namespace: string | undefined,
 ): Failure {
   const request = client.request(question);
-  const off = 'or use --cluster off';
-  switch (status) {
-    case 401:
-      return failure(
-        request,
-        'GR-CLUSTER-05',
-        'the cluster does not know the service account token (401)',
-        `Mount a valid token, ${off}`,
-      );
-    case 403: {
-      const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
-      return failure(
-        request,
-        'GR-CLUSTER-06',
-        'the cluster refused (403)',
-        `Grant the service account the verb "list" on "${resource}" ${where}, ${off}`,
-      );
-    }
-    default:
-      return failure(
-        request,
-        'GR-CLUSTER-07',
-        `status ${status} where a list was expected`,
-        `Check the API server, ${off}`,
-      );
-  }
+  const instead = ', or use --cluster off';
+  if (status !== 403) return failureOfStatus(request, status, 'a list', instead);
+  const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
+  return failure(
+    request,
+    'GR-CLUSTER-06',
+    'the cluster refused (403)',
+    `Grant the service account the verb "list" on "${resource}" ${where}${instead}`,
+  );
 }

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
-import { KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
+import { failureOfStatus, KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 
 /** Kubernetes limits a Secret to 1 MiB, which Base64 makes 1.4 MiB; metadata may add a quarter of a MiB. */
@@ -117,13 +117,6 @@ export function failureOfSecret(
   { create, instead, role, verbs }: SecretRemedies,
 ): Failure {
   switch (status) {
-    case 401:
-      return failure(
-        request,
-        'GR-CLUSTER-05',
-        'the cluster does not know the service account token (401)',
-        `Mount a valid token${instead}`,
-      );
     case 403:
       return failure(
         request,
@@ -134,12 +127,7 @@ export function failureOfSecret(
     case 404:
       return failure(request, 'GR-TOKEN-10', 'there is no such Secret (404)', `Create it: ${create}`);
     default:
-      return failure(
-        request,
-        'GR-CLUSTER-07',
-        `status ${status} where a Secret was expected`,
-        `Check the API server${instead}`,
-      );
+      return failureOfStatus(request, status, 'a Secret', instead);
   }
 }
 

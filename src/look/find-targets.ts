@@ -44,10 +44,7 @@ export async function findTargetsOf(
       failed.set(group, token);
       return;
     }
-    const same = targets.find(
-      ({ url, scope, token: other }) =>
-        url === group.giteaUrl && describeScope(scope) === describeScope(group.scope) && token.equals(other),
-    );
+    const same = targets.find((target) => isTargetOf(target, group, token));
     const key = same?.key ?? `look ${targets.length + 1}`;
     const { giteaUrl: url, scope } = group;
     if (!same) targets.push({ key, url, scope, token, ...(readsEnds(group) && { readsEnds: true }) });
@@ -57,6 +54,11 @@ export async function findTargetsOf(
   const pools = new Set(groups.filter(keepsPool).map(lookOf));
   const all = targets.map((target) => (pools.has(target.key) ? { ...target, hasPool: true as const } : target));
   return { targets: all, failed, lookOf };
+}
+
+/** True when this look serves the group, too: Gitea, scope and token are the same. */
+export function isTargetOf(target: GiteaTarget, { giteaUrl, scope }: RunnerGroup, token: Token): boolean {
+  return target.url === giteaUrl && describeScope(target.scope) === describeScope(scope) && target.token.equals(token);
 }
 
 /** Groups whose tokens are found at the same time: enough for all connections to the API server, few enough to cost no memory. */

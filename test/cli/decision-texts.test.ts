@@ -11,6 +11,7 @@ import type {
   RunnerDecision,
   ServedBy,
 } from '../../src/plan/decisions.ts';
+import { DROPPED, HELD, KEPT, SERVED } from '../golden/coverage.ts';
 import { job, NOW } from '../support/scenario.ts';
 
 const GROUP: GroupKey = { namespace: 'runners', name: 'ci' };
@@ -210,41 +211,14 @@ describe('a runner', () => {
 const EVERY: Readonly<
   Record<HeldBecause | ServedBy | LabelsElsewhere['is'] | EmittedBecause | DroppedBecause | 'running', true>
 > = {
+  ...SERVED,
+  ...HELD,
+  ...KEPT,
+  ...DROPPED,
   running: true,
-  'own-runner': true,
-  chain: true,
-  'free-runner': true,
-  'new-runner': true,
-  blocked: true,
-  'no-labels': true,
-  'labels-not-covered': true,
   'other-scope': true,
   'several-groups': true,
-  suspended: true,
-  cap: true,
-  'backing-off': true,
-  'served-elsewhere': true,
-  busy: true,
-  finishing: true,
-  debugging: true,
-  moved: true,
-  spare: true,
-  warm: true,
-  lost: true,
-  unpinning: true,
-  'back-off-record': true,
   'group-in-trouble': true,
-  'used-up': true,
-  failed: true,
-  'never-came': true,
-  stuck: true,
-  replaced: true,
-  disabled: true,
-  surplus: true,
-  drained: true,
-  deleting: true,
-  gone: true,
-  offline: true,
 };
 
 it('every decision has its sentence', () => {

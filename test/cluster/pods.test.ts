@@ -6,13 +6,11 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import type { ServeEvent } from '../../src/serve/events.ts';
-import { serve } from '../../src/serve/serve.ts';
 import { installText } from '../install/manifests.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { cacheAction } from '../servers/actions-cache.ts';
 import { waitUntil } from '../servers/process.ts';
-import { folderWith } from '../support/run-cli.ts';
+import { startQuietServe } from '../support/quiet-serve.ts';
 import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import { ROOTLESS_IMAGE } from './stack/docker-images.ts';
 import { RUNNER_IMAGE, RUNNER_WITH_NODE_IMAGE, runnerWithNodeImage } from './stack/images.ts';
@@ -234,43 +232,13 @@ describe('serve --registration-secrets', () => {
     const config = JSON.parse(await kubectl(['config', 'view', '--raw', '-o', 'json', '--flatten']));
     const ca = Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64').toString();
     const apiToken = await gitea.admin.createToken(['write:organization']);
-    const events: ServeEvent[] = [];
-    const ending = new AbortController();
-    const nowhere = { host: '127.0.0.1', port: 0 };
-    const running = serve(
-      {
-        env: { GITEA_URL: gitea.url, GITEA_TOKEN: apiToken },
-        secretsDir: '/nowhere',
-        instance: '',
-        timeoutMs: 10_000,
-        cluster: { url: kubernetes.url, token: async () => token, ca },
-        namespaces: ['runners'],
-        images: {},
-        argocd: {
-          url: 'http://127.0.0.1:1',
-          tokenFile: join(folderWith({ token: 'x' }), 'token'),
-          namespace: 'argocd',
-        },
-        listen: nowhere,
-        metricsListen: nowhere,
-        probeListen: nowhere,
-        identity: 'one',
-        host: '127.0.0.1',
-        pollMs: 1_000,
-        giteaRequests: 1200,
-        wakes: 4,
-        sweep: false,
-        registrationSecrets: [SECRET],
-        now: Date.now,
-        subscribers: [(event) => void events.push(event)],
-      },
-      ending.signal,
-    );
-    const end = async (): Promise<void> => {
-      ending.abort();
-      await running;
-    };
-    return { events, end };
+    return startQuietServe({
+      cluster: { url: kubernetes.url, token: async () => token, ca },
+      env: { GITEA_URL: gitea.url, GITEA_TOKEN: apiToken },
+      namespaces: ['runners'],
+      pollMs: 1_000,
+      registrationSecrets: [SECRET],
+    });
   }
 
   it('a group needs one file: its Secret is filled, and its waiting runner starts by itself', async () => {

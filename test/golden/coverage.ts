@@ -7,8 +7,8 @@ import type { Exchange } from './answers.ts';
 type Kinds<T extends string> = Readonly<Record<T, true>>;
 
 const VERDICTS: Kinds<JobDecision['verdict']> = { done: true, running: true, served: true, held: true };
-const SERVED: Kinds<ServedBy> = { 'own-runner': true, chain: true, 'free-runner': true, 'new-runner': true };
-const HELD: Kinds<HeldBecause> = {
+export const SERVED: Kinds<ServedBy> = { 'own-runner': true, chain: true, 'free-runner': true, 'new-runner': true };
+export const HELD: Kinds<HeldBecause> = {
   blocked: true,
   'no-labels': true,
   'labels-not-covered': true,
@@ -18,7 +18,7 @@ const HELD: Kinds<HeldBecause> = {
   'served-elsewhere': true,
 };
 /** No case shows a group in trouble: `explain` tells of it as an error (test/cli/one-group-in-trouble.test.ts). */
-const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
+export const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
   ...SERVED,
   busy: true,
   finishing: true,
@@ -30,7 +30,7 @@ const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
   unpinning: true,
   'back-off-record': true,
 };
-const DROPPED: Kinds<DroppedBecause> = {
+export const DROPPED: Kinds<DroppedBecause> = {
   'used-up': true,
   failed: true,
   'never-came': true,

@@ -1,12 +1,11 @@
 /** `explain WHAT` on real Gitea: why jobs wait, by run number, by address, and by what the token of the group may read. */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { GITEA_VERSIONS } from './build.ts';
 import { type TestGroup, writeGroups } from './generate.ts';
 import { type Gitea, startGitea } from './gitea.ts';
 import { Playground } from './process.ts';
+import { type Ran, runProgram } from './program.ts';
 import { workflow } from './workflows.ts';
 
 const GROUPS: readonly TestGroup[] = [
@@ -45,12 +44,6 @@ const CAUSES: Readonly<Record<keyof typeof JOBS, readonly [state: string, cause:
   several: ['stuck', 'labels not covered:'],
 };
 
-interface Explained {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   let playground: Playground;
   let gitea: Gitea;
@@ -74,22 +67,16 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
   afterAll(() => playground.close());
 
-  function explain(...args: readonly string[]): Promise<Explained> {
-    const program = join(import.meta.dirname, '..', '..', 'lib', 'gitea-runners.cjs');
-    const env = { PATH: process.env['PATH'] ?? '', GITEA_URL: gitea.url, GITEA_TOKEN: token };
-    return new Promise((resolve) => {
-      const line = [program, 'explain', '--cluster', 'off', folder, ...args];
-      execFile(process.execPath, line, { env, timeout: 60_000 }, (error, stdout, stderr) => {
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
-      });
-    });
+  function explain(...args: readonly string[]): Promise<Ran> {
+    const env = { GITEA_URL: gitea.url, GITEA_TOKEN: token };
+    return runProgram(['explain', '--cluster', 'off', folder, ...args], env);
   }
 
   it('answers by the number of a run with the true cause of each job', async () => {
-    const { code, stdout, stderr } = await explain('acme/api#1', '-o', 'json');
+    const { exit, stdout, stderr } = await explain('acme/api#1', '-o', 'json');
     const text = await explain('acme/api#1');
 
-    expect(code, stderr).toBe(0);
+    expect(exit, stderr).toBe(0);
     const { run, jobs } = Answer.parse(JSON.parse(stdout));
     expect(run).toMatchObject({ number: 1, repository: 'acme/api', workflow: 'ci.yml', event: 'workflow_dispatch' });
     const states = Object.fromEntries(jobs.map(({ job, state }) => [job.name, state]));
@@ -115,9 +102,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('ends with 4 where a job is stuck, and with 2 for a run that is not there', async () => {
-    expect((await explain('--exit-code', '--repository', 'acme/api')).code).toBe(4);
-    expect((await explain('--exit-code', '--state', 'held')).code).toBe(0);
-    expect(await explain('acme/api#99')).toMatchObject({ code: 2, stdout: '' });
+    expect((await explain('--exit-code', '--repository', 'acme/api')).exit).toBe(4);
+    expect((await explain('--exit-code', '--state', 'held')).exit).toBe(0);
+    expect(await explain('acme/api#99')).toMatchObject({ exit: 2, stdout: '' });
   });
 });
 

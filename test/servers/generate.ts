@@ -1,8 +1,8 @@
 /** Runs the program that users run, as Argo CD runs it: one process per look. */
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { type Ran, runProgram } from './program.ts';
 
 /** A RunnerGroup of the tests: host mode, so no docker is needed. */
 export interface TestGroup {
@@ -42,22 +42,7 @@ export function writeGroups(folder: string, url: string, groups: readonly TestGr
   }
 }
 
-/** What one run of `generate` gave. */
-export interface Generated {
-  readonly exit: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** `gitea-runners generate FOLDER` with a token for the Gitea at `url`. */
-export function generate(folder: string, url: string, token: string): Promise<Generated> {
-  const program = join(import.meta.dirname, '..', '..', 'lib', 'gitea-runners.cjs');
-  const env = { PATH: process.env['PATH'] ?? '', GITEA_URL: url, GITEA_TOKEN: token };
-  return new Promise((resolve) => {
-    const args = [program, 'generate', '--cluster', 'off', folder];
-    execFile(process.execPath, args, { env, maxBuffer: 1 << 26, timeout: 60_000 }, (error, stdout, stderr) => {
-      const exit = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-      resolve({ exit, stdout, stderr });
-    });
-  });
+export function generate(folder: string, url: string, token: string): Promise<Ran> {
+  return runProgram(['generate', '--cluster', 'off', folder], { GITEA_URL: url, GITEA_TOKEN: token });
 }

@@ -1,8 +1,9 @@
 /** generate, sync, again: what Argo CD does for as long as something is queued. Every pass is kept for the verdict. */
 import type { Census, Cluster } from './cluster.ts';
-import { type Generated, generate, type TestGroup } from './generate.ts';
+import { generate, type TestGroup } from './generate.ts';
 import { groupOf, isPinned, readManifests } from './manifest.ts';
 import { sleep } from './process.ts';
+import type { Ran } from './program.ts';
 
 /** One group in one pass. */
 export interface GroupPass {
@@ -15,7 +16,7 @@ export interface GroupPass {
 }
 
 export interface Pass {
-  readonly generated: Generated;
+  readonly generated: Ran;
   readonly groups: readonly GroupPass[];
 }
 

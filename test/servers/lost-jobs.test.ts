@@ -5,10 +5,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ServeEvent } from '../../src/serve/events.ts';
-import { serve } from '../../src/serve/serve.ts';
 import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
 import { application, type FakeArgoCd, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
+import { type QuietServe, startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith } from '../support/run-cli.ts';
 import type { ApiJob } from './account.ts';
 import { takeJob } from './bare-runner.ts';
@@ -46,41 +46,12 @@ describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
   });
 
   /** A replica of `serve` that leads; it ends with `end`. */
-  function startServe(cluster: FakeCluster): {
-    readonly events: readonly ServeEvent[];
-    readonly end: () => Promise<void>;
-  } {
-    const events: ServeEvent[] = [];
-    const ending = new AbortController();
-    const running = serve(
-      {
-        env: { GITEA_URL: gitea.url, GITEA_TOKEN: apiToken },
-        secretsDir: '/nowhere',
-        instance: '',
-        timeoutMs: 10_000,
-        cluster: cluster.config,
-        namespaces: [],
-        images: {},
-        argocd: { url: argocd.origin, tokenFile: join(folderWith({ token: TOKEN }), 'token'), namespace: 'argocd' },
-        listen: { host: '127.0.0.1', port: 0 },
-        metricsListen: { host: '127.0.0.1', port: 0 },
-        probeListen: { host: '127.0.0.1', port: 0 },
-        identity: 'one',
-        host: '127.0.0.1',
-        pollMs: 200,
-        giteaRequests: 1200,
-        wakes: 4,
-        sweep: false,
-        now: Date.now,
-        subscribers: [(event) => void events.push(event)],
-      },
-      ending.signal,
-    );
-    const end = async (): Promise<void> => {
-      ending.abort();
-      await running;
-    };
-    return { events, end };
+  function startServe(cluster: FakeCluster): QuietServe {
+    return startQuietServe({
+      cluster: cluster.config,
+      env: { GITEA_URL: gitea.url, GITEA_TOKEN: apiToken },
+      argocd: { url: argocd.origin, tokenFile: join(folderWith({ token: TOKEN }), 'token'), namespace: 'argocd' },
+    });
   }
 
   const outcomes = (events: readonly ServeEvent[]) =>

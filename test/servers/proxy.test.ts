@@ -3,7 +3,6 @@
  *
  *   generate, runner, curl, git ──► squid (login) ──► gitea.test (TLS) ──► Gitea
  */
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -14,6 +13,7 @@ import { type Gitea, startGitea } from './gitea.ts';
 import { readManifests } from './manifest.ts';
 import { startPod } from './pod.ts';
 import { Playground, tail, waitUntil } from './process.ts';
+import { type Ran, runProgram } from './program.ts';
 import { GITEA_NAME, type Squid, startSquid } from './squid.ts';
 
 const LOGIN = { username: 'runners', password: 'p@ss:w/rd' };
@@ -55,8 +55,7 @@ afterAll(async () => {
 });
 
 /** `gitea-runners` with the proxy and the CA of an installation. */
-function ours(words: readonly string[], password: string): Promise<{ exit: number; stdout: string; stderr: string }> {
-  const program = join(import.meta.dirname, '..', '..', 'lib', 'gitea-runners.cjs');
+function ours(words: readonly string[], password: string): Promise<Ran> {
   const folder = playground.makeFolder('groups');
   const proxy = `http://${squid.host}`;
   const spec = {
@@ -74,18 +73,13 @@ function ours(words: readonly string[], password: string): Promise<{ exit: numbe
   const group = { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: { name: 'ci' }, spec };
   writeFileSync(join(folder, 'ci.yaml'), stringify(group));
   const env = {
-    PATH: process.env['PATH'] ?? '',
     GITEA_URL: url,
     GITEA_TOKEN: gitea.admin.token,
     HTTPS_PROXY: `http://${LOGIN.username}:${password}@${squid.host}`,
     GITEA_RUNNERS_CA_FILE: caFile,
     GITEA_RUNNERS_CLUSTER: 'off',
   };
-  return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...words, folder], { env, timeout: 60_000 }, (error, stdout, stderr) => {
-      resolve({ exit: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr });
-    });
-  });
+  return runProgram([...words, folder], env);
 }
 
 describe('through a proxy that wants a login, to a Gitea with a private CA', () => {

@@ -1,17 +1,14 @@
 /** Registration tokens of a real Gitea: which rights they need, and `serve`, which puts them into a Secret. */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { giteaClient } from '../../src/gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../src/gitea/registrations.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import type { Scope } from '../../src/runnergroup/runner-group.ts';
-import type { ServeEvent } from '../../src/serve/events.ts';
-import { serve } from '../../src/serve/serve.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
 import { failureOf } from '../support/looking.ts';
-import { folderWith } from '../support/run-cli.ts';
+import { startQuietServe } from '../support/quiet-serve.ts';
 import type { Account } from './account.ts';
 import { takeJob } from './bare-runner.ts';
 import { type Gitea, startGitea } from './gitea.ts';
@@ -88,45 +85,17 @@ describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
     const cluster = await startFakeCluster();
     cluster.put('runnergroups', managedGroup(url));
     cluster.put('secrets', { metadata: { namespace: 'runners', name: 'gitea-runner' } });
-    const nowhere = { host: '127.0.0.1', port: 0 };
-    const events: ServeEvent[] = [];
-    const ending = new AbortController();
-    const running = serve(
-      {
-        env: { GITEA_URL: url, GITEA_TOKEN: await admin.createToken(['write:organization']) },
-        secretsDir: '/nowhere',
-        instance: '',
-        timeoutMs: 10_000,
-        cluster: cluster.config,
-        namespaces: [],
-        images: {},
-        argocd: {
-          url: 'http://127.0.0.1:1',
-          tokenFile: join(folderWith({ token: 'x' }), 'token'),
-          namespace: 'argocd',
-        },
-        listen: nowhere,
-        metricsListen: nowhere,
-        probeListen: nowhere,
-        identity: 'one',
-        host: '127.0.0.1',
-        pollMs: 200,
-        giteaRequests: 1200,
-        wakes: 4,
-        sweep: false,
-        registrationSecrets: ['gitea-runner'],
-        now: Date.now,
-        subscribers: [(event) => void events.push(event)],
-      },
-      ending.signal,
-    );
+    const { events, end } = startQuietServe({
+      cluster: cluster.config,
+      env: { GITEA_URL: url, GITEA_TOKEN: await admin.createToken(['write:organization']) },
+      registrationSecrets: ['gitea-runner'],
+    });
     const found = (): string =>
       Buffer.from((cluster.all('secrets')[0]?.['data'] as { token?: string })?.token ?? '', 'base64').toString();
     try {
       await waitUntil('the Secret is filled', async () => found() !== '', within);
     } finally {
-      ending.abort();
-      await running;
+      await end();
     }
     await admin.dispatch(REPOSITORY, 'one.yml');
     await waitUntil('a job', async () => (await admin.jobs('/orgs/acme', 'queued')).length === 1, within);

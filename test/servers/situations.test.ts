@@ -2,7 +2,6 @@
  * What an engineer meets at 3 a.m., on real Gitea: each situation is made, and `explain` must tell its true cause and the next step.
  * Situations of pods, Argo CD and serve: test/cluster and test/cli/explain-cluster.test.ts.
  */
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -14,6 +13,7 @@ import { GITEA_VERSIONS } from './build.ts';
 import { generate, type TestGroup, writeGroups } from './generate.ts';
 import { type Gitea, startGitea } from './gitea.ts';
 import { Playground, waitUntil } from './process.ts';
+import { type Ran, runProgram } from './program.ts';
 import { workflow } from './workflows.ts';
 
 const ACME = { scope: 'org', org: 'acme' };
@@ -111,10 +111,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'legs (2)': { title: /waits for its runner/, cause: 'owned by group runners/wide', next: 'wait' },
 };
 
-interface Explained {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
+interface Explained extends Ran {
   /** stdout without line breaks. */
   readonly line: string;
 }
@@ -148,16 +145,14 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
   afterAll(() => playground.close());
 
-  function explain(words: readonly string[], env: Readonly<Record<string, string>> = {}, path = folder) {
-    const program = join(import.meta.dirname, '..', '..', 'lib', 'gitea-runners.cjs');
-    const all = { PATH: process.env['PATH'] ?? '', GITEA_URL: gitea.url, GITEA_TOKEN: token, ...env };
-    return new Promise<Explained>((resolve) => {
-      const line = [program, 'explain', '--cluster', 'off', path, ...words];
-      execFile(process.execPath, line, { env: all, timeout: 60_000 }, (error, stdout, stderr) => {
-        const code = typeof error?.code === 'number' ? error.code : 0;
-        resolve({ code, stdout, stderr, line: stdout.replaceAll(/\s+/g, ' ') });
-      });
-    });
+  async function explain(
+    words: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    path = folder,
+  ): Promise<Explained> {
+    const all = { GITEA_URL: gitea.url, GITEA_TOKEN: token, ...env };
+    const ran = await runProgram(['explain', '--cluster', 'off', path, ...words], all);
+    return { ...ran, line: ran.stdout.replaceAll(/\s+/g, ' ') };
   }
 
   /** Unfinished jobs with this name, oldest first. */
@@ -193,9 +188,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     );
     expect(jobs.map(({ name }) => name).sort()).toEqual(Object.keys(ANSWERS).sort());
     for (const { id, name } of jobs) {
-      const { code, line, stderr } = await explain([String(id)]);
+      const { exit, line, stderr } = await explain([String(id)]);
       const { title, cause, next } = ANSWERS[name] as Answer;
-      expect({ code, stderr }, name).toEqual({ code: 0, stderr: '' });
+      expect({ exit, stderr }, name).toEqual({ exit: 0, stderr: '' });
       expect(line, name).toMatch(title);
       expect(/Cause: (.*?) Since: /.exec(line)?.[1], name).toContain(cause);
       expect(/Next: (.*?) Link: /.exec(line)?.[1], name).toContain(next);
@@ -344,10 +339,10 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await gitea.admin.addWorkflow('other/web', 'ci.yml', workflow({ one: { runsOn: 'linux', seconds: 1 } }));
     await gitea.admin.dispatch('other/web', 'ci.yml');
 
-    const { code, line } = await explain(['--exit-code', 'other/web#1']);
+    const { exit, line } = await explain(['--exit-code', 'other/web#1']);
     const page = await explain([`${gitea.url}/other/web/actions/runs/1`]);
 
-    expect(code).toBe(4);
+    expect(exit).toBe(4);
     expect(line).toContain(
       'No RunnerGroup here has jobs of other/web. Cause: the scope of no RunnerGroup has other/web',
     );
@@ -384,8 +379,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     ];
 
     expect(before.line).toContain('Cause: dark-');
-    for (const { code, line } of [byJob, byRun, byPage]) {
-      expect(code).toBe(4);
+    for (const { exit, line } of [byJob, byRun, byPage]) {
+      expect(exit).toBe(4);
       expect(line).toContain(
         'Cause: Actions is switched off in the settings of acme/dark: Gitea gives its jobs to no runner Since:',
       );
@@ -398,9 +393,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('tells that Gitea shows no such run', async () => {
-    const { code, stdout, stderr } = await explain(['acme/api#99']);
+    const { exit, stdout, stderr } = await explain(['acme/api#99']);
 
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
       'Gitea shows no run 99 of acme/api among the unfinished and the newest ones',
     );
@@ -413,14 +408,14 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       [{ GITEA_TOKEN: 'a'.repeat(40) }, /GR-GITEA-\d+ .*401/],
     ];
     for (const [env, said] of cases) {
-      const { code, stdout, stderr } = await explain([], env);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      const { exit, stdout, stderr } = await explain([], env);
+      expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
       expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(said);
     }
     const nowhere = playground.makeFolder('nowhere');
     writeGroups(nowhere, 'http://127.0.0.1:1', GROUPS.slice(0, 1));
-    const { code, stdout, stderr } = await explain([], { GITEA_URL: 'http://127.0.0.1:1' }, nowhere);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    const { exit, stdout, stderr } = await explain([], { GITEA_URL: 'http://127.0.0.1:1' }, nowhere);
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
     expect(stderr).toMatch(/127\.0\.0\.1:1/);
   });
 
@@ -428,7 +423,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const wrong = playground.makeFolder('wrong');
     writeGroups(wrong, gitea.url, [groupOf('ci', 'linux', 1, { more: { maxRunners: 3 } })]);
     const invalid = await explain([], {}, wrong);
-    expect({ code: invalid.code, stdout: invalid.stdout }).toEqual({ code: 2, stdout: '' });
+    expect({ exit: invalid.exit, stdout: invalid.stdout }).toEqual({ exit: 2, stdout: '' });
     expect(invalid.stderr).toContain('maxRunners');
 
     const policy = join(playground.folder, 'policy.yaml');
@@ -437,7 +432,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec:\n  namespaces:\n    - name: elsewhere\n',
     );
     const denied = await explain(['--policy', policy]);
-    expect({ code: denied.code, stdout: denied.stdout }).toEqual({ code: 3, stdout: '' });
+    expect({ exit: denied.exit, stdout: denied.stdout }).toEqual({ exit: 3, stdout: '' });
     expect(denied.stderr).toContain('runners');
   });
 });

@@ -2,8 +2,6 @@
  * `sweep` on a real Gitea with real runners, most of them killed: only the row goes that is ours, dead and without a job. Takes 135 s
  * per version: Gitea shows a killed runner as online for 60 s, and the two looks are 75 s apart.
  */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { giteaClient } from '../../src/gitea/observe.ts';
@@ -21,6 +19,7 @@ import { type Gitea, startGitea } from './gitea.ts';
 import { type Container, type RunnerJob, readManifests } from './manifest.ts';
 import { type Pod, startPod } from './pod.ts';
 import { Playground, waitUntil } from './process.ts';
+import { type Ran, runProgram } from './program.ts';
 import { workflow } from './workflows.ts';
 
 const GROUP: TestGroup = {
@@ -74,15 +73,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     return runnerName(instance, group, { id, attempt: 1 }, 0);
   }
 
-  function runSweep(...flags: readonly string[]): Promise<{ exit: number; stdout: string; stderr: string }> {
-    const program = join(import.meta.dirname, '..', '..', 'lib', 'gitea-runners.cjs');
-    const env = { PATH: process.env['PATH'] ?? '', GITEA_URL: gitea.url, GITEA_TOKEN: gitea.admin.token };
-    const args = [program, 'sweep', '--kubeconfig', kubernetes.kubeconfig, ...flags, folder];
-    return new Promise((resolve) => {
-      execFile(process.execPath, args, { env, timeout: 180_000 }, (error, stdout, stderr) => {
-        resolve({ exit: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr });
-      });
-    });
+  function runSweep(...flags: readonly string[]): Promise<Ran> {
+    const env = { GITEA_URL: gitea.url, GITEA_TOKEN: gitea.admin.token };
+    return runProgram(['sweep', '--kubeconfig', kubernetes.kubeconfig, ...flags, folder], env, 180_000);
   }
 
   it('deletes the killed runner’s row, and leaves the busy, starting, living and foreign ones alone', async () => {

@@ -13,6 +13,7 @@ import {
   readHooks,
 } from '../../gitea/set-up.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { isTargetOf } from '../../look/find-targets.ts';
 import type { Settings } from '../../look/settings.ts';
 import type { Look } from '../../plan/evidence.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
@@ -145,10 +146,7 @@ function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): readonly TargetOfGr
   const targets: TargetOfGroups[] = [];
   for (const [group, token] of tokens) {
     const { giteaUrl: url, scope } = group;
-    const same = targets.find(
-      ({ target }) =>
-        target.url === url && describeScope(target.scope) === describeScope(scope) && target.token.equals(token),
-    );
+    const same = targets.find(({ target }) => isTargetOf(target, group, token));
     if (same) same.groups.push(group);
     else
       targets.push({

@@ -3,6 +3,7 @@ import { normalBase } from '../../base-url.ts';
 import { podTemplate } from '../../charts/pod-template.ts';
 import { Failure } from '../../failure.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { STALE_CHECK_MS } from '../../runnergroup/status.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
 import { serveIsDown } from './control-plane.ts';
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
@@ -95,9 +96,6 @@ function token(group: RunnerGroup, { gitea }: Installation): readonly DoctorFind
   ];
 }
 
-/** serve writes the time of its last look at least once a minute; the health check of Argo CD waits as long. */
-const SILENT_MS = 300_000;
-
 /** What `serve` says, which reaches Gitea from within the cluster. What is known to be wrong with Gitea or the token is not said twice. */
 function ready(group: RunnerGroup, seen: Installation): readonly DoctorFinding[] {
   const { gitea, nowMs, statuses } = seen;
@@ -114,7 +112,7 @@ function ready(group: RunnerGroup, seen: Installation): readonly DoctorFinding[]
     return [bad(check, 'it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`)];
   const ageMs = nowMs - Date.parse(status.lastCheckTime);
   return [
-    ageMs > SILENT_MS
+    ageMs > STALE_CHECK_MS
       ? bad(check, `Gitea was last looked at ${status.lastCheckTime}`, fix)
       : good(check, `ready: it reaches Gitea from the cluster, last at ${status.lastCheckTime}`),
   ];

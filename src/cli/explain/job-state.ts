@@ -15,6 +15,11 @@ export const JOB_STATES = ['stuck', 'held', 'starting', 'blocked', 'running'] as
  */
 export type JobState = (typeof JOB_STATES)[number];
 
+/** The worst first. */
+export function byState(a: { readonly state: JobState }, b: { readonly state: JobState }): number {
+  return JOB_STATES.indexOf(a.state) - JOB_STATES.indexOf(b.state);
+}
+
 /** What the state depends on besides the decision. */
 export interface StateFacts {
   /** By `namespace/name`. */

@@ -1,7 +1,7 @@
 /** A runner that is wanted, and whose Kubernetes Job is not in the cluster: what stands between the plan and its Job. Pure. */
 import type { ExplainedJob, Explanation, NotCreated } from '../explanation.ts';
 import { keyText } from '../key-text.ts';
-import { JOB_STATES } from './job-state.ts';
+import { byState } from './job-state.ts';
 import type { ApplicationSeen, WhereIAm } from './where.ts';
 
 const USUAL: NotCreated = {
@@ -21,7 +21,7 @@ export function withNotCreated(explanation: Explanation): Explanation {
     const notCreated = where ? (causeIn(where, keyText(job.group)) ?? USUAL) : USUAL;
     return { ...job, notCreated, ...(notCreated.isStuck && { state: 'stuck' as const }) };
   });
-  jobs.sort((a, b) => JOB_STATES.indexOf(a.state) - JOB_STATES.indexOf(b.state));
+  jobs.sort(byState);
   return { ...explanation, jobs };
 }
 
