@@ -29,7 +29,7 @@ import { WaitingTimes } from './planning/waiting-times.ts';
 import { groupsWithToken } from './registration/choose.ts';
 import { type FillingOptions, fillAgainAndAgain } from './registration/filling.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
-import { sweepAgainAndAgain } from './sweeping.ts';
+import { SweptGroups, sweepAgainAndAgain } from './sweeping.ts';
 import { ManagedApps } from './waking/managed-apps.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
@@ -70,6 +70,7 @@ export class Leader {
   /** Of the last round, by Application. */
   #verdicts: ReadonlyMap<string, AppVerdict> = new Map();
   #targetOf: TargetOf = new Map();
+  readonly #sweptGroups = new SweptGroups();
   #timer: NodeJS.Timeout | undefined;
   #running = false;
   #again = false;
@@ -169,14 +170,11 @@ export class Leader {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { cluster, instance, lookout, tell } = this.#options;
-    const groups = (): readonly SweepGroup[] =>
-      [...this.#targetOf].flatMap(([{ namespace, name }, target]) =>
-        target instanceof Failure ? [] : [{ namespace, name, target }],
-      );
+    const { cluster, instance, lookout, now, tell } = this.#options;
+    const groups = this.#sweptGroups;
     const liveJobs = () => (cluster.fresh ? cluster.runners().map(({ job }) => job) : undefined);
     const { timeoutMs } = lookout;
-    await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, groups, liveJobs, tell }, signal);
+    await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, groups, liveJobs, tell, now }, signal);
   }
 
   async #playRound(): Promise<void> {
@@ -272,9 +270,11 @@ export class Leader {
   }
 
   async #resolveTargets(live: readonly LiveGroup[]): Promise<void> {
-    const found = await this.#book.resolve(live, this.#options.now());
+    const nowMs = this.#options.now();
+    const found = await this.#book.resolve(live, nowMs);
     if (found === this.#targetOf) return;
     this.#targetOf = found;
+    this.#sweptGroups.exist(toSwept(found), nowMs);
     this.#lookout.watch(this.#book.namespacesOf);
   }
 
@@ -289,4 +289,10 @@ export class Leader {
     // The first survey finds what ended before this process led.
     if (this.#survey) for (const runner of ended) this.#options.tell({ is: 'runner-ended', runner });
   }
+}
+
+function toSwept(targetOf: TargetOf): readonly SweepGroup[] {
+  return [...targetOf].flatMap(([{ namespace, name }, target]) =>
+    target instanceof Failure ? [] : [{ namespace, name, target }],
+  );
 }

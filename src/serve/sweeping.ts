@@ -15,22 +15,47 @@ export interface SweepingOptions {
   readonly timeoutMs: number;
   /** Its guest sends the requests. Where its looks fail nothing is swept. */
   readonly lookout: Pick<Lookout, 'guest' | 'isWell'>;
-  /** The groups that exist now. */
-  readonly groups: () => readonly SweepGroup[];
+  readonly groups: SweptGroups;
   /** Undefined while the copies of the cluster are not complete. */
   readonly liveJobs: () => readonly LiveJob[] | undefined;
   readonly tell: Tell;
+  /** The clock of `groups`, ms. */
+  readonly now: () => number;
   /** Between two passes, ms. Default: a minute. */
   readonly pauseMs?: number;
 }
 
 const PAUSE_MS = 60_000;
-/** Passes for which a group is remembered that is gone: its last runners end after it. */
-const REMEMBERED_PASSES = 60;
+/** For so long a group is remembered that is gone: its last runners end after it. */
+const REMEMBERED_MS = 3_600_000;
+/** So many of them. */
+const MOST_REMEMBERED = 1000;
+
+/** The groups whose registrations are swept: those that exist, and those that went not long ago. */
+export class SweptGroups {
+  #existing: readonly SweepGroup[] = [];
+  /** Since when each is gone, the latest last. */
+  readonly #gone = new Map<string, { readonly group: SweepGroup; readonly sinceMs: number }>();
+
+  /** To be told at each change, not once per pass: a group may come and go between two passes, and its runners leave rows. */
+  exist(groups: readonly SweepGroup[], nowMs: number): void {
+    const keys = new Set(groups.map(keyOf));
+    for (const group of this.#existing)
+      if (!keys.has(keyOf(group))) this.#gone.set(keyOf(group), { group, sinceMs: nowMs });
+    for (const key of keys) this.#gone.delete(key);
+    for (const key of [...this.#gone.keys()].slice(0, -MOST_REMEMBERED)) this.#gone.delete(key);
+    this.#existing = groups;
+  }
+
+  at(nowMs: number): readonly SweepGroup[] {
+    for (const [key, { sinceMs }] of this.#gone) if (nowMs - sinceMs > REMEMBERED_MS) this.#gone.delete(key);
+    return [...this.#existing, ...[...this.#gone.values()].map(({ group }) => group)];
+  }
+}
 
 /** Runs until `signal` is aborted. */
 export async function sweepAgainAndAgain(options: SweepingOptions, signal: AbortSignal): Promise<void> {
-  const { instance, lookout, pauseMs = PAUSE_MS, tell, timeoutMs } = options;
+  const { instance, lookout, now, pauseMs = PAUSE_MS, tell, timeoutMs } = options;
   const { guest } = lookout;
   const { http, versions } = guest;
   const sweeper = new Sweeper({
@@ -43,12 +68,8 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
     visit: (target, work) => guest.visit(target, BACKGROUND, work),
   });
   const mayAsk = (target: GiteaTarget): boolean => lookout.isWell(target) && guest.pauseMs(target) === 0;
-  const known = new Map<string, { readonly group: SweepGroup; readonly pass: number }>();
-  for (let pass = 1; !signal.aborted; pass += 1) {
-    for (const group of options.groups()) known.set(keyOf(group), { group, pass });
-    for (const [key, { pass: seen }] of known) if (pass - seen > REMEMBERED_PASSES) known.delete(key);
-    const groups = [...known.values()].map(({ group }) => group);
-    const scene = { groups, areAll: true, mayAsk, liveJobs: async () => options.liveJobs() };
+  while (!signal.aborted) {
+    const scene = { groups: options.groups.at(now()), areAll: true, mayAsk, liveJobs: async () => options.liveJobs() };
     await onePass(() => sweeper.pass(scene, signal), tell, signal);
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }

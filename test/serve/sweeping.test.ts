@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { GiteaTarget } from '../../src/gitea/observe.ts';
 import { ServerClocks } from '../../src/http/clock.ts';
 import { Guest } from '../../src/serve/looks/guest.ts';
-import { sweepAgainAndAgain } from '../../src/serve/sweeping.ts';
+import { SweptGroups, sweepAgainAndAgain } from '../../src/serve/sweeping.ts';
 import type { SweepGroup } from '../../src/sweep/sweep.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { type FakeGitea, fakeGitea } from '../support/gitea-stand-in.ts';
@@ -12,7 +12,8 @@ import { until } from './rig.ts';
 
 interface Scene {
   readonly gitea: FakeGitea;
-  groups: readonly SweepGroup[];
+  readonly groups: SweptGroups;
+  readonly ci: SweepGroup;
   isWell: (target: GiteaTarget) => boolean;
   /** Ends when two passes have begun and one of them is over. */
   readonly pass: () => Promise<void>;
@@ -33,26 +34,29 @@ async function start(isWell: boolean): Promise<Scene> {
   const ending = new AbortController();
   const scene: Scene = {
     gitea,
-    groups: [{ namespace: 'runners', name: 'ci', target: targetOf(gitea.url) }],
+    groups: new SweptGroups(),
+    ci: { namespace: 'runners', name: 'ci', target: targetOf(gitea.url) },
     isWell: () => isWell,
     pass: async () => {
       const end = passes + 2;
       await until('two passes', () => passes >= end);
     },
   };
+  scene.groups.exist([scene.ci], 0);
   const sweeping = sweepAgainAndAgain(
     {
       instance: '',
       timeoutMs: 10_000,
       pauseMs: 1,
       lookout: { guest, isWell: (target) => scene.isWell(target) },
-      groups: () => scene.groups,
+      groups: scene.groups,
       // Asked for when the lists of a pass were read.
       liveJobs: () => {
         passes += 1;
         return [];
       },
       tell: () => undefined,
+      now: () => 0,
     },
     ending.signal,
   );
@@ -78,13 +82,47 @@ test('a token that was replaced is used no more', async () => {
   const scene = await start(true);
   await scene.pass();
   const token = new Token('another-token', scene.gitea.url);
-  scene.groups = [
-    { namespace: 'runners', name: 'ci', target: { key: 'new', url: scene.gitea.url, scope: ACME, token } },
-  ];
+  scene.groups.exist([{ ...scene.ci, target: { key: 'new', url: scene.gitea.url, scope: ACME, token } }], 0);
   await scene.pass();
   const before = scene.gitea.seen.length;
   await scene.pass();
 
   const used = new Set(scene.gitea.seen.slice(before).map(({ authorization }) => authorization));
   expect(used).toEqual(new Set(['token another-token']));
+});
+
+const HOUR_MS = 3_600_000;
+
+function swept(...names: readonly string[]): readonly SweepGroup[] {
+  return names.map((name) => ({ namespace: 'runners', name, target: targetOf('https://gitea.example.com') }));
+}
+
+test('a group that came and went between two passes is swept for an hour', () => {
+  const groups = new SweptGroups();
+  groups.exist(swept('stays'), 0);
+  groups.exist(swept('stays', 'short'), 1_000);
+  groups.exist(swept('stays'), 2_000);
+
+  const namesAt = (nowMs: number) => groups.at(nowMs).map(({ name }) => name);
+  expect(namesAt(60_000)).toEqual(['stays', 'short']);
+  expect(namesAt(2_000 + HOUR_MS)).toEqual(['stays', 'short']);
+  expect(namesAt(2_001 + HOUR_MS)).toEqual(['stays']);
+});
+
+test('a group that is there again is swept once', () => {
+  const groups = new SweptGroups();
+  groups.exist(swept('ci'), 0);
+  groups.exist([], 0);
+  groups.exist(swept('ci'), 0);
+
+  expect(groups.at(0)).toEqual(swept('ci'));
+});
+
+test('of the groups that are gone it remembers the last 1000', () => {
+  const groups = new SweptGroups();
+  for (let n = 0; n <= 1001; n += 1) groups.exist(swept(`ci-${n}`), n);
+  groups.exist([], 1002);
+
+  const names = groups.at(1002).map(({ name }) => name);
+  expect([names.length, names[0], names.at(-1)]).toEqual([1000, 'ci-2', 'ci-1001']);
 });
