@@ -115,7 +115,9 @@ describe('P14 a group whose runners fail before they start', () => {
     });
   const jobs = [1, 2, 3, 4, 5].map(old);
   const newOnes = (liveJobs: readonly LiveJob[], runners: Scene['runners'] = []) =>
-    Object.values(verdicts(planScene({ jobs, liveJobs, runners }))).filter((verdict) => verdict.startsWith('new-runner'));
+    Object.values(verdicts(planScene({ jobs, liveJobs, runners }))).filter((verdict) =>
+      verdict.startsWith('new-runner'),
+    );
 
   it('starts none for other jobs while it backs off', () => {
     expect(newOnes([refused(1, 19), refused(2, 19)])).toHaveLength(5);

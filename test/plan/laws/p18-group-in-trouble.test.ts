@@ -10,7 +10,9 @@ const troubled = [{ namespace: 'runners', name: 'dead' }];
 describe('P18 a group that cannot be planned', () => {
   test('keeps every Job that Kubernetes shows of it, whatever it does; none of them is created or changed', () => {
     const states = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
-    const liveJobs = states.map((state, at) => live(named(dead, at + 1), state, state === 'running' ? { pinned: true } : {}));
+    const liveJobs = states.map((state, at) =>
+      live(named(dead, at + 1), state, state === 'running' ? { pinned: true } : {}),
+    );
 
     const { runners } = planScene({ groups: [good], troubled, liveJobs });
 
