@@ -121,6 +121,14 @@ describe('P15 runners of a pool that fail', () => {
     expect(because(ended(10))).toMatchObject({ [warm(1, 4)]: 'warm' });
   });
 
+  it('do not count when their pin shows that they had one', () => {
+    const ended = (over: object) => because([failed(0, 1, { pinned: true, ...over })]);
+
+    expect(ended({ state: 'complete' })).toEqual({ [warm(1)]: 'used-up', [warm(1, 1)]: 'warm' });
+    // A Job that was re-created with its pin may have failed before it started.
+    expect(ended({ state: 'failed' })).toMatchObject({ [warm(1)]: 'back-off-record' });
+  });
+
   it('leave none when the slot has a registered runner, the floor is lower, or the group is suspended', () => {
     const registered = join({ liveJobs: [failed(0, 60)] }, idle(warm(1, 1)));
     expect(reasons(planScene({ groups: [one], ...registered }))).toMatchObject({ [warm(1)]: 'failed' });
