@@ -51,9 +51,7 @@ export function assignRunners(allotment: Allotment, facts: Facts, overdue: Reado
   for (const ready of withoutOne()) {
     const { madeFor } = askedIn(group, ready) ?? {};
     const made = madeFor ? facts.madeFor(madeFor.origin, madeFor.job) : [];
-    const living = made.find(
-      (runner) => runner.group === group && !taken.has(runner.name) && canServe(runner, ready, facts),
-    );
+    const living = made.find((runner) => runner.group === group && canServe(runner, ready, facts));
     if (living) assign(ready, living.name, 'chain');
   }
 
@@ -71,7 +69,7 @@ export function assignRunners(allotment: Allotment, facts: Facts, overdue: Reado
       madeFor: listed,
       missed: missedSoFar(allotment, listed, facts),
     };
-    const name = newName(allotment, madeFor, missed, (other) => taken.has(other) || isKnown(other, facts));
+    const name = newName(allotment, madeFor, missed, facts);
     assign(ready, name, madeFor === listed ? 'new-runner' : 'chain');
   }
   return [...assigned.values()];
@@ -83,16 +81,11 @@ function askedIn(group: Group, { asked }: ReadyJob): PastRequest | undefined {
 }
 
 /** The lowest ordinal that is not used up, and one more for each runner that should have come and has not. */
-function newName(
-  { nameOf }: Allotment,
-  { job }: ListedJob,
-  missed: number,
-  isUsedUp: (name: string) => boolean,
-): string {
+function newName({ nameOf }: Allotment, { job }: ListedJob, missed: number, facts: Facts): string {
   let toSkip = missed;
   for (let ordinal = 0; ; ordinal += 1) {
     const name = nameOf(job, ordinal);
-    if (isUsedUp(name)) continue;
+    if (isKnown(name, facts)) continue;
     if (toSkip === 0) return name;
     toSkip -= 1;
   }

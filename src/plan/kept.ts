@@ -36,11 +36,11 @@ interface Around {
   readonly rowsAreSeen: () => boolean;
 }
 
-/** Undefined: its pod does not wait after a CI job, or nothing is known of that. */
+/** Undefined: its pod does not wait after a CI job, or nothing is known of that. Whether it works again is asked before (`judge.ts`). */
 export function keepOf(traces: RunnerTraces, around: Around): Keep | undefined {
-  const { group, live, running, completed } = traces;
+  const { group, live, completed } = traces;
   const { nowMs, hasWorked } = around;
-  if (!live || running || !(waits(live) || (live.state === 'starting' && hasWorked))) return undefined;
+  if (!live || !(waits(live) || (live.state === 'starting' && hasWorked))) return undefined;
   const { keepFailedMs } = group;
   const printedMs = printedEnd(live, nowMs);
   const endedAtMs = printedMs ?? (keepFailedMs === undefined ? undefined : unprintedEnd(traces, around));
@@ -62,8 +62,8 @@ function waits({ state }: LiveJob): boolean {
 }
 
 /** As it was printed, unless somebody has written a time that is to come. */
-function printedEnd({ endedAtMs }: LiveJob, nowMs: number): number | undefined {
-  return endedAtMs !== undefined && endedAtMs <= nowMs + CLOCKS_APART_MS ? endedAtMs : undefined;
+function printedEnd({ endedAtMs = Number.POSITIVE_INFINITY }: LiveJob, nowMs: number): number | undefined {
+  return endedAtMs <= nowMs + CLOCKS_APART_MS ? endedAtMs : undefined;
 }
 
 /** Whole seconds, as times are printed. Undefined while a pod may still end by itself, and for one that has had no CI job. */

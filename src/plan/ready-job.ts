@@ -2,7 +2,6 @@
 import type { Group } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { ListedJob } from './listed-jobs.ts';
-import { OF_POOL } from './names.ts';
 import { backOffMs } from './patience.ts';
 import type { PastRequest } from './replay/replay.ts';
 import { coversJob, endOf, failedFor, type Runner } from './runners.ts';
@@ -33,12 +32,11 @@ const ASLEEP_AFTER_MISSED = 2;
  * True when a registered runner does not take a job that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race for a
  * job sleeps until another job becomes ready (go-gitea/gitea#38200). A new runner asks at once.
  */
-function isAsleep({ registered, live, group, madeFor }: Runner, { listed, asked }: ReadyJob, facts: Facts): boolean {
-  // A runner of a pool has registered when its container runs, whether or not Gitea shows its row online.
-  const runs = madeFor.jobId === OF_POOL ? live?.runningSinceMs : undefined;
-  if (!registered && runs === undefined) return false;
+function isAsleep({ registered, live, group }: Runner, { listed, asked }: ReadyJob, facts: Facts): boolean {
   if (!live) return (asked?.missed ?? 0) >= ASLEEP_AFTER_MISSED;
-  const bothSinceMs = Math.max(registered ? live.createdAtMs : (runs ?? 0), facts.readySinceMs(listed));
+  // A runner of a pool has registered when its container runs, whether or not Gitea shows its row online.
+  const { createdAtMs, runningSinceMs = facts.nowMs } = live;
+  const bothSinceMs = Math.max(registered ? createdAtMs : runningSinceMs, facts.readySinceMs(listed));
   return facts.nowMs - bothSinceMs >= group.spawnTimeoutMs;
 }
 

@@ -13,8 +13,12 @@ import { indexGroups } from './traces.ts';
  * The plan, and a decision for each live Job of a troubled group.
  * @throws GroupsCollide when two groups would share runner names
  */
-export function withKept(plan: Plan, groups: readonly GroupKey[], { instance, troubled, liveJobs }: Evidence): Plan {
-  if (!troubled || troubled.length === 0) return plan;
+export function withKept(
+  plan: Plan,
+  groups: readonly GroupKey[],
+  { instance, troubled = [], liveJobs }: Evidence,
+): Plan {
+  if (troubled.length === 0) return plan;
   const ownerOf = indexGroups([...groups, ...troubled], instance);
   const isTroubled = new Set(troubled);
   const kept = liveJobs.flatMap((live): readonly RunnerDecision[] => {

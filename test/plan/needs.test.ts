@@ -68,8 +68,10 @@ describe('a job is ready since the end of the other one', () => {
       { ...first, name: 'lint (1)' },
       { ...first, id: -3, name: 'lint (2)', createdAtMs: first.createdAtMs + 1, completedAtMs: ago(3_050) },
     ];
+    const { completedAtMs: _, ...timeless } = { ...first, id: -4, name: 'lint (3)' };
 
     expect(isReadyBefore(2, ...run(), ...legs, unit)).toBe(true);
+    expect(isReadyBefore(2, ...run(), ...legs, timeless, unit)).toBe(true);
   });
 
   it('also when it once began in the very second in which the other one ended', () => {

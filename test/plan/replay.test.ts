@@ -1,9 +1,13 @@
 /** Which runners may be starting where Gitea alone tells (src/plan/replay): scenes of P2, P3, P7, P9 and P12. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/plan/evidence.ts';
+import { establishFacts } from '../../src/plan/facts.ts';
+import { eventsOf } from '../../src/plan/replay/events.ts';
+import type { PastJob } from '../../src/plan/replay/requests.ts';
 import {
   done,
   emittedNames,
+  evidenceOfScene,
   group,
   job,
   live,
@@ -71,6 +75,8 @@ describe('a runner that was asked for is kept', () => {
     expect(emittedAfter(began(1, 'elsewhere', 60, 50, build))).toEqual([named(one, 3)]);
     expect(emittedAfter(ended(1, 'elsewhere', 60, 50, 40, build))).toEqual([named(one, 2)]);
     expect(emittedAfter(began(1, 'elsewhere', 60, 50, { ...build, attempt: 2 }))).toEqual([named(one, 2)]);
+    // It stands behind it in the workflow file.
+    expect(emittedAfter(began(9, 'elsewhere', 60, 50, build))).toEqual([named(one, 2)]);
   });
 
   it('but a rerun has none from before: it has not been ready since its first attempt', () => {
@@ -78,9 +84,12 @@ describe('a runner that was asked for is kept', () => {
     for (const attempt of [1, 2]) {
       const other = ended(2, named(one, 1, 0, attempt - 1), 500, 300, 200);
       const rerun = ready(1, 600, { attempt });
-      const planned = planScene({ groups: [one], jobs: [other, rerun, ready(3, 400)] });
+      const unused = row(named(one, 1, 1, attempt - 1), { online: false });
+      const verdictsWith = (runners: Parameters<typeof planScene>[0]['runners'] = []) =>
+        verdicts(planScene({ groups: [one], jobs: [other, rerun, ready(3, 400)], runners }));
 
-      expect(verdicts(planned)).toMatchObject({ 1: 'cap' });
+      expect(verdictsWith()).toMatchObject({ 1: 'cap' });
+      expect(verdictsWith([unused])).toMatchObject({ 1: 'cap' });
     }
   });
 
@@ -94,6 +103,49 @@ describe('a runner that was asked for is kept', () => {
     const planned = planScene({ groups: [one], jobs: [ready(1, 60, { status: 'completed' }), ready(2, 50)] });
 
     expect(emittedNames(planned)).toEqual([named(one, 2)]);
+  });
+
+  it('but a job that had begun wanted none more, whatever of its run was run again since', () => {
+    const lint = ended(1, 'elsewhere', 600, 120, 100, { runId: 7, name: 'lint', attempt: 2 });
+    const build = ended(2, 'elsewhere', 600, 500, 480, { runId: 7, name: 'build' });
+
+    expect(emittedNames(planScene({ groups: [one], jobs: [lint, build, ready(3, 90)] }))).toEqual([named(one, 3)]);
+  });
+
+  it('for a job that waits again and still shows when it began before: that says nothing', () => {
+    const again = (id: number, seconds: number, over: Partial<Job> = {}) =>
+      ready(id, seconds, { startedAtMs: ago(50), ...over });
+
+    expect(verdicts(planScene({ groups: [one], jobs: [again(1, 60), ready(2, 55)] }))).toEqual({
+      1: `new-runner ${named(one, 1)}`,
+      2: 'cap',
+    });
+    expect(emittedNames(planScene({ groups: [one], jobs: [ready(1, 40), again(2, 30)] }))).toEqual([named(one, 1)]);
+  });
+
+  it('for the job that waits for it, also when its own one, of the stay before, comes late for another job', () => {
+    const jobs = [ready(1, 60, { attempt: 2 }), began(2, named(two, 1, 0, 1), 50, 20)];
+
+    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 1: `new-runner ${named(two, 1, 0, 2)}` });
+  });
+
+  it('and what it took is known when the job in its name has gone: the one that waits for it gets the next one', () => {
+    const jobs = [ended(1, 'elsewhere', 60, 40, 30), began(2, named(two, 1), 55, 20), ready(3, 50)];
+
+    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 3: `chain ${named(two, 2)}` });
+  });
+
+  it('and is none that a runner of another Gitea with its job’s number in the name has used', () => {
+    const other = group({ name: 'other', origin: 'https://other.example.com', look: 'other' });
+    const looks = {
+      acme: { jobs: [ready(1, 60), began(5, named(other, 1), 55, 20), ready(6, 50)], runners: [] },
+      other: { jobs: [], runners: [row(named(other, 1))] },
+    };
+
+    expect(verdicts(planScene({ groups: [two, other], looks }))).toMatchObject({
+      1: `new-runner ${named(two, 1)}`,
+      6: `chain ${named(two, 5)}`,
+    });
   });
 
   it('but a job that was skipped never had one', () => {
@@ -156,6 +208,34 @@ describe('the slot of a runner that is lost without a word', () => {
     // Asked for 800 s ago, and once more 500 s ago. That one has 600 s.
     expect(verdicts(planned)[2]).toBe(`new-runner ${named(one, 2, 1)}`);
   });
+
+  it('was freed once by each job that it ran', () => {
+    const name = named(one, 1);
+    const jobs = [
+      ...[ended(1, name, 510, 500, 400), began(2, name, 310, 300)],
+      ...[ready(3, 200, { status: 'completed', completedAtMs: ago(10) }), ready(4, 100)],
+      job(9, { labels: ['elsewhere'] }),
+    ];
+    const planned = planScene({ groups: [one], jobs, runners: [row(name, { online: false })] });
+
+    // Job 4 waited, and has the runner of job 3 since that one was cancelled.
+    expect(verdicts(planned)[4]).toBe(`chain ${named(one, 3)}`);
+  });
+
+  it('is freed at no time that is no time, when Gitea does not say when its job began', () => {
+    const { startedAtMs: _, ...timeless } = began(1, named(one, 1), 100, 50);
+    const facts = establishFacts(
+      [one],
+      evidenceOfScene({ jobs: [timeless], liveJobs: [live(named(one, 1), 'failed')] }),
+    );
+    const past = facts.jobs.map((listed, rank): PastJob => {
+      const nothing = { line: undefined, home: undefined, runner: undefined, made: undefined };
+      return { listed, readyMs: ago(100), rank, ...nothing, missed: 0, hasLeft: false };
+    });
+
+    expect(facts.findRunner(named(one, 1))?.state).toBe('lost');
+    expect(eventsOf(past, facts)).toMatchObject([{ what: 'ready', atMs: ago(100) }]);
+  });
 });
 
 describe('a slot', () => {
@@ -201,6 +281,12 @@ describe('a slot', () => {
     const jobs = [ready(1, 60), ready(2, 50), ended(3, named(one, 1), 40, 30, 10), ready(4, 45)];
 
     expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 1, 1)]);
+    // Of two that became ready in the same second the older one counts as the one that has been ready longest.
+    const [first, , ...others] = jobs;
+    if (!first) throw new Error('no job');
+    expect(emittedNames(planScene({ groups: [one], jobs: [first, ready(2, 60), ...others] }))).toEqual([
+      named(one, 1, 1),
+    ]);
     // The next slot goes to the next one.
     const other = ended(5, named(two, 5), 62, 55, 5);
     const same = [ready(1, 60), ready(2, 50), ended(3, named(two, 1), 40, 30, 10), ready(4, 45)];
@@ -427,6 +513,30 @@ describe('a runner that does not come', () => {
   });
 });
 
+describe('whether starts are slow is told by no runner', () => {
+  it('that was given up, because its repository lost the slot to another one', () => {
+    const fair = group({ maxActiveRunners: 2, fairness: 'per-repository' });
+    const jobs = [ready(1, 1000), ready(2, 1000), ready(3, 990, { repository: 'acme/api' })];
+
+    // Two have not come. With three of them the second one of job 3 would not be due yet.
+    expect(emittedNames(planScene({ groups: [fair], jobs }))).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
+  });
+
+  it('that was missed before one came, also when that one was asked for in the same second as another one', () => {
+    const jobs = [
+      // Asked for 2000 s ago and 1700 s ago. The second one took 350 s.
+      ended(1, named(ci, 1, 1), 2000, 1350, 1300),
+      ended(2, named(ci, 2), 1700, 1690, 1600),
+      // Its first runner was missed 1380 s ago.
+      ended(3, 'elsewhere', 1680, 1360, 1350),
+      ready(4, 550),
+    ];
+
+    // It had half as long again as the 350 s.
+    expect(emittedNames(planScene({ jobs }))).toEqual([named(ci, 4, 1)]);
+  });
+});
+
 describe('a claim by a runner of another group than was thought', () => {
   it('frees a slot, which goes to the first in line', () => {
     // Job 9 asked for a runner of the second group, because the first one was full. A runner of the first group took it.
@@ -445,6 +555,42 @@ describe('a claim by a runner of another group than was thought', () => {
 });
 
 describe('a job that several groups cover', () => {
+  const [narrow, wide] = [group({ name: 'narrow', scope: 'repo', maxActiveRunners: 1 }), group()];
+
+  it('keeps the runner of the group that it is booked in, when two have one for it', () => {
+    const runners = [row(named(narrow, 1)), row(named(wide, 1), { id: 2 })];
+    const planned = planScene({ groups: [narrow, wide], jobs: [ready(1, 60)], runners });
+
+    expect(planned.runners.map(({ emit, runner, because }) => [emit, runner, because])).toEqual([
+      [false, named(wide, 1), 'surplus'],
+      [true, named(narrow, 1), 'own-runner'],
+    ]);
+  });
+
+  it('gets the idle runner of a job that somebody else took', () => {
+    const jobs = [ended(1, 'elsewhere', 60, 40, 30), ready(2, 55)];
+    const runners = [row(named(wide, 1))];
+
+    expect(verdicts(planScene({ groups: [narrow, wide], jobs, runners }))[2]).toBe(`free-runner ${named(wide, 1)}`);
+  });
+
+  it('gets no runner of a group that has been suspended since, in the name of the one that was asked', () => {
+    const jobs = [ended(1, 'elsewhere', 60, 40, 30), ready(2, 55)];
+    const groups = [narrow, { ...wide, suspend: true }];
+
+    expect(emittedNames(planScene({ groups, jobs, runners: [row(named(wide, 1))] }))).toEqual([named(narrow, 1)]);
+  });
+
+  it('gets a runner in its own name when it goes to another group than the one that was asked', () => {
+    const last = group({ maxActiveRunners: 1 });
+    const jobs = [...[ended(9, named(last, 9), 70, 60, 10), ended(1, 'elsewhere', 58, 40, 30)], ...[ready(2, 55)]];
+    const groups = [narrow, last];
+    const finishing = row(named(narrow, 77), { busy: true });
+
+    expect(verdicts(planScene({ groups, jobs }))[2]).toBe(`chain ${named(narrow, 1)}`);
+    expect(verdicts(planScene({ groups, jobs, runners: [finishing] }))[2]).toBe(`new-runner ${named(last, 2)}`);
+  });
+
   it('is booked where its living runner is, and leaves the room of its first owner to others', () => {
     const [first, second] = [group({ name: 'web', look: 'repo', scope: 'repo', maxActiveRunners: 1 }), group()];
     const jobs = [ready(1, 60), ready(2, 50)];

@@ -41,7 +41,7 @@ describe('the plan tells', () => {
   });
 
   it('jobs oldest first, by creation, then id, then Gitea; groups by namespace, then name', () => {
-    const two = group({ name: 'two', namespace: 'a', origin: 'https://a.example.com', look: 'two' });
+    const two = group({ name: 'two', namespace: 'a', origin: 'https://z.example.com', look: 'two' });
     const early = job(9, { createdAtMs: NOW - 90_000 });
     const same = (id: number) => job(id, { createdAtMs: NOW });
     const planned = planScene({
@@ -58,8 +58,8 @@ describe('the plan tells', () => {
     expect(planned.jobs.map((of) => `${of.job.id} ${of.origin}`)).toEqual([
       `9 ${ci.origin}`,
       `2 ${ci.origin}`,
-      `3 ${two.origin}`,
       `3 ${ci.origin}`,
+      `3 ${two.origin}`,
     ]);
   });
 });

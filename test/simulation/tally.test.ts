@@ -43,6 +43,7 @@ const BAD = outcome(waits(100, 20, 30, 40), {
     { law: 'unserved', atMs: 0, what: '' },
   ] as unknown as Outcome['breaches'],
   needless: 2,
+  needlessWarm: 1,
   exchanged: 3,
   capRaces: 5,
   prunedAtWork: 1,
@@ -65,7 +66,7 @@ describe('one outcome', () => {
       examples: { cap: 7, unserved: 7 },
       waitsMs: [100_000, 20_000, 30_000, 40_000],
       needless: 2,
-      needlessWarm: 0,
+      needlessWarm: 1,
       exchanged: 3,
       prunedAtWork: 1,
       killed: 1,
@@ -128,7 +129,7 @@ describe('figures', () => {
       p99: 1,
       later: 25,
       needless: 50,
-      needlessWarm: 0,
+      needlessWarm: 25,
       gaps: 0,
     });
   });

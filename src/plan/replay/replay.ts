@@ -34,7 +34,7 @@ import {
 /** The runner that a ready job was given in the past. It is still unseen. */
 export interface PastRequest {
   readonly group: Group;
-  /** The job in its name. */
+  /** The job in its name. Only one job waits for a runner in that name. */
   readonly madeFor: ListedJob;
   /** Runners in that name that have not come. */
   readonly missed: number;

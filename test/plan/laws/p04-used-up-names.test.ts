@@ -117,6 +117,7 @@ describe('P4 a used-up name is not emitted again', () => {
     const ahead = (ms: number) => ends.map((end) => ({ ...end, finishedAtMs: NOW + ms }));
     expect(verdicts(planScene({ jobs: [job(1)], liveJobs: ahead(300_000) }))[1]).toContain('new-runner');
     expect(verdicts(planScene({ jobs: [job(1)], liveJobs: ahead(299_999) }))[1]).toBe('backing-off');
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: ahead(299_999).slice(0, 1) }))[1]).toBe('backing-off');
   });
 
   it('counts the failures, whatever their names: an old job starts with a high ordinal', () => {

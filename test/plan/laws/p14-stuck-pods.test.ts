@@ -9,6 +9,7 @@ import {
   NOW,
   named,
   planScene,
+  row,
   running,
   type Scene,
   verdicts,
@@ -178,8 +179,10 @@ describe('P14 a group whose runners fail before they start', () => {
       ...over,
     });
   const jobs = [1, 2, 3, 4, 5].map(old);
-  const newOnes = (liveJobs: readonly LiveJob[]) =>
-    Object.values(verdicts(planScene({ jobs, liveJobs }))).filter((verdict) => verdict.startsWith('new-runner'));
+  const newOnes = (liveJobs: readonly LiveJob[], runners: Scene['runners'] = []) =>
+    Object.values(verdicts(planScene({ jobs, liveJobs, runners }))).filter((verdict) =>
+      verdict.startsWith('new-runner'),
+    );
 
   it('starts none for other jobs while it backs off', () => {
     expect(newOnes([refused(1, 19), refused(2, 19)])).toHaveLength(5);
@@ -198,6 +201,58 @@ describe('P14 a group whose runners fail before they start', () => {
     const failed = [refused(1, 20), refused(2, 20), refused(3, 20)];
 
     expect(newOnes([...failed, up])).toHaveLength(4);
+  });
+
+  it('is as before also once a runner has come up in the very second of the failures, or has run a CI job since', () => {
+    const failed = [refused(1, 19), refused(2, 19), refused(3, 19)];
+    const slow = { createdAtMs: NOW - 90_000, runningSinceMs: NOW - 19_000 };
+
+    expect(newOnes([...failed, live(named(ci, 9), 'running', slow)])).toHaveLength(4);
+    expect(newOnes([...failed, live(named(ci, 9), 'complete', { createdAtMs: NOW - 18_000 })])).toHaveLength(5);
+  });
+
+  it('still fails when its runners at work came up before: the token may have been changed since', () => {
+    const failed = [refused(1, 19), refused(2, 19), refused(3, 19)];
+    const before = live(named(ci, 9), 'running', { createdAtMs: NOW - 90_000 });
+
+    expect(newOnes([...failed, before])).toEqual([]);
+  });
+
+  it('backs off from the last failure on, whenever the others were', () => {
+    expect(newOnes([refused(1, 60), refused(2, 19), refused(3, 40)])).toEqual([]);
+  });
+
+  it('takes the creation of a Job that does not say when it failed, and no time that lies far ahead', () => {
+    const failedAt = (over: (id: number) => Partial<LiveJob>) =>
+      newOnes([1, 2, 3].map((id) => live(named(ci, id), 'failed', { trouble: { reason: 'X' }, ...over(id) })));
+
+    expect(failedAt(() => ({ createdAtMs: NOW - 19_000 }))).toEqual([]);
+    expect(failedAt(() => ({ finishedAtMs: NOW + 299_999 }))).toEqual([]);
+    expect(failedAt(() => ({ finishedAtMs: NOW + 300_000 }))).toHaveLength(5);
+  });
+
+  it('is not one whose pods are only stuck: other jobs get their runners', () => {
+    const waiting = [1, 2, 3].map((id) => stuck(named(ci, id), 0.1));
+
+    expect(newOnes(waiting)).toHaveLength(2);
+  });
+
+  it('takes neither an idle runner nor a starting one of a former template for the one that is tried', () => {
+    const failed = [refused(1, 20), refused(2, 20), refused(3, 20)];
+    const former = live(named(group({ templateHash: 't0' }), 4), 'starting');
+    const idle = live(named(ci, 9), 'running', { createdAtMs: NOW - 90_000 });
+    const runners = [row(named(ci, 9), { labels: ['gpu'] })];
+
+    expect(newOnes([...failed, former])).toHaveLength(1);
+    expect(newOnes([...failed, idle], runners)).toHaveLength(1);
+  });
+
+  it('asks for the outcome of the one that is tried after ten seconds', () => {
+    const failed = [refused(1, 20), refused(2, 20), refused(3, 20)];
+    const [first, ...others] = planScene({ jobs, liveJobs: failed }).jobs;
+
+    expect(first).toMatchObject({ verdict: 'served' });
+    for (const each of others) expect(each).toMatchObject({ because: 'backing-off', untilMs: NOW + 10_000 });
   });
 
   it('does not count runners that came up and failed later', () => {

@@ -96,6 +96,25 @@ describe('P15 doubt keeps an idle runner', () => {
     expect(verdicts(planScene({ groups: [one], jobs: [waits(6)], liveJobs: [old] }))[7]).toContain('new-runner');
   });
 
+  it('and waits a spawn timeout for its start, not for its creation, before the job gets another one', () => {
+    const slow = (minutes: number) =>
+      live(warm(1), 'running', { createdAtMs: minutesAgo(30), runningSinceMs: minutesAgo(minutes) });
+    const jobs = [job(7, { createdAtMs: minutesAgo(20) })];
+
+    expect(verdicts(planScene({ groups: [one], jobs, liveJobs: [slow(4)] }))[7]).toContain('free-runner');
+    expect(verdicts(planScene({ groups: [one], jobs, liveJobs: [slow(6)] }))[7]).toContain('new-runner');
+  });
+
+  it('but not one whose pod has not started in an hour', () => {
+    const starting = (minutes: number) => [live(warm(1), 'starting', { createdAtMs: minutesAgo(minutes) })];
+
+    expect(reasons(planScene({ groups: [one], liveJobs: starting(59) }))).toEqual({ [warm(1)]: 'warm' });
+    expect(reasons(planScene({ groups: [one], liveJobs: starting(60) }))).toEqual({
+      [warm(1)]: 'never-came',
+      [warm(1, 1)]: 'warm',
+    });
+  });
+
   it('until it is seven days old', () => {
     const aged = (days: number) => [live(warm(1), 'running', { createdAtMs: minutesAgo(days * 1440) })];
     const at = (days: number) => planScene({ groups: [one], runners: [row(warm(1))], liveJobs: aged(days) });

@@ -120,6 +120,12 @@ describe('P15 a pool of two', () => {
     expect(emittedNames(planScene(known(127, 0, 1)))).toContain(warm(1, 2));
   });
 
+  it('knows its runner by any name of the ring: none is drained for a high one', () => {
+    const planned = planScene({ groups: [pool], ...join(idle(warm(1, 127)), idle(warm(2))) });
+
+    expect(reasons(planned)).toEqual({ [warm(1, 127)]: 'warm', [warm(2)]: 'warm' });
+  });
+
   it('has a name left when all names of the ring are known', () => {
     const jobs = Array.from({ length: 129 }, (_, ordinal) => done(ordinal + 1, warm(1, ordinal)));
 

@@ -1,7 +1,7 @@
 /** P16: a group may move while its runners are at work. */
 import { describe, expect, test } from 'vitest';
 import type { LiveJob } from '../../../src/plan/evidence.ts';
-import { done, group, job, live, named, ORIGIN, planScene, row, running } from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, ORIGIN, planScene, row, running } from '../../support/scenario.ts';
 
 const OLD = 'https://old.example.com';
 const ci = group({ covers: 'acme' });
@@ -38,6 +38,19 @@ describe('P16 a runner of the place where its group was before', () => {
   test('goes when it was idle at the last sync', () => {
     expect(fateOf({ ...atWork, pinned: false })).toMatchObject([{ emit: false, because: 'replaced' }]);
     expect(fateOf({ ...atWork, pinned: false }, 'starting')).toMatchObject([{ emit: false, because: 'replaced' }]);
+  });
+
+  test('goes when its pod has not started, although it was pinned: it was created again and does nothing', () => {
+    expect(fateOf(atWork, 'starting')).toMatchObject([{ because: 'unpinning', pinned: false }]);
+  });
+
+  test('stays no longer than for a look when its CI job has failed', () => {
+    const staying = { endedAtMs: NOW - 60_000, keepUntilMs: NOW + 60_000 };
+    const keeping = group({ covers: 'acme', keepFailedMs: 120_000 });
+
+    expect(fateOf({ ...atWork, ...staying }, 'running', [keeping])).toMatchObject([
+      { because: 'debugging', keep: { untilMs: NOW + 60_000 } },
+    ]);
   });
 
   test('serves no job of the new place', () => {

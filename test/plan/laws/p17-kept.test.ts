@@ -1,7 +1,6 @@
 /** Law P17 (docs/spec.md): a runner whose CI job failed stays for a look, for as long as its group says, with a place under the cap. */
 import { describe, expect, it } from 'vitest';
 import type { Job, LiveJob } from '../../../src/plan/evidence.ts';
-import { LONGEST_KEEP_MS } from '../../../src/plan/kept.ts';
 import {
   done,
   group,
@@ -17,6 +16,7 @@ import {
 } from '../../support/scenario.ts';
 
 const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
 const ci = group({ maxActiveRunners: 1, keepFailedMs: 20 * MINUTE });
 const name = named(ci, 1);
 const FAILED = NOW - 2 * MINUTE;
@@ -30,7 +30,7 @@ const decided = (scene: Scene) => planScene({ groups: [ci], ...scene }).runners;
 
 describe('P17 a runner whose CI job failed', () => {
   it('stays, pinned, and says since when and until when', () => {
-    expect(decided({ jobs: [failed()], liveJobs: [waiting()] })).toEqual([
+    expect(decided({ jobs: [failed()], liveJobs: [waiting()] })).toStrictEqual([
       {
         emit: true,
         runner: name,
@@ -50,7 +50,15 @@ describe('P17 a runner whose CI job failed', () => {
     expect(skipped({})).toEqual([false]);
     expect(skipped(printed)).toEqual([true]);
     expect(skipped({ ...printed, pinned: false })).toEqual([false]);
+    // Somebody has changed it.
+    expect(skipped({ ...printed, endedAtMs: NOW + 60 * MINUTE })).toEqual([false]);
     expect(skipped({ ...printed, extendUntilMs: NOW + 60 * MINUTE })).toEqual([false]);
+  });
+
+  it('stays when Kubernetes does not know the state of its pod', () => {
+    expect(decided({ jobs: [failed()], liveJobs: [waiting({ state: 'unknown' })] })).toMatchObject([
+      { because: 'debugging' },
+    ]);
   });
 
   it('stays although the kubelet has not told yet that its pod runs', () => {
@@ -68,6 +76,18 @@ describe('P17 a runner whose CI job failed', () => {
     expect(decided({ jobs: [failed()], liveJobs: [second], liveSinceMs: NOW })).not.toMatchObject([
       { because: 'debugging' },
     ]);
+  });
+
+  it('is no pinned Job whose pod has not started: nothing has failed there', () => {
+    const again = live(name, 'starting', { pinned: true });
+
+    expect(decided({ jobs: [job(2)], liveJobs: [again] })).toMatchObject([{ because: 'free-runner' }]);
+  });
+
+  it('is none that Gitea shows online and idle: that one takes the next job', () => {
+    const planned = planScene({ groups: [ci], jobs: [failed(), job(2)], runners: [row(name)], liveJobs: [waiting()] });
+
+    expect(verdicts(planned)[2]).toBe(`free-runner ${name}`);
   });
 
   it('takes a place under the cap, and is counted', () => {
@@ -97,7 +117,9 @@ describe('P17 a runner whose CI job failed', () => {
 
     expect(forgotten({})).toMatchObject({ because: 'debugging', keep: { endedAtMs: NOW } });
     expect(forgotten({ pinned: false })).toMatchObject({ because: 'free-runner' });
+    expect(forgotten({})).not.toHaveProperty('job');
     expect(forgotten({}, [row(name)])).toMatchObject({ because: 'free-runner' });
+    expect(forgotten({}, [row(name, { online: false })])).toMatchObject({ because: 'free-runner' });
   });
 
   it('stays when nothing tells that it worked but this: it has run for 90 s, and Gitea lists others of its group only', () => {
@@ -123,6 +145,14 @@ describe('P17 a runner whose CI job failed', () => {
     expect(planScene({ groups: [ci], ...scene }).runners.map(({ because }) => because)).not.toContain('debugging');
   });
 
+  it('is not printed once more, to lose its pin, when its pod has ended: the Job goes', () => {
+    const over = { ...printed, state: 'complete' } as const;
+
+    expect(decided({ groups: [group()], jobs: [failed()], liveJobs: [waiting(over)] })).toMatchObject([
+      { emit: false, because: 'used-up' },
+    ]);
+  });
+
   it('is at work as long as Gitea says so', () => {
     const again = running(1, name, { startedAtMs: NOW - 1_000 });
     const busy = [row(name, { busy: true })];
@@ -142,8 +172,9 @@ describe('P17 the time of a runner that stays', () => {
     const untilMs = FAILED + 3 * 60 * MINUTE;
 
     expect(untilOf({ extendUntilMs: untilMs })).toEqual([{ endedAtMs: FAILED, untilMs }]);
+    expect(untilOf({ extendUntilMs: FAILED + DAY })).toEqual([{ endedAtMs: FAILED, untilMs: FAILED + DAY }]);
     expect(untilOf({ extendUntilMs: Date.UTC(9999, 0, 1) })).toEqual([
-      { endedAtMs: FAILED, untilMs: FAILED + LONGEST_KEEP_MS, extension: 'too-long' },
+      { endedAtMs: FAILED, untilMs: FAILED + DAY, extension: 'too-long' },
     ]);
   });
 
@@ -154,7 +185,9 @@ describe('P17 the time of a runner that stays', () => {
     expect(untilOf({ extendUntilMs: 'unreadable' })).toEqual([{ endedAtMs: FAILED, untilMs, extension: 'unreadable' }]);
   });
 
-  it('does not begin in the future, whatever somebody has written', () => {
+  it('does not begin in the future, whatever somebody has written: only clocks may be a minute apart', () => {
+    expect(untilOf({ endedAtMs: NOW + MINUTE })).toMatchObject([{ endedAtMs: NOW + MINUTE }]);
+    expect(untilOf({ endedAtMs: NOW + MINUTE + 1_000 })).toMatchObject([{ endedAtMs: FAILED }]);
     expect(untilOf({ endedAtMs: NOW + 60 * MINUTE })).toEqual([{ endedAtMs: FAILED, untilMs: FAILED + 20 * MINUTE }]);
   });
 

@@ -10,7 +10,9 @@ const troubled = [{ namespace: 'runners', name: 'dead' }];
 describe('P18 a group that cannot be planned', () => {
   test('keeps every Job that Kubernetes shows of it, whatever it does; none of them is created or changed', () => {
     const states = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
-    const liveJobs = states.map((state, at) => live(named(dead, at + 1), state, { pinned: state === 'running' }));
+    const liveJobs = states.map((state, at) =>
+      live(named(dead, at + 1), state, state === 'running' ? { pinned: true } : {}),
+    );
 
     const { runners } = planScene({ groups: [good], troubled, liveJobs });
 
@@ -74,6 +76,18 @@ describe('P18 a group that cannot be planned', () => {
     const liveJobs = [live(named(dead, 1), 'running', { priorityClass: 'ci-high' })];
 
     expect(planScene({ groups: [good], troubled, liveJobs }).runners).toMatchObject([{ priorityClass: 'ci-high' }]);
+    const without = planScene({ groups: [good], troubled, liveJobs: [live(named(dead, 1), 'running')] });
+    expect(without.runners[0]).not.toHaveProperty('priorityClass');
+  });
+
+  test('has its runners among the others in the order of namespaces, groups and names', () => {
+    const [ci, second] = [group(), group({ name: 'ci-2' })];
+    const third = group({ namespace: 'acme', name: 'zz' });
+    const liveJobs = [live(named(second, 5), 'running'), live(named(third, 1), 'running', { namespace: 'acme' })];
+
+    const { runners } = planScene({ groups: [ci], troubled: [second, third], jobs: [job(3)], liveJobs });
+
+    expect(runners.map(({ runner }) => runner)).toEqual([named(third, 1), named(ci, 3), named(second, 5)]);
   });
 
   test('stops everything when its runners could be those of another group', () => {
