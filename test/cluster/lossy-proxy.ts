@@ -8,6 +8,8 @@ export class LossyProxy {
   /** Answers that were lost, and that are held back until the end. */
   lost = 0;
   held = 0;
+  /** Reports of runners about their CI jobs that were answered: a runner that reports has its CI job. */
+  reports = 0;
   /** Before each question to the API is passed on, ms. */
   delayMs = 0;
   /** While it is not 0, questions to the API are answered with 429 and this many seconds. */
@@ -53,6 +55,7 @@ export class LossyProxy {
         }
         return;
       }
+      if (url.endsWith('/UpdateTask')) this.reports += 1;
       answer.writeHead(came.statusCode ?? 502, came.headers);
       came.pipe(answer);
     });

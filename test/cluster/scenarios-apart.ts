@@ -67,6 +67,8 @@ export function apartScenarios(theRig: () => Rig): void {
       await rig.dispatch('second.yml');
       await rig.until('the job of the second group runs', () => world.inState('in_progress').length === 1);
       const [{ runner_name: busy = '' } = {}] = world.inState('in_progress');
+      // Else the answer that gives it the job may be lost.
+      await rig.until('its runner has it', () => proxy.reports > 0);
 
       await proxy.close();
       await rig.commitFile('wrong.yaml', groupYaml(WRONG, { ...groupSpec(rig.stack.gitea.url), sucpend: true }));
