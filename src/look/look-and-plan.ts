@@ -19,6 +19,7 @@ import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
 import type { BrokenGroup } from '../runnergroup/broken.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { correctClocks, shiftJobs } from './clock-correction.ts';
+import { endedMeanwhile } from './ended-meanwhile.ts';
 import { findTargetsOf } from './find-targets.ts';
 import type { Pods } from './pods.ts';
 import type { Settings } from './settings.ts';
@@ -123,7 +124,7 @@ export async function lookAndPlan(
   const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
   const correction = correctClocks(giteas, seen && clock(seen.origin));
   for (const { code, message } of correction.warnings) settings.onWarning?.(`warning: ${code} ${message}`);
-  const liveJobs = shiftJobs(seen?.jobs ?? [], correction.jobShiftMs);
+  const liveJobs = shiftJobs(endedMeanwhile(listed?.jobs, seen?.jobs), correction.jobShiftMs);
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
   const evidence = { instance, looks, liveJobs, liveSinceMs, nowMs, troubled: troubles };

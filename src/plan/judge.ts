@@ -2,7 +2,7 @@
  * What is true of each runner. One runner has one state. The first line that fits decides:
  *
  *     runs a job in Gitea ............... busy        (lost, when its Job has ended, or is unseen and the runner is silent)
- *     its Job has ended ................. used-up     (failed, when no CI job is known that it ran)
+ *     its Job has ended ................. used-up     (failed, when nothing shows that it ran a CI job)
  *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
  *     its Job is of another place ....... moved       (replaced, when it was not at work at the last sync)
@@ -78,7 +78,7 @@ export function judgeRunners(
 function judge(traces: RunnerTraces, context: Context): Runner {
   const { name, group, madeFor, runs, running, completed, row, live } = traces;
   const hasWorked = completed !== undefined && !isRecreated(traces, completed, context);
-  const keep = keepOf(traces, context.nowMs, hasWorked);
+  const keep = keepOf(traces, { ...context, hasWorked });
   return {
     name,
     group,
@@ -99,7 +99,7 @@ function stateOf(traces: RunnerTraces, keep: Keep | undefined, context: Context)
   // Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the slot.
   if (running) return isLost(traces, running, context) ? 'lost' : 'busy';
   // `complete` counts too: the dind images always exit with 0 (runner repository, Dockerfile, s6).
-  if (hasEnded(live)) return completed ? 'used-up' : 'failed';
+  if (hasEnded(live)) return hasHadJob(traces) ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
   const moved = stateIfMoved(traces, context);
@@ -147,6 +147,15 @@ function showsGiteaUp({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, 
 
 function hasEnded(live: LiveJob | undefined): boolean {
   return live?.state === 'complete' || live?.state === 'failed';
+}
+
+/**
+ * True when a runner whose Job has ended had a CI job. The pin shows it, too: only runners at work are pinned. Gitea does not always: only
+ * its newest completed jobs are read, by id, so a long CI job in a busy Gitea is not among them when it ends. A pinned Job that failed may
+ * be a re-created one, which proves nothing.
+ */
+function hasHadJob({ completed, live }: RunnerTraces): boolean {
+  return completed !== undefined || (live?.state === 'complete' && live.pinned === true);
 }
 
 /**

@@ -5,9 +5,10 @@
  *                                              └─► its time is over: unpinned, then pruned
  *     CI job is cancelled ─► the pod waits, because the runner cannot tell ──► no time: unpinned, then pruned
  *
- * Gitea tells how the CI job ended. It may have forgotten the CI job: then the Job is pinned, so its runner has worked, and the row of
- * the runner is gone. Kubernetes tells that the pod still runs. The end and the time are printed as annotations, because Gitea forgets:
- * a re-run takes the row of the CI job, and old rows are not listed. Without them such a pod would look like a free runner.
+ * Gitea tells how the CI job ended. It may have forgotten the CI job. Then the row of the runner is gone, and one of two things shows that it
+ * has worked: its Job is pinned, or its container has run for so long that it would be listed. Kubernetes tells that the pod still runs.
+ * The end and the time are printed as annotations, because Gitea forgets: a re-run takes the row of the CI job, and old rows are not listed.
+ * Without them such a pod would look like a free runner.
  */
 import type { KeptUntil } from './decisions.ts';
 import type { LiveJob } from './evidence.ts';
@@ -19,22 +20,30 @@ export const LONGEST_KEEP_MS = 86_400_000;
 const ENDS_WITHIN_MS = 15_000;
 /** An end may be so far ahead of "now": clocks are corrected by whole seconds, and not at all when they are not known. */
 const CLOCKS_APART_MS = 60_000;
+/** A runner registers before its container runs (docs/adr/0023). So it is listed this long after that: a look takes 20 s, and clocks differ. */
+const LISTED_WITHIN_MS = CLOCKS_APART_MS + 30_000;
 
 /** The stay of one runner. */
 export interface Keep extends KeptUntil {
   readonly isOver: boolean;
 }
 
-/**
- * Undefined: its pod does not wait after a CI job, or nothing is known of that. Whether it works again is asked before (`judge.ts`).
- * @param hasWorked its pod has run the completed CI job, whatever Kubernetes shows: the kubelet tells a second late that a pod runs
- */
-export function keepOf(traces: RunnerTraces, nowMs: number, hasWorked: boolean): Keep | undefined {
+interface Around {
+  readonly nowMs: number;
+  /** Its pod has run the completed CI job, whatever Kubernetes shows: the kubelet tells a second late that a pod runs. */
+  readonly hasWorked: boolean;
+  /** True when Gitea lists any runner of the group. */
+  readonly rowsAreSeen: () => boolean;
+}
+
+/** Undefined: its pod does not wait after a CI job, or nothing is known of that. Whether it works again is asked before (`judge.ts`). */
+export function keepOf(traces: RunnerTraces, around: Around): Keep | undefined {
   const { group, live, completed } = traces;
+  const { nowMs, hasWorked } = around;
   if (!live || !(waits(live) || (live.state === 'starting' && hasWorked))) return undefined;
   const { keepFailedMs } = group;
   const printedMs = printedEnd(live, nowMs);
-  const endedAtMs = printedMs ?? (keepFailedMs === undefined ? undefined : unprintedEnd(traces, nowMs));
+  const endedAtMs = printedMs ?? (keepFailedMs === undefined ? undefined : unprintedEnd(traces, around));
   if (endedAtMs === undefined) return undefined;
   // What Gitea has forgotten may have failed.
   const mayHaveFailed = completed ? completed.conclusion === 'failure' : (live.keepUntilMs ?? nowMs) > (printedMs ?? 0);
@@ -58,10 +67,18 @@ function printedEnd({ endedAtMs = Number.POSITIVE_INFINITY }: LiveJob, nowMs: nu
 }
 
 /** Whole seconds, as times are printed. Undefined while a pod may still end by itself, and for one that has had no CI job. */
-function unprintedEnd({ live, row, completed }: RunnerTraces, nowMs: number): number | undefined {
-  if (!completed) return live?.pinned && !row ? toSeconds(nowMs) : undefined;
+function unprintedEnd(traces: RunnerTraces, around: Around): number | undefined {
+  const { completed } = traces;
+  const { nowMs } = around;
+  if (!completed) return hasLeft(traces, around) ? toSeconds(nowMs) : undefined;
   const { conclusion, completedAtMs = nowMs } = completed;
   return conclusion === 'failure' || nowMs - completedAtMs > ENDS_WITHIN_MS ? toSeconds(completedAtMs) : undefined;
+}
+
+/** True when the row of a runner is gone, which Gitea deletes with its CI job, and when it was there. */
+function hasLeft({ row, live }: RunnerTraces, { nowMs, rowsAreSeen }: Around): boolean {
+  if (row) return false;
+  return live?.pinned === true || (nowMs - (live?.runningSinceMs ?? nowMs) > LISTED_WITHIN_MS && rowsAreSeen());
 }
 
 function toSeconds(ms: number): number {

@@ -8,7 +8,5 @@ import { replayPast } from './replay/replay.ts';
 /** All ready jobs in the order in which `plan` gives slots. The same groups and evidence as for `plan`. */
 export function waitingLine(groups: readonly Group[], evidence: Evidence): readonly ListedJob[] {
   const facts = establishFacts(groups, evidence);
-  const unseen = [...facts.byGroup.values()].filter(({ jobsAreSeen }) => !jobsAreSeen).map(({ group }) => group);
-  const askedFor = unseen.length === 0 ? new Map() : replayPast(unseen, facts);
-  return queueReadyJobs(facts, askedFor).map(({ listed }) => listed);
+  return queueReadyJobs(facts, replayPast(facts)).map(({ listed }) => listed);
 }

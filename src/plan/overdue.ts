@@ -40,8 +40,8 @@ function isNodesFault({ live }: Runner): boolean {
   return live?.trouble?.ofNode === true;
 }
 
-function isLate({ state, live, group }: Runner, { nowMs }: Facts): boolean {
-  if (state !== 'free' || live?.state !== 'starting' || live.trouble === undefined) return false;
+function isLate({ live, group }: Runner, { nowMs }: Facts): boolean {
+  if (live?.state !== 'starting' || live.trouble === undefined) return false;
   return nowMs - live.createdAtMs >= group.pendingDeadlineMs;
 }
 

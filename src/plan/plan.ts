@@ -32,9 +32,7 @@ import { withKept } from './troubled.ts';
  */
 export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const facts = establishFacts(groups, evidence);
-  const unseen = [...facts.byGroup.values()].filter(({ jobsAreSeen }) => !jobsAreSeen).map(({ group }) => group);
-  const askedFor = unseen.length === 0 ? new Map() : replayPast(unseen, facts);
-  const queue = queueReadyJobs(facts, askedFor);
+  const queue = queueReadyJobs(facts, replayPast(facts));
   const given = giveRunners(queue, facts, evidence.liveJobs);
   const pools = fillPools(given, facts);
   const spares = keepSpares(given, pools, facts);

@@ -14,10 +14,9 @@ import type { Group } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { groupBackOff } from './failing.ts';
 import type { Given } from './give.ts';
-import { compareText } from './listed-jobs.ts';
 import { OF_POOL, POOL_LIFE_MS, slotStay } from './names.ts';
 import { backOffMs } from './patience.ts';
-import { freeRunners, type Runner } from './runners.ts';
+import { endOf, failedFor, freeRunners, type Runner } from './runners.ts';
 import { nextSlotName } from './slots.ts';
 
 /** A runner of the pool. `living` is absent for one that is asked for. */
@@ -38,8 +37,6 @@ const MOST_RECORDS = 10;
 /** The pools of all groups that have one. */
 export function fillPools(given: Given, facts: Facts): ReadonlyMap<Group, Pool> {
   const pools = new Map<Group, Pool>();
-  // As in most clusters.
-  if (facts.groups.every(({ minIdleRunners }) => minIdleRunners === 0)) return pools;
   const backOff = groupBackOff(facts);
   for (const [group, allotment] of given.allotments) {
     if (group.minIdleRunners === 0) continue;
@@ -88,13 +85,12 @@ function isOfSlot({ madeFor }: Runner, { minIdleRunners }: Group): boolean {
   return madeFor.jobId === OF_POOL && madeFor.attempt <= minIdleRunners;
 }
 
-/** Registered runners first, then those of slots: they ask Gitea most often. Then the lowest slot. */
+/** Registered runners first, then those of slots: they ask Gitea most often. Then the lowest slot. Those that are equal here stay by name. */
 function bySlot(a: Runner, b: Runner): number {
   return (
     Number(b.registered) - Number(a.registered) ||
     Number(b.madeFor.jobId === OF_POOL) - Number(a.madeFor.jobId === OF_POOL) ||
-    a.madeFor.attempt - b.madeFor.attempt ||
-    compareText(a.name, b.name)
+    a.madeFor.attempt - b.madeFor.attempt
   );
 }
 
@@ -106,15 +102,13 @@ function isOld({ live, madeFor }: Runner, { nowMs }: Facts): boolean {
  * When the next runner of a slot may be started. After a failed Job as for the jobs. A Job that is complete without a known CI job has most
  * likely had one: Gitea forgets names in its nightly clean-up, and only its newest jobs are read. So it counts for a moment only.
  */
-function slotBacksOffUntilMs(group: Group, slot: number, { madeFor, nowMs }: Facts): number {
-  const ended = madeFor(group.origin, slotStay(slot)).filter(
-    // A clock that is far ahead must not hold the slot for days.
-    (runner) => runner.state === 'failed' && runner.group === group && endOf(runner) < nowMs + group.spawnTimeoutMs,
-  );
+function slotBacksOffUntilMs(group: Group, slot: number, facts: Facts): number {
+  const ended = failedFor(slotStay(slot), group, facts);
   const failed = ended.filter(({ live }) => live?.state === 'failed');
-  const lastMs = (runners: readonly Runner[]): number => Math.max(0, ...runners.map(endOf));
-  const untilMs = failed.length === 0 ? 0 : lastMs(failed) + backOffMs(failed.length, group.spawnTimeoutMs);
-  return Math.max(untilMs, ended.length === 0 ? 0 : lastMs(ended) + (failed.length === 0 ? UNSURE_MS : 0));
+  // When none has ended, this is before all times.
+  const lastMs = (runners: readonly Runner[]): number => Math.max(...runners.map(endOf));
+  if (failed.length === 0) return lastMs(ended) + UNSURE_MS;
+  return lastMs(failed) + backOffMs(failed.length, group.spawnTimeoutMs);
 }
 
 /** True for the Job of a failed runner that makes the back-off of its slot longer: it must not be pruned. */
@@ -123,11 +117,6 @@ export function isRecordOfSlot(failed: Runner, { madeFor }: Facts): boolean {
   if (group.suspend || !isOfSlot(failed, group)) return false;
   const ofSlot = madeFor(group.origin, slotStay(failed.madeFor.attempt)).filter((runner) => runner.group === group);
   if (ofSlot.some(({ registered }) => registered)) return false;
-  const isNewer = (other: Runner): boolean =>
-    endOf(other) - endOf(failed) > 0 || (endOf(other) === endOf(failed) && compareText(other.name, failed.name) < 0);
-  return ofSlot.filter((other) => other.state === 'failed' && isNewer(other)).length < MOST_RECORDS;
-}
-
-function endOf({ live }: Runner): number {
-  return live?.finishedAtMs ?? live?.createdAtMs ?? 0;
+  const newestFirst = ofSlot.filter(({ state }) => state === 'failed').sort((a, b) => endOf(b) - endOf(a));
+  return newestFirst.slice(0, MOST_RECORDS).includes(failed);
 }

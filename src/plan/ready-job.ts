@@ -4,7 +4,7 @@ import type { Facts } from './facts.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { backOffMs } from './patience.ts';
 import type { PastRequest } from './replay/replay.ts';
-import { coversJob, type Runner } from './runners.ts';
+import { coversJob, endOf, failedFor, type Runner } from './runners.ts';
 
 export interface ReadyJob {
   readonly listed: ListedJob;
@@ -47,12 +47,9 @@ export interface BackOff {
 }
 
 /** The back-off that is in force for a new runner of this group, if any. */
-export function backOffOf(group: Group, { listed }: ReadyJob, { madeFor, nowMs }: Facts): BackOff | undefined {
-  const endOf = ({ live }: Runner): number => live?.finishedAtMs ?? live?.createdAtMs ?? 0;
-  // A clock that is far ahead must not hold the job for days.
-  const failed = madeFor(group.origin, listed.job).filter(
-    (runner) => runner.state === 'failed' && runner.group === group && endOf(runner) < nowMs + group.spawnTimeoutMs,
-  );
+export function backOffOf(group: Group, { listed }: ReadyJob, facts: Facts): BackOff | undefined {
+  const { nowMs } = facts;
+  const failed = failedFor(listed.job, group, facts);
   if (failed.length === 0) return undefined;
   const untilMs = Math.max(...failed.map(endOf)) + backOffMs(failed.length, group.spawnTimeoutMs);
   return untilMs > nowMs ? { group, untilMs } : undefined;

@@ -25,7 +25,6 @@ export function withDetails(
     const priorityClass = classes.get(decision.runner);
     const isTold = hasPlace(decision) || decision.because === 'back-off-record';
     const trouble = isTold ? troubleOf(liveOf.get(decision.runner), group, nowMs) : undefined;
-    if (priorityClass === undefined && trouble === undefined) return decision;
     return { ...decision, ...(priorityClass !== undefined && { priorityClass }), ...(trouble && { trouble }) };
   };
   return decisions.map(details).sort((a, b) => compareText(a.runner, b.runner));
@@ -39,8 +38,8 @@ function priorityClasses(
   decisions: readonly RunnerDecision[],
   { priorityTiers }: Group,
   liveOf: ReadonlyMap<string, LiveJob | undefined>,
-): ReadonlyMap<string, string> {
-  const classes = new Map<string, string>();
+): ReadonlyMap<string, string | undefined> {
+  const classes = new Map<string, string | undefined>();
   const slots = new TierSlots(priorityTiers);
   const unseen: EmittedRunner[] = [];
   for (const decision of decisions) {
@@ -50,21 +49,18 @@ function priorityClasses(
       unseen.push(decision);
       continue;
     }
-    if (live.priorityClass === undefined) continue;
     classes.set(decision.runner, live.priorityClass);
     if (hasPlace(decision)) slots.take(live.priorityClass);
   }
-  if (priorityTiers.length === 0) return classes;
   const atWork = unseen.filter(isAtWork).sort((a, b) => compareText(a.runner, b.runner));
   for (const { runner } of [...atWork, ...unseen.filter((decision) => !isAtWork(decision) && hasPlace(decision))]) {
-    const lowest = slots.takeLowest();
-    if (lowest !== undefined) classes.set(runner, lowest);
+    classes.set(runner, slots.takeLowest());
   }
   return classes;
 }
 
 function isAtWork({ because }: EmittedRunner): boolean {
-  return because === 'busy' || because === 'finishing' || because === 'moved';
+  return because === 'busy' || because === 'finishing';
 }
 
 /** False for records, and for a Job that only loses its pin: the next runner gets their place. */

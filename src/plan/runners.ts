@@ -78,7 +78,7 @@ export function indexRunners(judged: readonly GroupRunners[]): Runners {
     }
   }
   byJob.forEach((ofJob) => {
-    if (ofJob.length > 1) ofJob.sort(byReadiness);
+    ofJob.sort(byReadiness);
   });
   return {
     byGroup: new Map(judged.map((ofGroup) => [ofGroup.group, ofGroup])),
@@ -94,6 +94,23 @@ export function indexRunners(judged: readonly GroupRunners[]): Runners {
 /** Free runners that no job has been given yet, registered ones first. */
 export function freeRunners(runners: readonly Runner[], taken: ReadonlySet<string>): Runner[] {
   return runners.filter(({ state, name }) => state === 'free' && !taken.has(name)).sort(byReadiness);
+}
+
+/** Runners of a group that failed for one stay of a job in the queue, or for one slot of its pool. */
+export function failedFor(
+  stay: Stay,
+  group: Group,
+  { madeFor, nowMs }: Pick<Runners, 'madeFor'> & { readonly nowMs: number },
+): readonly Runner[] {
+  return madeFor(group.origin, stay).filter(
+    // A clock that is far ahead must hold nothing back for days.
+    (runner) => runner.state === 'failed' && runner.group === group && endOf(runner) < nowMs + group.spawnTimeoutMs,
+  );
+}
+
+/** When a runner that has failed ended. */
+export function endOf({ live }: Runner): number {
+  return live?.finishedAtMs ?? live?.createdAtMs ?? 0;
 }
 
 /** Registered runners first (they need no start), then by name. */

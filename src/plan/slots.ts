@@ -18,18 +18,12 @@ export const RING = 128;
 /** The next name of a slot: the one after the known names. They stand in a row, so they end where the most free names follow. */
 export function nextSlotName(nameOf: RunnerNamer, slot: number, isKnown: (name: string) => boolean): string {
   const stay = slotStay(slot);
-  const ring = Array.from({ length: RING }, (_, ordinal) => nameOf(stay, ordinal));
-  const known = ring.flatMap((name, ordinal) => (isKnown(name) ? ordinal : []));
-  let last = -1;
-  let most = 0;
-  for (const [nth, ordinal] of known.entries()) {
-    const free = (known[nth + 1] ?? RING + (known[0] ?? 0)) - ordinal - 1;
-    if (free <= most) continue;
-    most = free;
-    last = ordinal;
-  }
-  const next = ring[(last + 1) % RING];
-  if (next !== undefined && known.length < RING) return next;
+  const ring = Array.from({ length: RING }, (_, ordinal) => ordinal);
+  const known = ring.filter((ordinal) => isKnown(nameOf(stay, ordinal)));
+  const [first = 0] = known;
+  const toNext = known.map((ordinal, nth) => (known[nth + 1] ?? RING + first) - ordinal);
+  const last = known[toNext.indexOf(Math.max(...toNext))] ?? -1;
+  if (known.length < RING) return nameOf(stay, (last + 1) % RING);
   for (let ordinal = RING; ; ordinal += 1) {
     const name = nameOf(stay, ordinal);
     if (!isKnown(name)) return name;

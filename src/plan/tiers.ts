@@ -13,8 +13,8 @@ export class TierSlots {
     }));
   }
 
-  /** A runner with this class is there. A class that no tier has, or that is full after a commit lowered it, takes no place. */
-  take(priorityClassName: string): void {
+  /** A runner with this class, or none, is there. A class that no tier has, or that is full after a commit lowered it, takes no place. */
+  take(priorityClassName: string | undefined): void {
     const tier = this.#tiers.find((each) => each.priorityClassName === priorityClassName && each.free > 0);
     if (tier) tier.free -= 1;
   }

@@ -3,34 +3,17 @@ import { demo, type Generate } from '../../src/cli/demo.ts';
 import { explain } from '../../src/cli/explain.ts';
 import { generate } from '../../src/cli/generate.ts';
 import type { Io } from '../../src/cli/io.ts';
+import { printingIo } from '../support/printing-io.ts';
 
 it('gets every CI job done with the real generate: none killed, no cap exceeded, nothing left', async () => {
-  let shown = '';
-  const io: Io = {
-    env: {},
-    cwd: '/',
-    terminal: false,
-    columns: 80,
-    now: Date.now,
-    out: (text) => {
-      shown += text;
-    },
-    err: () => {},
-  };
+  const { io, printed } = printingIo();
   let asked = 0;
   const runs =
     (command: (own: Io) => Promise<number>): Generate =>
     async (env, cwd) => {
-      let stdout = '';
-      let stderr = '';
-      const out = (text: string) => {
-        stdout += text;
-      };
-      const err = (text: string) => {
-        stderr += text;
-      };
-      const exitCode = await command({ ...io, env, cwd, out, err });
-      return { exitCode, stdout, stderr };
+      const own = printingIo({ env, cwd });
+      const exitCode = await command(own.io);
+      return { exitCode, stdout: own.printed.out, stderr: own.printed.err };
     };
   const real = runs((own) => generate([], {}, own));
   const asks = runs((own) => {
@@ -40,10 +23,10 @@ it('gets every CI job done with the real generate: none killed, no cap exceeded,
 
   const exit = await demo(io, { speed: 1_000_000, generate: real, explain: asks });
 
-  expect(shown).toContain('CI jobs     11 of 11 succeeded, 0 killed');
+  expect(printed.out).toContain('CI jobs     11 of 11 succeeded, 0 killed');
   expect(exit).toBe(0);
   expect(asked).toBe(1);
-  expect(shown).toMatch(
+  expect(printed.out).toMatch(
     /\$ gitea-runners explain --state stuck .*\n\n(?:.*\n)+.* train +gpu .* labels not covered: gpu/,
   );
 });

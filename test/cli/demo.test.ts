@@ -3,30 +3,14 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demo, type Generate } from '../../src/cli/demo.ts';
 import type { Io } from '../../src/cli/io.ts';
+import { type Printed, printingIo } from '../support/printing-io.ts';
 import { standIn } from './generate-stand-in.ts';
 
 const SPEED = 1_000_000;
 
-function recorder(overrides: Partial<Io> = {}): { readonly io: Io; out: string; err: string } {
-  const seen = {
-    out: '',
-    err: '',
-    io: {
-      env: {},
-      cwd: '/',
-      terminal: false,
-      columns: 80,
-      now: () => Date.UTC(2026, 8, 1),
-      out: (text: string) => {
-        seen.out += text;
-      },
-      err: (text: string) => {
-        seen.err += text;
-      },
-      ...overrides,
-    },
-  };
-  return seen;
+function recorder(wanted: Parameters<typeof printingIo>[0] = {}): Printed & { readonly io: Io } {
+  const { io, printed } = printingIo({ now: () => Date.UTC(2026, 8, 1), ...wanted });
+  return Object.assign(printed, { io });
 }
 
 /** The pictures that a terminal showed, one after the other. */

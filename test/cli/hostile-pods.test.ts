@@ -7,6 +7,7 @@ import { generate } from '../../src/cli/generate.ts';
 import { reportFailure } from '../../src/cli/process.ts';
 import { HOSTILE } from '../pods/hostile.ts';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
+import { printingIo } from '../support/printing-io.ts';
 import { folderWith, runCli } from '../support/run-cli.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
@@ -171,20 +172,8 @@ function expectNothing(
 async function generated(text: string): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   const { url } = await fakeGitea({ jobs: [jobRow(1)] });
   const folder = folderWith({ 'ci.yaml': text.replaceAll(GITEA, url) });
-  const printed = { out: '', err: '' };
-  const io = {
-    env: { GITEA_URL: url, GITEA_TOKEN: TOKEN, GITEA_RUNNERS_CLUSTER: 'off' },
-    cwd: folder,
-    terminal: false,
-    columns: 80,
-    now: Date.now,
-    out: (more: string) => {
-      printed.out += more;
-    },
-    err: (more: string) => {
-      printed.err += more;
-    },
-  };
+  const env = { GITEA_URL: url, GITEA_TOKEN: TOKEN, GITEA_RUNNERS_CLUSTER: 'off' };
+  const { io, printed } = printingIo({ env, cwd: folder });
   const code = await generate(['ci.yaml'], {}, io).catch((error: unknown) => reportFailure(error, io, false));
   return { code, ...printed };
 }

@@ -4,21 +4,13 @@ import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { schema } from '../../src/cli/schema.ts';
+import { printingIo } from '../support/printing-io.ts';
 
 /** What the command prints to stdout, and its exit code. */
 function run(crd: boolean): { readonly code: number; readonly text: string } {
-  const parts: string[] = [];
-  const io = {
-    env: {},
-    cwd: '.',
-    terminal: false,
-    columns: 80,
-    now: () => 0,
-    out: (text: string) => void parts.push(text),
-    err: () => undefined,
-  };
+  const { io, printed } = printingIo();
   const code = schema({ crd }, io);
-  return { code, text: parts.join('') };
+  return { code, text: printed.out };
 }
 
 test('schema --crd prints install/crd.yaml byte for byte', () => {

@@ -4,6 +4,7 @@ import { explain } from '../../src/cli/explain.ts';
 import { generate } from '../../src/cli/generate.ts';
 import type { ExitCode, Io } from '../../src/cli/io.ts';
 import { exitCodeOf } from '../../src/cli/process.ts';
+import { type Printed, printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
@@ -11,8 +12,7 @@ const TIMEOUT_S = 2;
 
 interface Scene {
   readonly io: Io;
-  readonly out: () => string;
-  readonly err: () => string;
+  readonly printed: Printed;
   readonly folder: string;
 }
 
@@ -22,24 +22,12 @@ async function scene(slow: boolean): Promise<Scene> {
   simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
   const beganMs = performance.now();
-  let [out, err] = ['', ''];
-  const io: Io = {
-    env,
-    cwd: folder,
-    terminal: false,
-    columns: 80,
-    now: () => {
-      while (slow && performance.now() - beganMs < TIMEOUT_S * 1000 + 100);
-      return Date.now();
-    },
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
+  const now = (): number => {
+    while (slow && performance.now() - beganMs < TIMEOUT_S * 1000 + 100);
+    return Date.now();
   };
-  return { io, folder, out: () => out, err: () => err };
+  const { io, printed } = printingIo({ env, cwd: folder, now });
+  return { io, folder, printed };
 }
 
 const COMMANDS: readonly [string, (scene: Scene, timeout: string) => Promise<ExitCode>][] = [
@@ -52,8 +40,8 @@ it.each(COMMANDS)('%s prints nothing and fails when its plan comes after the tim
 
   const code = await exitCodeOf(() => command(late, `${TIMEOUT_S}`), {}, late.io);
 
-  expect([code, late.out()]).toEqual([1, '']);
-  expect(late.err()).toMatch(
+  expect([code, late.printed.out]).toEqual([1, '']);
+  expect(late.printed.err).toMatch(
     /^error: GR-PLAN-01 plan 1 RunnerGroups: not done within the time limit of 2 s\. Raise --timeout/,
   );
 });
@@ -64,5 +52,5 @@ it.each(COMMANDS)('%s prints a plan that comes in time', async (_, command) => {
   const code = await exitCodeOf(() => command(quick, '20'), {}, quick.io);
 
   expect(code).toBe(0);
-  expect(quick.out()).toContain('ci-');
+  expect(quick.printed.out).toContain('ci-');
 });

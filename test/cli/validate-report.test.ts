@@ -4,25 +4,13 @@ import { parse } from 'yaml';
 import type { FlagsOf } from '../../src/cli/flags/flags.ts';
 import { validate } from '../../src/cli/validate.ts';
 import { complaintsOf, document, type Files, inFolder } from '../support/group-files.ts';
+import { printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 
 /** Runs the command in a folder with these files. */
 function run(files: Files, flags: FlagsOf<'validate'> = {}) {
   return inFolder(files, async (cwd) => {
-    const printed = { out: '', err: '' };
-    const io = {
-      env: {},
-      cwd,
-      terminal: false,
-      columns: 80,
-      now: () => 0,
-      out: (text: string) => {
-        printed.out += text;
-      },
-      err: (text: string) => {
-        printed.err += text;
-      },
-    };
+    const { io, printed } = printingIo({ cwd });
     return { code: await validate(io, { paths: ['.'], recursive: true }, flags), ...printed };
   });
 }

@@ -1,23 +1,14 @@
 import { expect, test } from 'vitest';
 import { validate } from '../../src/cli/validate.ts';
 import { document, type Files, inFolder } from '../support/group-files.ts';
+import { printingIo } from '../support/printing-io.ts';
 
 /** Runs the command in a folder with these files. */
 function run(files: Files, paths: readonly string[] = ['.'], env: Readonly<Record<string, string>> = {}) {
   return inFolder(files, async (cwd) => {
-    const out: string[] = [];
-    const err: string[] = [];
-    const io = {
-      env,
-      cwd,
-      terminal: false,
-      columns: 80,
-      now: () => 0,
-      out: (text: string) => void out.push(text),
-      err: (text: string) => void err.push(text),
-    };
+    const { io, printed } = printingIo({ env, cwd });
     const code = await validate(io, { paths, recursive: true }, {});
-    return { code, out: out.join(''), err: err.join('') };
+    return { code, ...printed };
   });
 }
 

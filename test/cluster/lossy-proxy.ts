@@ -1,4 +1,4 @@
-/** Stands between runners and Gitea, passes everything on, and loses answers to registrations when it is told to. */
+/** Stands before Gitea and passes everything on. When it is told to, it loses answers to registrations, is slow, or asks to be left alone. */
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,6 +8,12 @@ export class LossyProxy {
   /** Answers that were lost, and that are held back until the end. */
   lost = 0;
   held = 0;
+  /** Reports of runners about their CI jobs that were answered: a runner that reports has its CI job. */
+  reports = 0;
+  /** Before each question to the API is passed on, ms. */
+  delayMs = 0;
+  /** While it is not 0, questions to the API are answered with 429 and this many seconds. */
+  retryAfterSeconds = 0;
   readonly url: string;
   readonly #server: Server;
 
@@ -21,7 +27,12 @@ export class LossyProxy {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(port, address, resolve));
     const proxy = new LossyProxy(server, `http://${address}:${(server.address() as AddressInfo).port}`);
-    server.on('request', (asked: IncomingMessage, answer: ServerResponse) => proxy.#pass(target, asked, answer));
+    server.on('request', (asked: IncomingMessage, answer: ServerResponse) => {
+      const isApi = asked.url?.startsWith('/api/v1/') === true;
+      if (isApi && proxy.retryAfterSeconds > 0)
+        answer.writeHead(429, { 'retry-after': String(proxy.retryAfterSeconds) }).end();
+      else setTimeout(() => proxy.#pass(target, asked, answer), isApi ? proxy.delayMs : 0);
+    });
     return proxy;
   }
 
@@ -44,6 +55,7 @@ export class LossyProxy {
         }
         return;
       }
+      if (url.endsWith('/UpdateTask')) this.reports += 1;
       answer.writeHead(came.statusCode ?? 502, came.headers);
       came.pipe(answer);
     });

@@ -26,18 +26,26 @@ export async function putSecret(
   await rig.kubectl('create', 'secret', 'generic', name, '-n', namespace, ...literals);
 }
 
-/** The way to the same Gitea that can be cut, and group `second` that uses it. */
-async function addSecondGroup(rig: Rig): Promise<LossyProxy> {
-  const { gitea, machine } = rig.stack;
-  const proxy = await LossyProxy.start(machine.outside, gitea.url);
-  const { url } = proxy;
+/** Port of the way to the same Gitea that `second` uses; undefined: its Secrets are not there yet. */
+let port: number | undefined;
+
+/** The Secrets of group `second`, for the Gitea at `url`. */
+async function addSecrets(rig: Rig, url: string): Promise<void> {
   await putSecret(rig, 'argocd', 'gitea-second', { token: await rig.admin.createToken(['read:organization']), url });
-  const answer = await rig.admin.call('POST', `/orgs/${ORG}/actions/runners/registration-token`);
-  const { token } = answer as { token: string };
+  const token = await rig.admin.registrationToken(`/orgs/${ORG}`);
   await putSecret(rig, 'runners', 'gitea-runner-second', { 'registration-token': token, url });
   await rig.installation.block('second-gitea');
   for (const deployment of ['argocd-repo-server', 'gitea-runners'])
     await rig.kubectl('rollout', 'status', `deployment/${deployment}`, '-n', 'argocd', '--timeout=180s');
+}
+
+/** The way to the same Gitea that can be cut, and group `second` that uses it. */
+async function addSecondGroup(rig: Rig): Promise<LossyProxy> {
+  const { gitea, machine } = rig.stack;
+  const proxy = await LossyProxy.start(machine.outside, gitea.url, port);
+  const { url } = proxy;
+  if (port === undefined) await addSecrets(rig, url);
+  port = Number(new URL(url).port);
   const spec = {
     ...groupSpec(url),
     labels: ['second:host'],
@@ -54,12 +62,13 @@ export function apartScenarios(theRig: () => Rig): void {
     const rig = theRig();
     const { world } = rig;
     const proxy = await addSecondGroup(rig);
-    const port = Number(new URL(proxy.url).port);
     let again: LossyProxy | undefined;
     try {
       await rig.dispatch('second.yml');
       await rig.until('the job of the second group runs', () => world.inState('in_progress').length === 1);
       const [{ runner_name: busy = '' } = {}] = world.inState('in_progress');
+      // Else the answer that gives it the job may be lost.
+      await rig.until('its runner has it', () => proxy.reports > 0);
 
       await proxy.close();
       await rig.commitFile('wrong.yaml', groupYaml(WRONG, { ...groupSpec(rig.stack.gitea.url), sucpend: true }));
@@ -95,6 +104,33 @@ export function apartScenarios(theRig: () => Rig): void {
       await rig.commitFile('second.yaml', undefined).catch(() => undefined);
       await rig.commitFile('wrong.yaml', undefined).catch(() => undefined);
       await again?.close();
+    }
+  });
+
+  it('serves each job once while Gitea takes 5 s for each answer, and after it has asked to be left alone', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    const proxy = await addSecondGroup(rig);
+    try {
+      proxy.delayMs = 5_000;
+      await rig.dispatch('second.yml', 2);
+      await rig.dispatch('single.yml');
+      await rig.until('all jobs are over', async () => (await rig.ended()).length === 3);
+
+      proxy.delayMs = 0;
+      proxy.retryAfterSeconds = 60;
+      await rig.until('the group says so', () => world.condition(SECOND, 'Ready')?.reason === 'RateLimited');
+      await rig.dispatch('second.yml');
+      await rig.dispatch('single.yml');
+      await rig.until('the job of the good group is over', async () => (await rig.ended()).length === 4);
+      proxy.retryAfterSeconds = 0;
+
+      const jobs = await rig.calm(5);
+      expect(conclusions(jobs)).toEqual([...Array(3).fill('second success'), ...Array(2).fill('single success')]);
+      expect(world.made()).toHaveLength(5);
+    } finally {
+      await rig.commitFile('second.yaml', undefined);
+      await proxy.close();
     }
   });
 }

@@ -1,14 +1,28 @@
 /**
- * Scenarios of bad days: parts of the machinery stop, and come back. Others are elsewhere:
- * - the leader changes while a CI job waits for its re-run: losses.test.ts
- * - Slack is down: test/serve/notify/notify.test.ts, "delays no runner, and another addressee is told"
+ * Scenarios of bad days: parts of the machinery stop, and come back. Nothing is done twice, and nothing is lost.
+ *
+ * | fault | scenario that holds it |
+ * |---|---|
+ * | Slack is down | here: "serves as usual while Slack does not answer, and tells the other addressee of each job once" |
+ * | Gitea takes 5 s for each answer | scenarios-apart.ts: "serves each job once while Gitea takes 5 s for each answer, …" |
+ * | Gitea answers 429 | the same |
+ * | Gitea is down | here: "says so while Gitea is down, removes nothing, and goes on afterwards" |
+ * | the API server restarts | here: "loses nothing when the API server is restarted in the middle of a burst" |
+ * | the leader changes during a burst | here: "loses nothing when both replicas of serve are killed while jobs are queued" |
+ * | the leader changes in a re-run | losses.test.ts: "re-runs it once, too, when the leader is killed before Gitea has noticed the loss" |
+ * | the leader changes in a sweep | here: "sweeps a dead row, though the leader is killed between the two looks at it" |
+ * | Argo CD's controller restarts during a burst | here: "loses nothing when the application controller is killed" |
+ * | Argo CD's repo-server restarts during a burst | here: "loses nothing when the repo-server is killed" |
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { ApiJob } from '../servers/account.ts';
 import { sleep } from '../servers/process.ts';
+import { Addressees } from './addressees.ts';
 import { GROUPS_REPOSITORY, ORG } from './install.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
+import { idleRunners } from './scenarios-pool.ts';
 import { APPLICATION, CAP, GROUP, type Rig } from './scenarios-rig.ts';
 
 const SERVE = 'app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners';
@@ -23,7 +37,7 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
 
     await killPods(rig, SERVE);
 
-    await expectAllDone(rig, 8);
+    await expectEachOnce(rig, 8);
   });
 
   it('lets a runner whose Job somebody deletes end its CI job, and makes no second one', async () => {
@@ -63,7 +77,7 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
 
     await killPods(rig, REPO_SERVER);
 
-    await expectAllDone(rig, 8);
+    await expectEachOnce(rig, 8);
   });
 
   it('loses nothing when the application controller is killed', async () => {
@@ -73,7 +87,7 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
 
     await killPods(rig, CONTROLLER);
 
-    await expectAllDone(rig, 8);
+    await expectEachOnce(rig, 8);
   });
 
   it('loses nothing when the API server is restarted in the middle of a burst', async () => {
@@ -86,7 +100,7 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     await sleep(5_000);
     await kubernetes.restartApiServer();
 
-    await expectAllDone(rig, 8);
+    await expectEachOnce(rig, 8);
     expect(rig.world.mostAtWork).toBeLessThanOrEqual(CAP);
   });
 
@@ -136,6 +150,37 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     expect(conclusions(await rig.calm(4))).toEqual(['busy success', 'busy success', 'long success', 'single success']);
   });
 
+  it('serves as usual while Slack does not answer, and tells the other addressee of each job once', async () => {
+    const rig = theRig();
+    const addressees = await Addressees.start(rig.stack.machine.outside);
+    try {
+      await letNotify(rig, addressees.url);
+      await rig.commitGroup({
+        notify: [
+          { slack: { channel: '#ci' }, on: 'always' },
+          { webhook: { url: addressees.url }, on: 'always' },
+        ],
+      });
+      const beganMs = Date.now();
+      await rig.dispatch('busy.yml', 8);
+
+      await rig.until('all are done', async () => (await rig.ended()).length === 8);
+      const seconds = ((Date.now() - beganMs) / 1000).toFixed(1);
+      say(
+        `8 CI jobs of 8 s, cap ${CAP}, Slack down: all done after ${seconds} s; Slack was asked ${addressees.asked} times`,
+      );
+
+      const jobs = await expectEachOnce(rig, 8);
+      await rig.until('the webhook is told of all', () => addressees.told.length >= 8);
+      const told = addressees.told.map((body) => JSON.parse(body));
+      expect(told.map(({ jobId }) => jobId).sort()).toEqual(jobs.map(({ id }) => id).sort());
+      expect(told.filter(({ result }) => result !== 'success')).toEqual([]);
+      expect(addressees.asked).toBeGreaterThan(0);
+    } finally {
+      await addressees.close();
+    }
+  });
+
   it('serves by polling alone when there is no webhook', async () => {
     const rig = theRig();
     const hooks = (await rig.admin.call('GET', `/orgs/${ORG}/hooks`)) as { id: number }[];
@@ -150,6 +195,27 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     await rig.installation.webhook();
   });
 
+  it('sweeps a dead row, though the leader is killed between the two looks at it', async () => {
+    const rig = theRig();
+    await rig.commitGroup({ minIdle: 1 });
+    let idle: readonly string[] = [];
+    await rig.until('one runner is idle', async () => {
+      idle = await idleRunners(rig);
+      return idle.length === 1;
+    });
+    await rig.commitGroup({ minIdle: 0 });
+    await rig.until('it goes', () => rig.world.unfinished().length === 0);
+    // Its row is offline after 60 s. Then the next pass, a minute later at most, sees it for the first time.
+    await sleep(130_000);
+    const rows = async (): Promise<readonly string[]> => await rig.admin.runnerNames(`/orgs/${ORG}`);
+    expect(await rows()).toEqual(expect.arrayContaining([...idle]));
+
+    const [pod = ''] = (await leader(rig)).split('_');
+    await rig.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
+
+    await rig.until('the row goes', async () => (await rows()).length === 0, 300_000);
+  });
+
   it('leaves no registration behind', async () => {
     const rig = theRig();
 
@@ -161,6 +227,13 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     expect(await rig.admin.ask('GET', `/repos/${GROUPS_REPOSITORY}/contents/ci.yaml`)).toMatchObject({ status: 200 });
     expect(rig.world.leftJobs()).toEqual([]);
   });
+}
+
+/** All jobs of the scenario succeed, and each took one Job. */
+async function expectEachOnce(rig: Rig, count: number): Promise<readonly ApiJob[]> {
+  const jobs = await expectAllDone(rig, count);
+  expect(rig.world.made()).toHaveLength(count);
+  return jobs;
 }
 
 /** A task without a sign of life is failed after 30 s instead of 10 minutes. */
@@ -178,6 +251,20 @@ export async function changeGitea({ stack }: Rig, more: string): Promise<void> {
   writeFileSync(file, `${original}${mark}${more}`);
   await stack.gitea.stop();
   await stack.gitea.restart();
+}
+
+/** Lets serve tell a webhook, and Slack, whose name leads to this side. As docs/notifications.md says, but for the name. */
+async function letNotify(rig: Rig, webhook: string): Promise<void> {
+  const patch = async (object: string, change: unknown): Promise<void> => {
+    await rig.kubectl('patch', '-n', 'argocd', object, '--type=merge', '-p', JSON.stringify(change));
+  };
+  await patch('secret/gitea-runners-serve', { stringData: { 'slack-token': 'xoxb-of-a-scenario' } });
+  const slackToken = '/var/run/secrets/gitea-runners-serve/slack-token';
+  const data = { GITEA_RUNNERS_SLACK_TOKEN_FILE: slackToken, GITEA_RUNNERS_NOTIFY_URLS: webhook };
+  await patch('configmap/gitea-runners-settings', { data });
+  const hostAliases = [{ ip: rig.stack.machine.outside, hostnames: ['slack.com'] }];
+  await patch('deployment/gitea-runners', { spec: { template: { spec: { hostAliases } } } });
+  await rig.kubectl('rollout', 'status', 'deployment/gitea-runners', '-n', 'argocd', '--timeout=180s');
 }
 
 async function killPods(rig: Rig, selector: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** What the scenarios and the bench share: one stack, the product in it, one RunnerGroup in git, workflows, a witness. */
-import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
+import type { NotifyTarget } from '../../src/runnergroup/notify-fields.ts';
 import type { Account, ApiJob } from '../servers/account.ts';
 import type { ClusterBuilds } from '../servers/build.ts';
 import { sleep } from '../servers/process.ts';
@@ -9,6 +9,7 @@ import { workflow } from '../servers/workflows.ts';
 import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import { type Stack, startStack } from './stack/stack.ts';
+import { WebSession } from './web-session.ts';
 import { World } from './world.ts';
 
 /** What scenarios change in the RunnerGroup: `cap`, and fields by their names. */
@@ -21,6 +22,7 @@ export interface GroupChange {
   readonly minIdle?: number;
   readonly image?: string;
   readonly org?: string;
+  readonly notify?: readonly NotifyTarget[];
   readonly registrationToken?: { readonly secretRef: { readonly name: string; readonly key: string } };
 }
 
@@ -149,7 +151,8 @@ export class Rig {
       metadata: { name: GROUP, namespace: 'runners' },
       spec: this.#spec,
     };
-    await this.commitFile(GROUP_FILE, stringify(manifest));
+    // 1.1: the key `on` needs quotes there.
+    await this.commitFile(GROUP_FILE, stringify(manifest, { version: '1.1' }));
     const wanted = this.#spec;
     await this.until('the cluster has the new RunnerGroup', () => {
       const spec = this.world.groups.get(GROUP)?.spec;
@@ -251,42 +254,6 @@ export class Rig {
       machine.write(`log/pods-${name}.log`, text);
     }
     machine.write('log/world.txt', `${this.world.describe()}\n${this.world.history()}`);
-  }
-}
-
-/** A person in a browser. */
-class WebSession {
-  readonly #url: string;
-  readonly #cookies: string;
-
-  private constructor(url: string, cookies: string) {
-    this.#url = url;
-    this.#cookies = cookies;
-  }
-
-  static async open(admin: Account, username: string): Promise<WebSession> {
-    const password = randomBytes(12).toString('hex');
-    const email = `${username}@example.com`;
-    await admin.call('POST', '/admin/users', { username, email, password, must_change_password: false });
-    const response = await fetch(`${admin.url}/user/login`, {
-      method: 'POST',
-      body: new URLSearchParams({ user_name: username, password }),
-      redirect: 'manual',
-    });
-    if (response.status !== 303 && response.status !== 302) throw new Error(`log in: HTTP ${response.status}`);
-    // Gitea sends a cookie twice, when it gives a new session to who has logged in.
-    const cookies = new Map(
-      response.headers.getSetCookie().map((cookie) => {
-        const [pair = ''] = cookie.split(';');
-        return [pair.split('=', 1).join(''), pair];
-      }),
-    );
-    return new WebSession(admin.url, [...cookies.values()].join('; '));
-  }
-
-  async post(path: string): Promise<void> {
-    const response = await fetch(`${this.#url}${path}`, { method: 'POST', headers: { cookie: this.#cookies } });
-    if (!response.ok) throw new Error(`POST ${path}: HTTP ${response.status}`);
   }
 }
 

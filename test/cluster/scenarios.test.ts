@@ -1,5 +1,5 @@
 /**
- * The whole product on real servers, one scenario after the other. Each leaves the group empty again. All of them take a quarter of
+ * The whole product on real servers, one scenario after the other. Each leaves the group empty again. All of them take three quarters of
  * an hour; with CLUSTER_SCENARIOS=short, as in .ci/run, there are the three that touch every part.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from 'vitest';

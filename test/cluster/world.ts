@@ -87,6 +87,8 @@ export class World {
   readonly #org: string;
   readonly #ending = new AbortController();
   readonly #running: Promise<unknown>;
+  /** Uids of the Jobs that were made before `mark`. */
+  #before: ReadonlySet<string> = new Set();
 
   constructor(kubernetes: Kubernetes, admin: Account, org: string) {
     this.#admin = admin;
@@ -115,11 +117,17 @@ export class World {
     await this.#running;
   }
 
-  /** Forgets the records that were broken so far. */
+  /** Forgets the records that were broken so far, and the Jobs that were made. */
   mark(): void {
+    this.#before = new Set(this.jobs.keys());
     this.mostAtWork = 0;
     this.mostRunners = 0;
     this.mostJobs = 0;
+  }
+
+  /** Names of the Jobs that were made since `mark`; one that was made twice is there twice. */
+  made(): readonly string[] {
+    return [...this.jobs].flatMap(([uid, { name }]) => (this.#before.has(uid) ? [] : [name]));
   }
 
   /** Jobs that exist and have not ended. */

@@ -9,6 +9,7 @@ import { generate } from '../../src/cli/generate.ts';
 import type { ExitCode, Io } from '../../src/cli/io.ts';
 import { reportFailure } from '../../src/cli/process.ts';
 import { readRunnerGroups } from '../../src/runnergroup/read.ts';
+import { printingIo } from '../support/printing-io.ts';
 import { type Case, caseNames, readCase } from './case.ts';
 import { seenInAnswers, seenInExplanation, seenInGroups, WANTED } from './coverage.ts';
 import { expectFile, isUpdating } from './golden-file.ts';
@@ -33,20 +34,7 @@ async function run(
   { groups, env, nowMs }: Case,
   stage: Stage,
 ): Promise<Outcome> {
-  const printed = { out: '', err: '' };
-  const io: Io = {
-    env: { ...stage.env, ...env },
-    cwd: groups,
-    terminal: false,
-    columns: 80,
-    now: () => nowMs,
-    out: (text) => {
-      printed.out += text;
-    },
-    err: (text) => {
-      printed.err += text;
-    },
-  };
+  const { io, printed } = printingIo({ env: { ...stage.env, ...env }, cwd: groups, now: () => nowMs });
   stage.beginLook();
   const code = await command(io).catch((error: unknown) => reportFailure(error, io, false));
   see([`exit ${code}`]);

@@ -47,6 +47,12 @@ describe('a Job of another Application was printed for the job', () => {
     expect(verdicts(planned)).toEqual({ 1: 'served-elsewhere' });
   });
 
+  it('and runs for longer, but the job has been ready for a moment only: it has a spawn timeout from then on', () => {
+    const runs = printed(named(theirs, 1), { state: 'running', createdAtMs: NOW - 900_000 });
+
+    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: [runs] }))).toEqual({ 1: 'served-elsewhere' });
+  });
+
   it('but it works on another job already', () => {
     const planned = planScene({
       jobs: [job(1), running(2, named(theirs, 1))],

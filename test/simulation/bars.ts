@@ -24,9 +24,8 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   },
   /** How long a group cannot be seen decides how long its jobs wait. */
   apart: {},
-  /** Not yet without gaps and double spawns: docs/planner.md tells why. */
   mixed: {
-    'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, needless: 2, needlessWarm: 2, gaps: 60, doubleSpawns: 2 },
+    'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, needless: 2, needlessWarm: 2 },
   },
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },

@@ -2,41 +2,65 @@
  * The oracle of warm pools. A sync that went well, of a look that saw a gap in a pool, has filled the gap. So a pool is never below its floor
  * for longer than Argo CD and a start take.
  */
+import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import type { Cluster, Pod } from './cluster.ts';
-import type { GroupSpec } from './history.ts';
+import { type GroupSpec, isInTrouble } from './history.ts';
+import { completedRows } from './look.ts';
 import { hasOpenJob, isRecreated } from './recreated.ts';
+import { START_MS, type Stage } from './stage.ts';
+
+type Pods = Pick<Cluster, 'pods' | 'jobs'>;
+
+/** A plan that has just been synced. */
+interface Synced {
+  /** When its look began. */
+  readonly lookedAtMs: number;
+  readonly seesPods: boolean;
+}
+
+interface Now extends Synced {
+  readonly nowMs: number;
+  /** So long a slot waits after a runner of whose CI job nothing shows any more. */
+  readonly forgetsForMs: number;
+  /** A look does not show which runner ran this completed CI job. */
+  readonly isForgotten: (job: GiteaJob) => boolean;
+}
 
 /** Gitea calls a runner that is gone online for a minute; a little more for the look. */
 const ROW_LASTS_MS = 70_000;
+/** The 10 s of `src/plan/pool.ts`, and a little more for look and sync. */
+const SLOT_WAITS_MS = 20_000;
 
-/**
- * What must not be, in words.
- * @param now `lookedAtMs`: when the look began whose plan has just been synced. `forgetsForMs`: so long a slot waits after a runner whose
- *   name Gitea has forgotten.
- */
-export function gapInPool(
+/** The pools of these groups that the sync has left with a gap, in words. */
+export function gapsInPools(
+  stage: Stage,
   cluster: Cluster,
-  group: GroupSpec,
-  now: {
-    readonly nowMs: number;
-    readonly lookedAtMs: number;
-    readonly seesPods: boolean;
-    readonly forgetsForMs: number;
-  },
-): string | undefined {
+  groups: readonly GroupSpec[],
+  synced: Synced,
+): readonly string[] {
+  const { nowMs, nowS, history } = stage;
+  const lookedAtS = (synced.lookedAtMs - START_MS) / 1000;
+  const isCleanedUp = history.acts.some(({ kind, atS }) => kind === 'clean-up' && atS < nowS);
+  const forgetsForMs = SLOT_WAITS_MS + 1000 * Math.abs(history.clockSkewS);
+  return groups.flatMap((group) => {
+    if (isInTrouble(history, group.name, lookedAtS, nowS)) return [];
+    const isForgotten = (job: GiteaJob): boolean =>
+      isCleanedUp || !completedRows(stage, group.scope, synced.seesPods).includes(job);
+    return gapInPool(cluster, group, { ...synced, nowMs, forgetsForMs, isForgotten }) ?? [];
+  });
+}
+
+/** What must not be, in words. */
+export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | undefined {
   const { minIdle = 0, cap } = group;
   if (minIdle === 0) return undefined;
-  const { nowMs, lookedAtMs } = now;
   let idle = 0;
   let busy = 0;
   for (const pod of cluster.pods) {
     if (pod.group !== group) continue;
-    if (nowMs - (pod.endedMs ?? 0) < now.forgetsForMs) return undefined;
-    if (isExcuse(pod, group, nowMs) || isRecreated(cluster, pod)) return undefined;
-    const leftMs = Math.min(...[pod.claimedMs, pod.endedMs, pod.deletedMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
-    // What has come or gone since the look began was not to be seen.
-    if (leftMs >= lookedAtMs || looksIdle(pod) || (!now.seesPods && isDeadUnseen(cluster, pod))) idle += 1;
-    if (pod.claimedMs !== undefined && (hasOpenJob(pod) || (pod.endedMs ?? nowMs) >= lookedAtMs)) busy += 1;
+    if (mayWait(pod, now) || isExcuse(pod, group, now.nowMs) || isRecreated(cluster, pod)) return undefined;
+    if (isIdle(cluster, pod, now)) idle += 1;
+    if (isBusy(pod, now)) busy += 1;
   }
   const floor = Math.min(minIdle, cap - busy);
   return idle < floor
@@ -44,9 +68,34 @@ export function gapInPool(
     : undefined;
 }
 
+/** What has come or gone since the look began was not to be seen. */
+function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods }: Now): boolean {
+  const leftMs = Math.min(...[pod.claimedMs, pod.endedMs, pod.deletedMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
+  return leftMs >= lookedAtMs || lookedIdle(pod, lookedAtMs) || (!seesPods && isDeadUnseen(cluster, pod));
+}
+
+function isBusy({ claimedMs, endedMs, job }: Pod, { nowMs, lookedAtMs }: Now): boolean {
+  if (claimedMs === undefined) return false;
+  // The CI job of a lost runner ends minutes after its pod.
+  return hasOpenJob({ job }) || (endedMs ?? nowMs) >= lookedAtMs || endMs(job) >= lookedAtMs;
+}
+
 /** Gitea shows a runner whose CI job is being cancelled as idle, and lists no such job. */
-function looksIdle({ job }: Pod): boolean {
-  return job?.status === 'cancelling';
+function lookedIdle({ job }: Pod, lookedAtMs: number): boolean {
+  return job?.status === 'cancelling' || (job?.status === 'cancelled' && endMs(job) >= lookedAtMs);
+}
+
+/** When a CI job ended in Gitea, which has whole seconds: not later than that. 0: it has not. */
+function endMs(job: GiteaJob | undefined): number {
+  return job && job.stopped > 0 ? job.stopped * 1000 + 999 : 0;
+}
+
+/** Its slot waits, because nothing has shown that it was at work: neither Gitea nor, when the look began, a pin. */
+function mayWait({ endedMs = 0, pinnedMs, unpinnedMs, job }: Pod, now: Now): boolean {
+  const never = Number.POSITIVE_INFINITY;
+  const isPinned = (pinnedMs ?? never) <= now.lookedAtMs && (unpinnedMs ?? never) > now.lookedAtMs;
+  if (isPinned || now.nowMs - endedMs >= now.forgetsForMs) return false;
+  return job !== undefined && now.isForgotten(job);
 }
 
 /** Its slot backs off, or Gitea still shows its row. */
@@ -62,6 +111,6 @@ function isExcuse(
 }
 
 /** It has ended without a CI job, and its Job holds its name until Kubernetes removes it. Gitea alone does not show that. */
-function isDeadUnseen(cluster: Cluster, pod: Pod): boolean {
+function isDeadUnseen(cluster: Pods, pod: Pod): boolean {
   return pod.claimedMs === undefined && pod.phase === 'ended' && cluster.jobs.get(pod.name)?.pod === pod;
 }

@@ -201,24 +201,28 @@ class ScopeLook {
       .map(this.#readJob);
   }
 
-  /** The newest ones; up to 1.26 the last pages of an order that the database makes up. */
   #completed(): readonly Job[] {
-    const { seed, pageSize, database, gitea } = this.#stage.history;
-    const rows = this.#seesJobs ? COMPLETED_ROWS : MOST_COMPLETED_ROWS;
-    const most = Math.ceil(rows / pageSize) * pageSize;
-    const all = this.#stage.gitea
-      .jobs()
-      .filter(({ status }) => isDone(status))
-      .filter((job) => this.#stage.isSeenBy(this.#scope, job));
-    if (all.length > most && gitea !== '1.27.3' && database === 'shuffled') {
-      all.sort((a, b) => draw(seed, 'list-lag', a.id) - draw(seed, 'list-lag', b.id));
-    }
-    return all.slice(-most).map(this.#readJob);
+    return completedRows(this.#stage, this.#scope, this.#seesJobs).map(this.#readJob);
   }
 
   #keep(jobs: readonly Job[]): void {
     for (const job of jobs) this.#jobs.set(job.id, job);
   }
+}
+
+/** The completed jobs that a look reads: the newest ones; up to 1.26 the last pages of an order that the database makes up. */
+export function completedRows(stage: Stage, scope: RunnerScope, seesJobs: boolean): readonly GiteaJob[] {
+  const { seed, pageSize, database, gitea } = stage.history;
+  const rows = seesJobs ? COMPLETED_ROWS : MOST_COMPLETED_ROWS;
+  const most = Math.ceil(rows / pageSize) * pageSize;
+  const all = stage.gitea
+    .jobs()
+    .filter(({ status }) => isDone(status))
+    .filter((job) => stage.isSeenBy(scope, job));
+  if (all.length > most && gitea !== '1.27.3' && database === 'shuffled') {
+    all.sort((a, b) => draw(seed, 'list-lag', a.id) - draw(seed, 'list-lag', b.id));
+  }
+  return all.slice(-most);
 }
 
 type JobReader = (row: GiteaJob) => Job;

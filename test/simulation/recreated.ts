@@ -1,4 +1,4 @@
-/** When is a new pod no start that a plan asked for, but the return of a runner that was at work? */
+/** When is a new pod no start that a plan asked for, but the return of a runner that was there when the plan was made? */
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 
 /** What of a pod tells it. */
@@ -9,6 +9,9 @@ interface Namesake {
   readonly job: Pick<GiteaJob, 'status'> | undefined;
   readonly claimedMs: number | undefined;
   readonly endedMs: number | undefined;
+  readonly pinnedMs: number | undefined;
+  readonly unpinnedMs: number | undefined;
+  readonly deletedMs: number | undefined;
 }
 
 /** The pods, and the Jobs that are there by name. */
@@ -29,6 +32,29 @@ export function isRecreated({ pods, jobs }: Pods, pod: Namesake): boolean {
   return pods.some(
     (other) => other.name === pod.name && other.nth < pod.nth && (hasOpenJob(other) || wasAtWork(other, askedAtMs)),
   );
+}
+
+/**
+ * True when the Job of an earlier pod of that name was there and pinned when the look began that asked for this one, and was pruned since.
+ * The plan asked for no start: it printed the Job without `hook: Skip`, so that a sync takes its pin off. Of two syncs of these manifests the
+ * faster one does, a newer plan prunes the Job, and the slower one creates it again. No plan can take a pin off without printing its Job.
+ *
+ * For the look after this one the pod is a free runner like any other.
+ */
+export function comesFromUnpinning({ pods, jobs }: Pods, pod: Namesake): boolean {
+  const askedAtMs = jobs.get(pod.name)?.askedAtMs ?? pod.createdMs;
+  return pods.some(
+    (other) =>
+      other.name === pod.name && other.nth < pod.nth && wasPinned(other, askedAtMs) && isGone(other, askedAtMs),
+  );
+}
+
+function wasPinned({ pinnedMs, unpinnedMs }: Namesake, atMs: number): boolean {
+  return pinnedMs !== undefined && pinnedMs <= atMs && unpinnedMs !== undefined && unpinnedMs >= atMs;
+}
+
+function isGone({ deletedMs }: Namesake, sinceMs: number): boolean {
+  return deletedMs !== undefined && deletedMs >= sinceMs;
 }
 
 function wasAtWork({ claimedMs, endedMs }: Namesake, atMs: number): boolean {

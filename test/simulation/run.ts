@@ -1,12 +1,12 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
 import { ArgoCd } from './argo.ts';
 import { Cluster, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
-import { gapInPool } from './floor.ts';
-import { type GroupSpec, type History, isInTrouble } from './history.ts';
+import { gapsInPools } from './floor.ts';
+import type { GroupSpec, History } from './history.ts';
 import { type Stay, staying } from './keeping.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
-import { hasOpenJob, isRecreated } from './recreated.ts';
+import { comesFromUnpinning, hasOpenJob, isRecreated } from './recreated.ts';
 import { type Claim, START_MS, Stage } from './stage.ts';
 import { Statics } from './statics.ts';
 
@@ -141,7 +141,7 @@ class Watcher {
     this.#cluster = cluster;
     cluster.onGrowth = (made, pod) => {
       this.#noteExcess(pod.group);
-      if (!made || isRecreated(cluster, pod)) return;
+      if (!made || isRecreated(cluster, pod) || comesFromUnpinning(cluster, pod)) return;
       this.#noteExtra(made);
       stage.timeline.after(0, () => this.#noteRival(made));
     };
@@ -164,16 +164,8 @@ class Watcher {
 
   /** After the same sync: it has filled the gaps that the look saw. */
   checkFloors(lookedAtMs: number, groups: readonly GroupSpec[]): void {
-    const { nowMs, nowS, history } = this.#stage;
-    const lookedAtS = (lookedAtMs - START_MS) / 1000;
-    for (const group of groups) {
-      if (isInTrouble(history, group.name, lookedAtS, nowS)) continue;
-      const forgets = history.acts.some(({ kind, atS }) => kind === 'clean-up' && atS < nowS);
-      const forgetsForMs = forgets ? 20_000 + 1000 * Math.abs(history.clockSkewS) : 0;
-      const now = { nowMs, lookedAtMs, seesPods: this.#seesPods, forgetsForMs };
-      const gap = gapInPool(this.#cluster, group, now);
-      if (gap) this.#note('floor', gap);
-    }
+    const synced = { lookedAtMs, seesPods: this.#seesPods };
+    for (const gap of gapsInPools(this.#stage, this.#cluster, groups, synced)) this.#note('floor', gap);
   }
 
   /** Without what no plan can help: runners pruned in the moment of a claim, and Jobs re-created under the name of a runner at work. */
@@ -215,8 +207,9 @@ class Watcher {
    * since then was not to be seen. A runner that is registered takes a job within seconds, so it counts for as long only.
    */
   #noteExtra({ group, name, askedAtMs }: KubeJob): void {
-    const wasSeen = (pod: Pod): boolean =>
-      pod.createdMs < askedAtMs || this.#cluster.jobs.get(pod.name)?.askedAtMs === askedAtMs;
+    const isOfSameLook = (pod: Pod): boolean =>
+      this.#cluster.jobs.get(pod.name)?.askedAtMs === askedAtMs && !comesFromUnpinning(this.#cluster, pod);
+    const wasSeen = (pod: Pod): boolean => pod.createdMs < askedAtMs || isOfSameLook(pod);
     const coming = this.#cluster.pods.filter(
       (pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod) && !isRecreated(this.#cluster, pod),
     );

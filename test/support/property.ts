@@ -3,8 +3,8 @@ import { it } from 'vitest';
 
 export { fc };
 
-/** Cases per property: 100 in `npm test`, 5000 in `npm run properties`, or as PROPERTY_RUNS says. The seed is printed with a failure. */
-export const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 100);
+/** Cases per property: 60 in `npm test`, 5000 in `npm run properties`, or as PROPERTY_RUNS says. The seed is printed with a failure. */
+export const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 60);
 const SEED = process.env['PROPERTY_SEED'];
 
 /** One law as a test. A failure prints the shrunk case and its seed; `PROPERTY_SEED=…` repeats it. */

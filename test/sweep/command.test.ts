@@ -1,8 +1,8 @@
 /** `gitea-runners sweep` as people call it: flags, what it prints, how it ends. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Io } from '../../src/cli/io.ts';
 import { sweep } from '../../src/cli/sweep.ts';
 import { Failure } from '../../src/failure.ts';
+import { printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { startKubernetes } from './kubernetes.ts';
 import { ownName } from './scene.ts';
@@ -16,20 +16,11 @@ async function startCommand() {
   const folder = folderWith({ 'ci.yaml': groupYaml(world.simulator.url) });
   const kubernetes = await startKubernetes(folderWith({}));
   onTestFinished(() => kubernetes.close());
-  let [out, err] = ['', ''];
-  const io: Io = {
+  const { io, printed } = printingIo({
     env: { GITEA_URL: world.simulator.url, GITEA_TOKEN: SECRET, GITEA_RUNNERS_INSTANCE: 'north' },
     cwd: folder,
-    terminal: false,
-    columns: 80,
     now: () => world.clock.now,
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-  };
+  });
   const clock = {
     nowMs: () => world.clock.now,
     pause: async (ms: number) => {
@@ -37,15 +28,15 @@ async function startCommand() {
     },
   };
   const run = async (flags: Parameters<typeof sweep>[1] = { kubeconfig: kubernetes.kubeconfig }) => {
-    [out, err] = ['', ''];
+    Object.assign(printed, { out: '', err: '' });
     const code = await sweep([], flags, io, clock);
-    return { code, out, err };
+    return { code, ...printed };
   };
   /** Until Gitea shows what was registered as offline. */
   const wait = () => {
     world.clock.now += 61_000;
   };
-  return { ...world, kubernetes, run, wait, printed: () => out };
+  return { ...world, kubernetes, run, wait, printed: () => printed.out };
 }
 
 describe('sweep', () => {

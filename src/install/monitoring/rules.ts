@@ -30,6 +30,17 @@ export const ALERTS: readonly AlertRule[] = [
     summary: `RunnerGroup ${GROUP} is not ready`,
     description: `The reason is in its condition Ready: kubectl describe runnergroup -n {{ $labels.namespace }} {{ $labels.group }}`,
   }),
+  rule(
+    'GiteaRunnersRateLimited',
+    'critical',
+    'max by (namespace, group) (gitea_runners_gitea_failing{reason="RateLimited"}) > 0',
+    '10m',
+    {
+      summary: `Gitea has refused looks for RunnerGroup ${GROUP} for 10 minutes, because there are too many`,
+      description:
+        'New CI jobs get no runners meanwhile. Raise the limit of what stands before Gitea, or lower --gitea-requests.',
+    },
+  ),
   rule('GiteaRunnersJobsNotCovered', 'warning', 'max by (application) (gitea_runners_uncovered_jobs) > 0', '15m', {
     summary: '{{ $value }} CI jobs wait for labels that no RunnerGroup has',
     description:

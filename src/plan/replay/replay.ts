@@ -46,11 +46,10 @@ interface Past {
   readonly jobs: ReadonlyMap<ListedJob, PastJob>;
 }
 
-/**
- * What each ready job was given.
- * @param unseen the groups of which Kubernetes shows no Job
- */
-export function replayPast(unseen: readonly Group[], facts: Facts): ReadonlyMap<ListedJob, PastRequest> {
+/** What each ready job was given, by groups of which Kubernetes shows no Job. */
+export function replayPast(facts: Facts): ReadonlyMap<ListedJob, PastRequest> {
+  const unseen = [...facts.byGroup.values()].filter(({ jobsAreSeen }) => !jobsAreSeen).map(({ group }) => group);
+  if (unseen.length === 0) return new Map();
   const past = openPast(unseen, facts);
   const shortestTimeoutMs = Math.min(...unseen.map(({ spawnTimeoutMs }) => spawnTimeoutMs));
   let dueMs = Number.NEGATIVE_INFINITY;

@@ -40,9 +40,9 @@ it('finds nothing bad in an installation made by the manual', async () => {
 
 describe('says with a cross what is broken, and how to mend it', () => {
   it.each([...BROKEN_PARTS, ...BROKEN_GROUPS])('%s', async (_, change, cross, advice) => {
-    const { run } = await examine(change);
+    const { runHere } = await examine(change);
 
-    const { code, stdout, stderr } = await run();
+    const { code, stdout, stderr } = await runHere();
 
     expect({ code, stderr }, stdout).toEqual({ code: 1, stderr: '' });
     const lines = stdout.split('\n');
@@ -87,9 +87,9 @@ it.each<readonly [string, (world: World) => World, string]>([
     '? RunnerGroup runners/ci, nodes: none of 0 can take its pod',
   ],
 ])('could not look at %s, and does not call that bad', async (_, change, line) => {
-  const { run } = await examine(change);
+  const { runHere } = await examine(change);
 
-  const { code, stdout } = await run();
+  const { code, stdout } = await runHere();
 
   expect(code, stdout).toBe(0);
   expect(

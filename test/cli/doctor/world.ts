@@ -4,9 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { doctor } from '../../../src/cli/doctor.ts';
+import { exitCodeOf } from '../../../src/cli/process.ts';
 import { CERTIFICATES, kubeconfigFor } from '../../kubernetes/through-cli.ts';
 import { send, startApiServer, status } from '../../support/api-server.ts';
-import { folderWith, groupYaml, runCli } from '../../support/run-cli.ts';
+import { printingIo } from '../../support/printing-io.ts';
+import { folderWith, groupYaml, type Outcome, runCli } from '../../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN, startAcme } from '../../support/start-acme.ts';
 
 export type Json = Record<string, unknown>;
@@ -172,7 +175,14 @@ export async function examine(change: (world: World, url: string) => World | und
   });
   const run = (...flags: readonly string[]) =>
     runCli(['doctor', '--kubeconfig', kubeconfigFor(server), '-A', ...flags], {}, folderWith({}));
-  return { run, requests: acme.simulator.requests };
+  /** The same in this process: a table of installations need not start a process for each. */
+  const runHere = async (): Promise<Outcome> => {
+    const { io, printed } = printingIo({ cwd: folderWith({}) });
+    const flags = { kubeconfig: kubeconfigFor(server), allNamespaces: true };
+    const code = await exitCodeOf(() => doctor(flags, io), {}, io);
+    return { code, stdout: printed.out, stderr: printed.err };
+  };
+  return { run, runHere, requests: acme.simulator.requests };
 }
 
 export const edit =

@@ -78,6 +78,15 @@ describe('P4 a used-up name is not emitted again', () => {
     },
   );
 
+  it('does not count a runner of the job that is complete and pinned: it was at work, and its CI job is not listed any more', () => {
+    const ended = (ordinal: number) =>
+      live(named(ci, 1, ordinal), 'complete', { finishedAtMs: NOW - 1_000, pinned: true });
+    const planned = planScene({ jobs: [job(1)], liveJobs: [ended(0), ended(1)] });
+
+    expect(verdicts(planned)[1]).toBe(`new-runner ${named(ci, 1, 2)}`);
+    expect(planned.runners.map(({ because }) => because)).not.toContain('back-off-record');
+  });
+
   it('keeps the record of a failure only while this stay of the job waits', () => {
     const liveJobs = [live(named(ci, 1), 'failed', { finishedAtMs: NOW })];
     const becauseOf = (...jobs: Job[]) =>

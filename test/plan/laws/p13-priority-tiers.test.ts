@@ -1,7 +1,7 @@
 /** Law P13 (docs/spec.md): a runner keeps its PriorityClass, and no tier gets more runners than it has places. */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../../src/plan/evidence.ts';
-import { emitted, group, job, live, NOW, named, planScene, running, type Scene } from '../../support/scenario.ts';
+import { emitted, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const tiers = [
   { priorityClassName: 'critical', threshold: 1 },
@@ -18,10 +18,11 @@ const alive = (id: number, priorityClass: string, over: Partial<LiveJob> = {}): 
 
 describe('P13 priority tiers', () => {
   it('fill from the first one, in the order of the queue', () => {
-    expect(classesOf({ jobs: [job(3), job(1), job(2)] })).toEqual({
-      [named(ci, 1)]: 'critical',
-      [named(ci, 2)]: 'standard',
-      [named(ci, 3)]: 'standard',
+    // By name the tenth comes before the ninth.
+    expect(classesOf({ jobs: [job(11), job(9), job(10)] })).toEqual({
+      [named(ci, 9)]: 'critical',
+      [named(ci, 10)]: 'standard',
+      [named(ci, 11)]: 'standard',
     });
   });
 
@@ -37,6 +38,10 @@ describe('P13 priority tiers', () => {
 
     expect(classesOf({ jobs, liveJobs: [alive(2, 'standard')] })).toMatchObject({ [named(ci, 3)]: 'critical' });
     expect(classesOf({ jobs, liveJobs: [alive(2, 'critical')] })).toMatchObject({ [named(ci, 3)]: 'standard' });
+    expect(classesOf({ jobs: [...jobs, job(4)], liveJobs: [alive(2, 'standard')] })).toMatchObject({
+      [named(ci, 3)]: 'critical',
+      [named(ci, 4)]: 'standard',
+    });
   });
 
   it('leave a runner without a class as it is, and one with a class that no tier has any more', () => {
@@ -60,6 +65,32 @@ describe('P13 priority tiers', () => {
     const liveJobs = [live(named(ci, 1), 'failed', { priorityClass: 'critical', finishedAtMs: NOW - 5_000 })];
 
     expect(classesOf({ jobs: [job(1)], liveJobs })).toEqual({ [named(ci, 1, 1)]: 'critical' });
+  });
+
+  it('count no lost runner, whose Job has ended or is gone', () => {
+    const giteaWasUp = running(3, 'someone-else', { startedAtMs: NOW - 30_000 });
+    const jobs = [running(1, named(ci, 1), { startedAtMs: NOW - 600_000 }), job(2), giteaWasUp];
+    const ended = { liveJobs: [alive(1, 'critical', { state: 'complete' })] };
+    const gone = { runners: [row(named(ci, 1), { online: false })], liveJobs: [live(named(ci, 9), 'complete')] };
+    const lostIn = (scene: Scene) =>
+      planScene({ groups: [ci], jobs, ...scene }).runners.filter(({ because }) => because === 'lost');
+
+    for (const seen of [ended, gone]) expect(classesOf({ jobs, ...seen })).toEqual({ [named(ci, 2)]: 'critical' });
+    expect(lostIn(ended)).toMatchObject([{ runner: named(ci, 1), priorityClass: 'critical' }]);
+    expect(lostIn(gone)).toEqual([expect.not.objectContaining({ priorityClass: expect.anything() })]);
+  });
+
+  it('count the places of two tiers with the same class together', () => {
+    const priorityTiers = ['critical', 'standard', 'critical', 'low'].map((priorityClassName, nth) => ({
+      priorityClassName,
+      threshold: nth + 1,
+    }));
+    const of = group({ maxActiveRunners: 4, priorityTiers });
+    const liveJobs = [alive(1, 'critical'), alive(2, 'critical'), alive(3, 'standard')];
+
+    expect(classesOf({ groups: [of], jobs: [1, 2, 3, 4].map((id) => job(id)), liveJobs })).toMatchObject({
+      [named(of, 4)]: 'low',
+    });
   });
 
   it('count a runner at work whose Job nobody sees in the lowest free place', () => {

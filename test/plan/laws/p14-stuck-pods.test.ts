@@ -65,6 +65,50 @@ describe('P14 a pod that cannot start', () => {
     expect(emittedNames(planned)).toEqual([named(one, 2)]);
   });
 
+  it('takes no place from a runner that starts well: neither from that of another job nor from the second one of its own', () => {
+    const two = group({ maxActiveRunners: 2 });
+    const starting = (name: string) => live(name, 'starting', { createdAtMs: NOW - 30 * MINUTE });
+    const ofAnother = planScene({
+      groups: [two],
+      jobs: [old(1), old(2), old(3)],
+      liveJobs: [stuck(named(two, 1), 20), starting(named(two, 2))],
+    });
+    const trouble = { reason: 'ImagePullBackOff', ofNode: true } as const;
+    const ofItsOwn = planScene({
+      groups: [one],
+      jobs: [old(1), old(2)],
+      liveJobs: [stuck(named(one, 1), 20, { trouble }), starting(named(one, 1, 1))],
+    });
+
+    expect(verdicts(ofAnother)).toMatchObject({ 1: 'cap', 2: `own-runner ${named(two, 2)}` });
+    expect(verdicts(ofItsOwn)).toEqual({ 1: `own-runner ${named(one, 1, 1)}`, 2: 'cap' });
+  });
+
+  it('does not cost its job the turn when its group is suspended', () => {
+    const off = group({ name: 'off', suspend: true });
+    const liveJobs = [stuck(named(off, 1), 20), live(named(one, 9), 'complete')];
+    const scene = { groups: [off, one], jobs: [old(1), old(2)], liveJobs };
+
+    expect(verdicts(planScene(scene))).toEqual({ 1: `new-runner ${named(one, 1)}`, 2: 'cap' });
+    expect(droppedIn(scene)).toContain(`suspended ${named(off, 1)}`);
+  });
+
+  it('does not cost its job the turn on its next node when its group holds nobody back', () => {
+    const gpu = group({ name: 'a', scope: 'repo', maxActiveRunners: 1, labels: ['linux', 'gpu'] });
+    const jobs = [job(1, { labels: ['gpu'], createdAtMs: NOW - 120 * MINUTE }), old(2)];
+    const trouble = { reason: 'ImagePullBackOff', ofNode: true } as const;
+    const liveJobs = [stuck(named(gpu, 1), 20, { trouble }), live(named(one, 9), 'complete')];
+    const planned = planScene({ groups: [gpu, one], jobs, liveJobs });
+
+    expect(verdicts(planned)).toEqual({ 1: `new-runner ${named(gpu, 1, 1)}`, 2: `new-runner ${named(one, 2)}` });
+  });
+
+  it('serves another job while places are left: a twin would be as stuck', () => {
+    const planned = planScene({ jobs: [old(2)], liveJobs: [stuck(named(ci, 1), 20)] });
+
+    expect(verdicts(planned)).toEqual({ 2: `free-runner ${named(ci, 1)}` });
+  });
+
   it('keeps its place from jobs that another group can serve', () => {
     const other = group({ name: 'zz' });
     const liveJobs = [stuck(named(one, 1), 20), live(named(other, 9), 'complete')];
@@ -102,6 +146,27 @@ describe('P14 a pod that cannot start', () => {
     // Kubernetes needs a moment to create a pod.
     expect(told(0.4, NO_POD)).not.toHaveProperty('trouble');
     expect(told(0.5, NO_POD)).toHaveProperty('trouble');
+    expect(told(0.4)).toHaveProperty('trouble');
+    expect(told(0.4)).not.toHaveProperty('priorityClass');
+  });
+
+  it('is told of a record as final, and of no runner that goes or is lost', () => {
+    const trouble = { reason: 'Evicted' };
+    const toldOf = (scene: Scene) => planScene(scene).runners.find(({ runner }) => runner === named(one, 1));
+    const gone = { groups: [one], liveJobs: [stuck(named(one, 1), 20)] };
+    const ended = [live(named(one, 1), 'failed', { finishedAtMs: NOW - 5_000, trouble })];
+
+    expect(toldOf({ groups: [one], jobs: [job(1)], liveJobs: ended })).toMatchObject({
+      because: 'back-off-record',
+      trouble: { ...trouble, isLate: true },
+    });
+    for (const [because, scene] of Object.entries({
+      stuck: { ...gone, jobs: [old(1), old(2)] },
+      lost: { groups: [one], jobs: [running(1, named(one, 1))], liveJobs: ended },
+    })) {
+      expect(toldOf(scene)).toMatchObject({ because });
+      expect(toldOf(scene)).not.toHaveProperty('trouble');
+    }
   });
 });
 

@@ -1,9 +1,12 @@
 /** Law P15 (docs/spec.md): what fills a pool besides its own runners, what doubt keeps there, and what happens when its runners fail. */
 import { describe, expect, it } from 'vitest';
+import type { LiveJob } from '../../../src/plan/evidence.ts';
 import { idle, join, pool, reasons, warm } from '../../support/pool-scene.ts';
 import {
+  done,
   emitted,
   emittedNames,
+  group,
   job,
   live,
   NOW,
@@ -26,6 +29,24 @@ describe('P15 a runner that no job needs any more', () => {
       expect.objectContaining({ runner: left, because: 'warm', skip: true, pinned: false }),
     ]);
     expect(emitted(planned)[0]).not.toHaveProperty('skip');
+  });
+
+  it('fills it before one of a slot that is still starting, and after one of a slot that has come', () => {
+    const one = { ...pool, minIdleRunners: 1 };
+    const starting = { liveJobs: [live(warm(1), 'starting')] };
+
+    expect(reasons(planScene({ groups: [one], ...join(idle(left), starting) }))).toEqual({
+      [left]: 'warm',
+      [warm(1)]: 'drained',
+    });
+    expect(reasons(planScene({ groups: [one], ...join(idle(left), idle(warm(2))) }))).toEqual({
+      [left]: 'surplus',
+      [warm(2)]: 'warm',
+    });
+  });
+
+  it('takes no slot: the first one is asked for', () => {
+    expect(emittedNames(planScene({ groups: [pool], ...idle(left) }))).toEqual([warm(1), left].sort());
   });
 
   it('loses its pin when it has one', () => {
@@ -101,6 +122,32 @@ describe('P15 doubt keeps an idle runner', () => {
     expect(reasons(at(6.9))).toEqual({ [warm(1)]: 'warm' });
     expect(reasons(at(7))).toEqual({ [warm(1)]: 'drained', [warm(1, 1)]: 'warm' });
   });
+
+  it('at any age when it was made for a job: only the Jobs of slots live longer', () => {
+    const left = named(one, 5);
+    const liveJobs = [live(left, 'running', { createdAtMs: minutesAgo(8 * 1440) })];
+
+    expect(reasons(planScene({ groups: [one], runners: [row(left)], liveJobs }))).toEqual({ [left]: 'warm' });
+  });
+});
+
+describe('P15 an idle runner whose pod cannot start', () => {
+  const one = { ...pool, minIdleRunners: 1 };
+  const stuck = (trouble: LiveJob['trouble'] & {}) => [
+    live(warm(1), 'starting', { createdAtMs: NOW - one.pendingDeadlineMs, trouble }),
+  ];
+
+  it('is not exchanged for a twin while no job waits', () => {
+    const liveJobs = stuck({ reason: 'Unschedulable' });
+
+    expect(reasons(planScene({ groups: [one], liveJobs }))).toEqual({ [warm(1)]: 'warm' });
+  });
+
+  it('is tried once more on another node when its node may be at fault', () => {
+    const liveJobs = stuck({ reason: 'ImagePullBackOff', ofNode: true });
+
+    expect(reasons(planScene({ groups: [one], liveJobs }))).toEqual({ [warm(1)]: 'stuck', [warm(1, 1)]: 'warm' });
+  });
 });
 
 describe('P15 runners of a pool that fail', () => {
@@ -120,6 +167,28 @@ describe('P15 runners of a pool that fail', () => {
     expect(because([failed(0, 30), failed(1, 10)])).toMatchObject({ [warm(1, 2)]: 'warm' });
   });
 
+  it('count from their creation when Kubernetes does not tell their end', () => {
+    const { finishedAtMs: _, ...created } = failed(1, 0);
+
+    expect(because([failed(0, 30), { ...created, createdAtMs: NOW - 9_000 }])).not.toHaveProperty(warm(1, 2));
+    expect(because([failed(0, 30), { ...created, createdAtMs: NOW - 10_000 }])).toHaveProperty(warm(1, 2));
+  });
+
+  it('hold back no slot of another group', () => {
+    const other = group({ name: 'other', minIdleRunners: 1 });
+    const ofOther = (ordinal: number) => ({ ...failed(ordinal, 1), name: warm(1, ordinal, other) });
+    const come = idle(warm(1, 9, other));
+    const both = (...parts: readonly Pick<Scene, 'runners' | 'liveJobs'>[]) =>
+      reasons(planScene({ groups: [one, other], ...join(...parts) }));
+
+    expect(both({ liveJobs: [ofOther(0), ofOther(1)] })).toHaveProperty(warm(1), 'warm');
+    // Nor does a runner of theirs that has come end the back-off of ours.
+    expect(both({ liveJobs: [failed(0, 2), failed(1, 1)] }, come)).toMatchObject({
+      [warm(1)]: 'back-off-record',
+      [warm(1, 1)]: 'back-off-record',
+    });
+  });
+
   it('leave ten records at most, the newest', () => {
     const many = Array.from({ length: 12 }, (_, ordinal) => failed(ordinal, 400 + (12 - ordinal) * 60));
     const kept = Object.values(because(many));
@@ -132,12 +201,30 @@ describe('P15 runners of a pool that fail', () => {
     });
   });
 
+  it('leave ten records, too, when they failed in the same second, and when runners of the slot have come since', () => {
+    const recordsIn = (scene: Scene) =>
+      Object.values(reasons(planScene({ groups: [one], ...scene }))).filter((reason) => reason === 'back-off-record');
+    const liveJobs = Array.from({ length: 12 }, (_, ordinal) => failed(ordinal, 400));
+    const used = live(warm(1, 12), 'complete', { finishedAtMs: NOW - 1_000 });
+
+    expect(recordsIn({ liveJobs })).toHaveLength(10);
+    expect(recordsIn({ liveJobs: [...liveJobs.slice(0, 10), used], jobs: [done(1, used.name)] })).toHaveLength(10);
+  });
+
   it('count for ten seconds when they may have had a CI job that Gitea has forgotten, however many they are', () => {
     const ended = (secondsAgo: number) =>
       [0, 1, 2, 3].map((ordinal) => ({ ...failed(ordinal, secondsAgo + ordinal), state: 'complete' as const }));
 
     expect(because(ended(9))).not.toHaveProperty(warm(1, 4));
     expect(because(ended(10))).toMatchObject({ [warm(1, 4)]: 'warm' });
+  });
+
+  it('do not count when their pin shows that they had one', () => {
+    const ended = (over: object) => because([failed(0, 1, { pinned: true, ...over })]);
+
+    expect(ended({ state: 'complete' })).toEqual({ [warm(1)]: 'used-up', [warm(1, 1)]: 'warm' });
+    // A Job that was re-created with its pin may have failed before it started.
+    expect(ended({ state: 'failed' })).toMatchObject({ [warm(1)]: 'back-off-record' });
   });
 
   it('leave none when the slot has a registered runner, the floor is lower, or the group is suspended', () => {
@@ -153,8 +240,18 @@ describe('P15 runners of a pool that fail', () => {
     const liveJobs = [1, 2, 3].map((id) =>
       live(named(pool, id), 'failed', { finishedAtMs: NOW - 200_000, createdAtMs: NOW - 300_000, trouble }),
     );
+    const olderIdle = {
+      runners: [row(named(pool, 9))],
+      liveJobs: [live(named(pool, 9), 'running', { createdAtMs: NOW - 600_000, runningSinceMs: NOW - 600_000 })],
+    };
 
     expect(emittedNames(planScene({ groups: [pool], liveJobs }))).toEqual([warm(1)]);
     expect(emittedNames(planScene({ groups: [pool], jobs: [job(9)], liveJobs }))).toEqual([named(pool, 9)]);
+    // A job that has its runner tries none.
+    const served = { jobs: [job(9)], ...join({ liveJobs }, olderIdle) };
+    expect(reasons(planScene({ groups: [pool], ...served }))).toMatchObject({
+      [named(pool, 9)]: 'own-runner',
+      [warm(1)]: 'warm',
+    });
   });
 });

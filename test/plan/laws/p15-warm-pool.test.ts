@@ -30,6 +30,10 @@ describe('P15 a pool of two', () => {
     expect(planned.groups).toMatchObject([{ warm: 2, minIdle: 2, waiting: 0, spare: 0 }]);
   });
 
+  it.each([1, 2])('asks for the slot that has none when slot %d has its runner', (slot) => {
+    expect(emittedNames(planScene({ groups: [pool], ...idle(warm(slot)) }))).toEqual([warm(1), warm(2)]);
+  });
+
   it.each<[string, Partial<Scene>]>([
     ['are starting', { liveJobs: [live(warm(1), 'starting'), live(warm(2), 'starting')] }],
     ['are starting, of which nobody sees anything', {}],
@@ -62,6 +66,19 @@ describe('P15 a pool of two', () => {
     expect(reasons(planned)).toEqual({ [warm(1)]: 'busy', [warm(1, 1)]: 'warm', [warm(2)]: 'warm' });
   });
 
+  it('asks for no other runner in the place of one that a job was given, and counts what fills the pool beside it', () => {
+    const left = named(pool, 5);
+    const planned = planScene({ groups: [pool], jobs: [job(7)], ...join(idle(warm(1)), idle(left)) });
+
+    expect(reasons(planned)).toEqual({ [warm(1)]: 'free-runner', [left]: 'warm' });
+  });
+
+  it('has its two beside a runner that was made for a job and waits for it', () => {
+    const planned = planScene({ groups: [pool], jobs: [job(7)], ...idle(named(pool, 7)) });
+
+    expect(reasons(planned)).toEqual({ [named(pool, 7)]: 'own-runner', [warm(1)]: 'warm', [warm(2)]: 'warm' });
+  });
+
   it('asks for as many further runners as jobs are left without one', () => {
     const planned = planScene({ groups: [pool], jobs: [job(7), job(8), job(9)], ...both });
 
@@ -72,8 +89,11 @@ describe('P15 a pool of two', () => {
   it.each<[string, Partial<Scene>]>([
     ['was used', { jobs: [done(7, warm(1))], runners: [row(warm(2))] }],
     [
-      'was used and has its Job still',
-      { jobs: [done(7, warm(1))], ...join({ liveJobs: [live(warm(1), 'complete')] }, idle(warm(2))) },
+      'was used a second ago and has its Job still',
+      {
+        jobs: [done(7, warm(1))],
+        ...join({ liveJobs: [live(warm(1), 'complete', { finishedAtMs: NOW - 1_000 })] }, idle(warm(2))),
+      },
     ],
     ['has failed', join({ liveJobs: [live(warm(1), 'failed')] }, idle(warm(2)))],
     ['is being deleted', join({ liveJobs: [live(warm(1), 'deleting')] }, idle(warm(2)))],
@@ -152,18 +172,33 @@ describe('P15 the floor comes last', () => {
   });
 
   it('and gives way to a lower floor, the highest slot first', () => {
-    const planned = planScene({ groups: [{ ...pool, minIdleRunners: 1 }], ...both });
+    const one = { ...pool, minIdleRunners: 1 };
+    const planned = planScene({ groups: [one], ...both });
+    // By name the tenth comes before the second.
+    const ofTwelve = planScene({ groups: [one], ...join(idle(warm(2)), idle(warm(10)), idle(warm(12))) });
 
     expect(reasons(planned)).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'drained' });
+    expect(reasons(ofTwelve)).toEqual({ [warm(2)]: 'warm', [warm(10)]: 'drained', [warm(12)]: 'drained' });
     expect(planScene({ groups: [{ ...pool, minIdleRunners: 0 }], ...both }).groups).toMatchObject([{ warm: 0 }]);
   });
 
-  it('before spare runners', () => {
-    const liveJobs = [live(named(tight, 8), 'running'), live(named(tight, 9), 'running')];
-    const runners = [row(named(tight, 8)), row(named(tight, 9))];
-    const planned = planScene({ groups: [tight], jobs: [running(1, 'someone-else')], liveJobs, runners });
+  it('before spare runners, and both within the cap', () => {
+    const idleOnes = [6, 7, 8, 9].map((id) => idle(named(tight, id)));
+    const spareBeside = (count: number) =>
+      planScene({ groups: [tight], jobs: [running(1, 'someone-else')], ...join(...idleOnes.slice(0, count)) }).groups;
 
-    expect(planned.groups).toMatchObject([{ warm: 2, spare: 0 }]);
+    expect(spareBeside(2)).toMatchObject([{ warm: 2, spare: 0 }]);
+    expect(spareBeside(4)).toMatchObject([{ warm: 2, spare: 1 }]);
+  });
+
+  it('and a lower floor drops no young runner that the CI that goes on may need', () => {
+    const planned = planScene({
+      groups: [{ ...pool, minIdleRunners: 1 }],
+      jobs: [running(1, 'someone-else')],
+      ...both,
+    });
+
+    expect(reasons(planned)).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'spare' });
   });
 });
 
@@ -181,6 +216,13 @@ describe('P15 a change of the group', () => {
     const planned = planScene({ groups: [changed], jobs: [running(1, 'someone-else')], ...both });
 
     expect(planned.groups).toMatchObject([{ warm: 2, spare: 0 }]);
+  });
+
+  it('drops no young runner that was made for a job before it, while CI goes on', () => {
+    const left = named(pool, 5);
+    const planned = planScene({ groups: [changed], jobs: [running(1, 'someone-else')], ...idle(left) });
+
+    expect(reasons(planned)).toMatchObject({ [left]: 'spare' });
   });
 
   it('drops runners that are still starting', () => {

@@ -64,8 +64,8 @@ describe('P16 a runner of the place where its group was before', () => {
     expect(planned.jobs).toMatchObject([{ verdict: 'served', by: 'new-runner', runner: named(ci, id) }]);
   });
 
-  test('is a record when its pod has ended', () => {
-    expect(fateOf(atWork, 'complete')).toMatchObject([{ emit: false, because: 'failed' }]);
+  test('is used up when its pod has ended', () => {
+    expect(fateOf(atWork, 'complete')).toMatchObject([{ emit: false, because: 'used-up' }]);
   });
 });
 

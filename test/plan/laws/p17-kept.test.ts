@@ -122,6 +122,19 @@ describe('P17 a runner whose CI job failed', () => {
     expect(forgotten({}, [row(name, { online: false })])).toMatchObject({ because: 'free-runner' });
   });
 
+  it('stays when nothing tells that it worked but this: it has run for 90 s, and Gitea lists others of its group only', () => {
+    const becauseOf = (seconds: number, ...runners: NonNullable<Scene['runners']>) => {
+      const liveJobs = [waiting({ pinned: false, runningSinceMs: NOW - seconds * 1000 })];
+      return decided({ jobs: [job(2)], runners, liveJobs }).find(({ runner }) => runner === name)?.because;
+    };
+    const other = row(named(ci, 9));
+
+    expect(becauseOf(91, other)).toBe('debugging');
+    expect(becauseOf(90, other)).toBe('free-runner');
+    expect(becauseOf(91)).toBe('free-runner');
+    expect(becauseOf(91, other, row(name, { online: false }))).toBe('free-runner');
+  });
+
   it.each<[string, Scene]>([
     ['has ended by itself', { jobs: [failed()], liveJobs: [waiting({ state: 'complete' })] }],
     ['is being deleted', { jobs: [failed()], liveJobs: [waiting({ state: 'deleting' })] }],

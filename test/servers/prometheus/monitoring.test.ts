@@ -31,7 +31,7 @@ function withFor(rules: RuleFile, duration: string): RuleFile {
 
 describe('promtool', () => {
   it('accepts the alerts', () => {
-    expect(promtool('check', 'rules', write('rules.yaml', installed))).toMatch(/SUCCESS: 8 rules found/);
+    expect(promtool('check', 'rules', write('rules.yaml', installed))).toMatch(/SUCCESS: 9 rules found/);
   });
 
   it('accepts every expression of the dashboard', () => {
@@ -62,6 +62,7 @@ describe('promtool', () => {
         series('leader{pod="b"}', '0x30 stale'),
         series(`last_look_timestamp_seconds{${group},pod="a"}`, '0+60x10 600x60'),
         series(`group_ready{${group},pod="a"}`, '1x10 0x60'),
+        series(`gitea_failing{${group},reason="RateLimited",pod="a"}`, '0 1x70'),
         series('uncovered_jobs{application="argocd/runners",pod="a"}', '0 1x70'),
         series(`held_jobs{${group},reason="cap",pod="a"}`, '2x70'),
         series(`stuck_pods{${group},reason="Unschedulable",pod="a"}`, '1x70'),
@@ -76,6 +77,8 @@ describe('promtool', () => {
         firing('GiteaRunnersGroupNotChecked', '17m', { ...ofGroup, severity: 'critical' }),
         silent('GiteaRunnersGroupNotReady', '15m'),
         firing('GiteaRunnersGroupNotReady', '16m', ofGroup),
+        silent('GiteaRunnersRateLimited', '10m'),
+        firing('GiteaRunnersRateLimited', '11m', { ...ofGroup, severity: 'critical' }),
         silent('GiteaRunnersJobsNotCovered', '15m'),
         firing('GiteaRunnersJobsNotCovered', '16m', { application: 'argocd/runners', severity: 'warning' }),
         silent('GiteaRunnersCapReached', '59m'),

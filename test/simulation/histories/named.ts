@@ -175,3 +175,16 @@ export const SECOND_RUNNER_CRASHES: History = {
  * the one that starts after them has a high ordinal and must be known again.
  */
 export const OVERTAKEN_DOZENS_OF_TIMES: History = makeHistory(5306);
+
+/**
+ * More than 150 younger CI jobs are completed when a long one ends, so no look lists it. Its Job is pinned, which shows that its runner was
+ * at work. The warm runner beside it takes a CI job right after that, and its slot must not wait.
+ */
+export const LONG_JOB_BEHIND_THE_NEWEST: History = quietHistory({
+  groups: [groupSpec({ cap: 45, minIdle: 1 })],
+  pushes: [
+    push(20, [150], job('long')),
+    ...[30, 50, 70, 90].map((atS) => push(atS, [3], { ...job('short'), matrix: Array.from({ length: 40 }, String) })),
+    push(171, [60], job('next')),
+  ],
+});

@@ -1,0 +1,28 @@
+/** Jobs that end while Gitea is asked. Pure. */
+import type { LiveJob } from '../plan/evidence.ts';
+
+/**
+ * The Jobs of the second list, as far as Gitea's answers can tell of them: one that has ended since the first list counts as running.
+ * Gitea's answers may be older than its end. Then its CI job looks as if it still waited, and would get a second runner.
+ * @param before listed as Gitea was asked; absent: none was. @param now listed when it had answered.
+ */
+export function endedMeanwhile(before: readonly LiveJob[] = [], now: readonly LiveJob[] = []): readonly LiveJob[] {
+  const earlier = new Map(before.map((job) => [keyOf(job), job]));
+  return now.map((job) => {
+    const known = earlier.get(keyOf(job));
+    return hasEnded(job) && !(known && hasEnded(known)) ? asRunning(job, known) : job;
+  });
+}
+
+function asRunning({ finishedAtMs, trouble, end, ...job }: LiveJob, known: LiveJob | undefined): LiveJob {
+  const { runningSinceMs } = known ?? {};
+  return { ...job, state: 'running', ...(runningSinceMs !== undefined && { runningSinceMs }) };
+}
+
+function hasEnded({ state }: LiveJob): boolean {
+  return state === 'complete' || state === 'failed';
+}
+
+function keyOf({ namespace, name }: LiveJob): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,73 @@
+/** Law L5: the Jobs are listed again after a slow Gitea has answered. Those that ended meanwhile may have done what Gitea did not know yet. */
+import { expect, it, onTestFinished } from 'vitest';
+import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
+import { startApiServer } from '../support/api-server.ts';
+import { answerer, fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
+import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+
+/** More than Jobs may be old for a plan. */
+const SLOW_MS = 600;
+
+/** What the program wants for the CI job that waits, and its first runner. */
+async function generateWith(
+  before: (runner: string) => readonly object[],
+  after: (runner: string) => readonly object[],
+) {
+  const rows = { jobs: [jobRow(7, 'queued', { labels: ['linux'], created_at: ago(10) })] };
+  const jobs: { runners: readonly object[] } = { runners: [] };
+  let then: readonly object[] = [];
+  const { url } = await fakeGitea({
+    ...rows,
+    // It tells of the queue at once, and is slow with the rest.
+    intercept: (seen, response) => {
+      if (!seen.line.includes('in_progress')) return false;
+      setTimeout(() => {
+        jobs.runners = then;
+        answerer(rows)(seen, response);
+      }, SLOW_MS);
+      return true;
+    },
+  });
+  const server = await startApiServer({ tls: CERTIFICATES, jobs });
+  onTestFinished(() => server.close());
+  const folder = folderWith({ 'ci.yaml': groupYaml(url) });
+  const run = async () =>
+    await runCli(['generate', '--kubeconfig', kubeconfigFor(server), folder], {
+      GITEA_URL: url,
+      GITEA_TOKEN: 'secret',
+    });
+  const runner = newRunnerIn((await run()).stdout);
+  jobs.runners = before(runner);
+  then = after(runner);
+  const { code, stdout, stderr } = await run();
+  expect(code, stderr).toBe(0);
+  return { wanted: newRunnerIn(stdout), runner };
+}
+
+function ago(seconds: number): string {
+  return `${new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19)}Z`;
+}
+
+const none = () => [];
+const started = (runner: string) => [liveJob(runner, Date.now() - 5_000, { active: 1 })];
+const ended = (runner: string) => {
+  const condition = { type: 'Complete', status: 'True', lastTransitionTime: ago(0) };
+  return [liveJob(runner, Date.now() - 5_000, { succeeded: 1, conditions: [condition] })];
+};
+
+it.each([
+  ['had started', started],
+  ['did not exist', none],
+])('a runner that ends while Gitea is asked keeps its CI job (as the question was asked it %s)', async (_, before) => {
+  const { wanted, runner } = await generateWith(before, ended);
+
+  expect(runner).not.toBe('');
+  expect(wanted).toBe(runner);
+});
+
+it('a runner that had ended before Gitea was asked has a successor', async () => {
+  const { wanted, runner } = await generateWith(ended, ended);
+
+  expect(wanted).toMatch(/^ci-7-1-/);
+  expect(wanted).not.toBe(runner);
+});

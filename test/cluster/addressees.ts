@@ -1,0 +1,58 @@
+/** Addressees of notifications on this side of a stack: a webhook that takes all of them, and a Slack that is down. */
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
+
+/** The address under which pods expect Slack's API: https. */
+const SLACK_PORT = 443;
+
+export class Addressees {
+  /** Bodies of the webhooks that came. */
+  readonly told: string[] = [];
+  /** Connections to Slack. It takes each one and never says a word. */
+  asked = 0;
+  /** Of the webhook. */
+  readonly url: string;
+  readonly #servers: readonly Server[];
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(webhook: Server, slack: Server, url: string) {
+    this.#servers = [webhook, slack];
+    this.url = url;
+    for (const server of this.#servers) server.on('connection', (socket) => this.#keep(socket));
+    slack.on('connection', () => {
+      this.asked += 1;
+    });
+  }
+
+  /** @param address to listen on, for pods. */
+  static async start(address: string): Promise<Addressees> {
+    const webhook = createServer();
+    const slack = createTcp();
+    await listen(webhook, 0, address);
+    await listen(slack, SLACK_PORT, address);
+    const made = new Addressees(webhook, slack, `http://${address}:${(webhook.address() as AddressInfo).port}/ci`);
+    webhook.on('request', async (request, response) => {
+      made.told.push((await request.toArray()).join(''));
+      response.end();
+    });
+    return made;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    for (const server of this.#servers) await new Promise((resolve) => server.close(resolve));
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => this.#sockets.delete(socket));
+  }
+}
+
+async function listen(server: Server, port: number, address: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, address, resolve);
+  });
+}
