@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 /** Half of the tests wait for sockets, timers and child processes most of the time. So there are more workers than cores. */
 const maxWorkers = 2 * availableParallelism();
 const shared = {
-  exclude: ['test/servers/**', 'test/cluster/**'],
+  exclude: ['test/servers/**', 'test/cluster/**', 'test/package/**'],
   setupFiles: ['test/fixed-seed.ts'],
   testTimeout: 120_000,
   maxWorkers,
