@@ -4,7 +4,7 @@ import type { LiveJob } from '../plan/evidence.ts';
 /**
  * The Jobs of the second list, as far as Gitea's answers can tell of them: one that has ended since the first list counts as running.
  * Gitea's answers may be older than its end. Then its CI job looks as if it still waited, and would get a second runner.
- * @param before listed as Gitea was asked; absent: none was. @param now listed when it had answered.
+ * @param before listed as Gitea was asked. @param now listed when it had answered.
  */
 export function endedMeanwhile(before: readonly LiveJob[] = [], now: readonly LiveJob[] = []): readonly LiveJob[] {
   const earlier = new Map(before.map((job) => [keyOf(job), job]));

@@ -120,11 +120,12 @@ export async function lookAndPlan(
   const isStale = steadyMs() - beganMs > FRESH_MS;
   if (isStale) listedAtMs = settings.now();
   const seen = isStale ? await lookAtCluster(groups, config, settings, clocks) : listed;
+  const jobs = isStale ? endedMeanwhile(listed?.jobs, seen?.jobs) : (seen?.jobs ?? []);
   const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
   const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
   const correction = correctClocks(giteas, seen && clock(seen.origin));
   for (const { code, message } of correction.warnings) settings.onWarning?.(`warning: ${code} ${message}`);
-  const liveJobs = shiftJobs(endedMeanwhile(listed?.jobs, seen?.jobs), correction.jobShiftMs);
+  const liveJobs = shiftJobs(jobs, correction.jobShiftMs);
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
   const evidence = { instance, looks, liveJobs, liveSinceMs, nowMs, troubled: troubles };

@@ -67,6 +67,23 @@ export interface Pod {
   end: PodEnd | undefined;
 }
 
+/** Of a pod to which nothing has happened but its start. */
+export const NOTHING_YET = {
+  job: undefined,
+  workUntilMs: 0,
+  deletedMs: undefined,
+  closeCall: false,
+  stopping: false,
+  refused: false,
+  claimedMs: undefined,
+  pinnedMs: undefined,
+  unpinnedMs: undefined,
+  waitsSinceMs: undefined,
+  failedMs: undefined,
+  endedMs: undefined,
+  end: undefined,
+} as const;
+
 /** True when it may still take a CI job. */
 export function isFree({ phase }: Pod): boolean {
   return phase === 'waiting' || phase === 'starting' || phase === 'idle';
@@ -169,21 +186,9 @@ export class Cluster {
       template: this.#stage.template,
       phase: 'waiting',
       rowId: 0,
-      job: undefined,
-      workUntilMs: 0,
-      deletedMs: undefined,
-      closeCall: false,
-      stopping: false,
       isMade: false,
-      refused: false,
       registeredMs: undefined,
-      claimedMs: undefined,
-      pinnedMs: undefined,
-      unpinnedMs: undefined,
-      waitsSinceMs: undefined,
-      failedMs: undefined,
-      endedMs: undefined,
-      end: undefined,
+      ...NOTHING_YET,
     };
     const job: KubeJob = {
       name,

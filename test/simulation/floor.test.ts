@@ -1,7 +1,7 @@
 /** What the oracle of warm pools calls a gap (floor.ts). */
 import { describe, expect, it } from 'vitest';
 import { Gitea, type GiteaJob } from '../../src/simulator/gitea.ts';
-import type { Pod } from './cluster.ts';
+import { NOTHING_YET, type Pod } from './cluster.ts';
 import { gapInPool } from './floor.ts';
 import { groupSpec, ORDINARY_POD } from './history.ts';
 
@@ -26,21 +26,9 @@ const pod = (over: Partial<Pod> = {}): Pod => ({
   template: 't1',
   phase: 'idle',
   rowId: 1,
-  job: undefined,
-  workUntilMs: 0,
-  deletedMs: undefined,
-  closeCall: false,
-  stopping: false,
   isMade: true,
-  refused: false,
   registeredMs: 9000,
-  claimedMs: undefined,
-  pinnedMs: undefined,
-  unpinnedMs: undefined,
-  waitsSinceMs: undefined,
-  failedMs: undefined,
-  endedMs: undefined,
-  end: undefined,
+  ...NOTHING_YET,
   ...over,
 });
 const job = (over: Partial<GiteaJob>): GiteaJob => ({ ...CI_JOB, ...over });

@@ -15,16 +15,23 @@ export function runCli(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = '.',
+  timeoutMs = 0,
 ): Promise<Outcome> {
-  return runNode([join(process.cwd(), 'lib/gitea-runners.cjs'), ...args], env, cwd);
+  return runNode([join(process.cwd(), 'lib/gitea-runners.cjs'), ...args], env, cwd, timeoutMs);
 }
 
-/** Starts a Node.js program and waits for its end. */
-export function runNode(args: readonly string[], env: Readonly<Record<string, string>>, cwd = '.'): Promise<Outcome> {
+/** Starts a Node.js program and waits for its end. @param timeoutMs it is ended then; 0: never */
+export function runNode(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd = '.',
+  timeoutMs = 0,
+): Promise<Outcome> {
   const child = spawn(process.execPath, args, {
     cwd,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: timeoutMs,
   });
   let stdout = '';
   let stderr = '';
