@@ -8,7 +8,7 @@ import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import { findRunnerJob, type NamedJob, writeExtension } from '../kubernetes/kept-job.ts';
-import type { LiveJob } from '../plan/evidence.ts';
+import { isOver, type LiveJob } from '../plan/evidence.ts';
 import { LONGEST_KEEP_MS } from '../plan/kept.ts';
 import { duration } from './duration.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
@@ -81,7 +81,7 @@ export async function extendIn(config: ClusterConfig, wish: ExtendWish): Promise
 
 /** When its CI job failed. @throws Failure exit 2: it does not stay. */
 function keptSince({ live: { namespace, name, state, endedAtMs, keepUntilMs } }: NamedJob): number {
-  const ended = state === 'complete' || state === 'failed' || state === 'deleting';
+  const ended = isOver(state);
   // A stay of no length: its CI job did not fail.
   if (!ended && endedAtMs !== undefined && keepUntilMs !== endedAtMs) return endedAtMs;
   const why = ended

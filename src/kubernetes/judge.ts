@@ -18,7 +18,7 @@
  *   7. anything else ................................... unknown (counts as running)
  */
 import { ENDED_AT, EXTEND_UNTIL, isPinned, JOB_URL, KEEP_UNTIL, REPOSITORY, type Texts } from '../charts/marks.ts';
-import type { LiveJob, LiveState, PodTrouble } from '../plan/evidence.ts';
+import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../plan/evidence.ts';
 import { endOf } from './pod-end.ts';
 import { NO_POD_YET, troubleOfEnded, troubleOfPending } from './pod-trouble.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
@@ -31,8 +31,6 @@ interface Judgement {
   readonly finishedAtMs?: number | null | undefined;
 }
 
-const OVER: ReadonlySet<LiveState> = new Set(['complete', 'failed', 'deleting']);
-
 /** @param pods pods of this Job; others must not be among them. */
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, creationTimestamp, annotations } = job.metadata;
@@ -41,7 +39,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const giteaUrl = giteaUrlOf(job);
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
   const { state, trouble, runningSinceMs, finishedAtMs } = judge(job, pods);
-  const end = OVER.has(state) ? endOf(job, pods) : undefined;
+  const end = isOver(state) ? endOf(job, pods) : undefined;
   return {
     namespace,
     name,
@@ -109,7 +107,7 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
   const failing = met('FailureTarget');
   if (failing) {
     const pod = newest ? judgePod(newest) : { state: 'failed' as const, finishedAtMs: failing.lastTransitionTime };
-    return pod.state === 'complete' || pod.state === 'failed' ? pod : { state: 'deleting' };
+    return hasEnded(pod.state) ? pod : { state: 'deleting' };
   }
   if (newest) return judgePod(newest);
   const counted = (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0);

@@ -1,5 +1,5 @@
 /** Jobs that end while Gitea is asked. Pure. */
-import type { LiveJob } from '../plan/evidence.ts';
+import { hasEnded, type LiveJob } from '../plan/evidence.ts';
 
 /**
  * The Jobs of the second list, as far as Gitea's answers can tell of them: one that has ended since the first list counts as running.
@@ -10,17 +10,13 @@ export function endedMeanwhile(before: readonly LiveJob[] = [], now: readonly Li
   const earlier = new Map(before.map((job) => [keyOf(job), job]));
   return now.map((job) => {
     const known = earlier.get(keyOf(job));
-    return hasEnded(job) && !(known && hasEnded(known)) ? asRunning(job, known) : job;
+    return hasEnded(job.state) && !hasEnded(known?.state) ? asRunning(job, known) : job;
   });
 }
 
 function asRunning({ finishedAtMs, trouble, end, ...job }: LiveJob, known: LiveJob | undefined): LiveJob {
   const { runningSinceMs } = known ?? {};
   return { ...job, state: 'running', ...(runningSinceMs !== undefined && { runningSinceMs }) };
-}
-
-function hasEnded({ state }: LiveJob): boolean {
-  return state === 'complete' || state === 'failed';
 }
 
 function keyOf({ namespace, name }: LiveJob): string {

@@ -71,6 +71,16 @@ export interface Look {
  */
 export type LiveState = 'starting' | 'running' | 'complete' | 'failed' | 'deleting' | 'unknown';
 
+/** True for a final state. */
+export function hasEnded(state: LiveState | undefined): boolean {
+  return state === 'complete' || state === 'failed';
+}
+
+/** True for a Job that has ended or is being deleted. */
+export function isOver(state: LiveState): boolean {
+  return hasEnded(state) || state === 'deleting';
+}
+
 /** `PodTrouble.reason` of a Job for which Kubernetes has created no pod. */
 export const NO_POD = 'NoPod';
 

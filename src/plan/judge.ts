@@ -17,7 +17,7 @@
  * A re-created Job runs a second runner under the name of the first. So an online row counts before "has finished a job": Gitea deletes
  * the row of an ephemeral runner with its job. No rule compares a time of Kubernetes with a time of Gitea, because clocks differ.
  */
-import type { Evidence, Group, Job, LiveJob } from './evidence.ts';
+import { type Evidence, type Group, hasEnded, type Job, type LiveJob } from './evidence.ts';
 import { type Keep, keepOf } from './kept.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { isOfOtherPlace } from './moved.ts';
@@ -99,7 +99,7 @@ function stateOf(traces: RunnerTraces, keep: Keep | undefined, context: Context)
   // Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the slot.
   if (running) return isLost(traces, running, context) ? 'lost' : 'busy';
   // `complete` counts too: the dind images always exit with 0 (runner repository, Dockerfile, s6).
-  if (hasEnded(live)) return hasHadJob(traces) ? 'used-up' : 'failed';
+  if (hasEnded(live?.state)) return hasHadJob(traces) ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
   const moved = stateIfMoved(traces, context);
@@ -133,7 +133,7 @@ function stateIfMoved({ row, completed, live }: RunnerTraces, { group }: Context
  */
 function isLost(traces: RunnerTraces, running: Job, { nowMs, giteaWasUp }: Context): boolean {
   const { live, row } = traces;
-  if (hasEnded(live)) return !hasEndedAnother(traces);
+  if (hasEnded(live?.state)) return !hasEndedAnother(traces);
   if (live || !row || row.online || !giteaWasUp()) return false;
   return nowMs - (running.startedAtMs ?? nowMs) > OFFLINE_AFTER_MS;
 }
@@ -143,10 +143,6 @@ function showsGiteaUp({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, 
   return [createdAtMs, startedAtMs, completedAtMs].some(
     (atMs) => nowMs - atMs < OFFLINE_AFTER_MS && nowMs - atMs > REPORTS_WITHIN_MS,
   );
-}
-
-function hasEnded(live: LiveJob | undefined): boolean {
-  return live?.state === 'complete' || live?.state === 'failed';
 }
 
 /**

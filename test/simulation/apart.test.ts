@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { groupSpec, quietHistory } from './history.ts';
 import { makeApartHistory } from './make-apart-history.ts';
 import { OURS, POLICIES } from './policies/index.ts';
+import type { Generator } from './policies/policy.ts';
 import { describeBreach } from './report.ts';
 import { runHistory } from './run.ts';
 
@@ -49,5 +50,30 @@ describe('while the Gitea of one group is down for an hour', () => {
     const { waitsMs } = runHistory(history, POLICIES['ours, Gitea alone']);
 
     expect(waitsMs.filter((ms) => ms > 3_500_000)).toHaveLength(2);
+  });
+});
+
+describe('more runners than the cap allows', () => {
+  const tooMany: Generator = {
+    kind: 'generator',
+    seesPods: true,
+    decide: (_stage, _cluster, { groups }) =>
+      groups.flatMap((group) => ['api-1', 'api-2'].map((name) => ({ name, group, pinned: false, madeFor: undefined }))),
+  };
+  const capsBroken = (untilS: number): number => {
+    const history = quietHistory({
+      groups: [groupSpec({ name: 'api', scope: { kind: 'repo', repo: 'acme/api' }, cap: 1 })],
+      pushes: [{ atS: 10, repo: 'acme/api', run: { jobs: [{ key: 'build', runsOn: ['windows'] }] }, ciS: [30] }],
+      troubles: [{ kind: 'group-outage', group: 'api', atS: 0, untilS }],
+    });
+    return runHistory(history, tooMany).breaches.filter(({ law }) => law === 'cap').length;
+  };
+
+  it('are no breach while nobody can look at the group', () => {
+    expect(capsBroken(3600)).toBe(0);
+  });
+
+  it('are one at the first sync that could', () => {
+    expect(capsBroken(8)).toBe(1);
   });
 });

@@ -7,7 +7,7 @@ import type { Figures } from './tally.ts';
 type Bars = Partial<Figures>;
 
 /** What holds of every kind of history. */
-const ALWAYS: Bars = { overCap: 0, doubleSpawns: 0, neverServed: 0, gaps: 0 };
+const ALWAYS: Bars = { killedAtDefault: 0, overCap: 0, doubleSpawns: 0, neverServed: 0, gaps: 0 };
 
 const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> = {
   wide: {

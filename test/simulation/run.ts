@@ -1,8 +1,9 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
+import { GRACEFUL_STOP_SECONDS } from '../../src/runnergroup/defaults.ts';
 import { ArgoCd } from './argo.ts';
 import { Cluster, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
-import type { GroupSpec, History } from './history.ts';
+import { type GroupSpec, type History, isInTrouble } from './history.ts';
 import { type Stay, staying } from './keeping.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
@@ -40,6 +41,8 @@ export interface Outcome {
   readonly prunedAtWork: number;
   /** Those of them whose grace period was too short. */
   readonly killed: number;
+  /** Those of them whose group has the default grace period. */
+  readonly killedAtDefault: number;
   /** Runners that waited after their CI job until their Jobs were deleted. */
   readonly stays: readonly Stay[];
   readonly durationS: number;
@@ -69,6 +72,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
   while (stage.timeline.step(Math.min(restMs, endMs)));
 
   for (const group of history.groups) breaches.push(...findUnserved(stage, group));
+  const killed = cluster.pods.filter(({ end }) => end === 'killed');
   return {
     breaches,
     waitsMs: stage.claims.map(({ waitMs }) => waitMs),
@@ -81,7 +85,8 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     needless: cluster.pods.filter((pod) => isNeedless(pod) && !isWarm(pod) && !isPooled(pod)).length,
     needlessWarm: cluster.pods.filter((pod) => isNeedless(pod) && isWarm(pod) && !isPooled(pod)).length,
     prunedAtWork: cluster.pods.filter(({ closeCall }) => closeCall).length,
-    killed: cluster.pods.filter(({ end }) => end === 'killed').length,
+    killed: killed.length,
+    killedAtDefault: killed.filter(({ group }) => group.gracefulStopS === GRACEFUL_STOP_SECONDS).length,
     stays: cluster.stays,
     durationS: stage.nowS,
     story: stage.story ?? [],
@@ -153,7 +158,7 @@ class Watcher {
       if (!groups.includes(group)) continue;
       const excess = overCap(this.#cluster, group, this.#stage.nowMs);
       if (excess && sinceMs >= lookedAtMs) continue;
-      if (excess && (hasLostPins(this.#cluster, group, lookedAtMs) || !this.#mayBeSeen(group, lookedAtMs))) {
+      if (excess && !this.#couldHelp(group, lookedAtMs)) {
         this.#overSinceMs.set(group, this.#stage.nowMs);
         continue;
       }
@@ -166,6 +171,13 @@ class Watcher {
   checkFloors(lookedAtMs: number, groups: readonly GroupSpec[]): void {
     const synced = { lookedAtMs, seesPods: this.#seesPods };
     for (const gap of gapsInPools(this.#stage, this.#cluster, groups, synced)) this.#note('floor', gap);
+  }
+
+  /** A group in trouble keeps what Kubernetes shows: nobody knows which of its runners works (law P18). */
+  #couldHelp(group: GroupSpec, lookedAtMs: number): boolean {
+    const { history, nowS } = this.#stage;
+    if (isInTrouble(history, group.name, (lookedAtMs - START_MS) / 1000, nowS)) return false;
+    return !hasLostPins(this.#cluster, group, lookedAtMs) && this.#mayBeSeen(group, lookedAtMs);
   }
 
   /** Without what no plan can help: runners pruned in the moment of a claim, and Jobs re-created under the name of a runner at work. */

@@ -31,6 +31,7 @@ function outcome(waitMsOf: ReadonlyMap<number, number>, over: Partial<Outcome> =
     capRaces: 0,
     prunedAtWork: 0,
     killed: 0,
+    killedAtDefault: 0,
     durationS: 0,
     story: [],
     ...over,
@@ -47,7 +48,8 @@ const BAD = outcome(waits(100, 20, 30, 40), {
   exchanged: 3,
   capRaces: 5,
   prunedAtWork: 1,
-  killed: 1,
+  killed: 2,
+  killedAtDefault: 1,
   pods: [1, 2, 3, 4, 5, 6] as unknown as Outcome['pods'],
 });
 const EXACT = outcome(waits(10, 20, 91, 100), { needless: 1 });
@@ -69,7 +71,8 @@ describe('one outcome', () => {
       needlessWarm: 2,
       exchanged: 3,
       prunedAtWork: 1,
-      killed: 1,
+      killed: 2,
+      killedAtDefault: 1,
       capRaces: 5,
       podCount: 6,
       paired: 4,
@@ -123,6 +126,7 @@ describe('figures', () => {
     const { ours, exact } = filled();
     expect(figuresOf(ours, exact)).toEqual({
       prunedAtWork: 250,
+      killedAtDefault: 1,
       overCap: 1,
       doubleSpawns: 0,
       neverServed: 1,
@@ -176,15 +180,16 @@ it('the table has a row for each policy', () => {
 
   expect(lines[0]).toBe('12 histories, seeds 1 to 12.');
   expect(lines.slice(3)).toEqual([
-    `|---|${'---:|'.repeat(16)}`,
-    '| exact | 4 | 0 | 0.00 | 0 | 0 | 0 | 0 | 0 | 91 s | 100 s | 1.000 | 0.0 % | 0.0 % | 25.0 % | 0.0 % | 0 |',
-    '| ours, live Jobs | 4 | 1 | 250.00 | 1 | 1 | 4 | 0 | 1 | 40 s | 100 s | 1.000 | 25.0 % | 25.0 % | 50.0 % | 25.0 % | 3 |',
+    `|---|${'---:|'.repeat(17)}`,
+    '| exact | 4 | 0 | 0.00 | 0 | 0 | 0 | 0 | 0 | 0 | 91 s | 100 s | 1.000 | 0.0 % | 0.0 % | 25.0 % | 0.0 % | 0 |',
+    '| ours, live Jobs | 4 | 1 | 250.00 | 2 | 1 | 1 | 4 | 0 | 1 | 40 s | 100 s | 1.000 | 25.0 % | 25.0 % | 50.0 % | 25.0 % | 3 |',
   ]);
 });
 
 describe('a bar', () => {
   const good: Figures = {
     prunedAtWork: 0,
+    killedAtDefault: 0,
     overCap: 0,
     doubleSpawns: 0,
     neverServed: 0,

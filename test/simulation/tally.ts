@@ -9,6 +9,7 @@ export const LAWS = ['cap', 'double-spawn', 'unserved', 'floor'] as const satisf
 const COUNTS = [
   'prunedAtWork',
   'killed',
+  'killedAtDefault',
   'needless',
   'needlessWarm',
   'exchanged',
@@ -52,6 +53,7 @@ export function addOutcome(tally: Tally, outcome: Outcome, seed: number, exact?:
   tally.exchanged += outcome.exchanged;
   tally.prunedAtWork += outcome.prunedAtWork;
   tally.killed += outcome.killed;
+  tally.killedAtDefault += outcome.killedAtDefault;
   tally.capRaces += outcome.capRaces;
   tally.podCount += outcome.pods.length;
   for (const [jobId, waitMs] of outcome.waitMsOf) {
@@ -83,6 +85,8 @@ export function addTally(to: Tally, from: Tally): void {
 export interface Figures {
   /** Runners whose Job was deleted while they worked, per 1000 CI jobs. */
   readonly prunedAtWork: number;
+  /** Runners that were killed at work though their group has the default grace period. */
+  readonly killedAtDefault: number;
   readonly overCap: number;
   readonly doubleSpawns: number;
   readonly neverServed: number;
@@ -102,6 +106,7 @@ export function figuresOf(tally: Tally, exact: Tally): Figures {
   const jobs = Math.max(1, tally.waitsMs.length);
   return {
     prunedAtWork: (1000 * tally.prunedAtWork) / jobs,
+    killedAtDefault: tally.killedAtDefault,
     overCap: tally.breaches.cap,
     doubleSpawns: tally.breaches['double-spawn'],
     neverServed: tally.breaches.unserved,
@@ -119,6 +124,7 @@ const HEAD = [
   'pruned at work',
   'of 1000',
   'of these killed',
+  '… at the default grace period',
   'cap exceeded',
   'for a moment only',
   'double spawns',
@@ -145,6 +151,7 @@ export function formatTable(tallies: Tallies, histories: number, names: readonly
       tally.prunedAtWork,
       figures.prunedAtWork.toFixed(2),
       tally.killed,
+      tally.killedAtDefault,
       figures.overCap,
       tally.capRaces - breaches.cap,
       figures.doubleSpawns,

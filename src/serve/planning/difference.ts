@@ -1,7 +1,7 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
 import { jobAnnotations, present } from '../../charts/labels.ts';
 import type { EmittedRunner, RunnerDecision } from '../../plan/decisions.ts';
-import type { LiveJob } from '../../plan/evidence.ts';
+import { hasEnded } from '../../plan/evidence.ts';
 import type { LiveRunner } from './live.ts';
 
 /** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */
@@ -96,7 +96,7 @@ function lackOf(
   found: LiveRunner | undefined,
   nowMs: number,
 ): Exclude<keyof Difference, 'surplus'> | undefined {
-  if (decision.skip || (found && hasEnded(found.job))) return undefined;
+  if (decision.skip || hasEnded(found?.job.state)) return undefined;
   if (!found) return 'missing';
   if (decision.pinned && !found.job.pinned)
     return decision.keep || hasJustBegun(decision, nowMs) ? 'unpinned' : undefined;
@@ -111,12 +111,8 @@ function hasJustBegun({ job }: EmittedRunner, nowMs: number): boolean {
 /** What is wrong with a Job that the plan does not hold, if anything. A pinned one is never pruned. One that is being deleted is left alone. */
 function excessOf({ job }: LiveRunner): 'surplus' | 'untidy' | undefined {
   if (job.pinned) return undefined;
-  if (hasEnded(job)) return 'untidy';
+  if (hasEnded(job.state)) return 'untidy';
   return job.state === 'deleting' ? undefined : 'surplus';
-}
-
-function hasEnded({ state }: LiveJob): boolean {
-  return state === 'complete' || state === 'failed';
 }
 
 function keyOf(namespace: string, name: string): string {

@@ -1,4 +1,5 @@
 /** The Jobs in the cluster, sorted once for all who ask: with many Applications each would look at every Job of all others. */
+import { isOver } from '../../plan/evidence.ts';
 import { keepLists } from '../unchanged.ts';
 import { groupKeyOfRunner, keyOfRunner, type LiveRunner } from './live.ts';
 
@@ -24,7 +25,7 @@ export class RunnerIndex {
     this.#byApp = before ? keepLists(before.#byApp, byApp) : byApp;
     this.#byGroup = before ? keepLists(before.#byGroup, byGroup) : byGroup;
     this.#byJobUrl = groupBy(all, ({ job }) => job.jobUrl);
-    this.ended = new Map(all.filter(isOver).map((runner) => [keyOfRunner(runner), runner]));
+    this.ended = new Map(all.filter(({ job }) => isOver(job.state)).map((runner) => [keyOfRunner(runner), runner]));
   }
 
   ofApp(key: string): readonly LiveRunner[] {
@@ -40,10 +41,6 @@ export class RunnerIndex {
   ofGroup(key: string): readonly LiveRunner[] {
     return this.#byGroup.get(key) ?? NONE;
   }
-}
-
-function isOver({ job: { state } }: LiveRunner): boolean {
-  return state === 'complete' || state === 'failed' || state === 'deleting';
 }
 
 /** Those without a key are left out. */
