@@ -6,7 +6,7 @@ import { OURS, POLICIES, type PolicyName } from './policies/index.ts';
 import { describeBreach } from './report.ts';
 import { type Outcome, runHistory } from './run.ts';
 
-const SEEDS = Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 20) }, (_, i) => i + 1);
+const SEEDS = Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 10) }, (_, i) => i + 1);
 
 /** A history in which a second Application has the same groups under other names. */
 function twice(history: History): History {

@@ -16,7 +16,7 @@ const ONLY_KIND = KIND_NAMES.find((kind) => kind === process.env['SIM_KIND']);
 const ONLY_SEED = process.env['SIM_SEED'];
 const SEEDS =
   ONLY_SEED === undefined
-    ? Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 50) }, (_, i) => i + 1)
+    ? Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 30) }, (_, i) => i + 1)
     : [Number(ONLY_SEED)];
 
 /** Of all kinds but the ordinary one: they take the longest. `npm run soak` runs thousands. */
@@ -90,7 +90,7 @@ describe.runIf(ONLY_SEED === undefined)('in all ordinary histories together', ()
 });
 
 describe('beside two static runners', () => {
-  const beside = Array.from({ length: 25 }, (_, i) => {
+  const beside = Array.from({ length: 10 }, (_, i) => {
     const history = makeHistory(i + 1);
     const [{ scope } = groupSpec()] = history.groups;
     const runner = { scope, labels: ['linux'], pollEveryS: 5 };
