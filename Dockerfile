@@ -18,13 +18,12 @@ WORKDIR /src
 # Packages change less often than sources. No scripts of packages are run.
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json ./
+COPY tsconfig.json LICENSE ./
 COPY scripts/*.mjs scripts/*.cjs scripts/
 COPY imports/ imports/
 COPY src/ src/
 RUN npm run build
 COPY install/plugin.yaml install/
-COPY LICENSE ./
 # Everything that is ours, as it will lie in the image.
 RUN mkdir -p /out/opt/gitea-runners /out/usr/local/bin /out/usr/bin /out/home/argocd/cmp-server/config \
       /out/home/argocd/cmp-server/plugins /out/etc \

@@ -44,7 +44,7 @@ describe('generate before a Gitea that answers with', () => {
       const peakFile = join(folder, 'peak');
 
       const { code, stdout, stderr } = await runCli(
-        ['generate', 'ci.yaml', '--cluster', 'off', '--timeout', lasts ? '1' : '20'],
+        ['generate', 'ci.yaml', '--cluster', 'off', '--timeout', lasts ? '1' : '60'],
         { GITEA_URL: url, GITEA_TOKEN: TOKEN, NODE_OPTIONS: `--import ${PEAK_MEMORY}`, PEAK_MEMORY_FILE: peakFile },
         folder,
       );

@@ -24,8 +24,8 @@ export interface FakeCluster {
   /** Makes or changes an object. */
   readonly put: (kind: Kind, object: KubeObject) => void;
   readonly remove: (kind: Kind, key: string) => void;
-  /** Writes of this kind are answered with 403 from now on. */
-  readonly refuse: (kind: Kind) => void;
+  /** Writes of this kind are answered with 403 until the returned function is called. */
+  readonly refuse: (kind: Kind) => () => void;
 }
 
 export interface FakeClusterOptions {
@@ -123,7 +123,10 @@ export async function startFakeCluster({
     writes,
     all: (kind) => [...store[kind].values()],
     put: (kind, object) => void put(kind, object),
-    refuse: (kind) => void refused.add(kind),
+    refuse: (kind) => {
+      refused.add(kind);
+      return () => void refused.delete(kind);
+    },
     remove: (kind, key) => {
       const known = store[kind].get(key);
       store[kind].delete(key);
