@@ -92,7 +92,11 @@ function token(group: RunnerGroup, { gitea }: Installation): readonly DoctorFind
           `${group.giteaUrl} was not asked: the API token cannot be read from here (${failure.code})`,
           'Give a token to doctor as GITEA_TOKEN, with GITEA_URL',
         )
-      : bad(checkOf(group), `API token: ${failure.code} ${failure.message}`, fixes.API_TOKEN),
+      : bad(
+          checkOf(group),
+          `API token: ${failure.code} ${failure.message}`,
+          failure.code === 'GR-DOCTOR-02' ? fixes.MOUNT : fixes.API_TOKEN,
+        ),
   ];
 }
 
