@@ -159,6 +159,20 @@ describe('without PATH and without files here', () => {
     expect(ofHome.stderr).toContain('GR-CLUSTER-12');
   });
 
+  it('says how to ask from inside when only the cluster reaches Gitea', async () => {
+    const { run, kubeconfig } = await scene(() => ({ groups: [groupObject('http://127.0.0.1:1')] }));
+
+    const { code, stdout, stderr } = await run(['--kubeconfig', kubeconfig, '-A'], {
+      GITEA_URL: 'http://127.0.0.1:1',
+      GITEA_TOKEN,
+    });
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /^From inside the cluster: kubectl -n argocd exec deploy\/gitea-runners -- gitea-runners explain\n\nerror: GR-HTTP-01 /m,
+    );
+  });
+
   it('of kubectl may be another one, which does not know RunnerGroups or does not show them', async () => {
     const { env } = await startAcme();
     const answers = [404, 403].map(async (code) => {

@@ -27,5 +27,9 @@ export const newBindings = (namespace: string): string =>
 export const describePods = (argocdNamespace: string, deployment: string): string =>
   `kubectl -n ${argocdNamespace} describe pods, and logs of deployment/${deployment}: a missing Secret or image is the usual cause`;
 
+/** For a Gitea that this machine does not reach. */
+export const fromWithin = (argocdNamespace: string): string =>
+  `From inside the cluster: kubectl -n ${argocdNamespace} exec deploy/${NAME} -- gitea-runners explain`;
+
 export const editRights = (argocdNamespace: string): string =>
   `kubectl -n ${argocdNamespace} edit configmap argocd-rbac-cm`;

@@ -1,4 +1,5 @@
 /** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
+import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { KubeClient } from '../../kubernetes/client.ts';
 import type { ClusterConfig } from '../../kubernetes/config.ts';
@@ -12,6 +13,7 @@ import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
 import { withImages } from '../../runnergroup/installation.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { finishOwn, podProblem } from '../../serve/cluster/own-pod.ts';
+import { fromWithin } from '../doctor/fixes.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
 import type { Io } from '../io.ts';
@@ -117,6 +119,8 @@ export async function planOfCluster(
     }
     // Where Gitea does not answer, this is all that is known.
     io.err(`${whereText(where, settings.now())}\n`);
+    if (context !== undefined && planned.reason instanceof Failure && planned.reason.code.startsWith('GR-HTTP-'))
+      io.err(`${fromWithin(plane.argocdNamespace)}\n\n`);
     throw planned.reason;
   } finally {
     await client.close();
