@@ -159,42 +159,6 @@ describe('without PATH and without files here', () => {
     expect(ofHome.stderr).toContain('GR-CLUSTER-12');
   });
 
-  it('says how to ask from inside when only the cluster reaches Gitea', async () => {
-    const { run, kubeconfig } = await scene(() => ({ groups: [groupObject('http://127.0.0.1:1')] }));
-
-    const { code, stdout, stderr } = await run(['--kubeconfig', kubeconfig, '-A'], {
-      GITEA_URL: 'http://127.0.0.1:1',
-      GITEA_TOKEN,
-    });
-
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(
-      /^From inside the cluster: kubectl -n argocd exec deploy\/gitea-runners -- gitea-runners explain\n\nerror: GR-HTTP-01 /m,
-    );
-  });
-
-  it('of kubectl may be another one, which does not know RunnerGroups or does not show them', async () => {
-    const { env } = await startAcme();
-    const answers = [404, 403].map(async (code) => {
-      const server = await startApiServer({
-        tls: CERTIFICATES,
-        override: (_, response) => {
-          status(response, code, 'No');
-          return true;
-        },
-      });
-      servers.push(server);
-      return runCli(['explain'], { ...env, KUBECONFIG: kubeconfigFor(server) }, folderWith({}));
-    });
-    const [unknown, hidden] = await Promise.all(answers);
-
-    expect(unknown).toMatchObject({ code: 1, stdout: '' });
-    expect(unknown?.stderr).toMatch(
-      /^error: GR-CLUSTER-16 list runnergroups.* does not know RunnerGroups \(404\)\. Look at the cluster of the installation \(--kubeconfig\), or apply install\/crd\.yaml to this one\.\n$/,
-    );
-    expect(hidden?.stderr).toMatch(/GR-CLUSTER-06 .* in namespace "default", or choose another namespace\.\n$/);
-  });
-
   it('says so when there is no cluster, or --cluster off', async () => {
     const { run, kubeconfig } = await scene((url) => ({ groups: [groupObject(url)] }));
 

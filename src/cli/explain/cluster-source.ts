@@ -19,6 +19,7 @@ import { readList } from '../flags/readers.ts';
 import type { Io } from '../io.ts';
 import { ownKubeconfig } from '../own-kubeconfig.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
+import { installedSettings } from './installed-settings.ts';
 import { lookAround, type UnservedGroup, type WhereIAm } from './where.ts';
 import { whereText } from './where-text.ts';
 
@@ -86,16 +87,19 @@ export async function planOfCluster(
   const client = new KubeClient(config, settings.onRequest);
   try {
     const objects = await listObjects(client, namespaces, deadline);
-    const images = imagesFrom(flags, io);
+    const argocdNamespace = flagValue('argocdNamespace', flags, io);
+    const installed = config.context ? await installedSettings(client, argocdNamespace, deadline) : {};
+    const env = { ...installed, ...io.env };
+    const images = imagesFrom(flags, { env });
     const { groups, broken } = sorted(objects);
     const plane = {
-      argocdNamespace: flagValue('argocdNamespace', flags, io),
+      argocdNamespace,
       lease: LEASE,
       nowMs: settings.now(),
     };
     const looking = lookAndPlan(
       groups.map((group) => withImages(group, images)),
-      settings,
+      { ...settings, instance: env['GITEA_RUNNERS_INSTANCE'] ?? '' },
       {
         includeBlocked: true,
         pods: JUDGED_PODS,
@@ -120,7 +124,7 @@ export async function planOfCluster(
     // Where Gitea does not answer, this is all that is known.
     io.err(`${whereText(where, settings.now())}\n`);
     if (context !== undefined && planned.reason instanceof Failure && planned.reason.code.startsWith('GR-HTTP-'))
-      io.err(`${fromWithin(plane.argocdNamespace)}\n\n`);
+      io.err(`${fromWithin(argocdNamespace)}\n\n`);
     throw planned.reason;
   } finally {
     await client.close();
