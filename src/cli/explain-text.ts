@@ -30,19 +30,26 @@ export interface ExplainOptions extends TableOptions {
   readonly wide?: boolean;
 }
 
-export function explainText(explanation: Explanation, given: ExplainOptions): string {
+/** @param all the explanation before filters: the last line is about everything */
+export function explainText(explanation: Explanation, given: ExplainOptions, all: Explanation = explanation): string {
   const nowMs = Date.parse(explanation.checkedAt);
   const { groups, jobs, where } = explanation;
   const options = { ...given, whole: given.wide === true };
   const parts = [
     ...(where ? [whereText(where, nowMs)] : []),
     groupTable(groups, options),
-    jobs.length === 0 ? 'No jobs are queued or running.\n' : jobTable(explanation, nowMs, options),
+    jobs.length === 0 ? noJobs(all.jobs.length) : jobTable(explanation, nowMs, options),
     ...leftoverTable(explanation, nowMs, options),
     ...adviceText(explanation),
-    summary(explanation),
+    summary(all),
   ];
   return parts.join('\n');
+}
+
+/** @param hidden unfinished jobs that a filter leaves out */
+function noJobs(hidden: number): string {
+  if (hidden === 0) return 'No jobs are queued or running.\n';
+  return `No job passes the filters. They leave out ${count(hidden, 'job')} that ${hidden === 1 ? 'has' : 'have'} not finished.\n`;
 }
 
 function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): string {

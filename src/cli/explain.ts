@@ -81,7 +81,7 @@ async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'e
   if (!what) {
     const isStuck = explanation.jobs.some(({ state }) => state === 'stuck');
     if (format === 'json') return { text: jsonText(explanation), isStuck };
-    return { text: explainText(explanation, { ...paperOf(io), wide: format === 'wide' }), isStuck };
+    return { text: explainText(explanation, { ...paperOf(io), wide: format === 'wide' }, all), isStuck };
   }
   const subject = await findSubject(what, written, {
     explanation,

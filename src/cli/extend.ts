@@ -13,6 +13,7 @@ import { LONGEST_KEEP_MS } from '../plan/kept.ts';
 import { duration } from './duration.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
+import { ownKubeconfig } from './own-kubeconfig.ts';
 
 /** Somebody else may write the Job between our look and our patch. */
 const TRIES = 5;
@@ -26,13 +27,13 @@ export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io):
   }
   const forMs = flagValue('for', flags, io);
   const timeoutMs = flagValue('timeout', flags, io) * 1000;
-  const kubeconfig = flagValue('kubeconfig', flags, io);
+  const kubeconfig = flagValue('kubeconfig', flags, io) ?? (await ownKubeconfig(io.env));
   const cluster = await findCluster({ cluster: 'auto', env: io.env, ...(kubeconfig !== undefined && { kubeconfig }) });
   if (!cluster) {
     throw new Failure(
       'GR-EXTEND-05',
       2,
-      'extend: no cluster is known. Give --kubeconfig, or run it in a pod with a service account.',
+      'extend: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. Give --kubeconfig.',
     );
   }
   const namespace = flagValue('namespace', flags, io) ?? cluster.context?.namespace ?? 'default';

@@ -56,6 +56,16 @@ function read(file: string, io: Io): readonly unknown[] {
   );
 }
 
+/** The usual mistakes, in words. */
+const WORDS: ReadonlyMap<unknown, string> = new Map([
+  ['ENOENT', 'there is no such file'],
+  ['EISDIR', 'it is a folder. Name the files in it'],
+]);
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
 function parse(file: string, io: Io): readonly unknown[] {
   const path = file === '-' ? 0 : resolve(io.cwd, file);
   try {
@@ -68,7 +78,7 @@ function parse(file: string, io: Io): readonly unknown[] {
       return document.toJS({ maxAliasCount: 100 }) as unknown;
     });
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'it cannot be read';
+    const why = WORDS.get(codeOf(error)) ?? (error instanceof Error ? error.message : 'it cannot be read');
     throw new Failure('GR-IMPORT-01', 2, `import ${file}: ${printable(why)}.`);
   }
 }

@@ -20,8 +20,9 @@ export async function init(
   io: Io,
   ask: AskPerson | undefined,
 ): Promise<ExitCode> {
-  const answers = await answersOf(flags, io, ask);
-  check(answers);
+  const answers = await answersOf(flags, io, ask, (answer) => problemsOf({ ...GOOD, ...answer })[0]);
+  const wrong = problemsOf(answers);
+  if (wrong.length > 0) throw new Failure('GR-INIT-03', 2, `init: ${wrong.join('; ')}.`);
   const files = filesOf(answers);
   const root = resolve(io.cwd, folder);
   const there = Object.keys(files).filter((name) => existsSync(join(root, name)));
@@ -36,7 +37,8 @@ export async function init(
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text, { mode: name.endsWith('.sh') ? 0o755 : 0o644 });
   }
-  io.out(nextSteps(folder, answers, Object.keys(files)));
+  const inFolder = root === resolve(io.cwd) ? '' : `, in ${folder}`;
+  io.out(nextSteps(folder, inFolder, answers, Object.keys(files)));
   return 0;
 }
 
@@ -49,11 +51,26 @@ function filesOf(answers: Answers): Readonly<Record<string, string>> {
   };
 }
 
-/** @throws Failure exit 2 with all that is wrong */
-function check(answers: Answers): void {
+/** Answers without any problem: a single answer is checked among them. */
+const GOOD: Answers = {
+  group: 'ci',
+  namespace: 'runners',
+  gitea: 'https://gitea.example.com',
+  scope: { scope: 'org', org: 'acme' },
+  cap: 1,
+  mode: 'host',
+  git: 'https://gitea.example.com/ops/runners.git',
+  path: 'groups',
+  secretTool: 'kubectl',
+  secretStore: 'gitea-runners',
+  webhook: 'http://gitea-runners.argocd.svc/webhook',
+};
+
+/** All that is wrong. */
+function problemsOf(answers: Answers): readonly string[] {
   const { group, namespace, git, path, secretStore, webhook } = answers;
   const read = runnerGroupFromObject({ name: group, namespace, spec: groupManifest(answers).spec });
-  const wrong = [
+  return [
     ...('problem' in read ? [read.problem] : []),
     ...(/^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/.test(git) ? [] : ['--git: must be the URL of a git repository']),
     ...(/^(?!\.\.(?:\/|$))[\w.-]+(?:\/(?!\.\.(?:\/|$))[\w.-]+)*$/.test(path)
@@ -64,15 +81,19 @@ function check(answers: Answers): void {
       : ['--secret-store: must be the name of a ClusterSecretStore']),
     ...(/^https?:\/\/[^\s"'\\$`]+$/.test(webhook) ? [] : ['--webhook-url: must be an http or https URL']),
   ];
-  if (wrong.length > 0) throw new Failure('GR-INIT-03', 2, `init: ${wrong.join('; ')}.`);
 }
 
-function nextSteps(folder: string, { group, path, secretTool }: Answers, files: readonly string[]): string {
+function nextSteps(
+  folder: string,
+  inFolder: string,
+  { group, path, secretTool }: Answers,
+  files: readonly string[],
+): string {
   const sealed = secretTool === 'sealed-secrets' ? ', and the sealed-*.yaml that it writes' : '';
   return `Written to ${folder}:
 ${files.map((name) => `  ${name}`).join('\n')}
 
-Next:
+Next${inFolder}:
   1. Install into Argo CD, if that is not done: docs/install.md, step 1.
   2. GITEA_API_TOKEN=… GITEA_OWNER_TOKEN=… sh setup.sh     makes the Secrets and the webhook
   3. kubectl apply -f argocd/application.yaml

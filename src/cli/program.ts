@@ -100,7 +100,7 @@ Exit codes: 0 good, also when nothing is dead; 1 Gitea, cluster or a file failed
 The plan reads the new time at the next sync. A runner stays at most 24 hours after the failure. To end it sooner, delete its Job.
 
 Examples:
-  gitea-runners extend ci-7-1-9c31e0aa-x2x4z --for 1h -n runners --kubeconfig ~/.kube/config
+  gitea-runners extend ci-7-1-9c31e0aa-x2x4z --for 1h -n runners
   gitea-runners extend job/ci-7-1-9c31e0aa --for 30m
 
 Exit codes: 0 good, also when it stays longer already; 1 there is no such pod or Job, or the cluster failed; 2 bad input, or it is

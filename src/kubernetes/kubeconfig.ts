@@ -56,8 +56,10 @@ export async function readKubeconfig(file: string): Promise<ClusterConfig> {
   if (!cluster || !user) throw wrong(file, 'and the current context, or its cluster or user, is not in it');
   for (const [part, fields] of [[cluster, REFUSED.cluster] as const, [user, REFUSED.user] as const]) {
     const found = fields.find((field) => part[field] !== undefined && part[field] !== false);
-    if (found !== undefined)
-      throw wrong(file, `with ${found}, which is not supported; use a token or a client certificate`);
+    if (found !== undefined) {
+      const way = found === 'exec' ? ' (docs/commands.md, "When kubectl logs in with a program")' : '';
+      throw wrong(file, `with ${found}, which is not supported; use a token or a client certificate${way}`);
+    }
   }
   const pem = async (source: Readonly<Record<string, unknown>>, field: string): Promise<string | undefined> => {
     const data = source[`${field}-data`];

@@ -3,7 +3,7 @@ import type { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpRequest } from '../http/request.ts';
 import { failureOfStatus, firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
-import { listPath, type Resource } from './resources.ts';
+import { listPath, type Resource, RUNNER_GROUPS } from './resources.ts';
 import { KubeList } from './shapes.ts';
 
 /** What kubectl asks for; the server keeps a snapshot for the pages that follow. */
@@ -103,13 +103,19 @@ function failureOfList(
   namespace: string | undefined,
 ): Failure {
   const request = client.request(question);
-  const instead = ', or use --cluster off';
+  const isRunnerGroups = resource === RUNNER_GROUPS.name;
+  if (status === 404 && isRunnerGroups) {
+    const remedy = 'Look at the cluster of the installation (--kubeconfig), or apply install/crd.yaml to this one';
+    return failure(request, 'GR-CLUSTER-16', 'this cluster does not know RunnerGroups (404)', remedy);
+  }
+  // Jobs may stay unseen. RunnerGroups are in the cluster or nowhere.
+  const instead = isRunnerGroups ? '' : ', or use --cluster off';
   if (status !== 403) return failureOfStatus(request, status, 'a list', instead);
   const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
   return failure(
     request,
     'GR-CLUSTER-06',
     'the cluster refused (403)',
-    `Grant the service account the verb "list" on "${resource}" ${where}${instead}`,
+    `Grant the service account the verb "list" on "${resource}" ${where}${isRunnerGroups ? ', or choose another namespace' : instead}`,
   );
 }

@@ -202,7 +202,22 @@ describe('the table', () => {
     expect(await states('--state', 'running,stuck')).toEqual(['stuck', 'running']);
     expect(await states('--repository', 'Acme/API')).toEqual(['blocked', 'running']);
     expect(await states('--group', 'runners/ci')).toEqual(['stuck', 'starting']);
-    expect(await states('--group', 'other')).toEqual([]);
+  });
+
+  it('does not say that all is well when a filter leaves everything out', async () => {
+    const { run } = await scene();
+
+    const other = await run('--state', 'held');
+    const typo = await run('--group', 'runners/cj', '--exit-code');
+
+    expect(other.stdout).toContain('\nNo job passes the filters. They leave out 5 jobs that have not finished.\n');
+    expect(other.stdout.split('\n').slice(-2)).toEqual((await run()).stdout.split('\n').slice(-2));
+    expect(typo).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: GR-EXPLAIN-03 explain --group runners/cj: there is no such RunnerGroup here. RunnerGroups: runners/ci.\n',
+    });
   });
 
   it('with -o wide shows states and links, and cuts nothing', async () => {

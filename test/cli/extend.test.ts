@@ -92,7 +92,7 @@ async function startWorld(world: World) {
   const kubeconfig = kubeconfigFor({ config: { url } });
   const extend = (...words: readonly string[]): Promise<Outcome> =>
     runCli(['extend', '--kubeconfig', kubeconfig, '-n', 'runners', ...words]);
-  return { extend, asked, patches };
+  return { extend, asked, patches, kubeconfig };
 }
 
 /** The time that a patch writes. */
@@ -121,6 +121,15 @@ describe('extend', () => {
       ]);
     },
   );
+
+  it('takes the cluster that kubectl would take', async () => {
+    const { patches, kubeconfig } = await startWorld({});
+
+    const { code, stderr } = await runCli(['extend', POD, '-n', 'runners'], { KUBECONFIG: kubeconfig });
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(patches).toHaveLength(1);
+  });
 
   it('goes by the clock of the cluster', async () => {
     const { extend, patches } = await startWorld({ aheadMs: 6 * HOUR, annotations: kept(-6 * HOUR) });
@@ -188,7 +197,7 @@ describe('extend refuses', () => {
     expect(stderr).toContain('GR-FLAG-02');
   });
 
-  it('to guess a cluster', async () => {
+  it('to guess a cluster when kubectl has none either', async () => {
     const { code, stderr } = await runCli(['extend', POD]);
 
     expect(code).toBe(2);

@@ -1,4 +1,6 @@
 /** `import`: what it makes of other tools' manifests is valid, and it says what it left out. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { folderWith, runCli } from '../support/run-cli.ts';
@@ -172,6 +174,16 @@ it('several files and kinds in one run; other objects are left out', async () =>
 });
 
 describe('refuses', () => {
+  it.each([
+    ['groups', 'error: GR-IMPORT-01 import groups: it is a folder. Name the files in it.\n'],
+    ['none.yaml', 'error: GR-IMPORT-01 import none.yaml: there is no such file.\n'],
+  ])('%s', async (name, stderr) => {
+    const folder = folderWith({});
+    mkdirSync(join(folder, 'groups'));
+
+    expect(await runCli(['import', name], {}, folder)).toEqual({ code: 2, stdout: '', stderr });
+  });
+
   it.each([
     ['what has no runner', 'kind: Service\nmetadata: {name: s}\n', [], 'GR-IMPORT-02'],
     ['broken YAML', 'kind: [', [], 'GR-IMPORT-01'],

@@ -4,7 +4,6 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { type AskPerson, answersOf } from '../../src/cli/init/answers.ts';
 import { folderWith, runCli } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
 
@@ -104,26 +103,13 @@ it.each([
   expect(spawnSync('find', [folder, '-type', 'f']).stdout.toString()).toBe('');
 });
 
-it('asks what no flag says, with the default where there is one', async () => {
-  const asked: string[] = [];
-  const given: Record<string, string> = { 'URL of Gitea': 'https://g.example.com', Repository: 'acme/web', Git: GIT };
-  const ask: AskPerson = async (question, byDefault) => {
-    asked.push(byDefault ?? '');
-    if (question.startsWith('Whose')) return 'repo';
-    return Object.entries(given).find(([begin]) => question.startsWith(begin))?.[1] ?? '';
-  };
+it('says in which folder the next steps are done', async () => {
+  const folder = folderWith({});
 
-  const answers = await answersOf({ cap: '3' }, { env: {} } as never, ask);
+  const { stdout } = await runCli(['init', 'new/', ...NEEDED], {}, folder);
 
-  expect(answers).toMatchObject({
-    gitea: 'https://g.example.com',
-    scope: { scope: 'repo', repo: 'acme/web' },
-    group: 'ci',
-    cap: 3,
-    mode: 'dind-rootless',
-    git: GIT,
-  });
-  expect(asked).toEqual(['', 'org', '', 'ci', 'dind-rootless', '']);
+  expect(stdout).toContain('\nNext, in new/:\n');
+  expect((await runCli(['init', ...NEEDED], {}, folder)).stdout).toContain('\nNext:\n');
 });
 
 /** Stand-ins for the programs that reach the cluster. curl is the real one. */

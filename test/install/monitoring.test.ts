@@ -17,6 +17,12 @@ describe('install/monitoring', () => {
     expect(unknown).toEqual([]);
   });
 
+  it('an alert has the command to type first, but for those whose cause is outside of the cluster', () => {
+    const without = ALERTS.filter(({ annotations }) => !annotations.description.includes(': kubectl '));
+
+    expect(without.map(({ alert }) => alert)).toEqual(['GiteaRunnersRateLimited', 'GiteaRunnersClockSkew']);
+  });
+
   it('the manual tells of every alert, and of no other', () => {
     const manual = readFileSync('docs/monitoring.md', 'utf8');
     const told = [...manual.matchAll(/^\| `(GiteaRunners\w+)` \|/gm)].map(([, name]) => name);

@@ -77,7 +77,7 @@ describe('a kubeconfig', () => {
   });
 
   it.each([
-    ['that starts a program', { user: { exec: { command: 'aws' } } }, 'exec'],
+    ['that starts a program', { user: { exec: { command: 'aws' } } }, 'When kubectl logs in with a program'],
     ['with an auth provider', { user: { 'auth-provider': { name: 'gcp' } } }, 'auth-provider'],
     ['that checks no certificate', { cluster: { 'insecure-skip-tls-verify': true } }, 'insecure-skip-tls-verify'],
     ['that acts as somebody else', { user: { token: 't', as: 'root' } }, 'as, which'],

@@ -10,6 +10,9 @@ export const STEP_3 =
   'Do step 3 of docs/install.md: kubectl apply -f install/examples/project.yaml -f install/examples/application.yaml, with your repository in them';
 export const API_TOKEN =
   'Make a token in Gitea and repeat step 1 of docs/install.md with it: the Secret gets the keys token and url';
+/** The message says what to do for a Secret of another name. */
+export const MOUNT =
+  'Correct authToken in git. If its Secret is gitea-api, which the manual mounts: repeat step 1 of docs/install.md';
 export const NEW_CRD = `${APPLY} -f install/crd.yaml`;
 export const NEW_ACCOUNT = `${APPLY} -f install/argocd-cm.yaml`;
 export const NEW_RIGHTS = `${APPLY} -f install/argocd-rbac-cm.yaml`;
@@ -23,6 +26,10 @@ export const newBindings = (namespace: string): string =>
 /** What pods of a Deployment say. */
 export const describePods = (argocdNamespace: string, deployment: string): string =>
   `kubectl -n ${argocdNamespace} describe pods, and logs of deployment/${deployment}: a missing Secret or image is the usual cause`;
+
+/** For a Gitea that this machine does not reach. */
+export const fromWithin = (argocdNamespace: string): string =>
+  `From inside the cluster: kubectl -n ${argocdNamespace} exec deploy/${NAME} -- gitea-runners explain`;
 
 export const editRights = (argocdNamespace: string): string =>
   `kubectl -n ${argocdNamespace} edit configmap argocd-rbac-cm`;

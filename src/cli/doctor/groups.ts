@@ -27,7 +27,7 @@ export function groups(seen: Installation): readonly DoctorFinding[] {
     ...broken.map(({ group, problem }) =>
       bad(`RunnerGroup ${group}`, problem, 'Correct it in git: gitea-runners validate shows the place'),
     ),
-    ...gitea.scopes.flatMap((scope) => [look(scope), ...actions(scope), ...[webhook(scope, seen) ?? []].flat()]),
+    ...gitea.scopes.flatMap((scope) => [look(scope, seen), ...actions(scope), ...[webhook(scope, seen) ?? []].flat()]),
     ...asked.flatMap((group) => groupFindings(group, seen)),
     ...(all.length > asked.length
       ? [
@@ -46,14 +46,20 @@ function isOff({ actions: read }: ScopeSeen): boolean {
   return read !== undefined && !(read instanceof Failure) && read.off.length === read.repositories;
 }
 
-function look(scope: ScopeSeen): DoctorFinding {
+/** This machine may be where Gitea cannot be reached, although the cluster reaches it. */
+const isConnection = ({ code }: Failure): boolean => code.startsWith('GR-HTTP-');
+
+function look(scope: ScopeSeen, seen: Installation): DoctorFinding {
   const { look: found, name, url, version } = scope;
   const check = `Gitea, ${name}`;
   const which = version === undefined ? url : `${url} (Gitea ${version})`;
   if (!(found instanceof Failure)) return good(check, `${which} answers, and shows its jobs and runners`);
-  return isOff(scope)
-    ? unknown(check, `${which} answers, and has no list of its jobs`)
-    : bad(check, `${found.code} ${found.message}`, `docs/errors.md has ${found.code}. ${fixes.API_TOKEN}`);
+  if (isOff(scope)) return unknown(check, `${which} answers, and has no list of its jobs`);
+  const text = `${found.code} ${found.message}`;
+  if (!isConnection(found)) return bad(check, text, `docs/errors.md has ${found.code}. ${fixes.API_TOKEN}`);
+  return scope.groups.every((group) => ofServe(group, seen).is === 'good')
+    ? unknown(check, `not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
+    : bad(check, text, `docs/errors.md has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`);
 }
 
 function actions(scope: ScopeSeen): readonly DoctorFinding[] {
@@ -92,30 +98,38 @@ function token(group: RunnerGroup, { gitea }: Installation): readonly DoctorFind
           `${group.giteaUrl} was not asked: the API token cannot be read from here (${failure.code})`,
           'Give a token to doctor as GITEA_TOKEN, with GITEA_URL',
         )
-      : bad(checkOf(group), `API token: ${failure.code} ${failure.message}`, fixes.API_TOKEN),
+      : bad(
+          checkOf(group),
+          `API token: ${failure.code} ${failure.message}`,
+          failure.code === 'GR-DOCTOR-02' ? fixes.MOUNT : fixes.API_TOKEN,
+        ),
   ];
 }
 
-/** What `serve` says, which reaches Gitea from within the cluster. What is known to be wrong with Gitea or the token is not said twice. */
+/** What is known to be wrong with Gitea or the token is not said twice. */
 function ready(group: RunnerGroup, seen: Installation): readonly DoctorFinding[] {
-  const { gitea, nowMs, statuses } = seen;
-  const check = `${checkOf(group)}, as serve sees it`;
-  const called = `${group.namespace}/${group.name}`;
+  const { gitea } = seen;
   const scope = gitea.scopes.find(({ groups: sharing }) => sharing.includes(group));
   if (gitea.withoutToken.has(group) && !isUnread(gitea.withoutToken.get(group) as Failure)) return [];
-  if (scope?.look instanceof Failure) return [];
-  if (serveIsDown(seen)) return [unknown(check, 'serve does not run')];
+  if (scope?.look instanceof Failure && !isConnection(scope.look)) return [];
+  return [ofServe(group, seen)];
+}
+
+/** What `serve` says, which reaches Gitea from within the cluster. */
+function ofServe(group: RunnerGroup, seen: Installation): DoctorFinding {
+  const { nowMs, statuses } = seen;
+  const check = `${checkOf(group)}, as serve sees it`;
+  const called = `${group.namespace}/${group.name}`;
+  if (serveIsDown(seen)) return unknown(check, 'serve does not run');
   const status = statuses.find((each) => each.group === called);
   const fix = `docs/serve.md has the reason; kubectl -n ${seen.argocdNamespace} logs deployment/gitea-runners`;
-  if (status?.notReady !== undefined) return [bad(check, status.notReady, fix)];
+  if (status?.notReady !== undefined) return bad(check, status.notReady, fix);
   if (status?.lastCheckTime === undefined)
-    return [bad(check, 'it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`)];
+    return bad(check, 'it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);
   const ageMs = nowMs - Date.parse(status.lastCheckTime);
-  return [
-    ageMs > STALE_CHECK_MS
-      ? bad(check, `Gitea was last looked at ${status.lastCheckTime}`, fix)
-      : good(check, `ready: it reaches Gitea from the cluster, last at ${status.lastCheckTime}`),
-  ];
+  return ageMs > STALE_CHECK_MS
+    ? bad(check, `Gitea was last looked at ${status.lastCheckTime}`, fix)
+    : good(check, `ready: it reaches Gitea from the cluster, last at ${status.lastCheckTime}`);
 }
 
 const LEVELS = ['restricted', 'baseline', 'privileged'];

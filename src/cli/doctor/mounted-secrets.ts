@@ -26,7 +26,7 @@ export class MountedSecrets implements SecretReader {
       'GR-DOCTOR-02',
       1,
       `find the API token of namespace ${namespace}: no Secret is mounted into the sidecar at ${common}. ` +
-        'Mount it ("A second Gitea" in docs/install.md), or correct authToken.',
+        'If authToken is right, mount it ("A second Gitea" in docs/install.md).',
     );
   }
 

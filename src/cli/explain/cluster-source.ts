@@ -1,6 +1,5 @@
 /** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { KubeClient } from '../../kubernetes/client.ts';
 import type { ClusterConfig } from '../../kubernetes/config.ts';
@@ -14,10 +13,13 @@ import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
 import { withImages } from '../../runnergroup/installation.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { finishOwn, podProblem } from '../../serve/cluster/own-pod.ts';
+import { fromWithin } from '../doctor/fixes.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
 import type { Io } from '../io.ts';
+import { ownKubeconfig } from '../own-kubeconfig.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
+import { installedSettings } from './installed-settings.ts';
 import { lookAround, type UnservedGroup, type WhereIAm } from './where.ts';
 import { whereText } from './where-text.ts';
 
@@ -43,7 +45,7 @@ export const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, fa
 export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
   const given = await settingsFrom(flags, io);
   if (given.cluster === 'off') return undefined;
-  const kubeconfig = given.kubeconfig ?? (await ownKubeconfig(given, io));
+  const kubeconfig = given.kubeconfig ?? (await ownKubeconfig(io.env));
   const config = await findCluster({ ...given, ...(kubeconfig !== undefined && { kubeconfig }) });
   if (!config) return undefined;
   const isByHand = kubeconfig !== undefined && flags.secrets === undefined && !io.env['GITEA_RUNNERS_SECRETS'];
@@ -54,16 +56,6 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
     ...(isByHand && !io.env['GITEA_TOKEN'] && { secrets: 'api' as const }),
   };
   return { config, settings, namespaces: namespacesFrom(flags, io, config), isByHand };
-}
-
-/** What kubectl would take. A pod with a service account has its own cluster. */
-async function ownKubeconfig(settings: Settings, io: Io): Promise<string | undefined> {
-  if (await findCluster(settings)) return undefined;
-  const { KUBECONFIG = '', HOME = '' } = io.env;
-  const [named] = KUBECONFIG.split(':').filter((file) => file !== '');
-  if (named !== undefined) return named;
-  const usual = join(HOME, '.kube', 'config');
-  return HOME !== '' && existsSync(usual) ? usual : undefined;
 }
 
 /** `-n`, `-A`, those that `serve` has in this pod, the context's, else `default`, as kubectl does. */
@@ -95,16 +87,19 @@ export async function planOfCluster(
   const client = new KubeClient(config, settings.onRequest);
   try {
     const objects = await listObjects(client, namespaces, deadline);
-    const images = imagesFrom(flags, io);
+    const argocdNamespace = flagValue('argocdNamespace', flags, io);
+    const installed = config.context ? await installedSettings(client, argocdNamespace, deadline) : {};
+    const env = { ...installed, ...io.env };
+    const images = imagesFrom(flags, { env });
     const { groups, broken } = sorted(objects);
     const plane = {
-      argocdNamespace: flagValue('argocdNamespace', flags, io),
+      argocdNamespace,
       lease: LEASE,
       nowMs: settings.now(),
     };
     const looking = lookAndPlan(
       groups.map((group) => withImages(group, images)),
-      settings,
+      { ...settings, instance: env['GITEA_RUNNERS_INSTANCE'] ?? '' },
       {
         includeBlocked: true,
         pods: JUDGED_PODS,
@@ -128,6 +123,8 @@ export async function planOfCluster(
     }
     // Where Gitea does not answer, this is all that is known.
     io.err(`${whereText(where, settings.now())}\n`);
+    if (context !== undefined && planned.reason instanceof Failure && planned.reason.code.startsWith('GR-HTTP-'))
+      io.err(`${fromWithin(argocdNamespace)}\n\n`);
     throw planned.reason;
   } finally {
     await client.close();

@@ -1,6 +1,7 @@
 import type { GroupKey } from '../../plan/decisions.ts';
 import type { ExplainedJob, Explanation } from '../explanation.ts';
 import type { JobState } from './job-state.ts';
+import { checkGroupName } from './subject.ts';
 
 /** What is shown; absent: everything. */
 export interface Filter {
@@ -11,9 +12,13 @@ export interface Filter {
   readonly states?: readonly JobState[] | undefined;
 }
 
-/** The explanation with less in it. With a filter of jobs, runners that no shown job has are left out, too. */
+/**
+ * The explanation with less in it. With a filter of jobs, runners that no shown job has are left out, too.
+ * @throws Failure exit 2 for a group that does not exist: an empty answer would say that all is well
+ */
 export function filtered(explanation: Explanation, { group, repository, states }: Filter): Explanation {
   if (group === undefined && repository === undefined && states === undefined) return explanation;
+  if (group !== undefined) checkGroupName(group, explanation);
   const isGroup = (key: GroupKey | undefined): boolean =>
     group === undefined || (key !== undefined && (key.name === group || `${key.namespace}/${key.name}` === group));
   const isShown = (job: ExplainedJob): boolean =>

@@ -158,9 +158,21 @@ function findName(
   if (runner) return runner;
   const [first] = broken;
   if (first) return { is: 'broken', ...first };
-  const known = explanation.groups.map(nameOf);
+  throw unknown(written, `it is no file or folder, no RunnerGroup and no runner here. ${namesOfGroups(explanation)}`);
+}
+
+/** What there is, for the error of a name that is not there. */
+function namesOfGroups({ groups, where }: Explanation): string {
+  const known = [...groups.map(nameOf), ...(where?.broken ?? []).map(({ group }) => group)];
   const list = known.slice(0, SHOWN).join(', ') + (known.length > SHOWN ? ` and ${known.length - SHOWN} more` : '');
-  throw unknown(written, `it is no file or folder, no RunnerGroup and no runner here. RunnerGroups: ${list || 'none'}`);
+  return `RunnerGroups: ${list || 'none'}`;
+}
+
+/** @throws Failure exit 2 when no RunnerGroup, served or not, is called so: `ci` or `runners/ci` */
+export function checkGroupName(name: string, explanation: Explanation): void {
+  const known = [...explanation.groups, ...(explanation.where?.broken ?? []).map(({ group }) => keyOf(group))];
+  if (known.some((key) => key.name === name || nameOf(key) === name)) return;
+  throw unknown(`--group ${name}`, `there is no such RunnerGroup here. ${namesOfGroups(explanation)}`);
 }
 
 /** A pod has the name of its Job, which is that of the runner, and five characters behind it. */

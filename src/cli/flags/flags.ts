@@ -96,7 +96,7 @@ export const FLAGS = {
   kubeconfig: {
     of: ['generate', 'explain', 'serve', 'sweep', 'doctor', 'extend'],
     value: 'FILE',
-    defaultNote: 'the service account of this pod',
+    defaultNote: 'the service account of this pod; in explain, doctor and extend also that of kubectl',
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. The file needs a token or a client certificate; a kubeconfig that starts a program is refused.',
     read: readTrustedPath,

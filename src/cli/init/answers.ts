@@ -1,5 +1,6 @@
 /** What `init` must know, from flags, from questions on a terminal, or from defaults. */
 import { Failure } from '../../failure.ts';
+import { printable } from '../../printable.ts';
 import { longName } from '../flags/flag.ts';
 import { type FlagName, type FlagsOf, flagValue } from '../flags/flags.ts';
 import type { SecretTool } from '../flags/init-flags.ts';
@@ -32,32 +33,60 @@ export type WhoseJobs =
 /** Asks a person. An empty answer is the default, if there is one. */
 export type AskPerson = (question: string, byDefault: string | undefined) => Promise<string>;
 
+/** What is wrong with an answer; undefined: nothing. */
+export type CheckAnswer = (answer: Partial<Answers>) => string | undefined;
+
+const SCOPES = ['global', 'org', 'user', 'repo'];
+const SCOPE_RULE = 'the scope must be global, org, user or repo';
+
 type Given = FlagsOf<'init'>;
+type Rule = (answer: string) => string | undefined;
+type ByDefault = 'groupName' | 'scope' | 'cap' | 'containerMode';
 
 /**
- * All answers. What no flag says and has no default is asked; without a terminal it is missing.
+ * All answers. What no flag says and has no default is asked, until `check` finds nothing wrong; without a terminal it is missing.
  * @throws Failure exit 2 that names everything that is missing
  */
-export async function answersOf(given: Given, io: Io, ask: AskPerson | undefined): Promise<Answers> {
+export async function answersOf(
+  given: Given,
+  io: Io,
+  ask: AskPerson | undefined,
+  check: CheckAnswer,
+): Promise<Answers> {
   const missing: string[] = [];
-  const need = async (name: 'gitea' | 'owner' | 'git', question: string): Promise<string> => {
-    const known = flagValue(name, given, io) || (await ask?.(question, undefined));
-    if (!known) missing.push(longName(name));
-    return known ?? '';
+  const answered = async (question: string, byDefault: string | undefined, wrongIn: Rule): Promise<string> => {
+    for (;;) {
+      const answer = (await ask?.(question, byDefault)) || byDefault || '';
+      const wrong = answer === '' ? 'an answer is needed' : wrongIn(answer);
+      if (ask === undefined || wrong === undefined) return answer;
+      io.err(`${printable(wrong)}\n`);
+    }
   };
-  const choose = async (name: 'groupName' | 'scope' | 'cap' | 'containerMode', question: string): Promise<string> => {
+  const need = async (name: 'gitea' | 'owner' | 'git', question: string, wrongIn: Rule): Promise<string> => {
+    const known = flagValue(name, given, io) || (await answered(question, undefined, wrongIn));
+    if (known === '') missing.push(longName(name));
+    return known;
+  };
+  const choose = async (name: ByDefault, question: string, wrongIn: Rule): Promise<string> => {
     const byDefault = String(flagValue(name, given, io));
-    return ask === undefined || isGiven(name, given) ? byDefault : (await ask(question, byDefault)) || byDefault;
+    return isGiven(name, given) ? byDefault : answered(question, byDefault, wrongIn);
   };
 
-  const gitea = await need('gitea', 'URL of Gitea, as pods of the cluster reach it');
-  const scope = await choose('scope', 'Whose CI jobs get runners: global, org, user or repo');
+  const gitea = await need('gitea', 'URL of Gitea, as pods of the cluster reach it', (text) => check({ gitea: text }));
+  const scope = await choose('scope', 'Whose CI jobs get runners: global, org, user or repo', (text) =>
+    SCOPES.includes(text) ? undefined : SCOPE_RULE,
+  );
+  const ownerIs = scope === 'repo' ? 'Repository, owner/name' : `Name of the ${scope}`;
   const owner =
-    scope === 'global' ? '' : await need('owner', scope === 'repo' ? 'Repository, owner/name' : `Name of the ${scope}`);
-  const group = await choose('groupName', 'Name of the RunnerGroup');
-  const cap = await choose('cap', 'How many runners at most');
-  const mode = await choose('containerMode', 'Docker in CI jobs: dind-rootless, dind or host (no docker)');
-  const git = await need('git', 'Git repository with the RunnerGroups, as Argo CD reaches it');
+    scope === 'global' ? '' : await need('owner', ownerIs, (text) => check({ scope: toScope(scope, text) }));
+  const group = await choose('groupName', 'Name of the RunnerGroup', (text) => check({ group: text }));
+  const cap = await choose('cap', 'How many runners at most', (text) => check({ cap: Number(text) }));
+  const mode = await choose('containerMode', 'Docker in CI jobs: dind-rootless, dind or host (no docker)', (text) =>
+    check({ mode: text }),
+  );
+  const git = await need('git', 'Git repository with the RunnerGroups, as Argo CD reaches it', (text) =>
+    check({ git: text }),
+  );
   if (missing.length > 0)
     throw new Failure('GR-INIT-01', 2, `init: ${missing.join(', ')} must be given, or answered on a terminal.`);
   return {
@@ -91,6 +120,6 @@ export function toScope(scope: string, owner: string): WhoseJobs {
     case 'repo':
       return { scope, repo: owner };
     default:
-      throw new Failure('GR-INIT-02', 2, 'init: the scope must be global, org, user or repo.');
+      throw new Failure('GR-INIT-02', 2, `init: ${SCOPE_RULE}.`);
   }
 }

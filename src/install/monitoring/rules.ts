@@ -9,12 +9,20 @@ export interface AlertRule {
 }
 
 const GROUP = '{{ $labels.namespace }}/{{ $labels.group }}';
+/** What who is woken by an alert types first. */
+const DESCRIBE = 'kubectl describe runnergroup -n {{ $labels.namespace }} {{ $labels.group }}';
+const OF_SERVE = '-l app.kubernetes.io/name=gitea-runners,app.kubernetes.io/component=serve';
+const PODS = `kubectl -n argocd describe pods ${OF_SERVE}`;
+/** Of all replicas: with the name of the Deployment kubectl takes one pod, and it may not be the leader. */
+const LOG = `kubectl -n argocd logs ${OF_SERVE} --prefix --tail=50`;
+const EXPLAIN = 'kubectl -n argocd exec deploy/gitea-runners -- gitea-runners explain';
+const RUNNER_LOGS =
+  'kubectl -n {{ $labels.namespace }} logs -l gitea.bpg.pw/runnergroup-name={{ $labels.group }} --prefix -c register';
 
 export const ALERTS: readonly AlertRule[] = [
   rule('GiteaRunnersServeDown', 'critical', 'absent(gitea_runners_leader == 1)', '5m', {
     summary: 'No gitea-runners serve leads',
-    description:
-      'No process of gitea-runners serve leads, or Prometheus cannot reach one. Nobody wakes Argo CD: new CI jobs get no runners. Runners that work go on. Look at the Deployment gitea-runners.',
+    description: `No process of gitea-runners serve leads, or Prometheus cannot reach one. Nobody wakes Argo CD: new CI jobs get no runners. Runners that work go on. See: ${PODS}`,
   }),
   rule(
     'GiteaRunnersGroupNotChecked',
@@ -23,12 +31,12 @@ export const ALERTS: readonly AlertRule[] = [
     '1m',
     {
       summary: `Nobody looks at Gitea for RunnerGroup ${GROUP}`,
-      description: 'The last look is older than 5 minutes. Look at the log of gitea-runners serve.',
+      description: `The last look is older than 5 minutes. See: ${LOG}`,
     },
   ),
   rule('GiteaRunnersGroupNotReady', 'warning', 'max by (namespace, group) (gitea_runners_group_ready) == 0', '5m', {
     summary: `RunnerGroup ${GROUP} is not ready`,
-    description: `The reason is in its condition Ready: kubectl describe runnergroup -n {{ $labels.namespace }} {{ $labels.group }}`,
+    description: `The reason is in its condition Ready: ${DESCRIBE}`,
   }),
   rule(
     'GiteaRunnersRateLimited',
@@ -43,8 +51,7 @@ export const ALERTS: readonly AlertRule[] = [
   ),
   rule('GiteaRunnersJobsNotCovered', 'warning', 'max by (application) (gitea_runners_uncovered_jobs) > 0', '15m', {
     summary: '{{ $value }} CI jobs wait for labels that no RunnerGroup has',
-    description:
-      'Probably a typing mistake in runs-on. gitea-runners explain names the jobs and the label that was perhaps meant.',
+    description: `Probably a typing mistake in runs-on. The jobs, and the label that was perhaps meant: ${EXPLAIN} --state stuck`,
   }),
   rule(
     'GiteaRunnersCapReached',
@@ -53,12 +60,12 @@ export const ALERTS: readonly AlertRule[] = [
     '1h',
     {
       summary: `RunnerGroup ${GROUP} has been at its cap for an hour`,
-      description: 'CI jobs wait because maxActiveRunners is reached. Raise it, or look for jobs that hang.',
+      description: `CI jobs wait because maxActiveRunners is reached. Raise it, or look for jobs that hang: ${EXPLAIN} --group ${GROUP}`,
     },
   ),
   rule('GiteaRunnersPodsStuck', 'warning', 'max by (namespace, group, reason) (gitea_runners_stuck_pods) > 0', '15m', {
     summary: `Pods of RunnerGroup ${GROUP} cannot start: {{ $labels.reason }}`,
-    description: 'The condition PodsStuck of the group has the words of Kubernetes.',
+    description: `The condition PodsStuck has the words of Kubernetes: ${DESCRIBE}`,
   }),
   rule(
     'GiteaRunnersFail',
@@ -67,8 +74,7 @@ export const ALERTS: readonly AlertRule[] = [
     '30m',
     {
       summary: `Runners of RunnerGroup ${GROUP} fail`,
-      description:
-        'Runners ended before their CI jobs ran. Look at the logs of their pods, first of the init container register.',
+      description: `Runners ended before their CI jobs ran. Look at the logs of their pods, first of the init container register: ${RUNNER_LOGS}`,
     },
   ),
   rule('GiteaRunnersClockSkew', 'warning', 'max by (origin) (abs(gitea_runners_clock_skew_seconds)) > 10', '10m', {

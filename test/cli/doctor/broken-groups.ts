@@ -88,7 +88,7 @@ export const BROKEN_GROUPS: readonly (readonly [string, (world: World) => World,
       container['volumeMounts'] = mounts.filter(({ name }) => name !== 'gitea-runners-api');
     }),
     '✗ RunnerGroup runners/ci: API token: GR-DOCTOR-02 ',
-    'step 1 of docs/install.md',
+    'Correct authToken in git.',
   ],
   [
     'a registration token of another scope',

@@ -7,9 +7,11 @@ import { BROKEN_PARTS } from './broken-parts.ts';
 import {
   API_TOKEN,
   AUTOSCALER,
+  at,
   CM,
   COMPARED,
   CRD,
+  condition,
   edit,
   examine,
   GROUPS,
@@ -22,6 +24,7 @@ import {
   REGISTRATION,
   REVIEWS,
   SETTINGS,
+  secret,
   type World,
   without,
 } from './world.ts';
@@ -96,6 +99,44 @@ it.each<readonly [string, (world: World) => World, string]>([
     stdout.split('\n').filter((each) => each.startsWith(line)),
     stdout,
   ).not.toEqual([]);
+});
+
+describe('of a Gitea that only the cluster reaches', () => {
+  const INSIDE = 'http://127.0.0.1:1';
+  const inside = (world: World): World => ({
+    ...edit(GROUPS, (list) => {
+      at(list, 'items', 0, 'spec')['gitea'] = { url: INSIDE };
+    })(world),
+    [API_TOKEN]: secret({ token: GITEA_TOKEN, url: INSIDE }),
+    [REGISTRATION]: secret({ token: 'registration', url: INSIDE }),
+  });
+
+  it('says that serve reaches it, and does not call that bad', async () => {
+    const { runHere } = await examine(inside);
+
+    const { code, stdout } = await runHere();
+
+    expect(code, stdout).toBe(0);
+    expect(stdout).toContain('? Gitea, org acme: not reached from here: GR-HTTP-01 ');
+    expect(stdout).toContain('✓ RunnerGroup runners/ci, as serve sees it: ready');
+  });
+
+  it('is bad when serve does not reach it either, and nobody is sent for a new token', async () => {
+    const { runHere } = await examine((world) =>
+      edit(GROUPS, (list) => {
+        at(list, 'items', 0, 'status')['conditions'] = [condition('False')];
+      })(inside(world)),
+    );
+
+    const { code, stdout } = await runHere();
+
+    expect(code, stdout).toBe(1);
+    expect(stdout).toMatch(
+      /✗ Gitea, org acme: GR-HTTP-01 .*\n {4}docs\/errors\.md has GR-HTTP-01\. From inside the cluster: /,
+    );
+    expect(stdout).toContain('✗ RunnerGroup runners/ci, as serve sees it: GiteaFailed');
+    expect(stdout).not.toContain('Make a token');
+  });
 });
 
 it('reads API tokens in the namespace of the group where sidecar and serve do', async () => {

@@ -1,0 +1,14 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { findCluster } from '../kubernetes/find-cluster.ts';
+import type { Io } from './io.ts';
+
+/** The kubeconfig that kubectl would take, for commands that people type. Undefined in a pod with a service account: it has its own cluster. */
+export async function ownKubeconfig(env: Io['env']): Promise<string | undefined> {
+  if (await findCluster({ cluster: 'auto', env })) return undefined;
+  const { KUBECONFIG = '', HOME = '' } = env;
+  const [named] = KUBECONFIG.split(':').filter((file) => file !== '');
+  if (named !== undefined) return named;
+  const usual = join(HOME, '.kube', 'config');
+  return HOME !== '' && existsSync(usual) ? usual : undefined;
+}
