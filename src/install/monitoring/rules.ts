@@ -9,7 +9,7 @@ export interface AlertRule {
 }
 
 const GROUP = '{{ $labels.namespace }}/{{ $labels.group }}';
-/** What who is woken by an alert types first. */
+/** What a person on call types first. */
 const DESCRIBE = 'kubectl describe runnergroup -n {{ $labels.namespace }} {{ $labels.group }}';
 const OF_SERVE = '-l app.kubernetes.io/name=gitea-runners,app.kubernetes.io/component=serve';
 const PODS = `kubectl -n argocd describe pods ${OF_SERVE}`;
