@@ -30,6 +30,8 @@ export interface Question extends AccessHints {
   readonly path: string;
   /** In order; a key may come twice (`status`): Gitea does not split commas. */
   readonly query?: readonly (readonly [string, string])[];
+  /** Longest answer, in bytes. Default: that of the client. */
+  readonly mostBytes?: number;
 }
 
 /** Turns the JSON of an answer into what was asked for. Throws `ShapeError`. */
@@ -167,10 +169,15 @@ export class GiteaApi {
     return readAs(request, answer, read);
   }
 
-  #request({ what, method = 'GET', path, query = [] }: Question): HttpRequest {
+  #request({ what, method = 'GET', path, query = [], mostBytes }: Question): HttpRequest {
     const request = requestTo(this.#access, { what, method, path, query });
     const { careful, queue } = this.#access;
-    return { ...request, ...(queue !== undefined && { queue }), ...(careful === 'once' && { once: true }) };
+    return {
+      ...request,
+      ...(queue !== undefined && { queue }),
+      ...(careful === 'once' && { once: true }),
+      ...(mostBytes !== undefined && { mostBytes }),
+    };
   }
 }
 
@@ -192,7 +199,8 @@ export function requestTo(
 function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknown) => T): T {
   // Gitea always answers application/json. Anything else comes from a proxy or portal in between.
   if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer.mediaType);
-  if (isTooDeep(answer.text)) throw failureOfShape(request, `it is nested deeper than ${MOST_DEPTH} levels`);
+  const excess = excessOf(answer.text);
+  if (excess !== undefined) throw failureOfShape(request, excess);
   const json = parse(answer.text);
   if (json === undefined) throw failureOfOtherContent(request, answer.mediaType);
   try {
@@ -214,21 +222,29 @@ export function parse(text: string): unknown {
 
 /** Gitea's answers have six levels. Each level that is open while JSON is parsed costs memory. */
 const MOST_DEPTH = 64;
-/** Shorter answers cost little, however deep they are. All common ones are shorter, so that they need no check. */
-const DEPTH_MATTERS = 1024 * 1024;
-const [QUOTE, BACKSLASH, ...BRACKETS] = ['"', '\\', '[', '{', ']', '}'].map((character) => character.charCodeAt(0));
+/** Brackets that open, and commas. Each costs memory, up to 40 times its text. 4 MiB can hold so many. */
+const MOST_PARTS = 3_000_000;
+/** Shorter answers cost little, whatever they hold. All common ones are shorter, so that they need no check. */
+const PARTS_MATTER = 1024 * 1024;
+const [QUOTE, BACKSLASH, COMMA, ...BRACKETS] = ['"', '\\', ',', '[', '{', ']', '}'].map((sign) => sign.charCodeAt(0));
 
-/** True for a long answer whose lists and objects are nested too deep. */
-function isTooDeep(text: string): boolean {
-  if (text.length < DEPTH_MATTERS) return false;
+/** What a long answer has too much of. */
+function excessOf(text: string): string | undefined {
+  if (text.length < PARTS_MATTER) return undefined;
   let depth = 0;
+  let parts = 0;
   let inString = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) inString = !inString;
     else if (code === BACKSLASH) at += 1;
-    else if (!inString) depth += [1, 1, -1, -1][BRACKETS.indexOf(code)] ?? 0;
-    if (depth > MOST_DEPTH) return true;
+    else if (!inString) {
+      const step = [1, 1, -1, -1][BRACKETS.indexOf(code)] ?? 0;
+      depth += step;
+      if (step === 1 || code === COMMA) parts += 1;
+    }
+    if (depth > MOST_DEPTH) return `it is nested deeper than ${MOST_DEPTH} levels`;
+    if (parts > MOST_PARTS) return `it has more than ${MOST_PARTS} parts`;
   }
-  return false;
+  return undefined;
 }

@@ -8,7 +8,7 @@
 import type { Job } from '../plan/evidence.ts';
 import type { GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
-import { type JobsById, jobsQuestion, keep, readJobs, readPage } from './lists.ts';
+import { type JobsById, jobsQuestion, keep, readJobs, readPage, unreadableJob } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
 import type { ListPage } from './shapes.ts';
 
@@ -88,7 +88,11 @@ export async function readHistory(api: GiteaApi, list: CompletedList, jobs: Jobs
     const more = await readEach(api, question, newestPages(first, sorted, pages.length, count));
     if (more.length === 0) return;
     // An active job wins: it may have been listed before it completed, and a row too many keeps a runner only.
-    for (const { rows } of more) for (const row of rows) if (!jobs.has(row.id)) jobs.set(row.id, row);
+    for (const { rows } of more)
+      keep(
+        jobs,
+        rows.filter(({ id }) => !jobs.has(id)),
+      );
     pages = [...pages, ...more];
   }
 }
@@ -128,5 +132,6 @@ async function readEach(
 
 /** Gitea keeps all jobs that ever ran, so their number is no reason to refuse. */
 function readCompletedPage(api: GiteaApi, question: Question, page: number): Promise<ListPage<Job>> {
-  return readPage(api, question, page, readJobs(api), Number.POSITIVE_INFINITY);
+  const reading = { question, read: readJobs(api), standIn: unreadableJob };
+  return readPage(api, reading, page, Number.POSITIVE_INFINITY);
 }

@@ -6,9 +6,8 @@ import * as z from 'zod';
 import type { Scope } from '../runnergroup/runner-group.ts';
 import type { GiteaApi, Question } from './api.ts';
 import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel } from './endpoints.ts';
-import { jobsQuestion } from './lists.ts';
-import { PAGE_LIMIT } from './paging.ts';
-import { ShapeError } from './shapes.ts';
+import { jobsQuestion, readPage } from './lists.ts';
+import { type ListPage, ShapeError } from './shapes.ts';
 import { toAttempt } from './status.ts';
 import { isTokenOf } from './user-repos.ts';
 import type { VersionFacts } from './version.ts';
@@ -101,17 +100,13 @@ function runsQuestion({ name, jobsPath, jobsRights, missing }: Level): Question 
   };
 }
 
-async function readList(
-  api: GiteaApi,
-  question: Question,
-  page: number,
-): Promise<{ readonly rows: readonly unknown[]; readonly total: number }> {
-  const query: Question['query'] = [...(question.query ?? []), ['page', String(page)], ['limit', String(PAGE_LIMIT)]];
-  return await api.get({ ...question, query }, (json) => {
+async function readList(api: GiteaApi, question: Question, page: number): Promise<ListPage<unknown>> {
+  const read = (json: unknown): ListPage<unknown> => {
     const { data } = List.safeParse(json);
     if (!data) throw new ShapeError('the list is not an object of the expected form');
     return { rows: data.jobs ?? data.workflow_runs ?? [], total: data.total_count };
-  });
+  };
+  return await readPage(api, { question, read, standIn: () => undefined }, page, Number.POSITIVE_INFINITY);
 }
 
 function readEnd(row: unknown, version: VersionFacts): readonly JobEnd[] {

@@ -3,6 +3,7 @@ import type { Failure } from '../failure.ts';
 import type { Job, RegisteredRunner } from '../plan/evidence.ts';
 import type { AnswerReader, GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
+import { isTooLong, readLongPage, type WantedPage } from './long-pages.ts';
 import { countRows, endIsOpen, exceedsTotal, idsOf, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
 import { type ListPage, readJobPage, readRunnerPage } from './shapes.ts';
 
@@ -33,17 +34,26 @@ export async function readActiveJobs(
   jobs: JobsById,
 ): Promise<'snapshot' | 'several pages'> {
   const states: StatusFilter[] = includeBlocked ? ['waiting', 'queued', 'in_progress'] : ['queued', 'in_progress'];
-  const question = jobsQuestion(level, states);
-  const first = await readPage(api, question, 1, readJobs(api));
-  if (judgePass([first]) === 'complete') {
-    const pages = await withEnd(api, question, readJobs(api), [first]);
-    if (judgePass(pages) === 'complete') {
-      keep(jobs, first.rows);
-      return 'snapshot';
-    }
+  const snapshot = await readSnapshot(api, jobsQuestion(level, states));
+  if (snapshot) {
+    keep(jobs, snapshot);
+    return 'snapshot';
   }
   for (const state of states) await readJobsIn(api, level, state, jobs);
   return 'several pages';
+}
+
+/** The rows of a list of one page; undefined: it has more, or is too long for one answer. */
+async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly Job[] | undefined> {
+  const reading: Reading<Job> = { question, read: readJobs(api), isWhole: true };
+  try {
+    const first = await readPage(api, reading, 1);
+    if (judgePass([first]) !== 'complete') return undefined;
+    return judgePass(await withEnd(api, reading, [first])) === 'complete' ? first.rows : undefined;
+  } catch (error) {
+    if (isTooLong(error)) return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -58,7 +68,12 @@ export async function readRunningJobs(api: GiteaApi, level: Level, jobs: JobsByI
 async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
   const question = jobsQuestion(level, [state]);
   for (let pass = 1; pass <= PASSES; pass += 1) {
-    const pages = await readPages(api, question, readJobs(api));
+    const pages = await readPages(api, {
+      question,
+      read: readJobs(api),
+      // A job that waits and cannot be read has labels that no group has.
+      ...(state !== 'in_progress' && { standIn: unreadableJob }),
+    });
     for (const page of pages) keep(jobs, page.rows);
     const verdict = judgePass(pages);
     if (verdict === 'complete' || (verdict === 'drifted' && state !== 'in_progress')) return;
@@ -79,10 +94,10 @@ export async function readRunners(api: GiteaApi, level: Level): Promise<readonly
   };
   const runners = new Map<number, RegisteredRunner>();
   for (let pass = 1; ; pass += 1) {
-    const pages = await readPages(api, question, (json) => readRunnerPage(json));
+    const pages = await readPages(api, { question, read: (json) => readRunnerPage(json), standIn: unreadableRunner });
     for (const { rows } of pages) for (const row of rows) runners.set(row.id, row);
     const enough = runners.size >= Math.max(...pages.map(({ total }) => total));
-    if (enough && !exceedsTotal(pages)) return [...runners.values()];
+    if (enough && !exceedsTotal(pages)) return [...runners.values()].filter(isReadable);
     if (pass === PASSES) throw incomplete(api, question, pages);
   }
 }
@@ -110,40 +125,44 @@ export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
   return (json, version) => readJobPage(json, version, api.nowMs());
 }
 
-async function readPages<T>(
-  api: GiteaApi,
-  question: Question,
-  read: AnswerReader<ListPage<T>>,
-): Promise<readonly ListPage<T>[]> {
-  const first = await readPage(api, question, 1, read);
-  const rest = await Promise.all(pagesAfter(first).map((page) => readPage(api, question, page, read)));
-  return await withEnd(api, question, read, [first, ...rest]);
+/** How a list is read. */
+interface Reading<T> extends Omit<WantedPage<T>, 'page'> {
+  /** A page that is too long is an error. Default: it is read in parts. */
+  readonly isWhole?: boolean;
+}
+
+async function readPages<T>(api: GiteaApi, reading: Reading<T>): Promise<readonly ListPage<T>[]> {
+  const first = await readPage(api, reading, 1);
+  const rest = await Promise.all(pagesAfter(first).map((page) => readPage(api, reading, page)));
+  return await withEnd(api, reading, [first, ...rest]);
 }
 
 /** The pages of a reading, and the one after a full last page. */
 async function withEnd<T>(
   api: GiteaApi,
-  question: Question,
-  read: AnswerReader<ListPage<T>>,
+  reading: Reading<T>,
   pages: readonly ListPage<T>[],
 ): Promise<readonly ListPage<T>[]> {
-  return endIsOpen(pages) ? [...pages, await readPage(api, question, pages.length + 1, read)] : pages;
+  return endIsOpen(pages) ? [...pages, await readPage(api, reading, pages.length + 1)] : pages;
 }
 
 /** One page. Throws `Failure` when Gitea counts more than `mostRows`. */
 export async function readPage<T>(
   api: GiteaApi,
-  question: Question,
+  reading: Reading<T>,
   page: number,
-  read: AnswerReader<ListPage<T>>,
   mostRows = MOST_ROWS,
 ): Promise<ListPage<T>> {
+  const { question, read } = reading;
   const paged: Question = {
     ...question,
     what: page === 1 ? question.what : `${question.what}, page ${page}`,
     query: [...(question.query ?? []), ['limit', String(PAGE_LIMIT)], ['page', String(page)]],
   };
-  const found = await api.get(paged, read);
+  const found = await api.get(paged, read).catch(async (error: unknown) => {
+    if (isTooLong(error) && !reading.isWhole) return await readLongPage(api, { ...reading, page });
+    throw error;
+  });
   if (found.total > mostRows) {
     throw api.failure(
       question,
@@ -155,9 +174,22 @@ export async function readPage<T>(
   return found;
 }
 
-/** Puts rows into `jobs`. */
+/** Puts rows into `jobs`, but for those that could not be read. */
 export function keep(jobs: JobsById, rows: readonly Job[]): void {
-  for (const row of rows) jobs.set(row.id, row);
+  for (const row of rows) if (isReadable(row)) jobs.set(row.id, row);
+}
+
+function isReadable({ id }: { readonly id: number }): boolean {
+  return id > 0;
+}
+
+/** So that rows can be counted; it is in no look. */
+export function unreadableJob(id: number): Job {
+  return { id, attempt: 0, runId: 0, repository: '', name: '', url: '', labels: [], status: 'blocked', createdAtMs: 0 };
+}
+
+function unreadableRunner(id: number): RegisteredRunner {
+  return { id, name: '', online: false, busy: false, disabled: false, ephemeral: false, labels: [] };
 }
 
 function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<{ readonly id: number }>[]): Failure {

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import type { Job, RegisteredRunner } from '../plan/evidence.ts';
+import { boundedLabels, boundedLink, boundedName } from './bounds.ts';
 import { isGiteaName } from './endpoints.ts';
 import { toAttempt, toJobStatus } from './status.ts';
 import type { VersionFacts } from './version.ts';
@@ -150,13 +151,13 @@ function readJob(json: unknown, index: number, { version, shape, nowMs }: RowRea
     attempt: toAttempt(row.run_attempt, status, version),
     runId: row.run_id,
     repository: readRepository(row.url, row.run_url, subject),
-    name: row.name,
-    url: readLink(row.html_url, subject),
-    labels: row.labels ?? [],
+    name: boundedName(row.name),
+    url: boundedLink(readLink(row.html_url, subject)),
+    labels: boundedLabels(row.labels ?? []),
     status,
     ...times,
     ...(status === 'completed' && conclusionOf(row.conclusion)),
-    ...(runner && { runner }),
+    ...(runner && { runner: boundedName(runner) }),
   };
 }
 
@@ -167,8 +168,16 @@ function conclusionOf(word: string | undefined | null): Pick<Job, 'conclusion'> 
 function readRunner(json: unknown, index: number): RegisteredRunner {
   const row = check(listShapes().RunnerRow, json, nameRow('runner', json, index));
   const { id, name, busy, ephemeral } = row;
-  const labels = (row.labels ?? []).map((label) => label.name);
-  return { id, name, online: row.status === 'online', busy, disabled: row.disabled ?? false, ephemeral, labels };
+  const labels = boundedLabels((row.labels ?? []).map((label) => label.name));
+  return {
+    id,
+    name: boundedName(name),
+    online: row.status === 'online',
+    busy,
+    disabled: row.disabled ?? false,
+    ephemeral,
+    labels,
+  };
 }
 
 type JobTimes = Pick<Job, 'createdAtMs' | 'startedAtMs' | 'completedAtMs'>;

@@ -9,8 +9,9 @@ import type { GiteaApi, Question } from './api.ts';
 import { readCompletedJobs } from './completed-jobs.ts';
 import { repoLevel, segment } from './endpoints.ts';
 import { type JobsById, readActiveJobs } from './lists.ts';
+import { askPageSize } from './long-pages.ts';
 import { PAGE_LIMIT } from './paging.ts';
-import { type ListedRepo, readLogin, readMaxItems, readRepos } from './shapes.ts';
+import { type ListedRepo, readLogin, readRepos } from './shapes.ts';
 
 const PASSES = 4;
 /** Repositories of one user. Each costs a look one request, two when anything is queued or runs. */
@@ -66,13 +67,7 @@ async function listRepos(api: GiteaApi, user: string): Promise<readonly ListedRe
     rights: { scope: 'scopes read:user and read:repository' },
     missing: `Check that user ${user} exists and that the token's user may see it`,
   };
-  const settings = {
-    what: 'ask the page size of Gitea',
-    path: '/settings/api',
-    rights: { scope: 'any scope' },
-    missing: 'Check spec.gitea.url',
-  };
-  const size = Math.min(PAGE_LIMIT, await api.get(settings, readMaxItems));
+  const size = await askPageSize(api);
   for (let pass = 1; ; pass += 1) {
     const first = await readRepoPage(api, question, 1);
     // After a full last page one more is read: it is empty, or the count is wrong. `floor` counts it when the last page is full.

@@ -227,13 +227,13 @@ export class HttpClient {
   }
 
   async #readText(request: HttpRequest, answer: WireAnswer): Promise<string> {
-    const bytes = await answer.read(this.#bodyLimit);
+    const { mostBytes = this.#bodyLimit } = request;
+    const bytes = await answer.read(mostBytes);
     if (bytes === undefined) {
-      const limit = `${Math.round(this.#bodyLimit / 1024)} KiB`;
       throw failure(
         request,
         'GR-HTTP-12',
-        `the answer is longer than ${limit}`,
+        `the answer is longer than ${Math.round(mostBytes / 1024)} KiB`,
         'Check that the URL is that of the right server',
       );
     }

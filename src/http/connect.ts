@@ -3,6 +3,7 @@
  * it (a proxy, a watch): it costs as much as the rest of a start, so plain requests go through `direct.ts` (docs/adr/0012).
  */
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { Body } from './body.ts';
 import { type ConnectOptions, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
 
 /** Throws `Failure` (exit 2) when `ca` is no PEM. `signal` is looked at where undici's `destroy` would wait. */
@@ -46,13 +47,8 @@ function answerOf({ statusCode, headers, body }: Dispatcher.ResponseData): WireA
   return { status: statusCode, headers, read: (limit) => readBody(body as AsyncIterable<Uint8Array>, limit) };
 }
 
-async function readBody(body: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > limit) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+async function readBody(chunks: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array | undefined> {
+  const body = new Body(limit);
+  for await (const chunk of chunks) if (!body.add(chunk)) return undefined;
+  return body.bytes();
 }

@@ -4,6 +4,7 @@
  */
 import type { Agent, IncomingMessage, RequestOptions, request as requestOverHttp } from 'node:http';
 import { urlToHttpOptions } from 'node:url';
+import { Body } from './body.ts';
 import type { ConnectOptions, Exchange, Wire, WireAnswer, WireRequest } from './wire.ts';
 
 /** An idle connection is closed after this time, sooner when the server says so: most servers wait 5 s or longer. */
@@ -56,16 +57,13 @@ function send(
 
 function readBody(incoming: IncomingMessage, limit: number): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
+    const body = new Body(limit);
     incoming.on('data', (chunk: Uint8Array) => {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size <= limit) return;
+      if (body.add(chunk)) return;
       resolve(undefined);
       incoming.destroy();
     });
     incoming.on('error', reject);
-    incoming.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
+    incoming.on('end', () => resolve(body.bytes()));
   });
 }

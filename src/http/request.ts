@@ -32,6 +32,8 @@ export interface HttpRequest {
   readonly queue?: string;
   /** Send it once: no second attempt after an error or `Retry-After`. For callers that try again later by themselves. */
   readonly once?: boolean;
+  /** Longest body of the answer. Default: that of the client. */
+  readonly mostBytes?: number;
 }
 
 /** A complete answer, of any status but a followed redirect. */

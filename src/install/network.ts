@@ -12,8 +12,8 @@ import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, RUNNERS_NAMESPACE, SERVE_LABELS, 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
 export const OUTSIDE_PORTS = [80, 443, 3000, 6443];
 const ARGOCD_SERVER_PORT = 8080;
-/** Hands out credentials of the machine on every large cloud. */
-const CLOUD_METADATA = '169.254.169.254/32';
+/** Hands out credentials of the machine on every large cloud; on Alibaba's at the second address. */
+const CLOUD_METADATA = ['169.254.169.254/32', '100.100.100.200/32'];
 const CLOUD_METADATA_IPV6 = 'fd00:ec2::254/128';
 
 /** Pods of the cluster without our runners, wherever these are, and without anything else in their namespace. */
@@ -59,7 +59,7 @@ export class RunnerNetworkPolicy extends k8s.KubeNetworkPolicy {
         egress: [
           {
             to: [
-              { ipBlock: { cidr: '0.0.0.0/0', except: [CLOUD_METADATA] } },
+              { ipBlock: { cidr: '0.0.0.0/0', except: CLOUD_METADATA } },
               { ipBlock: { cidr: '::/0', except: [CLOUD_METADATA_IPV6] } },
             ],
           },

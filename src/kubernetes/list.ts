@@ -1,5 +1,5 @@
 /** Reads complete lists. Any answer that is not one is a `Failure`. */
-import type { Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpRequest } from '../http/request.ts';
 import { failureOfStatus, firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
@@ -7,11 +7,14 @@ import { listPath, type Resource, RUNNER_GROUPS } from './resources.ts';
 import { KubeList } from './shapes.ts';
 
 /** What kubectl asks for; the server keeps a snapshot for the pages that follow. */
-const PAGE_LIMIT = '500';
+const PAGE_LIMIT = 500;
+/** For a page that is longer than the client takes: so many of the longest objects that Kubernetes stores fit into one. */
+const SMALL_PAGE_LIMIT = 5;
 /** Snapshots expire after 5 minutes, or sooner on a server under pressure. */
 const MAX_LISTINGS = 3;
-/** 100,000 objects. */
-const MAX_PAGES = 200;
+/** Code of a client's Failure for an answer beyond its limit. */
+const TOO_LONG = 'GR-HTTP-12';
+const MOST_OBJECTS = 200 * PAGE_LIMIT;
 
 /** All items of a kind, as they were at one moment. */
 export interface Snapshot<T> {
@@ -35,7 +38,7 @@ export async function listAll<T>(
     if (snapshot !== 'expired') return snapshot;
     if (listing === MAX_LISTINGS) {
       throw failure(
-        client.request(questionFor(resource, namespace, '')),
+        client.request(questionFor(resource, namespace, '', PAGE_LIMIT)),
         'GR-CLUSTER-04',
         `the list expired ${MAX_LISTINGS} times while it was read`,
         'Check the load of the API server',
@@ -52,10 +55,18 @@ async function listOnce<T>(
 ): Promise<Snapshot<T> | 'expired'> {
   const items: T[] = [];
   let token = '';
+  let limit = PAGE_LIMIT;
   for (let pages = 1; ; pages += 1) {
-    const question = questionFor(resource, namespace, token);
+    const question = questionFor(resource, namespace, token, limit);
     const request = client.request(question);
-    const answer = await client.send(question, deadline);
+    const answer = await client.send(question, deadline).catch((error: unknown) => {
+      if (limit > SMALL_PAGE_LIMIT && error instanceof Failure && error.code === TOO_LONG) return undefined;
+      throw error;
+    });
+    if (answer === undefined) {
+      limit = SMALL_PAGE_LIMIT;
+      continue;
+    }
     if (answer.status === 410) return 'expired';
     if (answer.status !== 200) throw failureOfList(client, question, answer.status, resource.name, namespace);
     const page = parseAnswer(request, KubeList, answer.text, 'list');
@@ -69,7 +80,7 @@ async function listOnce<T>(
     // A page may be empty although more follow (ListOptions.limit). But a token names a place in the list: it never comes twice.
     if (next === token) throw endless(request, `page ${pages} leads to itself`);
     token = next;
-    if (pages === MAX_PAGES) throw endless(request, `more than ${MAX_PAGES} pages of ${PAGE_LIMIT}`);
+    if (pages * limit >= MOST_OBJECTS) throw endless(request, `more than ${pages} pages of ${limit}`);
   }
 }
 
@@ -78,13 +89,18 @@ function endless(request: HttpRequest, received: string): Failure {
   return failure(request, 'GR-CLUSTER-14', `the list has no end: ${received}`, remedy);
 }
 
-function questionFor(resource: Resource<unknown>, namespace: string | undefined, token: string): KubeQuestion {
+function questionFor(
+  resource: Resource<unknown>,
+  namespace: string | undefined,
+  token: string,
+  limit: number,
+): KubeQuestion {
   return {
     what: `list ${resource.name} ${inNamespace(namespace)}`,
     path: listPath(resource, namespace),
     query: {
       ...(resource.labelSelector !== undefined && { labelSelector: resource.labelSelector }),
-      limit: PAGE_LIMIT,
+      limit: String(limit),
       ...(token !== '' && { continue: token }),
     },
   };

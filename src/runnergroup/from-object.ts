@@ -25,12 +25,8 @@ export function runnerGroupFromObject({
   // The spec of a stand-in says nothing.
   const told = annotations?.[PROBLEM];
   if (told !== undefined) return { problem: told };
-  const text = JSON.stringify({
-    apiVersion: API_VERSION,
-    kind: KIND,
-    metadata: { name, namespace, annotations },
-    spec,
-  });
+  const text = jsonOf({ apiVersion: API_VERSION, kind: KIND, metadata: { name, namespace, annotations }, spec });
+  if (text === undefined) return { problem: 'spec is nested too deep' };
   const found: Read[] = [];
   readDocuments({ name: `${namespace}/${name}`, text }, new Budget(), (read) => found.push(read));
   const [read] = found;
@@ -39,4 +35,14 @@ export function runnerGroupFromObject({
   const result = toRunnerGroup({ document, base: [], value: document.value }, namespace);
   if ('group' in result) return result;
   return { problem: result.problems.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') };
+}
+
+/** Undefined: it is nested too deep for the stack. Kubernetes takes 10,000 levels below `podTemplate`. */
+function jsonOf(object: object): string | undefined {
+  try {
+    return JSON.stringify(object);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }

@@ -112,8 +112,11 @@ it('says in which folder the next steps are done', async () => {
   expect((await runCli(['init', ...NEEDED], {}, folder)).stdout).toContain('\nNext:\n');
 });
 
-/** Stand-ins for the programs that reach the cluster. curl is the real one. */
+const CURL = spawnSync('sh', ['-c', 'command -v curl']).stdout.toString().trim();
+
+/** Stand-ins for the programs that reach the cluster. curl is the real one, and its arguments are noted. */
 const TOOLS: Readonly<Record<string, string>> = {
+  curl: `printf '%s\\n' "$*" >> "$CLUSTER/curl-arguments"; exec ${CURL} "$@"`,
   kubectl: `case " $* " in
     *" get secret "*webhook-secret*) cat "$CLUSTER/webhook" 2>/dev/null ;;
     *" get secret "*argocd-token*) cat "$CLUSTER/argocd-token" 2>/dev/null ;;
@@ -214,6 +217,10 @@ describe('setup.sh', () => {
     expect(webhook.config).toMatchObject({ url: 'http://gitea-runners.argocd.svc/webhook', content_type: 'json' });
     expect(webhook.config['is_system_webhook']).toBe(scope === 'global' ? 'true' : undefined);
     expect([...tokens]).toEqual(['token owner-token']);
+    // Every user of the machine can list the arguments of programs.
+    const listed = readFileSync(join(folder, 'bin/curl-arguments'), 'utf8');
+    expect(listed).toContain(`${level}/hooks`);
+    expect(listed).not.toMatch(/token [a-z]|[0-9a-f]{64}/);
     expect(first.output + second.output).not.toMatch(/api-token|owner-token|registration-of-gitea|token-of-argocd/);
   });
 

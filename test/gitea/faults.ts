@@ -193,13 +193,12 @@ const HTTP_FAULTS: readonly Fault[] = [
     'the connection was closed before the answer was complete',
     'Check the server and what stands before it',
   ),
-  onJobs(
-    'a body without end',
-    'GR-HTTP-12',
-    endless,
-    'the answer is longer than 4096 KiB',
-    'Check that the URL is that of the right server',
-  ),
+  {
+    ...onJobs('a body without end', 'GR-HTTP-12', endless, '', ''),
+    // A page that is too long is read in parts, state by state.
+    message: (origin) =>
+      `list queued jobs of org acme: GET ${origin}${JOBS}: the answer is longer than 4096 KiB. Check that the URL is that of the right server.`,
+  },
 ];
 
 const TIME_FAULTS: readonly Fault[] = [

@@ -1,7 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
+import * as z from 'zod';
 import { groupLabels } from '../../src/charts/marks.ts';
 import { Failure } from '../../src/failure.ts';
+import { Deadline } from '../../src/http/deadline.ts';
+import { KubeClient } from '../../src/kubernetes/client.ts';
+import { listAll } from '../../src/kubernetes/list.ts';
 import { observeCluster } from '../../src/kubernetes/observe.ts';
+import { JOBS } from '../../src/kubernetes/resources.ts';
 import { type ApiServer, type Cluster, send, startApiServer, status, TOKEN } from '../support/api-server.ts';
 
 const servers: ApiServer[] = [];
@@ -110,6 +115,20 @@ test('all pages are read', async () => {
   const found = await observeCluster(['runners'], server.config, OPTIONS);
 
   expect(found.map(({ name }) => name)).toEqual(names);
+});
+
+test('a page that is too long is asked for again in small ones', async () => {
+  // One namespace with long objects must not blind serve for all others.
+  const jobs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => kubeJob(name, 'runners', { spec: 'x'.repeat(1_000) }));
+  const server = await start({ jobs: { runners: jobs } });
+  const client = new KubeClient(server.config, undefined, undefined, 6_500);
+  const anything = { ...JOBS, item: z.object({ metadata: z.object({ name: z.string() }) }) };
+
+  const { items } = await listAll(client, anything, 'runners', new Deadline(5_000));
+  await client.close();
+
+  expect(items.map(({ metadata }) => metadata.name)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+  expect(server.seen.map((url) => url.searchParams.get('limit'))).toEqual(['500', '5', '5']);
 });
 
 test('a list that expires between two pages is begun anew, and no Job is lost or doubled', async () => {

@@ -29,6 +29,14 @@ describe('a RunnerGroup that stands in a cluster', () => {
 
     expect(read).toHaveProperty('problem', expect.stringMatching(/./));
   });
+
+  // Kubernetes takes 10,000 levels below podTemplate.
+  it.each([300, 3_000, 9_990])('nested %i levels deep has a problem, and throws nothing', (levels) => {
+    const podTemplate = JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`) as unknown;
+    const read = runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec: { podTemplate } });
+
+    expect(read).toHaveProperty('problem', expect.stringMatching(/deep/));
+  });
 });
 
 describe('the stand-in of a group that is not valid', () => {

@@ -55,7 +55,12 @@ GITEA_URL=${quoted(gitea.replace(/\/+$/, ''))}
 }
 
 function fetched({ scope }: Answers): string {
-  return `gitea() { curl -fsS -H "Authorization: token $GITEA_OWNER_TOKEN" -H 'Content-Type: application/json' "$@"; }
+  return `# Everybody on this machine can see the arguments of a program, so the token is none.
+gitea() {
+  curl -fsS -H @/dev/fd/3 -H 'Content-Type: application/json' "$@" 3<< HEADER
+Authorization: token $GITEA_OWNER_TOKEN
+HEADER
+}
 answer=$(gitea -X POST "$GITEA_URL/api/v1${levelOf(scope)}/actions/runners/registration-token")
 registration=$(printf %s "$answer" | sed -n 's/.*"token": *"\\([^"]*\\)".*/\\1/p')
 webhook=$(kubectl -n ${ARGOCD_NAMESPACE} get secret ${SERVE_SECRET} --ignore-not-found -o jsonpath='{.data.webhook-secret}' | base64 -d | sed -n 1p)

@@ -7,6 +7,8 @@ import { webhookUrlProblem } from '../../runnergroup/webhook-url.ts';
 
 /** Servers decode these in different ways: such a path may mean another one. */
 const AMBIGUOUS = /%(?:2e|2f|5c)|\\|\/\//i;
+/** `/..;x/` is `/../` for Java's servers, and `%252e` is `%2e` for one that decodes twice. */
+const AMBIGUOUS_PATH = /\/\.\.;|%25/;
 
 /** A list with commas. @throws Failure exit 2 */
 export function readAllowedUrls(text: string, { name }: { readonly name: string }): readonly URL[] {
@@ -24,7 +26,9 @@ export function readAllowedUrls(text: string, { name }: { readonly name: string 
 export function isAllowedUrl(text: string, allowed: readonly URL[]): boolean {
   if (webhookUrlProblem(text) !== undefined) return false;
   const { origin, pathname } = new URL(text);
-  if (AMBIGUOUS.test(pathname) || AMBIGUOUS.test(text.slice(text.indexOf('://') + 3))) return false;
+  // The URL alone has lost what was written, and the text alone has line breaks that URLs leave out.
+  const isAmbiguous = [pathname, text.slice(text.indexOf('://') + 3)].some((each) => AMBIGUOUS.test(each));
+  if (isAmbiguous || AMBIGUOUS_PATH.test(pathname)) return false;
   return allowed.some((prefix) => {
     const below = prefix.pathname.endsWith('/') ? prefix.pathname : `${prefix.pathname}/`;
     return prefix.origin === origin && (pathname === prefix.pathname || pathname.startsWith(below));

@@ -32,11 +32,12 @@ export interface JobNotice {
 export type NotifyResult = 'sent' | 'failed' | 'dropped' | 'refused' | 'unknown' | 'retried' | 'extend-failed';
 
 const LONGEST_NAME = 200;
+const HALF_CHARACTER = /\p{Cs}$/u;
 
 /** A name as it may stand in a message: one printable line of bounded length. */
 export function shortName(name: string): string {
   const line = printable(name);
-  return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME)}…` : line;
+  return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME).replace(HALF_CHARACTER, '')}…` : line;
 }
 
 /** True when this end is one that the target wants to know of. */

@@ -180,9 +180,12 @@ function addresseeOf({ slack, webhook }: NotifyTarget): string {
 
 /** @throws Failure */
 async function readSecret(file: string): Promise<string> {
+  const unusable = (why: string): Failure =>
+    new Failure('GR-NOTIFY-05', 1, `read a secret for notifications: ${file}: ${why}. Mount the Secret.`);
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
-    throw new Failure('GR-NOTIFY-05', 1, `read a secret for notifications: ${file}: ${code}. Mount the Secret.`);
+    throw unusable(error instanceof Error && 'code' in error ? String(error.code) : 'failed');
   });
-  return text.trim();
+  const secret = text.trim();
+  if (secret === '') throw unusable('it is empty');
+  return secret;
 }

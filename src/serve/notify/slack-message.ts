@@ -25,7 +25,7 @@ export function slackMessage(channel: string, notice: JobNotice, canExtend: bool
     ...(keptUntilMs === undefined ? [] : [`Its pod is kept until ${timeText(keptUntilMs)}`]),
   ];
   const blocks: KnownBlock[] = [
-    { type: 'section', text: { type: 'mrkdwn', text: `${link} *${WORDS[result]}*` } },
+    { type: 'section', text: { type: 'mrkdwn', text: `${link} *${WORDS[result]}*`, verbatim: true } },
     { type: 'context', elements: facts.map((text) => ({ type: 'mrkdwn', text, verbatim: true })) },
   ];
   if (keptUntilMs !== undefined && canExtend) blocks.push(extendButton(`${namespace}/${runner}`));

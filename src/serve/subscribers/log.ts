@@ -1,4 +1,5 @@
 /** The log: JSON lines for a log collector. Texts that came from outside were made printable before; no header, body or token gets here. */
+import { LRUCache } from 'lru-cache';
 import { destination, type Logger, pino } from 'pino';
 import type { Failure } from '../../failure.ts';
 import type { RequestLine } from '../../http/request.ts';
@@ -15,6 +16,9 @@ const DROPPED_AGAIN_MS = 60_000;
 const NOTIFIED_AGAIN_MS = 60_000;
 /** The metric counts each. */
 const SPANS_AGAIN_MS = 60_000;
+
+/** Warnings whose time is remembered. Their texts may hold what a server has chosen, e.g. seconds of a `Retry-After`. */
+const MOST_SUBJECTS = 1_000;
 
 /** Writes to stderr at once, so that the last line before an end is not lost. */
 export function openLog(verbose: boolean): Log {
@@ -188,7 +192,7 @@ function fieldsOf({ method, url, status, ms }: RequestLine): object {
 
 /** True when a subject was not logged for a time. */
 function seldom(nowMs: () => number): (subject: string, pauseMs: number) => boolean {
-  const loggedMs = new Map<string, number>();
+  const loggedMs = new LRUCache<string, number>({ max: MOST_SUBJECTS });
   return (subject, pauseMs) => {
     const now = nowMs();
     if (now - (loggedMs.get(subject) ?? Number.NEGATIVE_INFINITY) < pauseMs) return false;

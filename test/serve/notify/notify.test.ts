@@ -165,6 +165,18 @@ describe('a webhook', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  it('is not signed with an empty secret, which everybody knows', async () => {
+    const receiver = await startReceiver();
+    const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
+    const secretFile = join(folderWith({ secret: ' \n' }), 'secret');
+    const replica = await rig.start(options(receiver, { secretFile }));
+
+    await run({ rig, replica }, 'failure');
+    await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-05'));
+
+    expect(receiver.received).toEqual([]);
+  });
+
   it('that redirects is not followed', async () => {
     const secret = await startReceiver();
     const receiver = await startReceiver((_, response) => {

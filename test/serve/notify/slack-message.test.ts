@@ -27,6 +27,7 @@ it('names repository, workflow, job, result, page and runner', () => {
         text: {
           type: 'mrkdwn',
           text: '<https://gitea.example.com/acme/web/actions/runs/1/jobs/7|ci.yml / build> *failed*',
+          verbatim: true,
         },
       },
       {
@@ -56,6 +57,15 @@ it.each([
 it('a name becomes one printable line of bounded length', () => {
   expect(shortName('a\nb\u202e')).toBe('a\\nb\\u{202e}');
   expect(shortName('x'.repeat(10_000))).toHaveLength(201);
+  // Half a character is no Unicode: a receiver may refuse the whole message.
+  expect(shortName(`${'x'.repeat(199)}😀😀`)).toBe(`${'x'.repeat(199)}…`);
+});
+
+it('a name is no link and no mention without a page either', () => {
+  const message = slackMessage('#ci', { ...notice, url: '', job: 'https://evil.example #general' }, false);
+
+  const text = { type: 'mrkdwn', text: 'ci.yml / https://evil.example #general *failed*', verbatim: true };
+  expect(message).toMatchObject({ blocks: [{ type: 'section', text }, {}] });
 });
 
 it('says until when the pod is kept', () => {

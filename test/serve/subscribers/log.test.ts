@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { Failure } from '../../../src/failure.ts';
 import type { ServeEvent } from '../../../src/serve/events.ts';
 import { type Log, logTo } from '../../../src/serve/subscribers/log.ts';
 
@@ -29,6 +30,21 @@ it('warns of dropped connections once a minute per port', () => {
   clock.nowMs = 60_000;
   dropped('webhooks');
   expect(lines).toHaveLength(3);
+});
+
+it('remembers 1,000 warnings at most: an addressee can make each one differ by its Retry-After', () => {
+  const { lines, tell } = openTestLog();
+  const retried = (message: string) =>
+    tell({ is: 'notified', to: 'webhook', result: 'retried', failure: new Failure('GR-HTTP-10', 1, message) });
+  retried('wait 1 s');
+  retried('wait 1 s');
+  expect(lines).toHaveLength(1);
+
+  for (let seconds = 2; seconds <= 1_001; seconds += 1) retried(`wait ${seconds} s`);
+  expect(lines).toHaveLength(1_001);
+  // It is forgotten, so nothing of it is in memory.
+  retried('wait 1 s');
+  expect(lines).toHaveLength(1_002);
 });
 
 it('warns of clocks once an hour per servers', () => {
