@@ -365,7 +365,7 @@ async function metrics(): Promise<string> {
 function applications(): string {
   const kind = APPS === 1 ? 'application' : 'applicationset';
   const example = `install/examples/${kind}.yaml`;
-  const path = APPS === 1 ? " -e 's|path: [.]$|path: groups/app-0|'" : '';
+  const path = APPS === 1 ? " -e 's|path: .[.].$|path: groups/app-0|'" : '';
   return `sed -e "s|https://gitea.example.com/ops/runners.git|$REPO_URL|"${path} install/examples/project.yaml ${example} | kubectl apply -f -`;
 }
 

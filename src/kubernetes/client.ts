@@ -71,8 +71,8 @@ export class KubeClient {
   }
 
   /**
-   * The lines of a streamed answer, until the server ends it or `signal` does. @throws Failure when it cannot be begun, breaks,
-   * or nothing comes for `idleMs`: a dead connection looks like a quiet one.
+   * The lines of a streamed answer, until the server ends it, `signal` does, or nothing comes for `idleMs`: a dead connection looks like a
+   * quiet one. @throws Failure when it breaks, or does not begin within `idleMs`.
    */
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
     const request = this.request(question);
@@ -121,7 +121,8 @@ export class KubeClient {
       if (signal.aborted) return;
       if (error instanceof RangeError) throw unreadable(request, `a line longer than ${LONGEST_LINE_BYTES >> 20} MiB`);
       if (life.signal.aborted) {
-        throw failure(request, 'GR-CLUSTER-09', `nothing came for ${idleMs / 1000} s`, 'It is started again');
+        if (connecting === undefined) return;
+        throw failure(request, 'GR-CLUSTER-09', `no answer for ${idleMs / 1000} s`, 'It is started again');
       }
       const { code, received, remedy } = partsOfTransportError(error, { host: request.url.host });
       throw failure(request, code, received, remedy);

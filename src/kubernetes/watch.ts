@@ -39,7 +39,10 @@ export interface WatchListeners<T> {
 const LIST_MS = 30_000;
 /** Asked of the server; it then ends the watch and we begin another one, so load spreads over servers. */
 const WATCH_SECONDS = 290;
-/** Bookmarks come about once a minute (KEP-956), so silence this long is a dead connection. */
+/**
+ * Silence this long is a dead connection, or a quiet cluster: a bookmark comes about once a minute (KEP-956), but only when an object of the
+ * kind has changed (Kubernetes 1.34, cache_watcher.go). So another watch begins, which tells.
+ */
 const IDLE_MS = 150_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;

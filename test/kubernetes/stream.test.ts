@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../src/kubernetes/client.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { folderWith } from '../support/run-cli.ts';
+import { serve } from '../support/server.ts';
 
 /** Reading a line takes longer than sending one. */
 function busy(): number {
@@ -51,3 +52,26 @@ it('a stream that its reader cannot keep up with can be ended', async () => {
   await client.close();
   expect(odd).toBe(15_000 * lines);
 });
+
+// The API server has nothing to say of a kind whose objects do not change: not even bookmarks (seen with Kubernetes 1.34).
+it('a stream that has begun and is quiet ends, as if the server had ended it', async () => {
+  const { origin } = await serve((_, response) => void response.write('{"first":1}\n'), onTestFinished);
+
+  expect(await linesOf(origin)).toEqual(['{"first":1}']);
+});
+
+it('a stream that does not begin is a failure', async () => {
+  const { origin } = await serve(() => undefined, onTestFinished);
+
+  await expect(linesOf(origin)).rejects.toMatchObject({ code: 'GR-CLUSTER-09' });
+});
+
+async function linesOf(url: string): Promise<readonly string[]> {
+  const client = new KubeClient({ url });
+  onTestFinished(() => client.close());
+  const lines: string[] = [];
+  for await (const line of client.stream({ what: 'watch', path: '/' }, 500, new AbortController().signal)) {
+    lines.push(line);
+  }
+  return lines;
+}
