@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { describeScope } from '../gitea/endpoints.ts';
 import type { GiteaTarget } from '../gitea/observe.ts';
+import { keyText } from '../key-text.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { Sweeper, type SweepGroup, type SweepReport } from '../sweep/sweep.ts';
 import type { Tell } from './events.ts';
@@ -91,6 +92,6 @@ async function onePass(pass: () => Promise<SweepReport>, tell: Tell, signal: Abo
 }
 
 /** A new token takes the place of the old one, which Gitea may refuse. */
-function keyOf({ namespace, name, target }: SweepGroup): string {
-  return [`${namespace}/${name}`, target.url, describeScope(target.scope)].join(' ');
+function keyOf(group: SweepGroup): string {
+  return [keyText(group), group.target.url, describeScope(group.target.scope)].join(' ');
 }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Deadline } from '../../http/deadline.ts';
+import { keyText } from '../../key-text.ts';
 import { KubeClient } from '../../kubernetes/client.ts';
 import type { ClusterConfig } from '../../kubernetes/config.ts';
 import { findCluster } from '../../kubernetes/find-cluster.ts';
@@ -112,9 +113,9 @@ export async function planOfCluster(
     const where: WhereIAm = { ...named, ...around.value };
     if (planned.status === 'fulfilled') {
       const left = planned.value.troubles.map(
-        ({ namespace, name, failure: { code, message } }): UnservedGroup => ({
-          group: `${namespace}/${name}`,
-          problem: `${code} ${message.replaceAll('\n', ' ')}`,
+        (trouble): UnservedGroup => ({
+          group: keyText(trouble),
+          problem: `${trouble.failure.code} ${trouble.failure.message.replaceAll('\n', ' ')}`,
         }),
       );
       return { ...planned.value, groups, where: { ...where, broken: [...broken, ...left] } };
@@ -150,7 +151,7 @@ export function sorted(
   for (const object of objects) {
     const read = groupOfObject(object, images);
     if ('group' in read) groups.push(read.group);
-    else broken.push({ group: `${object.metadata.namespace}/${object.metadata.name}`, problem: read.problem });
+    else broken.push({ group: keyText(object.metadata), problem: read.problem });
   }
   return { groups, broken };
 }

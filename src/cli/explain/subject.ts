@@ -1,6 +1,7 @@
 /** What WHAT names in an explanation. */
 import { Failure } from '../../failure.ts';
 import type { Run, RunWanted } from '../../gitea/runs.ts';
+import { keyText } from '../../key-text.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../plan/decisions.ts';
 import type { Job, LiveJob } from '../../plan/evidence.ts';
 import { printable } from '../../printable.ts';
@@ -149,7 +150,7 @@ function findName(
   if (group && another) {
     throw unknown(
       written,
-      `several RunnerGroups have this name: ${groups.map(nameOf).join(', ')}. Write it with its namespace`,
+      `several RunnerGroups have this name: ${groups.map(keyText).join(', ')}. Write it with its namespace`,
     );
   }
   if (group && runner)
@@ -158,7 +159,7 @@ function findName(
   if (runner) return runner;
   const [first] = broken;
   if (first) return { is: 'broken', ...first };
-  const known = explanation.groups.map(nameOf);
+  const known = explanation.groups.map(keyText);
   const list = known.slice(0, SHOWN).join(', ') + (known.length > SHOWN ? ` and ${known.length - SHOWN} more` : '');
   throw unknown(written, `it is no file or folder, no RunnerGroup and no runner here. RunnerGroups: ${list || 'none'}`);
 }
@@ -180,10 +181,6 @@ function findRunner(
 function keyOf(text: string): GroupKey {
   const [namespace = '', name = ''] = text.split('/');
   return { namespace, name };
-}
-
-function nameOf({ namespace, name }: GroupKey): string {
-  return `${namespace}/${name}`;
 }
 
 function same(a: string, b: string): boolean {

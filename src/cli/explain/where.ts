@@ -5,6 +5,7 @@ import { type ApplicationRef, applicationOf } from '../../argocd/application.ts'
 import { TRACKING_ID } from '../../charts/marks.ts';
 import { Failure } from '../../failure.ts';
 import type { Deadline } from '../../http/deadline.ts';
+import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
@@ -105,13 +106,8 @@ function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: s
 }
 
 function onlyOnce(references: readonly (FullReference | undefined)[]): readonly FullReference[] {
-  const found = new Map(references.flatMap((each) => (each ? [[nameOf(each), each] as const] : [])));
+  const found = new Map(references.flatMap((each) => (each ? [[keyText(each), each] as const] : [])));
   return [...found.values()];
-}
-
-/** `argocd/runners` */
-function nameOf({ namespace, name }: FullReference): string {
-  return `${namespace}/${name}`;
 }
 
 async function readLease(
@@ -137,7 +133,7 @@ async function readApp(
   { namespace, name }: FullReference,
   deadline: Deadline,
 ): Promise<ApplicationSeen> {
-  const called = nameOf({ namespace, name });
+  const called = keyText({ namespace, name });
   const path = `/apis/argoproj.io/v1alpha1/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}`;
   const read = await readObject(client, `read the Application ${called}`, path, deadline);
   if ('unread' in read) return { name: called, unread: read.unread, ...(read.isAbsent && { isMissing: true }) };
@@ -197,8 +193,8 @@ export function statusOf({ metadata, status }: RunnerGroupObject, made?: FullRef
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
   return {
-    group: `${metadata.namespace}/${metadata.name}`,
-    ...(made && { application: nameOf(made) }),
+    group: keyText(metadata),
+    ...(made && { application: keyText(made) }),
     ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
     ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
   };

@@ -3,6 +3,7 @@ import { normalBase } from '../../base-url.ts';
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
+import { groupBy } from '../../group-by.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import type { TargetOf } from '../looks/targets.ts';
@@ -47,13 +48,9 @@ export const URL_KEY = 'url';
  */
 export function tokenSlots(groups: readonly GroupWithToken[], names: ReadonlySet<string>): readonly TokenSlot[] {
   const apiTokens = new Set(groups.map(({ group }) => idOf(group.namespace, group.authToken)));
-  const members = new Map<string, GroupWithToken[]>();
-  for (const one of groups) {
-    const { namespace, registrationToken } = one.group;
-    if (!one.target || !names.has(registrationToken.name)) continue;
-    const id = idOf(namespace, registrationToken);
-    members.set(id, [...(members.get(id) ?? []), one]);
-  }
+  const members = groupBy(groups, ({ group: { namespace, registrationToken }, target }) =>
+    target && names.has(registrationToken.name) ? idOf(namespace, registrationToken) : undefined,
+  );
   return [...members].map(([id, unordered]) => {
     const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
     const [{ group }] = sharing as [GroupWithToken];

@@ -14,6 +14,7 @@ import type { GiteaTarget } from '../../gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../gitea/registrations.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { untilAborted } from '../../http/until-aborted.ts';
+import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
 import type { Tell } from '../events.ts';
@@ -165,6 +166,6 @@ function refusal({ key, name, namespace }: TokenSlot, why: string): Failure {
   return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
 }
 
-function told({ objects, name, namespace }: TokenSlot) {
-  return { objects, secret: `${namespace}/${name}` };
+function told(slot: TokenSlot) {
+  return { objects: slot.objects, secret: keyText(slot) };
 }

@@ -2,6 +2,7 @@
 
 import type { RunnerDecision } from '../../plan/decisions.ts';
 import { giteaReason } from '../planning/group-status.ts';
+import { keyOfDecision, keyOfRunner } from '../planning/live.ts';
 import { RUNNER_STATES, runnerStateOf } from '../planning/runner-states.ts';
 import type { AppVerdict, GroupVerdict } from '../round.ts';
 import type { MetricSet } from './metric-set.ts';
@@ -47,7 +48,7 @@ type Decisions = ReadonlyMap<string, RunnerDecision>;
 const NONE: Decisions = new Map();
 
 function decisionsOf(runners: readonly RunnerDecision[]): Decisions {
-  return new Map(runners.map((decision) => [`${decision.group.namespace}/${decision.runner}`, decision]));
+  return new Map(runners.map((decision) => [keyOfDecision(decision), decision]));
 }
 
 function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): void {
@@ -65,7 +66,7 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): voi
     // Those that stay for a look run, too: each runner is counted once.
     set.runners.set({ ...labels, state }, state === 'running' ? Math.max(0, seen - debugging) : seen);
   }
-  const states = runners.map(({ job }) => runnerStateOf(job.state, decided.get(`${job.namespace}/${job.name}`)));
+  const states = runners.map((runner) => runnerStateOf(runner.job.state, decided.get(keyOfRunner(runner))));
   for (const state of RUNNER_STATES) {
     set.runnerStates.set({ ...labels, state }, states.filter((each) => each === state).length);
   }

@@ -3,6 +3,7 @@
  * one begins with those that it sees queued.
  */
 import { LRUCache } from 'lru-cache';
+import { keyText } from '../../key-text.ts';
 import type { PodStep } from '../../kubernetes/pod-step.ts';
 import type { JobDecision } from '../../plan/decisions.ts';
 import type { Look } from '../../plan/evidence.ts';
@@ -72,7 +73,7 @@ class Follower {
       case 'job-seen':
         if (this.#trails.has(event.uid)) return;
         this.#trails.set(event.uid, { name: event.name, seenMs: this.#now(), steps: {} });
-        this.#uids.set(`${event.namespace}/${event.name}`, event.uid);
+        this.#uids.set(keyText(event), event.uid);
         return;
       case 'pod-seen':
         this.#stepped(event.jobUid, event.step);
@@ -214,8 +215,8 @@ class Follower {
   }
 
   #trailOf({ group = '' }: Journey, runner: string): RunnerTrail | undefined {
-    const [namespace] = group.split('/');
-    const uid = this.#uids.get(`${namespace}/${runner}`);
+    const [namespace = ''] = group.split('/');
+    const uid = this.#uids.get(keyText({ namespace, name: runner }));
     return uid === undefined ? undefined : this.#trails.get(uid);
   }
 }
@@ -234,5 +235,5 @@ function announcementOf(
 }
 
 function groupOf({ group }: { readonly group?: { readonly namespace: string; readonly name: string } }) {
-  return group && { group: `${group.namespace}/${group.name}` };
+  return group && { group: keyText(group) };
 }
