@@ -5,11 +5,11 @@
  *
  * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
 import type { GiteaAccess } from '../../gitea/api.ts';
 import { askForRerun, readRunJobs } from '../../gitea/reruns.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { pause } from '../../http/pause.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 import type { RerunOutcome, Tell } from '../events.ts';
 import { BACKGROUND, type Guest } from '../looks/guest.ts';
@@ -36,7 +36,7 @@ export async function rerunAgainAndAgain(options: RerunningOptions, signal: Abor
   const rerunner = new Rerunner(options, signal);
   while (!signal.aborted) {
     await rerunner.pass();
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await pause(PAUSE_MS, signal);
   }
 }
 

@@ -6,7 +6,7 @@
  * Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event or a message.
  */
 import { readFile } from 'node:fs/promises';
-import { Failure } from '../../failure.ts';
+import { Failure, systemCode } from '../../failure.ts';
 import { HttpClient } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { Env } from '../../http/proxy.ts';
@@ -181,8 +181,11 @@ function addresseeOf({ slack, webhook }: NotifyTarget): string {
 /** @throws Failure */
 async function readSecret(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
-    throw new Failure('GR-NOTIFY-05', 1, `read a secret for notifications: ${file}: ${code}. Mount the Secret.`);
+    throw new Failure(
+      'GR-NOTIFY-05',
+      1,
+      `read a secret for notifications: ${file}: ${systemCode(error)}. Mount the Secret.`,
+    );
   });
   return text.trim();
 }

@@ -1,4 +1,4 @@
-/** What `serve` writes into `status` of a RunnerGroup. Pure: times come in as text. */
+/** What `serve` writes into `status` of a RunnerGroup. Pure. */
 
 import { timeText } from '../../charts/marks.ts';
 import type { Failure } from '../../failure.ts';
@@ -212,7 +212,7 @@ function told(failure: Failure): string {
   return `${failure.code} ${failure.message}`;
 }
 
-/** Why a look failed, as one word for programs: GR-HTTP-01 -> GRHTTP01 says little, so the rooms of the codes get names. */
+/** Why a look failed, as one word for programs: the reason of a condition, and a label of a metric. */
 export function giteaReason(failure: Failure): string {
   const { code } = failure;
   if (isRefusal(failure)) return UNAUTHORIZED;

@@ -6,13 +6,13 @@
  * Bounds: one key per second and Gitea. Each key is asked for again after 5 minutes, after a failure sooner at first and then less
  * often. A token goes from Gitea's answer into the Secret and nowhere else.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { normalBase } from '../../base-url.ts';
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../gitea/registrations.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { pause } from '../../http/pause.ts';
 import { untilAborted } from '../../http/until-aborted.ts';
 import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
@@ -49,7 +49,7 @@ export async function fillAgainAndAgain(options: FillingOptions, signal: AbortSi
   const filler = new Filler(options, options.registration, signal);
   while (!signal.aborted) {
     await filler.pass();
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await pause(PAUSE_MS, signal);
   }
 }
 

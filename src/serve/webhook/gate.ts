@@ -30,7 +30,7 @@ export interface WebhookEvent {
   readonly attempt: number;
 }
 
-/** Why a delivery was refused; a label of the metric. The last five are about HTTP (webhook-server.ts). */
+/** Why a delivery was refused; a label of the metric. The last five are about HTTP (listener.ts). */
 export type RefusalReason =
   | 'no-secret'
   | 'unsigned'
