@@ -12,7 +12,7 @@ import { KubeClient } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge.ts';
 import { listAll } from './list.ts';
-import { jobUidOf } from './pod-step.ts';
+import { jobUidOf } from './pod-parts.ts';
 import { JOBS, PODS } from './resources.ts';
 import type { KubePod } from './shapes.ts';
 

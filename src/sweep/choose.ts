@@ -18,7 +18,7 @@
  * them. Any doubt keeps the row: a dead one costs nothing but a line in a list.
  */
 import { keyText } from '../key-text.ts';
-import type { Group, LiveJob, Look, RegisteredRunner } from '../plan/evidence.ts';
+import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../plan/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../plan/names.ts';
 
 /**
@@ -217,12 +217,8 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence): Facts {
     working,
     jobs: liveJobs && new Set(liveJobs.map(({ name }) => name)),
     // Of any namespace: more than is needed keeps a row, less would not.
-    unfinished: new Set(liveJobs?.filter(isUnfinished).map(({ name }) => name)),
+    unfinished: new Set(liveJobs?.filter(({ state }) => !hasEnded(state)).map(({ name }) => name)),
   };
-}
-
-function isUnfinished({ state }: LiveJob): boolean {
-  return state !== 'complete' && state !== 'failed';
 }
 
 /** Rules 2 to 5. */

@@ -5,7 +5,8 @@ import type { KubeClient } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
 import { podsByJob } from '../../kubernetes/observe.ts';
 import { lossOf } from '../../kubernetes/pod-loss.ts';
-import { jobUidOf, type PodStep, podStep } from '../../kubernetes/pod-step.ts';
+import { jobUidOf } from '../../kubernetes/pod-parts.ts';
+import { type PodStep, podStep } from '../../kubernetes/pod-step.ts';
 import {
   PODS,
   RUNNER_GROUPS,

@@ -69,14 +69,13 @@ function targetOf(
   sharing: readonly GroupWithToken[],
   holdsApiToken: boolean,
 ): GiteaTarget | Failure {
-  const refuse = (why: string): Failure =>
-    new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}`);
+  const refuse = (why: string): Failure => refused({ namespace, name, key }, why);
   if (key === URL_KEY) {
-    return refuse('this key names the Gitea of the Secret. Name another key in registrationToken.');
+    return refuse('this key names the Gitea of the Secret. Name another key in registrationToken');
   }
   if (holdsApiToken) {
     return refuse(
-      'a RunnerGroup names it under authToken, so it holds an API token. Name another one in registrationToken.',
+      'a RunnerGroup names it under authToken, so it holds an API token. Name another one in registrationToken',
     );
   }
   const targets = sharing.flatMap(({ target }) => target ?? []);
@@ -84,10 +83,15 @@ function targetOf(
   const [first, second] = wanted;
   if (second !== undefined) {
     return refuse(
-      `its RunnerGroups want tokens of ${first} and of ${second}. Give each scope a key or a Secret of its own.`,
+      `its RunnerGroups want tokens of ${first} and of ${second}. Give each scope a key or a Secret of its own`,
     );
   }
-  return targets[0] ?? refuse('no group needs it.');
+  return targets[0] ?? refuse('no group needs it');
+}
+
+/** Why nothing is written there, and what to do: without a full stop. */
+export function refused({ key, name, namespace }: Pick<TokenSlot, 'key' | 'name' | 'namespace'>, why: string): Failure {
+  return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
 }
 
 function idOf(namespace: string, { name, key }: RunnerGroup['authToken']): string {

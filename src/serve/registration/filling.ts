@@ -18,9 +18,9 @@ import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
 import type { Tell } from '../events.ts';
-import { BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
+import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
-import { type GroupWithToken, type TokenSlot, tokenSlots, URL_KEY } from './choose.ts';
+import { type GroupWithToken, refused, type TokenSlot, tokenSlots, URL_KEY } from './choose.ts';
 import { againMs } from './pace.ts';
 
 export interface FillingOptions {
@@ -125,7 +125,7 @@ class Filler {
     const { keys, version } = await readSecret(client, slot, new Deadline(timeoutMs));
     const bound = keys(URL_KEY)?.trim() || undefined;
     if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
-      throw refusal(
+      throw refused(
         slot,
         `its key ${URL_KEY} names another Gitea than ${target.url}. Correct gitea.url, or name another Secret`,
       );
@@ -139,13 +139,11 @@ class Filler {
 
   async #ask(slot: TokenSlot, target: GiteaTarget): Promise<string> {
     const { guest, lookout } = this.#options;
-    const { http, versions } = guest;
     return await guest.visit(target, BACKGROUND, async () => {
-      const deadline = new Deadline(lookout.timeoutMs);
-      const access = { http, url: target.url, token: target.token, deadline, versions, queue: BACKGROUND };
+      const access = accessOf(guest, target, lookout.timeoutMs);
       const level = await registrationLevel(access, target.scope);
       if (level) return await readRegistrationToken(access, level);
-      throw refusal(
+      throw refused(
         slot,
         `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone. Use an API token of that user with scope write:user`,
       );
@@ -160,10 +158,6 @@ class Filler {
   #remember({ id, target }: TokenSlot, failures: number): void {
     this.#paces.set(id, { target, failures, notBeforeMs: this.#options.now() + againMs(failures) });
   }
-}
-
-function refusal({ key, name, namespace }: TokenSlot, why: string): Failure {
-  return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
 }
 
 function told(slot: TokenSlot) {

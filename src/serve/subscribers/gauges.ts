@@ -18,19 +18,10 @@ const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknow
 
 /** Clears all gauges and writes them, so that groups which are gone are forgotten. */
 export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
-  const { clockSkew, giteaFailing, heldJobs, lastLook, maxActiveRunners, minIdleRunners, queuedJobs, ready } = set;
-  const { runners, runnerStates, stuckPods, uncoveredJobs, warmRunners } = set;
-  const counts = [
-    heldJobs,
-    maxActiveRunners,
-    minIdleRunners,
-    queuedJobs,
-    runners,
-    runnerStates,
-    stuckPods,
-    warmRunners,
-  ];
-  for (const gauge of [clockSkew, giteaFailing, lastLook, ready, uncoveredJobs, ...counts]) gauge.reset();
+  const ofGroups = [set.heldJobs, set.maxActiveRunners, set.minIdleRunners, set.queuedJobs, set.runners];
+  const ofPods = [set.runnerStates, set.stuckPods, set.warmRunners];
+  const others = [set.clockSkew, set.giteaFailing, set.lastLook, set.ready, set.uncoveredJobs];
+  for (const gauge of [...ofGroups, ...ofPods, ...others]) gauge.reset();
   for (const { application, groups, planning } of verdicts) {
     const decided = planning.is === 'planned' ? decisionsOf(planning.plan.runners) : NONE;
     for (const group of groups) showGroup(set, group, decided);
@@ -38,9 +29,9 @@ export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void 
     const uncovered = planning.plan.jobs.filter(
       (job) => job.verdict === 'held' && job.because === 'labels-not-covered',
     );
-    uncoveredJobs.set({ application }, uncovered.length);
+    set.uncoveredJobs.set({ application }, uncovered.length);
   }
-  for (const [origin, ms] of skews) clockSkew.set({ origin }, ms / 1000);
+  for (const [origin, ms] of skews) set.clockSkew.set({ origin }, ms / 1000);
 }
 
 /** By `<namespace>/<name>` of the runner. */

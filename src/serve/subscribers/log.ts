@@ -4,7 +4,7 @@ import type { Failure } from '../../failure.ts';
 import type { RequestLine } from '../../http/request.ts';
 import { keyText } from '../../key-text.ts';
 import { MOST_LOST_JOBS } from '../../runnergroup/status.ts';
-import type { ServeEvent, Subscriber } from '../events.ts';
+import type { EventOf, Subscriber } from '../events.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -138,8 +138,6 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
     }
   };
 }
-
-type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonly is: Is }>;
 
 function logToken(log: Log, { failure, objects, secret }: EventOf<'registration-token'>): void {
   const groups = objects.map(({ metadata }) => keyText(metadata));

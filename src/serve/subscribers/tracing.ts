@@ -9,7 +9,7 @@ import type { JobDecision } from '../../plan/decisions.ts';
 import type { Look } from '../../plan/evidence.ts';
 import type { SpanSink } from '../../tracing/sink.ts';
 import { contextOf } from '../../tracing/trace-context.ts';
-import type { ServeEvent, Subscriber } from '../events.ts';
+import type { EventOf, ServeEvent, Subscriber } from '../events.ts';
 import type { AppVerdict } from '../round.ts';
 import { type Journey, type JourneyEnd, type PastWake, type RunnerTrail, spansOf } from './journey.ts';
 
@@ -20,8 +20,6 @@ const MOST_APPLICATIONS = 1_000;
 const MOST_WAKES = 32;
 /** The kubelet tells late that a container runs. A journey that has ended waits so long for it. */
 const LATE_MS = 3_000;
-
-type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonly is: Is }>;
 
 /** @param now ms since 1970. */
 export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subscriber {
