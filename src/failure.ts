@@ -19,3 +19,8 @@ export class Failure extends Error {
     this.exit = exit;
   }
 }
+
+/** `ENOENT`: why the operating system has refused something. `failed`: it does not say. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'failed';
+}

@@ -29,6 +29,7 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     may: [
       'src/charts/marks.ts',
       'src/failure.ts',
+      'src/group-by.ts',
       'src/http',
       'src/plan/evidence.ts',
       'src/printable.ts',
@@ -70,6 +71,8 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
       'src/plan/names.ts',
       'src/runnergroup/runner-group.ts',
       'src/failure.ts',
+      'src/group-by.ts',
+      'src/key-text.ts',
       'node:*',
       'cdk8s',
       'cdk8s-plus-28',

@@ -20,7 +20,7 @@ import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
 import type { Env } from '../http/proxy.ts';
-import type { HttpAnswer, HttpRequest, RequestLine } from '../http/request.ts';
+import { type HttpAnswer, type HttpRequest, isHeaderText, type RequestLine } from '../http/request.ts';
 import { Token } from '../tokens/token.ts';
 import { AppShapeError, type AppState, readApplication } from './app-state.ts';
 import type { ApplicationRef } from './application.ts';
@@ -73,8 +73,7 @@ export class ArgoCd {
       );
     }
     const secret = token.trim();
-    // Whatever a header cannot hold would end as an error text with the token in it.
-    if (!/^[\x21-\x7e]+$/.test(secret)) {
+    if (!isHeaderText(secret)) {
       throw new Failure(
         'GR-ARGOCD-01',
         1,

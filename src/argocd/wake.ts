@@ -12,7 +12,7 @@
  *                              ▲               │
  *                              └─ every 500 ms ┴─ another operation is under way ─────► busy (after 30 s)
  *
- * Why so: a sync after a failed refresh would apply older manifests and wipe the error away (facts of real servers: it answers
+ * Why so: a sync after a failed refresh would apply older manifests and wipe the error away (seen with 3.5: it answers
  * 200 and says "successfully synced"), so the refreshed Application decides. The tracking annotation can be forged by all who can write
  * a RunnerGroup, so nothing, not even a refresh, happens to an Application that does not list one of them.
  *

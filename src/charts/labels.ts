@@ -1,4 +1,4 @@
-/** Labels and annotations of a runner's Job (interface.md §4). Every value is a string; the emitter quotes it. */
+/** Labels and annotations of a runner's Job. Every value is a string; the emitter quotes it. */
 import type { EmittedRunner } from '../plan/decisions.ts';
 import { parseRunnerName } from '../plan/names.ts';
 import {

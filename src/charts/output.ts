@@ -1,4 +1,6 @@
 /** What becomes output, from the plan: for `generate` and `cdk8s synth` alike. */
+import { groupBy } from '../group-by.ts';
+import { keyText } from '../key-text.ts';
 import type { EmittedRunner, Plan } from '../plan/decisions.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { knowsRunnerGroups, type ObjectManifest } from './group-manifest.ts';
@@ -34,20 +36,14 @@ export async function outputOf(
   env: Readonly<Record<string, string | undefined>>,
   standIns: readonly StandIn[] = [],
 ): Promise<Output> {
-  const runners = new Map<string, EmittedRunner[]>();
-  for (const decision of plan.runners) {
-    if (!decision.emit) continue;
-    const key = keyOf(decision.group);
-    const known = runners.get(key);
-    if (known) known.push(decision);
-    else runners.set(key, [decision]);
-  }
+  const emitted = plan.runners.filter((decision) => decision.emit);
+  const runners = groupBy(emitted, ({ group }) => keyText(group));
   const emitGroups = knowsRunnerGroups(env);
-  const leftOut = new Set(standIns.map(keyOf));
+  const leftOut = new Set(standIns.map(keyText));
   return {
-    runnersOf: (group) => runners.get(keyOf(group)) ?? [],
+    runnersOf: (group) => runners.get(keyText(group)) ?? [],
     emitGroups,
-    isLeftOut: (group) => leftOut.size > 0 && leftOut.has(keyOf(group)),
+    isLeftOut: (group) => leftOut.size > 0 && leftOut.has(keyText(group)),
     kept: standIns.length === 0 ? [] : await keptOf(standIns, runners, emitGroups),
     others: others.map(({ text }) => text),
   };
@@ -59,13 +55,9 @@ async function keptOf(
   emitGroups: boolean,
 ): Promise<readonly ObjectManifest[]> {
   const { keptJob } = await import('./kept-jobs.ts');
-  const inOrder = [...standIns].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const inOrder = [...standIns].sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
   return inOrder.flatMap((group) => [
     ...(emitGroups ? [group.object] : []),
-    ...(runners.get(keyOf(group)) ?? []).map(keptJob),
+    ...(runners.get(keyText(group)) ?? []).map(keptJob),
   ]);
-}
-
-function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `${namespace}/${name}`;
 }

@@ -1,4 +1,4 @@
-/** `setupCommand`: an init container before the one that registers, so that a slow preparation delays no CI job (interface.md §1). */
+/** `setupCommand`: an init container before the one that registers, so that a slow preparation delays no CI job. */
 import { withoutExpansion } from './job-manifest.ts';
 
 /** Name of the init container. */

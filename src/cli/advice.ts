@@ -1,10 +1,10 @@
 /** What `explain` advises about jobs that wait for a person. */
+import { keyText } from '../key-text.ts';
 import type { EmittedRunner, RunnerDecision, RunnerTrouble } from '../plan/decisions.ts';
 import { NO_POD, type PodEnd } from '../plan/evidence.ts';
 import { printable } from '../printable.ts';
 import { elsewhereAdvice } from './explain/labels-elsewhere.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
-import { keyText } from './key-text.ts';
 import type { LabelHint } from './label-hint.ts';
 
 /** One line per cause, all in one string. Nothing when there is nothing to do. */

@@ -1,6 +1,7 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
 import { timeText } from '../charts/marks.ts';
+import { keyText } from '../key-text.ts';
 import type {
   DroppedBecause,
   EmittedBecause,
@@ -20,7 +21,6 @@ import { elsewhereText } from './explain/labels-elsewhere.ts';
 import type { WaitEstimate } from './explain/wait-estimate.ts';
 import { whereText } from './explain/where-text.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
-import { keyText } from './key-text.ts';
 import { runnerCounts } from './runner-counts.ts';
 import { type TableOptions, table } from './table.ts';
 import type { Style } from './terminal.ts';
@@ -54,7 +54,7 @@ function noJobs(hidden: number): string {
 
 function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): string {
   const rows = groups.map((group) => [
-    `${group.namespace}/${group.name}`,
+    keyText(group),
     `${group.gitea} ${group.scope}`,
     group.labels.join(','),
     `${group.busy + group.waiting + group.debugging + group.spare + group.warm} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
@@ -223,8 +223,8 @@ function leftoverTable({ runners, groups }: Explanation, nowMs: number, options:
 }
 
 /** `kept warm: slot 1 of 2` */
-function warmText({ runner, group: { namespace, name } }: EmittedRunner, groups: readonly ExplainedGroup[]): string {
-  const size = groups.find((group) => group.namespace === namespace && group.name === name)?.minIdle ?? 0;
+function warmText({ runner, group }: EmittedRunner, groups: readonly ExplainedGroup[]): string {
+  const size = groups.find((each) => keyText(each) === keyText(group))?.minIdle ?? 0;
   const slot = slotOf(runner);
   return slot === undefined || slot > size ? `kept warm: one of ${size}` : `kept warm: slot ${slot} of ${size}`;
 }
@@ -258,6 +258,7 @@ function wantedText({ because, job }: EmittedRunner): string {
   const of = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
   return because === 'busy' ? `stays: it runs job${of}` : `stays: it is wanted for job${of}`;
 }
+
 /** A runner that stays for a look. The next steps: docs/debugging.md. */
 function keptText({ runner, group, job }: EmittedRunner, { untilMs, extension }: KeptUntil, nowMs: number): string {
   const of = job ? ` ${job.repository} ${job.name} (job ${job.id})` : '';

@@ -1,6 +1,7 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 import { Failure } from '../failure.ts';
 import { findRun, type Run, type RunWanted } from '../gitea/runs.ts';
+import { keyText } from '../key-text.ts';
 import { findTargets } from '../look/find-targets.ts';
 import type { PlanOfNow } from '../look/look-and-plan.ts';
 import type { Settings } from '../look/settings.ts';
@@ -18,7 +19,6 @@ import { explainText } from './explain-text.ts';
 import { type Explanation, explanationOf } from './explanation.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import { keyText } from './key-text.ts';
 import { noGroups } from './no-groups.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';

@@ -1,4 +1,5 @@
 import { describeScope } from '../gitea/endpoints.ts';
+import { keyText } from '../key-text.ts';
 import type { JobDecision, Plan, RunnerDecision } from '../plan/decisions.ts';
 import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
 import { waitingLine } from '../plan/line.ts';
@@ -9,7 +10,6 @@ import { type LabelsElsewhere, labelsElsewhere } from './explain/labels-elsewher
 import { type Progress, progressOf } from './explain/progress.ts';
 import { Durations, estimateWaits, type WaitEstimate } from './explain/wait-estimate.ts';
 import type { WhereIAm } from './explain/where.ts';
-import { keyText } from './key-text.ts';
 import { type LabelHint, labelHint } from './label-hint.ts';
 
 /** What `explain -o json` prints, and all that the text is made from. */

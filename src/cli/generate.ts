@@ -1,5 +1,6 @@
 import { outputOf } from '../charts/output.ts';
 import { Failure } from '../failure.ts';
+import { keyText } from '../key-text.ts';
 import { refuseUnseen } from '../look/unseen-fields.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
 import { printable } from '../printable.ts';
@@ -55,7 +56,7 @@ export function countsLine(plan: Plan): string {
   const causes = new Map<string, number>();
   for (const decision of plan.jobs) {
     if (decision.verdict !== 'held' || decision.because === 'blocked') continue;
-    const of = decision.group ? ` of ${decision.group.namespace}/${decision.group.name}` : '';
+    const of = decision.group ? ` of ${keyText(decision.group)}` : '';
     const cause = `${HELD_BACK[decision.because]}${of}`;
     causes.set(cause, (causes.get(cause) ?? 0) + 1);
   }

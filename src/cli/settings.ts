@@ -1,6 +1,6 @@
 /** Flags and environment -> `Settings` and paths. */
 import { readFileSync } from 'node:fs';
-import { Failure } from '../failure.ts';
+import { Failure, systemCode } from '../failure.ts';
 import type { Settings } from '../look/settings.ts';
 import { printable } from '../printable.ts';
 import type { InstallationImages } from '../runnergroup/installation.ts';
@@ -32,7 +32,7 @@ export function imagesFrom(flags: ImageFlags, io: Pick<Io, 'env'>): Installation
 
 /** The settings of a command, and its policy. */
 export interface CommandSettings extends Settings {
-  /** Absent: none is named, and the rules of interface.md §3 hold. */
+  /** Absent: none is named. Then the rules under "Without a policy file" in docs/policy.md hold. */
   readonly policy?: InstalledPolicy;
 }
 
@@ -80,7 +80,6 @@ export async function readCa(file: string, flag = '--ca-file'): Promise<string> 
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
-    throw new Failure('GR-FLAG-04', 1, `read the CA file ${file}: ${code}. Give a PEM file with ${flag}.`);
+    throw new Failure('GR-FLAG-04', 1, `read the CA file ${file}: ${systemCode(error)}. Give a PEM file with ${flag}.`);
   }
 }

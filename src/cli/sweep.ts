@@ -1,9 +1,9 @@
 /** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/sweep/choose.ts. */
 import { performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
 import type { HttpClient } from '../http/client.ts';
+import { pause } from '../http/pause.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import { observeCluster } from '../kubernetes/observe.ts';
@@ -28,12 +28,7 @@ export interface SweepClock {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-const CLOCK: SweepClock = {
-  nowMs: () => performance.now(),
-  pause: async (ms) => {
-    await sleep(ms);
-  },
-};
+const CLOCK: SweepClock = { nowMs: () => performance.now(), pause };
 
 /** Causes that are shown at once, as `observe` does. */
 const MOST_CAUSES = 5;

@@ -59,3 +59,8 @@ export function failure(
     `${request.what}: ${request.method} ${request.url.origin}${request.url.pathname}: ${received}. ${remedy}.`,
   );
 }
+
+/** True for what a header can hold. With anything else as a token, the text of the error would hold the token. */
+export function isHeaderText(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { Failure, systemCode } from '../failure.ts';
+import { isHeaderText } from '../http/request.ts';
 import type { ClientCertificate } from '../http/wire.ts';
 
 /** `auto`: look at Kubernetes when this process has a service account; `off`: never. */
@@ -56,8 +57,7 @@ export async function clusterConfig(
 
 function readToken(file: string): string {
   const token = readIfThere(file)?.trim() ?? '';
-  // Whatever a header cannot hold would end as an error text with the token in it.
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  if (isHeaderText(token)) return token;
   throw new Failure(
     'GR-CLUSTER-02',
     1,
@@ -69,7 +69,7 @@ function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw new Failure(
       'GR-CLUSTER-03',

@@ -20,6 +20,7 @@
 import { ENDED_AT, EXTEND_UNTIL, isPinned, JOB_URL, KEEP_UNTIL, REPOSITORY, type Texts } from '../charts/marks.ts';
 import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../plan/evidence.ts';
 import { endOf } from './pod-end.ts';
+import { conditionMet, runnerState } from './pod-parts.ts';
 import { NO_POD_YET, troubleOfEnded, troubleOfPending } from './pod-trouble.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
 
@@ -95,7 +96,7 @@ function named(list: unknown, name: string): Loose {
 }
 
 function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
-  const met = (type: string) => job.status?.conditions?.find((each) => each.type === type && each.status === 'True');
+  const met = (type: string) => conditionMet(job, type);
   if (job.metadata.deletionTimestamp != null) return { state: 'deleting' };
   const complete = met('Complete') ?? met('SuccessCriteriaMet');
   if (complete) {
@@ -120,7 +121,7 @@ function newestFirst(a: KubePod, b: KubePod): number {
 
 function judgePod(pod: KubePod): Judgement {
   const phase = pod.status?.phase ?? 'Pending';
-  const runner = pod.status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
+  const runner = runnerState(pod);
   const ended = runner?.terminated;
   if (phase === 'Succeeded') return { state: 'complete', finishedAtMs: ended?.finishedAt };
   if (phase === 'Failed') return { state: 'failed', trouble: troubleOfEnded(pod), finishedAtMs: ended?.finishedAt };

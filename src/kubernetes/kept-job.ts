@@ -7,7 +7,7 @@ import { failure } from '../http/request.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
 import { judgeJob } from './judge.ts';
-import { JOBS, listPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
+import { JOBS, objectPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
 
 /** A Job, as it stands in the cluster. */
 export interface NamedJob {
@@ -85,7 +85,7 @@ export async function writeExtension(
   const question: KubeQuestion = {
     what: `write the annotation ${EXTEND_UNTIL} of Job ${name} of namespace ${namespace}`,
     method: 'PATCH',
-    path: `${listPath(JOBS, namespace)}/${encodeURIComponent(name)}`,
+    path: objectPath(JOBS, namespace, name),
     contentType: 'application/merge-patch+json',
     body: { metadata: { resourceVersion, annotations: { [EXTEND_UNTIL]: until } } },
   };
@@ -98,7 +98,7 @@ export async function writeExtension(
 function questionFor(resource: Resource<unknown>, namespace: string, name: string): KubeQuestion {
   return {
     what: `read ${resource.name} ${name} of namespace ${namespace}`,
-    path: `${listPath(resource, namespace)}/${encodeURIComponent(name)}`,
+    path: objectPath(resource, namespace, name),
   };
 }
 

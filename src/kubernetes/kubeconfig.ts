@@ -2,7 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
-import { Failure } from '../failure.ts';
+import { Failure, systemCode } from '../failure.ts';
+import { isHeaderText } from '../http/request.ts';
 import type { ClusterConfig } from './config.ts';
 
 const text = z.string().min(1);
@@ -92,8 +93,7 @@ function tokenOf(
   if (tokenFile === undefined && token === undefined) return undefined;
   return async () => {
     const found = (tokenFile === undefined ? token : await read(resolve(dirname(file), tokenFile)))?.trim() ?? '';
-    // Whatever a header cannot hold would end as an error text with the token in it.
-    if (/^[\x21-\x7e]+$/.test(found)) return found;
+    if (isHeaderText(found)) return found;
     throw wrong(file, 'with a token that is empty or no token');
   };
 }
@@ -102,8 +102,7 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
-    throw new Failure('GR-CLUSTER-11', 1, `read the kubeconfig: ${file}: ${code}. Give a readable file.`);
+    throw new Failure('GR-CLUSTER-11', 1, `read the kubeconfig: ${file}: ${systemCode(error)}. Give a readable file.`);
   }
 }
 

@@ -2,10 +2,10 @@
  * Leader election by a Lease, with client-go's rules and times (tools/leaderelection): the holder renews; whoever has seen no
  * renewal for the lease's duration, by its own clock, takes over; an update carries the resourceVersion, so only one wins.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { Deadline } from '../http/deadline.ts';
+import { pause } from '../http/pause.ts';
 import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
@@ -78,7 +78,7 @@ export class Lease {
   async run(signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
       if (await untilAborted(signal, this.#tryToHold(signal))) await this.#hold(signal, lead);
-      else await sleep(this.#times.retryMs, undefined, { signal }).catch(() => undefined);
+      else await pause(this.#times.retryMs, signal);
     }
   }
 
@@ -93,7 +93,7 @@ export class Lease {
     try {
       let renewedMs = performance.now();
       while (!leading.signal.aborted) {
-        await sleep(this.#times.retryMs, undefined, { signal: leading.signal }).catch(() => undefined);
+        await pause(this.#times.retryMs, leading.signal);
         if (leading.signal.aborted) break;
         if (await untilAborted(leading.signal, this.#tryToHold(leading.signal))) renewedMs = performance.now();
         else if (leading.signal.aborted) break;

@@ -3,6 +3,7 @@
  * our Jobs carry; everything it finds is judged by `judgeJob`. Any answer that is not a complete list is a `Failure`.
  */
 
+import { groupBy } from '../group-by.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { RequestLine } from '../http/request.ts';
@@ -11,7 +12,7 @@ import { KubeClient } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge.ts';
 import { listAll } from './list.ts';
-import { jobUidOf } from './pod-step.ts';
+import { jobUidOf } from './pod-parts.ts';
 import { JOBS, PODS } from './resources.ts';
 import type { KubePod } from './shapes.ts';
 
@@ -58,13 +59,5 @@ async function observeNamespace(
 
 /** Pods by the uid of the Job that made them. */
 export function podsByJob(pods: Iterable<KubePod>): ReadonlyMap<string, readonly KubePod[]> {
-  const podsOf = new Map<string, KubePod[]>();
-  for (const pod of pods) {
-    const owner = jobUidOf(pod);
-    if (owner === undefined) continue;
-    const known = podsOf.get(owner);
-    if (known) known.push(pod);
-    else podsOf.set(owner, [pod]);
-  }
-  return podsOf;
+  return groupBy(pods, jobUidOf);
 }

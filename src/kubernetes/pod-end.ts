@@ -2,6 +2,7 @@
 import type { PodEnd } from '../plan/evidence.ts';
 import { printable } from '../printable.ts';
 import { type LossReason, lossOf } from './pod-loss.ts';
+import { conditionMet, runnerState } from './pod-parts.ts';
 import { LONGEST_MESSAGE, troubleOfEnded } from './pod-trouble.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
 
@@ -20,14 +21,14 @@ const LOSS: Readonly<Record<LossReason, string>> = {
 export function endOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {
   const loss = lossOf(job, pods);
   if (loss !== undefined) return { reason: loss, message: toldBy(pods) ?? LOSS[loss] };
-  const failed = job.status?.conditions?.find(({ type, status }) => type === 'Failed' && status === 'True');
+  const failed = conditionMet(job, 'Failed');
   if (!failed) return undefined;
   if (failed.reason === 'DeadlineExceeded')
     return { reason: failed.reason, message: 'it ran longer than activeDeadlineSeconds' };
   for (const pod of pods) {
     const trouble = troubleOfEnded(pod);
     if (trouble) return { reason: trouble.reason, ...(trouble.message !== undefined && { message: trouble.message }) };
-    const runner = pod.status?.containerStatuses?.find(({ name }) => name === 'runner')?.state?.terminated;
+    const runner = runnerState(pod)?.terminated;
     if (runner && runner.exitCode !== 0)
       return { reason: 'RunnerFailed', message: `container runner ended with exit code ${runner.exitCode}` };
   }

@@ -13,6 +13,7 @@
  * A lost runner may have been idle, or may have ended its CI job just before. So a loss alone is no reason to re-run anything. A Job
  * may also be complete: the dind images end with exit code 0, whatever ended their runner (src/plan/judge.ts).
  */
+import { conditionMet, runnerState } from './pod-parts.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
 
 export type LossReason = 'Evicted' | 'Preempted' | 'NodeLost' | 'OOMKilled' | 'PodDeleted';
@@ -47,14 +48,13 @@ export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | und
   return pods.map(lossOfEnded).find((reason) => reason !== undefined);
 }
 
-function lossOfEnded({ status }: KubePod): LossReason | undefined {
-  const runner = status?.containerStatuses?.find(({ name }) => name === 'runner')?.state?.terminated;
-  const told = KUBELET_WORDS.get(status?.reason ?? '');
+function lossOfEnded(pod: KubePod): LossReason | undefined {
+  const told = KUBELET_WORDS.get(pod.status?.reason ?? '');
   if (told) return told;
-  const disruption = conditionOf({ status }, 'DisruptionTarget');
-  if (disruption?.status === 'True') return DISRUPTIONS.get(disruption.reason ?? '') ?? 'Evicted';
+  const disruption = conditionMet(pod, 'DisruptionTarget');
+  if (disruption) return DISRUPTIONS.get(disruption.reason ?? '') ?? 'Evicted';
   // Also told of a container that has lost only one of its processes, e.g. a step of the CI job. Its runner then reports the end.
-  return runner?.reason === 'OOMKilled' ? 'OOMKilled' : undefined;
+  return runnerState(pod)?.terminated?.reason === 'OOMKilled' ? 'OOMKilled' : undefined;
 }
 
 /**
@@ -62,17 +62,10 @@ function lossOfEnded({ status }: KubePod): LossReason | undefined {
  * removed.
  */
 function isOnLostNode(pod: KubePod): boolean {
-  const { metadata, status } = pod;
-  const disruption = conditionOf(pod, 'DisruptionTarget');
   return (
-    metadata.deletionTimestamp != null &&
-    disruption?.status === 'True' &&
-    disruption.reason === 'DeletionByTaintManager' &&
-    conditionOf(pod, 'Ready')?.status !== 'True' &&
-    status?.containerStatuses?.find(({ name }) => name === 'runner')?.state?.running != null
+    pod.metadata.deletionTimestamp != null &&
+    conditionMet(pod, 'DisruptionTarget')?.reason === 'DeletionByTaintManager' &&
+    !conditionMet(pod, 'Ready') &&
+    runnerState(pod)?.running != null
   );
-}
-
-function conditionOf({ status }: Pick<KubePod, 'status'>, wanted: string) {
-  return status?.conditions?.find(({ type }) => type === wanted);
 }

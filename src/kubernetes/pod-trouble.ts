@@ -2,6 +2,7 @@
 import { REGISTER } from '../charts/marks.ts';
 import { NO_POD, type PodTrouble } from '../plan/evidence.ts';
 import { printable } from '../printable.ts';
+import { conditionOf, runnerState } from './pod-parts.ts';
 import type { KubePod } from './shapes.ts';
 
 /** Longest message, in characters: it goes into the status of a RunnerGroup and into an Event. */
@@ -28,8 +29,9 @@ export const NO_POD_YET: PodTrouble = {
 };
 
 /** Undefined: the pod is on its way. */
-export function troubleOfPending({ status }: KubePod): PodTrouble | undefined {
-  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+export function troubleOfPending(pod: KubePod): PodTrouble | undefined {
+  const { status } = pod;
+  const scheduled = conditionOf(pod, 'PodScheduled');
   if (scheduled?.status === 'False') return trouble(scheduled.reason ?? 'Unschedulable', scheduled.message);
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const waiting = containers.map(({ state }) => state?.waiting).find((each) => CANNOT_START.has(each?.reason ?? ''));
@@ -42,7 +44,7 @@ export function troubleOfPending({ status }: KubePod): PodTrouble | undefined {
 
 /** Undefined: its runner has started, or nobody knows. */
 export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined {
-  const runner = pod?.status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
+  const runner = pod && runnerState(pod);
   // A docker sidecar may end with any code after the runner has done its work.
   if (runner?.running || runner?.terminated) return undefined;
   for (const { name, state } of pod?.status?.initContainerStatuses ?? []) {

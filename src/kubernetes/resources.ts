@@ -59,6 +59,11 @@ export const RUNNER_GROUPS: Resource<RunnerGroupObject> = {
   item: RunnerGroupObject,
 };
 
+/** Path of one object. */
+export function objectPath(resource: Resource<unknown>, namespace: string, name: string): string {
+  return `${listPath(resource, namespace)}/${encodeURIComponent(name)}`;
+}
+
 /** Path of a kind's list. @param namespace undefined: all namespaces. */
 export function listPath({ root, plural }: Resource<unknown>, namespace: string | undefined): string {
   return namespace === undefined

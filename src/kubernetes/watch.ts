@@ -10,10 +10,10 @@
  *
  * Why not @kubernetes/client-node: docs/adr/0006.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { Deadline } from '../http/deadline.ts';
+import { pause } from '../http/pause.ts';
 import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import { firstPath, type KubeClient, type KubeQuestion, unreadable } from './client.ts';
@@ -195,10 +195,6 @@ export class Watch<T extends Named> {
 /** `<namespace>/<name>`. */
 export function keyOf({ metadata }: Named): string {
   return `${metadata.namespace}/${metadata.name}`;
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
 function parseJson(text: string): unknown {

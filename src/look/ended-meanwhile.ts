@@ -1,4 +1,5 @@
 /** Jobs that end while Gitea is asked. Pure. */
+import { keyText } from '../key-text.ts';
 import { hasEnded, type LiveJob } from '../plan/evidence.ts';
 
 /**
@@ -7,9 +8,9 @@ import { hasEnded, type LiveJob } from '../plan/evidence.ts';
  * @param before listed as Gitea was asked. @param now listed when it had answered.
  */
 export function endedMeanwhile(before: readonly LiveJob[] = [], now: readonly LiveJob[] = []): readonly LiveJob[] {
-  const earlier = new Map(before.map((job) => [keyOf(job), job]));
+  const earlier = new Map(before.map((job) => [keyText(job), job]));
   return now.map((job) => {
-    const known = earlier.get(keyOf(job));
+    const known = earlier.get(keyText(job));
     return hasEnded(job.state) && !hasEnded(known?.state) ? asRunning(job, known) : job;
   });
 }
@@ -17,8 +18,4 @@ export function endedMeanwhile(before: readonly LiveJob[] = [], now: readonly Li
 function asRunning({ finishedAtMs, trouble, end, ...job }: LiveJob, known: LiveJob | undefined): LiveJob {
   const { runningSinceMs } = known ?? {};
   return { ...job, state: 'running', ...(runningSinceMs !== undefined && { runningSinceMs }) };
-}
-
-function keyOf({ namespace, name }: LiveJob): string {
-  return `${namespace}/${name}`;
 }

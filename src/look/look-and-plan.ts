@@ -162,7 +162,7 @@ async function lookAtCluster(
   clocks: ServerClocks,
 ): Promise<SeenCluster | undefined> {
   if (!config) return undefined;
-  const namespaces = [...new Set(groups.map(({ namespace }) => namespace))].sort();
+  const namespaces = groups.map(({ namespace }) => namespace);
   const { observeCluster } = await import('../kubernetes/observe.ts');
   const jobs = await observeCluster(namespaces, config, {
     deadlineMs: settings.timeoutMs,

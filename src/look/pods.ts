@@ -1,5 +1,6 @@
 /** The final pods of RunnerGroups. Most groups have neither podTemplate nor securityProfile: then nothing is loaded and nothing is done. */
 import type { FinishPod } from '../charts/finish-pod.ts';
+import { groupBy } from '../group-by.ts';
 import { MOST_PROBLEMS } from '../runnergroup/budget.ts';
 import { type LateProblem, placed } from '../runnergroup/placed.ts';
 import { InputProblems, type Problem } from '../runnergroup/problems.ts';
@@ -65,12 +66,7 @@ export async function podsOf({ groups, sources }: ReadResult): Promise<Pods | un
 
 /** Names of the Secrets that hold tokens of Gitea. */
 function secretsByNamespace(groups: readonly RunnerGroup[]): ReadonlyMap<string, readonly string[]> {
-  const names = new Map<string, string[]>();
-  for (const { namespace, registrationToken, authToken } of groups) {
-    const known = names.get(namespace);
-    const both = [registrationToken.name, authToken.name];
-    if (known) known.push(...both);
-    else names.set(namespace, both);
-  }
-  return names;
+  const byNamespace = groupBy(groups, ({ namespace }) => namespace);
+  const namesOf = ({ authToken, registrationToken }: RunnerGroup) => [registrationToken.name, authToken.name];
+  return new Map([...byNamespace].map(([namespace, members]) => [namespace, members.flatMap(namesOf)]));
 }

@@ -1,6 +1,7 @@
 /** Groups that cannot be planned while others can: their Jobs are kept, and it is said why (docs/adr/0036). */
 import { Failure } from '../failure.ts';
 import { collectLooks } from '../gitea/observe.ts';
+import { keyText } from '../key-text.ts';
 import type { Look } from '../plan/evidence.ts';
 import { count, printable } from '../printable.ts';
 import { type BrokenGroup, brokenGroup, problemsOf, problemText } from '../runnergroup/broken.ts';
@@ -49,24 +50,20 @@ export function sortOut(
   if (looks.size === answers.size && failed.size + broken.length === 0) {
     return { looks, troubles: [], isPlanned: () => true };
   }
-  const troubles = new Map(broken.map((group) => [keyOf(group), troubleOfBroken(group)]));
+  const troubles = new Map(broken.map((group) => [keyText(group), troubleOfBroken(group)]));
   for (const group of groups) {
     const failure = failed.get(group) ?? answers.get(lookOf(group));
     if (!(failure instanceof Failure)) continue;
     if (!isOwnTrouble(failure)) throw failure;
     const { namespace, name } = group;
-    if (!troubles.has(keyOf(group))) troubles.set(keyOf(group), { namespace, name, failure });
+    if (!troubles.has(keyText(group))) troubles.set(keyText(group), { namespace, name, failure });
   }
-  const isPlanned = (group: RunnerGroup): boolean => !troubles.has(keyOf(group));
+  const isPlanned = (group: RunnerGroup): boolean => !troubles.has(keyText(group));
   if (!groups.some(isPlanned)) {
     collectLooks(answers);
     refuseAll(broken, failed);
   }
   return { looks, troubles: [...troubles.values()], isPlanned };
-}
-
-function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `${namespace}/${name}`;
 }
 
 function troubleOfBroken({ namespace, name, problems }: BrokenGroup): Trouble {

@@ -1,5 +1,5 @@
 /**
- * What a template asks of the installation: the values that a policy allows or forbids (interface.md §3), with their places. This room
+ * What a template asks of the installation: the values that a policy allows or forbids, with their places. This room
  * judges none of them.
  */
 import { type FieldPath, fieldValue, isMapping, type Mapping, stringOf } from './value.ts';

@@ -1,5 +1,6 @@
 /** Reads the bytes of one file or pipe, never more than there is room for. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { systemCode } from '../failure.ts';
 
 export type ReadBytes = { readonly bytes: Uint8Array } | { readonly wrong: string } | 'too much';
 
@@ -65,7 +66,7 @@ function readSome(file: number, bytes: Uint8Array, at: number): number {
     try {
       return readSync(file, bytes, at, bytes.length - at, null);
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
+      if (systemCode(error) !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
     }
   }
@@ -83,6 +84,6 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Why a file cannot be read, in words. */
 export function notRead(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+  const code = systemCode(error);
   return REASONS[code] ?? `cannot be read: ${code}`;
 }

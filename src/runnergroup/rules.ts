@@ -69,7 +69,7 @@ export function applyRules(draft: Draft): Ruled<NormalFields> {
   return ok(Object.fromEntries(values) as unknown as NormalFields);
 }
 
-/** interface.md §1: which of org, user and repo a scope needs and refuses. */
+/** Which of org, user and repo a scope needs and refuses. */
 function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
   const { scope, org, user, repo } = spec;
   if (scope === undefined) return UNCLEAR;

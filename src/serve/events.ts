@@ -140,6 +140,9 @@ export type ServeEvent =
   /** A sweep failed: `all` of it, or a `part`. */
   | { readonly is: 'sweep-failed'; readonly failure: Failure; readonly of: 'all' | 'part' };
 
+/** The event of one kind. */
+export type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonly is: Is }>;
+
 /**
  * - `rerun`: Gitea has taken the request.
  * - `failed`: it has not, or its answer cannot be used.

@@ -12,7 +12,7 @@ import { Failure } from '../failure.ts';
 import type { ClockBounds } from '../http/clock.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../look/clock-correction.ts';
 import type { Trouble } from '../look/troubles.ts';
-import type { Look } from '../plan/evidence.ts';
+import { hasEnded, type Look } from '../plan/evidence.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { LostJob } from '../runnergroup/status.ts';
 import { finishOwn } from './cluster/own-pod.ts';
@@ -218,7 +218,7 @@ function judgeGroup(scene: Scene, live: LiveGroup, planning: Planning, argocd: G
   const facts: GroupFacts = {
     generation: object.metadata.generation ?? undefined,
     suspended: group?.suspend ?? false,
-    activeRunners: runners.filter(({ job }) => job.state !== 'complete' && job.state !== 'failed').length,
+    activeRunners: runners.filter(({ job }) => !hasEnded(job.state)).length,
     argocd,
     lostJobs: scene.lostJobs(live.key),
     ...(problem !== undefined && { problem }),

@@ -1,8 +1,9 @@
 /** Sweeps dead registrations once a minute while this process leads (`--sweep`). What is dead: src/sweep/choose.ts. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { describeScope } from '../gitea/endpoints.ts';
 import type { GiteaTarget } from '../gitea/observe.ts';
+import { pause } from '../http/pause.ts';
+import { keyText } from '../key-text.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { Sweeper, type SweepGroup, type SweepReport } from '../sweep/sweep.ts';
 import type { Tell } from './events.ts';
@@ -71,7 +72,7 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
   while (!signal.aborted) {
     const scene = { groups: options.groups.at(now()), areAll: true, mayAsk, liveJobs: async () => options.liveJobs() };
     await onePass(() => sweeper.pass(scene, signal), tell, signal);
-    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    await pause(pauseMs, signal);
   }
 }
 
@@ -91,6 +92,6 @@ async function onePass(pass: () => Promise<SweepReport>, tell: Tell, signal: Abo
 }
 
 /** A new token takes the place of the old one, which Gitea may refuse. */
-function keyOf({ namespace, name, target }: SweepGroup): string {
-  return [`${namespace}/${name}`, target.url, describeScope(target.scope)].join(' ');
+function keyOf(group: SweepGroup): string {
+  return [keyText(group), group.target.url, describeScope(group.target.scope)].join(' ');
 }

@@ -17,7 +17,8 @@
  * 1.27). A Job is older than its runner's row. So when the Jobs are listed after the row was first seen, a living runner's Job is among
  * them. Any doubt keeps the row: a dead one costs nothing but a line in a list.
  */
-import type { Group, LiveJob, Look, RegisteredRunner } from '../plan/evidence.ts';
+import { keyText } from '../key-text.ts';
+import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../plan/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../plan/names.ts';
 
 /**
@@ -177,14 +178,15 @@ function vanishedFinder(
   instance: string,
   groups: readonly ChosenGroup[],
 ): (look: string, giteaUrl: string, made: RunnerName) => ChosenGroup | undefined {
-  const existing = new Set(groups.map(({ namespace, name }) => `${namespace}/${name}`));
+  const existing = new Set(groups.map(keyText));
   const namespacesOf = new Map<string, Set<string>>();
   for (const { look, namespace } of groups) {
     namespacesOf.set(look, (namespacesOf.get(look) ?? new Set()).add(namespace));
   }
   return (look, giteaUrl, { prefix: name, groupHash: hash }) => {
     const namespace = [...(namespacesOf.get(look) ?? [])].find(
-      (each) => !existing.has(`${each}/${name}`) && groupHash(instance, { namespace: each, name }) === hash,
+      (each) =>
+        !existing.has(keyText({ namespace: each, name })) && groupHash(instance, { namespace: each, name }) === hash,
     );
     return namespace === undefined ? undefined : { namespace, name, giteaUrl, look, vanished: true };
   };
@@ -215,12 +217,8 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence): Facts {
     working,
     jobs: liveJobs && new Set(liveJobs.map(({ name }) => name)),
     // Of any namespace: more than is needed keeps a row, less would not.
-    unfinished: new Set(liveJobs?.filter(isUnfinished).map(({ name }) => name)),
+    unfinished: new Set(liveJobs?.filter(({ state }) => !hasEnded(state)).map(({ name }) => name)),
   };
-}
-
-function isUnfinished({ state }: LiveJob): boolean {
-  return state !== 'complete' && state !== 'failed';
 }
 
 /** Rules 2 to 5. */
@@ -232,8 +230,8 @@ function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts):
   return facts.unfinished.has(row.name) ? 'job-alive' : undefined;
 }
 
-function groupKey({ namespace, name, giteaUrl }: ChosenGroup): string {
-  return `${giteaUrl} ${namespace}/${name}`;
+function groupKey(group: ChosenGroup): string {
+  return `${group.giteaUrl} ${keyText(group)}`;
 }
 
 function compareText(a: string, b: string): number {

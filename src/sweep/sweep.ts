@@ -7,7 +7,6 @@
  * The first pass deletes nothing: a row must have been seen twice. What was seen is kept in the `Sweeper`, nowhere else; a restart
  * begins anew.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import type { GiteaAccess, VersionCache } from '../gitea/api.ts';
 import { describeScope, type Level } from '../gitea/endpoints.ts';
@@ -15,6 +14,7 @@ import type { GiteaTarget } from '../gitea/observe.ts';
 import { deleteRegistration, readRegistration, readRegistrations, registrationLevel } from '../gitea/registrations.ts';
 import type { HttpClient } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
+import { pause } from '../http/pause.ts';
 import type { LiveJob, Look } from '../plan/evidence.ts';
 import { DEFAULT_BUDGET } from './budget.ts';
 import {
@@ -205,8 +205,7 @@ export class Sweeper {
   async #waitForBudget(signal: AbortSignal | undefined): Promise<void> {
     const waitMs = this.#nextDeletionMs - this.#options.nowMs();
     if (waitMs <= 0) return;
-    const pause = this.#options.pause ?? pauseFor;
-    await pause(waitMs, signal);
+    await (this.#options.pause ?? pause)(waitMs, signal);
   }
 
   async #delete({ id, name }: JudgedRegistration, { target, level }: ScopeLook): Promise<SweepOutcome> {
@@ -229,14 +228,6 @@ export class Sweeper {
     const { http, queue, timeoutMs } = this.#options;
     const deadline = new Deadline(timeoutMs);
     return { http, url, token, deadline, versions: this.#versions, ...(queue !== undefined && { queue }) };
-  }
-}
-
-async function pauseFor(ms: number, signal?: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { ...(signal && { signal }) });
-  } catch (error) {
-    if (!signal?.aborted) throw error;
   }
 }
 

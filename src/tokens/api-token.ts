@@ -1,5 +1,5 @@
 /**
- * Finds the API token of a RunnerGroup and the one server it may be sent to (interface.md §3).
+ * Finds the API token of a RunnerGroup and the one server it may be sent to.
  *
  * A token is bound to its Gitea (scheme, host, port and path) by whoever made the Secret, never by the RunnerGroup: a repository author
  * who changes `gitea.url` cannot have the token sent elsewhere, not even to another application of the same server. The RunnerGroup's Secret name and key are DNS names by its schema, and
@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normalBase } from '../base-url.ts';
-import { Failure } from '../failure.ts';
+import { Failure, systemCode } from '../failure.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { Token } from './token.ts';
 
@@ -150,12 +150,12 @@ function readKey(folder: string, key: string): string | undefined {
   try {
     return readFileSync(join(folder, key), 'utf8').trim();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined;
     throw new Failure(
       'GR-TOKEN-02',
       1,
-      `read ${join(folder, key)}: ${String(code ?? 'failed')}. Make the file readable for the user that runs gitea-runners.`,
+      `read ${join(folder, key)}: ${code}. Make the file readable for the user that runs gitea-runners.`,
     );
   }
 }

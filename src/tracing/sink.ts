@@ -10,6 +10,6 @@ export interface SpanSink {
   readonly record: (root: SpanData, context: Omit<TraceContext, 'isSampled'>) => void;
   /** Called when spans were lost. */
   onLost: (spans: number, reason: SpansLost) => void;
-  /** Sends what is left; ends after `CLOSE_MS` at the latest. False: it was not done by then, and a request may be under way still. */
+  /** Sends what is left; ends after `TRACING_BOUNDS.closeMs` at the latest. False: it was not done by then, and a request may be under way still. */
   readonly close: () => Promise<boolean>;
 }

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { standIn } from '../../src/runnergroup/broken.ts';
 import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
 import { type ApiServer, type Override, send, startApiServer, status, TOKEN } from '../support/api-server.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
@@ -20,6 +21,21 @@ function groupObject(url: string, spec = '', name = 'ci', lookedAt = new Date().
   const { metadata, ...object } = parse(groupYaml(url, spec, name)) as { metadata: object };
   const annotations = { 'argocd.argoproj.io/tracking-id': `runners:gitea.bpg.pw/RunnerGroup:runners/${name}` };
   return { ...object, metadata: { ...metadata, uid: `uid-${name}`, annotations }, status: { lastCheckTime: lookedAt } };
+}
+
+/** The object that `generate` prints for a RunnerGroup whose spec cannot be used. */
+function standInObject(name: string): object {
+  const place = { file: 'ci.yaml', line: 7, column: 3 };
+  const problems = [{ place, path: 'spec.org', message: 'is missing', code: 'GR-INPUT-05' }] as const;
+  const { object } = standIn({
+    namespace: 'runners',
+    name,
+    place,
+    labels: undefined,
+    annotations: undefined,
+    problems,
+  });
+  return { ...object, metadata: { ...object.metadata, uid: `uid-${name}` } };
 }
 
 const LEASE = { spec: { holderIdentity: 'gitea-runners-7c9_ab12', renewTime: new Date().toISOString() } };
@@ -98,6 +114,18 @@ describe('without PATH and without files here', () => {
       / acme\/web one +linux +\d+s +ci-\d+-1-[0-9a-f]{8} \(owned by group runners\/ci; Argo CD does not sync Application argocd\/runners: ComparisonError: error: GR-GITEA-01/,
     );
     expect(stdout + stderr).not.toContain(TOKEN);
+  });
+
+  it('tells what is wrong with a RunnerGroup whose object stands in for a spec that cannot be used', async () => {
+    const { run, kubeconfig } = await scene((url) => ({ groups: [groupObject(url), standInObject('broken')] }));
+
+    const { code, stdout } = await run(['--kubeconfig', kubeconfig, '-n', 'runners']);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      'RunnerGroup runners/broken cannot be served: ci.yaml:7:3: spec.org: is missing [GR-INPUT-05]\n',
+    );
+    expect(stdout).not.toContain('gitea.invalid');
   });
 
   it('says what it may not read, and goes on', async () => {

@@ -62,6 +62,16 @@ const REFUSED: readonly (readonly [string, () => Files, RegExp])[] = [
   ['3,000 documents with a fault', () => ({ 'a.yaml': '--- a: b: c\n'.repeat(2990) }), /1000 problems in 1 file/],
 ];
 
+test('is measured without that of the process that starts the program', async () => {
+  const large = Buffer.alloc(2 * MOST_MB * 1e6, 1);
+
+  const run = await runMeasured(['version'], { cwd: process.cwd() });
+
+  expect(large.length).toBe(2 * MOST_MB * 1e6);
+  expect(run.code).toBe(0);
+  expect(run.peakMb).toBeLessThan(MOST_MB);
+});
+
 describe(`a peak of at most ${MOST_MB} MB`, () => {
   test.each(ACCEPTED)(
     'for %s, which are accepted',

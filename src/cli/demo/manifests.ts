@@ -1,4 +1,4 @@
-/** What `generate` printed, as far as the demo's Argo CD and pods look at it (interface.md §4). */
+/** What `generate` printed, as far as the demo's Argo CD and pods look at it. */
 import { parseAllDocuments } from 'yaml';
 import { GROUP_NAME, isPinned, isSkipped, JOB_ID } from '../../charts/marks.ts';
 import { printable } from '../../printable.ts';

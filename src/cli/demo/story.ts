@@ -5,7 +5,7 @@ export const ORG = 'acme';
 export const NAMESPACE = 'runners';
 /** Length of one step; between two steps the demo sleeps. */
 export const STEP_MS = 100;
-/** Argo CD is woken this often while something moves (measured.md §1: 0.5-1.2 s a wake). */
+/** Argo CD is woken this often while something moves. A real wake takes about as long. */
 export const SYNC_EVERY_MS = 700;
 /** From then on the watcher is told about the job that no group covers. */
 export const UNCOVERED_FROM_MS = 7000;

@@ -1,3 +1,5 @@
+import type { Unread } from '../explain/where.ts';
+
 /** What `doctor` says about one thing. */
 export interface DoctorFinding {
   /** What was checked, e.g. `serve`. */
@@ -20,10 +22,6 @@ export const unknown = (check: string, text: string, fix?: string): DoctorFindin
 });
 
 /** What cannot be read is bad only if it is not there. */
-export function unread(
-  check: string,
-  read: { readonly unread: string; readonly isMissing: boolean },
-  fix: string,
-): DoctorFinding {
+export function unread(check: string, read: Unread, fix: string): DoctorFinding {
   return read.isMissing ? bad(check, read.unread, fix) : unknown(check, read.unread);
 }

@@ -2,6 +2,7 @@
 import { normalBase } from '../../base-url.ts';
 import { podTemplate } from '../../charts/pod-template.ts';
 import { Failure } from '../../failure.ts';
+import { keyText } from '../../key-text.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { STALE_CHECK_MS } from '../../runnergroup/status.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
@@ -85,7 +86,7 @@ function groupFindings(group: RunnerGroup, seen: Installation): readonly DoctorF
   ];
 }
 
-const checkOf = ({ namespace, name }: RunnerGroup): string => `RunnerGroup ${namespace}/${name}`;
+const checkOf = (group: RunnerGroup): string => `RunnerGroup ${keyText(group)}`;
 
 /** A token that can be used shows in what Gitea answers to it. */
 function token(group: RunnerGroup, { gitea }: Installation): readonly DoctorFinding[] {
@@ -119,9 +120,8 @@ function ready(group: RunnerGroup, seen: Installation): readonly DoctorFinding[]
 function ofServe(group: RunnerGroup, seen: Installation): DoctorFinding {
   const { nowMs, statuses } = seen;
   const check = `${checkOf(group)}, as serve sees it`;
-  const called = `${group.namespace}/${group.name}`;
   if (serveIsDown(seen)) return unknown(check, 'serve does not run');
-  const status = statuses.find((each) => each.group === called);
+  const status = statuses.find((each) => each.group === keyText(group));
   const fix = `docs/serve.md has the reason; kubectl -n ${seen.argocdNamespace} logs deployment/gitea-runners`;
   if (status?.notReady !== undefined) return bad(check, status.notReady, fix);
   if (status?.lastCheckTime === undefined)

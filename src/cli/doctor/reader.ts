@@ -2,11 +2,11 @@
 import type * as z from 'zod';
 import type { Deadline } from '../../http/deadline.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
-import { readObject } from '../explain/where.ts';
+import { readObject, type Unread } from '../explain/where.ts';
 import { listOf, type WithData } from './shapes.ts';
 
 /** An object as it stands in the cluster, or why it is not known. */
-export type SeenOrNot<T> = { readonly value: T } | { readonly unread: string; readonly isMissing: boolean };
+export type SeenOrNot<T> = { readonly value: T } | Unread;
 
 const ROOTS: Readonly<Record<string, string>> = {
   deployments: '/apis/apps/v1',
@@ -26,8 +26,7 @@ export class Reader {
 
   async read<T>(path: string, shape: z.ZodType<T>): Promise<SeenOrNot<T>> {
     const answer = await readObject(this.#client, `read ${path}`, path, this.#deadline);
-    if ('unread' in answer) return { unread: answer.unread, isMissing: answer.unread.includes('404') };
-    return shaped(shape, answer.json);
+    return 'unread' in answer ? answer : shaped(shape, answer.json);
   }
 
   async list<T extends z.ZodType>(path: string, item: T): Promise<SeenOrNot<readonly z.output<T>[]>> {

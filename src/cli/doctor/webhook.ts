@@ -7,6 +7,8 @@
  * A webhook delivers when the last delivery was believed and is not older than the last end of a CI job. Without such an end since
  * `serve` started, nothing can be said.
  */
+
+import { timeText } from '../../charts/marks.ts';
 import { Failure } from '../../failure.ts';
 import type { Hook } from '../../gitea/set-up.ts';
 import { NAME } from '../../install/names.ts';
@@ -129,11 +131,11 @@ function deliveredSince({ look }: ScopeSeen, deliveries: Deliveries | string): D
   if (why !== undefined && fix !== undefined)
     return { is: 'bad', text: `serve refused the last delivery: ${why}`, fix };
   const isMissed = endedMs > Math.max(acceptedMs, sinceMs) + LATE_MS;
-  const since = `a CI job has ended at ${timeOf(endedMs)}`;
+  const since = `a CI job has ended at ${timeText(endedMs)}`;
   if (acceptedMs > 0)
     return isMissed
-      ? { is: 'bad', text: `the last delivery came at ${timeOf(acceptedMs)}, and ${since}`, fix: LOOK_IN_GITEA }
-      : { is: 'good', text: `the last delivery came at ${timeOf(acceptedMs)}` };
+      ? { is: 'bad', text: `the last delivery came at ${timeText(acceptedMs)}, and ${since}`, fix: LOOK_IN_GITEA }
+      : { is: 'good', text: `the last delivery came at ${timeText(acceptedMs)}` };
   return isMissed
     ? {
         is: 'bad',
@@ -145,8 +147,4 @@ function deliveredSince({ look }: ScopeSeen, deliveries: Deliveries | string): D
         text: 'no CI job has ended since serve started, so it cannot be told whether it delivers',
         fix: 'Start a CI job, then doctor again',
       };
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+/, '');
 }

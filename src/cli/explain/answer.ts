@@ -3,13 +3,13 @@
  * explanation. The text of each decision is that of the table (explain-text.ts).
  */
 import type { Run } from '../../gitea/runs.ts';
+import { keyText } from '../../key-text.ts';
 import type { Job } from '../../plan/evidence.ts';
 import { count, printable } from '../../printable.ts';
 import { adviceFor, runnerAdvice, slotsText } from '../advice.ts';
 import { duration } from '../duration.ts';
 import { runnerText, troubleText, verdictText } from '../explain-text.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../explanation.ts';
-import { keyText } from '../key-text.ts';
 import { broken } from '../table.ts';
 import { type Paper, painted } from '../terminal.ts';
 import { blockedAdvice } from './blocked.ts';
@@ -199,8 +199,9 @@ const CONCLUDED: Readonly<Record<NonNullable<Job['conclusion']> | 'success', str
   skipped: 'was skipped: its condition was false, or a job that it needs did not succeed;',
 };
 
-function groupTitle({ namespace, name, suspended, held, cap }: ExplainedGroup): string {
-  const what = `RunnerGroup ${namespace}/${name}`;
+function groupTitle(group: ExplainedGroup): string {
+  const { suspended, held, cap } = group;
+  const what = `RunnerGroup ${keyText(group)}`;
   if (suspended) return `${what} is suspended: it starts no runners.`;
   if (cap === 0) return `${what} starts no runners: its cap is 0.`;
   return held > 0 ? `${what} holds back ${count(held, 'job')}.` : `${what} holds nothing back.`;

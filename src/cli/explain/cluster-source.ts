@@ -1,6 +1,7 @@
 /** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { keyText } from '../../key-text.ts';
 import { KubeClient } from '../../kubernetes/client.ts';
 import type { ClusterConfig } from '../../kubernetes/config.ts';
 import { findCluster } from '../../kubernetes/find-cluster.ts';
@@ -8,11 +9,9 @@ import { listAll } from '../../kubernetes/list.ts';
 import { RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { lookAndPlan, type PlanOfNow } from '../../look/look-and-plan.ts';
 import type { Settings } from '../../look/settings.ts';
-import { PROFILE_REASON } from '../../policy/denial.ts';
-import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
-import { withImages } from '../../runnergroup/installation.ts';
+import type { InstallationImages } from '../../runnergroup/installation.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { finishOwn, podProblem } from '../../serve/cluster/own-pod.ts';
+import { finishOwn, groupOfObject } from '../../serve/cluster/own-pod.ts';
 import { fromWithin } from '../doctor/fixes.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
@@ -36,7 +35,7 @@ export interface ClusterSource {
 /** The name of serve's Lease in the stock manifests. */
 export const LEASE = 'gitea-runners-serve';
 /** Pods of groups that `sorted` has judged. */
-export const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() };
+const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() };
 
 /**
  * The cluster that is meant: by `--kubeconfig`, by the service account of this pod, else by `KUBECONFIG` or `~/.kube/config`, as kubectl
@@ -90,23 +89,19 @@ export async function planOfCluster(
     const argocdNamespace = flagValue('argocdNamespace', flags, io);
     const installed = config.context ? await installedSettings(client, argocdNamespace, deadline) : {};
     const env = { ...installed, ...io.env };
-    const images = imagesFrom(flags, { env });
-    const { groups, broken } = sorted(objects);
+    const { groups, broken } = sorted(objects, imagesFrom(flags, { env }));
     const plane = {
       argocdNamespace,
       lease: LEASE,
       nowMs: settings.now(),
     };
-    const looking = lookAndPlan(
-      groups.map((group) => withImages(group, images)),
-      { ...settings, instance: env['GITEA_RUNNERS_INSTANCE'] ?? '' },
-      {
-        includeBlocked: true,
-        pods: JUDGED_PODS,
-        // One group's trouble must not hide what is to be told of the others.
-        isolate: [],
-      },
-    );
+    const seen = { ...settings, instance: env['GITEA_RUNNERS_INSTANCE'] ?? '' };
+    const looking = lookAndPlan(groups, seen, {
+      includeBlocked: true,
+      pods: JUDGED_PODS,
+      // One group's trouble must not hide what is to be told of the others.
+      isolate: [],
+    });
     const [around, planned] = await Promise.allSettled([lookAround(client, objects, plane, deadline), looking]);
     if (around.status === 'rejected') throw around.reason;
     const context = config.context?.name;
@@ -114,9 +109,9 @@ export async function planOfCluster(
     const where: WhereIAm = { ...named, ...around.value };
     if (planned.status === 'fulfilled') {
       const left = planned.value.troubles.map(
-        ({ namespace, name, failure: { code, message } }): UnservedGroup => ({
-          group: `${namespace}/${name}`,
-          problem: `${code} ${message.replaceAll('\n', ' ')}`,
+        (trouble): UnservedGroup => ({
+          group: keyText(trouble),
+          problem: `${trouble.failure.code} ${trouble.failure.message.replaceAll('\n', ' ')}`,
         }),
       );
       return { ...planned.value, groups, where: { ...where, broken: [...broken, ...left] } };
@@ -141,24 +136,20 @@ export async function listObjects(
   return found.flatMap(({ items }) => items);
 }
 
-export function sorted(objects: readonly RunnerGroupObject[]): {
+/** Those that can be served, and the others. */
+export function sorted(
+  objects: readonly RunnerGroupObject[],
+  images?: InstallationImages,
+): {
   readonly groups: readonly RunnerGroup[];
   readonly broken: readonly UnservedGroup[];
 } {
   const groups: RunnerGroup[] = [];
   const broken: UnservedGroup[] = [];
-  for (const { metadata, spec } of objects) {
-    const { annotations, namespace, name } = metadata;
-    const reason = annotations?.[PROFILE_REASON];
-    const read = runnerGroupFromObject({
-      namespace,
-      name,
-      spec,
-      ...(reason !== undefined && { annotations: { [PROFILE_REASON]: reason } }),
-    });
-    const problem = 'group' in read ? podProblem(read.group) : read.problem;
-    if ('group' in read && problem === undefined) groups.push(read.group);
-    else broken.push({ group: `${namespace}/${name}`, problem: problem ?? '' });
+  for (const object of objects) {
+    const read = groupOfObject(object, images);
+    if ('group' in read) groups.push(read.group);
+    else broken.push({ group: keyText(object.metadata), problem: read.problem });
   }
   return { groups, broken };
 }

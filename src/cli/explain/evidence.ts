@@ -8,12 +8,12 @@ import type { ExplainedJob } from '../explanation.ts';
 
 export function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): string {
   if (status === 'in_progress' && startedAtMs !== undefined)
-    return `it has run for ${duration(nowMs - startedAtMs)} (since ${timeText(startedAtMs)})`;
-  return `it was created ${duration(nowMs - createdAtMs)} ago (${timeText(createdAtMs)}); Gitea does not tell when it became ready`;
+    return `it has run for ${duration(nowMs - startedAtMs)} (since ${utcText(startedAtMs)})`;
+  return `it was created ${duration(nowMs - createdAtMs)} ago (${utcText(createdAtMs)}); Gitea does not tell when it became ready`;
 }
 
 /** `2026-11-21 12:00:00 UTC` */
-function timeText(ms: number): string {
+function utcText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 

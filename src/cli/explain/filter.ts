@@ -1,3 +1,4 @@
+import { keyText } from '../../key-text.ts';
 import type { GroupKey } from '../../plan/decisions.ts';
 import type { ExplainedJob, Explanation } from '../explanation.ts';
 import type { JobState } from './job-state.ts';
@@ -20,7 +21,7 @@ export function filtered(explanation: Explanation, { group, repository, states }
   if (group === undefined && repository === undefined && states === undefined) return explanation;
   if (group !== undefined) checkGroupName(group, explanation);
   const isGroup = (key: GroupKey | undefined): boolean =>
-    group === undefined || (key !== undefined && (key.name === group || `${key.namespace}/${key.name}` === group));
+    group === undefined || (key !== undefined && (key.name === group || keyText(key) === group));
   const isShown = (job: ExplainedJob): boolean =>
     isGroup(job.verdict === 'held' ? (job.group ?? job.nearest) : job.group) &&
     (repository === undefined || job.job.repository.toLowerCase() === repository.toLowerCase()) &&

@@ -1,8 +1,8 @@
 /** Which runners hold the slots of a full group. Pure. */
+import { keyText } from '../../key-text.ts';
 import type { EmittedRunner } from '../../plan/decisions.ts';
 import { runnerText, troubleText } from '../explain-text.ts';
 import type { ExplainedGroup, Explanation } from '../explanation.ts';
-import { keyText } from '../key-text.ts';
 
 /** Runners that are told; the others are counted. */
 const MOST_SLOTS = 5;

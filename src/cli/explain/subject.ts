@@ -1,6 +1,7 @@
 /** What WHAT names in an explanation. */
 import { Failure } from '../../failure.ts';
 import type { Run, RunWanted } from '../../gitea/runs.ts';
+import { keyText } from '../../key-text.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../plan/decisions.ts';
 import type { Job, LiveJob } from '../../plan/evidence.ts';
 import { printable } from '../../printable.ts';
@@ -149,7 +150,7 @@ function findName(
   if (group && another) {
     throw unknown(
       written,
-      `several RunnerGroups have this name: ${groups.map(nameOf).join(', ')}. Write it with its namespace`,
+      `several RunnerGroups have this name: ${groups.map(keyText).join(', ')}. Write it with its namespace`,
     );
   }
   if (group && runner)
@@ -163,7 +164,7 @@ function findName(
 
 /** What there is, for the error of a name that is not there. */
 function namesOfGroups({ groups, where }: Explanation): string {
-  const known = [...groups.map(nameOf), ...(where?.broken ?? []).map(({ group }) => group)];
+  const known = [...groups.map(keyText), ...(where?.broken ?? []).map(({ group }) => group)];
   const list = known.slice(0, SHOWN).join(', ') + (known.length > SHOWN ? ` and ${known.length - SHOWN} more` : '');
   return `RunnerGroups: ${list || 'none'}`;
 }
@@ -171,7 +172,7 @@ function namesOfGroups({ groups, where }: Explanation): string {
 /** @throws Failure exit 2 when no RunnerGroup, served or not, is called so: `ci` or `runners/ci` */
 export function checkGroupName(name: string, explanation: Explanation): void {
   const known = [...explanation.groups, ...(explanation.where?.broken ?? []).map(({ group }) => keyOf(group))];
-  if (known.some((key) => key.name === name || nameOf(key) === name)) return;
+  if (known.some((key) => key.name === name || keyText(key) === name)) return;
   throw unknown(`--group ${name}`, `there is no such RunnerGroup here. ${namesOfGroups(explanation)}`);
 }
 
@@ -192,10 +193,6 @@ function findRunner(
 function keyOf(text: string): GroupKey {
   const [namespace = '', name = ''] = text.split('/');
   return { namespace, name };
-}
-
-function nameOf({ namespace, name }: GroupKey): string {
-  return `${namespace}/${name}`;
 }
 
 function same(a: string, b: string): boolean {

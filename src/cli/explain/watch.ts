@@ -1,6 +1,6 @@
 /** `explain --watch`: the answer of now, again and again, until Ctrl-C. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
+import { pause } from '../../http/pause.ts';
 import { printable } from '../../printable.ts';
 import type { ExitCode, Io } from '../io.ts';
 import { canMove } from '../terminal.ts';
@@ -26,7 +26,7 @@ export async function watch(show: () => Promise<string>, io: Io): Promise<ExitCo
       io.out(
         `${canMove(io) ? CLEAR : ''}${time} UTC, every ${EVERY_MS / 1000} s, Ctrl-C ends\n\n${text}${canMove(io) ? '' : '\n'}`,
       );
-      await sleep(EVERY_MS, undefined, { signal: ending.signal }).catch(() => undefined);
+      await pause(EVERY_MS, ending.signal);
     }
     return 130;
   } finally {

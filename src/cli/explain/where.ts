@@ -5,6 +5,7 @@ import { type ApplicationRef, applicationOf } from '../../argocd/application.ts'
 import { TRACKING_ID } from '../../charts/marks.ts';
 import { Failure } from '../../failure.ts';
 import type { Deadline } from '../../http/deadline.ts';
+import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
@@ -105,13 +106,8 @@ function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: s
 }
 
 function onlyOnce(references: readonly (FullReference | undefined)[]): readonly FullReference[] {
-  const found = new Map(references.flatMap((each) => (each ? [[nameOf(each), each] as const] : [])));
+  const found = new Map(references.flatMap((each) => (each ? [[keyText(each), each] as const] : [])));
   return [...found.values()];
-}
-
-/** `argocd/runners` */
-function nameOf({ namespace, name }: FullReference): string {
-  return `${namespace}/${name}`;
 }
 
 async function readLease(
@@ -121,7 +117,7 @@ async function readLease(
 ): Promise<ServeSeen> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(argocdNamespace)}/leases/${encodeURIComponent(lease)}`;
   const read = await readObject(client, `read the Lease ${argocdNamespace}/${lease}`, path, deadline);
-  if ('unread' in read) return { unread: read.unread, ...(read.isAbsent && { isMissing: true }) };
+  if ('unread' in read) return { unread: read.unread, ...(read.isMissing && { isMissing: true }) };
   const { holderIdentity, renewTime } = LeaseRead.safeParse(read.json).data?.spec ?? {};
   if (!holderIdentity) return { unread: 'its Lease has no holder: no replica of serve leads', isMissing: true };
   const renewedMs = Date.parse(renewTime ?? '');
@@ -137,10 +133,10 @@ async function readApp(
   { namespace, name }: FullReference,
   deadline: Deadline,
 ): Promise<ApplicationSeen> {
-  const called = nameOf({ namespace, name });
+  const called = keyText({ namespace, name });
   const path = `/apis/argoproj.io/v1alpha1/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}`;
   const read = await readObject(client, `read the Application ${called}`, path, deadline);
-  if ('unread' in read) return { name: called, unread: read.unread, ...(read.isAbsent && { isMissing: true }) };
+  if ('unread' in read) return { name: called, unread: read.unread, ...(read.isMissing && { isMissing: true }) };
   try {
     const { sync, health, errors, operation } = readApplication(read.json);
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
@@ -171,6 +167,12 @@ function isAutomated(json: unknown): boolean {
   return automated != null && automated.enabled !== false;
 }
 
+/** Why an object is not known, and whether it is known that there is none. */
+export interface Unread {
+  readonly unread: string;
+  readonly isMissing: boolean;
+}
+
 /** An object, or why it cannot be read. */
 export async function readObject(
   client: KubeClient,
@@ -178,18 +180,22 @@ export async function readObject(
   path: string,
   deadline: Deadline,
   query?: Readonly<Record<string, string>>,
-): Promise<{ readonly json: unknown } | { readonly unread: string; readonly isAbsent?: true }> {
+): Promise<{ readonly json: unknown } | Unread> {
   try {
     const { status, text } = await client.send({ what, path, ...(query && { query }) }, deadline);
-    if (status === 403) return { unread: 'you may not read it (403)' };
-    if (status === 404) return { unread: 'it does not exist (404)', isAbsent: true };
-    if (status !== 200) return { unread: `the cluster answered ${status}` };
+    if (status === 403) return unread('you may not read it (403)');
+    if (status === 404) return { unread: 'it does not exist (404)', isMissing: true };
+    if (status !== 200) return unread(`the cluster answered ${status}`);
     return { json: JSON.parse(text) };
   } catch (error) {
-    if (error instanceof Failure) return { unread: `the cluster did not answer (${error.code})` };
-    if (error instanceof SyntaxError) return { unread: 'the answer is no JSON' };
+    if (error instanceof Failure) return unread(`the cluster did not answer (${error.code})`);
+    if (error instanceof SyntaxError) return unread('the answer is no JSON');
     throw error;
   }
+}
+
+function unread(why: string): Unread {
+  return { unread: why, isMissing: false };
 }
 
 /** What `serve` wrote into a RunnerGroup. `made`: the Application that made it. */
@@ -197,8 +203,8 @@ export function statusOf({ metadata, status }: RunnerGroupObject, made?: FullRef
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
   return {
-    group: `${metadata.namespace}/${metadata.name}`,
-    ...(made && { application: nameOf(made) }),
+    group: keyText(metadata),
+    ...(made && { application: keyText(made) }),
     ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
     ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
   };

@@ -1,5 +1,6 @@
 /** Writes Kubernetes Events beside RunnerGroups: `kubectl describe runnergroup` shows them. What they say: notices.ts. */
 import { hash } from 'node:crypto';
+import { timeText } from '../../charts/marks.ts';
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { failure } from '../../http/request.ts';
@@ -45,7 +46,6 @@ export class EventWriter {
       what: `write an Event about RunnerGroup ${namespace}/${name}`,
       method: 'POST',
       path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
-      contentType: 'application/json',
       body: eventOf(notice, this.#now()),
     };
     this.#underWay += 1;
@@ -72,7 +72,7 @@ function nameOf({ object, subject, cause }: Notice): string {
 
 function eventOf(notice: Notice, nowMs: number): unknown {
   const { namespace, name, uid } = notice.object.metadata;
-  const time = new Date(nowMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  const time = timeText(nowMs);
   return {
     apiVersion: 'v1',
     kind: 'Event',

@@ -5,7 +5,8 @@ import type { KubeClient } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
 import { podsByJob } from '../../kubernetes/observe.ts';
 import { lossOf } from '../../kubernetes/pod-loss.ts';
-import { jobUidOf, type PodStep, podStep } from '../../kubernetes/pod-step.ts';
+import { jobUidOf } from '../../kubernetes/pod-parts.ts';
+import { type PodStep, podStep } from '../../kubernetes/pod-step.ts';
 import {
   PODS,
   RUNNER_GROUPS,
@@ -15,13 +16,10 @@ import {
 } from '../../kubernetes/resources.ts';
 import type { KubePod } from '../../kubernetes/shapes.ts';
 import { keyOf, Watch } from '../../kubernetes/watch.ts';
-import { PROFILE_REASON } from '../../policy/denial.ts';
-import { PROBLEM } from '../../runnergroup/broken.ts';
-import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
-import { type InstallationImages, withImages } from '../../runnergroup/installation.ts';
+import type { InstallationImages } from '../../runnergroup/installation.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
-import { podProblem } from './own-pod.ts';
+import { groupOfObject, READ_ANNOTATIONS } from './own-pod.ts';
 
 export interface ClusterListeners {
   readonly onChange: () => void;
@@ -59,7 +57,6 @@ export class LiveCluster {
   #groupsChanged = true;
   #runnerList: readonly LiveRunner[] = [];
   #runnersChanged = true;
-
   readonly #images: InstallationImages;
 
   constructor(client: KubeClient, { namespaces, images }: Watched, listeners: ClusterListeners) {
@@ -130,7 +127,7 @@ export class LiveCluster {
       const version = generation || object;
       return {
         key: keyOf(object),
-        inputs: [uid, version, ...[TRACKING_ID, PROFILE_REASON, PROBLEM].map((key) => annotations?.[key])],
+        inputs: [uid, version, ...[TRACKING_ID, ...READ_ANNOTATIONS].map((key) => annotations?.[key])],
         make: () => judge(object, this.#images),
       };
     });
@@ -152,29 +149,13 @@ export class LiveCluster {
 }
 
 function judge(object: RunnerGroupObject, images: InstallationImages): LiveGroup {
-  const { annotations, name, namespace } = object.metadata;
-  const trackingId = annotations?.[TRACKING_ID];
-  const meant = [PROFILE_REASON, PROBLEM].flatMap((key) => {
-    const value = annotations?.[key];
-    return value === undefined ? [] : [[key, value] as const];
-  });
-  const read = runnerGroupFromObject({
-    namespace,
-    name,
-    spec: object.spec,
-    ...(meant.length > 0 && { annotations: Object.fromEntries(meant) }),
-  });
+  const trackingId = object.metadata.annotations?.[TRACKING_ID];
   return {
     key: keyOf(object),
     object,
     ...(trackingId !== undefined && { trackingId }),
-    ...withGoodPod('group' in read ? { group: withImages(read.group, images) } : read),
+    ...groupOfObject(object, images),
   };
-}
-
-function withGoodPod(read: ReturnType<typeof runnerGroupFromObject>): typeof read {
-  const problem = 'group' in read ? podProblem(read.group) : undefined;
-  return problem === undefined ? read : { problem };
 }
 
 function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {

@@ -1,7 +1,7 @@
 /** What Kubernetes Events say of a RunnerGroup: pods that cannot start, lost runners, re-runs, registration tokens. Pure. */
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
-import type { ServeEvent } from '../events.ts';
+import type { EventOf, ServeEvent } from '../events.ts';
 import { stuckText } from '../planning/stuck-pods.ts';
 import type { AppVerdict } from '../round.ts';
 
@@ -43,11 +43,7 @@ export function noticesOf(event: ServeEvent): readonly Notice[] {
 }
 
 /** One for each group that registers its runners with this Secret. */
-function tokenNotices({
-  failure,
-  objects,
-  secret,
-}: Extract<ServeEvent, { readonly is: 'registration-token' }>): readonly Notice[] {
+function tokenNotices({ failure, objects, secret }: EventOf<'registration-token'>): readonly Notice[] {
   const what = failure
     ? ({
         type: 'Warning',

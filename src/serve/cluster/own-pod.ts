@@ -1,14 +1,44 @@
-/** RunnerGroups of a cluster whose pods are more than ours: the same checks and the same final pod as in `generate`. */
+/** RunnerGroups of a cluster, as `serve`, `explain` and `doctor` read them: the same checks and the same final pod as in `generate`. */
 import type { FinishPod } from '../../charts/finish-pod.ts';
 import { podTemplate } from '../../charts/pod-template.ts';
+import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { type FinalPod, finalPod } from '../../look/final-pods.ts';
+import { PROFILE_REASON } from '../../policy/denial.ts';
+import { PROBLEM } from '../../runnergroup/broken.ts';
+import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
+import { type InstallationImages, withImages } from '../../runnergroup/installation.ts';
 import { pathText } from '../../runnergroup/paths.ts';
 import { hasOwnPod, type RunnerGroup } from '../../runnergroup/runner-group.ts';
 
 /** Faults that a status shows; the others are counted. */
 const SHOWN = 10;
 
-/** For templates of groups that `podProblem` found good. */
+/** Annotations that say how an object is read. */
+export const READ_ANNOTATIONS = [PROFILE_REASON, PROBLEM] as const;
+
+/** The group, with the images of the installation. Or what is wrong with it or with its pod, in one text. */
+export function groupOfObject(
+  { metadata, spec }: RunnerGroupObject,
+  images: InstallationImages = {},
+): ReturnType<typeof runnerGroupFromObject> {
+  const { annotations, name, namespace } = metadata;
+  const said = READ_ANNOTATIONS.flatMap((key) => {
+    const value = annotations?.[key];
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  const read = runnerGroupFromObject({
+    namespace,
+    name,
+    spec,
+    ...(said.length > 0 && { annotations: Object.fromEntries(said) }),
+  });
+  if ('problem' in read) return read;
+  const group = withImages(read.group, images);
+  const problem = podProblem(group);
+  return problem === undefined ? { group } : { problem };
+}
+
+/** For templates of groups that `groupOfObject` found good. */
 export const finishOwn: FinishPod = (group, ours) => {
   if (!hasOwnPod(group)) return ours;
   const final = finalOf(group, ours);

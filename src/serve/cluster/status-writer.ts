@@ -3,7 +3,7 @@ import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { failure } from '../../http/request.ts';
 import type { KubeClient, KubeQuestion } from '../../kubernetes/client.ts';
-import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
+import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { RunnerGroupStatus } from '../../runnergroup/status.ts';
 import { type GroupFacts, isWorthWriting, statusOf } from '../planning/group-status.ts';
 
@@ -77,7 +77,7 @@ export class StatusWriter {
     const question: KubeQuestion = {
       what: `write the status of RunnerGroup ${namespace}/${name}`,
       method: 'PATCH',
-      path: `/apis/gitea.bpg.pw/v1alpha1/namespaces/${encodeURIComponent(namespace)}/runnergroups/${encodeURIComponent(name)}/status`,
+      path: `${objectPath(RUNNER_GROUPS, namespace, name)}/status`,
       contentType: 'application/merge-patch+json',
       body: { metadata: { uid }, status },
     };

@@ -1,7 +1,7 @@
 /** The small HTTP servers of `serve`: what they have in common, and the pages for metrics and probes. */
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Failure } from '../../failure.ts';
+import { Failure, systemCode } from '../../failure.ts';
 import { type ConnectionLimits, limitConnections } from './connections.ts';
 
 /** Where to listen; without `host` on all addresses of the machine, IPv6 and IPv4. Port 0 takes a free one. */
@@ -113,13 +113,12 @@ export function plain(status: number, text: string): WebPage {
 async function listen(server: Server, what: string, { host, port }: ListenAddress): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
-      const code = 'code' in error ? String(error.code) : 'unknown';
       const shown = `${host?.includes(':') ? `[${host}]` : (host ?? '')}:${port}`;
       reject(
         new Failure(
           'GR-LISTEN-01',
           1,
-          `listen for ${what} on ${shown}: ${code}. Give an address of this machine and a port that is free and allowed.`,
+          `listen for ${what} on ${shown}: ${systemCode(error)}. Give an address of this machine and a port that is free and allowed.`,
         ),
       );
     });
@@ -136,7 +135,7 @@ async function close(server: Server): Promise<void> {
 
 /** Answers what is not HTTP as Node would. With a listener for `clientError` Node leaves that to the listener. */
 function answerMalformed(error: Error, socket: Duplex): void {
-  const code = 'code' in error ? error.code : undefined;
+  const code = systemCode(error);
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

@@ -6,11 +6,12 @@
  *   connections ........... eight at most, which scopes use in turn (http/gate.ts)
  */
 import { setMaxListeners } from 'node:events';
-import type { VersionCache } from '../../gitea/api.ts';
+import type { GiteaAccess, VersionCache } from '../../gitea/api.ts';
 import { type GiteaTarget, giteaClient } from '../../gitea/observe.ts';
 import type { HttpClient } from '../../http/client.ts';
 import type { ServerClocks } from '../../http/clock.ts';
 import { Courtesy } from '../../http/courtesy.ts';
+import { Deadline } from '../../http/deadline.ts';
 import type { Env } from '../../http/proxy.ts';
 import type { RequestLine } from '../../http/request.ts';
 import { untilAborted } from '../../http/until-aborted.ts';
@@ -113,6 +114,15 @@ export class Guest {
     this.#turns.set(origin, turns);
     return turns;
   }
+}
+
+/** For what is asked besides looks, within the guest's budget. @param timeoutMs for all of its requests. */
+export function accessOf(
+  { http, versions }: Pick<Guest, 'http' | 'versions'>,
+  { token, url }: GiteaTarget,
+  timeoutMs: number,
+): GiteaAccess {
+  return { http, url, token, deadline: new Deadline(timeoutMs), versions, queue: BACKGROUND };
 }
 
 export function originOf({ url }: GiteaTarget): string {

@@ -7,8 +7,8 @@
  */
 
 import { Failure } from '../../failure.ts';
-import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
+import { isTargetOf } from '../../look/find-targets.ts';
 import { endsReader } from '../../look/read-ends.ts';
 import { readPolicyFile } from '../../policy/read.ts';
 import { boundTo } from '../../policy/token-binding.ts';
@@ -147,14 +147,7 @@ export class TargetBook {
   }
 
   #targetOf(group: RunnerGroup, token: Token, readsEnds: boolean, known: readonly GiteaTarget[]): GiteaTarget {
-    const named = describeScope(group.scope);
-    const same = known.find(
-      (target) =>
-        target.url === group.giteaUrl &&
-        describeScope(target.scope) === named &&
-        token.equals(target.token) &&
-        (target.readsEnds ?? false) === readsEnds,
-    );
+    const same = known.find((target) => isTargetOf(target, group, token) && (target.readsEnds ?? false) === readsEnds);
     if (same) return same;
     this.#last += 1;
     const { giteaUrl: url, scope } = group;

@@ -1,4 +1,5 @@
 /** When Gitea is asked about the runs of lost CI jobs. Pure. */
+import { groupBy } from '../../group-by.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 import type { GroupAtLoss } from './book.ts';
 
@@ -28,13 +29,7 @@ const LONGEST_PAUSE_MS = 300_000;
 /** All runs with lost jobs, in the order of their losses. */
 export function lostRuns(groups: readonly GroupAtLoss[]): readonly LostRun[] {
   return groups.flatMap((at) => {
-    const runs = new Map<string, LostJob[]>();
-    for (const loss of at.lost) {
-      const key = `${at.live.key} ${loss.repository} ${loss.runId}`;
-      const known = runs.get(key);
-      if (known) known.push(loss);
-      else runs.set(key, [loss]);
-    }
+    const runs = groupBy(at.lost, ({ repository, runId }) => `${at.live.key} ${repository} ${runId}`);
     return [...runs].map(([key, losses]) => {
       const { repository = '', runId = 0 } = losses[0] ?? {};
       return { key, at, repository, runId, losses };

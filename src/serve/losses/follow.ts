@@ -7,6 +7,8 @@
  * A runner reports the end of its CI job before it ends itself. So a CI job that is in progress at a look that began after the end of its
  * runner is one whose end nobody will report: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
  */
+
+import { timeText } from '../../charts/marks.ts';
 import type { LossReason } from '../../kubernetes/pod-loss.ts';
 import type { Job, Look } from '../../plan/evidence.ts';
 import { type LostJob, MOST_LOST_JOBS } from '../../runnergroup/status.ts';
@@ -93,6 +95,5 @@ export function followLosses(before: GroupLosses, { runners, look, nowMs }: Loss
 }
 
 function lostJob({ id, runId, repository, attempt }: Job, runner: string, { reason, sinceMs }: Suspect): LostJob {
-  const lostAt = new Date(sinceMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
-  return { runner, repository, runId, jobId: id, attempt, reason, lostAt };
+  return { runner, repository, runId, jobId: id, attempt, reason, lostAt: timeText(sinceMs) };
 }

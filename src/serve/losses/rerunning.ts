@@ -5,14 +5,12 @@
  *
  * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
-import type { GiteaAccess } from '../../gitea/api.ts';
 import { askForRerun, readRunJobs } from '../../gitea/reruns.ts';
-import { Deadline } from '../../http/deadline.ts';
+import { pause } from '../../http/pause.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 import type { RerunOutcome, Tell } from '../events.ts';
-import { BACKGROUND, type Guest } from '../looks/guest.ts';
+import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
 import type { GroupAtLoss, LossBook } from './book.ts';
 import { decideRerun } from './decide.ts';
@@ -36,7 +34,7 @@ export async function rerunAgainAndAgain(options: RerunningOptions, signal: Abor
   const rerunner = new Rerunner(options, signal);
   while (!signal.aborted) {
     await rerunner.pass();
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await pause(PAUSE_MS, signal);
   }
 }
 
@@ -63,7 +61,7 @@ class Rerunner {
     this.#forget(new Set(runs.map(({ key }) => key)));
     const chosen = new Map<string, LostRun>();
     for (const run of runs) {
-      const origin = new URL(run.at.target.url).origin;
+      const origin = originOf(run.at.target);
       if (!chosen.has(origin) && this.#isDue(run) && guest.pauseMs(run.at.target) === 0) chosen.set(origin, run);
     }
     await Promise.all([...chosen.values()].map((run) => this.#visit(run)));
@@ -87,11 +85,12 @@ class Rerunner {
   }
 
   async #ask(run: LostRun): Promise<void> {
+    const { guest, lookout } = this.#options;
     const { key, at, losses } = run;
     const pace = this.#paces.get(key) ?? firstPace(run, this.#options.now());
     let left = losses.length;
     try {
-      const access = this.#accessTo(run);
+      const access = accessOf(guest, at.target, lookout.timeoutMs);
       const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
       for (const [loss, reason] of drop) this.#end(at, loss, reason);
       left -= drop.size;
@@ -103,19 +102,12 @@ class Rerunner {
       // Leadership has ended, and the connections with it.
       if (this.#signal.aborted) return;
       if (!(error instanceof Failure)) throw error;
-      this.#options.guest.versions.clear();
+      guest.versions.clear();
       this.#tellFailure(run, error);
     }
     // A later loss of the same run begins anew.
     if (left === 0) this.#paces.delete(key);
     else this.#paces.set(key, laterPace(pace, this.#options.now()));
-  }
-
-  #accessTo({ at: { target } }: LostRun): GiteaAccess {
-    const { guest, lookout } = this.#options;
-    const { http, versions } = guest;
-    const deadline = new Deadline(lookout.timeoutMs);
-    return { http, url: target.url, token: target.token, deadline, versions, queue: BACKGROUND };
   }
 
   /** Once per run: it is tried again until the loss expires, because a right can be granted meanwhile. */

@@ -9,10 +9,9 @@ import { Failure } from '../../failure.ts';
 import { GiteaApi } from '../../gitea/api.ts';
 import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../gitea/job-ends.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
-import { Deadline } from '../../http/deadline.ts';
 import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
 import type { Tell } from '../events.ts';
-import { BACKGROUND, type Guest } from '../looks/guest.ts';
+import { accessOf, BACKGROUND, type Guest } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
 import type { LeftJob } from '../planning/ended-jobs.ts';
 import { type JobNotice, shortName } from './notice.ts';
@@ -103,13 +102,11 @@ export class EndReader {
     }
   }
 
-  async #read({ scope, token, url }: GiteaTarget, asked: readonly AskedJob[]): Promise<Ends> {
+  async #read(target: GiteaTarget, asked: readonly AskedJob[]): Promise<Ends> {
     const { guest, lookout } = this.#options;
-    const { http, versions } = guest;
-    const deadline = new Deadline(lookout.timeoutMs);
-    const api = new GiteaApi({ http, url, token, deadline, versions, queue: BACKGROUND });
+    const api = new GiteaApi(accessOf(guest, target, lookout.timeoutMs));
     const repositories = asked.map(({ job }) => job.repository);
-    const levels = await levelsOf(api, scope, repositories);
+    const levels = await levelsOf(api, target.scope, repositories);
     const ends = await Promise.all(levels.map((level) => readJobEnds(api, level)));
     // A message without the workflow's name is better than none.
     const workflows = await Promise.all(levels.map((level) => readWorkflows(api, level).catch(ignoreFailure)));

@@ -1,7 +1,7 @@
 /** The file `--notify-file`: what `spec.notify` is for RunnerGroups that have none. */
 import { readFile } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
-import { Failure } from '../../failure.ts';
+import { Failure, systemCode } from '../../failure.ts';
 import { type NotifyTarget, NotifyTargets } from '../../runnergroup/notify-fields.ts';
 
 /** A ConfigMap has at most 1 MiB, and ten addressees need a hundredth of that. */
@@ -10,8 +10,7 @@ const LONGEST_FILE = 65_536;
 /** @throws Failure exit 2 */
 export async function readNotifyFile(file: string): Promise<readonly NotifyTarget[]> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
-    throw wrong(file, `it cannot be read: ${code}`);
+    throw wrong(file, `it cannot be read: ${systemCode(error)}`);
   });
   if (text.length > LONGEST_FILE) throw wrong(file, `it has more than ${LONGEST_FILE} characters`);
   const document = parseDocument(text);

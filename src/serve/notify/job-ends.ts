@@ -1,5 +1,6 @@
 /** From plans to `job-ended`: which jobs have ended since the last round, and of these the ones that somebody wants to know of. */
 import { Failure } from '../../failure.ts';
+import { keyText } from '../../key-text.ts';
 import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import type { TargetOf } from '../looks/targets.ts';
@@ -38,7 +39,7 @@ export class JobEnds {
   }
 
   #asked(left: LeftJob, groups: ReadonlyMap<string, RunnerGroup | undefined>, targetOf: TargetOf): readonly AskedJob[] {
-    const group = groups.get(`${left.group.namespace}/${left.group.name}`);
+    const group = groups.get(keyText(left.group));
     const target = group && targetOf.get(group);
     if (!group || !target || target instanceof Failure) return [];
     const notify = group.notify.length > 0 ? group.notify : this.#defaults;

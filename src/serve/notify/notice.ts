@@ -44,8 +44,3 @@ export function shortName(name: string): string {
 export function wants({ on }: Pick<NotifyTarget, 'on'>, { result }: Pick<JobNotice, 'result'>): boolean {
   return on === 'always' || on === result;
 }
-
-/** RFC 3339 with whole seconds. */
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
-}

@@ -6,7 +6,7 @@
  * Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event or a message.
  */
 import { readFile } from 'node:fs/promises';
-import { Failure } from '../../failure.ts';
+import { Failure, systemCode } from '../../failure.ts';
 import { HttpClient } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { Env } from '../../http/proxy.ts';
@@ -183,7 +183,7 @@ async function readSecret(file: string): Promise<string> {
   const unusable = (why: string): Failure =>
     new Failure('GR-NOTIFY-05', 1, `read a secret for notifications: ${file}: ${why}. Mount the Secret.`);
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw unusable(error instanceof Error && 'code' in error ? String(error.code) : 'failed');
+    throw unusable(systemCode(error));
   });
   const secret = text.trim();
   if (secret === '') throw unusable('it is empty');

@@ -1,6 +1,7 @@
 /** A notification as a Slack message (Block Kit). Every name is escaped: it can neither link nor mention anybody. */
 import type { ChatPostMessageArguments, KnownBlock } from '@slack/web-api';
-import { type JobNotice, timeText } from './notice.ts';
+import { timeText } from '../../charts/marks.ts';
+import type { JobNotice } from './notice.ts';
 
 /** Of the button; `value` is `<namespace>/<runner>`. */
 export const EXTEND_ACTION = 'gitea-runners-extend-1h';

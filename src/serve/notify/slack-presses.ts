@@ -12,6 +12,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
+import { type Delivery, header } from '../webhook/gate.ts';
 import { EXTEND_ACTION } from './slack-message.ts';
 
 /** A runner that somebody wants to keep, and the message with the button. */
@@ -23,11 +24,6 @@ export interface Press {
   readonly person: string;
   /** Of the message: answers go into its thread. */
   readonly thread: string;
-}
-
-export interface PressRequest {
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly body: Uint8Array;
 }
 
 export type PressVerdict =
@@ -73,13 +69,14 @@ export class PressGate {
     this.#seen = new LRUCache({ max: MOST_REMEMBERED, ttl: 2 * WINDOW_MS, ttlResolution: 0, perf });
   }
 
-  judge({ headers, body }: PressRequest): PressVerdict {
+  judge(request: Delivery): PressVerdict {
     const secret = this.#options.secret();
     if (secret === undefined || secret === '') return refused(404, 'No signing secret is configured.');
-    const time = header(headers, 'x-slack-request-timestamp');
+    const { body } = request;
+    const time = header(request, 'x-slack-request-timestamp');
     const sentMs = /^\d{1,12}$/.test(time) ? Number(time) * 1000 : Number.NaN;
     if (!(Math.abs(this.#options.nowMs() - sentMs) <= WINDOW_MS)) return refused(401, 'The request is too old.');
-    const signature = header(headers, 'x-slack-signature');
+    const signature = header(request, 'x-slack-signature');
     if (!isSigned(signature, time, body, secret)) return refused(401, 'The signature is wrong.');
     if (this.#seen.has(signature)) return refused(409, 'This request was taken before.');
     const press = readPress(body);
@@ -112,11 +109,6 @@ function parsed(json: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function header(headers: PressRequest['headers'], name: string): string {
-  const value = headers[name];
-  return typeof value === 'string' ? value : '';
 }
 
 function refused(status: number, message: string): PressVerdict {

@@ -1,6 +1,7 @@
 /** A notification as a plain webhook: JSON, signed with HMAC-SHA256 over time and body. docs/notifications.md documents it. */
 import { createHmac, hash } from 'node:crypto';
-import { type JobNotice, timeText } from './notice.ts';
+import { timeText } from '../../charts/marks.ts';
+import type { JobNotice } from './notice.ts';
 
 export interface WebhookMessage {
   readonly body: string;

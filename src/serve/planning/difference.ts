@@ -2,7 +2,7 @@
 import { jobAnnotations, present } from '../../charts/labels.ts';
 import type { EmittedRunner, RunnerDecision } from '../../plan/decisions.ts';
 import { hasEnded } from '../../plan/evidence.ts';
-import type { LiveRunner } from './live.ts';
+import { keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
 
 /** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */
 export interface Difference {
@@ -42,10 +42,10 @@ export function differenceOf(
   nowMs: number,
   printed: ReadonlySet<string> = new Set(),
 ): Difference {
-  const liveByKey = new Map(live.map((runner) => [keyOf(runner.job.namespace, runner.job.name), runner]));
+  const liveByKey = new Map(live.map((runner) => [keyOfRunner(runner), runner]));
   const wanted = new Map<string, EmittedRunner>();
   for (const decision of runners) {
-    if (decision.emit) wanted.set(keyOf(decision.group.namespace, decision.runner), decision);
+    if (decision.emit) wanted.set(keyOfDecision(decision), decision);
   }
   const changes = new Map<string, keyof Difference | undefined>();
   for (const key of printed) if (!wanted.has(key)) changes.set(key, 'untidy');
@@ -63,11 +63,7 @@ export function differenceOf(
 
 /** Keys of the Jobs that the output holds and that Argo CD would miss. */
 export function printedKeys(runners: readonly RunnerDecision[]): ReadonlySet<string> {
-  return new Set(
-    runners.flatMap((decision) =>
-      decision.emit && !decision.skip ? keyOf(decision.group.namespace, decision.runner) : [],
-    ),
-  );
+  return new Set(runners.flatMap((decision) => (decision.emit && !decision.skip ? keyOfDecision(decision) : [])));
 }
 
 /** Nothing to do. */
@@ -113,8 +109,4 @@ function excessOf({ job }: LiveRunner): 'surplus' | 'untidy' | undefined {
   if (job.pinned) return undefined;
   if (hasEnded(job.state)) return 'untidy';
   return job.state === 'deleting' ? undefined : 'surplus';
-}
-
-function keyOf(namespace: string, name: string): string {
-  return `${namespace}/${name}`;
 }

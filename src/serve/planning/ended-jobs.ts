@@ -8,7 +8,9 @@
  * Who tells of such a job asks Gitea how it ended, and on which runner.
  */
 import { LRUCache } from 'lru-cache';
-import type { GroupKey, JobDecision, Plan, RunnerDecision } from '../../plan/decisions.ts';
+import { groupBy } from '../../group-by.ts';
+import { keyText } from '../../key-text.ts';
+import type { GroupKey, JobDecision, Plan } from '../../plan/decisions.ts';
 import type { Job } from '../../plan/evidence.ts';
 
 /** A CI job that is no longer active. */
@@ -67,7 +69,10 @@ export class EndedJobs {
 }
 
 function activeIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
-  const namesOf = groupedNames(runners);
+  const byGroup = groupBy(runners, ({ group }) => keyText(group));
+  // One list for all jobs of a group.
+  const names = new Map([...byGroup].map(([key, list]) => [key, list.map(({ runner }) => runner)]));
+  const namesOf = (group: GroupKey): readonly string[] => names.get(keyText(group)) ?? [];
   return new Map(
     jobs.flatMap((decision) => {
       const { job, origin, verdict } = decision;
@@ -89,18 +94,6 @@ function doneIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
       return [[keyOf(decision), { job, origin, group, runners: [job.runner] }] as const];
     }),
   );
-}
-
-/** Names of the runners of a group: one list for all of its jobs. */
-function groupedNames(runners: readonly RunnerDecision[]): (group: GroupKey) => readonly string[] {
-  const names = new Map<string, string[]>();
-  for (const { runner, group } of runners) {
-    const key = `${group.namespace}/${group.name}`;
-    const known = names.get(key);
-    if (known) known.push(runner);
-    else names.set(key, [runner]);
-  }
-  return ({ namespace, name }) => names.get(`${namespace}/${name}`) ?? [];
 }
 
 /** A re-run is another stay in the queue. */

@@ -1,4 +1,4 @@
-/** What `serve` writes into `status` of a RunnerGroup. Pure: times come in as text. */
+/** What `serve` writes into `status` of a RunnerGroup. Pure. */
 
 import { timeText } from '../../charts/marks.ts';
 import type { Failure } from '../../failure.ts';
@@ -101,13 +101,12 @@ function essence({ lastCheckTime: _, conditions, ...counts }: RunnerGroupStatus)
   return [activeRunners, debuggingRunners, debugging, heldJobs, lostJobs, observedGeneration, queuedJobs, told];
 }
 
+function drafter(type: Draft['type']): (status: Draft['status'], reason: string, message: string) => Draft {
+  return (status, reason, message) => ({ type, status, reason, message });
+}
+
 function readiness(facts: GroupFacts): Draft {
-  const ready = (status: Draft['status'], reason: string, message: string): Draft => ({
-    type: 'Ready',
-    status,
-    reason,
-    message,
-  });
+  const ready = drafter('Ready');
   if (facts.problem !== undefined) return ready('False', 'InvalidSpec', facts.problem);
   if (facts.refusal) return ready('False', 'PolicyDenied', told(facts.refusal));
   if (facts.giteaFailure) {
@@ -133,21 +132,19 @@ function readiness(facts: GroupFacts): Draft {
 }
 
 function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Draft {
-  const type = 'GiteaReachable';
-  if (giteaFailure) return { type, status: 'False', reason: giteaReason(giteaFailure), message: told(giteaFailure) };
+  const draft = drafter('GiteaReachable');
+  if (giteaFailure) return draft('False', giteaReason(giteaFailure), told(giteaFailure));
   if (counts === undefined && checkedAtMs === undefined) {
-    return { type, status: 'Unknown', reason: 'NotLookedYet', message: 'Gitea was not looked at yet.' };
+    return draft('Unknown', 'NotLookedYet', 'Gitea was not looked at yet.');
   }
-  return { type, status: 'True', reason: 'Seen', message: 'The last look at Gitea was complete.' };
+  return draft('True', 'Seen', 'The last look at Gitea was complete.');
 }
 
 function capacity({ counts }: GroupFacts): Draft {
-  const type = 'AtCapacity';
-  if (counts === undefined) return { type, status: 'Unknown', reason: 'NotPlanned', message: 'Nothing was planned.' };
-  if (counts.held.cap === 0) {
-    return { type, status: 'False', reason: 'RoomLeft', message: 'No job is held back by maxActiveRunners.' };
-  }
-  return { type, status: 'True', reason: 'JobsHeldBack', message: 'Jobs are held back by maxActiveRunners.' };
+  const draft = drafter('AtCapacity');
+  if (counts === undefined) return draft('Unknown', 'NotPlanned', 'Nothing was planned.');
+  if (counts.held.cap === 0) return draft('False', 'RoomLeft', 'No job is held back by maxActiveRunners.');
+  return draft('True', 'JobsHeldBack', 'Jobs are held back by maxActiveRunners.');
 }
 
 /** So many stuck pods are named. */
@@ -155,22 +152,17 @@ const MOST_NAMED = 3;
 
 /** No fault of the group's readiness: other pods of it may run. */
 function pods({ counts }: GroupFacts): Draft {
-  const type = 'PodsStuck';
-  if (counts === undefined) return { type, status: 'Unknown', reason: 'NotPlanned', message: 'Nothing was planned.' };
+  const draft = drafter('PodsStuck');
+  if (counts === undefined) return draft('Unknown', 'NotPlanned', 'Nothing was planned.');
   const [first] = counts.stuck;
-  if (!first) return { type, status: 'False', reason: 'AllStart', message: 'No pod is known that cannot start.' };
+  if (!first) return draft('False', 'AllStart', 'No pod is known that cannot start.');
   const named = counts.stuck.slice(0, MOST_NAMED).map(stuckText).join('; ');
   const message = `Pods of runners that cannot start: ${counts.stuck.length}. ${named}`;
-  return { type, status: 'True', reason: first.trouble.reason, message };
+  return draft('True', first.trouble.reason, message);
 }
 
 function argoCd({ argocd }: GroupFacts): Draft {
-  const draft = (status: Draft['status'], reason: string, message: string): Draft => ({
-    type: 'ArgoCDSynced',
-    status,
-    reason,
-    message,
-  });
+  const draft = drafter('ArgoCDSynced');
   if (argocd.is === 'unmanaged') {
     return draft(
       'False',
@@ -212,7 +204,7 @@ function told(failure: Failure): string {
   return `${failure.code} ${failure.message}`;
 }
 
-/** Why a look failed, as one word for programs: GR-HTTP-01 -> GRHTTP01 says little, so the rooms of the codes get names. */
+/** Why a look failed, as one word for programs: the reason of a condition, and a label of a metric. */
 export function giteaReason(failure: Failure): string {
   const { code } = failure;
   if (isRefusal(failure)) return UNAUTHORIZED;

@@ -1,7 +1,9 @@
 /** What stands in the cluster, as a round sees it. */
 import type { Texts } from '../../charts/marks.ts';
+import { keyText } from '../../key-text.ts';
 import type { LossReason } from '../../kubernetes/pod-loss.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
+import type { RunnerDecision } from '../../plan/decisions.ts';
 import type { LiveJob } from '../../plan/evidence.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 
@@ -30,10 +32,15 @@ export interface LiveRunner {
 
 /** `<namespace>/<name>` of a Job. */
 export function keyOfRunner({ job }: LiveRunner): string {
-  return `${job.namespace}/${job.name}`;
+  return keyText(job);
+}
+
+/** `<namespace>/<name>` of the Job that a decision is about. */
+export function keyOfDecision({ group: { namespace }, runner }: RunnerDecision): string {
+  return keyText({ namespace, name: runner });
 }
 
 /** `<namespace>/<name>` of the RunnerGroup that a Job belongs to. */
 export function groupKeyOfRunner({ job, groupName = '' }: LiveRunner): string {
-  return `${job.namespace}/${groupName}`;
+  return keyText({ namespace: job.namespace, name: groupName });
 }

@@ -1,4 +1,5 @@
 /** The Jobs in the cluster, sorted once for all who ask: with many Applications each would look at every Job of all others. */
+import { groupBy } from '../../group-by.ts';
 import { isOver } from '../../plan/evidence.ts';
 import { keepLists } from '../unchanged.ts';
 import { groupKeyOfRunner, keyOfRunner, type LiveRunner } from './live.ts';
@@ -41,17 +42,4 @@ export class RunnerIndex {
   ofGroup(key: string): readonly LiveRunner[] {
     return this.#byGroup.get(key) ?? NONE;
   }
-}
-
-/** Those without a key are left out. */
-function groupBy<T>(all: readonly T[], keyOf: (each: T) => string | undefined): Map<string, T[]> {
-  const lists = new Map<string, T[]>();
-  for (const each of all) {
-    const key = keyOf(each);
-    if (key === undefined) continue;
-    const known = lists.get(key);
-    if (known) known.push(each);
-    else lists.set(key, [each]);
-  }
-  return lists;
 }

@@ -1,7 +1,7 @@
 /** Who belongs to whom: RunnerGroups and Jobs by Application, and the runners that ended since the last survey. Pure. */
 import { applicationKey } from '../../argocd/application.ts';
-import type { LiveGroup, LiveRunner } from './live.ts';
-import { groupKeyOfRunner } from './live.ts';
+import { groupBy } from '../../group-by.ts';
+import { groupKeyOfRunner, type LiveGroup, type LiveRunner } from './live.ts';
 import { applicationOfGroup, keyOfJob } from './ownership.ts';
 import { RunnerIndex } from './runner-index.ts';
 
@@ -44,13 +44,8 @@ export function byApplication(
   groups: readonly LiveGroup[],
   controlPlaneNamespace: string,
 ): ReadonlyMap<string, readonly LiveGroup[]> {
-  const found = new Map<string, LiveGroup[]>();
-  for (const group of groups) {
+  return groupBy(groups, (group) => {
     const app = applicationOfGroup(group);
-    const key = app ? applicationKey(app, controlPlaneNamespace) : '';
-    const members = found.get(key);
-    if (members) members.push(group);
-    else found.set(key, [group]);
-  }
-  return found;
+    return app ? applicationKey(app, controlPlaneNamespace) : '';
+  });
 }

@@ -3,6 +3,7 @@ import { normalBase } from '../../base-url.ts';
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
+import { groupBy } from '../../group-by.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import type { TargetOf } from '../looks/targets.ts';
@@ -47,13 +48,9 @@ export const URL_KEY = 'url';
  */
 export function tokenSlots(groups: readonly GroupWithToken[], names: ReadonlySet<string>): readonly TokenSlot[] {
   const apiTokens = new Set(groups.map(({ group }) => idOf(group.namespace, group.authToken)));
-  const members = new Map<string, GroupWithToken[]>();
-  for (const one of groups) {
-    const { namespace, registrationToken } = one.group;
-    if (!one.target || !names.has(registrationToken.name)) continue;
-    const id = idOf(namespace, registrationToken);
-    members.set(id, [...(members.get(id) ?? []), one]);
-  }
+  const members = groupBy(groups, ({ group: { namespace, registrationToken }, target }) =>
+    target && names.has(registrationToken.name) ? idOf(namespace, registrationToken) : undefined,
+  );
   return [...members].map(([id, unordered]) => {
     const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
     const [{ group }] = sharing as [GroupWithToken];
@@ -72,14 +69,13 @@ function targetOf(
   sharing: readonly GroupWithToken[],
   holdsApiToken: boolean,
 ): GiteaTarget | Failure {
-  const refuse = (why: string): Failure =>
-    new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}`);
+  const refuse = (why: string): Failure => refused({ namespace, name, key }, why);
   if (key === URL_KEY) {
-    return refuse('this key names the Gitea of the Secret. Name another key in registrationToken.');
+    return refuse('this key names the Gitea of the Secret. Name another key in registrationToken');
   }
   if (holdsApiToken) {
     return refuse(
-      'a RunnerGroup names it under authToken, so it holds an API token. Name another one in registrationToken.',
+      'a RunnerGroup names it under authToken, so it holds an API token. Name another one in registrationToken',
     );
   }
   const targets = sharing.flatMap(({ target }) => target ?? []);
@@ -87,10 +83,15 @@ function targetOf(
   const [first, second] = wanted;
   if (second !== undefined) {
     return refuse(
-      `its RunnerGroups want tokens of ${first} and of ${second}. Give each scope a key or a Secret of its own.`,
+      `its RunnerGroups want tokens of ${first} and of ${second}. Give each scope a key or a Secret of its own`,
     );
   }
-  return targets[0] ?? refuse('no group needs it.');
+  return targets[0] ?? refuse('no group needs it');
+}
+
+/** Why nothing is written there, and what to do: without a full stop. */
+export function refused({ key, name, namespace }: Pick<TokenSlot, 'key' | 'name' | 'namespace'>, why: string): Failure {
+  return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
 }
 
 function idOf(namespace: string, { name, key }: RunnerGroup['authToken']): string {

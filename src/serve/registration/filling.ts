@@ -6,20 +6,21 @@
  * Bounds: one key per second and Gitea. Each key is asked for again after 5 minutes, after a failure sooner at first and then less
  * often. A token goes from Gitea's answer into the Secret and nowhere else.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { normalBase } from '../../base-url.ts';
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../gitea/registrations.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { pause } from '../../http/pause.ts';
 import { untilAborted } from '../../http/until-aborted.ts';
+import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
 import type { Tell } from '../events.ts';
-import { BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
+import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
-import { type GroupWithToken, type TokenSlot, tokenSlots, URL_KEY } from './choose.ts';
+import { type GroupWithToken, refused, type TokenSlot, tokenSlots, URL_KEY } from './choose.ts';
 import { againMs } from './pace.ts';
 
 export interface FillingOptions {
@@ -48,7 +49,7 @@ export async function fillAgainAndAgain(options: FillingOptions, signal: AbortSi
   const filler = new Filler(options, options.registration, signal);
   while (!signal.aborted) {
     await filler.pass();
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await pause(PAUSE_MS, signal);
   }
 }
 
@@ -124,7 +125,7 @@ class Filler {
     const { keys, version } = await readSecret(client, slot, new Deadline(timeoutMs));
     const bound = keys(URL_KEY)?.trim() || undefined;
     if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
-      throw refusal(
+      throw refused(
         slot,
         `its key ${URL_KEY} names another Gitea than ${target.url}. Correct gitea.url, or name another Secret`,
       );
@@ -138,13 +139,11 @@ class Filler {
 
   async #ask(slot: TokenSlot, target: GiteaTarget): Promise<string> {
     const { guest, lookout } = this.#options;
-    const { http, versions } = guest;
     return await guest.visit(target, BACKGROUND, async () => {
-      const deadline = new Deadline(lookout.timeoutMs);
-      const access = { http, url: target.url, token: target.token, deadline, versions, queue: BACKGROUND };
+      const access = accessOf(guest, target, lookout.timeoutMs);
       const level = await registrationLevel(access, target.scope);
       if (level) return await readRegistrationToken(access, level);
-      throw refusal(
+      throw refused(
         slot,
         `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone. Use an API token of that user with scope write:user`,
       );
@@ -161,10 +160,6 @@ class Filler {
   }
 }
 
-function refusal({ key, name, namespace }: TokenSlot, why: string): Failure {
-  return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
-}
-
-function told({ objects, name, namespace }: TokenSlot) {
-  return { objects, secret: `${namespace}/${name}` };
+function told(slot: TokenSlot) {
+  return { objects: slot.objects, secret: keyText(slot) };
 }

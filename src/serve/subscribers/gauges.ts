@@ -2,6 +2,7 @@
 
 import type { RunnerDecision } from '../../plan/decisions.ts';
 import { giteaReason } from '../planning/group-status.ts';
+import { keyOfDecision, keyOfRunner } from '../planning/live.ts';
 import { RUNNER_STATES, runnerStateOf } from '../planning/runner-states.ts';
 import type { AppVerdict, GroupVerdict } from '../round.ts';
 import type { MetricSet } from './metric-set.ts';
@@ -17,19 +18,10 @@ const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknow
 
 /** Clears all gauges and writes them, so that groups which are gone are forgotten. */
 export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
-  const { clockSkew, giteaFailing, heldJobs, lastLook, maxActiveRunners, minIdleRunners, queuedJobs, ready } = set;
-  const { runners, runnerStates, stuckPods, uncoveredJobs, warmRunners } = set;
-  const counts = [
-    heldJobs,
-    maxActiveRunners,
-    minIdleRunners,
-    queuedJobs,
-    runners,
-    runnerStates,
-    stuckPods,
-    warmRunners,
-  ];
-  for (const gauge of [clockSkew, giteaFailing, lastLook, ready, uncoveredJobs, ...counts]) gauge.reset();
+  const ofGroups = [set.heldJobs, set.maxActiveRunners, set.minIdleRunners, set.queuedJobs, set.runners];
+  const ofPods = [set.runnerStates, set.stuckPods, set.warmRunners];
+  const others = [set.clockSkew, set.giteaFailing, set.lastLook, set.ready, set.uncoveredJobs];
+  for (const gauge of [...ofGroups, ...ofPods, ...others]) gauge.reset();
   for (const { application, groups, planning } of verdicts) {
     const decided = planning.is === 'planned' ? decisionsOf(planning.plan.runners) : NONE;
     for (const group of groups) showGroup(set, group, decided);
@@ -37,9 +29,9 @@ export function showRound(set: MetricSet, { verdicts, skews }: LastRound): void 
     const uncovered = planning.plan.jobs.filter(
       (job) => job.verdict === 'held' && job.because === 'labels-not-covered',
     );
-    uncoveredJobs.set({ application }, uncovered.length);
+    set.uncoveredJobs.set({ application }, uncovered.length);
   }
-  for (const [origin, ms] of skews) clockSkew.set({ origin }, ms / 1000);
+  for (const [origin, ms] of skews) set.clockSkew.set({ origin }, ms / 1000);
 }
 
 /** By `<namespace>/<name>` of the runner. */
@@ -47,7 +39,7 @@ type Decisions = ReadonlyMap<string, RunnerDecision>;
 const NONE: Decisions = new Map();
 
 function decisionsOf(runners: readonly RunnerDecision[]): Decisions {
-  return new Map(runners.map((decision) => [`${decision.group.namespace}/${decision.runner}`, decision]));
+  return new Map(runners.map((decision) => [keyOfDecision(decision), decision]));
 }
 
 function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): void {
@@ -65,7 +57,7 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): voi
     // Those that stay for a look run, too: each runner is counted once.
     set.runners.set({ ...labels, state }, state === 'running' ? Math.max(0, seen - debugging) : seen);
   }
-  const states = runners.map(({ job }) => runnerStateOf(job.state, decided.get(`${job.namespace}/${job.name}`)));
+  const states = runners.map((runner) => runnerStateOf(runner.job.state, decided.get(keyOfRunner(runner))));
   for (const state of RUNNER_STATES) {
     set.runnerStates.set({ ...labels, state }, states.filter((each) => each === state).length);
   }

@@ -3,8 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { destination, type Logger, pino } from 'pino';
 import type { Failure } from '../../failure.ts';
 import type { RequestLine } from '../../http/request.ts';
+import { keyText } from '../../key-text.ts';
 import { MOST_LOST_JOBS } from '../../runnergroup/status.ts';
-import type { ServeEvent, Subscriber } from '../events.ts';
+import type { EventOf, Subscriber } from '../events.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -142,10 +143,8 @@ export function logTo(log: Log, nowMs: () => number = () => performance.now()): 
   };
 }
 
-type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonly is: Is }>;
-
 function logToken(log: Log, { failure, objects, secret }: EventOf<'registration-token'>): void {
-  const groups = objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  const groups = objects.map(({ metadata }) => keyText(metadata));
   if (failure) log.warn({ secret, groups, ...reason(failure) }, 'cannot fill a Secret with the registration token');
   else log.info({ secret, groups }, 'filled a Secret with the registration token');
 }
@@ -161,8 +160,7 @@ function logRerun(log: Log, event: EventOf<'rerun'>): void {
 
 function lossFields({ object: { metadata }, lost }: LossEvent): object {
   const { jobId, repository, runId, runner } = lost;
-  const group = `${metadata.namespace}/${metadata.name}`;
-  return { group, runner, reason: lost.reason, repository, run: runId, job: jobId };
+  return { group: keyText(metadata), runner, reason: lost.reason, repository, run: runId, job: jobId };
 }
 
 function logWake(log: Log, { application, outcome, ms }: EventOf<'woken'>): void {

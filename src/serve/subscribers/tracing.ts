@@ -3,12 +3,13 @@
  * one begins with those that it sees queued.
  */
 import { LRUCache } from 'lru-cache';
+import { keyText } from '../../key-text.ts';
 import type { PodStep } from '../../kubernetes/pod-step.ts';
 import type { JobDecision } from '../../plan/decisions.ts';
 import type { Look } from '../../plan/evidence.ts';
 import type { SpanSink } from '../../tracing/sink.ts';
 import { contextOf } from '../../tracing/trace-context.ts';
-import type { ServeEvent, Subscriber } from '../events.ts';
+import type { EventOf, ServeEvent, Subscriber } from '../events.ts';
 import type { AppVerdict } from '../round.ts';
 import { type Journey, type JourneyEnd, type PastWake, type RunnerTrail, spansOf } from './journey.ts';
 
@@ -19,8 +20,6 @@ const MOST_APPLICATIONS = 1_000;
 const MOST_WAKES = 32;
 /** The kubelet tells late that a container runs. A journey that has ended waits so long for it. */
 const LATE_MS = 3_000;
-
-type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonly is: Is }>;
 
 /** @param now ms since 1970. */
 export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subscriber {
@@ -72,7 +71,7 @@ class Follower {
       case 'job-seen':
         if (this.#trails.has(event.uid)) return;
         this.#trails.set(event.uid, { name: event.name, seenMs: this.#now(), steps: {} });
-        this.#uids.set(`${event.namespace}/${event.name}`, event.uid);
+        this.#uids.set(keyText(event), event.uid);
         return;
       case 'pod-seen':
         this.#stepped(event.jobUid, event.step);
@@ -214,8 +213,8 @@ class Follower {
   }
 
   #trailOf({ group = '' }: Journey, runner: string): RunnerTrail | undefined {
-    const [namespace] = group.split('/');
-    const uid = this.#uids.get(`${namespace}/${runner}`);
+    const [namespace = ''] = group.split('/');
+    const uid = this.#uids.get(keyText({ namespace, name: runner }));
     return uid === undefined ? undefined : this.#trails.get(uid);
   }
 }
@@ -234,5 +233,5 @@ function announcementOf(
 }
 
 function groupOf({ group }: { readonly group?: { readonly namespace: string; readonly name: string } }) {
-  return group && { group: `${group.namespace}/${group.name}` };
+  return group && { group: keyText(group) };
 }

@@ -4,7 +4,7 @@ import type { AppState } from '../../argocd/app-state.ts';
 import type { ApplicationRef } from '../../argocd/application.ts';
 import { ArgoCd, type ArgoCdOptions, type SyncStart } from '../../argocd/argocd.ts';
 import type { WakeTarget } from '../../argocd/wake.ts';
-import { Failure } from '../../failure.ts';
+import { Failure, systemCode } from '../../failure.ts';
 import type { Deadline } from '../../http/deadline.ts';
 
 export class ArgoCdAccess implements WakeTarget {
@@ -45,11 +45,10 @@ export class ArgoCdAccess implements WakeTarget {
     try {
       return await readFile(this.#tokenFile, 'utf8');
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
       throw new Failure(
         'GR-SERVE-01',
         1,
-        `read the token of Argo CD: ${this.#tokenFile}: ${code}. Mount the Secret, or give --argocd-token-file.`,
+        `read the token of Argo CD: ${this.#tokenFile}: ${systemCode(error)}. Mount the Secret, or give --argocd-token-file.`,
       );
     }
   }

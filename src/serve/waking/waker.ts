@@ -6,7 +6,7 @@
  *                                                             ├─ busy ────► again soon
  *                                                             └─ error, foreign, Failure: again, later and later
  *
- * Argo CD loses wake-ups that come while it compares (facts of 3.5: issue 28306), so nothing counts but the cluster.
+ * Argo CD loses wake-ups that come while it compares (3.5: argo-cd issue 28306), so nothing counts but the cluster.
  */
 
 import type { WakeResult, WakeStep } from '../../argocd/wake.ts';

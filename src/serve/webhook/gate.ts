@@ -30,7 +30,7 @@ export interface WebhookEvent {
   readonly attempt: number;
 }
 
-/** Why a delivery was refused; a label of the metric. The last five are about HTTP (webhook-server.ts). */
+/** Why a delivery was refused; a label of the metric. The last five are about HTTP (listener.ts). */
 export type RefusalReason =
   | 'no-secret'
   | 'unsigned'
@@ -145,12 +145,12 @@ export class WebhookGate {
 /** What a delivery is recognized by. A signature cannot be mistaken for an id: it does not begin with `id `. */
 function marksOf(delivery: Delivery, signature: string): readonly string[] {
   const id = header(delivery, 'x-gitea-delivery');
-  return id !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(id) ? [signature, `id ${id}`] : [signature];
+  return /^[A-Za-z0-9-]{1,64}$/.test(id) ? [signature, `id ${id}`] : [signature];
 }
 
 function signatureOf(delivery: Delivery): string | undefined {
   const text = header(delivery, 'x-gitea-signature');
-  return text !== undefined && /^[0-9a-f]{64}$/.test(text) ? text : undefined;
+  return /^[0-9a-f]{64}$/.test(text) ? text : undefined;
 }
 
 /** All secrets are tried, also after a match, so that the time reveals nothing. */
@@ -177,9 +177,10 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-function header({ headers }: Delivery, name: string): string | undefined {
+/** Empty: there is none, or several. */
+export function header({ headers }: Delivery, name: string): string {
   const value = headers[name];
-  return typeof value === 'string' ? value : undefined;
+  return typeof value === 'string' ? value : '';
 }
 
 function refuse(status: number, reason: RefusalReason, message: string): RefusedDelivery {

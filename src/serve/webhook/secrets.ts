@@ -1,6 +1,6 @@
 /** The webhook secrets that are valid now. Secrets are replaced while we run, so their file is read again and again. */
 import { readFile } from 'node:fs/promises';
-import { Failure } from '../../failure.ts';
+import { Failure, systemCode } from '../../failure.ts';
 import { parseSecrets } from './gate.ts';
 
 const AGAIN_MS = 10_000;
@@ -37,11 +37,10 @@ async function readSecrets(file: string): Promise<readonly string[]> {
   try {
     return parseSecrets(await readFile(file, 'utf8'));
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
     throw new Failure(
       'GR-SERVE-02',
       1,
-      `read the webhook secrets: ${file}: ${code}. Mount the Secret, or leave --webhook-secret-file out to do without webhooks.`,
+      `read the webhook secrets: ${file}: ${systemCode(error)}. Mount the Secret, or leave --webhook-secret-file out to do without webhooks.`,
     );
   }
 }
