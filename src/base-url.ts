@@ -2,6 +2,7 @@
  * Base URLs of servers: scheme, host, port and path. Two spellings of one address have the same normal form. A token is bound to
  * a base URL and is sent to addresses below it only (test/tokens/url-binding.test.ts).
  */
+import { parseUrl } from './parse-url.ts';
 
 /** A byte that may stand in a path as it is (RFC 3986 section 2.3), written as `%41`. */
 const ENCODED = /%[0-9a-fA-F]{2}/g;
@@ -26,9 +27,8 @@ const MOST_BASES = 100;
 
 function findNormalBase(text: string): string | undefined {
   // Not only a URL's parts: a lone "?" or "#" leaves none.
-  if (/[?#]/.test(text) || !URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
+  const url = /[?#]/.test(text) ? undefined : parseUrl(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
   return `${url.origin}${normalPath(url)}`;
 }
 

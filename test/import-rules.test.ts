@@ -7,15 +7,16 @@ import { describe, expect, it } from 'vitest';
 const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly instead: string }>> = {
   'src/plan': { may: ['node:crypto'], instead: 'give it what it needs as evidence' },
   'src/runnergroup': {
-    may: ['src/base-url.ts', 'src/failure.ts', 'src/printable.ts', 'node:*', 'yaml', 'zod'],
+    may: ['src/base-url.ts', 'src/failure.ts', 'src/parse-url.ts', 'src/printable.ts', 'node:*', 'yaml', 'zod'],
     instead: 'reading RunnerGroups needs nothing but files',
   },
-  'src/http': { may: ['src/failure.ts', 'node:*', 'undici'], instead: 'it knows no server' },
+  'src/http': { may: ['src/failure.ts', 'src/parse-url.ts', 'node:*', 'undici'], instead: 'it knows no server' },
   'src/gitea': {
     may: [
       'src/base-url.ts',
       'src/failure.ts',
       'src/http',
+      'src/parse-url.ts',
       'src/plan/evidence.ts',
       'src/tokens/token.ts',
       'src/runnergroup/runner-group.ts',
@@ -31,6 +32,7 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
       'src/failure.ts',
       'src/group-by.ts',
       'src/http',
+      'src/parse-url.ts',
       'src/plan/evidence.ts',
       'src/printable.ts',
       'src/runnergroup/documents.ts',
@@ -45,6 +47,7 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
       'src/charts/marks.ts',
       'src/failure.ts',
       'src/http',
+      'src/parse-url.ts',
       'src/tokens/token.ts',
       'src/printable.ts',
       'node:*',

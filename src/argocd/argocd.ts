@@ -16,11 +16,13 @@
  * The query `project` is not needed: without it Argo CD finds the Application by name and checks the rights on its real project; it
  * would only turn a 403 for a missing Application into a 404.
  */
+
 import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
 import type { Env } from '../http/proxy.ts';
 import { type HttpAnswer, type HttpRequest, isHeaderText, type RequestLine } from '../http/request.ts';
+import { parseUrl } from '../parse-url.ts';
 import { Token } from '../tokens/token.ts';
 import { AppShapeError, type AppState, readApplication } from './app-state.ts';
 import type { ApplicationRef } from './application.ts';
@@ -64,7 +66,7 @@ export class ArgoCd {
   /** Throws `Failure` when the URL (exit 2) or the token (exit 1) cannot be one. */
   constructor(options: ArgoCdOptions) {
     const { url, token, ca, env, controlPlaneNamespace, onRequest, slowAfterMs = SLOW_AFTER_MS } = options;
-    const parsed = URL.canParse(url) ? new URL(url) : undefined;
+    const parsed = parseUrl(url);
     if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol) || parsed.username !== '') {
       throw new Failure(
         'GR-ARGOCD-02',

@@ -1,5 +1,7 @@
 /** Flags of tracing -> settings. Nothing of it is loaded or read without an endpoint. */
+
 import { Failure } from '../failure.ts';
+import { parseUrl } from '../parse-url.ts';
 import type { TracingSettings } from '../tracing/settings.ts';
 import { variableOf } from './flags/flag.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
@@ -38,7 +40,7 @@ export function tracingFrom(flags: TracingFlags, io: Pick<Io, 'env'>): TracingSe
 /** `https` unless it is said that the connection may be plain. */
 function urlOf(endpoint: string, isInsecure: boolean): URL {
   const text = endpoint.includes('://') ? endpoint : `${isInsecure ? 'http' : 'https'}://${endpoint}`;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '' || url.search)
     throw new Failure(
       'GR-FLAG-22',

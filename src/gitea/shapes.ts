@@ -2,7 +2,9 @@
  * Gitea's JSON (modules/structs/repo_actions.go) to our types. Tolerant of fields that are not used, strict on each that is: a job that is
  * half understood would be a shorter list, and that prunes runners. Errors name field and job, never content.
  */
+
 import * as z from 'zod';
+import { parseUrl } from '../parse-url.ts';
 import type { Job, RegisteredRunner } from '../plan/evidence.ts';
 import { boundedLabels, boundedLink, boundedName } from './bounds.ts';
 import { isGiteaName } from './endpoints.ts';
@@ -241,8 +243,8 @@ function decode(segment: string | undefined): string | undefined {
 /** People click on it, so it is http(s) or nothing. */
 function readLink(text: string, subject: string): string {
   if (text === '' || isPlainLink(text)) return text;
-  if (!URL.canParse(text)) throw unusable(subject, 'html_url');
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (!url) throw unusable(subject, 'html_url');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw unusable(subject, 'html_url');
   return url.href;
 }
@@ -258,7 +260,7 @@ function isPlainLink(text: string): boolean {
   if (origin === undefined) return false;
   let plain = plainOrigins.get(origin);
   if (plain === undefined) {
-    plain = URL.canParse(origin) && new URL(origin).href === `${origin}/`;
+    plain = parseUrl(origin)?.href === `${origin}/`;
     if (plainOrigins.size < MANY) plainOrigins.set(origin, plain);
   }
   return plain;

@@ -1,6 +1,8 @@
 /** Which proxy a request goes through: the same variables and rules as curl and Go programs, so as the rest of the cluster. */
+
 import { BlockList, isIP } from 'node:net';
 import { Failure } from '../failure.ts';
+import { parseUrl } from '../parse-url.ts';
 
 /** The environment, as a value. */
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -16,7 +18,7 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
   const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
   if (value === '' || isExempt(url, env['no_proxy'] ?? env['NO_PROXY'] ?? '')) return undefined;
   const text = value.includes('://') ? value : `http://${value}`;
-  const proxy = URL.canParse(text) ? new URL(text) : undefined;
+  const proxy = parseUrl(text);
   if (proxy === undefined || !['http:', 'https:'].includes(proxy.protocol) || proxy.hostname === '') {
     // The value itself is not shown: proxy URLs carry passwords.
     throw new Failure(

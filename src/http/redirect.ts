@@ -1,3 +1,4 @@
+import { parseUrl } from '../parse-url.ts';
 import { failure, type HttpAnswer, type HttpRequest } from './request.ts';
 
 /**
@@ -6,7 +7,7 @@ import { failure, type HttpAnswer, type HttpRequest } from './request.ts';
  */
 export function redirectTarget(request: HttpRequest, from: URL, answer: HttpAnswer): URL {
   const location = answer.header('location') ?? '';
-  const target = location !== '' && URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+  const target = location === '' ? undefined : parseUrl(location, from.href);
   if (target === undefined) {
     throw failure(
       request,

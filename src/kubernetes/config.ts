@@ -1,10 +1,12 @@
 /** How to reach the Kubernetes API, and the configuration that a pod finds: its service account. */
+
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { Failure, systemCode } from '../failure.ts';
 import { isHeaderText } from '../http/request.ts';
 import type { ClientCertificate } from '../http/wire.ts';
+import { parseUrl } from '../parse-url.ts';
 
 /** `auto`: look at Kubernetes when this process has a service account; `off`: never. */
 export type ClusterMode = 'auto' | 'off';
@@ -44,7 +46,7 @@ export async function clusterConfig(
   const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
   const port = env['KUBERNETES_SERVICE_PORT'] || '443';
   const url = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-  if (host === '' || !URL.canParse(url)) {
+  if (host === '' || !parseUrl(url)) {
     throw new Failure(
       'GR-CLUSTER-01',
       1,

@@ -1,5 +1,7 @@
 /** The fields `proxy` and `caBundle`: how runner pods reach other servers, and whom they trust (docs/adr/0032). */
+
 import * as z from 'zod';
+import { parseUrl } from '../parse-url.ts';
 import { checkSecretKey, DNS_SUBDOMAIN, words } from './words.ts';
 
 /** curl takes port 1080 where others take 80 or 443: a proxy needs its port. */
@@ -14,7 +16,7 @@ const proxyUrl = () =>
     .string()
     .max(512)
     .regex(PROXY_URL, { error: ({ input }) => (String(input).includes('@') ? NO_LOGIN : PROXY_URL_RULE) })
-    .superRefine(words((url) => (URL.canParse(url) ? undefined : PROXY_URL_RULE)));
+    .superRefine(words((url) => (parseUrl(url) ? undefined : PROXY_URL_RULE)));
 
 const DIRECT_RULE =
   'must be a host name (with a dot before it: all hosts below it), an IP address or a CIDR block, e.g. .example.internal or 10.0.0.0/8';
@@ -53,7 +55,7 @@ function longestPrefix(address: string): number {
 }
 
 function isIpv6(text: string): boolean {
-  return text.includes(':') && URL.canParse(`http://[${text}]`);
+  return text.includes(':') && parseUrl(`http://[${text}]`) !== undefined;
 }
 
 const objectName = (kind: string) =>

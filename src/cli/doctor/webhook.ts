@@ -12,6 +12,7 @@ import { timeText } from '../../charts/marks.ts';
 import { Failure } from '../../failure.ts';
 import type { Hook } from '../../gitea/set-up.ts';
 import { NAME } from '../../install/names.ts';
+import { parseUrl } from '../../parse-url.ts';
 import type { Deliveries } from './deliveries.ts';
 import { bad, type DoctorFinding, good, unknown } from './finding.ts';
 import type { ScopeSeen } from './gitea-seen.ts';
@@ -88,14 +89,16 @@ function noneText(hooks: readonly Hook[], leading: readonly Hook[]): string {
 }
 
 /** Without what may be secret. */
-function addressOf(url: string): string {
-  return URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : 'no URL';
+function addressOf(text: string): string {
+  const url = parseUrl(text);
+  return url ? `${url.origin}${url.pathname}` : 'no URL';
 }
 
 /** `perhaps`: a host that is none of the Service's, e.g. that of an Ingress. */
 function leadsToServe(text: string, { argocdNamespace, service }: Installation): Leads {
-  if (!URL.canParse(text)) return 'no';
-  const { hostname, pathname } = new URL(text);
+  const url = parseUrl(text);
+  if (!url) return 'no';
+  const { hostname, pathname } = url;
   if (pathname.replace(/\/+$/, '') !== '/webhook') return 'no';
   const inside = `${NAME}.${argocdNamespace}`;
   if (hostname === inside || hostname.startsWith(`${inside}.svc`)) return 'yes';

@@ -1,7 +1,9 @@
 /** What WHAT names in an explanation. */
+
 import { Failure } from '../../failure.ts';
 import type { Run, RunWanted } from '../../gitea/runs.ts';
 import { keyText } from '../../key-text.ts';
+import { parseUrl } from '../../parse-url.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../plan/decisions.ts';
 import type { Job, LiveJob } from '../../plan/evidence.ts';
 import { printable } from '../../printable.ts';
@@ -129,7 +131,7 @@ function jobsWhere(
 function jobsOfPage({ path, origin }: What & { readonly is: 'page' }, places: SearchedIn) {
   // Gitea redirects /runs/8/attempts/2 to the run.
   const wanted = path.replace(/\/attempts\/\d+/, '').toLowerCase();
-  const pathOf = ({ url }: Job): string => (URL.canParse(url) ? new URL(url).pathname.toLowerCase() : '');
+  const pathOf = ({ url }: Job): string => parseUrl(url)?.pathname.toLowerCase() ?? '';
   const isPage = (job: Job): boolean => pathOf(job).endsWith(wanted) || pathOf(job).includes(`${wanted}/jobs/`);
   const here = jobsWhere(places, (job) => job.url.startsWith(`${origin}/`) && isPage(job));
   return here.jobs.length > 0 ? here : jobsWhere(places, isPage);

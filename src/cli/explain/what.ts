@@ -1,7 +1,9 @@
 /** `explain WHAT`: which of the arguments is it, and what does it name. */
+
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Failure } from '../../failure.ts';
+import { parseUrl } from '../../parse-url.ts';
 import { printable } from '../../printable.ts';
 import { STANDARD_INPUT } from '../../runnergroup/files.ts';
 
@@ -85,7 +87,7 @@ function readWhat(arg: string): What | undefined {
 }
 
 function readAddress(text: string): What {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   const path = url && PAGE.exec(url.pathname)?.[0];
   if (!url || path === undefined) {
     throw new Failure(

@@ -1,6 +1,8 @@
 /** Sends webhooks that came to a follower on to the leader. */
+
 import { HttpClient } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { parseUrl } from '../../parse-url.ts';
 import type { RawDelivery } from './listener.ts';
 
 const FORWARD_MS = 3_000;
@@ -13,8 +15,8 @@ export class Forwarder {
    * leads at the moment. @param leader base URL of the leader. @throws Failure when the leader does not answer.
    */
   async send(leader: string | undefined, { body, forwarded, headers }: RawDelivery): Promise<number> {
-    if (leader === undefined || forwarded || !URL.canParse('/webhook', leader)) return 503;
-    const url = new URL('/webhook', leader);
+    const url = leader === undefined || forwarded ? undefined : parseUrl('/webhook', leader);
+    if (!url) return 503;
     const request = { what: 'send a webhook on to the leader', method: 'POST', url, body, headers } as const;
     return (await this.#http.send(request, new Deadline(FORWARD_MS))).status;
   }
