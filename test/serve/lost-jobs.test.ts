@@ -105,6 +105,7 @@ describe.each(['1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
     await until('the re-run', () => reruns(rig).length === 1);
     await first.end();
     allow();
+    expect(lostJobs(rig).length).toBe(1);
 
     const second = await rig.start(FAST);
     await until('it is settled', () => lostJobs(rig).length === 0);
