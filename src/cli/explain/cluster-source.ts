@@ -30,8 +30,6 @@ export interface ClusterSource {
   readonly isByHand: boolean;
 }
 
-/** The name of serve's Lease in the stock manifests. */
-export const LEASE = 'gitea-runners-serve';
 /** Pods of groups that `sorted` has judged. */
 const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() };
 
@@ -97,7 +95,6 @@ export async function planOfCluster(
     const { groups, broken } = sorted(objects, imagesFrom(flags, io));
     const plane = {
       argocdNamespace: flagValue('argocdNamespace', flags, io),
-      lease: LEASE,
       nowMs: settings.now(),
     };
     const looking = lookAndPlan(groups, settings, {
