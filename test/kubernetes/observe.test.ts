@@ -1,8 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { groupLabels } from '../../src/charts/marks.ts';
-import { Failure } from '../../src/failure.ts';
+import type { Failure } from '../../src/failure.ts';
 import { observeCluster } from '../../src/kubernetes/observe.ts';
 import { type ApiServer, type Cluster, send, startApiServer, status, TOKEN } from '../support/api-server.ts';
+import { failureOf } from '../support/failure-of.ts';
 
 const servers: ApiServer[] = [];
 afterEach(async () => {
@@ -35,12 +36,8 @@ function kubePod(job: string, phase: string): object {
   };
 }
 
-async function failureOf(server: ApiServer, namespaces = ['runners'], deadlineMs = 20_000): Promise<Failure> {
-  const error = await observeCluster(namespaces, server.config, { deadlineMs }).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof Failure)) throw new Error(`expected a Failure, got ${String(error)}`);
+async function failureAt(server: ApiServer, namespaces = ['runners'], deadlineMs = 20_000): Promise<Failure> {
+  const error = await failureOf(observeCluster(namespaces, server.config, { deadlineMs }));
   expect(error.exit).toBe(1);
   expect(error.message).not.toContain(TOKEN);
   expect(error.message).not.toContain('secret words');
@@ -142,7 +139,7 @@ test('a list that always expires is an error, not a short list', async () => {
     },
   });
 
-  expect(await failureOf(server)).toMatchObject({ code: 'GR-CLUSTER-04' });
+  expect(await failureAt(server)).toMatchObject({ code: 'GR-CLUSTER-04' });
 });
 
 test.each([
@@ -157,7 +154,7 @@ test.each([
     },
   });
 
-  const failure = await failureOf(server);
+  const failure = await failureAt(server);
 
   expect(failure.code).toBe('GR-CLUSTER-06');
   expect(failure.message).toContain(right);
@@ -195,7 +192,7 @@ test.each([
     },
   });
 
-  const failure = await failureOf(server);
+  const failure = await failureAt(server);
 
   expect(failure.code).toBe('GR-CLUSTER-08');
   expect(failure.message).toContain(named);
@@ -209,7 +206,7 @@ test.each([404, 422])('status %i is an error', async (code) => {
     },
   });
 
-  const failure = await failureOf(server);
+  const failure = await failureAt(server);
 
   expect(failure.code).toBe('GR-CLUSTER-07');
   expect(failure.message).toContain(String(code));
@@ -234,7 +231,7 @@ test('a busy server is obeyed, then asked again', async () => {
 test('a server that never answers ends in an error when the time is up', async () => {
   const server = await start({ override: () => true });
 
-  expect((await failureOf(server, ['runners'], 300)).message).toContain('0.3 s');
+  expect((await failureAt(server, ['runners'], 300)).message).toContain('0.3 s');
 });
 
 test('a server that repeats one page for ever ends in an error when the time is up', async () => {
@@ -245,14 +242,14 @@ test('a server that repeats one page for ever ends in an error when the time is 
     },
   });
 
-  expect(await failureOf(server, ['runners'], 300)).toMatchObject({ exit: 1 });
+  expect(await failureAt(server, ['runners'], 300)).toMatchObject({ exit: 1 });
 });
 
 test('a cluster that is not there is an error', async () => {
   const server = await start({});
   await server.close();
 
-  expect(await failureOf(server)).toMatchObject({ exit: 1 });
+  expect(await failureAt(server)).toMatchObject({ exit: 1 });
 });
 
 test('a redirect to another server gets no token', async () => {
@@ -264,7 +261,7 @@ test('a redirect to another server gets no token', async () => {
     },
   });
 
-  await failureOf(server);
+  await failureAt(server);
 
   expect(foreign.seen).toEqual([]);
 });
@@ -277,7 +274,7 @@ test('a page that leads to itself is no list', async () => {
     },
   });
 
-  const { code, message } = await failureOf(server);
+  const { code, message } = await failureAt(server);
 
   expect(code).toBe('GR-CLUSTER-14');
   expect(message).toContain('page 2 leads to itself');
@@ -294,7 +291,7 @@ test('a list that goes on for ever is given up after 200 pages', async () => {
     },
   });
 
-  const { code, message } = await failureOf(server);
+  const { code, message } = await failureAt(server);
 
   expect(code).toBe('GR-CLUSTER-14');
   expect(message).toContain('more than 200 pages of 500');
