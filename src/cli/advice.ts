@@ -4,7 +4,7 @@ import type { EmittedRunner, RunnerDecision, RunnerTrouble } from '../plan/decis
 import { NO_POD, type PodEnd } from '../plan/evidence.ts';
 import { printable } from '../printable.ts';
 import { elsewhereAdvice } from './explain/labels-elsewhere.ts';
-import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
+import { type ExplainedGroup, type ExplainedJob, type Explanation, findGroup } from './explanation.ts';
 import type { LabelHint } from './label-hint.ts';
 
 /** One line per cause, all in one string. Nothing when there is nothing to do. */
@@ -38,8 +38,7 @@ export function meantText({ group, labels }: LabelHint): string {
 
 /** The group that a job waits for. */
 function groupOf(job: ExplainedJob, groups: readonly ExplainedGroup[]): ExplainedGroup | undefined {
-  const key = job.verdict === 'held' ? job.group : undefined;
-  return key && groups.find(({ namespace, name }) => namespace === key.namespace && name === key.name);
+  return job.verdict === 'held' ? findGroup(job.group, groups) : undefined;
 }
 
 /** What to do about a job. Nothing when there is nothing to do but to wait. */

@@ -20,8 +20,8 @@ import type { JobState } from './explain/job-state.ts';
 import { elsewhereText } from './explain/labels-elsewhere.ts';
 import type { WaitEstimate } from './explain/wait-estimate.ts';
 import { whereText } from './explain/where-text.ts';
-import type { ExplainedGroup, ExplainedJob, Explanation } from './explanation.ts';
-import { runnerCounts } from './runner-counts.ts';
+import { type ExplainedGroup, type ExplainedJob, type Explanation, emittedRunners, findGroup } from './explanation.ts';
+import { runnerCounts, runnersIn } from './runner-counts.ts';
 import { type TableOptions, table } from './table.ts';
 import type { Style } from './terminal.ts';
 
@@ -57,7 +57,7 @@ function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): s
     keyText(group),
     `${group.gitea} ${group.scope}`,
     group.labels.join(','),
-    `${group.busy + group.waiting + group.debugging + group.spare + group.warm} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
+    `${runnersIn(group)} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
     String(group.busy),
     String(group.waiting),
     String(group.held),
@@ -65,8 +65,9 @@ function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): s
   return table(['GROUP', 'SCOPE', 'LABELS', 'RUNNERS', 'BUSY', 'WAITING', 'HELD'], rows, options);
 }
 
-function jobTable({ jobs, runners }: Explanation, nowMs: number, options: ExplainOptions): string {
-  const emitted = new Map(runners.flatMap((decision) => (decision.emit ? [[decision.runner, decision]] : [])));
+function jobTable(explanation: Explanation, nowMs: number, options: ExplainOptions): string {
+  const { jobs } = explanation;
+  const emitted = emittedRunners(explanation);
   const rows = jobs.map((decision) => [
     String(decision.job.id),
     `${decision.job.repository} ${decision.job.name}`,
@@ -224,7 +225,7 @@ function leftoverTable({ runners, groups }: Explanation, nowMs: number, options:
 
 /** `kept warm: slot 1 of 2` */
 function warmText({ runner, group }: EmittedRunner, groups: readonly ExplainedGroup[]): string {
-  const size = groups.find((each) => keyText(each) === keyText(group))?.minIdle ?? 0;
+  const size = findGroup(group, groups)?.minIdle ?? 0;
   const slot = slotOf(runner);
   return slot === undefined || slot > size ? `kept warm: one of ${size}` : `kept warm: slot ${slot} of ${size}`;
 }

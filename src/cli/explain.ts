@@ -16,7 +16,7 @@ import { watch } from './explain/watch.ts';
 import { type ExplainArguments, splitArguments } from './explain/what.ts';
 import type { WhereIAm } from './explain/where.ts';
 import { explainText } from './explain-text.ts';
-import { type Explanation, explanationOf } from './explanation.ts';
+import { type Explanation, explanationOf, findGroup, groupOfJob } from './explanation.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
@@ -105,11 +105,8 @@ function isStuckSubject(subject: Subject, { jobs }: Explanation): boolean {
   if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'stuck');
   if (subject.is === 'out-of-scope') return true;
   if (subject.is !== 'group') return subject.is === 'broken';
-  const { namespace, name } = subject.group;
-  return jobs.some((job) => {
-    const key = job.verdict === 'held' ? (job.group ?? job.nearest) : job.group;
-    return job.state === 'stuck' && key?.namespace === namespace && key.name === name;
-  });
+  const { group } = subject;
+  return jobs.some((job) => job.state === 'stuck' && findGroup(groupOfJob(job), [group]) !== undefined);
 }
 
 /** A plan, its groups, and how Gitea is asked again. */

@@ -1,6 +1,6 @@
 import { describeScope } from '../gitea/endpoints.ts';
 import { keyText } from '../key-text.ts';
-import type { JobDecision, Plan, RunnerDecision } from '../plan/decisions.ts';
+import type { EmittedRunner, GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from '../plan/decisions.ts';
 import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
 import { waitingLine } from '../plan/line.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
@@ -56,24 +56,29 @@ export interface NotCreated {
   readonly isStuck: boolean;
 }
 
-export interface ExplainedGroup {
-  readonly namespace: string;
-  readonly name: string;
+export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {
   readonly file: string;
   readonly gitea: string;
   readonly scope: string;
   readonly labels: readonly string[];
   readonly suspended: boolean;
-  readonly cap: number;
-  readonly busy: number;
-  readonly waiting: number;
-  readonly debugging: number;
-  readonly spare: number;
-  readonly warm: number;
-  readonly minIdle: number;
-  readonly held: number;
   /** Runners that take slots although their pods cannot start. */
   readonly cannotStart: number;
+}
+
+/** The group that a job waits for or runs in. For labels that no group covers: the nearest one. Undefined: there is none. */
+export function groupOfJob(job: ExplainedJob): GroupKey | undefined {
+  return job.verdict === 'held' ? (job.group ?? job.nearest) : job.group;
+}
+
+/** What is told of a group. */
+export function findGroup(key: GroupKey | undefined, groups: readonly ExplainedGroup[]): ExplainedGroup | undefined {
+  return key && groups.find((group) => keyText(group) === keyText(key));
+}
+
+/** Runners in the output, by name. */
+export function emittedRunners({ runners }: Pick<Plan, 'runners'>): ReadonlyMap<string, EmittedRunner> {
+  return new Map(runners.flatMap((decision) => (decision.emit ? [[decision.runner, decision] as const] : [])));
 }
 
 /** What an explanation is made from besides the plan. */

@@ -52,7 +52,7 @@ function isSync({ env }: Io): boolean {
 }
 
 /** One line that says what was decided, also what holds jobs back (elsewhere days were lost because nobody saw that a cap was hit). */
-export function countsLine(plan: Plan): string {
+function countsLine(plan: Plan): string {
   const causes = new Map<string, number>();
   for (const decision of plan.jobs) {
     if (decision.verdict !== 'held' || decision.because === 'blocked') continue;

@@ -4,6 +4,11 @@ import { count } from '../printable.ts';
 /** What the runners of a group are for. */
 type Use = 'busy' | 'waiting' | 'debugging' | 'spare' | 'warm';
 
+/** All of a group, whatever they are for. */
+export function runnersIn({ busy, waiting, debugging, spare, warm }: Pick<GroupSummary, Use>): number {
+  return busy + waiting + debugging + spare + warm;
+}
+
 /** `3 runners`, and what for: `1 busy, 2 for queued jobs`. */
 export function runnerCounts(groups: readonly Pick<GroupSummary, Use>[]): {
   readonly runners: string;
@@ -19,5 +24,5 @@ export function runnerCounts(groups: readonly Pick<GroupSummary, Use>[]): {
     ...(spare > 0 ? [`${spare} spare`] : []),
     ...(warm > 0 ? [`${warm} warm`] : []),
   ];
-  return { runners: count(busy + waiting + debugging + spare + warm, 'runner'), uses: uses.join(', ') };
+  return { runners: count(runnersIn({ busy, waiting, debugging, spare, warm }), 'runner'), uses: uses.join(', ') };
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Failure } from '../failure.ts';
+import { SERVE_LEASE } from '../install/names.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Settings } from '../look/settings.ts';
 import { printable } from '../printable.ts';
@@ -157,5 +158,5 @@ async function leaseFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOptions[
   if (lease === 'off' || flagValue('once', flags, io)) return undefined;
   if (lease !== undefined) return lease;
   const namespace = await readFile(NAMESPACE_FILE, 'utf8').catch(() => '');
-  return namespace.trim() === '' ? undefined : { namespace: namespace.trim(), name: 'gitea-runners-serve' };
+  return namespace.trim() === '' ? undefined : { namespace: namespace.trim(), name: SERVE_LEASE };
 }

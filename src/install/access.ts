@@ -15,6 +15,7 @@ import {
   REPO_SERVER_ACCOUNT,
   SECRETS_ROLE,
   SERVE_LABELS,
+  SERVE_LEASE,
   SERVE_ROLE,
   SIDECAR_ROLE,
 } from './names.ts';
@@ -54,7 +55,7 @@ export class LeaseRole extends k8s.KubeRole {
         {
           apiGroups: ['coordination.k8s.io'],
           resources: ['leases'],
-          resourceNames: ['gitea-runners-serve'],
+          resourceNames: [SERVE_LEASE],
           verbs: ['get', 'update'],
         },
         { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },

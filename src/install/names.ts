@@ -21,6 +21,8 @@ export const REPO_SERVER_ACCOUNT = 'argocd-repo-server';
 /** Names of the two cluster roles. */
 export const SIDECAR_ROLE = 'gitea-runners-sidecar';
 export const SERVE_ROLE = 'gitea-runners-serve';
+/** The Lease by which one replica of `serve` leads, in the namespace of its pods. */
+export const SERVE_LEASE = 'gitea-runners-serve';
 /** Of each namespace whose Secrets are read through the API. */
 export const SECRETS_ROLE = 'gitea-runners-secrets';
 /** Of each namespace whose runners are kept longer by a button in Slack. */

@@ -42,9 +42,7 @@ function repositoryOf(scope: Scope): string {
       return `${scope.user}/web`;
     case 'repo':
       return `${scope.owner}/${scope.repo}`;
-    default: {
-      const never: never = scope;
-      throw new Error(`unknown scope ${String(never)}`);
-    }
+    default:
+      return scope satisfies never;
   }
 }

@@ -20,7 +20,7 @@ export interface Pods {
  * Characters of all podTemplates together, written as JSON. All are in memory at once, and with aliases a file of 2 KB says 131,072
  * characters.
  */
-export const MOST_TEMPLATE_CHARACTERS = 16_777_216;
+const MOST_TEMPLATE_CHARACTERS = 16_777_216;
 const TOO_MANY =
   `makes all podTemplates together longer than ${MOST_TEMPLATE_CHARACTERS} characters: shorten them, or spread the RunnerGroups ` +
   'over several Applications';

@@ -16,9 +16,9 @@ import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
 import { contextOf, readTraceparent, type TraceContext } from './trace-context.ts';
 
 /** Argo CD waits for the process. So long it may wait for a collector that is slow. */
-export const ANSWER_MS = 100;
+const ANSWER_MS = 100;
 /** CI jobs in whose traces a run shows. */
-export const MOST_TRACES = 100;
+const MOST_TRACES = 100;
 
 export interface RunTrace {
   /** Sends the spans of a run that has printed its plan. Never rejects; ends after `ANSWER_MS` at the latest. */

@@ -1,19 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { ArgoCd } from '../../src/argocd/argocd.ts';
-import { Failure } from '../../src/failure.ts';
+import type { Failure } from '../../src/failure.ts';
 import { Deadline } from '../../src/http/deadline.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { application, BUSY, client, fakeArgoCd, gatewayError, json, status, TOKEN } from '../support/fake-argocd.ts';
 
 const APP = { name: 'runners' };
 const TEN_SECONDS = () => new Deadline(10_000);
 
-async function failureOf(work: Promise<unknown>): Promise<Failure> {
-  const error = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof Failure)) throw new Error(`expected a Failure, got ${String(error)}`);
+async function harmlessFailureOf(work: Promise<unknown>): Promise<Failure> {
+  const error = await failureOf(work);
   expect(error.message).not.toContain(TOKEN);
   expect(error.message).not.toContain('secret words');
   return error;
@@ -110,7 +107,7 @@ it.each([
 ])('is not busy but failed on %s', async (_, http, code, message) => {
   const server = await fakeArgoCd((_seen, response) => gatewayError(response, http, code, message));
 
-  expect((await failureOf(client(server.origin).sync(APP, TEN_SECONDS()))).exit).toBe(1);
+  expect((await harmlessFailureOf(client(server.origin).sync(APP, TEN_SECONDS()))).exit).toBe(1);
 });
 
 it.each([
@@ -128,7 +125,7 @@ it.each([
 ])('says %s for status %i and gRPC code %i', async (code, http, grpc, message, remedy) => {
   const server = await fakeArgoCd((_seen, response) => gatewayError(response, http, grpc, message));
 
-  const failure = await failureOf(client(server.origin).sync(APP, TEN_SECONDS()));
+  const failure = await harmlessFailureOf(client(server.origin).sync(APP, TEN_SECONDS()));
 
   expect(failure.code).toBe(code);
   expect(failure.message).toContain(
@@ -140,7 +137,9 @@ it.each([
 it('names the RBAC line for reading, with the namespace of the Application', async () => {
   const server = await fakeArgoCd((_seen, response) => gatewayError(response, 403, 7, 'permission denied'));
 
-  const failure = await failureOf(client(server.origin).read({ namespace: 'team-a', name: 'runners' }, TEN_SECONDS()));
+  const failure = await harmlessFailureOf(
+    client(server.origin).read({ namespace: 'team-a', name: 'runners' }, TEN_SECONDS()),
+  );
 
   expect(failure.message).toContain('p, <account>, applications, get, <project>/team-a/runners, allow');
   expect(failure.message).toContain('application.namespaces');
@@ -171,13 +170,15 @@ it.each([
     return true;
   });
 
-  expect((await failureOf(client(server.origin).read(APP, TEN_SECONDS()))).code).toBe(code);
+  expect((await harmlessFailureOf(client(server.origin).read(APP, TEN_SECONDS()))).code).toBe(code);
 });
 
 it('takes no Application of the same name in another namespace for the one asked for', async () => {
   const server = await fakeArgoCd();
 
-  const failure = await failureOf(client(server.origin).read({ namespace: 'team-a', name: 'runners' }, TEN_SECONDS()));
+  const failure = await harmlessFailureOf(
+    client(server.origin).read({ namespace: 'team-a', name: 'runners' }, TEN_SECONDS()),
+  );
 
   expect(failure.code).toBe('GR-ARGOCD-11');
 });
@@ -189,15 +190,15 @@ it('follows no redirect to another server, as an Argo CD with TLS gives it to ht
   });
   const argocd = client(server.origin);
 
-  expect((await failureOf(argocd.read(APP, TEN_SECONDS()))).code).toBe('GR-HTTP-11');
-  expect((await failureOf(argocd.sync(APP, TEN_SECONDS()))).code).toBe('GR-ARGOCD-09');
+  expect((await harmlessFailureOf(argocd.read(APP, TEN_SECONDS()))).code).toBe('GR-HTTP-11');
+  expect((await harmlessFailureOf(argocd.sync(APP, TEN_SECONDS()))).code).toBe('GR-ARGOCD-09');
   expect(server.seen).toHaveLength(2);
 });
 
 it('waits for a slow refresh until the deadline of the caller, and no longer', async () => {
   const server = await fakeArgoCd(() => true);
 
-  expect((await failureOf(client(server.origin).refresh(APP, new Deadline(200)))).code).toBe('GR-HTTP-09');
+  expect((await harmlessFailureOf(client(server.origin).refresh(APP, new Deadline(200)))).code).toBe('GR-HTTP-09');
 });
 
 it('does not start a sync twice when the connection breaks', async () => {
@@ -206,7 +207,7 @@ it('does not start a sync twice when the connection breaks', async () => {
     return true;
   });
 
-  expect((await failureOf(client(server.origin).sync(APP, TEN_SECONDS()))).code).toBe('GR-HTTP-04');
+  expect((await harmlessFailureOf(client(server.origin).sync(APP, TEN_SECONDS()))).code).toBe('GR-HTTP-04');
   expect(server.seen).toHaveLength(1);
 });
 

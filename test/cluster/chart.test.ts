@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docBlocks } from '../install/doc-blocks.ts';
-import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
 import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
 const manual = readFileSync('docs/install.md', 'utf8');
@@ -29,16 +29,6 @@ async function names(kinds: string, ...where: readonly string[]): Promise<readon
 
 function writeValues(more: Readonly<Record<string, unknown>>): void {
   writeFileSync(join(installation.folder, 'values.yaml'), stringify({ ...values, ...more }));
-}
-
-/** One CI job, from its start by a person to its success. */
-async function oneJobSucceeds(): Promise<void> {
-  const { admin } = stack.gitea;
-  const done = () => admin.jobs(`/orgs/${ORG}`, 'completed');
-  const before = (await done()).length;
-  await admin.dispatch(`${ORG}/web`, 'build.yml');
-  await waitUntil('the CI job ends', async () => (await done()).length > before, { timeoutMs: 120_000 });
-  expect((await done()).at(-1)).toMatchObject({ conclusion: 'success' });
 }
 
 async function ofServe(path: string): Promise<string> {
@@ -83,7 +73,7 @@ describe('the Helm chart', () => {
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s');
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s');
 
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
     say(`from nothing to the first CI job: ${Math.round((Date.now() - started) / 1000)} s`);
 
     expect(notes).toContain('STATUS: deployed');
@@ -107,7 +97,7 @@ describe('the Helm chart', () => {
     await installation.block('helm');
     await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
     expect(await names('roles', '-n', 'runners')).toEqual([]);
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
   });
 
   it('repairs the CRD when it is upgraded: Helm owns it', async () => {
@@ -155,7 +145,7 @@ describe('the Helm chart', () => {
     await installation.block('secrets');
     await installation.block('application');
 
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
   });
 
   it('leaves nothing when what it keeps is removed, too', async () => {

@@ -7,6 +7,7 @@ import { runCli } from '../support/run-cli.ts';
 import { commitGroup, type Patient } from './doctor-breaking.ts';
 import { BREAKS } from './doctor-breaks.ts';
 import { Installation, ORG } from './install.ts';
+import { oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
 const Findings = z.object({
@@ -37,15 +38,6 @@ async function examine(env: Readonly<Record<string, string>> = {}): Promise<read
 
 const bad = (findings: readonly Found[]): readonly Found[] => findings.filter(({ is }) => is === 'bad');
 
-async function oneJobSucceeds(): Promise<void> {
-  const { admin } = stack.gitea;
-  const done = () => admin.jobs(`/orgs/${ORG}`, 'completed');
-  const before = (await done()).length;
-  await admin.dispatch(`${ORG}/web`, 'build.yml');
-  await waitUntil('the CI job ends', async () => (await done()).length > before, { timeoutMs: 120_000 });
-  expect((await done()).at(-1)).toMatchObject({ conclusion: 'success' });
-}
-
 /** Waits until it has no cross. */
 async function whole(): Promise<void> {
   let last: readonly Found[] = [];
@@ -62,7 +54,7 @@ describe('doctor', () => {
   beforeAll(async () => {
     stack = await startStack(inject('clusterBuilds'), say);
     const installation = await Installation.prepare(stack, inject('clusterBuilds'));
-    patient = { stack, installation, oneJobSucceeds };
+    patient = { stack, installation, oneJobSucceeds: () => oneJobSucceeds(stack) };
     await stack.gitea.admin.createRepo('web', ORG);
     const text = workflow({ build: { runsOn: 'linux', seconds: 1 } });
     await stack.gitea.admin.addWorkflow(`${ORG}/web`, 'build.yml', text);
@@ -99,7 +91,7 @@ describe('doctor', () => {
     await stack.argocd.cli('app', 'get', 'runners', '--refresh');
     await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s']);
     await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s']);
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
     await whole();
 
     const GITEA_TOKEN = await gitea.admin.createToken(['write:organization']);

@@ -8,6 +8,7 @@ import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
 import { runCli } from '../support/run-cli.ts';
 import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
 let stack: Stack;
@@ -30,15 +31,6 @@ async function commit(file: string, text: string): Promise<void> {
   const content = Buffer.from(text).toString('base64');
   const body = { content, message: `Add ${file}`, branch: 'main' };
   await stack.gitea.admin.call('POST', `/repos/${GROUPS_REPOSITORY}/contents/${file}`, body);
-}
-
-/** One CI job, from its start by a person to its success. */
-async function oneJobSucceeds(): Promise<void> {
-  const { admin } = stack.gitea;
-  const before = (await admin.jobs(`/orgs/${ORG}`, 'completed')).length;
-  await admin.dispatch(`${ORG}/web`, 'build.yml');
-  await until('the CI job ends', async () => (await admin.jobs(`/orgs/${ORG}`, 'completed')).length > before);
-  expect((await admin.jobs(`/orgs/${ORG}`, 'completed')).at(-1)).toMatchObject({ conclusion: 'success' });
 }
 
 async function jsonPath(path: string, ...what: readonly string[]): Promise<string> {
@@ -98,7 +90,7 @@ describe('docs/install.md', () => {
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s');
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s');
 
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
     process.stdout.write(`install: from nothing to the first CI job: ${Math.round((Date.now() - started) / 1000)} s\n`);
   });
 
@@ -140,7 +132,7 @@ describe('docs/install.md', () => {
 
   it('makes a webhook whose events serve accepts', async () => {
     await installation.webhook();
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
 
     const metrics = '/api/v1/namespaces/argocd/services/gitea-runners-metrics:metrics/proxy/metrics';
     const accepted = /^gitea_runners_webhook_deliveries_total\{result="(?:accepted|forwarded)"\} [1-9]/m;
@@ -190,7 +182,7 @@ describe('docs/install.md', () => {
     expect(before).not.toBe('');
     expect(await sidecarImage()).toBe(before);
     expect(await jsonPath('{.data.accounts\\.gitea-runners}', '-n', 'argocd', 'configmap', 'argocd-cm')).toBe('apiKey');
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
   });
 
   it('takes settings', async () => {
@@ -198,7 +190,7 @@ describe('docs/install.md', () => {
 
     const names = await kubectl('get', 'configmap', '-n', 'argocd', 'gitea-runners-settings', '-o', 'name');
     expect(names.trim()).toBe('configmap/gitea-runners-settings');
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
   });
 
   it('takes the token of a second Gitea', async () => {
@@ -216,7 +208,7 @@ describe('docs/install.md', () => {
       const volumes = await jsonPath('{.spec.template.spec.volumes[*].name}', '-n', 'argocd', 'deployment', name);
       expect(volumes.split(' ')).toContain('gitea-second');
     }
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
   });
 
   it('is uninstalled without a trace', async () => {
@@ -263,7 +255,7 @@ describe('docs/install.md', () => {
     await commit('ci.yaml', exampleGroup(stack));
     await stack.argocd.cli('app', 'get', 'runners', '--refresh');
 
-    await oneJobSucceeds();
+    await oneJobSucceeds(stack);
   });
 
   it('has no command that was not run here', () => {

@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { observe } from '../../src/gitea/observe.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { answerer, fakeGitea, jobRow, jobRows, json, runnerRow } from '../support/gitea-stand-in.ts';
-import { ACME, failureOf, idsOf, lookAt, OPTIONS, targetOf } from '../support/looking.ts';
+import { ACME, idsOf, lookAt, OPTIONS, targetOf } from '../support/looking.ts';
 import { serve } from '../support/server.ts';
 import { FAULTS } from './faults.ts';
 

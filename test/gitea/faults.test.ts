@@ -1,20 +1,19 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { Failure } from '../../src/failure.ts';
+import type { Failure } from '../../src/failure.ts';
 import { observe } from '../../src/gitea/observe.ts';
 import { Token } from '../../src/tokens/token.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { serve } from '../support/server.ts';
 import { FAULTS, LEAK } from './faults.ts';
 
 const SECRET = 's3cret-t0ken';
 
-async function failureOf(url: string, seconds: number): Promise<Failure> {
+async function failureAt(url: string, seconds: number): Promise<Failure> {
   const token = new Token(SECRET, url);
   const scope = { kind: 'org', org: 'acme' } as const;
   const options = { deadlineMs: seconds * 1000, includeBlocked: false, env: {} };
-  const outcome = await observe([{ key: 'k', url, scope, token }], options).catch((error: unknown) => error);
-  if (!(outcome instanceof Failure)) throw new Error(`no Failure but ${inspect(outcome)}`);
-  return outcome;
+  return await failureOf(observe([{ key: 'k', url, scope, token }], options));
 }
 
 test('holds at least 25 kinds of fault, each under its own name', () => {
@@ -28,7 +27,7 @@ test.concurrent.each(FAULTS)(
     const seconds = lasts ? 1 : 30;
     const server = await serve(handler());
 
-    const failure = await failureOf(server.origin, seconds);
+    const failure = await failureAt(server.origin, seconds);
 
     expect(failure.message).toBe(message(server.origin, seconds));
     expect({ code: failure.code, exit: failure.exit }).toEqual({ code, exit: 1 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { failureOf } from '../support/failure-of.ts';
 import { fakeGitea, type JobRow, jobRow, jobRows, json, type RunnerRow, runnerRow } from '../support/gitea-stand-in.ts';
-import { ACME, failureOf, idsOf, lookAt, upTo } from '../support/looking.ts';
+import { ACME, idsOf, lookAt, upTo } from '../support/looking.ts';
 
 const running = (from: number, count: number): JobRow[] =>
   jobRows(from, count, 'in_progress').map((row) => ({ ...row, runner_name: `r${row.id}` }));

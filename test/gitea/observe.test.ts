@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { observe } from '../../src/gitea/observe.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { makeCertificates } from '../support/certificate.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { answerer, fakeGitea, jobRow, json, runnerRow, see } from '../support/gitea-stand-in.ts';
-import { ACME, failureOf, idsOf, lookAt, OPTIONS, SECRET, targetOf } from '../support/looking.ts';
+import { ACME, idsOf, lookAt, OPTIONS, SECRET, targetOf } from '../support/looking.ts';
 import { proxyServer } from '../support/proxy-server.ts';
 import { serveTls } from '../support/server.ts';
 

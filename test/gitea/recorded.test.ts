@@ -12,8 +12,9 @@ import {
   readVersionText,
 } from '../../src/gitea/shapes.ts';
 import { judgeVersion, type VersionFacts } from '../../src/gitea/version.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { fakeGitea, json } from '../support/gitea-stand-in.ts';
-import { failureOf, lookAt } from '../support/looking.ts';
+import { lookAt } from '../support/looking.ts';
 
 const ROOT = join(import.meta.dirname, 'recorded');
 const Recording = z.object({

@@ -4,8 +4,9 @@ import { giteaClient } from '../../src/gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../src/gitea/registrations.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import type { Scope } from '../../src/runnergroup/runner-group.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { fakeGitea, type Intercept } from '../support/gitea-stand-in.ts';
-import { ACME, failureOf, SECRET, targetOf } from '../support/looking.ts';
+import { ACME, SECRET, targetOf } from '../support/looking.ts';
 
 const TOKEN = 'registration-token-that-nobody-may-see';
 

@@ -6,7 +6,7 @@ import { askForRerun, readRunJobs } from '../../src/gitea/reruns.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { Token } from '../../src/tokens/token.ts';
-import { failureOf } from '../support/looking.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 const PLACE = { repository: 'acme/web', runId: 1 };

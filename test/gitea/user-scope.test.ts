@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { failureOf } from '../support/failure-of.ts';
 import { type FakeOptions, fakeGitea, jobRow, json } from '../support/gitea-stand-in.ts';
-import { failureOf, idsOf, lookAt } from '../support/looking.ts';
+import { idsOf, lookAt } from '../support/looking.ts';
 
 const ALICE = { kind: 'user', user: 'alice' } as const;
 

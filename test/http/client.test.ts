@@ -4,7 +4,7 @@ import { HttpClient } from '../../src/http/client.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import type { RequestLine } from '../../src/http/request.ts';
 import { serve } from '../support/server.ts';
-import { failureOf, request, send } from './sending.ts';
+import { failureOfSending, request, send } from './sending.ts';
 
 /** Answers the statuses one after the other, the last one for ever. */
 function inTurn(...steps: readonly [number, Readonly<Record<string, string>>?][]): {
@@ -66,7 +66,7 @@ describe('tries again', () => {
       incoming.socket.destroy();
     });
 
-    const failure = await failureOf(request(server.origin, { method: 'POST', body: '{}' }));
+    const failure = await failureOfSending(request(server.origin, { method: 'POST', body: '{}' }));
 
     expect([failure.code, count]).toEqual(['GR-HTTP-04', 1]);
   });
@@ -89,7 +89,7 @@ describe('tries again', () => {
     const { handler, count } = inTurn([503, { 'retry-after': 'Fri, 31 Dec 2100 23:59:59 GMT' }]);
     const server = await serve(handler);
 
-    const failure = await failureOf(request(server.origin));
+    const failure = await failureOfSending(request(server.origin));
 
     expect([failure.code, count()]).toEqual(['GR-HTTP-10', 1]);
   });
@@ -120,7 +120,7 @@ describe('redirects', () => {
         .end();
     });
 
-    const failure = await failureOf(request(`${server.origin}/path?q=1`));
+    const failure = await failureOfSending(request(`${server.origin}/path?q=1`));
 
     expect(failure.message).toBe(
       `read it: GET ${server.origin}/path: a redirect (302) to another server, which is not followed. Use the address that the server gives itself, with the right http or https.`,
@@ -142,7 +142,7 @@ describe('limits', () => {
   test('one attempt in time, before the whole', async () => {
     const server = await serve(() => undefined);
 
-    const failure = await failureOf(request(server.origin), { attemptMs: 100 });
+    const failure = await failureOfSending(request(server.origin), { attemptMs: 100 });
 
     expect(failure.message).toBe(
       `read it: GET ${server.origin}/: no complete answer within 0.1 s. Check the load of the server, or raise --timeout.`,
@@ -171,8 +171,8 @@ describe('limits', () => {
     });
 
     const failures = [
-      await failureOf(request(`${server.origin}/announced`), { bodyLimit: 1024 }),
-      await failureOf(request(server.origin), { bodyLimit: 1024 }),
+      await failureOfSending(request(`${server.origin}/announced`), { bodyLimit: 1024 }),
+      await failureOfSending(request(server.origin), { bodyLimit: 1024 }),
     ];
 
     expect(failures.map(({ message }) => message.replace(/.*: /, ''))).toEqual(

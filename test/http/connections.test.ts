@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { makeCertificates } from '../support/certificate.ts';
 import { proxyServer } from '../support/proxy-server.ts';
 import { listen, serve, serveTls } from '../support/server.ts';
-import { failureOf, request, send } from './sending.ts';
+import { failureOfSending, request, send } from './sending.ts';
 
 describe('a peer that is not there', () => {
   test('refuses', async () => {
     const server = await serve(() => undefined);
     await server.close();
 
-    const failure = await failureOf(request(server.origin));
+    const failure = await failureOfSending(request(server.origin));
 
     expect(failure.message).toBe(
       `read it: GET ${server.origin}/: 127.0.0.1:${server.port} refused the connection. Check the URL and that the server is up.`,
@@ -18,7 +18,7 @@ describe('a peer that is not there', () => {
   });
 
   test('has a name that nobody knows', async () => {
-    const failure = await failureOf(request('http://gitea.invalid/'));
+    const failure = await failureOfSending(request('http://gitea.invalid/'));
 
     expect(failure.message).toBe(
       'read it: GET http://gitea.invalid/: the name of gitea.invalid cannot be resolved. Check the URL and the DNS of this pod.',
@@ -38,7 +38,7 @@ describe('TLS', () => {
   test('names --ca-file when the CA is unknown', async () => {
     const server = await serveTls(certificates, (_incoming, response) => response.end('safe'));
 
-    const failure = await failureOf(request(server.origin));
+    const failure = await failureOfSending(request(server.origin));
 
     expect(failure.message).toBe(
       `read it: GET ${server.origin}/: its certificate is signed by an unknown CA. Give the CA as PEM with --ca-file.`,
@@ -49,7 +49,7 @@ describe('TLS', () => {
     const other = makeCertificates('gitea.example.com');
     const server = await serveTls(other, (_incoming, response) => response.end('safe'));
 
-    const failure = await failureOf(request(server.origin), { ca: other.ca });
+    const failure = await failureOfSending(request(server.origin), { ca: other.ca });
 
     expect(failure.message).toBe(
       `read it: GET ${server.origin}/: its certificate is for another host name. Use the name in the certificate, or renew the certificate.`,
@@ -59,7 +59,7 @@ describe('TLS', () => {
   test('says so when the port speaks plain http', async () => {
     const server = await serve((_incoming, response) => response.end('plain'));
 
-    const failure = await failureOf(request(server.origin.replace('http:', 'https:')));
+    const failure = await failureOfSending(request(server.origin.replace('http:', 'https:')));
 
     expect([failure.code, failure.message.split(': ').at(-1)]).toEqual([
       'GR-HTTP-05',
@@ -68,7 +68,7 @@ describe('TLS', () => {
   });
 
   test('refuses a CA file without a certificate, as wrong input', async () => {
-    const failure = await failureOf(request('https://localhost:1/'), { ca: 'no pem' });
+    const failure = await failureOfSending(request('https://localhost:1/'), { ca: 'no pem' });
 
     expect([failure.code, failure.exit]).toEqual(['GR-HTTP-14', 2]);
   });
@@ -112,7 +112,7 @@ describe('a proxy', () => {
   test('that refuses the tunnel is named', async () => {
     const proxy = await proxyServer(403);
 
-    const failure = await failureOf(request('https://localhost:1/'), { env: { HTTPS_PROXY: proxy.origin } });
+    const failure = await failureOfSending(request('https://localhost:1/'), { env: { HTTPS_PROXY: proxy.origin } });
 
     expect(failure.message).toBe(
       `read it: GET https://localhost:1/: the proxy 127.0.0.1:${proxy.port} refused the connection to localhost:1. Check the proxy, or put the host into NO_PROXY.`,
@@ -125,7 +125,7 @@ describe('a proxy', () => {
       const proxy = await proxyServer(407);
       const env = { [`${scheme}_proxy`]: `http://me:s3cret@127.0.0.1:${proxy.port}` };
 
-      const failure = await failureOf(request(`${scheme}://localhost:1/`), { env });
+      const failure = await failureOfSending(request(`${scheme}://localhost:1/`), { env });
 
       expect([failure.code, failure.exit, failure.message]).toEqual([
         'GR-HTTP-08',
@@ -141,7 +141,7 @@ describe('a proxy', () => {
     await gone.close();
     const env = { [`${scheme}_proxy`]: `http://me:s3cret@127.0.0.1:${gone.port}` };
 
-    const failure = await failureOf(request(`${scheme}://localhost:1/`), { env });
+    const failure = await failureOfSending(request(`${scheme}://localhost:1/`), { env });
 
     expect(failure.message).toBe(
       `read it: GET ${scheme}://localhost:1/: the proxy 127.0.0.1:${gone.port} refused the connection. Check the URL and that the server is up.`,
@@ -149,7 +149,7 @@ describe('a proxy', () => {
   });
 
   test('that is no URL is wrong input, and its value stays unseen', async () => {
-    const failure = await failureOf(request('http://localhost:1/'), {
+    const failure = await failureOfSending(request('http://localhost:1/'), {
       env: { HTTP_PROXY: 'socks5://me:s3cret@proxy' },
     });
 
@@ -169,7 +169,7 @@ describe('a connection that is never made', () => {
     const silent = await listen(createServer());
     const env = { [variable]: silent.origin };
 
-    const failure = await failureOf(request(`${scheme}://127.0.0.1:${silent.port}`), { env, attemptMs: 100 });
+    const failure = await failureOfSending(request(`${scheme}://127.0.0.1:${silent.port}`), { env, attemptMs: 100 });
 
     expect(failure.code).toBe('GR-HTTP-09');
   });

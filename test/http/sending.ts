@@ -1,9 +1,10 @@
 import { inspect } from 'node:util';
 import { expect } from 'vitest';
-import { Failure } from '../../src/failure.ts';
+import type { Failure } from '../../src/failure.ts';
 import { HttpClient, type HttpOptions } from '../../src/http/client.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import type { HttpRequest } from '../../src/http/request.ts';
+import { failureOf } from '../support/failure-of.ts';
 
 /** A GET with a token. */
 export function request(url: string, more: Partial<HttpRequest> = {}): HttpRequest {
@@ -22,9 +23,8 @@ export async function send(asked: HttpRequest, options: Partial<HttpOptions> = {
 }
 
 /** The Failure that a request must end in, checked to hold no token. */
-export async function failureOf(...args: Parameters<typeof send>): Promise<Failure> {
-  const outcome = await send(...args).catch((error: unknown) => error);
-  if (!(outcome instanceof Failure)) throw new Error(`no Failure but ${inspect(outcome)}`);
+export async function failureOfSending(...args: Parameters<typeof send>): Promise<Failure> {
+  const outcome = await failureOf(send(...args));
   expect(inspect(outcome, { depth: 10, showHidden: true })).not.toContain('s3cret');
   return outcome;
 }

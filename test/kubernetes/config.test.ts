@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Failure } from '../../src/failure.ts';
 import { clusterConfig } from '../../src/kubernetes/config.ts';
+import { failureOf } from '../support/failure-of.ts';
 
 let dir = '';
 beforeEach(() => {
@@ -19,15 +19,6 @@ const env = (change: Record<string, string> = {}) => ({
   KUBERNETES_SERVICE_PORT: '6443',
   ...change,
 });
-
-async function failureOf(promise: Promise<unknown>): Promise<Failure> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof Failure)) throw new Error(`expected a Failure, got ${String(error)}`);
-  return error;
-}
 
 test('no token file means nothing to look at, and no word about it', async () => {
   expect(await clusterConfig('auto', env())).toBeUndefined();

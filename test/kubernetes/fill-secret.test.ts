@@ -5,7 +5,7 @@ import { Deadline } from '../../src/http/deadline.ts';
 import { fillSecret, readSecret } from '../../src/kubernetes/fill-secret.ts';
 import { secretsClient } from '../../src/kubernetes/secrets.ts';
 import { send, status } from '../support/api-server.ts';
-import { failureOf } from '../support/looking.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { serve } from '../support/server.ts';
 
 const PLACE = { namespace: 'runners', name: 'gitea-runner' };

@@ -1,13 +1,14 @@
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { groupLabels } from '../../src/charts/marks.ts';
-import { Failure } from '../../src/failure.ts';
+import type { Failure } from '../../src/failure.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import { KubeClient } from '../../src/kubernetes/client.ts';
 import { listAll } from '../../src/kubernetes/list.ts';
 import { observeCluster } from '../../src/kubernetes/observe.ts';
 import { JOBS } from '../../src/kubernetes/resources.ts';
 import { type ApiServer, type Cluster, send, startApiServer, status, TOKEN } from '../support/api-server.ts';
+import { failureOf } from '../support/failure-of.ts';
 
 const servers: ApiServer[] = [];
 afterEach(async () => {
@@ -40,12 +41,8 @@ function kubePod(job: string, phase: string): object {
   };
 }
 
-async function failureOf(server: ApiServer, namespaces = ['runners'], deadlineMs = 20_000): Promise<Failure> {
-  const error = await observeCluster(namespaces, server.config, { deadlineMs }).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof Failure)) throw new Error(`expected a Failure, got ${String(error)}`);
+async function failureAt(server: ApiServer, namespaces = ['runners'], deadlineMs = 20_000): Promise<Failure> {
+  const error = await failureOf(observeCluster(namespaces, server.config, { deadlineMs }));
   expect(error.exit).toBe(1);
   expect(error.message).not.toContain(TOKEN);
   expect(error.message).not.toContain('secret words');
@@ -161,7 +158,7 @@ test('a list that always expires is an error, not a short list', async () => {
     },
   });
 
-  expect(await failureOf(server)).toMatchObject({ code: 'GR-CLUSTER-04' });
+  expect(await failureAt(server)).toMatchObject({ code: 'GR-CLUSTER-04' });
 });
 
 test.each([
@@ -176,7 +173,7 @@ test.each([
     },
   });
 
-  const failure = await failureOf(server);
+  const failure = await failureAt(server);
 
   expect(failure.code).toBe('GR-CLUSTER-06');
   expect(failure.message).toContain(right);
@@ -214,7 +211,7 @@ test.each([
     },
   });
 
-  const failure = await failureOf(server);
+  const failure = await failureAt(server);
 
   expect(failure.code).toBe('GR-CLUSTER-08');
   expect(failure.message).toContain(named);
@@ -228,7 +225,7 @@ test.each([404, 422])('status %i is an error', async (code) => {
     },
   });
 
-  const failure = await failureOf(server);
+  const failure = await failureAt(server);
 
   expect(failure.code).toBe('GR-CLUSTER-07');
   expect(failure.message).toContain(String(code));
@@ -253,7 +250,7 @@ test('a busy server is obeyed, then asked again', async () => {
 test('a server that never answers ends in an error when the time is up', async () => {
   const server = await start({ override: () => true });
 
-  expect((await failureOf(server, ['runners'], 300)).message).toContain('0.3 s');
+  expect((await failureAt(server, ['runners'], 300)).message).toContain('0.3 s');
 });
 
 test('a server that repeats one page for ever ends in an error when the time is up', async () => {
@@ -264,14 +261,14 @@ test('a server that repeats one page for ever ends in an error when the time is 
     },
   });
 
-  expect(await failureOf(server, ['runners'], 300)).toMatchObject({ exit: 1 });
+  expect(await failureAt(server, ['runners'], 300)).toMatchObject({ exit: 1 });
 });
 
 test('a cluster that is not there is an error', async () => {
   const server = await start({});
   await server.close();
 
-  expect(await failureOf(server)).toMatchObject({ exit: 1 });
+  expect(await failureAt(server)).toMatchObject({ exit: 1 });
 });
 
 test('a redirect to another server gets no token', async () => {
@@ -283,7 +280,7 @@ test('a redirect to another server gets no token', async () => {
     },
   });
 
-  await failureOf(server);
+  await failureAt(server);
 
   expect(foreign.seen).toEqual([]);
 });
@@ -296,7 +293,7 @@ test('a page that leads to itself is no list', async () => {
     },
   });
 
-  const { code, message } = await failureOf(server);
+  const { code, message } = await failureAt(server);
 
   expect(code).toBe('GR-CLUSTER-14');
   expect(message).toContain('page 2 leads to itself');
@@ -313,7 +310,7 @@ test('a list that goes on for ever is given up after 200 pages', async () => {
     },
   });
 
-  const { code, message } = await failureOf(server);
+  const { code, message } = await failureAt(server);
 
   expect(code).toBe('GR-CLUSTER-14');
   expect(message).toContain('more than 200 pages of 500');

@@ -14,6 +14,7 @@ import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts';
 import type { GiteaVersion } from '../../src/simulator/versions.ts';
 import { Token } from '../../src/tokens/token.ts';
+import { group } from '../support/scenario.ts';
 import type { Fault } from './faults.ts';
 
 /** What is fixed for one history. */
@@ -62,21 +63,8 @@ export class World {
     this.setting = setting;
     this.simulator = simulator;
     this.clock = clock;
-    const common: Omit<PlannedGroup, 'name' | 'look' | 'scope' | 'labels'> = {
-      namespace: 'runners',
-      origin: simulator.url,
-      maxActiveRunners: 3,
-      minIdleRunners: 0,
-      suspend: false,
-      acceptUnlabelledJobs: false,
-      fairness: 'oldest',
-      spawnTimeoutMs: 300_000,
-      pendingDeadlineMs: 900_000,
-      priorityTiers: [],
-      templateHash: 't1',
-    };
-    const org: PlannedGroup = { ...common, name: 'ci', look: 'org', scope: 'owner', labels: ['linux'] };
-    const repo: PlannedGroup = { ...common, name: 'web', look: 'repo', scope: 'repo', labels: ['linux', 'gpu'] };
+    const org = group({ origin: simulator.url, look: 'org', maxActiveRunners: 3 });
+    const repo = group({ ...org, name: 'web', look: 'repo', scope: 'repo', labels: ['linux', 'gpu'] });
     this.groups = setting.twoGroups ? [org, repo] : [org];
   }
 

@@ -2,8 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../src/kubernetes/client.ts';
 import { EventWriter } from '../../src/serve/cluster/event-writer.ts';
-import { NO_DIFFERENCE } from '../../src/serve/planning/difference.ts';
 import type { AppVerdict } from '../../src/serve/round.ts';
+import { verdictOf } from '../support/verdict.ts';
 import { startFakeCluster } from './fake-cluster.ts';
 import { type Rig, startRig, until } from './rig.ts';
 
@@ -96,15 +96,7 @@ function verdictWith(reason: string, message: string): AppVerdict {
     debugging: [],
   };
   const facts = { generation: 1, suspended: false, activeRunners: 1, argocd: { is: 'unmanaged' } } as const;
-  return {
-    application: '',
-    planning: { is: 'waiting' },
-    difference: NO_DIFFERENCE,
-    prints: new Set(),
-    settled: true,
-    clockWarnings: [],
+  return verdictOf({
     groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners: [], counts, facts, ready: true }],
-    inputs: [],
-    untilMs: 0,
-  };
+  });
 }

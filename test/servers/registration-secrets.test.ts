@@ -7,7 +7,7 @@ import type { Scope } from '../../src/runnergroup/runner-group.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
-import { failureOf } from '../support/looking.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import type { Account } from './account.ts';
 import { takeJob } from './bare-runner.ts';

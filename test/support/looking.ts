@@ -1,6 +1,4 @@
 /** Shorthands for looking at a fake Gitea. */
-import { inspect } from 'node:util';
-import { Failure } from '../../src/failure.ts';
 import { type GiteaTarget, type ObserveOptions, observe } from '../../src/gitea/observe.ts';
 import type { Look } from '../../src/plan/evidence.ts';
 import type { Scope } from '../../src/runnergroup/runner-group.ts';
@@ -18,13 +16,6 @@ export async function lookAt(url: string, scope: Scope = ACME, options: Partial<
   const found = (await observe([targetOf(url, scope)], { ...OPTIONS, ...options })).get('look');
   if (found === undefined) throw new Error('no look');
   return found;
-}
-
-/** The Failure that `work` must end in. Throws when it does not. */
-export async function failureOf(work: Promise<unknown>): Promise<Failure> {
-  const outcome = await work.catch((error: unknown) => error);
-  if (outcome instanceof Failure) return outcome;
-  throw new Error(`no Failure but ${inspect(outcome)}`);
 }
 
 export const idsOf = ({ jobs }: Look): readonly number[] => jobs.map(({ id }) => id).sort((a, b) => a - b);

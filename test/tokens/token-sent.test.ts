@@ -6,8 +6,8 @@ import { deleteRegistration } from '../../src/gitea/registrations.ts';
 import { HttpClient } from '../../src/http/client.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import { Token } from '../../src/tokens/token.ts';
+import { failureOf } from '../support/failure-of.ts';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
-import { failureOf } from '../support/looking.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';

@@ -8,7 +8,7 @@ import { isDone } from '../../simulator/model.ts';
 import { painted, type Style } from '../terminal.ts';
 import type { DemoJob } from './cluster.ts';
 import { CHAPTERS } from './story.ts';
-import type { DemoWorld, Told } from './world.ts';
+import { covers, type DemoWorld, type Told } from './world.ts';
 
 const QUEUE_ROWS = 9;
 const RUNNER_ROWS = 5;
@@ -63,12 +63,12 @@ function queueRow(world: DemoWorld, job: GiteaJob, free: DemoJob[]): Row {
   }
   if (job.status === 'blocked') return { text: `blocked: needs ${job.needs.join(', ')}`, style: 'dim' };
   if (world.isUncovered(job)) return { text: `no runner: labels not covered: ${job.labels?.join(', ')}`, style: 'red' };
-  const index = free.findIndex((live) => (job.labels ?? []).every((label) => live.labels.includes(label)));
+  const index = free.findIndex((live) => covers(live, job));
   if (index >= 0) {
     free.splice(index, 1);
     return { text: 'queued: a runner is starting', style: 'yellow' };
   }
-  const group = world.groups.find((each) => (job.labels ?? []).every((label) => each.labels.includes(label)));
+  const group = world.groups.find((each) => covers(each, job));
   const full = group !== undefined && world.cluster.active(group.name) >= group.cap;
   return { text: full ? `queued: held back by the cap of ${group.cap}` : 'queued: new', style: 'yellow' };
 }
@@ -115,10 +115,8 @@ function runnerText(live: DemoJob): readonly [string, Style] {
       ];
     case 'done':
       return [`done with #${live.runs?.id}; Kubernetes removes the Job`, 'green'];
-    default: {
-      const unknown: never = live.phase;
-      throw new Error(`no such phase: ${String(unknown)}`);
-    }
+    default:
+      return live.phase satisfies never;
   }
 }
 

@@ -8,7 +8,7 @@ import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { ClusterSecrets } from '../../kubernetes/secrets.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import type { SecretReader } from '../../tokens/api-token.ts';
-import { type ClusterSource, LEASE, listObjects, sorted } from '../explain/cluster-source.ts';
+import { type ClusterSource, listObjects, sorted } from '../explain/cluster-source.ts';
 import { lookAround, type ServeSeen, type StatusSeen, statusOf, type UnservedGroup } from '../explain/where.ts';
 import { type Access, type Part, readAccess } from './access.ts';
 import { type Deliveries, readDeliveries } from './deliveries.ts';
@@ -67,7 +67,7 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
     const version = shaped(Version, versionAnswer.status === 200 ? parse(versionAnswer.text) : undefined);
     const { objects, unread } = await groupsOf(client, inNamespaces, deadline);
     const { groups, broken } = sorted(objects);
-    const plane = { argocdNamespace, lease: LEASE, nowMs: settings.now() };
+    const plane = { argocdNamespace, nowMs: settings.now() };
     const [repoServer, serve, settingsMap, applications, around, rest] = await Promise.all([
       reader.inArgo('deployments', 'argocd-repo-server', Deployment),
       reader.inArgo('deployments', NAME, Deployment),

@@ -7,7 +7,6 @@
  * A webhook delivers when the last delivery was believed and is not older than the last end of a CI job. Without such an end since
  * `serve` started, nothing can be said.
  */
-
 import { timeText } from '../../charts/marks.ts';
 import { Failure } from '../../failure.ts';
 import type { Hook } from '../../gitea/set-up.ts';

@@ -9,7 +9,15 @@ import { count, printable } from '../../printable.ts';
 import { adviceFor, runnerAdvice, slotsText } from '../advice.ts';
 import { duration } from '../duration.ts';
 import { runnerText, troubleText, verdictText } from '../explain-text.ts';
-import type { ExplainedGroup, ExplainedJob, Explanation } from '../explanation.ts';
+import {
+  type ExplainedGroup,
+  type ExplainedJob,
+  type Explanation,
+  emittedRunners,
+  findGroup,
+  groupOfJob,
+} from '../explanation.ts';
+import { runnersIn } from '../runner-counts.ts';
 import { broken } from '../table.ts';
 import { type Paper, painted } from '../terminal.ts';
 import { blockedAdvice } from './blocked.ts';
@@ -104,7 +112,6 @@ const STATE_WORDS: Readonly<Record<(typeof JOB_STATES)[number], string>> = {
 
 function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
   const nowMs = Date.parse(explanation.checkedAt);
-  const emitted = new Map(explanation.runners.flatMap((each) => (each.emit ? [[each.runner, each] as const] : [])));
   const runner = job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
   const decision = explanation.runners.find((each) => each.runner === runner);
   const last = explanation.runners.find((each) => each.runner === job.ended?.runner && each !== decision);
@@ -118,7 +125,7 @@ function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefi
     ...[decision, last].flatMap((each) => (each ? runnerAdvice(each) : [])),
   ];
   return [
-    ['Cause', verdictText(job, nowMs, emitted)],
+    ['Cause', verdictText(job, nowMs, emittedRunners(explanation))],
     ['Since', sinceText(job.job, nowMs)],
     ['Evidence', jobEvidence(job, run)],
     ...notCounted(job, explanation),
@@ -144,19 +151,20 @@ function askedAdvice(job: ExplainedJob): readonly string[] {
 }
 
 /** A job that no group covers may be meant for one that is broken. */
-function notCounted(job: ExplainedJob, { where }: Explanation): readonly Line[] {
-  if (job.verdict !== 'held' || job.because !== 'labels-not-covered') return [];
+function notCounted(job: ExplainedJob, explanation: Explanation): readonly Line[] {
+  return job.verdict === 'held' && job.because === 'labels-not-covered' ? brokenLines(explanation) : [];
+}
+
+function brokenLines({ where }: Explanation): readonly Line[] {
   return (where?.broken ?? [])
     .slice(0, MOST_JOBS)
-    .map(
-      ({ group, problem }): Line => ['But', `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`],
-    );
+    .map(({ group, problem }) => ['But', `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`]);
 }
 
 function groupText(group: ExplainedGroup): string {
-  const { busy, waiting, debugging, spare, warm, cap, held, suspended, scope, gitea } = group;
+  const { cap, held, suspended, scope, gitea } = group;
   const slots = slotsText(group);
-  const runners = `${busy + waiting + debugging + spare + warm} of ${cap} runners${slots === '' ? '' : ` (${slots})`}`;
+  const runners = `${runnersIn(group)} of ${cap} runners${slots === '' ? '' : ` (${slots})`}`;
   return `${keyText(group)}${suspended ? ' (suspended)' : ''}: ${runners}, ${count(held, 'job')} held back; ${scope} at ${gitea}`;
 }
 
@@ -170,8 +178,7 @@ function linkLine({ url }: Job): readonly Line[] {
 }
 
 function groupOf(job: ExplainedJob, { groups }: Explanation): ExplainedGroup | undefined {
-  const key = job.verdict === 'held' ? (job.group ?? job.nearest) : job.group;
-  return key && groups.find(({ namespace, name }) => namespace === key.namespace && name === key.name);
+  return findGroup(groupOfJob(job), groups);
 }
 
 function finishedText(
@@ -230,17 +237,15 @@ function groupLines(group: ExplainedGroup, explanation: Explanation): readonly L
 
 function outOfScopeLines(
   { repository }: Subject & { readonly is: 'out-of-scope' },
-  { groups, where }: Explanation,
+  explanation: Explanation,
 ): readonly Line[] {
+  const { groups } = explanation;
   const scopes = groups.slice(0, MOST_JOBS).map((group) => `${keyText(group)} has ${group.scope} at ${group.gitea}`);
   const more = groups.length > MOST_JOBS ? [`and ${groups.length - MOST_JOBS} more`] : [];
-  const broken = (where?.broken ?? []).slice(0, MOST_JOBS);
   return [
     ['Cause', `the scope of no RunnerGroup has ${repository}, so nothing here starts a runner for it`],
     ['Evidence', [...scopes, ...more].join('; ')],
-    ...broken.map(
-      ({ group, problem }): Line => ['But', `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`],
-    ),
+    ...brokenLines(explanation),
     [
       'Next',
       `add a RunnerGroup whose scope has ${repository}, or look where its RunnerGroup is: other files, another namespace (-A), another cluster`,

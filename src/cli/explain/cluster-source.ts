@@ -32,8 +32,6 @@ export interface ClusterSource {
   readonly isByHand: boolean;
 }
 
-/** The name of serve's Lease in the stock manifests. */
-export const LEASE = 'gitea-runners-serve';
 /** Pods of groups that `sorted` has judged. */
 const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() };
 
@@ -92,7 +90,6 @@ export async function planOfCluster(
     const { groups, broken } = sorted(objects, imagesFrom(flags, { env }));
     const plane = {
       argocdNamespace,
-      lease: LEASE,
       nowMs: settings.now(),
     };
     const seen = { ...settings, instance: env['GITEA_RUNNERS_INSTANCE'] ?? '' };

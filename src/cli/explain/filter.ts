@@ -1,6 +1,6 @@
 import { keyText } from '../../key-text.ts';
 import type { GroupKey } from '../../plan/decisions.ts';
-import type { ExplainedJob, Explanation } from '../explanation.ts';
+import { type ExplainedJob, type Explanation, groupOfJob } from '../explanation.ts';
 import type { JobState } from './job-state.ts';
 import { checkGroupName } from './subject.ts';
 
@@ -23,7 +23,7 @@ export function filtered(explanation: Explanation, { group, repository, states }
   const isGroup = (key: GroupKey | undefined): boolean =>
     group === undefined || (key !== undefined && (key.name === group || keyText(key) === group));
   const isShown = (job: ExplainedJob): boolean =>
-    isGroup(job.verdict === 'held' ? (job.group ?? job.nearest) : job.group) &&
+    isGroup(groupOfJob(job)) &&
     (repository === undefined || job.job.repository.toLowerCase() === repository.toLowerCase()) &&
     (states === undefined || states.includes(job.state));
   const jobs = explanation.jobs.filter(isShown);

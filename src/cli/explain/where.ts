@@ -5,6 +5,7 @@ import { type ApplicationRef, applicationOf } from '../../argocd/application.ts'
 import { TRACKING_ID } from '../../charts/marks.ts';
 import { Failure } from '../../failure.ts';
 import type { Deadline } from '../../http/deadline.ts';
+import { SERVE_LEASE } from '../../install/names.ts';
 import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
@@ -63,10 +64,9 @@ export interface StatusSeen {
   readonly notReady?: string;
 }
 
-/** Where the Lease and the Applications are. */
+/** Where the Lease and the Applications are, and by which time a Lease is late. */
 export interface ControlPlane {
   readonly argocdNamespace: string;
-  readonly lease: string;
   readonly nowMs: number;
 }
 
@@ -112,11 +112,11 @@ function onlyOnce(references: readonly (FullReference | undefined)[]): readonly 
 
 async function readLease(
   client: KubeClient,
-  { argocdNamespace, lease, nowMs }: ControlPlane,
+  { argocdNamespace, nowMs }: ControlPlane,
   deadline: Deadline,
 ): Promise<ServeSeen> {
-  const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(argocdNamespace)}/leases/${encodeURIComponent(lease)}`;
-  const read = await readObject(client, `read the Lease ${argocdNamespace}/${lease}`, path, deadline);
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(argocdNamespace)}/leases/${SERVE_LEASE}`;
+  const read = await readObject(client, `read the Lease ${argocdNamespace}/${SERVE_LEASE}`, path, deadline);
   if ('unread' in read) return { unread: read.unread, ...(read.isMissing && { isMissing: true }) };
   const { holderIdentity, renewTime } = LeaseRead.safeParse(read.json).data?.spec ?? {};
   if (!holderIdentity) return { unread: 'its Lease has no holder: no replica of serve leads', isMissing: true };

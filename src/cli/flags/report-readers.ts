@@ -5,7 +5,7 @@ import type { Source } from './flag.ts';
 import { readList } from './readers.ts';
 
 /** How an answer is printed. Each command takes some of these. */
-export const OUTPUTS = ['json', 'wide', 'sarif', 'github'] as const;
+const OUTPUTS = ['json', 'wide', 'sarif', 'github'] as const;
 
 export function readOutput(text: string, { name }: Source): (typeof OUTPUTS)[number] {
   const output = OUTPUTS.find((each) => each === text);

@@ -1,4 +1,5 @@
 /** What `import` makes of one object of another tool. */
+import { API_SECRET } from '../../install/names.ts';
 import type { WhoseJobs } from '../init/answers.ts';
 
 /** What no file says: a registration token does not tell whose jobs it is for. From the command line. */
@@ -18,9 +19,8 @@ export interface ImportedGroup {
 }
 
 /** The Secret with the API token: no other tool has one that is good for it. */
-export const AUTH_TOKEN = { secretRef: { name: 'gitea-api', key: 'token' } };
-export const AUTH_TOKEN_NOTE =
-  'authToken names the Secret gitea-api, which docs/install.md makes: the other tool had no API token, or one of another form.';
+export const AUTH_TOKEN = { secretRef: { name: API_SECRET, key: 'token' } };
+export const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which docs/install.md makes: the other tool had no API token, or one of another form.`;
 
 /** Spec without what is undefined, an empty list or an empty mapping. */
 export function filled(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

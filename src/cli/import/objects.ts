@@ -1,5 +1,6 @@
 /** RunnerGroups made of objects of other tools: the operator, KEDA, runners that always run. */
 import * as z from 'zod';
+import { readList } from '../flags/readers.ts';
 import { AUTH_TOKEN, AUTH_TOKEN_NOTE, filled, type ImportedGroup, type Known } from './found.ts';
 import { fromPod, PodSpec } from './pod.ts';
 
@@ -65,7 +66,7 @@ function fromWorkload({ kind, metadata, spec }: z.output<typeof Workload>, known
       AUTH_TOKEN_NOTE,
       `The ${kind} goes on: delete it when the new runners work.`,
     ],
-    missing: [...(known.scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])],
+    missing: missingOf(known.scope, gitea),
   };
 }
 
@@ -76,7 +77,7 @@ function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Kn
   const asked = trigger?.metadata ?? {};
   const scope = known.scope ?? scopeOf(asked);
   const gitea = known.gitea ?? pod?.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
-  const labels = (asked['labels'] ?? '').split(',').filter((label) => label !== '');
+  const labels = readList(asked['labels'] ?? '');
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -97,8 +98,12 @@ function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Kn
       AUTH_TOKEN_NOTE,
       'The ScaledJob goes on: delete it when the new runners work.',
     ],
-    missing: [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])],
+    missing: missingOf(scope, gitea),
   };
+}
+
+function missingOf(scope: Known['scope'], gitea: string | undefined): readonly string[] {
+  return [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])];
 }
 
 /** Of KEDA's triggers `forgejo-runner` (`global`, `owner`, `repo`) and `github-runner` (`runnerScope`, `owner`, `repos`). */

@@ -1,5 +1,7 @@
 /** A pod with a runner, as Deployments and ScaledJobs have it -> the fields of a RunnerGroup that are about pods. */
 import * as z from 'zod';
+import { REGISTRATION_SECRET } from '../../install/names.ts';
+import { readList } from '../flags/readers.ts';
 import { filled } from './found.ts';
 
 const KeyRef = z.looseObject({ name: z.string(), key: z.string() });
@@ -62,7 +64,7 @@ export function fromPod(pod: PodSpec): FromPod | undefined {
   const variable = (name: string): Container['env'][number] | undefined =>
     runner.env.find((each) => each.name === name);
   const token = variable('GITEA_RUNNER_REGISTRATION_TOKEN');
-  const labels = (variable('GITEA_RUNNER_LABELS')?.value ?? '').split(',').filter((label) => label !== '');
+  const labels = readList(variable('GITEA_RUNNER_LABELS')?.value ?? '');
   const [containerMode, why] = modeOf(pod, runner, labels);
   const secret = token?.valueFrom?.secretKeyRef;
   const variables = runner.env.filter(({ name }) => !OURS.test(name));
@@ -76,7 +78,7 @@ export function fromPod(pod: PodSpec): FromPod | undefined {
       registrationToken: {
         secretRef: secret
           ? { name: secret.name, key: secret.key }
-          : { name: 'gitea-runner', key: 'registration-token' },
+          : { name: REGISTRATION_SECRET, key: 'registration-token' },
       },
       resources: filled({ requests: runner.resources?.requests, limits: runner.resources?.limits }),
       podTemplate: templateOf(pod, variables),
@@ -120,7 +122,9 @@ function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean): read
   const others = pod.containers.filter((each) => each !== runner && !/(?:^|\/)docker[:@]/.test(each.image));
   return [
     ...(tokenIsWritten
-      ? ['The registration token stood in the manifest: revoke it, and put a new one into the Secret gitea-runner.']
+      ? [
+          `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
+        ]
       : []),
     ...(runner.image === ''
       ? []

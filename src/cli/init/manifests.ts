@@ -1,12 +1,9 @@
 /** The manifests that `init` writes. */
 import { applicationManifest, projectManifest } from '../../install/application.ts';
-import { API_SECRET, ARGOCD_NAMESPACE, SERVE_SECRET } from '../../install/names.ts';
+import { API_SECRET, ARGOCD_NAMESPACE, REGISTRATION_SECRET, SERVE_SECRET } from '../../install/names.ts';
 import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
 import { yamlText } from '../../runnergroup/yaml-text.ts';
 import type { Answers } from './answers.ts';
-
-/** The Secret with the registration token, in the namespace of the runners. */
-export const REGISTRATION_SECRET = 'gitea-runner';
 
 /** The RunnerGroup as an object. */
 export function groupManifest({ group, namespace, gitea, scope, cap, mode }: Answers) {

@@ -30,8 +30,7 @@ export function lineOf({ place, path, message, code }: Problem, level: ReportLin
 
 /** `3 RunnerGroups in 2 files: 2 errors, 1 warning` */
 export function summaryText({ groups, files, findings }: Report): string {
-  const of = (level: ReportLine['level']) => findings.filter((finding) => finding.level === level).length;
-  const [errors, warnings] = [of('error'), of('warning')];
+  const { errors, warnings } = amounts(findings);
   const counts = [
     ...(errors > 0 ? [count(errors, 'error')] : []),
     ...(warnings > 0 ? [count(warnings, 'warning')] : []),
@@ -41,8 +40,13 @@ export function summaryText({ groups, files, findings }: Report): string {
 
 /** `validate -o json`: the report and its counts. */
 export function reportJson(report: Report): string {
-  const of = (level: ReportLine['level']) => report.findings.filter((finding) => finding.level === level).length;
-  return jsonText({ valid: of('error') === 0, errors: of('error'), warnings: of('warning'), ...report });
+  const { errors, warnings } = amounts(report.findings);
+  return jsonText({ valid: errors === 0, errors, warnings, ...report });
+}
+
+function amounts(findings: Report['findings']) {
+  const errors = findings.filter(({ level }) => level === 'error').length;
+  return { errors, warnings: findings.length - errors };
 }
 
 /** `validate -o github`: annotations, which Gitea Actions and GitHub Actions read from the log of a step. */

@@ -22,7 +22,7 @@ export interface RunPace {
 }
 
 /** A run may go on for hours after one of its jobs was lost. Later than this nobody wants it back. */
-export const LOSS_EXPIRES_MS = 24 * 3_600_000;
+const LOSS_EXPIRES_MS = 24 * 3_600_000;
 const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 300_000;
 

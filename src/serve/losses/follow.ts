@@ -7,7 +7,6 @@
  * A runner reports the end of its CI job before it ends itself. So a CI job that is in progress at a look that began after the end of its
  * runner is one whose end nobody will report: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
  */
-
 import { timeText } from '../../charts/marks.ts';
 import type { LossReason } from '../../kubernetes/pod-loss.ts';
 import type { Job, Look } from '../../plan/evidence.ts';

@@ -23,7 +23,7 @@ const TRANSIENT = new Set([
   'service_unavailable',
   'request_timeout',
 ]);
-export const POST_MS = 5_000;
+const POST_MS = 5_000;
 
 export interface SlackFailure {
   readonly failure: Failure;

@@ -9,7 +9,7 @@ import type { Press, PressGate } from './slack-presses.ts';
 
 export const INTERACTIVE_PATH = '/slack/interactive';
 /** Slack repeats the whole message in a press; ours have about 2 KB. */
-export const MAX_PRESS_BYTES = 64 * 1024;
+const MAX_PRESS_BYTES = 64 * 1024;
 /** All bodies that are not complete yet. The oldest one gives way. */
 const MEMORY_BYTES = 4 * 1024 * 1024;
 

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { deliveriesIn } from '../../../src/cli/doctor/deliveries.ts';
 import type { Plan } from '../../../src/plan/decisions.ts';
-import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import type { AppVerdict } from '../../../src/serve/round.ts';
 import { openMetrics } from '../../../src/serve/subscribers/metrics.ts';
+import { verdictOf } from '../../support/verdict.ts';
 
 it('the manual lists every metric of ours, and no other, with its labels', async () => {
   const manual = readFileSync('docs/serve.md', 'utf8');
@@ -35,17 +34,7 @@ it('a process that leads no longer shows no figures of groups, but goes on count
   const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
   const facts = { generation: 1, suspended: false, activeRunners: 0, argocd: { is: 'unmanaged' } } as const;
   const group = { live: { key: 'runners/ci', object: { metadata } }, runners: [], facts, ready: true };
-  const verdict: AppVerdict = {
-    application: '',
-    planning: { is: 'waiting' },
-    difference: NO_DIFFERENCE,
-    prints: new Set(),
-    settled: true,
-    clockWarnings: [],
-    groups: [group],
-    inputs: [],
-    untilMs: 0,
-  };
+  const verdict = verdictOf({ groups: [group] });
 
   subscriber({ is: 'looked', origin, target: 'look 1', url: origin, beganMs: 0, endedMs: 1 });
   subscriber({ is: 'round-done', verdicts: [verdict], skews: new Map([[origin, 1_000]]) });
@@ -77,17 +66,10 @@ it('shows the runners of a group by what they do, and when Gitea was last looked
     checkedAtMs: 9_000,
     argocd: { is: 'unmanaged' },
   } as const;
-  const verdict: AppVerdict = {
-    application: '',
+  const verdict = verdictOf({
     planning: { is: 'planned', plan },
-    difference: NO_DIFFERENCE,
-    prints: new Set(),
-    settled: true,
-    clockWarnings: [],
     groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners, facts, ready: true }],
-    inputs: [],
-    untilMs: 0,
-  };
+  });
 
   subscriber({ is: 'round-done', verdicts: [verdict], skews: new Map() });
 

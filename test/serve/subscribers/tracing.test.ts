@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import type { JobDecision, Plan } from '../../../src/plan/decisions.ts';
 import type { Job, JobStatus } from '../../../src/plan/evidence.ts';
 import type { ServeEvent } from '../../../src/serve/events.ts';
-import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { AppVerdict } from '../../../src/serve/round.ts';
 import { traceTo } from '../../../src/serve/subscribers/tracing.ts';
 import { openSink } from '../../../src/tracing/otlp.ts';
 import { contextOf } from '../../../src/tracing/trace-context.ts';
+import { verdictOf } from '../../support/verdict.ts';
 
 const URL_OF_GITEA = 'https://gitea.example.com';
 const APPLICATION = 'argocd/runners';
@@ -86,17 +86,7 @@ function msOf([seconds, nanoseconds]: readonly [number, number]): number {
 
 function verdict(jobs: readonly JobDecision[]): AppVerdict {
   const plan: Plan = { groups: [], jobs, runners: [] };
-  return {
-    application: APPLICATION,
-    planning: { is: 'planned', plan },
-    difference: NO_DIFFERENCE,
-    prints: new Set(),
-    settled: true,
-    clockWarnings: [],
-    groups: [],
-    inputs: [],
-    untilMs: 0,
-  };
+  return verdictOf({ application: APPLICATION, planning: { is: 'planned', plan } });
 }
 
 const queued = { job: job('queued'), origin: URL_OF_GITEA, group: GROUP };

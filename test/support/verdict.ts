@@ -1,0 +1,18 @@
+import { NO_DIFFERENCE } from '../../src/serve/planning/difference.ts';
+import type { AppVerdict } from '../../src/serve/round.ts';
+
+/** A verdict that wants nothing, but for what is given. */
+export function verdictOf(over: Partial<AppVerdict>): AppVerdict {
+  return {
+    application: '',
+    planning: { is: 'waiting' },
+    difference: NO_DIFFERENCE,
+    prints: new Set(),
+    settled: true,
+    clockWarnings: [],
+    groups: [],
+    inputs: [],
+    untilMs: 0,
+    ...over,
+  };
+}
