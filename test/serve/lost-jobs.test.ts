@@ -61,9 +61,14 @@ function reruns({ simulator }: Rig): readonly string[] {
   return simulator.requests.flatMap(({ method, target }) => (method === 'POST' ? [target] : []));
 }
 
-function lostJobs({ cluster }: Rig): readonly unknown[] {
+function groupOf({ cluster }: Rig): KubeObject {
   const [group] = cluster.all('runnergroups');
-  return (group?.['status'] as { readonly lostJobs?: readonly unknown[] } | undefined)?.lostJobs ?? [];
+  if (!group) throw new Error('no RunnerGroup');
+  return group;
+}
+
+function lostJobs(rig: Rig): readonly unknown[] {
+  return (groupOf(rig)['status'] as { readonly lostJobs?: readonly unknown[] } | undefined)?.lostJobs ?? [];
 }
 
 const reasons = ({ cluster }: Rig) => cluster.all('events').map(({ reason }) => reason);
@@ -206,6 +211,24 @@ it('a failure that the runner has reported is not re-run, whatever ended its pod
   await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= looks + 10);
 
   expect([reruns(rig), lostJobs(rig)]).toEqual([[], []]);
+});
+
+it('a new leader keeps what was lost while the spec is not valid', async () => {
+  const rig = await openRig();
+  const first = await rig.start(FAST);
+  const { zombie } = await evictBusy(rig);
+  await until('the status names it', () => lostJobs(rig).length === 1);
+  await first.end();
+  const good = groupOf(rig);
+  rig.cluster.put('runnergroups', { ...good, spec: { ...(good['spec'] as object), maxActiveRunners: 'many' } });
+  zombie();
+
+  await rig.start(FAST);
+  await until('it is not ready', () => rig.conditions()['Ready'] === 'False InvalidSpec');
+  const { metadata, ...bad } = groupOf(rig);
+  rig.cluster.put('runnergroups', { ...bad, metadata: { ...metadata, generation: 2 }, spec: good['spec'] });
+
+  await until('the re-run', () => reruns(rig).length === 1);
 });
 
 it('a token that may not re-run jobs is told of once, and serve goes on', async () => {

@@ -64,9 +64,8 @@ export class LossBook {
     const atLoss: GroupAtLoss[] = [];
     for (const live of scene.survey.groups) {
       const { group, key } = live;
-      const known = this.#losses.get(key);
       // Its spec is not valid for now.
-      if (!group && known) next.set(key, known);
+      if (!group) next.set(key, this.#known(key));
       if (!group || group.maxEvictionRetries === 0) continue;
       const target = scene.targetOf.get(group);
       const look = target instanceof Failure ? undefined : lookAt(target, scene);
@@ -82,12 +81,17 @@ export class LossBook {
   }
 
   #followGroup({ key, object }: LiveGroup, { survey, nowMs }: BookScene, look: GoodLook | undefined): FollowedLosses {
-    const before = this.#losses.get(key) ?? readLosses(this.#statusOf(key));
+    const before = this.#known(key);
     const scene = { runners: survey.index.ofGroup(key), nowMs, ...(look && { look }) };
     const followed = followLosses(before, scene);
     for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
     for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
     return followed;
+  }
+
+  /** A leader that is new knows what the one before has written. */
+  #known(key: string): GroupLosses {
+    return this.#losses.get(key) ?? readLosses(this.#statusOf(key));
   }
 
   /** This loss needs nothing more. */
