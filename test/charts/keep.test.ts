@@ -1,5 +1,5 @@
 /** What a container of a group with `keepFailedSeconds` runs, in a real shell, with programs of the test's own in place of the image's. */
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,7 +18,22 @@ beforeEach(() => {
   program('entry', 'exec run.sh');
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+/** Those of this test. Each leads a process group. */
+const containers = new Set<ChildProcess>();
+
+afterEach(() => {
+  for (const { pid } of containers) if (pid !== undefined) endGroup(pid);
+  containers.clear();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of it has ended.
+  }
+}
 
 /** The words of a container's command. Kubernetes makes one dollar sign of two. Here `place` is a folder of the test's. */
 function wordsOf(command: readonly string[], place: string): readonly string[] {
@@ -42,7 +57,8 @@ function start(onLine: (line: string, stop: () => void) => void = () => undefine
   const command = keepCommand('host').slice(0, 4);
   const [shell = '', ...words] = wordsOf(command, '/data');
   const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
-  const child = spawn(shell, [...words, 'entry'], { stdio: ['ignore', 'pipe', 'pipe'], env });
+  const child = spawn(shell, [...words, 'entry'], { stdio: ['ignore', 'pipe', 'pipe'], env, detached: true });
+  containers.add(child);
   let said = '';
   const hear = (chunk: string): void => {
     said += chunk;
@@ -52,7 +68,7 @@ function start(onLine: (line: string, stop: () => void) => void = () => undefine
   child.stderr.setEncoding('utf8').on('data', hear);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    // Not `close`: a `sleep` that nobody waits for holds the pipes. In a pod it ends with the container.
+    // Not `close`: a `sleep` that nobody waits for holds the pipes. In a pod it ends with the container, here in `afterEach`.
     child.on('exit', (code) => resolve({ code, said }));
   });
 }
