@@ -1,6 +1,6 @@
 /**
- * Pages that are longer than an answer may be. Authors of workflows write labels and steps of any length, and both stand in Gitea's lists.
- * So such a page is read in parts, down to single rows:
+ * Pages that are longer than an answer may be. Authors of workflows write labels of 1 MiB (Gitea 1.27.3 reads no more of a workflow) and
+ * thousands of steps, and both stand in Gitea's lists. So such a page is read in parts, down to single rows:
  *
  *     50 rows ─► too long ─► 5 rows ─► too long ─► 1 row ─► too long ─► a stand-in, or the error
  *
