@@ -16,7 +16,6 @@
  * The query `project` is not needed: without it Argo CD finds the Application by name and checks the rights on its real project; it
  * would only turn a 403 for a missing Application into a 404.
  */
-
 import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';

@@ -1,5 +1,4 @@
 /** Flags of tracing -> settings. Nothing of it is loaded or read without an endpoint. */
-
 import { Failure } from '../failure.ts';
 import { parseUrl } from '../parse-url.ts';
 import type { TracingSettings } from '../tracing/settings.ts';

@@ -1,9 +1,10 @@
 /** Reads whole lists of one level: fetches pages and asks `paging.ts` whether they can be believed. */
 import type { Failure } from '../failure.ts';
+import { isTooLong } from '../http/request.ts';
 import type { Job, RegisteredRunner } from '../plan/evidence.ts';
 import type { AnswerReader, GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
-import { isTooLong, readLongPage, type WantedPage } from './long-pages.ts';
+import { readLongPage, type WantedPage } from './long-pages.ts';
 import { countRows, endIsOpen, exceedsTotal, idsOf, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
 import { type ListPage, readJobPage, readRunnerPage } from './shapes.ts';
 

@@ -6,7 +6,7 @@
  *
  * Only a row that stops nobody may have a stand-in: an unseen running job is a runner that is deleted at work.
  */
-import { Failure } from '../failure.ts';
+import { isTooLong } from '../http/request.ts';
 import type { AnswerReader, GiteaApi, Question } from './api.ts';
 import { MOST_ROWS, PAGE_LIMIT } from './paging.ts';
 import { type ListPage, readMaxItems } from './shapes.ts';
@@ -23,11 +23,6 @@ export interface WantedPage<T> {
 const SOME_ROWS = 5;
 /** Longest answer with a row that must be read. A database takes about 7,000 steps of a job, of 1.7 KB at most. */
 const ROW_BYTES = 16 * 1024 * 1024;
-
-/** True for an answer that was too long. */
-export function isTooLong(error: unknown): boolean {
-  return error instanceof Failure && error.code === 'GR-HTTP-12';
-}
 
 /** How many rows Gitea gives at most, whatever is asked for. */
 export async function askPageSize(api: GiteaApi): Promise<number> {

@@ -1,5 +1,4 @@
 /** Which proxy a request goes through: the same variables and rules as curl and Go programs, so as the rest of the cluster. */
-
 import { BlockList, isIP } from 'node:net';
 import { Failure } from '../failure.ts';
 import { parseUrl } from '../parse-url.ts';

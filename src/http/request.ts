@@ -60,6 +60,11 @@ export function failure(
   );
 }
 
+/** True for the Failure of an answer that was longer than `mostBytes`, or than its client takes. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof Failure && error.code === 'GR-HTTP-12';
+}
+
 /** True for what a header can hold. With anything else as a token, the text of the error would hold the token. */
 export function isHeaderText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);

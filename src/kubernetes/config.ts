@@ -1,5 +1,4 @@
 /** How to reach the Kubernetes API, and the configuration that a pod finds: its service account. */
-
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';

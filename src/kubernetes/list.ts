@@ -1,7 +1,7 @@
 /** Reads complete lists. Any answer that is not one is a `Failure`. */
-import { Failure } from '../failure.ts';
+import type { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
-import { failure, type HttpRequest } from '../http/request.ts';
+import { failure, type HttpRequest, isTooLong } from '../http/request.ts';
 import { failureOfStatus, firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
 import { listPath, type Resource, RUNNER_GROUPS } from './resources.ts';
 import { KubeList } from './shapes.ts';
@@ -12,8 +12,6 @@ const PAGE_LIMIT = 500;
 const SMALL_PAGE_LIMIT = 5;
 /** Snapshots expire after 5 minutes, or sooner on a server under pressure. */
 const MAX_LISTINGS = 3;
-/** Code of a client's Failure for an answer beyond its limit. */
-const TOO_LONG = 'GR-HTTP-12';
 const MOST_OBJECTS = 200 * PAGE_LIMIT;
 
 /** All items of a kind, as they were at one moment. */
@@ -60,7 +58,7 @@ async function listOnce<T>(
     const question = questionFor(resource, namespace, token, limit);
     const request = client.request(question);
     const answer = await client.send(question, deadline).catch((error: unknown) => {
-      if (limit > SMALL_PAGE_LIMIT && error instanceof Failure && error.code === TOO_LONG) return undefined;
+      if (limit > SMALL_PAGE_LIMIT && isTooLong(error)) return undefined;
       throw error;
     });
     if (answer === undefined) {

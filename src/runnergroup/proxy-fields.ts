@@ -1,5 +1,4 @@
 /** The fields `proxy` and `caBundle`: how runner pods reach other servers, and whom they trust (docs/adr/0032). */
-
 import * as z from 'zod';
 import { parseUrl } from '../parse-url.ts';
 import { checkSecretKey, DNS_SUBDOMAIN, words } from './words.ts';

@@ -1,5 +1,4 @@
 /** What WHAT names in an explanation. */
-
 import { Failure } from '../../failure.ts';
 import type { Run, RunWanted } from '../../gitea/runs.ts';
 import { keyText } from '../../key-text.ts';

@@ -1,5 +1,4 @@
 /** `explain WHAT`: which of the arguments is it, and what does it name. */
-
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Failure } from '../../failure.ts';

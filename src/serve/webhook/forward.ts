@@ -1,5 +1,4 @@
 /** Sends webhooks that came to a follower on to the leader. */
-
 import { HttpClient } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { parseUrl } from '../../parse-url.ts';
