@@ -71,7 +71,9 @@ async function bench({ gitea, kubernetes }: Stack): Promise<void> {
     await gitea.admin.addWorkflow(`${ORG}/web`, `single-${app}.yml`, single);
     const burst = workflow({ burst: { runsOn: `app-${app}`, seconds: 1, matrix: BURST } });
     if (PART === 'ways') await gitea.admin.addWorkflow(`${ORG}/web`, 'burst.yml', burst);
-    await commit(stack, `groups/app-${app}/group.yaml`, group(`app-${app}`, gitea.url));
+    // The example of an Application reads the root of the repository, that of an ApplicationSet a folder for each.
+    const folder = APPS === 1 ? '' : `groups/app-${app}/`;
+    await commit(stack, `${folder}group.yaml`, group(`app-${app}`, gitea.url));
   }
   await installation.block('install');
   await kubernetes.refreshDns();
@@ -365,8 +367,7 @@ async function metrics(): Promise<string> {
 function applications(): string {
   const kind = APPS === 1 ? 'application' : 'applicationset';
   const example = `install/examples/${kind}.yaml`;
-  const path = APPS === 1 ? " -e 's|path: .[.].$|path: groups/app-0|'" : '';
-  return `sed -e "s|https://gitea.example.com/ops/runners.git|$REPO_URL|"${path} install/examples/project.yaml ${example} | kubectl apply -f -`;
+  return `sed -e "s|https://gitea.example.com/ops/runners.git|$REPO_URL|" install/examples/project.yaml ${example} | kubectl apply -f -`;
 }
 
 function appName(app: number): string {
