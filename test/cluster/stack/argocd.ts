@@ -64,15 +64,17 @@ async function login(machine: Machine, { kubectl }: Kubernetes, build: string): 
   );
   const password = await kubectl(['get', 'secret', '-n', 'argocd', 'argocd-initial-admin-secret', ...field]);
   const ip = await kubectl(['get', 'service', '-n', 'argocd', 'argocd-server', '-o', 'jsonpath={.spec.clusterIP}']);
-  const cli = (...args: readonly string[]): Promise<string> =>
-    machine.run(join(build, 'argocd'), [...args, '--config', join(machine.folder, 'argocd-cli')]);
+  const program = join(build, 'argocd');
+  const settings = ['--config', join(machine.folder, 'argocd-cli')];
   const plain = Buffer.from(password, 'base64').toString();
-  // The pod is ready a moment before kube-proxy leads its Service there.
+  const logIn = ['login', ip, '--username', 'admin', '--password', plain, '--insecure', '--grpc-web'];
+  // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes; the next
+  // try makes a new one.
   await machine.until('argocd-server', () =>
-    cli('login', ip, '--username', 'admin', '--password', plain, '--insecure', '--grpc-web').then(
+    machine.run('timeout', ['10', program, ...settings, ...logIn]).then(
       () => true,
       () => false,
     ),
   );
-  return cli;
+  return (...args) => machine.run(program, [...settings, ...args]);
 }
