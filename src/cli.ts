@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander';
 import type { GivenFlags } from './cli/flags/flags.ts';
 import type { ExitCode } from './cli/io.ts';
-import { endOnClosedPipe, exitCodeOf, mainIo, reportFailure } from './cli/process.ts';
+import { endOnClosedOutput, exitCodeOf, mainIo, reportFailure } from './cli/process.ts';
 import { descriptions, makeProgram } from './cli/program.ts';
 
 /** Runs the command that `process.argv` asks for. */
@@ -47,7 +47,7 @@ export function main(): void {
     completion: (shell) => run(async () => (await import('./cli/completion.ts')).completion(shell, descriptions(), io)),
   });
 
-  endOnClosedPipe();
+  endOnClosedOutput();
   program.parseAsync().catch((error: unknown) => {
     // commander has printed its own text; help and version are good, everything else is bad input.
     process.exitCode =

@@ -4,6 +4,7 @@ import { printable } from '../printable.ts';
 import { columnsFrom } from './columns.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
+import { endOnRefusedOutput } from './refused-output.ts';
 
 /** The real process as an `Io`. */
 export function mainIo(): Io {
@@ -18,14 +19,9 @@ export function mainIo(): Io {
   };
 }
 
-/** Ends the process quietly when its reader has gone (`gitea-runners explain | head`). Node would print a stack trace. */
-export function endOnClosedPipe(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(1);
-    });
-  }
+/** Ends the process when nothing more can be printed. Node would print a stack trace. */
+export function endOnClosedOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', endOnRefusedOutput);
 }
 
 /** Longest error text, in lines: Argo CD shows all of stderr in its UI and keeps it in Redis. */

@@ -73,5 +73,15 @@ export const SERVE_LABELS = {
   'app.kubernetes.io/name': NAME,
   'app.kubernetes.io/component': 'serve',
 } as const;
+/** `SERVE_LABELS`, as Kubernetes' API and kubectl's `-l` take them. */
+export const SERVE_SELECTOR = Object.entries(SERVE_LABELS)
+  .map(([key, value]) => `${key}=${value}`)
+  .join(',');
+/**
+ * Command that shows what `serve` says. Of all replicas: with the name of the Deployment kubectl takes one pod, and it may not be the
+ * leader.
+ */
+export const serveLogs = (argocdNamespace: string): string =>
+  `kubectl -n ${argocdNamespace} logs -l ${SERVE_SELECTOR} --prefix --tail=50`;
 /** Labels of every object of ours. */
 export const LABELS = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/part-of': 'argocd-gitea-runners' } as const;

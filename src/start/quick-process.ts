@@ -5,6 +5,8 @@
 import { writeSync } from 'node:fs';
 import { columnsFrom } from '../cli/columns.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
+import { endOnRefusedOutput } from '../cli/refused-output.ts';
+import { systemCode } from '../failure.ts';
 
 /** Descriptors that accept no more bytes at the moment: they do not block, and their reader is slow. */
 const slow = new Set<1 | 2>();
@@ -74,21 +76,13 @@ function write(descriptor: 1 | 2, bytes: Uint8Array): void {
 }
 
 function onRefusal(descriptor: 1 | 2, error: unknown): void {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  // Nobody reads any more (`gitea-runners generate | head`): end quietly, instead of with a stack trace.
-  if (code === 'EPIPE') process.exit(1);
-  if (code !== 'EAGAIN') throw error;
+  if (systemCode(error) !== 'EAGAIN') endOnRefusedOutput(error);
   slow.add(descriptor);
 }
 
 function leaveToNode(descriptor: 1 | 2, bytes: Uint8Array): void {
   const stream = descriptor === 1 ? process.stdout : process.stderr;
-  if (stream.listenerCount('error') === 0) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(1);
-    });
-  }
+  if (stream.listenerCount('error') === 0) stream.on('error', endOnRefusedOutput);
   // A copy: the room is used again before the stream has written it.
   stream.write(Uint8Array.from(bytes));
 }

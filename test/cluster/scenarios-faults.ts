@@ -17,6 +17,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { SERVE_SELECTOR } from '../../src/install/names.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { sleep } from '../servers/process.ts';
 import { Addressees } from './addressees.ts';
@@ -25,7 +26,6 @@ import { conclusions, expectAllDone } from './scenarios-load.ts';
 import { idleRunners } from './scenarios-pool.ts';
 import { APPLICATION, CAP, GROUP, type Rig } from './scenarios-rig.ts';
 
-const SERVE = 'app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners';
 const REPO_SERVER = 'app.kubernetes.io/name=argocd-repo-server';
 const CONTROLLER = 'app.kubernetes.io/name=argocd-application-controller';
 
@@ -35,7 +35,7 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     await rig.dispatch('busy.yml', 8);
     await rig.until('jobs are queued', () => rig.world.inState('queued').length > 0);
 
-    await killPods(rig, SERVE);
+    await killPods(rig, SERVE_SELECTOR);
 
     await expectEachOnce(rig, 8);
   });
@@ -57,7 +57,7 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
 
   it('goes on with another replica when the process that leads crashes', async () => {
     const rig = theRig();
-    await rig.until('both replicas are ready', async () => (await readyPods(rig, SERVE)) === 2);
+    await rig.until('both replicas are ready', async () => (await readyPods(rig, SERVE_SELECTOR)) === 2);
     await rig.until('one leads', async () => (await leader(rig)) !== '');
     const before = await leader(rig);
 

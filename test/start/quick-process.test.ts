@@ -1,10 +1,11 @@
 /** What a quick start prints arrives whole, whoever reads it and however slowly. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runNode } from '../support/run-cli.ts';
@@ -93,4 +94,28 @@ describe('the output', () => {
 
     expect(await runNode([script], {})).toEqual({ code: 0, stdout: '1', stderr: '' });
   });
+
+  test('that the operating system refuses ends the program with exit code 1 and the reason', async () => {
+    expect(await runInto('/dev/full', [program, '400', '0'])).toEqual({ code: 1, stderr: REFUSED });
+  });
 });
+
+describe('the output of a command that is not quick', () => {
+  test.each(['--help', 'schema'])('of %s, when it is refused, too', async (argument) => {
+    expect(await runInto('/dev/full', ['lib/gitea-runners.cjs', argument])).toEqual({ code: 1, stderr: REFUSED });
+  });
+});
+
+const REFUSED = 'error: GR-OUTPUT-01 print: ENOSPC. What was printed before it is not whole.\n';
+
+/** Runs Node with a file as its standard output. */
+async function runInto(file: string, args: readonly string[]): Promise<{ code: number | null; stderr: string }> {
+  const output = openSync(file, 'w');
+  const child = spawn(process.execPath, args, { stdio: ['ignore', output, 'pipe'] });
+  closeSync(output);
+  const [code, stderr] = await Promise.all([
+    new Promise<number | null>((resolve) => child.once('close', resolve)),
+    child.stderr ? text(child.stderr) : '',
+  ]);
+  return { code, stderr };
+}

@@ -1,5 +1,5 @@
 /** Judges our parts beside Argo CD: the sidecar, `serve`, what they need, and what they may do in Kubernetes. Pure. */
-import { NAME, PLUGIN_SERVER, PLUGIN_SERVER_DIR, PLUGIN_SOCKETS_DIR } from '../../install/names.ts';
+import { NAME, PLUGIN_SERVER, PLUGIN_SERVER_DIR, PLUGIN_SOCKETS_DIR, serveLogs } from '../../install/names.ts';
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
 import type { Installation } from './installation.ts';
@@ -56,7 +56,7 @@ export function serveIsDown({ serve: read }: Installation): boolean {
 export function leader(seen: Installation): DoctorFinding {
   const check = 'leader of serve';
   const { lease, argocdNamespace } = seen;
-  const logs = `kubectl -n ${argocdNamespace} logs deployment/${NAME}`;
+  const logs = serveLogs(argocdNamespace);
   if (serveIsDown(seen)) return unknown(check, 'serve does not run');
   if ('unread' in lease) return unknown(check, lease.unread, logs);
   return lease.isLate ? bad(check, `${lease.leader} does not renew its Lease`, logs) : good(check, lease.leader);

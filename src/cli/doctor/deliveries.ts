@@ -2,7 +2,7 @@
 
 import { Failure } from '../../failure.ts';
 import type { Deadline } from '../../http/deadline.ts';
-import { METRICS_PORT, SERVE_LABELS } from '../../install/names.ts';
+import { METRICS_PORT, SERVE_SELECTOR } from '../../install/names.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { listOf, ServePod } from './shapes.ts';
 
@@ -24,15 +24,12 @@ export async function readDeliveries(
   deadline: Deadline,
 ): Promise<Deliveries | string> {
   const pods = `/api/v1/namespaces/${encodeURIComponent(argocdNamespace)}/pods`;
-  const labelSelector = Object.entries(SERVE_LABELS)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',');
   const get = async (what: string, path: string, query = {}): Promise<string | { readonly status: number }> => {
     const { status, text } = await client.send({ what, path, query }, deadline);
     return status === 200 ? text : { status };
   };
   try {
-    const list = await get('list the pods of serve', pods, { labelSelector });
+    const list = await get('list the pods of serve', pods, { labelSelector: SERVE_SELECTOR });
     if (typeof list !== 'string') return `its pods cannot be listed (${list.status})`;
     const { data = [] } = listOf(ServePod).safeParse(JSON.parse(list));
     const running = data.filter(({ status }) => status.phase === 'Running').slice(0, MOST_PODS);

@@ -2,6 +2,7 @@
 import { normalBase } from '../../base-url.ts';
 import { podTemplate } from '../../charts/pod-template.ts';
 import { Failure } from '../../failure.ts';
+import { serveLogs } from '../../install/names.ts';
 import { keyText } from '../../key-text.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { STALE_CHECK_MS } from '../../runnergroup/status.ts';
@@ -122,7 +123,7 @@ function ofServe(group: RunnerGroup, seen: Installation): DoctorFinding {
   const check = `${checkOf(group)}, as serve sees it`;
   if (serveIsDown(seen)) return unknown(check, 'serve does not run');
   const status = statuses.find((each) => each.group === keyText(group));
-  const fix = `docs/serve.md has the reason; kubectl -n ${seen.argocdNamespace} logs deployment/gitea-runners`;
+  const fix = `docs/serve.md has the reason; ${serveLogs(seen.argocdNamespace)}`;
   if (status?.notReady !== undefined) return bad(check, status.notReady, fix);
   if (status?.lastCheckTime === undefined)
     return bad(check, 'it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);

@@ -1,4 +1,5 @@
 /** A runner that is wanted, and whose Kubernetes Job is not in the cluster: what stands between the plan and its Job. Pure. */
+import { serveLogs } from '../../install/names.ts';
 import { keyText } from '../../key-text.ts';
 import type { ExplainedJob, Explanation, NotCreated } from '../explanation.ts';
 import { byState } from './job-state.ts';
@@ -43,7 +44,7 @@ function causeIn({ applications, serve, statuses }: WhereIAm, group: string): No
   const isByHand = application?.isAutomated === false;
   return {
     why: `serve does not run, so nothing wakes Argo CD${isByHand ? `, and Application ${application.name} has no automated sync` : ''}`,
-    next: `start serve again: kubectl -n ${namespaceOf(application)} get pods; kubectl -n ${namespaceOf(application)} logs deploy/gitea-runners`,
+    next: `start serve again: kubectl -n ${namespaceOf(application)} get pods; ${serveLogs(namespaceOf(application))}`,
     isStuck: isByHand,
   };
 }

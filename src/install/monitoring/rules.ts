@@ -1,5 +1,7 @@
 /** Alerts. Each expression holds for several replicas: a follower shows no figures of groups. */
 
+import { ARGOCD_NAMESPACE, SERVE_SELECTOR, serveLogs } from '../names.ts';
+
 export interface AlertRule {
   readonly alert: string;
   readonly expr: string;
@@ -11,10 +13,8 @@ export interface AlertRule {
 const GROUP = '{{ $labels.namespace }}/{{ $labels.group }}';
 /** What a person on call types first. */
 const DESCRIBE = 'kubectl describe runnergroup -n {{ $labels.namespace }} {{ $labels.group }}';
-const OF_SERVE = '-l app.kubernetes.io/name=gitea-runners,app.kubernetes.io/component=serve';
-const PODS = `kubectl -n argocd describe pods ${OF_SERVE}`;
-/** Of all replicas: with the name of the Deployment kubectl takes one pod, and it may not be the leader. */
-const LOG = `kubectl -n argocd logs ${OF_SERVE} --prefix --tail=50`;
+const PODS = `kubectl -n ${ARGOCD_NAMESPACE} describe pods -l ${SERVE_SELECTOR}`;
+const LOG = serveLogs(ARGOCD_NAMESPACE);
 const EXPLAIN = 'kubectl -n argocd exec deploy/gitea-runners -- gitea-runners explain';
 const RUNNER_LOGS =
   'kubectl -n {{ $labels.namespace }} logs -l gitea.bpg.pw/runnergroup-name={{ $labels.group }} --prefix -c register';
