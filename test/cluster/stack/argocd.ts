@@ -68,13 +68,19 @@ async function login(machine: Machine, { kubectl }: Kubernetes, build: string): 
   const settings = ['--config', join(machine.folder, 'argocd-cli')];
   const plain = Buffer.from(password, 'base64').toString();
   const logIn = ['login', ip, '--username', 'admin', '--password', plain, '--insecure', '--grpc-web'];
-  // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes; the next
-  // try makes a new one.
-  await machine.until('argocd-server', () =>
+  let refusal = '';
+  const isLoggedIn = (): Promise<boolean> =>
     machine.run('timeout', ['10', program, ...settings, ...logIn]).then(
       () => true,
-      () => false,
-    ),
-  );
+      (error: unknown) => {
+        refusal = String(error);
+        return false;
+      },
+    );
+  // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes; the next
+  // try makes a new one.
+  await machine.until('argocd-server', isLoggedIn, 120_000).catch((error: unknown) => {
+    throw new Error(`${String(error)}\n${refusal}`, { cause: error });
+  });
   return (...args) => machine.run(program, [...settings, ...args]);
 }
