@@ -42,8 +42,8 @@ RUN mkdir -p /out/opt/gitea-runners /out/usr/local/bin /out/usr/bin /out/home/ar
  && printf '%s\n' 'root:x:0:0:root:/:/sbin/nologin' 'argocd:x:999:999::/home/argocd:/sbin/nologin' > /out/etc/passwd \
  && printf '%s\n' 'root:x:0:' 'argocd:x:999:' > /out/etc/group \
  && printf '%s\n' 'passwd: files' 'group: files' 'hosts: files dns' > /out/etc/nsswitch.conf \
- # It must start in these files alone, as the user that will run it.
- && chroot --userspec=999:999 /out /usr/bin/tini -s -- /usr/local/bin/gitea-runners --version
+ # It must start in these files alone, as the user that will run it. tini -s would not start here for arm64: QEMU has no subreapers.
+ && chroot --userspec=999:999 /out /usr/bin/tini -- /usr/local/bin/gitea-runners --version
 
 FROM scratch
 ARG PROJECT_URL=https://gitea.example.com/example/argocd-gitea-runners
