@@ -26,7 +26,7 @@ export class JobEnds {
   /** Takes the verdicts of a round. Returns at once. */
   take(verdicts: readonly AppVerdict[], targetOf: TargetOf): void {
     const plans = verdicts.map(({ application, planning }) =>
-      planning.is === 'planned' ? { application, plan: planning.plan } : { application },
+      planning.is === 'planned' ? { application, planned: planning } : { application },
     );
     const left = this.#ended.take(plans);
     if (left.length === 0) return;

@@ -23,42 +23,54 @@ export interface LeftJob {
   readonly runners: readonly string[];
 }
 
-/** A plan of one Application; absent: there is none at the moment, so nothing is known of its jobs. */
+/** A plan of one Application and its time by Gitea's clock; absent: there is none at the moment, so nothing is known of its jobs. */
 export interface PlanOfApp {
   readonly application: string;
-  readonly plan?: Plan;
+  readonly planned?: { readonly plan: Plan; readonly atMs: number };
+}
+
+/** What was seen of one Application. */
+interface Seen {
+  /** Time of its first plan. */
+  readonly sinceMs: number;
+  /** Jobs that run or are served, by key. */
+  readonly active: ReadonlyMap<string, LeftJob>;
 }
 
 /** So many ended jobs are remembered, so that none is told twice. A look shows 150 completed jobs of a scope. */
 const MOST_REMEMBERED = 20_000;
 
+const NONE: Seen['active'] = new Map();
+
 export class EndedJobs {
-  /** Jobs that run or are served, by Application, then by key. */
-  #active: ReadonlyMap<string, ReadonlyMap<string, LeftJob>> = new Map();
+  /** By Application. */
+  #seen: ReadonlyMap<string, Seen> = new Map();
   readonly #ended = new LRUCache<string, true>({ max: MOST_REMEMBERED });
 
   /** Takes all plans of one round, and answers the jobs that have ended since the last one, each once. */
   take(plans: readonly PlanOfApp[]): readonly LeftJob[] {
-    const active = new Map<string, ReadonlyMap<string, LeftJob>>();
+    const seen = new Map<string, Seen>();
     const left: LeftJob[] = [];
-    for (const { application, plan } of plans) {
-      const before = this.#active.get(application);
+    for (const { application, planned } of plans) {
+      const before = this.#seen.get(application);
       // Without a plan nothing is known: what was active stays so.
-      if (plan) {
-        active.set(application, activeIn(plan));
-        left.push(...this.#leftIn(plan, before));
-      } else if (before) active.set(application, before);
+      if (planned) {
+        const { plan, atMs } = planned;
+        const { sinceMs, active } = before ?? { sinceMs: atMs, active: NONE };
+        const ended = this.#leftIn(plan, sinceMs, active);
+        // What the first plan shows as done had ended before it.
+        if (before) left.push(...ended);
+        seen.set(application, { sinceMs, active: activeIn(plan) });
+      } else if (before) seen.set(application, before);
     }
-    this.#active = active;
+    this.#seen = seen;
     return left;
   }
 
-  /** @param before what was active; absent before the first plan: what that shows as done had ended before. */
-  #leftIn(plan: Plan, before: ReadonlyMap<string, LeftJob> | undefined): readonly LeftJob[] {
+  #leftIn(plan: Plan, sinceMs: number, active: Seen['active']): readonly LeftJob[] {
     const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(keyOf));
-    const gone = [...(before ?? [])].filter(([key]) => !listed.has(key));
-    const ended = [...gone, ...doneIn(plan)].filter(([key]) => this.#isNew(key));
-    return before ? ended.map(([, job]) => job) : [];
+    const gone = [...active].filter(([key]) => !listed.has(key));
+    return [...gone, ...doneIn(plan, sinceMs)].filter(([key]) => this.#isNew(key)).map(([, job]) => job);
   }
 
   #isNew(key: string): boolean {
@@ -83,14 +95,20 @@ function activeIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
   );
 }
 
-/** Done on a runner that the plan still knows, so it is of one of its groups. */
-function doneIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
+/**
+ * Done since `sinceMs` on a runner that the plan still knows, so it is of one of its groups. A plan may list jobs that ended long before
+ * it for the first time: a look reads no completed jobs while nothing is queued or runs.
+ */
+function doneIn({ jobs, runners }: Plan, sinceMs: number): ReadonlyMap<string, LeftJob> {
+  // Gitea's times are whole seconds.
+  const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
   const groups = new Map(runners.map(({ runner, group }) => [runner, group]));
   return new Map(
     jobs.flatMap((decision) => {
       const { job, origin, verdict } = decision;
       const group = job.runner === undefined ? undefined : groups.get(job.runner);
       if (verdict !== 'done' || !group || job.runner === undefined) return [];
+      if ((job.completedAtMs ?? sinceMs) < sinceSecondMs) return [];
       return [[keyOf(decision), { job, origin, group, runners: [job.runner] }] as const];
     }),
   );

@@ -35,7 +35,12 @@ export interface PlanningInput {
 
 /** The plan, or why there is none: `generate` would fail too, so nothing is to be woken. */
 export type Planning =
-  | { readonly is: 'planned'; readonly plan: Plan }
+  | {
+      readonly is: 'planned';
+      readonly plan: Plan;
+      /** The time that it is for, by Gitea's clock. */
+      readonly atMs: number;
+    }
   /** A look is missing for now. */
   | { readonly is: 'waiting' }
   | { readonly is: 'failed'; readonly failure: Failure };
@@ -68,7 +73,8 @@ export function planApplication({ groups, broken = [], runners, instance, ...tim
   const planned = sound.map(({ group, lookKey, templateHash }) => toPlanned(group, lookKey, templateHash));
   try {
     const liveSinceMs = nowMs - WATCH_LAG_MS;
-    return { is: 'planned', plan: planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs, troubled }) };
+    const plan = planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs, troubled });
+    return { is: 'planned', plan, atMs: nowMs };
   } catch (error) {
     if (error instanceof Failure) return { is: 'failed', failure: error };
     throw error;

@@ -20,8 +20,9 @@ function served(id: number): JobDecision {
   return { job: waiting, origin, verdict: 'served', by: 'own-runner', group, runner: `ci-${id}` };
 }
 
-function done(id: number): JobDecision {
-  return { job: job(id, 'completed'), origin, verdict: 'done' };
+/** @param atMs when it completed; the first plan of `rounds` is of 100 s, and each further one is a second later. */
+function done(id: number, atMs = 100_500): JobDecision {
+  return { job: { ...job(id, 'completed'), completedAtMs: atMs }, origin, verdict: 'done' };
 }
 
 function plan(jobs: readonly JobDecision[], runners: readonly string[] = []): Plan {
@@ -32,8 +33,10 @@ function plan(jobs: readonly JobDecision[], runners: readonly string[] = []): Pl
 /** Ids of the jobs that each round tells of. */
 function rounds(...plans: readonly (Plan | undefined)[]): readonly (readonly number[])[] {
   const ended = new EndedJobs();
-  return plans.map((each) =>
-    ended.take([{ application: 'a', ...(each && { plan: each }) }]).map(({ job: { id } }) => id),
+  return plans.map((each, index) =>
+    ended
+      .take([{ application: 'a', ...(each && { planned: { plan: each, atMs: 100_000 + index * 1000 } }) }])
+      .map(({ job: { id } }) => id),
   );
 }
 
@@ -61,7 +64,20 @@ it('does not tell of a job that is still listed, whoever runs it', () => {
 });
 
 it('does not tell of jobs that had ended before the first plan', () => {
-  expect(rounds(undefined, plan([done(1)], ['ci-1']), plan([done(1)], ['ci-1']))).toEqual([[], [], []]);
+  const shown = plan([done(1, 101_000), done(2, 103_000)], ['ci-1', 'ci-2']);
+
+  expect(rounds(undefined, shown, shown)).toEqual([[], [], []]);
+});
+
+it('does not tell of jobs that had ended before the first plan and are listed only later', () => {
+  // A look lists no completed jobs while nothing is queued or runs.
+  const later = plan([done(1, 99_000), done(2, 100_000), done(3, 100_500)], ['ci-1', 'ci-2', 'ci-3']);
+
+  expect(rounds(plan([]), later, later)).toEqual([[], [2, 3], []]);
+});
+
+it('tells of a job that was running at the first plan, whatever time Gitea gives', () => {
+  expect(rounds(plan([running(1)]), plan([done(1, 99_000)], ['ci-1']))).toEqual([[], [1]]);
 });
 
 it('does not tell of jobs on runners of others', () => {

@@ -67,7 +67,7 @@ it('shows the runners of a group by what they do, and when Gitea was last looked
     argocd: { is: 'unmanaged' },
   } as const;
   const verdict = verdictOf({
-    planning: { is: 'planned', plan },
+    planning: { is: 'planned', plan, atMs: 0 },
     groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners, facts, ready: true }],
   });
 

@@ -86,7 +86,7 @@ function msOf([seconds, nanoseconds]: readonly [number, number]): number {
 
 function verdict(jobs: readonly JobDecision[]): AppVerdict {
   const plan: Plan = { groups: [], jobs, runners: [] };
-  return verdictOf({ application: APPLICATION, planning: { is: 'planned', plan } });
+  return verdictOf({ application: APPLICATION, planning: { is: 'planned', plan, atMs: 0 } });
 }
 
 const queued = { job: job('queued'), origin: URL_OF_GITEA, group: GROUP };
