@@ -172,6 +172,8 @@ describe('what generate writes by hand', () => {
       contextOf({ origin: '', jobId: 1, attempt: 1 }),
     );
     await sink.close();
+    // On a busy machine the request is under way when the sink is closed.
+    await expect.poll(() => server.bodies.length, { timeout: 10_000 }).toBe(2);
 
     const [ours, theirs] = server.bodies.map((body) => new Set(typesOf(JSON.parse(body))));
     expect(ours?.size).toBeGreaterThan(10);

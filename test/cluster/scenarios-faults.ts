@@ -263,8 +263,15 @@ async function letNotify(rig: Rig, webhook: string): Promise<void> {
   const data = { GITEA_RUNNERS_SLACK_TOKEN_FILE: slackToken, GITEA_RUNNERS_NOTIFY_URLS: webhook };
   await patch('configmap/gitea-runners-settings', { data });
   const hostAliases = [{ ip: rig.stack.machine.outside, hostnames: ['slack.com'] }];
+  const old = await rig.kubectl('get', 'pods', '-n', 'argocd', '-l', SERVE_SELECTOR, '-o', 'name');
   await patch('deployment/gitea-runners', { spec: { template: { spec: { hostAliases } } } });
   await rig.kubectl('rollout', 'status', 'deployment/gitea-runners', '-n', 'argocd', '--timeout=180s');
+  // Its first plan is of an empty queue: it must not tell of the jobs of other scenarios, which Gitea lists with the next job.
+  await rig.until('a new pod leads', async () => {
+    const [pod = ''] = (await leader(rig)).split('_');
+    return pod !== '' && !old.includes(pod);
+  });
+  await sleep(3_000);
 }
 
 async function killPods(rig: Rig, selector: string): Promise<void> {

@@ -72,8 +72,8 @@ it('asks Gitea through the proxy of its environment, and Kubernetes and hosts of
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
-  // It knows that a runner is missing.
-  await until('serve wakes Argo CD', () => argocd.lines().length > 0);
+  await until('serve asks Gitea', () => proxy.lines.length > 0);
+  await until('serve asks Argo CD', () => argocd.lines().length > 0);
 
   expect(new Set(proxy.lines)).toEqual(new Set([`CONNECT localhost:${front.port}`]));
   expect(new Set(proxy.logins)).toEqual(new Set([`Basic ${Buffer.from('me:p@ss').toString('base64')}`]));
