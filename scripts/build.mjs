@@ -32,6 +32,8 @@ const options = {
 const CHARTS = /\/charts\/(?:app|pod-template)\.ts$/;
 /** What is needed only when spans are sent somewhere. */
 const TRACING = /\/tracing\/otlp\.ts$/;
+/** What only the button in Slack needs, over socket mode. */
+const SLACK_SOCKET = /\/notify\/slack-socket\.ts$/;
 const TRACE = /\/tracing\/run-trace\.ts$/;
 /** What only groups with a podTemplate or a securityProfile need. */
 const PODS = /\/(?:final-pods|pods\/asks)\.ts$/;
@@ -60,12 +62,14 @@ const built = await Promise.all([
       pods: 'src/start/pods.ts',
       trace: 'src/tracing/run-trace.ts',
       tracing: 'src/tracing/otlp.ts',
+      'slack-socket': 'src/serve/notify/slack-socket.ts',
     },
     plugins: [
       apart(CHARTS, './charts.cjs'),
       apart(PODS, './pods.cjs'),
       apart(TRACE, './trace.cjs'),
       apart(TRACING, './tracing.cjs'),
+      apart(SLACK_SOCKET, './slack-socket.cjs'),
     ],
   }),
   build({

@@ -124,6 +124,7 @@ async function notifyFrom(
   io: Io,
   extend: NonNullable<NotifyOptions['extend']>,
 ): Promise<NotifyOptions> {
+  const slackAppTokenFile = flagValue('slackAppTokenFile', flags, io);
   const slackSigningSecretFile = flagValue('slackSigningSecretFile', flags, io);
   const slackTokenFile = flagValue('slackTokenFile', flags, io);
   const secretFile = flagValue('notifySecretFile', flags, io);
@@ -133,6 +134,7 @@ async function notifyFrom(
     defaults: file === undefined ? [] : await readNotifyFile(file),
     ...(slackTokenFile !== undefined && { slackTokenFile }),
     ...(slackSigningSecretFile !== undefined && { slackSigningSecretFile, extend }),
+    ...(slackAppTokenFile !== undefined && { slackAppTokenFile, extend }),
     ...(secretFile !== undefined && { secretFile }),
   };
 }

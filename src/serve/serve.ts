@@ -9,6 +9,7 @@
  *     what happens ──► metrics, log and other subscribers (events.ts)
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Failure } from '../failure.ts';
 import { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import { KubeClient } from '../kubernetes/client.ts';
@@ -150,6 +151,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   tell({ is: 'serving', ports: listeners.ports });
 
   const watching = open.cluster.run(life.signal);
+  const listening = listenForPresses(options, notifier, tell, life.signal);
   open.onChange = () => leader?.changed();
   const lead = async (leading: AbortSignal): Promise<void> => {
     leader = new Leader(open.leaderOptions);
@@ -165,9 +167,27 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     await (lease ? lease.run(life.signal, lead) : lead(life.signal));
   } finally {
     stop();
-    await watching;
+    await Promise.all([watching, listening]);
     await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), notifier.close(), open.close()]);
   }
+}
+
+/** Presses of the button in Slack that come over socket mode. Its packages are loaded only for an app-level token (docs/adr/0040). */
+async function listenForPresses(
+  { env, notify = NOTIFIES_NOBODY }: ServeOptions,
+  notifier: Notifier,
+  tell: Tell,
+  signal: AbortSignal,
+): Promise<void> {
+  const { slackApiUrl: apiUrl, slackAppTokenFile: tokenFile, slackSocketPauseMs: pauseMs } = notify;
+  if (tokenFile === undefined) return;
+  const { listenToSlack } = await import('./notify/slack-socket.ts');
+  const onFailure = (failure: Failure): void => tell({ is: 'notified', to: 'slack', result: 'unconnected', failure });
+  const socket = { tokenFile, env, onPress: notifier.pressed, onFailure };
+  await listenToSlack(
+    { ...socket, ...(apiUrl !== undefined && { apiUrl }), ...(pauseMs !== undefined && { pauseMs }) },
+    signal,
+  );
 }
 
 /** One pass: looks, plans, wakes where it is needed, writes status. Answers what went wrong, one line each. */

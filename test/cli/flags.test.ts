@@ -49,6 +49,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   notifySecretFile: ['/s', '/s'],
   slackTokenFile: ['/t', '/t'],
   slackSigningSecretFile: ['/g', '/g'],
+  slackAppTokenFile: ['/a', '/a'],
   metricsListen: [':2', { port: 2 }],
   probeListen: ['[::1]:3', { host: '::1', port: 3 }],
   namespaces: ['a,,b', ['a', 'b']],

@@ -201,6 +201,12 @@ export const FLAGS = {
     defaultNote: 'no buttons',
     help: 'signing secret of the Slack app: messages get the button "Keep 1 h longer"',
   },
+  slackAppTokenFile: {
+    of: ['serve'],
+    value: 'FILE',
+    defaultNote: 'no socket mode',
+    help: 'app-level token of the Slack app: the button works without a way into the cluster',
+  },
   metricsListen: {
     of: ['serve'],
     value: 'ADDRESS',

@@ -28,8 +28,17 @@ export interface JobNotice {
 /**
  * `sent`, `failed` and `dropped`: the end of a message. `refused`: it never began, the configuration does not allow it. `unknown`: Gitea did
  * not tell how the job ended. `retried`: an attempt failed. `extend-failed`: the button of a message could not do its work.
+ * `unconnected`: no press of a button can come over socket mode.
  */
-export type NotifyResult = 'sent' | 'failed' | 'dropped' | 'refused' | 'unknown' | 'retried' | 'extend-failed';
+export type NotifyResult =
+  | 'sent'
+  | 'failed'
+  | 'dropped'
+  | 'refused'
+  | 'unknown'
+  | 'retried'
+  | 'extend-failed'
+  | 'unconnected';
 
 const LONGEST_NAME = 200;
 const HALF_CHARACTER = /\p{Cs}$/u;

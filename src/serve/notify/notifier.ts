@@ -5,8 +5,7 @@
  *
  * Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event or a message.
  */
-import { readFile } from 'node:fs/promises';
-import { Failure, systemCode } from '../../failure.ts';
+import { Failure } from '../../failure.ts';
 import { HttpClient } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { Env } from '../../http/proxy.ts';
@@ -15,6 +14,7 @@ import type { ServeEvent, Tell } from '../events.ts';
 import { isAllowedUrl } from './allowed-urls.ts';
 import { type JobNotice, type NotifyResult, wants } from './notice.ts';
 import { Outbox, type OutboxTimes, type SendResult } from './outbox.ts';
+import { readSecret } from './read-secret.ts';
 import { postToSlack } from './slack-client.ts';
 import { slackMessage } from './slack-message.ts';
 import type { Press } from './slack-presses.ts';
@@ -32,8 +32,12 @@ export interface NotifyOptions {
   readonly secretFile?: string;
   /** Of groups that have no `notify`. */
   readonly defaults: readonly NotifyTarget[];
-  /** Signing secret of the Slack app. Absent: no button. */
+  /** Signing secret of the Slack app: presses of the button come as requests. Absent: none is taken. */
   readonly slackSigningSecretFile?: string;
+  /** App-level token of the Slack app: presses of the button come over a connection to Slack. Absent: there is none. */
+  readonly slackAppTokenFile?: string;
+  /** Shortest pause between two of these connections. For tests. */
+  readonly slackSocketPauseMs?: number;
   /** Keeps a runner an hour longer, and answers until when, for people. Absent: no button. @throws Failure */
   readonly extend?: (runner: { readonly namespace: string; readonly name: string }) => Promise<string>;
   /** For tests. */
@@ -136,10 +140,11 @@ export class Notifier {
   }
 
   async #post(channel: string, content: Message['content'], target: NotifyTarget): Promise<SendResult> {
-    const { extend, slackApiUrl: apiUrl, slackSigningSecretFile, slackTokenFile = '' } = this.#options;
+    const { extend, slackApiUrl: apiUrl, slackAppTokenFile, slackSigningSecretFile } = this.#options;
+    const { slackTokenFile = '' } = this.#options;
     const token = await readSecret(slackTokenFile);
     const slack = { token, ...(apiUrl !== undefined && { apiUrl }) };
-    const canExtend = extend !== undefined && slackSigningSecretFile !== undefined;
+    const canExtend = extend !== undefined && (slackSigningSecretFile ?? slackAppTokenFile) !== undefined;
     const message =
       'notice' in content
         ? slackMessage(channel, content.notice, canExtend)
@@ -176,16 +181,4 @@ export class Notifier {
 
 function addresseeOf({ slack, webhook }: NotifyTarget): string {
   return slack ? `slack ${slack.channel}` : `webhook ${webhook?.url ?? ''}`;
-}
-
-/** @throws Failure */
-async function readSecret(file: string): Promise<string> {
-  const unusable = (why: string): Failure =>
-    new Failure('GR-NOTIFY-05', 1, `read a secret for notifications: ${file}: ${why}. Mount the Secret.`);
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw unusable(systemCode(error));
-  });
-  const secret = text.trim();
-  if (secret === '') throw unusable('it is empty');
-  return secret;
 }

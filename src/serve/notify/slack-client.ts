@@ -37,30 +37,43 @@ export async function postToSlack(
   { apiUrl, token }: SlackOptions,
   message: ChatPostMessageArguments,
 ): Promise<SlackFailure | undefined> {
-  const client = new WebClient(token, {
-    fetch: fetchWith(http),
-    // The outbox tries again.
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-    allowAbsoluteUrls: false,
-    logger: SILENT,
-    logLevel: LogLevel.ERROR,
-    ...(apiUrl !== undefined && { slackApiUrl: apiUrl }),
-  });
+  const options = webClientOptions(http, WHAT, apiUrl);
+  const client = new WebClient(token, { ...options, logger: SILENT, logLevel: LogLevel.ERROR });
   try {
     await client.chat.postMessage(message);
     return undefined;
   } catch (error) {
-    return judged(error);
+    return judgeSlackError(
+      error,
+      'it did not answer',
+      (received) => new Failure('GR-NOTIFY-01', 1, `${WHAT}: ${received}. ${REMEDY}.`),
+    );
   }
 }
 
-/** The package throws errors of its own, with a code, and plain ones. Their texts are not told: they may hold an answer. */
-function judged(error: unknown): SlackFailure {
-  const refused = (received: string, again: boolean): SlackFailure => ({
-    failure: new Failure('GR-NOTIFY-01', 1, `post to Slack: ${received}. ${REMEDY}.`),
-    again,
-  });
+/** How the package sends its requests. It repeats none: the caller does. */
+export function webClientOptions(
+  http: HttpClient,
+  what: string,
+  apiUrl?: string,
+): Omit<WebClientOptions, 'logger' | 'logLevel'> {
+  return {
+    fetch: fetchWith(http, what),
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    allowAbsoluteUrls: false,
+    ...(apiUrl !== undefined && { slackApiUrl: apiUrl }),
+  };
+}
+
+/**
+ * What an error of Slack's packages means. They throw errors of their own, with a code, and plain ones. Their texts are not told: they may hold an
+ * answer.
+ * @param unknown what is told of an error without a code.
+ * @param failed makes the failure from what was received.
+ */
+export function judgeSlackError(error: unknown, unknown: string, failed: (received: string) => Failure): SlackFailure {
+  const refused = (received: string, again: boolean): SlackFailure => ({ failure: failed(received), again });
   const { code, data, original, statusCode } = Coded.safeParse(error).data ?? {};
   switch (code) {
     case ErrorCode.PlatformError:
@@ -70,7 +83,7 @@ function judged(error: unknown): SlackFailure {
     case ErrorCode.HTTPError:
       return refused(`status ${statusCode ?? 0}`, true);
     default:
-      return original instanceof Failure ? { failure: original, again: true } : refused('it did not answer', true);
+      return original instanceof Failure ? { failure: original, again: true } : refused(unknown, true);
   }
 }
 
@@ -90,10 +103,11 @@ const Coded = z.looseObject({
   original: z.unknown().optional(),
 });
 
+const WHAT = 'post to Slack';
 const REMEDY = 'Check the bot token, its scope chat:write, and that the app is a member of the channel';
 
 /** As much of `fetch` as the package uses. Redirects come back as they are. */
-function fetchWith(http: HttpClient): Fetch {
+function fetchWith(http: HttpClient, what: string): Fetch {
   return async (url, init = {}) => {
     const { body, headers = {} } = init;
     if (body !== undefined && typeof body !== 'string') throw new Error('only text is sent to Slack');
@@ -101,7 +115,7 @@ function fetchWith(http: HttpClient): Fetch {
     const { authorization, 'content-type': contentType, ...more } = lower;
     const answer = await http.send(
       {
-        what: 'post to Slack',
+        what,
         method: 'POST',
         url: new URL(url),
         headers: more,
@@ -126,7 +140,8 @@ function fetchWith(http: HttpClient): Fetch {
 }
 
 const nothing = (): void => undefined;
-const SILENT = {
+/** The packages log texts of errors. */
+export const SILENT = {
   debug: nothing,
   info: nothing,
   warn: nothing,

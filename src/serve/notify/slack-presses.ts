@@ -95,7 +95,12 @@ function isSigned(signature: string, time: string, body: Uint8Array, secret: str
 
 function readPress(body: Uint8Array): Press | undefined {
   const json = new URLSearchParams(Buffer.from(body).toString()).get('payload') ?? '';
-  const { data } = Payload.safeParse(parsed(json));
+  return pressIn(parsed(json));
+}
+
+/** Undefined: it is no press of our button. */
+export function pressIn(payload: unknown): Press | undefined {
+  const { data } = Payload.safeParse(payload);
   if (!data) return undefined;
   const [{ value }] = data.actions;
   const [namespace, runner] = value;

@@ -6,6 +6,7 @@ import type { RequestLine } from '../../http/request.ts';
 import { keyText } from '../../key-text.ts';
 import { MOST_LOST_JOBS } from '../../runnergroup/status.ts';
 import type { EventOf, Subscriber } from '../events.ts';
+import type { NotifyResult } from '../notify/notice.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -169,11 +170,16 @@ function logWake(log: Log, { application, outcome, ms }: EventOf<'woken'>): void
   log[isGood ? 'info' : 'warn'](fields, 'woke Argo CD');
 }
 
+const NOTIFIED: Partial<Record<NotifyResult, string>> = {
+  retried: 'an attempt to notify failed',
+  unconnected: 'no connection to Slack: its button does not work',
+};
+
 /** A dead addressee fails with each message: the same result is logged once a minute. */
 function logNotified(log: Log, { to, result, failure }: EventOf<'notified'>, isDue: ReturnType<typeof seldom>): void {
   if (result === 'sent' || !isDue(['notified', to, result, failure?.message].join(' '), NOTIFIED_AGAIN_MS)) return;
   const fields = { to, result, ...(failure && reason(failure)) };
-  log.warn(fields, result === 'retried' ? 'an attempt to notify failed' : 'a notification was not sent');
+  log.warn(fields, NOTIFIED[result] ?? 'a notification was not sent');
 }
 
 function errorOf(outcome: WakeOutcome): { readonly error?: string } {

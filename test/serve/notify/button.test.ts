@@ -7,20 +7,14 @@ import { EXTEND_ACTION } from '../../../src/serve/notify/slack-message.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { startRig, until } from '../rig.ts';
 import { slackArguments, startReceiver } from './receiver.ts';
+import { pressPayload } from './slack-workspace.ts';
 
 const SIGNING = 'signing secret of this test';
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 /** A press as Slack sends it. */
 function press(more: object = {}): string {
-  const payload = {
-    type: 'block_actions',
-    user: { id: 'U024BE7LH', name: 'mia' },
-    container: { type: 'message', message_ts: '1548261231.000200', channel_id: 'CBR2V3XEX' },
-    actions: [{ type: 'button', action_id: EXTEND_ACTION, value: 'runners/ci-7-1-9c31e0aa' }],
-    ...more,
-  };
-  return new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  return new URLSearchParams({ payload: JSON.stringify(pressPayload(more)) }).toString();
 }
 
 function signature(body: string, time: number, secret = SIGNING): string {

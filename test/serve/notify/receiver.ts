@@ -44,7 +44,7 @@ export function slackArguments({ body }: Received): Readonly<Record<string, stri
   return Object.fromEntries(new URLSearchParams(body));
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+export async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
