@@ -68,6 +68,8 @@ export interface RunnerGroupSpec {
   };
   /** True: no new runners. Busy ones finish; the jobs of the group may go to another group that covers them. Default: `false`. */
   readonly suspend?: boolean;
+  /** False: the CI jobs of the group have no traces, also if the installation traces ([tracing](tracing.md)). Default: `true`. */
+  readonly tracing?: boolean;
   /** True: jobs with an empty `runs-on` are served too. Gitea gives them to any runner; since 1.27 such a row can also be a reusable-workflow caller, which no runner ever gets. Not with containerMode `host`. Default: `false`. */
   readonly acceptUnlabelledJobs?: boolean;
   /** Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for. Default: `"oldest"`. */

@@ -210,6 +210,13 @@ export interface RunnerGroupSpec {
   readonly suspend?: boolean;
 
   /**
+   * False: the CI jobs of the group have no traces, also if the installation traces ([tracing](tracing.md)). Default: true.
+   *
+   * @schema RunnerGroupSpec#tracing
+   */
+  readonly tracing?: boolean;
+
+  /**
    * True: jobs with an empty `runs-on` are served too. Gitea gives them to any runner; since 1.27 such a row can also be a reusable-workflow caller, which no runner ever gets. Not with containerMode `host`. Default: false.
    *
    * @schema RunnerGroupSpec#acceptUnlabelledJobs
@@ -380,6 +387,7 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'registrationToken': toJson_RunnerGroupSpecRegistrationToken(obj.registrationToken),
     'authToken': toJson_RunnerGroupSpecAuthToken(obj.authToken),
     'suspend': obj.suspend,
+    'tracing': obj.tracing,
     'acceptUnlabelledJobs': obj.acceptUnlabelledJobs,
     'fairness': obj.fairness,
     'image': obj.image,

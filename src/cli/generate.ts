@@ -28,7 +28,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   if (io.outPieces) io.outPieces(pieces);
   else io.out(pieces.join(''));
   io.err(`${countsLine(plan)}\n`);
-  await trace?.end(plan);
+  await trace?.end(plan, new Set(read.groups.filter(({ tracing }) => !tracing).map(keyText)));
   return 0;
 }
 

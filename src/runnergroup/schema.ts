@@ -183,6 +183,10 @@ export const Spec = z.strictObject({
     description:
       'True: no new runners. Busy ones finish; the jobs of the group may go to another group that covers them.',
   }),
+  tracing: z.boolean().default(true).register(z.globalRegistry, {
+    description:
+      'False: the CI jobs of the group have no traces, also if the installation traces ([tracing](tracing.md)).',
+  }),
   acceptUnlabelledJobs: z.boolean().default(false).register(z.globalRegistry, {
     description:
       'True: jobs with an empty `runs-on` are served too. Gitea gives them to any runner; since 1.27 such a row can also be a reusable-workflow caller, which no runner ever gets. Not with containerMode `host`.',

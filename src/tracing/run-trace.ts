@@ -11,6 +11,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import packageJson from '../../package.json' with { type: 'json' };
+import { keyText } from '../key-text.ts';
 import type { Plan } from '../plan/decisions.ts';
 import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
 import { contextOf, readTraceparent, type TraceContext } from './trace-context.ts';
@@ -21,8 +22,11 @@ const ANSWER_MS = 100;
 const MOST_TRACES = 100;
 
 export interface RunTrace {
-  /** Sends the spans of a run that has printed its plan. Never rejects; ends after `ANSWER_MS` at the latest. */
-  readonly end: (plan: Plan) => Promise<void>;
+  /**
+   * Sends the spans of a run that has printed its plan. Never rejects; ends after `ANSWER_MS` at the latest.
+   * @param untraced groups with `tracing: false`, as `<namespace>/<name>`.
+   */
+  readonly end: (plan: Plan, untraced: ReadonlySet<string>) => Promise<void>;
 }
 
 /** @param traceparent `TRACEPARENT` of the process. */
@@ -31,8 +35,8 @@ export function openRunTrace(settings: TracingSettings, traceparent: string | un
   const caller = readTraceparent(traceparent);
   const connection = open(settings.url);
   return {
-    end: async (plan) => {
-      const spans = parentsOf(plan, settings, caller).map((parent) => spanOf(parent, beganMs, now(), plan));
+    end: async (plan, untraced) => {
+      const spans = parentsOf(plan, untraced, settings, caller).map((parent) => spanOf(parent, beganMs, now(), plan));
       if (spans.length > 0 && connection.isOpen()) await post(settings.url, connection.socket, bodyOf(settings, spans));
       connection.socket.destroy();
     },
@@ -45,12 +49,18 @@ interface Parent extends Omit<TraceContext, 'isSampled'> {
 }
 
 /** The caller's trace, else the traces of all CI jobs that get a new runner. */
-function parentsOf(plan: Plan, settings: TracingSettings, caller: TraceContext | undefined): readonly Parent[] {
+function parentsOf(
+  plan: Plan,
+  untraced: ReadonlySet<string>,
+  settings: TracingSettings,
+  caller: TraceContext | undefined,
+): readonly Parent[] {
   if (caller) return isKept(settings, caller.traceId, caller) ? [caller] : [];
   return plan.jobs
     .flatMap((decision) => {
       if (decision.verdict !== 'served' || decision.by !== 'new-runner') return [];
-      const { job, origin, runner } = decision;
+      const { group, job, origin, runner } = decision;
+      if (untraced.has(keyText(group))) return [];
       return [{ ...contextOf({ origin, jobId: job.id, attempt: job.attempt }), runner }];
     })
     .filter(({ traceId }) => isKept(settings, traceId))

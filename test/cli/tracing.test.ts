@@ -11,12 +11,12 @@ import { startAcme, TOKEN } from '../support/start-acme.ts';
 
 const INSECURE = { GITEA_RUNNERS_TRACING_INSECURE: 'true' };
 
-/** Two CI jobs wait. */
-async function twoJobs() {
+/** Two CI jobs wait. @param spec more of the RunnerGroup. */
+async function twoJobs(spec = '') {
   const { simulator, env } = await startAcme();
   const run = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
   const ids = [1, 2].map(() => simulator.gitea.push('acme/web', run).jobs[0]?.id ?? 0);
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url, spec) });
   const generate = (more: Readonly<Record<string, string>>) => runCli(['generate', folder], { ...env, ...more });
   return { url: simulator.url, ids, generate };
 }
@@ -41,6 +41,16 @@ describe('generate', () => {
     for (const { beganMs, endedMs } of server.spans) expect(endedMs).toBeGreaterThan(beganMs);
     expect(server.bodies.join()).not.toContain(TOKEN);
     expect(JSON.stringify(server.headers)).not.toContain(TOKEN);
+  });
+
+  it('does not show in the traces of a group that has switched tracing off', async () => {
+    const { generate } = await twoJobs('  tracing: false');
+    const server = await collector();
+
+    const { code } = await generate({ GITEA_RUNNERS_TRACING_ENDPOINT: server.url, ...INSECURE });
+
+    expect(code).toBe(0);
+    expect(server.spans).toEqual([]);
   });
 
   it('joins the trace of TRACEPARENT', async () => {

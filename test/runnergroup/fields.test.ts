@@ -146,6 +146,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
   ],
   suspend: [['yes', 'must be true or false, not the string "yes"']],
+  tracing: [[{ endpoint: 'x' }, 'must be true or false, not a mapping']],
   acceptUnlabelledJobs: [[1, 'must be true or false, not the number 1']],
   fairness: [['fair', 'must be one of oldest, per-repository, not the string "fair"']],
   image: [
@@ -284,6 +285,7 @@ test.each([
   ['registrationToken', { name: 'a.b', key: '.dot' }, { registrationToken: { name: 'a.b', key: '.dot' } }],
   ['authToken', { name: 'a', key: 'K_1' }, { authToken: { name: 'a', key: 'K_1' } }],
   ['suspend', true, { suspend: true }],
+  ['tracing', false, { tracing: false }],
   ['acceptUnlabelledJobs', true, { acceptUnlabelledJobs: true }],
   ['fairness', 'per-repository', { fairness: 'per-repository' }],
   ['image', 'reg.example.com:5000/a/b:1', { image: 'reg.example.com:5000/a/b:1' }],

@@ -40,6 +40,7 @@ test('a group has its own values, one spelling and all defaults', async () => {
       acceptUnlabelledJobs: false,
       minIdleRunners: 0,
       groupLabel: false,
+      tracing: true,
       fairness: 'oldest',
       image: 'gitea/runner:1.0.8-dind-rootless',
       containerMode: 'dind-rootless',

@@ -12,6 +12,7 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     maxActiveRunners: 10,
     minIdleRunners: 0,
     groupLabel: false,
+    tracing: true,
     registrationToken: { name: 'gitea-runner', key: 'registration-token' },
     authToken: { name: 'gitea-api', key: 'token' },
     suspend: false,

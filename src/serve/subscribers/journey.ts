@@ -34,6 +34,8 @@ export interface Journey {
   readonly application?: string;
   /** `<namespace>/<name>` */
   readonly group?: string;
+  /** Its group has `tracing: false`. */
+  readonly isUntraced?: boolean;
 }
 
 /** A wake of an Application that is over. */

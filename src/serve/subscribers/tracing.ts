@@ -140,11 +140,15 @@ class Follower {
       const { application, planning } = verdict;
       // A verdict that has not changed is the same object. A new journey begins with a new look, and that with new verdicts.
       if (planning.is !== 'planned' || judged.has(verdict)) continue;
+      const untraced = new Set(verdict.groups.flatMap(({ live }) => (live.group?.tracing === false ? [live.key] : [])));
       for (const decision of planning.plan.jobs) {
         const { job, origin } = decision;
         const key = keyOf({ origin, jobId: job.id, attempt: job.attempt });
         const journey = this.#journeys.get(key);
-        if (journey) this.#follow(key, journey, decision, application);
+        if (!journey) continue;
+        const group = 'group' in decision && decision.group ? keyText(decision.group) : undefined;
+        const found = group === undefined ? journey : { ...journey, group, isUntraced: untraced.has(group) };
+        this.#follow(key, found, decision, application);
       }
     }
   }
@@ -155,13 +159,12 @@ class Follower {
     switch (decision.verdict) {
       case 'held':
         // Another Application may serve it.
-        if (journey.servedMs === undefined)
-          this.#journeys.set(key, { ...journey, plannedMs, held: decision.because, ...groupOf(decision) });
+        if (journey.servedMs === undefined) this.#journeys.set(key, { ...journey, plannedMs, held: decision.because });
         return;
       case 'served': {
         const isFirst = journey.plannedMs === undefined;
         const servedMs = journey.servedMs ?? (isFirst ? plannedMs : now);
-        this.#journeys.set(key, { ...journey, plannedMs, servedMs, application, ...groupOf(decision) });
+        this.#journeys.set(key, { ...journey, plannedMs, servedMs, application });
         return;
       }
       case 'running': {
@@ -171,8 +174,7 @@ class Follower {
           announcementOf({ repository: job.repository, jobId: job.id, status: 'in_progress' }),
         );
         const atMs = told !== undefined && told >= journey.look.beganMs ? told : now;
-        const found = { ...journey, application, ...groupOf(decision) };
-        this.#end(key, found, { is: 'running', atMs, runner: job.runner });
+        this.#end(key, { ...journey, application }, { is: 'running', atMs, runner: job.runner });
         return;
       }
       case 'done':
@@ -207,6 +209,7 @@ class Follower {
       const isWhole = end.is === 'gone' || trail?.steps.started !== undefined;
       if (!isWhole && end.atMs > beforeMs) continue;
       this.#ended.delete(key);
+      if (journey.isUntraced) continue;
       const wakes = this.#wakes.get(journey.application ?? '') ?? [];
       this.#sink.record(spansOf(journey, end, trail, wakes), contextOf(journey.stay));
     }
@@ -230,8 +233,4 @@ function announcementOf(
 ): string {
   const repository = 'repository' in told ? told.repository : `${told.owner}/${told.repo}`;
   return `${repository.toLowerCase()} ${told.jobId} ${told.status}`;
-}
-
-function groupOf({ group }: { readonly group?: { readonly namespace: string; readonly name: string } }) {
-  return group && { group: keyText(group) };
 }

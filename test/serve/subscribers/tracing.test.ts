@@ -4,10 +4,12 @@ import { describe, expect, it } from 'vitest';
 import type { JobDecision, Plan } from '../../../src/plan/decisions.ts';
 import type { Job, JobStatus } from '../../../src/plan/evidence.ts';
 import type { ServeEvent } from '../../../src/serve/events.ts';
+import type { LiveGroup } from '../../../src/serve/planning/live.ts';
 import type { AppVerdict } from '../../../src/serve/round.ts';
 import { traceTo } from '../../../src/serve/subscribers/tracing.ts';
 import { openSink } from '../../../src/tracing/otlp.ts';
 import { contextOf } from '../../../src/tracing/trace-context.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
 import { verdictOf } from '../../support/verdict.ts';
 
 const URL_OF_GITEA = 'https://gitea.example.com';
@@ -31,8 +33,8 @@ function job(status: JobStatus, over: Partial<Job> = {}): Job {
   };
 }
 
-/** A subscriber with a clock of its own. Times are ms since the beginning. */
-function follow() {
+/** A subscriber with a clock of its own. Times are ms since the beginning. @param tracing of the group. */
+function follow(tracing = true) {
   let nowMs = BEGIN_MS;
   const exporter = new InMemorySpanExporter();
   const kept: ReadableSpan[] = [];
@@ -58,7 +60,7 @@ function follow() {
       }),
     decided: (ms: number, ...jobs: readonly JobDecision[]) => {
       at(ms, { is: 'planned', application: APPLICATION, ms: 1 });
-      at(ms, { is: 'round-done', verdicts: [verdict(jobs)], skews: new Map() });
+      at(ms, { is: 'round-done', verdicts: [verdict(jobs, tracing)], skews: new Map() });
     },
     webhook: (ms: number, status: 'queued' | 'in_progress') =>
       at(ms, {
@@ -84,9 +86,11 @@ function msOf([seconds, nanoseconds]: readonly [number, number]): number {
   return seconds * 1000 + nanoseconds / 1_000_000 - BEGIN_MS;
 }
 
-function verdict(jobs: readonly JobDecision[]): AppVerdict {
+function verdict(jobs: readonly JobDecision[], tracing: boolean): AppVerdict {
   const plan: Plan = { groups: [], jobs, runners: [] };
-  return verdictOf({ application: APPLICATION, planning: { is: 'planned', plan, atMs: 0 } });
+  const live = { key: 'runners/ci', group: runnerGroup({ tracing }) } as unknown as LiveGroup;
+  const groups = [{ live } as AppVerdict['groups'][number]];
+  return verdictOf({ application: APPLICATION, planning: { is: 'planned', plan, atMs: 0 }, groups });
 }
 
 const queued = { job: job('queued'), origin: URL_OF_GITEA, group: GROUP };
@@ -201,6 +205,15 @@ describe('the way of a CI job', () => {
       'claim',
       'CI job waits for its runner',
     ]);
+  });
+
+  it('has no trace in a group that has switched tracing off', async () => {
+    const way = follow(false);
+    way.looked(20, 60, job('queued'));
+    way.decided(70, served);
+    way.decided(400, running);
+
+    expect(await way.spans()).toEqual([]);
   });
 
   it('that was cancelled ends with the look that no longer shows it', async () => {
