@@ -113,10 +113,15 @@ export interface RunnerGroupSpec {
       readonly key: string;
     };
   };
-  /** Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`. */
+  /** Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`. */
   readonly runnerConfig?: {
     readonly log?: {
       readonly level?: "trace" | "debug" | "info" | "warn" | "warning" | "error" | "fatal" | "panic";
+      readonly job?: {
+        readonly dir?: string;
+        readonly retention?: string;
+        readonly max_size?: string;
+      };
     };
     readonly runner?: {
       readonly envs?: { readonly [key: string]: string };
@@ -132,6 +137,17 @@ export interface RunnerGroupSpec {
       readonly state_report_interval?: string;
       readonly github_mirror?: string;
       readonly allocate_pty?: boolean;
+      readonly action_shallow_clone?: boolean;
+      readonly set_act_env?: boolean;
+      readonly patch_actions?: boolean;
+      readonly default_image?: string;
+      readonly tool_cache_mode?: "none" | "shared";
+      readonly post_task_script?: string;
+      readonly post_task_script_timeout?: string;
+      readonly hooks?: {
+        readonly job_started?: string;
+        readonly job_completed?: string;
+      };
     };
     readonly cache?: {
       readonly enabled?: boolean;
@@ -139,6 +155,11 @@ export interface RunnerGroupSpec {
       readonly host?: string;
       readonly port?: number;
       readonly offline_mode?: boolean;
+      readonly v2?: boolean;
+      readonly retention?: string;
+      readonly repo_size_limit?: string;
+      readonly size_limit?: string;
+      readonly sweep_interval?: string;
     };
     readonly container?: {
       readonly network?: string;
@@ -150,6 +171,11 @@ export interface RunnerGroupSpec {
       readonly force_pull?: boolean;
       readonly force_rebuild?: boolean;
       readonly bind_workdir?: boolean;
+      readonly network_create_options?: {
+        readonly enable_ipv4?: boolean;
+        readonly enable_ipv6?: boolean;
+      };
+      readonly service_ready_timeout?: string;
     };
     readonly host?: {
       readonly workdir_parent?: string;
@@ -157,6 +183,14 @@ export interface RunnerGroupSpec {
     readonly metrics?: {
       readonly enabled?: boolean;
       readonly addr?: string;
+      readonly readiness_grace?: string;
+    };
+    readonly health_check?: {
+      readonly enabled?: boolean;
+      readonly min_free_disk_space_mb?: number;
+      readonly script?: string;
+      readonly interval?: string;
+      readonly timeout?: string;
     };
   };
   /** A shared `gitea-runner cache-server`, so that `actions/cache` works between runners. Each repository sees its own entries only. */

@@ -280,7 +280,7 @@ export interface RunnerGroupSpec {
   readonly caBundle?: RunnerGroupSpecCaBundle;
 
   /**
-   * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
+   * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
    *
    * @schema RunnerGroupSpec#runnerConfig
    */
@@ -740,7 +740,7 @@ export function toJson_RunnerGroupSpecCaBundle(obj: RunnerGroupSpecCaBundle | un
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
+ * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
  *
  * @schema RunnerGroupSpecRunnerConfig
  */
@@ -774,6 +774,11 @@ export interface RunnerGroupSpecRunnerConfig {
    * @schema RunnerGroupSpecRunnerConfig#metrics
    */
   readonly metrics?: RunnerGroupSpecRunnerConfigMetrics;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfig#health_check
+   */
+  readonly healthCheck?: RunnerGroupSpecRunnerConfigHealthCheck;
 }
 
 /**
@@ -789,6 +794,7 @@ export function toJson_RunnerGroupSpecRunnerConfig(obj: RunnerGroupSpecRunnerCon
     'container': toJson_RunnerGroupSpecRunnerConfigContainer(obj.container),
     'host': toJson_RunnerGroupSpecRunnerConfigHost(obj.host),
     'metrics': toJson_RunnerGroupSpecRunnerConfigMetrics(obj.metrics),
+    'health_check': toJson_RunnerGroupSpecRunnerConfigHealthCheck(obj.healthCheck),
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
@@ -1051,6 +1057,11 @@ export interface RunnerGroupSpecRunnerConfigLog {
    * @schema RunnerGroupSpecRunnerConfigLog#level
    */
   readonly level?: RunnerGroupSpecRunnerConfigLogLevel;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigLog#job
+   */
+  readonly job?: RunnerGroupSpecRunnerConfigLogJob;
 }
 
 /**
@@ -1061,6 +1072,7 @@ export function toJson_RunnerGroupSpecRunnerConfigLog(obj: RunnerGroupSpecRunner
   if (obj === undefined) { return undefined; }
   const result = {
     'level': obj.level,
+    'job': toJson_RunnerGroupSpecRunnerConfigLogJob(obj.job),
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
@@ -1135,6 +1147,46 @@ export interface RunnerGroupSpecRunnerConfigRunner {
    * @schema RunnerGroupSpecRunnerConfigRunner#allocate_pty
    */
   readonly allocatePty?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#action_shallow_clone
+   */
+  readonly actionShallowClone?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#set_act_env
+   */
+  readonly setActEnv?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#patch_actions
+   */
+  readonly patchActions?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#default_image
+   */
+  readonly defaultImage?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#tool_cache_mode
+   */
+  readonly toolCacheMode?: RunnerGroupSpecRunnerConfigRunnerToolCacheMode;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#post_task_script
+   */
+  readonly postTaskScript?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#post_task_script_timeout
+   */
+  readonly postTaskScriptTimeout?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunner#hooks
+   */
+  readonly hooks?: RunnerGroupSpecRunnerConfigRunnerHooks;
 }
 
 /**
@@ -1157,6 +1209,14 @@ export function toJson_RunnerGroupSpecRunnerConfigRunner(obj: RunnerGroupSpecRun
     'state_report_interval': obj.stateReportInterval,
     'github_mirror': obj.githubMirror,
     'allocate_pty': obj.allocatePty,
+    'action_shallow_clone': obj.actionShallowClone,
+    'set_act_env': obj.setActEnv,
+    'patch_actions': obj.patchActions,
+    'default_image': obj.defaultImage,
+    'tool_cache_mode': obj.toolCacheMode,
+    'post_task_script': obj.postTaskScript,
+    'post_task_script_timeout': obj.postTaskScriptTimeout,
+    'hooks': toJson_RunnerGroupSpecRunnerConfigRunnerHooks(obj.hooks),
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
@@ -1191,6 +1251,31 @@ export interface RunnerGroupSpecRunnerConfigCache {
    * @schema RunnerGroupSpecRunnerConfigCache#offline_mode
    */
   readonly offlineMode?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#v2
+   */
+  readonly v2?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#retention
+   */
+  readonly retention?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#repo_size_limit
+   */
+  readonly repoSizeLimit?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#size_limit
+   */
+  readonly sizeLimit?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigCache#sweep_interval
+   */
+  readonly sweepInterval?: string;
 }
 
 /**
@@ -1205,6 +1290,11 @@ export function toJson_RunnerGroupSpecRunnerConfigCache(obj: RunnerGroupSpecRunn
     'host': obj.host,
     'port': obj.port,
     'offline_mode': obj.offlineMode,
+    'v2': obj.v2,
+    'retention': obj.retention,
+    'repo_size_limit': obj.repoSizeLimit,
+    'size_limit': obj.sizeLimit,
+    'sweep_interval': obj.sweepInterval,
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
@@ -1259,6 +1349,16 @@ export interface RunnerGroupSpecRunnerConfigContainer {
    * @schema RunnerGroupSpecRunnerConfigContainer#bind_workdir
    */
   readonly bindWorkdir?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#network_create_options
+   */
+  readonly networkCreateOptions?: RunnerGroupSpecRunnerConfigContainerNetworkCreateOptions;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainer#service_ready_timeout
+   */
+  readonly serviceReadyTimeout?: string;
 }
 
 /**
@@ -1277,6 +1377,8 @@ export function toJson_RunnerGroupSpecRunnerConfigContainer(obj: RunnerGroupSpec
     'force_pull': obj.forcePull,
     'force_rebuild': obj.forceRebuild,
     'bind_workdir': obj.bindWorkdir,
+    'network_create_options': toJson_RunnerGroupSpecRunnerConfigContainerNetworkCreateOptions(obj.networkCreateOptions),
+    'service_ready_timeout': obj.serviceReadyTimeout,
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
@@ -1320,6 +1422,11 @@ export interface RunnerGroupSpecRunnerConfigMetrics {
    * @schema RunnerGroupSpecRunnerConfigMetrics#addr
    */
   readonly addr?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigMetrics#readiness_grace
+   */
+  readonly readinessGrace?: string;
 }
 
 /**
@@ -1331,6 +1438,55 @@ export function toJson_RunnerGroupSpecRunnerConfigMetrics(obj: RunnerGroupSpecRu
   const result = {
     'enabled': obj.enabled,
     'addr': obj.addr,
+    'readiness_grace': obj.readinessGrace,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigHealthCheck
+ */
+export interface RunnerGroupSpecRunnerConfigHealthCheck {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigHealthCheck#enabled
+   */
+  readonly enabled?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigHealthCheck#min_free_disk_space_mb
+   */
+  readonly minFreeDiskSpaceMb?: number;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigHealthCheck#script
+   */
+  readonly script?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigHealthCheck#interval
+   */
+  readonly interval?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigHealthCheck#timeout
+   */
+  readonly timeout?: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigHealthCheck' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigHealthCheck(obj: RunnerGroupSpecRunnerConfigHealthCheck | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'enabled': obj.enabled,
+    'min_free_disk_space_mb': obj.minFreeDiskSpaceMb,
+    'script': obj.script,
+    'interval': obj.interval,
+    'timeout': obj.timeout,
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
@@ -1464,4 +1620,110 @@ export enum RunnerGroupSpecRunnerConfigLogLevel {
   /** panic */
   PANIC = "panic",
 }
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigLogJob
+ */
+export interface RunnerGroupSpecRunnerConfigLogJob {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigLogJob#dir
+   */
+  readonly dir?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigLogJob#retention
+   */
+  readonly retention?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigLogJob#max_size
+   */
+  readonly maxSize?: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigLogJob' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigLogJob(obj: RunnerGroupSpecRunnerConfigLogJob | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'dir': obj.dir,
+    'retention': obj.retention,
+    'max_size': obj.maxSize,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigRunnerToolCacheMode
+ */
+export enum RunnerGroupSpecRunnerConfigRunnerToolCacheMode {
+  /** none */
+  NONE = "none",
+  /** shared */
+  SHARED = "shared",
+}
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigRunnerHooks
+ */
+export interface RunnerGroupSpecRunnerConfigRunnerHooks {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunnerHooks#job_started
+   */
+  readonly jobStarted?: string;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigRunnerHooks#job_completed
+   */
+  readonly jobCompleted?: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigRunnerHooks' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigRunnerHooks(obj: RunnerGroupSpecRunnerConfigRunnerHooks | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'job_started': obj.jobStarted,
+    'job_completed': obj.jobCompleted,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecRunnerConfigContainerNetworkCreateOptions
+ */
+export interface RunnerGroupSpecRunnerConfigContainerNetworkCreateOptions {
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainerNetworkCreateOptions#enable_ipv4
+   */
+  readonly enableIpv4?: boolean;
+
+  /**
+   * @schema RunnerGroupSpecRunnerConfigContainerNetworkCreateOptions#enable_ipv6
+   */
+  readonly enableIpv6?: boolean;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRunnerConfigContainerNetworkCreateOptions' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRunnerConfigContainerNetworkCreateOptions(obj: RunnerGroupSpecRunnerConfigContainerNetworkCreateOptions | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'enable_ipv4': obj.enableIpv4,
+    'enable_ipv6': obj.enableIpv6,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 

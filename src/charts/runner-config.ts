@@ -45,6 +45,7 @@ export function runnerConfig(group: RunnerGroup): string {
     host: linesOf(asked.host),
     log: linesOf(group.keepFailedSeconds > 0 ? { level: 'debug', ...asked.log } : asked.log),
     metrics: linesOf(asked.metrics),
+    health_check: linesOf(asked.health_check),
     // The last one: the secret of the cache server is added to it in the pod (cache.ts).
     cache: [...linesOf(asked.cache), ...linesOf(cache && { external_server: `${cache.url.replace(/\/+$/, '')}/` })],
   };

@@ -14,6 +14,7 @@ import { nearestName } from './nearest.ts';
 import { quoted } from './problems.ts';
 import { normalProxy } from './proxy-rule.ts';
 import { quantityValue } from './quantity.ts';
+import { newerKeys } from './runner-config.ts';
 import type { ContainerMode, NormalFields, PodProxy, Scope, SecretKey } from './runner-group.ts';
 import type { WrittenSpec } from './schema.ts';
 import { imageInTemplate } from './template-image.ts';
@@ -161,8 +162,7 @@ function ruleLabels({ spec, groupName, unclear }: Draft): Ruled<readonly RunnerL
   const given = spec.defaultLabels ?? (mode === 'host' ? false : DEFAULT_LABELS);
   const own = (spec.labels ?? []).map(read);
   const added = (given === false ? [] : given).map(read);
-  const hasOwnImage = spec.image !== undefined || imageInTemplate(spec.podTemplate) !== undefined;
-  const checks: Checks = { mode, foreignWork: hasOwnImage || unclear('image') };
+  const checks: Checks = { mode, foreignWork: hasOwnImage(spec) || unclear('image') };
   const problems = [...checkLabels('labels', own, checks), ...checkLabels('defaultLabels', added, checks)];
   if (problems.length > 0) return { problems };
   const names = new Set(own.map(({ name }) => name));
@@ -179,6 +179,11 @@ function withGroupLabel(labels: readonly ParsedLabel[], groupName: string): read
   const schema = docker ? 'docker' : 'host';
   const text = `${groupName}${docker ? docker.text.slice(docker.name.length) : ':host'}`;
   return [...labels, { name: groupName, text, schema }];
+}
+
+/** A group with the default image has the runner `RUNNER_RELEASE`. */
+function hasOwnImage(spec: Draft['spec']): boolean {
+  return spec.image !== undefined || imageInTemplate(spec.podTemplate) !== undefined;
 }
 
 interface Checks {
@@ -262,12 +267,19 @@ function ruleGracefulStop({ spec, unclear }: Draft): Ruled<number> {
 const SHOWS_THE_END: readonly string[] = ['debug', 'trace'];
 
 /** Keys of the runner's configuration that the mode or another field makes useless. */
-function ruleRunnerConfig({ spec }: Draft): Ruled<NormalFields['runnerConfig']> {
+function ruleRunnerConfig({ spec, unclear }: Draft): Ruled<NormalFields['runnerConfig']> {
   const { containerMode, cache, runnerConfig = {}, proxy, caBundle, keepFailedSeconds = 0 } = spec;
   if (keepFailedSeconds > 0 && !SHOWS_THE_END.includes(runnerConfig.log?.level ?? 'debug')) {
     return problemAt(
       ['runnerConfig', 'log', 'level'],
       'does not go with keepFailedSeconds, for which it is debug: remove one of them',
+    );
+  }
+  const [newer] = hasOwnImage(spec) || unclear('image') ? [] : newerKeys(runnerConfig);
+  if (newer) {
+    return problemAt(
+      ['runnerConfig', ...newer.path],
+      `came with runner ${newer.since}, and the default runner ${RUNNER_RELEASE} ignores it: set image to a runner of ${newer.since} or newer`,
     );
   }
   if (runnerConfig.runner?.env_file !== undefined && (proxy !== undefined || caBundle !== undefined)) {

@@ -254,7 +254,7 @@ export const Spec = z.strictObject({
   }),
   runnerConfig: RunnerConfigKeys.optional().register(z.globalRegistry, {
     description:
-      "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
+      "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
     [DEFAULT_NOTE]: 'none',
   }),
   cache: z

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { toJsonSchema } from '../../src/runnergroup/json-schema.ts';
-import { OWNED_KEYS, RUNNER_CONFIG_LIMIT, RunnerConfigKeys } from '../../src/runnergroup/runner-config.ts';
+import { NEWER_KEYS, OWNED_KEYS, RUNNER_CONFIG_LIMIT, RunnerConfigKeys } from '../../src/runnergroup/runner-config.ts';
 import { complaintsOf, groupOf } from '../support/group-files.ts';
 
 /** `internal/pkg/config/config.example.yaml` of the runner's module; `gitea-runner generate-config` prints it (test/servers). */
@@ -43,16 +43,72 @@ function knownKeys(): ReadonlyMap<string, string> {
   );
 }
 
-test('knows every key of the runner, as its own or as one that another field sets, and no other', () => {
-  // `network_mode` is not in the example, because it is the older name of `network`.
-  const ours = [...knownKeys().keys(), ...Object.keys(OWNED_KEYS)].sort();
+/** Came after runner 1.0.8: its own section, or a key of an older one. */
+const isNewer = (key: string): boolean => key in NEWER_KEYS || (key.split('.')[0] ?? '') in NEWER_KEYS;
 
-  expect(ours).toEqual([...keysOfRunner().keys(), 'container.network_mode'].sort());
+test('knows every key of runner 1.0.8, as its own or as one that another field sets, and no other', () => {
+  const ours = [...knownKeys().keys(), ...Object.keys(OWNED_KEYS)].filter((key) => !isNewer(key));
+
+  // The first is not in the example, because it is the older name of `network`. The second came with runner 2.3.
+  const others = ['container.network_mode', 'cache.external_secret_file'];
+  expect(ours.sort()).toEqual([...keysOfRunner().keys(), ...others].sort());
 });
 
-test.each([...knownKeys()])('%s has the type that it has in the runner: %s', (key, type) => {
-  expect(keysOfRunner().get(key)).toBe(type);
+/** `internal/pkg/config/config.go` of runner 3.3.0, without what 1.0.8 has. A value of each, as its example shows it. */
+const NEWER = {
+  log: { job: { dir: '/logs', retention: '168h', max_size: '1GB' } },
+  runner: {
+    action_shallow_clone: true,
+    set_act_env: false,
+    patch_actions: true,
+    default_image: 'docker.gitea.com/runner-images:ubuntu-latest',
+    tool_cache_mode: 'shared',
+    post_task_script: '/opt/clean.sh',
+    post_task_script_timeout: '5m',
+    hooks: { job_started: '/opt/begin.sh', job_completed: '/opt/end.sh' },
+  },
+  cache: { v2: false, retention: '168h', repo_size_limit: '10GB', size_limit: '0', sweep_interval: '1h' },
+  container: { network_create_options: { enable_ipv4: true, enable_ipv6: false }, service_ready_timeout: '5m' },
+  metrics: { readiness_grace: '30s' },
+  health_check: {
+    enabled: true,
+    min_free_disk_space_mb: 1024,
+    script: '/opt/well.sh',
+    interval: '30s',
+    timeout: '10s',
+  },
+};
+
+test('an image of its own may be a newer runner, so its keys are taken', async () => {
+  const { runnerConfig } = await groupOf({ image: 'gitea/runner:3.3.0', runnerConfig: NEWER });
+
+  expect(runnerConfig).toEqual(NEWER);
 });
+
+const written = Object.entries(NEWER).flatMap(([section, keys]) =>
+  section in NEWER_KEYS ? [section] : Object.keys(keys).map((key) => `${section}.${key}`),
+);
+
+test('each newer key has its release', () => {
+  expect(written.sort()).toEqual(Object.keys(NEWER_KEYS).sort());
+});
+
+test.each(Object.entries(NEWER_KEYS))('the default runner would ignore %s, which came with %s', async (name, since) => {
+  const [section = '', key = ''] = name.split('.');
+  const keys = NEWER[section as keyof typeof NEWER] as Readonly<Record<string, unknown>>;
+  const asked = key === '' ? keys : { [key]: keys[key] };
+
+  expect(await complaintsOf({ runnerConfig: { [section]: asked } })).toEqual([
+    `spec.runnerConfig.${name}: came with runner ${since}, and the default runner 1.0.8 ignores it: set image to a runner of ${since} or newer [GR-INPUT-06]`,
+  ]);
+});
+
+test.each([...knownKeys()].filter(([key]) => !isNewer(key)))(
+  '%s has the type that it has in the runner: %s',
+  (key, type) => {
+    expect(keysOfRunner().get(key)).toBe(type);
+  },
+);
 
 test.each(Object.entries(OWNED_KEYS))('refuses %s and says what to do', async (name, instead) => {
   const [section = '', key = ''] = name.split('.');
@@ -83,6 +139,10 @@ test.each([
   [
     { runner: { envs: { TOKEN: 1 } } },
     'spec.runnerConfig.runner.envs.TOKEN: must be a string, not a number [GR-INPUT-05]',
+  ],
+  [
+    { cache: { size_limit: 'big' } },
+    'spec.runnerConfig.cache.size_limit: must be a size, e.g. 10GB, 512MB or 0; got the string "big" [GR-INPUT-05]',
   ],
   [
     { log: { level: 'warns' } },

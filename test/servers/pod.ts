@@ -78,7 +78,7 @@ export function startPod(job: RunnerJob, world: PodWorld): Pod {
     command: 'bash',
     args: [pod],
     cwd: root,
-    env: {},
+    env: { HOME: root },
     binaries: runner,
     logFile: join(playground.makeFolder('logs'), `${name}.log`),
   });

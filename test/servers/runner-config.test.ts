@@ -59,7 +59,7 @@ async function startCacheServer(): Promise<string> {
     command: shell,
     args: [flag, script.replaceAll('$$', () => '$'), ...words],
     cwd: playground.folder,
-    env: { GITEA_RUNNER_CACHE_SECRET: `${SECRET}\n` },
+    env: { GITEA_RUNNER_CACHE_SECRET: `${SECRET}\n`, HOME: playground.folder },
     binaries: inject('builds').runner,
     logFile: join(playground.folder, 'cache.log'),
   });
