@@ -41,12 +41,16 @@ const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
   failed: 1_000,
 };
 const LONGEST_PAUSE_MS = 60_000;
+/** A difference that may be about nothing gets this long to vanish. */
+const DOUBT_MS = 1_000;
 
 export class Waker {
   readonly #options: WakerOptions;
   #difference: Difference = NO_DIFFERENCE;
   /** Since when there has been a difference without a break. */
   #differsSinceMs: number | undefined;
+  /** Since when the difference may be about nothing. Each wake begins a new doubt. */
+  #doubtSinceMs: number | undefined;
   /** What the last wake was for. */
   #target = new Set<string>();
   #beganMs = 0;
@@ -103,7 +107,8 @@ export class Waker {
 
   /**
    * Tells what a sync would change now.
-   * @param settled false when a runner ended after the look began. The difference may be about nothing then, so it waits a second.
+   * @param settled false when a runner ended after the look began. The difference may be about nothing then, so it waits a second. Not
+   *   longer: where runners end faster than Gitea is looked at, it is never settled.
    */
   want(difference: Difference, settled: boolean): void {
     if (this.#closed) return;
@@ -111,6 +116,7 @@ export class Waker {
     const now = this.#options.now();
     this.#difference = difference;
     const mayWait = mayWaitMs(difference);
+    this.#doubtSinceMs = settled || mayWait === undefined ? undefined : (this.#doubtSinceMs ?? now);
     if (mayWait === undefined) {
       this.#differsSinceMs = undefined;
       if (this.#target.size > 0 && !this.#waking && this.#last?.is === 'synced') this.#shown(now);
@@ -123,7 +129,7 @@ export class Waker {
       this.#differsSinceMs ??= now;
       if (this.#hasNew() && !this.#inTrouble()) this.#fruitless = 0;
     }
-    this.#schedule(settled ? 0 : 1_000);
+    this.#schedule();
   }
 
   /**
@@ -142,7 +148,7 @@ export class Waker {
   owe(outcome?: WakeOutcome): void {
     this.#owes = true;
     if (outcome) this.#last = outcome;
-    this.#schedule(0);
+    this.#schedule();
   }
 
   close(): void {
@@ -165,12 +171,13 @@ export class Waker {
     return keysOf(this.#difference).some((key) => !this.#target.has(key));
   }
 
-  #schedule(extraMs: number): void {
+  #schedule(): void {
     if (this.#waking || this.#closed || this.#rests) return;
     const now = this.#options.now();
     const mayWait = mayWaitMs(this.#difference);
     const since = this.#differsSinceMs ?? now;
-    const wanted = mayWait === undefined ? now : Math.max(since + mayWait, now) + extraMs;
+    const doubt = this.#doubtSinceMs === undefined ? now : this.#doubtSinceMs + DOUBT_MS;
+    const wanted = mayWait === undefined ? now : Math.max(since + mayWait, doubt, now);
     // New Jobs need not wait for the fate of old ones, unless Argo CD itself is in trouble.
     const mayGo = this.#hasNew() && !this.#inTrouble() ? 0 : this.#retryAtMs;
     clearTimeout(this.#timer);
@@ -188,7 +195,7 @@ export class Waker {
       if (!this.#closed) throw error;
     }
     this.#waking = false;
-    if (this.#isWanted) this.#schedule(0);
+    if (this.#isWanted) this.#schedule();
   }
 
   get #isWanted(): boolean {
@@ -200,6 +207,7 @@ export class Waker {
   async #wakeNow(dueMs: number): Promise<boolean> {
     this.#beganMs = this.#options.now();
     this.#target = new Set(keysOf(this.#difference));
+    this.#doubtSinceMs = undefined;
     const steps: WakeStep[] = [];
     const outcome = await this.#outcome(steps);
     if (this.#closed) return false;

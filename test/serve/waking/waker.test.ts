@@ -135,6 +135,16 @@ describe('a waker', () => {
     expect(woken).toEqual([]);
   });
 
+  it('does not wait for ever when runners end faster than Gitea is looked at', async () => {
+    const { waker, woken } = start();
+    for (let at = 0; at < 100; at += 1) {
+      waker.want(missing('a'), false);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+
+    expect(woken[0]).toBeLessThanOrEqual(1_100);
+  });
+
   it('keeps waking an Argo CD in error although nothing differs any more, until it is well', async () => {
     const broken: WakeResult = {
       is: 'error',
