@@ -82,14 +82,16 @@ export class Leader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    const { client, env, lookout, now, tell } = options;
+    const { client, cluster, env, lookout, now, tell } = options;
+    const statusOf = (key: string) => cluster.statusOf(key);
     this.#apps = new ManagedApps({ ...options, onNews: () => this.changed() });
     this.#book = new TargetBook(() => {
       const { openSecrets } = options;
       return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
     });
-    this.#statuses = new StatusWriter(client, now, (failure) => tell({ is: 'cluster-failed', failure }));
-    this.#lossBook = new LossBook((key) => options.cluster.statusOf(key), tell);
+    const onFailure = (failure: Failure) => tell({ is: 'cluster-failed', failure });
+    this.#statuses = new StatusWriter({ client, statusOf, now, onFailure });
+    this.#lossBook = new LossBook(statusOf, tell);
     this.#lookout = new Lookout({
       ...lookout,
       env,

@@ -97,7 +97,11 @@ export async function startFakeCluster({
   };
   const write = (kind: Kind, method: string, known: KubeObject | undefined, body: KubeObject): Answer => {
     if (method === 'PATCH' && kind === 'secrets') return mergeSecret(known, body);
-    if (method === 'PATCH') return known ? [200, put(kind, { ...known, status: body['status'] })] : [404, {}];
+    if (method === 'PATCH') {
+      // A merge patch leaves what it does not name.
+      const status = { ...(known?.['status'] as object | undefined), ...(body['status'] as object) };
+      return known ? [200, put(kind, { ...known, status })] : [404, {}];
+    }
     const stale = known && known.metadata.resourceVersion !== body.metadata.resourceVersion;
     if (stale || (method === 'POST' && known)) return [409, {}];
     return [method === 'POST' ? 201 : 200, put(kind, body)];
