@@ -49,7 +49,8 @@ export class StatusWriter {
     clearTimeout(this.#late.get(uid));
     this.#late.delete(uid);
     if (this.#closed || tellsLess(facts, old, now) || !isWorthWriting(next, old)) return;
-    const waitMs = known === undefined ? 0 : known.atMs + SHORTEST_GAP_MS - now;
+    // Without a wait, too: the clock was set back.
+    const waitMs = known === undefined || now < known.atMs ? 0 : known.atMs + SHORTEST_GAP_MS - now;
     if (waitMs <= 0 && !known?.busy) void this.#write(object, next, now);
     else
       this.#late.set(

@@ -84,7 +84,8 @@ export function isReady(facts: GroupFacts): boolean {
 export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus | undefined): boolean {
   if (old === undefined) return true;
   if (JSON.stringify(essence(next)) !== JSON.stringify(essence(old))) return true;
-  return timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime) > CHECK_TIME_MS;
+  // Either way: a clock may be set back.
+  return Math.abs(timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime)) > CHECK_TIME_MS;
 }
 
 /** True for a leader that has not looked yet, when a look by the one before is told of this spec: that says more. */

@@ -63,6 +63,8 @@ export class Waker {
   /** Nothing is woken: there is no plan. */
   #rests = false;
   #waking = false;
+  /** The clock when it was last read. */
+  #nowMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -113,7 +115,7 @@ export class Waker {
   want(difference: Difference, settled: boolean): void {
     if (this.#closed) return;
     this.#rests = false;
-    const now = this.#options.now();
+    const now = this.#now();
     this.#difference = difference;
     const mayWait = mayWaitMs(difference);
     this.#doubtSinceMs = settled || mayWait === undefined ? undefined : (this.#doubtSinceMs ?? now);
@@ -156,6 +158,18 @@ export class Waker {
     clearTimeout(this.#timer);
   }
 
+  /** When the clock is set back, what was to wait until a later time waits no longer. */
+  #now(): number {
+    const now = this.#options.now();
+    if (now < this.#nowMs) {
+      this.#retryAtMs = now;
+      if (this.#differsSinceMs !== undefined) this.#differsSinceMs = now;
+      if (this.#doubtSinceMs !== undefined) this.#doubtSinceMs = now;
+    }
+    this.#nowMs = now;
+    return now;
+  }
+
   #shown(now: number): void {
     this.#target.clear();
     this.#fruitless = 0;
@@ -173,7 +187,7 @@ export class Waker {
 
   #schedule(): void {
     if (this.#waking || this.#closed || this.#rests) return;
-    const now = this.#options.now();
+    const now = this.#now();
     const mayWait = mayWaitMs(this.#difference);
     const since = this.#differsSinceMs ?? now;
     const doubt = this.#doubtSinceMs === undefined ? now : this.#doubtSinceMs + DOUBT_MS;
@@ -188,7 +202,7 @@ export class Waker {
   async #wake(): Promise<void> {
     if (this.#waking || this.#closed) return;
     this.#waking = true;
-    const dueMs = this.#options.now();
+    const dueMs = this.#now();
     try {
       await this.#options.turn(async () => this.#isWanted && (await this.#wakeNow(dueMs)));
     } catch (error) {
@@ -205,17 +219,17 @@ export class Waker {
 
   /** @returns whether Argo CD has refreshed. */
   async #wakeNow(dueMs: number): Promise<boolean> {
-    this.#beganMs = this.#options.now();
+    this.#beganMs = this.#now();
     this.#target = new Set(keysOf(this.#difference));
     this.#doubtSinceMs = undefined;
     const steps: WakeStep[] = [];
     const outcome = await this.#outcome(steps);
     if (this.#closed) return false;
     this.#waking = false;
-    const now = this.#options.now();
+    const now = this.#now();
     this.#last = outcome;
     this.#owes = outcome.is === 'error' || outcome.is === 'failed';
-    const tookMs = now - this.#beganMs;
+    const tookMs = Math.max(0, now - this.#beganMs);
     this.#retryAtMs = now + this.#pauseMs(outcome, tookMs);
     this.#fruitless += 1;
     this.#options.onWake(outcome, tookMs, this.#beganMs - dueMs, steps);

@@ -239,5 +239,7 @@ describe('a status is written', () => {
 
     expect(isWorthWriting(looked(CHECK_TIME_MS), old)).toBe(false);
     expect(isWorthWriting(looked(CHECK_TIME_MS + 1_000), old)).toBe(true);
+    // A clock was set back.
+    expect(isWorthWriting(looked(-CHECK_TIME_MS - 1_000), old)).toBe(true);
   });
 });
