@@ -31,8 +31,8 @@ export interface FakeCluster {
 export interface FakeClusterOptions {
   /** Default: plain HTTP. */
   readonly listen?: (handler: RequestListener) => Promise<Listening>;
-  /** Answers, or leaves unanswered, instead of the fake when it returns true. */
-  readonly bend?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Answers, or leaves unanswered, instead of the fake when it returns true. `handle` has the fake answer later. */
+  readonly bend?: (request: IncomingMessage, response: ServerResponse, handle: () => void) => boolean;
 }
 
 /** Status and body. */
@@ -76,7 +76,8 @@ export async function startFakeCluster({
   };
 
   const listening = await listen((request, response) => {
-    if (!bend(request, response)) void handle(request, response);
+    const later = () => void handle(request, response);
+    if (!bend(request, response, later)) later();
   });
 
   const list = (kind: Kind, namespace: string | undefined): object => {
