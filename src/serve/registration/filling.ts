@@ -107,7 +107,8 @@ class Filler {
       // A Secret that hangs must not delay the end: it is broken off when its client is closed.
       const outcome = await untilAborted(this.#signal, this.#fill(slot, target));
       if (outcome === undefined) return;
-      this.#remember(slot, 0);
+      // Nothing was written: it is tried again as after a failure.
+      this.#remember(slot, outcome === 'changed' ? this.#failures(slot) + 1 : 0);
       if (outcome === 'written') this.#options.tell({ is: 'registration-token', ...told(slot), outcome });
     } catch (error) {
       // Leadership has ended, and the connections with it.
@@ -151,8 +152,12 @@ class Filler {
   }
 
   #failed(slot: TokenSlot, failure: Failure): void {
-    this.#remember(slot, (this.#paces.get(slot.id)?.failures ?? 0) + 1);
+    this.#remember(slot, this.#failures(slot) + 1);
     this.#options.tell({ is: 'registration-token', ...told(slot), outcome: 'failed', failure });
+  }
+
+  #failures({ id }: TokenSlot): number {
+    return this.#paces.get(id)?.failures ?? 0;
   }
 
   #remember({ id, target }: TokenSlot, failures: number): void {

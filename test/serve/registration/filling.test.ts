@@ -88,6 +88,23 @@ it('a token that was replaced in Gitea is replaced within five minutes, and the 
   expect(secret(rig)).toEqual({ [KEY]: next, url: `${rig.simulator.url}/`, mine: 'stays' });
 });
 
+it('a Secret that somebody else writes meanwhile is filled soon after', async () => {
+  const rig = await openRig();
+  putSecret(rig, {});
+  rig.simulator.intercept(({ method }) => {
+    if (method === 'POST' && asked(rig) === 1) putSecret(rig, { mine: 'stays' });
+    return false;
+  });
+  const { clock } = await startFilling(rig);
+  await until('the write that came too late', () => written(rig) === 1);
+  expect(secret(rig)).toEqual({ mine: 'stays' });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  clock.aheadMs = 20_000;
+
+  await until('the token', () => secret(rig)?.[KEY] !== undefined);
+  expect(secret(rig)).toMatchObject({ mine: 'stays' });
+});
+
 it('nothing is asked for and no Secret is read without the flag, or for a Secret that it does not name', async () => {
   const rig = await openRig();
   putSecret(rig, {});
