@@ -76,6 +76,7 @@ export class Leader {
   #again = false;
   #closed = false;
   #rounds = 0;
+  #ready = false;
   /** Looks that were told, and how many of them the last round knew. */
   #news = 0;
   #planned = 0;
@@ -111,7 +112,12 @@ export class Leader {
     this.#ends = new JobEnds({ ...options, guest: this.#lookout.guest });
   }
 
-  /** True once everything that exists was looked at once. */
+  /** True once everything that exists was looked at. It stays so: a group that comes later waits alone. */
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** True while everything that exists was looked at once. */
   get settled(): boolean {
     return this.#rounds > 0 && this.#book.targets.every(({ key }) => this.#lookout.sights.has(key));
   }
@@ -221,6 +227,7 @@ export class Leader {
     this.#ends.take([...verdicts.values()], this.#targetOf);
     tell({ is: 'round-done', verdicts: [...verdicts.values()], skews: skewsOf(scene) });
     this.#rounds += 1;
+    this.#ready ||= this.settled;
     this.#planned = news;
   }
 

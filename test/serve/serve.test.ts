@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../servers/process.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload } from './deliveries.ts';
+import { managedGroup } from './managed-group.ts';
 import { startRig, until } from './rig.ts';
 
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
@@ -223,6 +224,28 @@ describe('serve', () => {
     // Its first look may have been before that.
     expect(await send(two.webhooks, next?.id ?? 0)).toBe(202);
     await until('the next Job', () => rig.cluster.all('jobs').length === 2);
+  });
+
+  it('stays ready while a new group waits for its first look', async () => {
+    const rig = await startRig();
+    const replica = await rig.start();
+    const isReady = async () => (await fetch(`http://127.0.0.1:${replica.probes}/readyz`)).ok;
+    await until('it is ready', isReady);
+    let asked = false;
+    rig.simulator.intercept(({ url = '' }) => {
+      const hangs = url.startsWith('/api/v1/repos/acme/web/');
+      asked ||= hangs;
+      return hangs;
+    });
+    const { org: _, ...spec } = managedGroup(rig.simulator.url).spec;
+    rig.cluster.put('runnergroups', {
+      ...managedGroup(rig.simulator.url),
+      metadata: { namespace: 'runners', name: 'slow' },
+      spec: { ...spec, scope: 'repo', repo: 'acme/web' },
+    });
+    await until('its look has begun', () => asked);
+
+    expect(await isReady()).toBe(true);
   });
 
   it('a new leader goes on from the status that the one before has written last', async () => {
