@@ -58,6 +58,8 @@ export interface LeaderOptions
 const ROUND_GAP_MS = 20;
 
 export class Leader {
+  /** True once everything that exists was looked at. It stays so: a group that comes later waits alone. */
+  ready = false;
   readonly #options: LeaderOptions;
   readonly #lookout: Lookout;
   readonly #book: TargetBook;
@@ -76,7 +78,6 @@ export class Leader {
   #again = false;
   #closed = false;
   #rounds = 0;
-  #ready = false;
   /** Looks that were told, and how many of them the last round knew. */
   #news = 0;
   #planned = 0;
@@ -110,11 +111,6 @@ export class Leader {
       onLate: (origin, scopes) => tell({ is: 'looks-late', origin, scopes }),
     });
     this.#ends = new JobEnds({ ...options, guest: this.#lookout.guest });
-  }
-
-  /** True once everything that exists was looked at. It stays so: a group that comes later waits alone. */
-  get ready(): boolean {
-    return this.#ready;
   }
 
   /** True while everything that exists was looked at once. */
@@ -227,7 +223,7 @@ export class Leader {
     this.#ends.take([...verdicts.values()], this.#targetOf);
     tell({ is: 'round-done', verdicts: [...verdicts.values()], skews: skewsOf(scene) });
     this.#rounds += 1;
-    this.#ready ||= this.settled;
+    this.ready ||= this.settled;
     this.#planned = news;
   }
 
