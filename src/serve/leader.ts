@@ -12,7 +12,6 @@ import { Failure } from '../failure.ts';
 import { isRefusal } from '../gitea/failures.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
-import type { SweepGroup } from '../sweep/sweep.ts';
 import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
 import { breath } from './breath.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
@@ -29,7 +28,7 @@ import { WaitingTimes } from './planning/waiting-times.ts';
 import { groupsWithToken } from './registration/choose.ts';
 import { type FillingOptions, fillAgainAndAgain } from './registration/filling.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
-import { SweptGroups, sweepAgainAndAgain } from './sweeping.ts';
+import { groupsToSweep, SweptGroups, sweepAgainAndAgain } from './sweeping.ts';
 import { ManagedApps } from './waking/managed-apps.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
@@ -279,7 +278,7 @@ export class Leader {
     const found = await this.#book.resolve(live, nowMs);
     if (found === this.#targetOf) return;
     this.#targetOf = found;
-    this.#sweptGroups.exist(toSwept(found), nowMs);
+    this.#sweptGroups.exist(groupsToSweep(found), nowMs);
     this.#lookout.watch(this.#book.namespacesOf);
   }
 
@@ -294,10 +293,4 @@ export class Leader {
     // The first survey finds what ended before this process led.
     if (this.#survey) for (const runner of ended) this.#options.tell({ is: 'runner-ended', runner });
   }
-}
-
-function toSwept(targetOf: TargetOf): readonly SweepGroup[] {
-  return [...targetOf].flatMap(([{ namespace, name }, target]) =>
-    target instanceof Failure ? [] : [{ namespace, name, target }],
-  );
 }
