@@ -57,6 +57,8 @@ export class Lease {
   readonly #times: LeaseTimes;
   /** What was last read, and when we saw it change: clocks of other machines prove nothing. */
   #seen: { readonly object: LeaseObject; readonly text: string; readonly atMs: number } | undefined;
+  /** When the last write that succeeded was sent: others count from then at the earliest. */
+  #writtenMs = 0;
 
   constructor(client: KubeClient, options: LeaseOptions) {
     this.#client = client;
@@ -90,17 +92,21 @@ export class Lease {
     const work = lead(leading.signal).finally(stop);
     // It is awaited below; until then its rejection must not count as unhandled.
     work.catch(() => undefined);
+    // A request that is under way then may end too late.
+    const stopInTime = () => setTimeout(stop, this.#writtenMs + this.#times.renewDeadlineMs - performance.now());
+    let timer = stopInTime();
     try {
-      let renewedMs = performance.now();
       while (!leading.signal.aborted) {
         await pause(this.#times.retryMs, leading.signal);
         if (leading.signal.aborted) break;
-        if (await untilAborted(leading.signal, this.#tryToHold(leading.signal))) renewedMs = performance.now();
-        else if (leading.signal.aborted) break;
-        else if (this.otherHolder !== undefined || performance.now() - renewedMs > this.#times.renewDeadlineMs) stop();
+        if (await untilAborted(leading.signal, this.#tryToHold(leading.signal))) {
+          clearTimeout(timer);
+          timer = stopInTime();
+        } else if (this.otherHolder !== undefined) stop();
       }
       await work;
     } finally {
+      clearTimeout(timer);
       stop();
       signal.removeEventListener('abort', stop);
       await this.#giveBack();
@@ -190,11 +196,13 @@ export class Lease {
         spec,
       },
     };
+    const sentMs = performance.now();
     const answer = await this.#client.send(question, deadline);
     if (answer.status === 409) return false;
     if (answer.status !== 200 && answer.status !== 201) throw this.#refused(question, answer.status);
     const object = parseAnswer(this.#client.request(question), LeaseObject, answer.text, 'Lease');
     this.#seen = { object, text: JSON.stringify(object.spec ?? null), atMs: performance.now() };
+    this.#writtenMs = sentMs;
     return true;
   }
 

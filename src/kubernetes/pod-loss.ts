@@ -62,10 +62,18 @@ function lossOfEnded(pod: KubePod): LossReason | undefined {
  * removed.
  */
 function isOnLostNode(pod: KubePod): boolean {
+  return wasOnLostNode(pod) && !conditionMet(pod, 'Ready');
+}
+
+/** True for a runner that `lossOf` has called lost and whose node answers again: it goes on with its CI job, and reports the end. */
+export function hasComeBack(pods: readonly KubePod[]): boolean {
+  return pods.some((pod) => wasOnLostNode(pod) && conditionMet(pod, 'Ready'));
+}
+
+function wasOnLostNode(pod: KubePod): boolean {
   return (
     pod.metadata.deletionTimestamp != null &&
     conditionMet(pod, 'DisruptionTarget')?.reason === 'DeletionByTaintManager' &&
-    !conditionMet(pod, 'Ready') &&
     runnerState(pod)?.running != null
   );
 }

@@ -147,8 +147,9 @@ export type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonl
  * - `rerun`: Gitea has taken the request.
  * - `failed`: it has not, or its answer cannot be used.
  * - `expired`: for a day the run was not done, or the requests failed.
+ * - `returned`: the node of the runner answers again.
  */
-export type RerunOutcome = DropReason | 'rerun' | 'failed' | 'expired';
+export type RerunOutcome = DropReason | 'rerun' | 'failed' | 'expired' | 'returned';
 export type TokenOutcome = 'written' | 'failed';
 export type Listener = 'webhooks' | 'metrics' | 'probes';
 /** The real ports. */

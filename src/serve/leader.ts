@@ -12,7 +12,6 @@ import { Failure } from '../failure.ts';
 import { isRefusal } from '../gitea/failures.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
-import type { SweepGroup } from '../sweep/sweep.ts';
 import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
 import { breath } from './breath.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
@@ -29,7 +28,7 @@ import { WaitingTimes } from './planning/waiting-times.ts';
 import { groupsWithToken } from './registration/choose.ts';
 import { type FillingOptions, fillAgainAndAgain } from './registration/filling.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
-import { SweptGroups, sweepAgainAndAgain } from './sweeping.ts';
+import { groupsToSweep, SweptGroups, sweepAgainAndAgain } from './sweeping.ts';
 import { ManagedApps } from './waking/managed-apps.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
@@ -58,6 +57,8 @@ export interface LeaderOptions
 const ROUND_GAP_MS = 20;
 
 export class Leader {
+  /** True once everything that exists was looked at. It stays so: a group that comes later waits alone. */
+  ready = false;
   readonly #options: LeaderOptions;
   readonly #lookout: Lookout;
   readonly #book: TargetBook;
@@ -82,14 +83,16 @@ export class Leader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    const { client, env, lookout, now, tell } = options;
+    const { client, cluster, env, lookout, now, tell } = options;
+    const statusOf = (key: string) => cluster.statusOf(key);
     this.#apps = new ManagedApps({ ...options, onNews: () => this.changed() });
     this.#book = new TargetBook(() => {
       const { openSecrets } = options;
       return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
     });
-    this.#statuses = new StatusWriter(client, now, (failure) => tell({ is: 'cluster-failed', failure }));
-    this.#lossBook = new LossBook((key) => options.cluster.statusOf(key), tell);
+    const onFailure = (failure: Failure) => tell({ is: 'cluster-failed', failure });
+    this.#statuses = new StatusWriter({ client, statusOf, now, onFailure });
+    this.#lossBook = new LossBook(statusOf, tell);
     this.#lookout = new Lookout({
       ...lookout,
       env,
@@ -109,7 +112,7 @@ export class Leader {
     this.#ends = new JobEnds({ ...options, guest: this.#lookout.guest });
   }
 
-  /** True once everything that exists was looked at once. */
+  /** True while everything that exists was looked at once. */
   get settled(): boolean {
     return this.#rounds > 0 && this.#book.targets.every(({ key }) => this.#lookout.sights.has(key));
   }
@@ -219,6 +222,7 @@ export class Leader {
     this.#ends.take([...verdicts.values()], this.#targetOf);
     tell({ is: 'round-done', verdicts: [...verdicts.values()], skews: skewsOf(scene) });
     this.#rounds += 1;
+    this.ready ||= this.settled;
     this.#planned = news;
   }
 
@@ -274,7 +278,7 @@ export class Leader {
     const found = await this.#book.resolve(live, nowMs);
     if (found === this.#targetOf) return;
     this.#targetOf = found;
-    this.#sweptGroups.exist(toSwept(found), nowMs);
+    this.#sweptGroups.exist(groupsToSweep(found), nowMs);
     this.#lookout.watch(this.#book.namespacesOf);
   }
 
@@ -289,10 +293,4 @@ export class Leader {
     // The first survey finds what ended before this process led.
     if (this.#survey) for (const runner of ended) this.#options.tell({ is: 'runner-ended', runner });
   }
-}
-
-function toSwept(targetOf: TargetOf): readonly SweepGroup[] {
-  return [...targetOf].flatMap(([{ namespace, name }, target]) =>
-    target instanceof Failure ? [] : [{ namespace, name, target }],
-  );
 }

@@ -139,7 +139,7 @@ function judgeApplication(
   const live = survey.index.ofApp(application);
   const others = printedElsewhere(scene, members);
   const inputs = [wake.last, wake.printed, live, ...members.flatMap((member) => inputsOf(scene, member)), ...others];
-  if (before && nowMs < before.untilMs && sameElements(before.inputs, inputs)) return before;
+  if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
   const clocks = compareClocks(scene.clocks, originsOf(members));
   const planning = planMembers(scene, members, others, clocks);
@@ -165,6 +165,11 @@ function inputsOf(scene: Scene, member: LiveGroup): readonly unknown[] {
   const sight = sightOf(scene, member.group);
   const { index } = scene.survey;
   return [member, target, sight?.look, sight?.failure, index.ofGroup(member.key), scene.lostJobs(member.key)];
+}
+
+/** No verdict is made for longer than `QUIET_MS`. One that says so was made before the clock was set back. */
+function holds({ untilMs }: AppVerdict, nowMs: number): boolean {
+  return nowMs < untilMs && untilMs - nowMs <= QUIET_MS;
 }
 
 function planMembers(

@@ -145,7 +145,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     gate: new WebhookGate({ secrets, nowMs: options.now }),
     take,
     interactive: interactiveListener({ gate: pressGate, onPress: notifier.pressed }),
-    isReady: () => open.cluster.fresh && (leader === undefined || leader.settled),
+    isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
     metricsPage: metrics.render,
   });
   tell({ is: 'serving', ports: listeners.ports });

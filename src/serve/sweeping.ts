@@ -9,6 +9,7 @@ import { Sweeper, type SweepGroup, type SweepReport } from '../sweep/sweep.ts';
 import type { Tell } from './events.ts';
 import { BACKGROUND } from './looks/guest.ts';
 import type { Lookout } from './looks/lookout.ts';
+import type { TargetOf } from './looks/targets.ts';
 
 export interface SweepingOptions {
   readonly instance: string;
@@ -52,6 +53,13 @@ export class SweptGroups {
     for (const [key, { sinceMs }] of this.#gone) if (nowMs - sinceMs > REMEMBERED_MS) this.#gone.delete(key);
     return [...this.#existing, ...[...this.#gone.values()].map(({ group }) => group)];
   }
+}
+
+/** The groups that exist and whose tokens can be used. */
+export function groupsToSweep(targetOf: TargetOf): readonly SweepGroup[] {
+  return [...targetOf].flatMap(([{ namespace, name }, target]) =>
+    target instanceof Failure ? [] : [{ namespace, name, target }],
+  );
 }
 
 /** Runs until `signal` is aborted. */

@@ -12,6 +12,7 @@ import type { GiteaAccess, VersionCache } from '../gitea/api.ts';
 import { describeScope, type Level } from '../gitea/endpoints.ts';
 import type { GiteaTarget } from '../gitea/observe.ts';
 import { deleteRegistration, readRegistration, readRegistrations, registrationLevel } from '../gitea/registrations.ts';
+import { groupBy } from '../group-by.ts';
 import type { HttpClient } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
 import { pause } from '../http/pause.ts';
@@ -137,18 +138,22 @@ export class Sweeper {
     );
     this.#sightings = choice.sightings;
 
-    const registrations: SweptRegistration[] = [];
+    const outcomes = new Map<JudgedRegistration, SweepOutcome>();
     const stopped = new Set<string>();
     let deletions = 0;
-    for (const judged of choice.registrations) {
+    for (const judged of inTurns(choice.registrations)) {
       const scope = looks.get(judged.group.look);
       const mayDelete = !stopped.has(judged.group.look) && deletions < this.#budget;
       const outcome = await this.#actOn(judged, mayDelete ? scope : undefined, failures, signal);
       if (outcome.is === 'deleted') deletions += 1;
       // What a token may not do once it may not do for the next row either, and a server that fails is left alone.
       if (outcome.is === 'failed') stopped.add(judged.group.look);
-      registrations.push(toSwept(judged, outcome));
+      outcomes.set(judged, outcome);
     }
+    const registrations = choice.registrations.flatMap((judged) => {
+      const outcome = outcomes.get(judged);
+      return outcome ? [toSwept(judged, outcome)] : [];
+    });
     return { registrations, foreign: choice.foreign, unlisted, failures };
   }
 
@@ -229,6 +234,13 @@ export class Sweeper {
     const deadline = new Deadline(timeoutMs);
     return { http, url, token, deadline, versions: this.#versions, ...(queue !== undefined && { queue }) };
   }
+}
+
+/** The first dead row of each scope, then the second ones: a scope that has many, or never ends, leaves something of the budget to others. */
+function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedRegistration[] {
+  const byScope = groupBy(registrations, ({ group, verdict }) => (verdict.dead ? group.look : undefined));
+  const turns = new Map([...byScope.values()].flatMap((rows) => rows.map((row, turn) => [row, turn] as const)));
+  return registrations.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
 }
 
 function toChosen({ namespace, name, target }: SweepGroup): ChosenGroup {

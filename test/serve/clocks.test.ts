@@ -1,7 +1,10 @@
 /** `serve` between servers whose clocks differ: it says so once, and shows it. */
-import { expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { delivery, payload } from './deliveries.ts';
 import { startRig, until } from './rig.ts';
 
+/** `Date.now` as it is at each call. */
+const CLOCK = { now: () => Date.now() };
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 
 it('tells of clocks that differ, once in its log and as a metric', async () => {
@@ -33,3 +36,45 @@ it('says nothing of clocks that are equal', async () => {
   expect(Math.abs(await replica.metric('gitea_runners_clock_skew_seconds'))).toBeLessThanOrEqual(1);
   expect(replica.log.filter(({ code }) => String(code).startsWith('GR-CLOCK'))).toEqual([]);
 });
+
+describe('when the clock of its machine is set back by an hour', () => {
+  /** From now on. */
+  const setBack = (): void => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
+  };
+
+  it('a webhook still leads to a look and to a runner', async () => {
+    const rig = await startRig();
+    const replica = await rig.start({ ...CLOCK, pollMs: 60_000 });
+    await until('a look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
+    setBack();
+    const [job] = rig.simulator.gitea.push('acme/web', linux).jobs;
+    const { headers, body } = delivery(payload({ id: job?.id ?? 0 }));
+    await fetch(`http://127.0.0.1:${replica.webhooks}/webhook`, { method: 'POST', headers, body });
+
+    await soon('a Job', () => rig.cluster.all('jobs').length === 1);
+  });
+
+  it('a status is still written', async () => {
+    const rig = await startRig();
+    await rig.start(CLOCK);
+    await until('a status', () => rig.conditions()['Ready'] === 'True Serving');
+    setBack();
+    rig.simulator.intercept((_, response) => {
+      response.writeHead(500).end();
+      return true;
+    });
+
+    await soon('the failure', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
+  });
+});
+
+/** `until`, by a clock that is not set. */
+async function soon(what: string, check: () => boolean): Promise<void> {
+  const end = performance.now() + 15_000;
+  while (!check()) {
+    if (performance.now() > end) throw new Error(`not within 15 s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -31,8 +31,8 @@ export interface FakeCluster {
 export interface FakeClusterOptions {
   /** Default: plain HTTP. */
   readonly listen?: (handler: RequestListener) => Promise<Listening>;
-  /** Answers, or leaves unanswered, instead of the fake when it returns true. */
-  readonly bend?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Answers, or leaves unanswered, instead of the fake when it returns true. `handle` has the fake answer later. */
+  readonly bend?: (request: IncomingMessage, response: ServerResponse, handle: () => void) => boolean;
 }
 
 /** Status and body. */
@@ -76,7 +76,8 @@ export async function startFakeCluster({
   };
 
   const listening = await listen((request, response) => {
-    if (!bend(request, response)) void handle(request, response);
+    const later = () => void handle(request, response);
+    if (!bend(request, response, later)) later();
   });
 
   const list = (kind: Kind, namespace: string | undefined): object => {
@@ -97,7 +98,11 @@ export async function startFakeCluster({
   };
   const write = (kind: Kind, method: string, known: KubeObject | undefined, body: KubeObject): Answer => {
     if (method === 'PATCH' && kind === 'secrets') return mergeSecret(known, body);
-    if (method === 'PATCH') return known ? [200, put(kind, { ...known, status: body['status'] })] : [404, {}];
+    if (method === 'PATCH') {
+      // A merge patch leaves what it does not name.
+      const status = { ...(known?.['status'] as object | undefined), ...(body['status'] as object) };
+      return known ? [200, put(kind, { ...known, status })] : [404, {}];
+    }
     const stale = known && known.metadata.resourceVersion !== body.metadata.resourceVersion;
     if (stale || (method === 'POST' && known)) return [409, {}];
     return [method === 'POST' ? 201 : 200, put(kind, body)];

@@ -215,6 +215,47 @@ it('a failure that the runner has reported is not re-run, whatever ended its pod
   expect([reruns(rig), lostJobs(rig)]).toEqual([[], []]);
 });
 
+it('a failure that a runner reports after its node was gone for a while is not re-run', async () => {
+  const rig = await openRig();
+  const { gitea } = rig.simulator;
+  const replica = await rig.start(FAST);
+  gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  const [job] = rig.cluster.all('jobs');
+  if (!job) throw new Error('no Job');
+  const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
+  const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
+  gitea.poll(row.id);
+  const node = (ready: 'True' | 'False'): void =>
+    rig.cluster.put('pods', {
+      metadata: {
+        name: `${name}-x`,
+        namespace: 'runners',
+        ownerReferences: [{ kind: 'Job', uid }],
+        deletionTimestamp: new Date().toISOString(),
+      },
+      status: {
+        phase: 'Running',
+        conditions: [
+          { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' },
+          { type: 'Ready', status: ready },
+        ],
+        containerStatuses: [{ name: 'runner', state: { running: {} } }],
+      },
+    });
+  node('False');
+  await until('the status names it', () => lostJobs(rig).length === 1);
+  node('True');
+  const looks = await replica.metric('gitea_runners_looks_total');
+  await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= looks + 10);
+  gitea.finish(row.id, 'failure');
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+
+  expect(reruns(rig)).toEqual([]);
+  expect(lostJobs(rig)).toEqual([]);
+  expect(replica.log).toContainEqual(expect.objectContaining({ outcome: 'returned', runner: name }));
+});
+
 it('a new leader keeps what was lost while the spec is not valid', async () => {
   const rig = await openRig();
   const first = await rig.start(FAST);

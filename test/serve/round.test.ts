@@ -199,6 +199,10 @@ describe('a verdict of the last round', () => {
     expect(kept({ ...first, nowMs: NOW + 30_000 })).toEqual([false, false]);
   });
 
+  it('is renewed when the clock was set back', () => {
+    expect(kept({ ...first, nowMs: NOW - 3_600_000 })).toEqual([false, false]);
+  });
+
   it.each<[string, Partial<Scene>]>([
     ['a look has found something else', { sights: new Map([...first.sights, ['runners/a', seen({ ...busy })]]) }],
     [

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../servers/process.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload } from './deliveries.ts';
+import { managedGroup } from './managed-group.ts';
 import { startRig, until } from './rig.ts';
 
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
@@ -223,6 +224,58 @@ describe('serve', () => {
     // Its first look may have been before that.
     expect(await send(two.webhooks, next?.id ?? 0)).toBe(202);
     await until('the next Job', () => rig.cluster.all('jobs').length === 2);
+  });
+
+  it('stays ready while a new group waits for its first look', async () => {
+    const rig = await startRig();
+    const replica = await rig.start();
+    const isReady = async () => (await fetch(`http://127.0.0.1:${replica.probes}/readyz`)).ok;
+    await until('it is ready', isReady);
+    let asked = false;
+    rig.simulator.intercept(({ url = '' }) => {
+      const hangs = url.startsWith('/api/v1/repos/acme/web/');
+      asked ||= hangs;
+      return hangs;
+    });
+    const { org: _, ...spec } = managedGroup(rig.simulator.url).spec;
+    rig.cluster.put('runnergroups', {
+      ...managedGroup(rig.simulator.url),
+      metadata: { namespace: 'runners', name: 'slow' },
+      spec: { ...spec, scope: 'repo', repo: 'acme/web' },
+    });
+    await until('its look has begun', () => asked);
+
+    expect(await isReady()).toBe(true);
+  });
+
+  it('a new leader goes on from the status that the one before has written last', async () => {
+    const rig = await startRig();
+    const lease = { namespace: 'argocd', name: 'gitea-runners-serve' };
+    const one = await rig.start({ lease, identity: 'one' });
+    await until('a status', () => rig.conditions()['Ready'] === 'True Serving');
+    const two = await rig.start({ lease, identity: 'two' });
+    await until('the other one follows', async () => (await fetch(`http://127.0.0.1:${two.probes}/readyz`)).ok);
+    const status = () => rig.cluster.all('runnergroups')[0]?.['status'] as Record<string, unknown>;
+    // Times have whole seconds.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    rig.simulator.intercept((_, response) => {
+      response.writeHead(500).end();
+      return true;
+    });
+    await until('Gitea fails', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
+    const written = status();
+    await one.end();
+    const [group] = rig.cluster.all('runnergroups');
+    const kept = { debuggingRunners: 1, debugging: [{ runner: 'ci-1-1-00000000', until: '2026-11-21T12:00:00Z' }] };
+    if (group) rig.cluster.put('runnergroups', { ...group, status: { ...written, ...kept } });
+    await until('the other one leads', () => two.log.some(({ message }) => message === 'leading'));
+    await until('it has looked', async () => (await two.metric('gitea_runners_looks_total')) >= 2);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(status()['conditions']).toEqual(written['conditions']);
+
+    rig.simulator.intercept(() => false);
+    await until('Gitea is well', () => rig.conditions()['Ready'] === 'True Serving');
+    expect(status()).toMatchObject({ debuggingRunners: 0, debugging: [] });
   });
 
   it('lets the event loop turn between the plans of two Applications', async () => {

@@ -257,6 +257,21 @@ describe('scopes', () => {
     expect(left()).toEqual([]);
   });
 
+  it('takes the dead rows of all scopes by turns: one that has many leaves something of the budget', async () => {
+    const { simulator, register, group, sweeper, sweepTwice } = await startSweepWorld();
+    simulator.gitea.addToken('root', ['all'], 'root-all');
+    for (const name of [A, B, C]) register(name);
+    const other = ownName(1, { namespace: 'runners', name: 'r' });
+    register(other, { kind: 'repo', repo: 'acme/web' });
+
+    const report = await sweepTwice(sweeper({ budget: 2 }), [
+      group(),
+      group({ name: 'r' }, { kind: 'repo', owner: 'acme', repo: 'web' }, 'root-all'),
+    ]);
+
+    expect(outcomes(report)).toEqual({ [A]: 'deleted', [B]: 'postponed', [C]: 'postponed', [other]: 'deleted' });
+  });
+
   it('says that another user’s runners cannot be listed', async () => {
     const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
     simulator.gitea.addToken('root', ['all'], 'root-all');

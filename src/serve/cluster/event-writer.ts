@@ -10,8 +10,10 @@ import type { ServeEvent } from '../events.ts';
 import { type Notice, noticesOf, stuckNotices } from './notices.ts';
 
 const WRITE_MS = 10_000;
-/** Events under way; others are left out. More comes at once only for one cause, and the status counts all stuck pods. */
+/** Events under way. */
 const MOST_AT_ONCE = 10;
+/** Events that wait for their turn; others are left out. A node takes dozens of runners with it. */
+const MOST_WAITING = 500;
 /** Kubernetes takes 1,024 bytes. */
 const LONGEST_MESSAGE = 900;
 const COMPONENT = 'gitea-runners';
@@ -22,6 +24,7 @@ export class EventWriter {
   readonly #onFailure: (failure: Failure) => void;
   /** Names of the Events about pods that are stuck now. */
   #told: ReadonlySet<string> = new Set();
+  readonly #waiting: Notice[] = [];
   #underWay = 0;
 
   constructor(client: KubeClient, now: () => number, onFailure: (failure: Failure) => void) {
@@ -32,15 +35,20 @@ export class EventWriter {
 
   /** Only the leader has rounds and losses. */
   hear(event: ServeEvent): void {
-    for (const notice of noticesOf(event)) void this.#write(notice);
+    for (const notice of noticesOf(event)) {
+      if (this.#underWay < MOST_AT_ONCE) void this.#write(notice);
+      else if (this.#waiting.length < MOST_WAITING) this.#waiting.push(notice);
+    }
     if (event.is !== 'round-done') return;
     const found = new Map(stuckNotices(event.verdicts).map((each) => [nameOf(each), each]));
-    for (const [name, each] of found) if (!this.#told.has(name)) void this.#write(each);
+    // None of these waits. Many come at once only for one cause, and the status counts them all.
+    for (const [name, each] of found) {
+      if (!this.#told.has(name) && this.#underWay < MOST_AT_ONCE) void this.#write(each);
+    }
     this.#told = new Set(found.keys());
   }
 
   async #write(notice: Notice): Promise<void> {
-    if (this.#underWay >= MOST_AT_ONCE) return;
     const { namespace, name } = notice.object.metadata;
     const question: KubeQuestion = {
       what: `write an Event about RunnerGroup ${namespace}/${name}`,
@@ -52,15 +60,18 @@ export class EventWriter {
     try {
       const { status } = await this.#client.send(question, new Deadline(WRITE_MS));
       // 409: a leader before us has told it. 404: the namespace is going.
-      if (status === 201 || status === 409 || status === 404) return;
-      const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';
-      throw failure(this.#client.request(question), 'GR-CLUSTER-15', `status ${status}`, remedy);
+      if (status !== 201 && status !== 409 && status !== 404) {
+        const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';
+        throw failure(this.#client.request(question), 'GR-CLUSTER-15', `status ${status}`, remedy);
+      }
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       this.#onFailure(error);
     } finally {
       this.#underWay -= 1;
     }
+    const next = this.#waiting.shift();
+    if (next) void this.#write(next);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Failure } from '../../failure.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
 import { podsByJob } from '../../kubernetes/observe.ts';
-import { lossOf } from '../../kubernetes/pod-loss.ts';
+import { hasComeBack, lossOf } from '../../kubernetes/pod-loss.ts';
 import { jobUidOf } from '../../kubernetes/pod-parts.ts';
 import { type PodStep, podStep } from '../../kubernetes/pod-step.ts';
 import {
@@ -169,5 +169,6 @@ function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
     ...(trackingId !== undefined && { trackingId }),
     ...(groupName !== undefined && { groupName }),
     ...(loss && { loss }),
+    ...(hasComeBack(pods) && { isBack: true }),
   };
 }

@@ -86,6 +86,7 @@ function noticeOf(event: ServeEvent): Notice | undefined {
       );
     case 'expired':
       return warning(object, lost, 'RerunFailed', `gave up ${jobText(lost)}: it could not be re-run for a day`);
+    case 'returned':
     case 'superseded':
     case 'not-failed':
       return undefined;

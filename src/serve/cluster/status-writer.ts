@@ -2,10 +2,11 @@
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { failure } from '../../http/request.ts';
+import { keyText } from '../../key-text.ts';
 import type { KubeClient, KubeQuestion } from '../../kubernetes/client.ts';
 import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { RunnerGroupStatus } from '../../runnergroup/status.ts';
-import { type GroupFacts, isWorthWriting, statusOf } from '../planning/group-status.ts';
+import { type GroupFacts, isWorthWriting, statusOf, tellsLess } from '../planning/group-status.ts';
 
 const SHORTEST_GAP_MS = 1_000;
 const WRITE_MS = 10_000;
@@ -17,33 +18,39 @@ interface Written {
   busy: boolean;
 }
 
+export interface StatusWriterOptions {
+  readonly client: KubeClient;
+  /** @param key of a RunnerGroup. @returns its `status` as the newest copy of the cluster has it: a leader before us may have written it. */
+  readonly statusOf: (key: string) => unknown;
+  readonly now: () => number;
+  readonly onFailure: (failure: Failure) => void;
+}
+
 export class StatusWriter {
-  readonly #client: KubeClient;
-  readonly #now: () => number;
-  readonly #onFailure: (failure: Failure) => void;
+  readonly #options: StatusWriterOptions;
   /** What we wrote last: the copy of the watch is a moment behind. By uid. */
   readonly #written = new Map<string, Written>();
   /** Statuses that came too early; by uid. */
   readonly #late = new Map<string, NodeJS.Timeout>();
   #closed = false;
 
-  constructor(client: KubeClient, now: () => number, onFailure: (failure: Failure) => void) {
-    this.#client = client;
-    this.#now = now;
-    this.#onFailure = onFailure;
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
   }
 
   /** Writes the status that follows from the facts, when that is worth it. */
   put(object: RunnerGroupObject, facts: GroupFacts): void {
+    const { statusOf: statusInCluster } = this.#options;
     const { uid } = object.metadata;
-    const now = this.#now();
+    const now = this.#options.now();
     const known = this.#written.get(uid);
-    const old = known?.status ?? readStatus(object.status);
+    const old = known?.status ?? readStatus(statusInCluster(keyText(object.metadata)));
     const next = statusOf(facts, old, now);
     clearTimeout(this.#late.get(uid));
     this.#late.delete(uid);
-    if (this.#closed || !isWorthWriting(next, old)) return;
-    const waitMs = known === undefined ? 0 : known.atMs + SHORTEST_GAP_MS - now;
+    if (this.#closed || tellsLess(facts, old, now) || !isWorthWriting(next, old)) return;
+    // Without a wait, too: the clock was set back.
+    const waitMs = known === undefined || now < known.atMs ? 0 : known.atMs + SHORTEST_GAP_MS - now;
     if (waitMs <= 0 && !known?.busy) void this.#write(object, next, now);
     else
       this.#late.set(
@@ -70,6 +77,7 @@ export class StatusWriter {
   }
 
   async #write({ metadata }: RunnerGroupObject, status: RunnerGroupStatus, atMs: number): Promise<void> {
+    const { client, onFailure } = this.#options;
     const { namespace, name, uid } = metadata;
     const before = this.#written.get(uid);
     const written: Written = { status, atMs, busy: true };
@@ -82,12 +90,12 @@ export class StatusWriter {
       body: { metadata: { uid }, status },
     };
     try {
-      const answer = await this.#client.send(question, new Deadline(WRITE_MS));
+      const answer = await client.send(question, new Deadline(WRITE_MS));
       // 404, 409: meanwhile the group was deleted, or deleted and re-created.
       if (answer.status === 404 || answer.status === 409) this.#written.delete(uid);
       else if (answer.status !== 200) {
         throw failure(
-          this.#client.request(question),
+          client.request(question),
           'GR-CLUSTER-13',
           `status ${answer.status}`,
           'Grant the service account "patch" on "runnergroups/status" of "gitea.bpg.pw", and install the CRD of this release',
@@ -96,7 +104,7 @@ export class StatusWriter {
     } catch (error) {
       if (this.#closed) return;
       if (!(error instanceof Failure)) throw error;
-      this.#onFailure(error);
+      onFailure(error);
       // Tried again at the next put, a second later.
       if (before) this.#written.set(uid, { ...before, atMs, busy: false });
       else this.#written.delete(uid);

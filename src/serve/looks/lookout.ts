@@ -145,7 +145,8 @@ export class Lookout {
   #schedule(post: Post, waitMs: number): void {
     if (this.#closed || this.#posts.get(post.target.key) !== post) return;
     clearTimeout(post.timer);
-    const sinceMs = this.#options.now() - (post.sight?.beganMs ?? 0);
+    // Below 0: the clock was set back.
+    const sinceMs = Math.max(0, this.#options.now() - (post.sight?.beganMs ?? 0));
     const rests = Math.max(post.restsUntilMs - nowMs(), this.guest.pauseMs(post.target));
     post.timer = setTimeout(() => void this.#look(post), Math.max(waitMs, SHORTEST_GAP_MS - sinceMs, rests, 0));
   }

@@ -72,7 +72,9 @@ export class TargetBook {
   /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
   async resolve(live: readonly LiveGroup[], nowMs: number): Promise<TargetOf> {
     const groups = live.flatMap(({ group }) => group ?? []);
-    const isFresh = sameElements(groups, this.#groups) && nowMs - this.#readMs < TOKENS_MS;
+    // Below 0: the clock was set back.
+    const ageMs = nowMs - this.#readMs;
+    const isFresh = sameElements(groups, this.#groups) && ageMs >= 0 && ageMs < TOKENS_MS;
     const stale = new Set([...this.#refused].flatMap(([target, fromMs]) => (nowMs >= fromMs ? [target] : [])));
     const retry = nowMs >= this.#retryMs && [...this.#found.values()].some((target) => target instanceof Failure);
     if (isFresh && stale.size === 0 && !retry) return this.#found;

@@ -86,6 +86,7 @@ export class LossBook {
     const followed = followLosses(before, scene);
     for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
     for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
+    for (const lost of followed.returned) this.#tell({ is: 'rerun', object, lost, outcome: 'returned' });
     return followed;
   }
 

@@ -3,6 +3,7 @@
  *
  *     pod evicted, OOM-killed, gone … ─► suspect ─► a later look shows its CI job in progress ─► lost
  *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing
+ *     lost ─► its node answers again while the CI job is in progress ─► returned: the runner reports the end
  *
  * A runner reports the end of its CI job before it ends itself. So a CI job that is in progress at a look that began after the end of its
  * runner is one whose end nobody will report: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
@@ -53,6 +54,8 @@ export interface FollowedLosses {
   readonly found: readonly LostJob[];
   /** Losses that the group has no room for: they are not re-run. */
   readonly more: readonly LostJob[];
+  /** No longer lost. */
+  readonly returned: readonly LostJob[];
 }
 
 export const NO_LOSSES: GroupLosses = { suspects: new Map(), lost: [] };
@@ -70,7 +73,13 @@ export function followLosses(before: GroupLosses, { runners, look, nowMs }: Loss
 
   const needsLook = [...suspects.keys()].some((name) => !before.suspects.has(name));
 
-  const known = new Set(before.lost.map(({ jobId }) => jobId));
+  const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
+  const isAtWork = ({ jobId, runner }: LostJob): boolean =>
+    back.has(runner) && look?.found.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
+  const returned = before.lost.filter(isAtWork);
+  const lost = returned.length > 0 ? before.lost.filter((each) => !isAtWork(each)) : before.lost;
+
+  const known = new Set(lost.map(({ jobId }) => jobId));
   const news: LostJob[] = [];
   for (const [name, suspect] of suspects) {
     if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) continue;
@@ -80,16 +89,17 @@ export function followLosses(before: GroupLosses, { runners, look, nowMs }: Loss
     });
     news.push(...orphans.map((job) => lostJob(job, name, suspect)));
   }
-  const room = Math.max(0, MOST_LOST_JOBS - before.lost.length);
+  const room = Math.max(0, MOST_LOST_JOBS - lost.length);
   const found = news.slice(0, room);
   return {
     losses: {
       suspects: keepEqual(before.suspects, suspects),
-      lost: found.length > 0 ? [...before.lost, ...found] : before.lost,
+      lost: found.length > 0 ? [...lost, ...found] : lost,
     },
     needsLook,
     found,
     more: news.slice(room),
+    returned,
   };
 }
 

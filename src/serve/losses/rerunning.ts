@@ -33,9 +33,10 @@ const PAUSE_MS = 1_000;
 export async function rerunAgainAndAgain(options: RerunningOptions, signal: AbortSignal): Promise<void> {
   const rerunner = new Rerunner(options, signal);
   while (!signal.aborted) {
-    await rerunner.pass();
+    rerunner.pass();
     await pause(PAUSE_MS, signal);
   }
+  await rerunner.ended();
 }
 
 class Rerunner {
@@ -43,6 +44,8 @@ class Rerunner {
   readonly #signal: AbortSignal;
   /** By key of the run. */
   #paces = new Map<string, RunPace>();
+  /** What is under way, by origin of the Gitea: one that hangs holds up no other. */
+  readonly #underWay = new Map<string, Promise<void>>();
   /** Runs whose failure was told. */
   readonly #told = new Set<string>();
 
@@ -51,20 +54,25 @@ class Rerunner {
     this.#signal = signal;
   }
 
-  /** Asks about one run of each Gitea at most. */
-  async pass(): Promise<void> {
+  /** Begins to ask about one run of each Gitea at most, and does not wait. */
+  pass(): void {
     const { book, guest, now } = this.#options;
     for (const at of book.atLoss) {
       for (const loss of at.lost) if (isExpired(loss, now())) this.#end(at, loss, 'expired');
     }
     const runs = lostRuns(book.atLoss);
     this.#forget(new Set(runs.map(({ key }) => key)));
-    const chosen = new Map<string, LostRun>();
     for (const run of runs) {
       const origin = originOf(run.at.target);
-      if (!chosen.has(origin) && this.#isDue(run) && guest.pauseMs(run.at.target) === 0) chosen.set(origin, run);
+      if (this.#underWay.has(origin) || !this.#isDue(run) || guest.pauseMs(run.at.target) !== 0) continue;
+      const work = this.#visit(run).finally(() => this.#underWay.delete(origin));
+      this.#underWay.set(origin, work);
     }
-    await Promise.all([...chosen.values()].map((run) => this.#visit(run)));
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#underWay.values());
   }
 
   #isDue(run: LostRun): boolean {

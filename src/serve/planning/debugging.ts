@@ -30,3 +30,9 @@ export function debuggingStatus(runners: readonly DebuggingRunner[], old: Runner
   const named = runners.slice(0, MOST_NAMED).map(({ runner, untilMs }) => ({ runner, until: timeText(untilMs) }));
   return { debuggingRunners: runners.length, debugging: named };
 }
+
+/** While nothing is planned, what was said stays: it is still in the cluster, and must be taken back later. */
+export function toldBefore(old: RunnerGroupStatus | undefined): Told {
+  const { debuggingRunners, debugging } = old ?? {};
+  return { ...(debuggingRunners !== undefined && { debuggingRunners }), ...(debugging && { debugging }) };
+}

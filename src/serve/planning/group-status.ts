@@ -5,7 +5,7 @@ import type { Failure } from '../../failure.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../runnergroup/status.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
-import { debuggingStatus } from './debugging.ts';
+import { debuggingStatus, toldBefore } from './debugging.ts';
 import type { GroupCounts } from './plan-application.ts';
 import { stuckText } from './stuck-pods.ts';
 
@@ -61,7 +61,7 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
     activeRunners: facts.activeRunners,
     queuedJobs: facts.counts?.queued ?? old?.queuedJobs ?? 0,
     heldJobs: facts.counts?.held.cap ?? old?.heldJobs ?? 0,
-    ...(facts.counts && debuggingStatus(facts.counts.debugging, old)),
+    ...(facts.counts ? debuggingStatus(facts.counts.debugging, old) : toldBefore(old)),
     ...(facts.checkedAtMs !== undefined && { lastCheckTime: timeText(facts.checkedAtMs) }),
     ...(generation !== undefined && { observedGeneration: generation }),
     // A patch without the list would leave the old one.
@@ -84,7 +84,15 @@ export function isReady(facts: GroupFacts): boolean {
 export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus | undefined): boolean {
   if (old === undefined) return true;
   if (JSON.stringify(essence(next)) !== JSON.stringify(essence(old))) return true;
-  return timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime) > CHECK_TIME_MS;
+  // Either way: a clock may be set back.
+  return Math.abs(timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime)) > CHECK_TIME_MS;
+}
+
+/** True for a leader that has not looked yet, when a look by the one before is told of this spec: that says more. */
+export function tellsLess(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): boolean {
+  const { checkedAtMs, giteaFailure, planFailure, problem, refusal } = facts;
+  if (checkedAtMs !== undefined || giteaFailure || planFailure || problem !== undefined || refusal) return false;
+  return old?.observedGeneration === facts.generation && nowMs - timeOf(old?.lastCheckTime) <= STALE_CHECK_MS;
 }
 
 function essence({ lastCheckTime: _, conditions, ...counts }: RunnerGroupStatus): unknown {

@@ -28,6 +28,8 @@ export interface LiveRunner {
   readonly groupName?: string;
   /** Absent: it was not lost, as far as Kubernetes shows. */
   readonly loss?: LossReason;
+  /** Its node was lost and answers again. */
+  readonly isBack?: true;
 }
 
 /** `<namespace>/<name>` of a Job. */

@@ -48,9 +48,10 @@ export async function fillAgainAndAgain(options: FillingOptions, signal: AbortSi
   if (!options.registration) return;
   const filler = new Filler(options, options.registration, signal);
   while (!signal.aborted) {
-    await filler.pass();
+    filler.pass();
     await pause(PAUSE_MS, signal);
   }
+  await filler.ended();
 }
 
 type Registration = NonNullable<FillingOptions['registration']>;
@@ -70,6 +71,8 @@ class Filler {
   readonly #signal: AbortSignal;
   /** By id of the slot. */
   readonly #paces = new Map<string, Pace>();
+  /** What is under way, by origin of the Gitea: one that hangs holds up no other. */
+  readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(options: FillingOptions, { client, names }: Registration, signal: AbortSignal) {
     this.#options = options;
@@ -78,21 +81,29 @@ class Filler {
     this.#signal = signal;
   }
 
-  async pass(): Promise<void> {
+  /** Begins with one key of each Gitea at most, and does not wait. */
+  pass(): void {
     const { groups, guest } = this.#options;
     const slots = tokenSlots(groups(), this.#names);
     const existing = new Set(slots.map(({ id }) => id));
     for (const id of this.#paces.keys()) if (!existing.has(id)) this.#paces.delete(id);
-    const chosen = new Map<string, Promise<void>>();
     for (const slot of slots) {
       const { target } = slot;
       if (!this.#isDue(slot)) continue;
       if (target instanceof Failure) this.#failed(slot, target);
-      else if (!chosen.has(originOf(target)) && guest.pauseMs(target) === 0) {
-        chosen.set(originOf(target), this.#keep(slot, target));
-      }
+      else if (!this.#underWay.has(originOf(target)) && guest.pauseMs(target) === 0) this.#begin(slot, target);
     }
-    await Promise.all(chosen.values());
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#underWay.values());
+  }
+
+  #begin(slot: TokenSlot, target: GiteaTarget): void {
+    const origin = originOf(target);
+    const work = this.#keep(slot, target).finally(() => this.#underWay.delete(origin));
+    this.#underWay.set(origin, work);
   }
 
   /** A new API token may do what the old one could not: then it is due at once. */
@@ -107,7 +118,8 @@ class Filler {
       // A Secret that hangs must not delay the end: it is broken off when its client is closed.
       const outcome = await untilAborted(this.#signal, this.#fill(slot, target));
       if (outcome === undefined) return;
-      this.#remember(slot, 0);
+      // Nothing was written: it is tried again as after a failure.
+      this.#remember(slot, outcome === 'changed' ? this.#failures(slot) + 1 : 0);
       if (outcome === 'written') this.#options.tell({ is: 'registration-token', ...told(slot), outcome });
     } catch (error) {
       // Leadership has ended, and the connections with it.
@@ -151,8 +163,12 @@ class Filler {
   }
 
   #failed(slot: TokenSlot, failure: Failure): void {
-    this.#remember(slot, (this.#paces.get(slot.id)?.failures ?? 0) + 1);
+    this.#remember(slot, this.#failures(slot) + 1);
     this.#options.tell({ is: 'registration-token', ...told(slot), outcome: 'failed', failure });
+  }
+
+  #failures({ id }: TokenSlot): number {
+    return this.#paces.get(id)?.failures ?? 0;
   }
 
   #remember({ id, target }: TokenSlot, failures: number): void {

@@ -154,7 +154,7 @@ type LossEvent = EventOf<'runner-lost'> | EventOf<'rerun'>;
 
 function logRerun(log: Log, event: EventOf<'rerun'>): void {
   const { failure, outcome } = event;
-  const isGood = outcome === 'rerun' || outcome === 'superseded' || outcome === 'not-failed';
+  const isGood = !['exhausted', 'failed', 'expired'].includes(outcome);
   const fields = { ...lossFields(event), outcome, ...(failure && reason(failure)) };
   log[isGood ? 'info' : 'warn'](fields, outcome === 'rerun' ? 're-ran a lost CI job' : 'did not re-run a lost CI job');
 }

@@ -1,5 +1,6 @@
 /** Names, labels and buckets of the metrics. They are part of the interface: docs/serve.md lists them. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+import { newestOnly } from './newest-series.ts';
 
 export type MetricSet = ReturnType<typeof makeMetrics>;
 
@@ -18,14 +19,37 @@ export function makeMetrics(registry: Registry) {
   const registers = [registry];
   const gauge = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) =>
     new Gauge({ name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers });
-  const counter = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) =>
-    new Counter({ name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers });
+  const counter = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) => {
+    const made = new Counter({ name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers });
+    const use = newestOnly((labels) => made.remove(labels as Record<Name, string>));
+    return {
+      inc: (labels: Readonly<Record<Name, string>>, by = 1): void => {
+        use(labels);
+        made.inc(labels, by);
+      },
+    };
+  };
   const histogram = <const Name extends string>(
     name: string,
     help: string,
     buckets: number[],
     labelNames: readonly Name[],
-  ) => new Histogram({ name: `gitea_runners_${name}`, help, buckets, labelNames: [...labelNames], registers });
+  ) => {
+    const made = new Histogram({
+      name: `gitea_runners_${name}`,
+      help,
+      buckets,
+      labelNames: [...labelNames],
+      registers,
+    });
+    const use = newestOnly((labels) => made.remove(labels as Record<Name, string>));
+    return {
+      observe: (labels: Readonly<Record<Name, string>>, value: number): void => {
+        use(labels);
+        made.observe(labels, value);
+      },
+    };
+  };
   return {
     queuedJobs: gauge('queued_jobs', 'CI jobs that wait for a runner of the group.', GROUP),
     heldJobs: gauge('held_jobs', 'Of these, jobs held back, by reason.', [...GROUP, 'reason']),

@@ -66,7 +66,7 @@ function count(set: MetricSet, event: ServeEvent): void {
       set.budgetWait.inc({ origin: event.origin }, event.ms / 1000);
       return;
     case 'planned':
-      set.planSeconds.observe(event.ms / 1000);
+      set.planSeconds.observe({}, event.ms / 1000);
       return;
     case 'job-started': {
       const { namespace, group, seconds } = event.wait;
@@ -75,7 +75,7 @@ function count(set: MetricSet, event: ServeEvent): void {
     }
     case 'woken': {
       const { application, outcome, ms, waitedMs } = event;
-      set.wakeWaitSeconds.observe(waitedMs / 1000);
+      set.wakeWaitSeconds.observe({}, waitedMs / 1000);
       set.wakes.inc({ application, outcome: outcome.is });
       set.wakeSeconds.observe({ application }, ms / 1000);
       return;

@@ -41,12 +41,16 @@ const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
   failed: 1_000,
 };
 const LONGEST_PAUSE_MS = 60_000;
+/** A difference that may be about nothing gets this long to vanish. */
+const DOUBT_MS = 1_000;
 
 export class Waker {
   readonly #options: WakerOptions;
   #difference: Difference = NO_DIFFERENCE;
   /** Since when there has been a difference without a break. */
   #differsSinceMs: number | undefined;
+  /** Since when the difference may be about nothing. Each wake begins a new doubt. */
+  #doubtSinceMs: number | undefined;
   /** What the last wake was for. */
   #target = new Set<string>();
   #beganMs = 0;
@@ -59,6 +63,8 @@ export class Waker {
   /** Nothing is woken: there is no plan. */
   #rests = false;
   #waking = false;
+  /** The clock when it was last read. */
+  #nowMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -103,14 +109,16 @@ export class Waker {
 
   /**
    * Tells what a sync would change now.
-   * @param settled false when a runner ended after the look began. The difference may be about nothing then, so it waits a second.
+   * @param settled false when a runner ended after the look began. The difference may be about nothing then, so it waits a second. Not
+   *   longer: where runners end faster than Gitea is looked at, it is never settled.
    */
   want(difference: Difference, settled: boolean): void {
     if (this.#closed) return;
     this.#rests = false;
-    const now = this.#options.now();
+    const now = this.#now();
     this.#difference = difference;
     const mayWait = mayWaitMs(difference);
+    this.#doubtSinceMs = settled || mayWait === undefined ? undefined : (this.#doubtSinceMs ?? now);
     if (mayWait === undefined) {
       this.#differsSinceMs = undefined;
       if (this.#target.size > 0 && !this.#waking && this.#last?.is === 'synced') this.#shown(now);
@@ -123,7 +131,7 @@ export class Waker {
       this.#differsSinceMs ??= now;
       if (this.#hasNew() && !this.#inTrouble()) this.#fruitless = 0;
     }
-    this.#schedule(settled ? 0 : 1_000);
+    this.#schedule();
   }
 
   /**
@@ -142,12 +150,24 @@ export class Waker {
   owe(outcome?: WakeOutcome): void {
     this.#owes = true;
     if (outcome) this.#last = outcome;
-    this.#schedule(0);
+    this.#schedule();
   }
 
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+  }
+
+  /** When the clock is set back, what was to wait until a later time waits no longer. */
+  #now(): number {
+    const now = this.#options.now();
+    if (now < this.#nowMs) {
+      this.#retryAtMs = now;
+      if (this.#differsSinceMs !== undefined) this.#differsSinceMs = now;
+      if (this.#doubtSinceMs !== undefined) this.#doubtSinceMs = now;
+    }
+    this.#nowMs = now;
+    return now;
   }
 
   #shown(now: number): void {
@@ -165,12 +185,13 @@ export class Waker {
     return keysOf(this.#difference).some((key) => !this.#target.has(key));
   }
 
-  #schedule(extraMs: number): void {
+  #schedule(): void {
     if (this.#waking || this.#closed || this.#rests) return;
-    const now = this.#options.now();
+    const now = this.#now();
     const mayWait = mayWaitMs(this.#difference);
     const since = this.#differsSinceMs ?? now;
-    const wanted = mayWait === undefined ? now : Math.max(since + mayWait, now) + extraMs;
+    const doubt = this.#doubtSinceMs === undefined ? now : this.#doubtSinceMs + DOUBT_MS;
+    const wanted = mayWait === undefined ? now : Math.max(since + mayWait, doubt, now);
     // New Jobs need not wait for the fate of old ones, unless Argo CD itself is in trouble.
     const mayGo = this.#hasNew() && !this.#inTrouble() ? 0 : this.#retryAtMs;
     clearTimeout(this.#timer);
@@ -181,14 +202,14 @@ export class Waker {
   async #wake(): Promise<void> {
     if (this.#waking || this.#closed) return;
     this.#waking = true;
-    const dueMs = this.#options.now();
+    const dueMs = this.#now();
     try {
       await this.#options.turn(async () => this.#isWanted && (await this.#wakeNow(dueMs)));
     } catch (error) {
       if (!this.#closed) throw error;
     }
     this.#waking = false;
-    if (this.#isWanted) this.#schedule(0);
+    if (this.#isWanted) this.#schedule();
   }
 
   get #isWanted(): boolean {
@@ -198,16 +219,17 @@ export class Waker {
 
   /** @returns whether Argo CD has refreshed. */
   async #wakeNow(dueMs: number): Promise<boolean> {
-    this.#beganMs = this.#options.now();
+    this.#beganMs = this.#now();
     this.#target = new Set(keysOf(this.#difference));
+    this.#doubtSinceMs = undefined;
     const steps: WakeStep[] = [];
     const outcome = await this.#outcome(steps);
     if (this.#closed) return false;
     this.#waking = false;
-    const now = this.#options.now();
+    const now = this.#now();
     this.#last = outcome;
     this.#owes = outcome.is === 'error' || outcome.is === 'failed';
-    const tookMs = now - this.#beganMs;
+    const tookMs = Math.max(0, now - this.#beganMs);
     this.#retryAtMs = now + this.#pauseMs(outcome, tookMs);
     this.#fruitless += 1;
     this.#options.onWake(outcome, tookMs, this.#beganMs - dueMs, steps);

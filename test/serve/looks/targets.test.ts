@@ -60,6 +60,15 @@ describe('the looks that groups need', () => {
     expect(state.reads).toBe(2);
   });
 
+  it('are read again when the clock was set back', async () => {
+    const { state, book } = cluster();
+    await book.resolve(live, 3_600_000);
+    await book.resolve(live, 0);
+    await book.resolve(live, 1);
+
+    expect(state.reads).toBe(2);
+  });
+
   it('get the new token at once when Gitea has refused the old one', async () => {
     const { state, book } = cluster();
     const first = await book.resolve(live, 0);

@@ -94,6 +94,31 @@ describe('a CI job is not lost', () => {
   });
 });
 
+describe('a runner whose node answers again', () => {
+  const back: LiveRunner = { job: live('ci-1', 'deleting'), annotations: {}, isBack: true };
+  const lost = followLosses(noticed(), {
+    runners: [lostRunner('ci-1', 'NodeLost')],
+    nowMs: NOW + 900,
+    look: lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')),
+  }).losses;
+
+  it('reports the end of its CI job itself, so that is no longer lost', () => {
+    const look = lookAt(NOW + 60_500, running(7, 'ci-1'));
+
+    const { losses, returned } = followLosses(lost, { runners: [back], nowMs: NOW + 61_000, look });
+
+    expect([losses.lost, returned]).toEqual([[], lost.lost]);
+  });
+
+  it('is too late for a CI job that Gitea has ended meanwhile', () => {
+    const look = lookAt(NOW + 60_500, done(7, 'ci-1'));
+
+    const { losses, returned } = followLosses(lost, { runners: [back], nowMs: NOW + 61_000, look });
+
+    expect([losses.lost, returned]).toEqual([lost.lost, []]);
+  });
+});
+
 it(`a group notes at most ${MOST_LOST_JOBS} losses, and names the others`, () => {
   const names = Array.from({ length: MOST_LOST_JOBS + 2 }, (_, at) => `ci-${at + 1}`);
   const runners = names.map((name) => lostRunner(name));

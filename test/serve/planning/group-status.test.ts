@@ -7,6 +7,7 @@ import {
   isWorthWriting,
   statusOf,
   TOLERATED_DIFFERENCE_MS,
+  tellsLess,
 } from '../../../src/serve/planning/group-status.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
@@ -48,6 +49,15 @@ describe('the status of a group', () => {
     expect(statusOf(calm, status, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
     expect(isWorthWriting(statusOf(calm, status, NOW), status)).toBe(true);
     expect(statusOf(calm, undefined, NOW)).not.toHaveProperty('debuggingRunners');
+  });
+
+  it('takes a runner that stayed back also when it went while Gitea failed: a patch without it would leave it', () => {
+    const debugging = [{ runner: 'ci-7-1-9c31e0aa', untilMs: NOW }];
+    const before = statusOf({ ...calm, counts: { ...counts, debugging } }, undefined, NOW);
+    const { counts: _, ...failing } = { ...calm, giteaFailure: refused };
+
+    const meanwhile = statusOf(failing, before, NOW);
+    expect(statusOf({ ...calm, counts }, meanwhile, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
   });
 
   it('counts runners and jobs', () => {
@@ -181,6 +191,18 @@ describe('the status of a group', () => {
   });
 });
 
+it('a leader that has not looked yet leaves what the one before has told of the same spec, for five minutes', () => {
+  const { counts: _, checkedAtMs: __, ...unlooked } = calm;
+  const old = statusOf(calm, undefined, NOW);
+
+  expect(tellsLess(unlooked, old, NOW + 300_000)).toBe(true);
+  expect(tellsLess(unlooked, old, NOW + 300_001)).toBe(false);
+  expect(tellsLess(unlooked, undefined, NOW)).toBe(false);
+  expect(tellsLess({ ...unlooked, generation: 5 }, old, NOW)).toBe(false);
+  expect(tellsLess({ ...unlooked, problem: 'spec.labels is empty' }, old, NOW)).toBe(false);
+  expect(tellsLess(calm, old, NOW)).toBe(false);
+});
+
 describe('a status is written', () => {
   const old = statusOf(calm, undefined, NOW);
 
@@ -217,5 +239,7 @@ describe('a status is written', () => {
 
     expect(isWorthWriting(looked(CHECK_TIME_MS), old)).toBe(false);
     expect(isWorthWriting(looked(CHECK_TIME_MS + 1_000), old)).toBe(true);
+    // A clock was set back.
+    expect(isWorthWriting(looked(-CHECK_TIME_MS - 1_000), old)).toBe(true);
   });
 });

@@ -1,6 +1,13 @@
 /** Law V55 (docs/spec.md): `serve --registration-secrets` keeps the registration tokens in Secrets as Gitea gives them. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ServerClocks } from '../../../src/http/clock.ts';
+import { secretsClient } from '../../../src/kubernetes/secrets.ts';
+import { Guest } from '../../../src/serve/looks/guest.ts';
+import { fillAgainAndAgain } from '../../../src/serve/registration/filling.ts';
 import type { GiteaVersion } from '../../../src/simulator/versions.ts';
+import { Token } from '../../../src/tokens/token.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+import { serve } from '../../support/server.ts';
 import { TOKEN } from '../../support/start-acme.ts';
 import { managedGroup } from '../managed-group.ts';
 import { type Replica, type Rig, startRig, until } from '../rig.ts';
@@ -86,6 +93,23 @@ it('a token that was replaced in Gitea is replaced within five minutes, and the 
   });
 
   expect(secret(rig)).toEqual({ [KEY]: next, url: `${rig.simulator.url}/`, mine: 'stays' });
+});
+
+it('a Secret that somebody else writes meanwhile is filled soon after', async () => {
+  const rig = await openRig();
+  putSecret(rig, {});
+  rig.simulator.intercept(({ method }) => {
+    if (method === 'POST' && asked(rig) === 1) putSecret(rig, { mine: 'stays' });
+    return false;
+  });
+  const { clock } = await startFilling(rig);
+  await until('the write that came too late', () => written(rig) === 1);
+  expect(secret(rig)).toEqual({ mine: 'stays' });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  clock.aheadMs = 20_000;
+
+  await until('the token', () => secret(rig)?.[KEY] !== undefined);
+  expect(secret(rig)).toMatchObject({ mine: 'stays' });
 });
 
 it('nothing is asked for and no Secret is read without the flag, or for a Secret that it does not name', async () => {
@@ -186,4 +210,52 @@ it('a replica that does not lead writes nothing', async () => {
   await first.end();
 
   await until('the token', () => secret(rig)?.[KEY] !== undefined);
+});
+
+it('a Gitea that never answers does not hold up the keys of another one', async () => {
+  const { simulator, cluster } = await openRig();
+  const { origin: deaf } = await serve(() => undefined);
+  const groups = ['a', 'b', 'c', 'deaf'].map((namespace) => {
+    const giteaUrl = namespace === 'deaf' ? deaf : simulator.url;
+    const metadata = { name: 'ci', namespace, uid: namespace };
+    const registrationToken = { name: SECRET, key: KEY };
+    const scope = { kind: 'org', org: 'acme' } as const;
+    const group = runnerGroup({ name: 'ci', namespace, registrationToken, scope, giteaUrl });
+    cluster.put('secrets', { metadata: { namespace, name: SECRET }, data: {} });
+    return {
+      object: { metadata },
+      group,
+      target: { key: namespace, url: giteaUrl, scope, token: new Token(TOKEN, giteaUrl) },
+    };
+  });
+  const client = secretsClient(cluster.config);
+  const ignore = (): void => undefined;
+  const guest = new Guest({
+    timeoutMs: 20_000,
+    env: {},
+    clocks: new ServerClocks(),
+    budget: 1200,
+    now: Date.now,
+    onRequest: ignore,
+    onWaited: ignore,
+  });
+  const ending = new AbortController();
+  const registration = { names: new Set([SECRET]), client };
+  const filling = fillAgainAndAgain(
+    { registration, guest, lookout: { timeoutMs: 20_000 }, groups: () => groups, now: Date.now, tell: ignore },
+    ending.signal,
+  );
+  onTestFinished(async () => {
+    ending.abort();
+    await guest.close();
+    await client.close();
+    await filling;
+  });
+  const beganMs = performance.now();
+
+  await until(
+    'all three keys',
+    () => cluster.all('secrets').filter(({ data }) => KEY in (data as object)).length === 3,
+  );
+  expect(performance.now() - beganMs).toBeLessThan(8_000);
 });

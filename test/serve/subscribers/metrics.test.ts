@@ -4,6 +4,7 @@ import { deliveriesIn } from '../../../src/cli/doctor/deliveries.ts';
 import type { Plan } from '../../../src/plan/decisions.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { openMetrics } from '../../../src/serve/subscribers/metrics.ts';
+import { MOST_LABEL_SETS } from '../../../src/serve/subscribers/newest-series.ts';
 import { verdictOf } from '../../support/verdict.ts';
 
 it('the manual lists every metric of ours, and no other, with its labels', async () => {
@@ -20,6 +21,24 @@ it('the manual lists every metric of ours, and no other, with its labels', async
 
   expect(ours.length).toBeGreaterThan(10);
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(ours.map(({ name }) => [name, [...labelsOf(name)]])));
+});
+
+it('forgets the Applications that were woken longest ago, however many names are made up', async () => {
+  const { render, subscriber } = openMetrics();
+  const wake = (application: string): void =>
+    subscriber({ is: 'woken', application, outcome: { is: 'synced' }, steps: [], ms: 5, waitedMs: 0 });
+  for (let at = 0; at < MOST_LABEL_SETS + 100; at += 1) {
+    wake(`argocd/made-up-${at}`);
+    if (at % 100 === 0) wake('argocd/runners');
+  }
+  const { body } = await render();
+
+  const wakes = body.match(/^gitea_runners_wakes_total\{.*\} \d+$/gm) ?? [];
+  const counts = body.match(/^gitea_runners_wake_duration_seconds_count\{.*\} \d+$/gm) ?? [];
+  expect([wakes.length, counts.length]).toEqual([MOST_LABEL_SETS, MOST_LABEL_SETS]);
+  expect(wakes).toContain(
+    `gitea_runners_wakes_total{application="argocd/runners",outcome="synced"} ${MOST_LABEL_SETS / 100 + 1}`,
+  );
 });
 
 it('a process that leads no longer shows no figures of groups, but goes on counting', async () => {

@@ -135,6 +135,32 @@ describe('a waker', () => {
     expect(woken).toEqual([]);
   });
 
+  it('does not wait for ever when runners end faster than Gitea is looked at', async () => {
+    const { waker, woken } = start();
+    for (let at = 0; at < 100; at += 1) {
+      waker.want(missing('a'), false);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+
+    expect(woken[0]).toBeLessThanOrEqual(1_100);
+  });
+
+  it('waits no longer when the clock is set back', async () => {
+    const { waker, woken } = start(() => {
+      vi.setSystemTime(Date.now() - 3_600_000);
+      throw new Failure('GR-HTTP-01', 1, 'refused.');
+    });
+    waker.want(missing('a'), true);
+    await vi.advanceTimersByTimeAsync(600);
+    for (let second = 0; second < 10; second += 1) {
+      waker.want(missing('a'), true);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+
+    expect(woken.length).toBeGreaterThan(1);
+    expect(waker.differsSinceMs).toBeLessThanOrEqual(Date.now());
+  });
+
   it('keeps waking an Argo CD in error although nothing differs any more, until it is well', async () => {
     const broken: WakeResult = {
       is: 'error',

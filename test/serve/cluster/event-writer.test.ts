@@ -1,0 +1,39 @@
+/** Events of many runners at once. Real requests. */
+import { expect, it, onTestFinished } from 'vitest';
+import { KubeClient } from '../../../src/kubernetes/client.ts';
+import { EventWriter } from '../../../src/serve/cluster/event-writer.ts';
+import { startFakeCluster } from '../fake-cluster.ts';
+import { until } from '../rig.ts';
+
+async function startWriter() {
+  const cluster = await startFakeCluster();
+  const client = new KubeClient(cluster.config);
+  onTestFinished(() => client.close());
+  const failures: unknown[] = [];
+  const writer = new EventWriter(client, Date.now, (failure) => failures.push(failure));
+  /** A node takes this runner with it. */
+  const lose = (nth: number): void =>
+    writer.hear({
+      is: 'runner-lost',
+      object: { metadata: { namespace: 'runners', name: 'ci', uid: 'u' } },
+      lost: {
+        runner: `ci-${nth}`,
+        repository: 'acme/web',
+        runId: nth,
+        jobId: nth,
+        attempt: 1,
+        reason: 'NodeLost',
+        lostAt: '2026-11-21T12:00:00Z',
+      },
+      isNoted: true,
+    });
+  return { cluster, failures, lose };
+}
+
+it('each runner that a node takes with it has its Event', async () => {
+  const { cluster, failures, lose } = await startWriter();
+  for (let nth = 0; nth < 30; nth += 1) lose(nth);
+
+  await until('all Events', () => cluster.all('events').length === 30);
+  expect(failures).toEqual([]);
+});
