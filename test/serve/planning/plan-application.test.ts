@@ -61,12 +61,27 @@ describe('the plan of an Application', () => {
       expect(planApplication({ ...input(), broken: [broken] })).toEqual({ is: 'failed', failure: broken.failure });
     });
 
-    it('fails as a whole when the trouble is not its own', () => {
-      const refusal = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.');
-      expect(planApplication(input(sighted(), { ...dead, look: refusal }))).toEqual({ is: 'failed', failure: refusal });
+    const refusal = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.');
 
-      const foreign = { ...broken, namespace: 'others' };
-      expect(planApplication({ ...input(sighted()), broken: [foreign] })).toMatchObject({ is: 'failed' });
+    it('fails as a whole when the trouble is not its own', () => {
+      expect(planApplication(input(sighted(), { ...dead, look: refusal }))).toEqual({ is: 'failed', failure: refusal });
+    });
+
+    it('plans its groups although groups of another namespace, which name it, may not be served', () => {
+      const runner = { job: live('evil-9-1-0000cafe', 'running', { namespace: 'evil' }), annotations: {} };
+      const runners = [{ ...runner, groupName: 'evil' }];
+      const alone = planApplication(input(sighted()));
+      const evil = { ...dead.group, namespace: 'evil', name: 'evil' };
+      const beside = sighted();
+
+      for (const over of [
+        input(sighted(), { ...dead, group: evil, look: refusal }),
+        input(sighted(), { ...dead, group: evil, look: refusal }, { ...beside, group: { ...evil, name: 'beside' } }),
+        { ...input(sighted()), broken: [{ ...broken, namespace: 'evil', name: 'evil' }] },
+      ]) {
+        const planning = planApplication({ ...over, runners });
+        expect(planning.is === 'planned' && planning.plan.jobs).toEqual(alone.is === 'planned' && alone.plan.jobs);
+      }
     });
   });
 
