@@ -134,9 +134,14 @@ async function notifyFrom(
     defaults: file === undefined ? [] : await readNotifyFile(file),
     ...(slackTokenFile !== undefined && { slackTokenFile }),
     ...(slackSigningSecretFile !== undefined && { slackSigningSecretFile, extend }),
-    ...(slackAppTokenFile !== undefined && { slackAppTokenFile, extend }),
+    ...(slackAppTokenFile !== undefined && { slackSocket: await socketFrom(slackAppTokenFile), extend }),
     ...(secretFile !== undefined && { secretFile }),
   };
+}
+
+/** The packages of socket mode are loaded here, and only for an app-level token (docs/adr/0040). */
+async function socketFrom(tokenFile: string): Promise<NonNullable<NotifyOptions['slackSocket']>> {
+  return { tokenFile, listen: (await import('../serve/notify/slack-socket.ts')).listenToSlack };
 }
 
 /** Hear what happens. `serve` adds the metrics. */

@@ -172,22 +172,19 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   }
 }
 
-/** Presses of the button in Slack that come over socket mode. Its packages are loaded only for an app-level token (docs/adr/0040). */
+/** Presses of the button in Slack that come over socket mode. */
 async function listenForPresses(
   { env, notify = NOTIFIES_NOBODY }: ServeOptions,
   notifier: Notifier,
   tell: Tell,
   signal: AbortSignal,
 ): Promise<void> {
-  const { slackApiUrl: apiUrl, slackAppTokenFile: tokenFile, slackSocketPauseMs: pauseMs } = notify;
-  if (tokenFile === undefined) return;
-  const { listenToSlack } = await import('./notify/slack-socket.ts');
+  const { slackApiUrl: apiUrl, slackSocket } = notify;
+  if (!slackSocket) return;
+  const { listen, ...socket } = slackSocket;
   const onFailure = (failure: Failure): void => tell({ is: 'notified', to: 'slack', result: 'unconnected', failure });
-  const socket = { tokenFile, env, onPress: notifier.pressed, onFailure };
-  await listenToSlack(
-    { ...socket, ...(apiUrl !== undefined && { apiUrl }), ...(pauseMs !== undefined && { pauseMs }) },
-    signal,
-  );
+  const options = { ...socket, env, onPress: notifier.pressed, onFailure };
+  await listen({ ...options, ...(apiUrl !== undefined && { apiUrl }) }, signal);
 }
 
 /** One pass: looks, plans, wakes where it is needed, writes status. Answers what went wrong, one line each. */

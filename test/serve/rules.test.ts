@@ -26,9 +26,10 @@ it('only subscribers know the log and the metrics', () => {
   expect(filesWith(/from '(?:pino|prom-client)'/, (file) => file.startsWith('src/serve/subscribers/'))).toEqual([]);
 });
 
-it('a daemon loads everything at its start, but the packages of tracing, which few need (docs/adr/0049)', () => {
+it('a daemon loads everything at its start, but the packages of tracing and of socket mode, which few need (docs/adr/0049, 0040)', () => {
   expect(filesWith(/\bimport\(/, () => false)).toEqual([]);
   expect(readFileSync('src/cli/serve.ts', 'utf8').match(/\bimport\([^)]*\)/g)).toEqual([
     "import('../tracing/otlp.ts')",
+    "import('../serve/notify/slack-socket.ts')",
   ]);
 });

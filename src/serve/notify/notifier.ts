@@ -18,6 +18,7 @@ import { readSecret } from './read-secret.ts';
 import { postToSlack } from './slack-client.ts';
 import { slackMessage } from './slack-message.ts';
 import type { Press } from './slack-presses.ts';
+import type { ListenToSlack } from './slack-socket.ts';
 import { webhookMessage } from './webhook-message.ts';
 
 /** What the administrator configures. */
@@ -34,10 +35,15 @@ export interface NotifyOptions {
   readonly defaults: readonly NotifyTarget[];
   /** Signing secret of the Slack app: presses of the button come as requests. Absent: none is taken. */
   readonly slackSigningSecretFile?: string;
-  /** App-level token of the Slack app: presses of the button come over a connection to Slack. Absent: there is none. */
-  readonly slackAppTokenFile?: string;
-  /** Shortest pause between two of these connections. For tests. */
-  readonly slackSocketPauseMs?: number;
+  /** Presses of the button come over a connection to Slack. Absent: there is none. */
+  readonly slackSocket?: {
+    /** App-level token of the Slack app. */
+    readonly tokenFile: string;
+    /** Of slack-socket.ts, whose packages few need. */
+    readonly listen: ListenToSlack;
+    /** For tests. */
+    readonly pauseMs?: number;
+  };
   /** Keeps a runner an hour longer, and answers until when, for people. Absent: no button. @throws Failure */
   readonly extend?: (runner: { readonly namespace: string; readonly name: string }) => Promise<string>;
   /** For tests. */
@@ -140,11 +146,11 @@ export class Notifier {
   }
 
   async #post(channel: string, content: Message['content'], target: NotifyTarget): Promise<SendResult> {
-    const { extend, slackApiUrl: apiUrl, slackAppTokenFile, slackSigningSecretFile } = this.#options;
+    const { extend, slackApiUrl: apiUrl, slackSigningSecretFile, slackSocket } = this.#options;
     const { slackTokenFile = '' } = this.#options;
     const token = await readSecret(slackTokenFile);
     const slack = { token, ...(apiUrl !== undefined && { apiUrl }) };
-    const canExtend = extend !== undefined && (slackSigningSecretFile ?? slackAppTokenFile) !== undefined;
+    const canExtend = extend !== undefined && (slackSigningSecretFile ?? slackSocket) !== undefined;
     const message =
       'notice' in content
         ? slackMessage(channel, content.notice, canExtend)

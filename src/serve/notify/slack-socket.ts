@@ -45,7 +45,9 @@ const JITTER = 0.25;
 const SHORT_MS = 60_000;
 
 /** Holds a connection until `signal` is aborted. Never rejects. */
-export async function listenToSlack(options: SlackSocketOptions, signal: AbortSignal): Promise<void> {
+export type ListenToSlack = (options: SlackSocketOptions, signal: AbortSignal) => Promise<void>;
+
+export const listenToSlack: ListenToSlack = async (options, signal) => {
   const { env, onFailure, pauseMs = PAUSE_MS } = options;
   const http = new HttpClient({ env, attemptMs: OPEN_MS, bodyLimit: LONGEST_ANSWER });
   // A request under way would hold up the end.
@@ -58,7 +60,7 @@ export async function listenToSlack(options: SlackSocketOptions, signal: AbortSi
     const longest = Math.min(pauseMs * 2 ** failures, LONGEST_PAUSE_MS);
     await sleep(longest * (1 - JITTER * Math.random()), undefined, { signal }).catch(nothing);
   }
-}
+};
 
 /** Answers when the connection is over, and why it failed. */
 async function holdConnection(

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { listenToSlack } from '../../../src/serve/notify/slack-socket.ts';
 import { makeCertificates } from '../../support/certificate.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { folderWith } from '../../support/run-cli.ts';
@@ -24,9 +25,8 @@ async function start(prepare: (slack: Workspace) => void | Promise<void> = () =>
       allowedUrls: [],
       defaults: [],
       slackTokenFile: join(folder, 'token'),
-      slackAppTokenFile: join(folder, 'app'),
+      slackSocket: { tokenFile: join(folder, 'app'), listen: listenToSlack, pauseMs: 10 },
       slackApiUrl: slack.apiUrl,
-      slackSocketPauseMs: 10,
       times: { gapMs: 1, pausesMs: [] },
       extend: async ({ namespace, name }) => {
         extended.push(`${namespace}/${name}`);
