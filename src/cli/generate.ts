@@ -28,7 +28,8 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   if (io.outPieces) io.outPieces(pieces);
   else io.out(pieces.join(''));
   io.err(`${countsLine(plan)}\n`);
-  await trace?.end(plan, new Set(read.groups.filter(({ tracing }) => !tracing).map(keyText)));
+  const untraced = new Set(read.groups.filter(({ tracing }) => !tracing).map(keyText));
+  await trace?.end(plan, (group) => !untraced.has(keyText(group)));
   return 0;
 }
 

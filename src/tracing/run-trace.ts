@@ -11,7 +11,6 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import packageJson from '../../package.json' with { type: 'json' };
-import { keyText } from '../key-text.ts';
 import type { Plan } from '../plan/decisions.ts';
 import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
 import { contextOf, readTraceparent, type TraceContext } from './trace-context.ts';
@@ -21,12 +20,14 @@ const ANSWER_MS = 100;
 /** CI jobs in whose traces a run shows. */
 const MOST_TRACES = 100;
 
+type IsTraced = (group: { readonly namespace: string; readonly name: string }) => boolean;
+
 export interface RunTrace {
   /**
    * Sends the spans of a run that has printed its plan. Never rejects; ends after `ANSWER_MS` at the latest.
-   * @param untraced groups with `tracing: false`, as `<namespace>/<name>`.
+   * @param isTraced false for a group with `tracing: false`.
    */
-  readonly end: (plan: Plan, untraced: ReadonlySet<string>) => Promise<void>;
+  readonly end: (plan: Plan, isTraced: IsTraced) => Promise<void>;
 }
 
 /** @param traceparent `TRACEPARENT` of the process. */
@@ -35,8 +36,8 @@ export function openRunTrace(settings: TracingSettings, traceparent: string | un
   const caller = readTraceparent(traceparent);
   const connection = open(settings.url);
   return {
-    end: async (plan, untraced) => {
-      const spans = parentsOf(plan, untraced, settings, caller).map((parent) => spanOf(parent, beganMs, now(), plan));
+    end: async (plan, isTraced) => {
+      const spans = parentsOf(plan, isTraced, settings, caller).map((parent) => spanOf(parent, beganMs, now(), plan));
       if (spans.length > 0 && connection.isOpen()) await post(settings.url, connection.socket, bodyOf(settings, spans));
       connection.socket.destroy();
     },
@@ -51,7 +52,7 @@ interface Parent extends Omit<TraceContext, 'isSampled'> {
 /** The caller's trace, else the traces of all CI jobs that get a new runner. */
 function parentsOf(
   plan: Plan,
-  untraced: ReadonlySet<string>,
+  isTraced: IsTraced,
   settings: TracingSettings,
   caller: TraceContext | undefined,
 ): readonly Parent[] {
@@ -60,7 +61,7 @@ function parentsOf(
     .flatMap((decision) => {
       if (decision.verdict !== 'served' || decision.by !== 'new-runner') return [];
       const { group, job, origin, runner } = decision;
-      if (untraced.has(keyText(group))) return [];
+      if (!isTraced(group)) return [];
       return [{ ...contextOf({ origin, jobId: job.id, attempt: job.attempt }), runner }];
     })
     .filter(({ traceId }) => isKept(settings, traceId))
