@@ -18,6 +18,7 @@ import type { WhereIAm } from './explain/where.ts';
 import { explainText } from './explain-text.ts';
 import { type Explanation, explanationOf, findGroup, groupOfJob } from './explanation.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
+import { outputOf } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
 import { readAndPlan } from './read-and-plan.ts';
@@ -53,10 +54,7 @@ function together(flag: string): Failure {
 }
 
 function formatFrom(flags: FlagsOf<'explain'>, io: Io): Format {
-  const output = flagValue('output', flags, io);
-  if (output === undefined) return flagValue('json', flags, io) ? 'json' : 'text';
-  if (output === 'json' || output === 'wide') return output;
-  throw new Failure('GR-FLAG-16', 2, `read --output: explain prints json or wide, not ${output}.`);
+  return outputOf('explain', flags, io) ?? (flagValue('json', flags, io) ? 'json' : 'text');
 }
 
 interface Answer {

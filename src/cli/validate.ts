@@ -1,4 +1,3 @@
-import { Failure } from '../failure.ts';
 import { podsOf } from '../look/pods.ts';
 import type { Denial } from '../policy/denial.ts';
 import { denialLine } from '../policy/refuse.ts';
@@ -7,6 +6,7 @@ import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite }
 import type { ReadResult } from '../runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../runnergroup/runner-group.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
+import { type OutputOf, outputOf } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { askerFrom, type InstalledPolicy, judge } from './policy.ts';
 import { readGroups } from './read-groups.ts';
@@ -27,8 +27,6 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files'> {
   readonly warnings: readonly Problem[];
 }
 
-type Format = 'text' | 'json' | 'sarif' | 'github';
-
 /**
  * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem and warning is one line on
  * stderr, in the order of files and lines, and then their number. The exit code is 2 for problems, 3 for denials of the policy. With
@@ -38,7 +36,7 @@ type Format = 'text' | 'json' | 'sarif' | 'github';
 export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<'validate'>): Promise<ExitCode> {
   // A value that `generate` would refuse is refused here, too.
   imagesFrom(flags, io);
-  const format = formatFrom(flags, io);
+  const format = outputOf('validate', flags, io) ?? 'text';
   const isStrict = flagValue('strict', flags, io);
   const checked = await check(io, options);
   const { problems, denials, warnings } = checked;
@@ -47,12 +45,6 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
   if (problems.length > 0) return 2;
   if (denials.length > 0) return 3;
   return isStrict && warnings.length > 0 ? 2 : 0;
-}
-
-function formatFrom(flags: FlagsOf<'validate'>, io: Io): Format {
-  const output = flagValue('output', flags, io);
-  if (output !== 'wide') return output ?? 'text';
-  throw new Failure('GR-FLAG-16', 2, 'read --output: validate prints json, sarif or github, not wide.');
 }
 
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
@@ -111,7 +103,7 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
   io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
 }
 
-async function reportText(checked: Checked, format: Exclude<Format, 'text'>, isStrict: boolean): Promise<string> {
+async function reportText(checked: Checked, format: OutputOf<'validate'>, isStrict: boolean): Promise<string> {
   const { annotations, reportJson, sarif } = await import('./validate/report.ts');
   const print = { json: reportJson, sarif, github: annotations }[format];
   return print(await reportOf(checked, isStrict));
