@@ -127,7 +127,7 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
     const { read, ...planned } = await readAndPlan(paths, flags, io, { includeBlocked: true });
     if (read.groups.length > 0) return { ...planned, groups: read.groups, settings: await settingsFrom(flags, io) };
   }
-  const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd });
+  const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
   if (arePathsGiven) throw none;
   const { clusterSource, planOfCluster } = await import('./explain/cluster-source.ts');
   const source = await clusterSource(flags, io);

@@ -1,9 +1,9 @@
+import { keyText } from '../key-text.ts';
 import { podsOf } from '../look/pods.ts';
 import type { Denial } from '../policy/denial.ts';
 import { denialLine } from '../policy/refuse.ts';
 import { count, printable } from '../printable.ts';
 import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite } from '../runnergroup/problems.ts';
-import type { ReadResult } from '../runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../runnergroup/runner-group.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { type OutputOf, outputOf } from './flags/output.ts';
@@ -48,27 +48,29 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
 }
 
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
-  let read: ReadResult | undefined;
-  try {
-    read = await readGroups(options, io);
-    const { groups, files } = read;
-    if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
-    await checkPods(read);
-    const { denials, note } = options.policy
-      ? await judge(options.policy, groups, askerFrom(io.env, true))
-      : { denials: [], note: undefined };
-    if (note !== undefined) io.err(`${note}\n`);
-    return { count: groups.length, files, problems: [], denials, warnings: await warn(groups, options, io) };
-  } catch (error) {
-    if (!(error instanceof InputProblems)) throw error;
-    const { count: seen, files, groups } = error.read ?? readInSpiteOf(read);
-    return { count: seen, files, problems: error.problems, denials: [], warnings: await warn(groups, options, io) };
-  }
+  const { problems: ofFiles, ...read } = await readInSpite(io, options);
+  const { count: seen, files, groups } = read;
+  const problems = [...ofFiles, ...(await problemsOfPods(read))].sort(byPlace);
+  const warnings = await warn(groups, options, io);
+  if (problems.length > 0 || !options.policy) return { count: seen, files, problems, denials: [], warnings };
+  const { denials, note } = await judge(options.policy, groups, askerFrom(io.env, true));
+  if (note !== undefined) io.err(`${note}\n`);
+  return { count: seen, files, problems, denials, warnings };
 }
 
-/** Pods are checked after reading, so their problems come with everything read. */
-function readInSpiteOf(read: ReadResult | undefined): ReadInSpite {
-  return { count: read?.groups.length ?? 0, files: read?.files ?? 0, groups: read?.groups ?? [] };
+/** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
+async function readInSpite(
+  io: Io,
+  options: ValidateOptions,
+): Promise<ReadInSpite & { readonly problems: readonly Problem[] }> {
+  try {
+    const { groups, files, sources } = await readGroups(options, io);
+    if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
+    return { count: groups.length, files, groups, sources, problems: [] };
+  } catch (error) {
+    if (!(error instanceof InputProblems) || !error.read) throw error;
+    return { ...error.read, problems: error.problems };
+  }
 }
 
 async function warn(
@@ -126,11 +128,23 @@ async function reportOf({ problems, denials, warnings, count: groups, files }: C
   return { groups, files, findings };
 }
 
-/** Makes the pods that `generate` would make. */
-async function checkPods(read: ReadResult): Promise<void> {
-  const pods = await podsOf(read);
-  if (!pods) return;
+/** Makes the pods that `generate` would make of the groups that can be read. Of two groups with one name the first one counts. */
+async function problemsOfPods({ groups, sources }: ReadInSpite): Promise<readonly Problem[]> {
+  const known = new Set<string>();
+  const single = groups.filter((group) => {
+    const isFirst = !known.has(keyText(group));
+    known.add(keyText(group));
+    return isFirst;
+  });
+  const pods = await podsOf({ groups: single, sources });
+  if (!pods) return [];
   const { RunnersApp } = await import('../charts/app.ts');
-  new RunnersApp(read.groups.filter(hasOwnPod), { finish: pods.finish });
-  await pods.check();
+  new RunnersApp(single.filter(hasOwnPod), { finish: pods.finish });
+  try {
+    await pods.check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof InputProblems)) throw error;
+    return error.problems;
+  }
 }

@@ -1,6 +1,7 @@
 import { Failure } from '../failure.ts';
 import { count, printable } from '../printable.ts';
 import type { FilePlace, RunnerGroup } from './runner-group.ts';
+import type { SourceFile } from './source-file.ts';
 
 /**
  * Permanent codes of everything that can be wrong with the input.
@@ -49,6 +50,8 @@ export interface ReadInSpite {
   readonly files: number;
   /** The good ones. */
   readonly groups: readonly RunnerGroup[];
+  /** Their files, as `ReadResult` has them. */
+  readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
 /** All problems of one run, in the order of files, lines and columns. `message` shows the first 15; `problems` has all. */

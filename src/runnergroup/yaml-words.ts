@@ -8,11 +8,13 @@ interface Line {
   readonly offset: number;
 }
 
+/** What Helm writes is YAML only when it is rendered. */
+export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';
+
 /** The first error of a document. @returns where it really is, in characters from the start of the text, and what to do */
 export function inWords(error: YAMLError, text: string): { readonly offset: number; readonly message: string } {
   const [offset] = error.pos;
-  if (error.code !== 'TAB_AS_INDENT' && text.includes('{{'))
-    return { offset, message: 'this looks like a template ("{{"): render it first, e.g. with "helm template"' };
+  if (error.code !== 'TAB_AS_INDENT' && text.includes('{{')) return { offset, message: TEMPLATE };
   const conflict = CONFLICT.exec(text);
   if (conflict) return { offset: conflict.index, message: 'this is a conflict of Git: resolve it' };
   return WORDS[error.code]?.(offset, text, error.message) ?? { offset, message: error.message };

@@ -275,7 +275,7 @@ export const FORM: readonly Case[] = [
   [
     'a Helm template',
     changed('name: ci', 'name: {{ .Values.name }}'),
-    '3:19: is no valid YAML: a key must be a word [GR-INPUT-02]',
+    '3:19: is no valid YAML: this looks like a template ("{{"): render it first, e.g. with "helm template" [GR-INPUT-02]',
   ],
   [
     'a conflict of Git',
