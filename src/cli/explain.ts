@@ -9,7 +9,7 @@ import { jsonText } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../runnergroup/scope.ts';
 import { answerText } from './explain/answer.ts';
-import { filtered } from './explain/filter.ts';
+import { type Filter, filtered } from './explain/filter.ts';
 import { withNotCreated } from './explain/not-created.ts';
 import { findSubject, type Subject } from './explain/subject.ts';
 import { watch } from './explain/watch.ts';
@@ -34,7 +34,8 @@ type Format = 'text' | 'wide' | 'json';
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
   const asked = splitArguments(args, io.cwd);
   const format = formatFrom(flags, io);
-  const once = (): Promise<Answer> => answer(asked, format, flags, io);
+  const filter = filterFrom(flags, io);
+  const once = (): Promise<Answer> => answer(asked, format, filter, flags, io);
   if (flagValue('watch', flags, io)) {
     if (flagValue('exitCode', flags, io)) throw together('--exit-code');
     if (format === 'json') throw together('-o json');
@@ -63,18 +64,28 @@ interface Answer {
   readonly isStuck: boolean;
 }
 
-async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
+function filterFrom(flags: FlagsOf<'explain'>, io: Io): Filter {
+  return {
+    group: flagValue('group', flags, io),
+    repository: flagValue('repository', flags, io),
+    states: flagValue('state', flags, io),
+  };
+}
+
+async function answer(
+  asked: ExplainArguments,
+  format: Format,
+  filter: Filter,
+  flags: FlagsOf<'explain'>,
+  io: Io,
+): Promise<Answer> {
   const seen = await look(asked.paths, flags, io);
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, evidenceOf(seen));
   const all = await toldByEvents(
     withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) }),
     seen.settings,
   );
-  const explanation = filtered(all, {
-    group: flagValue('group', flags, io),
-    repository: flagValue('repository', flags, io),
-    states: flagValue('state', flags, io),
-  });
+  const explanation = filtered(all, filter);
   const { what, written = '' } = asked;
   if (!what) {
     const isStuck = explanation.jobs.some(({ state }) => state === 'stuck');

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
-import { Failure, systemCode } from '../failure.ts';
+import { Failure, systemReason } from '../failure.ts';
 import { isHeaderText } from '../http/request.ts';
 import type { ClusterConfig } from './config.ts';
 
@@ -102,7 +102,11 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new Failure('GR-CLUSTER-11', 1, `read the kubeconfig: ${file}: ${systemCode(error)}. Give a readable file.`);
+    throw new Failure(
+      'GR-CLUSTER-11',
+      1,
+      `read the kubeconfig: ${file}: ${systemReason(error)}. Give a readable file.`,
+    );
   }
 }
 
