@@ -30,6 +30,8 @@ export interface HttpOptions {
   readonly env: Env;
   /** PEM certificates that are trusted instead of the built-in ones. */
   readonly ca?: string;
+  /** Where a person gives them, for messages. Default: `with --ca-file`. */
+  readonly caFrom?: string;
   readonly clientCertificate?: ClientCertificate;
   /** Requests to one origin at the same time, default 8. */
   readonly connections?: number;
@@ -180,7 +182,12 @@ export class HttpClient {
       if (error instanceof Failure) throw error;
       if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
       if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
-      const route = lane.proxy === undefined ? { host: url.host } : { host: url.host, proxy: lane.proxy };
+      const { caFrom } = this.#options;
+      const route = {
+        host: url.host,
+        ...(lane.proxy !== undefined && { proxy: lane.proxy }),
+        ...(caFrom !== undefined && { caFrom }),
+      };
       const { code, received, remedy } = partsOfTransportError(error, route);
       throw failure(request, code, received, remedy);
     } finally {
@@ -253,13 +260,14 @@ export class HttpClient {
   #laneTo(url: URL): Lane {
     const known = this.#lanes.get(url.origin);
     if (known !== undefined) return known;
-    const { ca, clientCertificate, connections = 8, env, slowRequests } = this.#options;
-    refuseBadCa(ca);
+    const { ca, caFrom, clientCertificate, connections = 8, env, slowRequests } = this.#options;
+    refuseBadCa(ca, caFrom);
     const proxy = proxyFor(url, env);
     const options = {
       connections: connections + (slowRequests?.most ?? 0),
       signal: this.#life.signal,
       ...(ca !== undefined && { ca }),
+      ...(caFrom !== undefined && { caFrom }),
       ...(clientCertificate && { clientCertificate }),
     };
     const wire = proxy
