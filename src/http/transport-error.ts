@@ -11,9 +11,9 @@ export interface FailureParts {
 export interface Route {
   readonly host: string;
   /** Host and port of the proxy, when one is used. */
-  readonly proxy?: string;
+  readonly proxy?: string | undefined;
   /** Where a person gives the CA. Default: `with --ca-file`. */
-  readonly caFrom?: string;
+  readonly caFrom?: string | undefined;
 }
 
 /** What to do when a CA is missing or unusable. @param caFrom where a person gives it */

@@ -8,15 +8,19 @@ export interface ClientCertificate {
   readonly key: string;
 }
 
-export interface ConnectOptions {
-  /** Connections at most. */
-  readonly connections: number;
+/** Whom a connection trusts, and as whom it comes. */
+export interface Trust {
   /** PEM certificates that are trusted instead of the built-in ones. */
   readonly ca?: string;
-  /** Where a person gives it, for messages: `with --ca-file`. */
+  /** Where a person gives them, for messages. Default: `with --ca-file`. */
   readonly caFrom?: string;
   /** PEM of a client certificate and its key. */
   readonly clientCertificate?: ClientCertificate;
+}
+
+export interface ConnectOptions extends Trust {
+  /** Connections at most. */
+  readonly connections: number;
   /** Ends every connection at once, also one that is still being made. */
   readonly signal: AbortSignal;
 }
