@@ -216,6 +216,13 @@ function withHabit(text: string): string {
   return command === undefined ? text : `${text}(Did you mean ${command}?)\n`;
 }
 
+/** Of `help WORD` commander prints the whole help when there is no such command. @throws CommanderError for such a word */
+export function refuseUnknownTopic(program: Command, [command, topic]: readonly string[]): void {
+  if (command !== 'help' || topic === undefined || topic.startsWith('-') || topic === 'help') return;
+  if (program.commands.some((each) => each.name() === topic)) return;
+  program.error(`error: unknown command '${topic}'`);
+}
+
 /**
  * The arguments with `-o=json` written as `-ojson`: kubectl takes both, commander only the second one. Of a short flag with a value
  * alone, and not behind `--`.

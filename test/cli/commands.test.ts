@@ -81,6 +81,8 @@ describe('bad input ends with exit 2, an empty stdout and one clear line', () =>
     ['an unknown command', ['generat'], {}, /unknown command 'generat'\n\(Did you mean generate\?\)\n/],
     ['a word of kubectl', ['get', 'runnergroups'], {}, /unknown command 'get'\n\(Did you mean explain\?\)\n/],
     ['a word of nobody', ['frobnicate'], {}, /^error: unknown command 'frobnicate'\nSee "gitea-runners --help"\.\n$/],
+    ['help for a word of kubectl', ['help', 'get'], {}, /^error: unknown command 'get'\n\(Did you mean explain\?\)\n/],
+    ['help for a typo', ['help', 'generat'], {}, /^error: unknown command 'generat'\nSee "gitea-runners --help"\.\n$/],
     [
       'an unknown flag',
       ['generate', '--dry-run'],
