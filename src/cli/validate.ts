@@ -2,9 +2,12 @@ import { keyText } from '../key-text.ts';
 import { podsOf } from '../look/pods.ts';
 import type { Denial } from '../policy/denial.ts';
 import { denialLine } from '../policy/refuse.ts';
+import { PASS_WORKLOADS } from '../policy/workloads.ts';
 import { count, printable } from '../printable.ts';
 import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite } from '../runnergroup/problems.ts';
+import type { PassThrough } from '../runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { isOn } from './flags/flag.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { type OutputOf, outputOf } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
@@ -48,10 +51,10 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
 }
 
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
-  const { problems: ofFiles, ...read } = await readInSpite(io, options);
+  const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
   const { count: seen, files, groups } = read;
   const problems = [...ofFiles, ...(await problemsOfPods(read))].sort(byPlace);
-  const warnings = await warn(groups, options, io);
+  const warnings = await warn(groups, others, options, io);
   if (problems.length > 0 || !options.policy) return { count: seen, files, problems, denials: [], warnings };
   const { denials, note } = await judge(options.policy, groups, askerFrom(io.env, true));
   if (note !== undefined) io.err(`${note}\n`);
@@ -62,28 +65,30 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
 async function readInSpite(
   io: Io,
   options: ValidateOptions,
-): Promise<ReadInSpite & { readonly problems: readonly Problem[] }> {
+): Promise<ReadInSpite & { readonly problems: readonly Problem[]; readonly others: readonly PassThrough[] }> {
   try {
-    const { groups, files, sources } = await readGroups(options, io);
+    const { groups, files, sources, others } = await readGroups(options, io);
     if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
-    return { count: groups.length, files, groups, sources, problems: [] };
+    return { count: groups.length, files, groups, sources, problems: [], others };
   } catch (error) {
     if (!(error instanceof InputProblems) || !error.read) throw error;
-    return { ...error.read, problems: error.problems };
+    return { ...error.read, problems: error.problems, others: [] };
   }
 }
 
 async function warn(
   groups: readonly RunnerGroup[],
+  others: readonly PassThrough[],
   { paths, recursive, policy }: ValidateOptions,
-  { cwd }: Io,
+  { cwd, env }: Io,
 ): Promise<readonly Problem[]> {
-  const { warningsOf } = await import('./validate/warnings.ts');
+  const { warningsAbout, warningsOf } = await import('./validate/warnings.ts');
+  const beside = isOn(env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
   const found = await warningsOf(groups, policy !== undefined);
-  if (found.length === 0) return [];
+  if (found.length === 0) return beside;
   const { filesReadAgain } = await import('./validate/read-again.ts');
   const { placed } = await import('../runnergroup/placed.ts');
-  return [...(await placed(found, filesReadAgain({ paths, recursive, cwd })))].sort(byPlace);
+  return [...beside, ...(await placed(found, filesReadAgain({ paths, recursive, cwd })))].sort(byPlace);
 }
 
 async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {

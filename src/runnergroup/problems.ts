@@ -25,8 +25,9 @@ export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INP
  * - 04: both tokens are one key of one Secret
  * - 05: another group covers the same jobs
  * - 06: only a policy can allow it
+ * - 07: `generate` refuses a document beside the groups
  */
-export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6}`;
+export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7}`;
 
 /** One finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and `FieldProblem`. */
 export interface Problem {
