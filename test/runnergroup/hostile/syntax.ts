@@ -278,6 +278,11 @@ export const FORM: readonly Case[] = [
     '3:19: is no valid YAML: this looks like a template ("{{"): render it first, e.g. with "helm template" [GR-INPUT-02]',
   ],
   [
+    'a non-breaking space in the indentation',
+    changed('  org: acme\n', '\u00a0 org: acme\n'),
+    '6:1: is no valid YAML: a non-breaking space stands in the indentation: use ordinary spaces [GR-INPUT-02]',
+  ],
+  [
     'a conflict of Git',
     changed('  org: acme\n', '<<<<<<< HEAD\n  org: acme\n=======\n  org: other\n>>>>>>> x\n'),
     '6:1: is no valid YAML: this is a conflict of Git: resolve it [GR-INPUT-02]',
