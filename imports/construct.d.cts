@@ -4,9 +4,9 @@ import type { Construct } from 'constructs';
 
 /** All fields with their rules: docs/runnergroup.md. */
 export interface RunnerGroupSpec {
-  /** Whose CI jobs the group serves: of the whole Gitea, of an organisation, of a user, of a repository. */
+  /** Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository. */
   readonly scope: "global" | "org" | "user" | "repo";
-  /** Organisation. Required for scope `org`; for scope `repo` the owner of the repository. */
+  /** Organization. Required for scope `org`; for scope `repo` the owner of the repository. */
   readonly org?: string;
   /** User. Required for scope `user`; for scope `repo` the owner of the repository. */
   readonly user?: string;

@@ -98,14 +98,14 @@ export function toJson_RunnerGroupProps(obj: RunnerGroupProps | undefined): Reco
  */
 export interface RunnerGroupSpec {
   /**
-   * Whose CI jobs the group serves: of the whole Gitea, of an organisation, of a user, of a repository.
+   * Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository.
    *
    * @schema RunnerGroupSpec#scope
    */
   readonly scope: RunnerGroupSpecScope;
 
   /**
-   * Organisation. Required for scope `org`; for scope `repo` the owner of the repository.
+   * Organization. Required for scope `org`; for scope `repo` the owner of the repository.
    *
    * @schema RunnerGroupSpec#org
    */
@@ -416,7 +416,7 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Whose CI jobs the group serves: of the whole Gitea, of an organisation, of a user, of a repository.
+ * Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository.
  *
  * @schema RunnerGroupSpecScope
  */

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import type { GivenFlags } from './cli/flags/flags.ts';
 import type { ExitCode } from './cli/io.ts';
 import { endOnClosedOutput, exitCodeOf, mainIo, reportFailure } from './cli/process.ts';
-import { descriptions, makeProgram } from './cli/program.ts';
+import { descriptions, makeProgram, refuseUnknownTopic, withoutEquals } from './cli/program.ts';
 
 /** Runs the command that `process.argv` asks for. */
 export function main(): void {
@@ -48,7 +48,11 @@ export function main(): void {
   });
 
   endOnClosedOutput();
-  program.parseAsync().catch((error: unknown) => {
+  const parse = async (): Promise<void> => {
+    refuseUnknownTopic(program, process.argv.slice(2));
+    await program.parseAsync(withoutEquals(process.argv));
+  };
+  parse().catch((error: unknown) => {
     // commander has printed its own text; help and version are good, everything else is bad input.
     process.exitCode =
       error instanceof CommanderError ? (error.exitCode === 0 ? 0 : 2) : reportFailure(error, io, false);

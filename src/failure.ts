@@ -24,3 +24,20 @@ export class Failure extends Error {
 export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'failed';
 }
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  ENOTDIR: 'no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EADDRINUSE: 'the address is in use',
+  EADDRNOTAVAIL: 'it is no address of this machine',
+};
+
+/** The same in words, for people: `no such file (ENOENT)`. */
+export function systemReason(error: unknown): string {
+  const code = systemCode(error);
+  const reason = REASONS[code];
+  return reason === undefined ? code : `${reason} (${code})`;
+}

@@ -88,6 +88,7 @@ export class ArgoCd {
       env,
       attemptMs: ATTEMPT_MS,
       bodyLimit: BODY_LIMIT,
+      caFrom: 'with --argocd-ca-file',
       slowRequests: { afterMs: () => slowAfterMs, most: MOST_SLOW },
       ...(ca !== undefined && { ca }),
       ...(onRequest && { onRequest }),

@@ -2,7 +2,7 @@
  * `gitea-runners completion SHELL`: a script for the shell, made of the tables of commands and flags. It starts no process while
  * somebody types.
  */
-import { COMMANDS, type CommandName, type Flag, longName } from './flags/flag.ts';
+import { COMMANDS, type CommandName, type Flag, helpOf, longName } from './flags/flag.ts';
 import { flagsOf, hasPaths, PATH } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 
@@ -81,7 +81,7 @@ function zshScript(descriptions: Descriptions): string {
       const of = choicesOf(flag, command);
       const value = flag.value === undefined ? '' : `:${flag.value}:${of.length > 0 ? `(${of.join(' ')})` : '_files'}`;
       const [first = '', ...more] = spellings([name, flag]);
-      const text = quoted(`[${bracketed(flag.help)}]${value}`);
+      const text = quoted(`[${bracketed(helpOf(flag, command))}]${value}`);
       // `-R` and `--recursive` are one flag: the other is not offered again. A path may be named as often as wanted.
       if (longName(name) === PATH.long) return `'*'{${PATH.short},${PATH.long}}${text}`;
       return more.length === 0 ? `${first}${text}` : `'(${first} ${more[0]})'{${first},${more[0]}}${text}`;
@@ -123,7 +123,7 @@ function fishScript(descriptions: Descriptions): string {
       const of = choicesOf(flag, command);
       const value = flag.value === undefined ? '' : of.length > 0 ? ` -x -a ${quoted(of.join(' '))}` : ' -r';
       const short = flag.short === undefined ? '' : ` -s ${flag.short.slice(1)}`;
-      return `complete -c ${NAME} -n '__fish_seen_subcommand_from ${command}'${short} -l ${longName(name).slice(2)}${value} -d ${quoted(flag.help)}`;
+      return `complete -c ${NAME} -n '__fish_seen_subcommand_from ${command}'${short} -l ${longName(name).slice(2)}${value} -d ${quoted(helpOf(flag, command))}`;
     }),
   );
   const shells = `complete -c ${NAME} -n '__fish_seen_subcommand_from completion' -f -a ${quoted(SHELLS.join(' '))}`;

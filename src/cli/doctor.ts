@@ -6,11 +6,13 @@ import type { DoctorFinding } from './doctor/finding.ts';
 import { readInstallation } from './doctor/installation.ts';
 import { clusterSource } from './explain/cluster-source.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
+import { isJson } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { type Paper, painted, paperOf } from './terminal.ts';
 
 /** @returns 1 when something is bad. @throws Failure when there is no cluster to look at, or it does not answer. */
 export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode> {
+  const asJson = isJson('doctor', flags, io);
   const source = await clusterSource(flags, io);
   if (!source)
     throw new Failure(
@@ -21,7 +23,7 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
   const seen = await readInstallation(source, flagValue('argocdNamespace', flags, io));
   const findings = judge(seen);
   const isBad = findings.some(({ is }) => is === 'bad');
-  io.out(flagValue('json', flags, io) ? jsonText({ findings }) : text(findings, paperOf(io)));
+  io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)));
   return isBad ? 1 : 0;
 }
 

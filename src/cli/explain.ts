@@ -9,7 +9,7 @@ import { jsonText } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../runnergroup/scope.ts';
 import { answerText } from './explain/answer.ts';
-import { filtered } from './explain/filter.ts';
+import { type Filter, filtered } from './explain/filter.ts';
 import { withNotCreated } from './explain/not-created.ts';
 import { findSubject, type Subject } from './explain/subject.ts';
 import { watch } from './explain/watch.ts';
@@ -18,6 +18,7 @@ import type { WhereIAm } from './explain/where.ts';
 import { explainText } from './explain-text.ts';
 import { type Explanation, explanationOf, findGroup, groupOfJob } from './explanation.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
+import { outputOf } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
 import { readAndPlan } from './read-and-plan.ts';
@@ -33,7 +34,8 @@ type Format = 'text' | 'wide' | 'json';
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
   const asked = splitArguments(args, io.cwd);
   const format = formatFrom(flags, io);
-  const once = (): Promise<Answer> => answer(asked, format, flags, io);
+  const filter = filterFrom(flags, io);
+  const once = (): Promise<Answer> => answer(asked, format, filter, flags, io);
   if (flagValue('watch', flags, io)) {
     if (flagValue('exitCode', flags, io)) throw together('--exit-code');
     if (format === 'json') throw together('-o json');
@@ -53,10 +55,7 @@ function together(flag: string): Failure {
 }
 
 function formatFrom(flags: FlagsOf<'explain'>, io: Io): Format {
-  const output = flagValue('output', flags, io);
-  if (output === undefined) return flagValue('json', flags, io) ? 'json' : 'text';
-  if (output === 'json' || output === 'wide') return output;
-  throw new Failure('GR-FLAG-16', 2, `read --output: explain prints json or wide, not ${output}.`);
+  return outputOf('explain', flags, io) ?? (flagValue('json', flags, io) ? 'json' : 'text');
 }
 
 interface Answer {
@@ -65,18 +64,28 @@ interface Answer {
   readonly isStuck: boolean;
 }
 
-async function answer(asked: ExplainArguments, format: Format, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
+function filterFrom(flags: FlagsOf<'explain'>, io: Io): Filter {
+  return {
+    group: flagValue('group', flags, io),
+    repository: flagValue('repository', flags, io),
+    states: flagValue('state', flags, io),
+  };
+}
+
+async function answer(
+  asked: ExplainArguments,
+  format: Format,
+  filter: Filter,
+  flags: FlagsOf<'explain'>,
+  io: Io,
+): Promise<Answer> {
   const seen = await look(asked.paths, flags, io);
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, evidenceOf(seen));
   const all = await toldByEvents(
     withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) }),
     seen.settings,
   );
-  const explanation = filtered(all, {
-    group: flagValue('group', flags, io),
-    repository: flagValue('repository', flags, io),
-    states: flagValue('state', flags, io),
-  });
+  const explanation = filtered(all, filter);
   const { what, written = '' } = asked;
   if (!what) {
     const isStuck = explanation.jobs.some(({ state }) => state === 'stuck');
@@ -129,7 +138,7 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
     const { read, ...planned } = await readAndPlan(paths, flags, io, { includeBlocked: true });
     if (read.groups.length > 0) return { ...planned, groups: read.groups, settings: await settingsFrom(flags, io) };
   }
-  const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd });
+  const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
   if (arePathsGiven) throw none;
   const { clusterSource, planOfCluster } = await import('./explain/cluster-source.ts');
   const source = await clusterSource(flags, io);

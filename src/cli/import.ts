@@ -43,7 +43,7 @@ function knownFrom(flags: FlagsOf<'import'>, io: Io): Known {
   const owner = flagValue('owner', flags, io);
   const scope = flagValue('scope', flags, io);
   const isSaid = owner !== undefined || scope === 'global';
-  return { scope: isSaid ? toScope(scope, owner ?? '') : undefined, gitea: flagValue('gitea', flags, io) };
+  return { scope: isSaid ? toScope('import', scope, owner ?? '') : undefined, gitea: flagValue('gitea', flags, io) };
 }
 
 /** The objects of a file, those of a `List` too. */

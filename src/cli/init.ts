@@ -30,7 +30,7 @@ export async function init(
     throw new Failure(
       'GR-INIT-04',
       2,
-      `init: ${there.join(', ')} in ${folder}: there already. --force writes over it.`,
+      `init: ${there.join(', ')} in ${folder}: there already. --force writes over ${there.length === 1 ? 'it' : 'them'}.`,
     );
   for (const [name, text] of Object.entries(files)) {
     const file = join(root, name);
@@ -66,20 +66,37 @@ const GOOD: Answers = {
   webhook: 'http://gitea-runners.argocd.svc/webhook',
 };
 
+/** The flags whose values the fields of the RunnerGroup are. */
+const FLAG_OF: Readonly<Record<string, string>> = {
+  'metadata.name': '--group-name',
+  'metadata.namespace': '--group-namespace',
+  'spec.gitea.url': '--gitea',
+  'spec.org': '--owner',
+  'spec.user': '--owner',
+  'spec.repo': '--owner',
+  'spec.maxActiveRunners': '--cap',
+  'spec.containerMode': '--container-mode',
+};
+
+/** A problem of the RunnerGroup in the words of who answers: the file is not written yet. */
+function inFlags(problem: string): string {
+  return problem.replaceAll(/(?<=^|; )(?:metadata|spec)\.[\w.]+/g, (path) => FLAG_OF[path] ?? path);
+}
+
 /** All that is wrong. */
 function problemsOf(answers: Answers): readonly string[] {
   const { group, namespace, git, path, secretStore, webhook } = answers;
   const read = runnerGroupFromObject({ name: group, namespace, spec: groupManifest(answers).spec });
   return [
-    ...('problem' in read ? [read.problem] : []),
-    ...(/^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/.test(git) ? [] : ['--git: must be the URL of a git repository']),
+    ...('problem' in read ? [inFlags(read.problem)] : []),
+    ...(/^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/.test(git) ? [] : ['--git must be the URL of a git repository']),
     ...(/^(?!\.\.(?:\/|$))[\w.-]+(?:\/(?!\.\.(?:\/|$))[\w.-]+)*$/.test(path)
       ? []
-      : ['--git-path: must be a folder of the repository']),
+      : ['--git-path must be a folder of the repository']),
     ...(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(secretStore)
       ? []
-      : ['--secret-store: must be the name of a ClusterSecretStore']),
-    ...(/^https?:\/\/[^\s"'\\$`]+$/.test(webhook) ? [] : ['--webhook-url: must be an http or https URL']),
+      : ['--secret-store must be the name of a ClusterSecretStore']),
+    ...(/^https?:\/\/[^\s"'\\$`]+$/.test(webhook) ? [] : ['--webhook-url must be an http or https URL']),
   ];
 }
 

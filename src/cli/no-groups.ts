@@ -12,8 +12,10 @@ export function noGroups(options: {
   readonly paths: readonly string[];
   readonly recursive: boolean;
   readonly cwd: string;
+  /** For a command that would have asked Gitea: why it says nothing of it. */
+  readonly asksGitea?: boolean;
 }): Failure {
-  const { paths, recursive, cwd } = options;
+  const { paths, recursive, cwd, asksGitea = false } = options;
   const where = paths.map((path) => placeText(path, cwd)).join(', ');
   const below = recursive ? [] : filesBelow(paths, cwd);
   const remedy =
@@ -23,7 +25,7 @@ export function noGroups(options: {
   return new Failure(
     'GR-INPUT-09',
     2,
-    `find RunnerGroups: no RunnerGroup in ${where}, Gitea was not asked. ${remedy}.`,
+    `find RunnerGroups: no RunnerGroup in ${where}${asksGitea ? ', Gitea was not asked' : ''}. ${remedy}.`,
   );
 }
 

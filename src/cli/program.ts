@@ -8,7 +8,7 @@
 import { Argument, Command, Option } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { SHELLS, type Shell } from './completion.ts';
-import { type CommandName, type Flag, longName, variableOf } from './flags/flag.ts';
+import { type CommandName, type Flag, helpOf, longName, variableOf } from './flags/flag.ts';
 import { type FlagsOf, flagsOf, hasPaths, PATH } from './flags/flags.ts';
 
 /** What each command does with its arguments. */
@@ -28,10 +28,6 @@ export interface Commands {
   readonly completion: (shell: Shell) => Promise<void>;
 }
 
-const EXIT_CODES = `
-Exit codes: 0 good, also when no runner is needed; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused.
-On any code but 0 stdout is empty.`;
-
 interface Help {
   readonly description: string;
   readonly after: string;
@@ -45,7 +41,9 @@ Examples:
   gitea-runners generate                       what Argo CD runs: RunnerGroups of the current folder
   gitea-runners generate groups/ | kubectl diff -f -
   GITEA_URL=https://gitea.example.com GITEA_TOKEN=… gitea-runners generate ci.yaml
-${EXIT_CODES}`,
+
+Exit codes: 0 good, also when no runner is needed; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused.
+On any code but 0 stdout is empty.`,
   },
   explain: {
     description: 'say for every queued job what happens to it, and why',
@@ -68,7 +66,9 @@ Examples:
   gitea-runners validate
   gitea-runners validate -R clusters/ && git push
   gitea-runners validate --strict -o sarif > runnergroups.sarif
-${EXIT_CODES}`,
+
+Exit codes: 0 valid; 2 a RunnerGroup is not valid, or there is none; 3 the policy denies one. With --strict a warning is 2.
+With -o the report is on stdout, whatever the exit code.`,
   },
   serve: {
     description: 'wake Argo CD whenever the runners that are needed change; write status; serve metrics',
@@ -89,7 +89,7 @@ has no CI job in progress and has no unfinished Job in Kubernetes.
 Examples:
   gitea-runners sweep --dry-run                what is dead, and why the others stay
   gitea-runners sweep --kubeconfig ~/.kube/config groups/
-  gitea-runners sweep --json | jq '.registrations[] | select(.outcome.is == "deleted") | .name'
+  gitea-runners sweep -o json | jq '.registrations[] | select(.outcome.is == "deleted") | .name'
 
 Exit codes: 0 good, also when nothing is dead; 1 Gitea, cluster or a file failed; 2 bad input, or Kubernetes cannot be looked at;
 3 refused. On any code but 0 stdout is empty.`,
@@ -148,13 +148,13 @@ Exit codes: 0 good; 2 a file cannot be read, nothing was found, or the result wo
 Examples:
   gitea-runners doctor                         the cluster of kubectl's current context
   gitea-runners doctor --kubeconfig runners.kubeconfig -n runners
-  gitea-runners doctor --json | jq '.findings[] | select(.is == "bad")'
+  gitea-runners doctor -o json | jq '.findings[] | select(.is == "bad")'
 
 Exit codes: 0 nothing is bad; 1 something is, or the cluster does not answer; 2 there is no cluster to look at.`,
   },
   version: {
     description: 'print the version',
-    after: '\nExamples:\n  gitea-runners version\n  gitea-runners version --json',
+    after: '\nExamples:\n  gitea-runners version\n  gitea-runners version -o json',
   },
   completion: {
     description: 'print a script that completes commands and flags in a shell',
@@ -178,27 +178,68 @@ export function makeProgram(commands: Commands): Command {
     .description('Ephemeral Gitea Actions runners, autoscaled by Argo CD from Git. Scales to zero.')
     .version(packageJson.version)
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ outputError: (text, write) => write(withHabit(text)) })
+    .showHelpAfterError('See "gitea-runners --help".')
     .exitOverride();
   for (const [name, { description, after }] of Object.entries(HELP) as [CommandName, Help][]) {
     const command = program.command(name).description(description).addHelpText('after', after).action(commands[name]);
+    command.showHelpAfterError(`See "gitea-runners ${name} --help".`);
     if (name === 'extend') command.addArgument(new Argument('<POD>', 'a pod or Job of a runner'));
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
     if (hasPaths(name)) addPaths(command, commands[name] as PathAction, name === 'explain' ? 'WHAT|PATH' : 'PATH');
     if (name === 'init') command.argument('[FOLDER]', 'where the files are written (default: .)');
     if (name === 'import') command.argument('<FILE...>', 'manifests; `-` is standard input');
-    for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag));
+    for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag, name));
   }
   return program;
 }
 
-const WHAT = 'WHAT: a run like acme/api#8, the page of a run or job, a job id, a group or a runner; PATH';
+/** Words of kubectl and other programs, and the command of ours that does that. */
+const HABITS: ReadonlyMap<string, CommandName> = new Map(
+  Object.entries({
+    explain: ['get', 'describe', 'status', 'list', 'ls', 'logs', 'top', 'events', 'plan', 'diff', 'why'],
+    generate: ['render', 'template', 'synth', 'manifests'],
+    validate: ['lint', 'check', 'test', 'verify', 'vet'],
+    doctor: ['diagnose', 'preflight'],
+    sweep: ['prune', 'clean', 'cleanup', 'gc'],
+    init: ['new', 'install', 'bootstrap'],
+    import: ['convert', 'migrate'],
+  } satisfies Partial<Record<CommandName, readonly string[]>>).flatMap(([command, words]) =>
+    words.map((word) => [word, command as CommandName]),
+  ),
+);
+
+/** Adds what was probably meant, where commander finds no command of a similar name. */
+function withHabit(text: string): string {
+  const word = /^error: unknown command '(.+)'\n$/.exec(text)?.[1];
+  const command = word === undefined ? undefined : HABITS.get(word);
+  return command === undefined ? text : `${text}(Did you mean ${command}?)\n`;
+}
+
+/** Of `help WORD` commander prints the whole help when there is no such command. @throws CommanderError for such a word */
+export function refuseUnknownTopic(program: Command, [command, topic]: readonly string[]): void {
+  if (command !== 'help' || topic === undefined || topic.startsWith('-') || topic === 'help') return;
+  if (program.commands.some((each) => each.name() === topic)) return;
+  program.error(`error: unknown command '${topic}'`);
+}
+
+/**
+ * The arguments with `-o=json` written as `-ojson`: kubectl takes both, commander only the second one. Of a short flag with a value
+ * alone, and not behind `--`.
+ */
+export function withoutEquals(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return args.map((arg, at) => (end >= 0 && at > end ? arg : arg.replace(/^(-[onf])=(?=.)/, '$1')));
+}
+
+const WHAT = 'WHAT: a run like acme/api#8, the page of a run or job, a job id, a group or a runner. PATH: ';
 
 type PathAction = (paths: string[], flags: object) => Promise<void>;
 
 /** `-f PATH`, as often as wanted, is the same as PATH. */
 function addPaths(command: Command, action: PathAction, argument: string): void {
   const { short, long, help, variable, default: byDefault } = PATH;
-  const what = argument === 'PATH' ? '' : `${WHAT}; `;
+  const what = argument === 'PATH' ? '' : WHAT;
   command.argument(`[${argument}...]`, `${what}${help} (env: ${variable}; default: ${byDefault})`);
   const option = new Option(`${short}, ${long} <PATH>`, 'the same as PATH');
   command.addOption(option.argParser((path: string, before: readonly string[] = []) => [...before, path]));
@@ -207,9 +248,10 @@ function addPaths(command: Command, action: PathAction, argument: string): void 
   );
 }
 
-function optionOf(name: string, { short, value, help, ...flag }: Flag): Option {
+function optionOf(name: string, flag: Flag, command: CommandName): Option {
+  const { short, value, defaultIn } = flag;
   const long = `${longName(name)}${value === undefined ? '' : ` <${value}>`}`;
-  const without = flag.defaultNote ?? flag.default;
+  const without = defaultIn?.[command] ?? flag.defaultNote ?? flag.default;
   const notes = [`env: ${variableOf(name)}`, ...(without === undefined ? [] : [`default: ${without}`])];
-  return new Option(short === undefined ? long : `${short}, ${long}`, `${help} (${notes.join('; ')})`);
+  return new Option(short === undefined ? long : `${short}, ${long}`, `${helpOf(flag, command)} (${notes.join('; ')})`);
 }

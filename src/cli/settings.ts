@@ -1,6 +1,6 @@
 /** Flags and environment -> `Settings` and paths. */
 import { readFileSync } from 'node:fs';
-import { Failure, systemCode } from '../failure.ts';
+import { Failure, systemReason } from '../failure.ts';
 import type { Settings } from '../look/settings.ts';
 import { printable } from '../printable.ts';
 import type { InstallationImages } from '../runnergroup/installation.ts';
@@ -80,6 +80,10 @@ export async function readCa(file: string, flag = '--ca-file'): Promise<string> 
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Failure('GR-FLAG-04', 1, `read the CA file ${file}: ${systemCode(error)}. Give a PEM file with ${flag}.`);
+    throw new Failure(
+      'GR-FLAG-04',
+      1,
+      `read the CA file ${file}: ${systemReason(error)}. Give a PEM file with ${flag}.`,
+    );
   }
 }

@@ -14,6 +14,7 @@ import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
 import { Sweeper, type SweepGroup, type SweepReport, type SweepScene, type SweptRegistration } from '../sweep/sweep.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
+import { isJson } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
@@ -46,7 +47,7 @@ export async function sweep(
   const settings = await settingsFrom(flags, io);
   const budget = flagValue('budget', flags, io);
   const dryRun = flagValue('dryRun', flags, io);
-  const asJson = flagValue('json', flags, io);
+  const asJson = isJson('sweep', flags, io);
   const { groups } = await readGroups(pathsFrom(args, flags, io), io);
   if (settings.policy) await refuseDenied(settings.policy, groups, io);
   const cluster = await findCluster(settings);

@@ -1,12 +1,15 @@
-import { Failure } from '../failure.ts';
+import { keyText } from '../key-text.ts';
 import { podsOf } from '../look/pods.ts';
 import type { Denial } from '../policy/denial.ts';
 import { denialLine } from '../policy/refuse.ts';
+import { PASS_WORKLOADS } from '../policy/workloads.ts';
 import { count, printable } from '../printable.ts';
 import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite } from '../runnergroup/problems.ts';
-import type { ReadResult } from '../runnergroup/read.ts';
+import type { PassThrough } from '../runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { isOn } from './flags/flag.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
+import { type OutputOf, outputOf } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { askerFrom, type InstalledPolicy, judge } from './policy.ts';
 import { readGroups } from './read-groups.ts';
@@ -27,8 +30,6 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files'> {
   readonly warnings: readonly Problem[];
 }
 
-type Format = 'text' | 'json' | 'sarif' | 'github';
-
 /**
  * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem and warning is one line on
  * stderr, in the order of files and lines, and then their number. The exit code is 2 for problems, 3 for denials of the policy. With
@@ -38,7 +39,7 @@ type Format = 'text' | 'json' | 'sarif' | 'github';
 export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<'validate'>): Promise<ExitCode> {
   // A value that `generate` would refuse is refused here, too.
   imagesFrom(flags, io);
-  const format = formatFrom(flags, io);
+  const format = outputOf('validate', flags, io) ?? 'text';
   const isStrict = flagValue('strict', flags, io);
   const checked = await check(io, options);
   const { problems, denials, warnings } = checked;
@@ -49,47 +50,45 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
   return isStrict && warnings.length > 0 ? 2 : 0;
 }
 
-function formatFrom(flags: FlagsOf<'validate'>, io: Io): Format {
-  const output = flagValue('output', flags, io);
-  if (output !== 'wide') return output ?? 'text';
-  throw new Failure('GR-FLAG-16', 2, 'read --output: validate prints json, sarif or github, not wide.');
-}
-
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
-  let read: ReadResult | undefined;
-  try {
-    read = await readGroups(options, io);
-    const { groups, files } = read;
-    if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
-    await checkPods(read);
-    const { denials, note } = options.policy
-      ? await judge(options.policy, groups, askerFrom(io.env, true))
-      : { denials: [], note: undefined };
-    if (note !== undefined) io.err(`${note}\n`);
-    return { count: groups.length, files, problems: [], denials, warnings: await warn(groups, options, io) };
-  } catch (error) {
-    if (!(error instanceof InputProblems)) throw error;
-    const { count: seen, files, groups } = error.read ?? readInSpiteOf(read);
-    return { count: seen, files, problems: error.problems, denials: [], warnings: await warn(groups, options, io) };
-  }
+  const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
+  const { count: seen, files, groups } = read;
+  const problems = [...ofFiles, ...(await problemsOfPods(read))].sort(byPlace);
+  const warnings = await warn(groups, others, options, io);
+  if (problems.length > 0 || !options.policy) return { count: seen, files, problems, denials: [], warnings };
+  const { denials, note } = await judge(options.policy, groups, askerFrom(io.env, true));
+  if (note !== undefined) io.err(`${note}\n`);
+  return { count: seen, files, problems, denials, warnings };
 }
 
-/** Pods are checked after reading, so their problems come with everything read. */
-function readInSpiteOf(read: ReadResult | undefined): ReadInSpite {
-  return { count: read?.groups.length ?? 0, files: read?.files ?? 0, groups: read?.groups ?? [] };
+/** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
+async function readInSpite(
+  io: Io,
+  options: ValidateOptions,
+): Promise<ReadInSpite & { readonly problems: readonly Problem[]; readonly others: readonly PassThrough[] }> {
+  try {
+    const { groups, files, sources, others } = await readGroups(options, io);
+    if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
+    return { count: groups.length, files, groups, sources, problems: [], others };
+  } catch (error) {
+    if (!(error instanceof InputProblems) || !error.read) throw error;
+    return { ...error.read, problems: error.problems, others: [] };
+  }
 }
 
 async function warn(
   groups: readonly RunnerGroup[],
+  others: readonly PassThrough[],
   { paths, recursive, policy }: ValidateOptions,
-  { cwd }: Io,
+  { cwd, env }: Io,
 ): Promise<readonly Problem[]> {
-  const { warningsOf } = await import('./validate/warnings.ts');
+  const { warningsAbout, warningsOf } = await import('./validate/warnings.ts');
+  const beside = isOn(env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
   const found = await warningsOf(groups, policy !== undefined);
-  if (found.length === 0) return [];
+  if (found.length === 0) return beside;
   const { filesReadAgain } = await import('./validate/read-again.ts');
   const { placed } = await import('../runnergroup/placed.ts');
-  return [...(await placed(found, filesReadAgain({ paths, recursive, cwd })))].sort(byPlace);
+  return [...beside, ...(await placed(found, filesReadAgain({ paths, recursive, cwd })))].sort(byPlace);
 }
 
 async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {
@@ -111,7 +110,7 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
   io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
 }
 
-async function reportText(checked: Checked, format: Exclude<Format, 'text'>, isStrict: boolean): Promise<string> {
+async function reportText(checked: Checked, format: OutputOf<'validate'>, isStrict: boolean): Promise<string> {
   const { annotations, reportJson, sarif } = await import('./validate/report.ts');
   const print = { json: reportJson, sarif, github: annotations }[format];
   return print(await reportOf(checked, isStrict));
@@ -134,11 +133,23 @@ async function reportOf({ problems, denials, warnings, count: groups, files }: C
   return { groups, files, findings };
 }
 
-/** Makes the pods that `generate` would make. */
-async function checkPods(read: ReadResult): Promise<void> {
-  const pods = await podsOf(read);
-  if (!pods) return;
+/** Makes the pods that `generate` would make of the groups that can be read. Of two groups with one name the first one counts. */
+async function problemsOfPods({ groups, sources }: ReadInSpite): Promise<readonly Problem[]> {
+  const known = new Set<string>();
+  const single = groups.filter((group) => {
+    const isFirst = !known.has(keyText(group));
+    known.add(keyText(group));
+    return isFirst;
+  });
+  const pods = await podsOf({ groups: single, sources });
+  if (!pods) return [];
   const { RunnersApp } = await import('../charts/app.ts');
-  new RunnersApp(read.groups.filter(hasOwnPod), { finish: pods.finish });
-  await pods.check();
+  new RunnersApp(single.filter(hasOwnPod), { finish: pods.finish });
+  try {
+    await pods.check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof InputProblems)) throw error;
+    return error.problems;
+  }
 }

@@ -1,6 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { jsonText } from '../printable.ts';
-import { type FlagsOf, flagValue } from './flags/flags.ts';
+import type { FlagsOf } from './flags/flags.ts';
+import { isJson } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 
 /** `gitea-runners version`: what a report of a mistake needs. */
@@ -8,7 +9,7 @@ export function version(flags: FlagsOf<'version'>, io: Io): ExitCode {
   const { version: own } = packageJson;
   const [node, platform] = [process.version, `${process.platform}/${process.arch}`];
   io.out(
-    flagValue('json', flags, io)
+    isJson('version', flags, io)
       ? jsonText({ version: own, node, platform })
       : `gitea-runners ${own} (Node ${node}, ${platform})\n`,
   );

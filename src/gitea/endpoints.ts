@@ -27,7 +27,7 @@ export const GLOBAL_LEVEL: Level = {
 };
 
 /**
- * An organisation. From 1.27 a mere member sees only the repositories whose Actions he may read, without a hint that others exist, so
+ * An organization. From 1.27 a mere member sees only the repositories whose Actions he may read, without a hint that others exist, so
  * the token should belong to an owner; runner lists need one in every version.
  */
 export function orgLevel(org: string): Level {

@@ -113,12 +113,17 @@ export function jobsQuestion(level: Level, states: readonly StatusFilter[], newe
       ]
     : [];
   return {
-    what: `list ${names.join(' and ')} jobs of ${level.name}`,
+    what: `list ${listed(names)} jobs of ${level.name}`,
     path: level.jobsPath,
     query: [...states.map((state): [string, string] => ['status', state]), ...order],
     rights: level.jobsRights,
     missing: level.missing,
   };
+}
+
+/** `a, b and c`. */
+function listed(words: readonly string[]): string {
+  return words.join(', ').replace(/, (\w+)$/, ' and $1');
 }
 
 /** Reads job rows, whose times are judged by the clock of the look. */

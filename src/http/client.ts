@@ -22,15 +22,12 @@ import { redirectTarget } from './redirect.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from './request.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { outOfTime, TimeLimit, tooSlow } from './time-limit.ts';
-import { isBrokenConnection, partsOfTransportError } from './transport-error.ts';
-import { type ClientCertificate, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
+import { isBrokenConnection, partsOfTransportError, type Route } from './transport-error.ts';
+import { refuseBadCa, type Trust, type Wire, type WireAnswer } from './wire.ts';
 
-export interface HttpOptions {
+export interface HttpOptions extends Trust {
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
   readonly env: Env;
-  /** PEM certificates that are trusted instead of the built-in ones. */
-  readonly ca?: string;
-  readonly clientCertificate?: ClientCertificate;
   /** Requests to one origin at the same time, default 8. */
   readonly connections?: number;
   /** Requests that take long go on without counting as one of `connections`. Default: there are none. */
@@ -61,7 +58,7 @@ interface Lane {
   /** Its modules are loaded at the first request. */
   readonly wire: Promise<Wire>;
   readonly gate: Gate;
-  readonly proxy: string | undefined;
+  readonly route: Route;
 }
 
 /** Sends requests. Connections are kept per origin until `close`, which must be called: open sockets keep the process alive. */
@@ -180,8 +177,7 @@ export class HttpClient {
       if (error instanceof Failure) throw error;
       if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
       if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
-      const route = lane.proxy === undefined ? { host: url.host } : { host: url.host, proxy: lane.proxy };
-      const { code, received, remedy } = partsOfTransportError(error, route);
+      const { code, received, remedy } = partsOfTransportError(error, lane.route);
       throw failure(request, code, received, remedy);
     } finally {
       limit.clear();
@@ -253,8 +249,8 @@ export class HttpClient {
   #laneTo(url: URL): Lane {
     const known = this.#lanes.get(url.origin);
     if (known !== undefined) return known;
-    const { ca, clientCertificate, connections = 8, env, slowRequests } = this.#options;
-    refuseBadCa(ca);
+    const { ca, caFrom, clientCertificate, connections = 8, env, slowRequests } = this.#options;
+    refuseBadCa(ca, caFrom);
     const proxy = proxyFor(url, env);
     const options = {
       connections: connections + (slowRequests?.most ?? 0),
@@ -267,7 +263,11 @@ export class HttpClient {
       : directWire(url.origin, options);
     // Whoever sends meets the rejection; `close` must not.
     wire.catch(noop);
-    const lane = { wire, gate: new Gate(connections, slowRequests), proxy: proxy?.host };
+    const lane = {
+      wire,
+      gate: new Gate(connections, slowRequests),
+      route: { host: url.host, proxy: proxy?.host, caFrom },
+    };
     this.#lanes.set(url.origin, lane);
     return lane;
   }

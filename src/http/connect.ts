@@ -8,8 +8,8 @@ import { type ConnectOptions, refuseBadCa, type Wire, type WireAnswer } from './
 
 /** Throws `Failure` (exit 2) when `ca` is no PEM. `signal` is looked at where undici's `destroy` would wait. */
 export function connectTo(origin: string, options: ConnectOptions & { readonly proxy?: URL }): Dispatcher {
-  const { ca, clientCertificate, connections, proxy, signal } = options;
-  refuseBadCa(ca);
+  const { ca, caFrom, clientCertificate, connections, proxy, signal } = options;
+  refuseBadCa(ca, caFrom);
   const socket = { signal, timeout: 0, ...(ca !== undefined && { ca }), ...clientCertificate };
   // Time is limited by the caller's signals; undici's own limits would only describe the same error in a second way.
   const limits = { connections, headersTimeout: 0, bodyTimeout: 0 };

@@ -11,7 +11,14 @@ export interface FailureParts {
 export interface Route {
   readonly host: string;
   /** Host and port of the proxy, when one is used. */
-  readonly proxy?: string;
+  readonly proxy?: string | undefined;
+  /** Where a person gives the CA. Default: `with --ca-file`. */
+  readonly caFrom?: string | undefined;
+}
+
+/** What to do when a CA is missing or unusable. @param caFrom where a person gives it */
+export function giveCa(caFrom = 'with --ca-file'): string {
+  return `Give the CA as PEM ${caFrom}`;
 }
 
 const UNKNOWN_CA = new Set([
@@ -79,12 +86,12 @@ export function partsOfTransportError(error: unknown, route: Route): FailurePart
       'Check the server and what stands before it',
     );
   }
-  return partsOfTlsError(code) ?? partsOfProtocolError(code);
+  return partsOfTlsError(code, route.caFrom) ?? partsOfProtocolError(code);
 }
 
-function partsOfTlsError(code: string): FailureParts | undefined {
+function partsOfTlsError(code: string, caFrom: string | undefined): FailureParts | undefined {
   if (UNKNOWN_CA.has(code)) {
-    return parts('GR-HTTP-05', 'its certificate is signed by an unknown CA', 'Give the CA as PEM with --ca-file');
+    return parts('GR-HTTP-05', 'its certificate is signed by an unknown CA', giveCa(caFrom));
   }
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
     return parts('GR-HTTP-05', 'its certificate is not valid at this time', 'Renew it, or set the clock');

@@ -1,5 +1,6 @@
 /** What `client.ts` wants of a transport: one request over one connection, nothing decided. */
 import { Failure } from '../failure.ts';
+import { giveCa } from './transport-error.ts';
 
 /** Shows a TLS server who we are. PEM. */
 export interface ClientCertificate {
@@ -7,13 +8,19 @@ export interface ClientCertificate {
   readonly key: string;
 }
 
-export interface ConnectOptions {
-  /** Connections at most. */
-  readonly connections: number;
+/** Whom a connection trusts, and as whom it comes. */
+export interface Trust {
   /** PEM certificates that are trusted instead of the built-in ones. */
   readonly ca?: string;
+  /** Where a person gives them, for messages. Default: `with --ca-file`. */
+  readonly caFrom?: string;
   /** PEM of a client certificate and its key. */
   readonly clientCertificate?: ClientCertificate;
+}
+
+export interface ConnectOptions extends Trust {
+  /** Connections at most. */
+  readonly connections: number;
   /** Ends every connection at once, also one that is still being made. */
   readonly signal: AbortSignal;
 }
@@ -50,11 +57,11 @@ export interface Wire {
 }
 
 /** Throws `Failure` (exit 2) when `ca` is not PEM: Node would accept it without a message and trust no server. */
-export function refuseBadCa(ca: string | undefined): void {
+export function refuseBadCa(ca: string | undefined, caFrom?: string): void {
   if (ca === undefined || ca.includes('-----BEGIN CERTIFICATE-----')) return;
   throw new Failure(
     'GR-HTTP-14',
     2,
-    'the CA file holds no PEM certificate (no line "-----BEGIN CERTIFICATE-----"): give another --ca-file.',
+    `the CA holds no PEM certificate (no line "-----BEGIN CERTIFICATE-----"). ${giveCa(caFrom)}.`,
   );
 }

@@ -25,6 +25,13 @@ export interface KubeQuestion {
 /** A page of 500 Jobs with managedFields is about 4 MiB. */
 const BODY_LIMIT = 64 * 1024 * 1024;
 
+/** Where the CA of the API server is given. */
+function caFrom({ context }: ClusterConfig): string {
+  return context === undefined
+    ? 'as ca.crt beside the token of the service account'
+    : 'in certificate-authority-data of the kubeconfig';
+}
+
 export class KubeClient {
   readonly #config: ClusterConfig;
   readonly #clocks: ServerClocks | undefined;
@@ -43,6 +50,7 @@ export class KubeClient {
     this.#http = new HttpClient({
       env: {},
       bodyLimit,
+      caFrom: caFrom(config),
       ...(config.ca !== undefined && { ca: config.ca }),
       ...(config.clientCertificate && { clientCertificate: config.clientCertificate }),
       ...(onRequest && { onRequest }),
@@ -92,6 +100,7 @@ export class KubeClient {
     const dispatcher = connectTo(request.url.origin, {
       connections: 1,
       signal: connecting.signal,
+      caFrom: caFrom(this.#config),
       ...(ca !== undefined && { ca }),
       ...(clientCertificate && { clientCertificate }),
     });
@@ -124,7 +133,10 @@ export class KubeClient {
         if (connecting === undefined) return;
         throw failure(request, 'GR-CLUSTER-09', `no answer for ${idleMs / 1000} s`, 'It is started again');
       }
-      const { code, received, remedy } = partsOfTransportError(error, { host: request.url.host });
+      const { code, received, remedy } = partsOfTransportError(error, {
+        host: request.url.host,
+        caFrom: caFrom(this.#config),
+      });
       throw failure(request, code, received, remedy);
     } finally {
       clearTimeout(timer);

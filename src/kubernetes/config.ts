@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { Failure, systemCode } from '../failure.ts';
+import { Failure, systemCode, systemReason } from '../failure.ts';
 import { isHeaderText } from '../http/request.ts';
 import type { ClientCertificate } from '../http/wire.ts';
 import { parseUrl } from '../parse-url.ts';
@@ -75,7 +75,7 @@ function readIfThere(file: string): string | undefined {
     throw new Failure(
       'GR-CLUSTER-03',
       1,
-      `read the service account: ${file}: ${code}. Make the file readable for this user, or use --cluster off`,
+      `read the service account: ${file}: ${systemReason(error)}. Make the file readable for this user, or use --cluster off`,
     );
   }
 }

@@ -2,39 +2,30 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
-import { Failure, systemCode } from '../failure.ts';
+import { Failure, systemReason } from '../failure.ts';
 import { isHeaderText } from '../http/request.ts';
+import { printable } from '../printable.ts';
 import type { ClusterConfig } from './config.ts';
 
 const text = z.string().min(1);
-const File = z.object({
-  'current-context': text,
-  contexts: z.array(
-    z.object({ name: text, context: z.object({ cluster: text, user: text, namespace: z.string().nullish() }) }),
-  ),
-  clusters: z.array(
-    z.object({
-      name: text,
-      cluster: z.looseObject({
-        server: z.url({ protocol: /^https$/ }),
-        'certificate-authority': text.optional(),
-        'certificate-authority-data': text.optional(),
-      }),
-    }),
-  ),
-  users: z.array(
-    z.object({
-      name: text,
-      user: z.looseObject({
-        token: text.optional(),
-        tokenFile: text.optional(),
-        'client-certificate': text.optional(),
-        'client-certificate-data': text.optional(),
-        'client-key': text.optional(),
-        'client-key-data': text.optional(),
-      }),
-    }),
-  ),
+const optional = z.string().optional();
+/** What is written for other contexts may be unusable: only the entries of the current one are looked at. */
+const named = z.preprocess((list) => list ?? [], z.array(z.looseObject({})));
+const File = z.object({ 'current-context': text, contexts: named, clusters: named, users: named });
+
+const Context = z.object({ cluster: text, user: text, namespace: z.string().nullish() });
+const Cluster = z.looseObject({
+  server: z.url({ protocol: /^https$/ }),
+  'certificate-authority': optional,
+  'certificate-authority-data': optional,
+});
+const User = z.looseObject({
+  token: optional,
+  tokenFile: optional,
+  'client-certificate': optional,
+  'client-certificate-data': optional,
+  'client-key': optional,
+  'client-key-data': optional,
 });
 
 /** What would weaken the connection, or needs a program or provider that we do not have. */
@@ -43,30 +34,37 @@ const REFUSED = {
   user: ['exec', 'auth-provider', 'username', 'password', 'as', 'as-groups', 'as-uid', 'as-user-extra'],
 } as const;
 
+const INSTEAD: Readonly<Record<string, string>> = {
+  'insecure-skip-tls-verify': 'put the CA into certificate-authority-data',
+  'proxy-url': 'give a kubeconfig without it',
+  'tls-server-name': 'give a kubeconfig without it',
+  exec: 'use a token or a client certificate (docs/commands.md, "When kubectl logs in with a program")',
+};
+
 /** Hundreds of contexts. */
 const LONGEST_TEXT = 1_048_576;
 
 /** @throws Failure exit 1 when it cannot be read, exit 2 when it is no usable kubeconfig. */
 export async function readKubeconfig(file: string): Promise<ClusterConfig> {
   const parsed = File.safeParse(await parseYaml(file, await read(file)));
-  if (!parsed.success) throw wrong(file, `without a usable ${parsed.error.issues[0]?.path.join('.') || 'object'}`);
+  if (!parsed.success) throw wrong(file, `without a usable ${pathText(parsed.error) || 'object'}`);
   const config = parsed.data;
-  const context = config.contexts.find(({ name }) => name === config['current-context'])?.context;
-  const cluster = config.clusters.find(({ name }) => name === context?.cluster)?.cluster;
-  const user = config.users.find(({ name }) => name === context?.user)?.user;
-  if (!cluster || !user) throw wrong(file, 'and the current context, or its cluster or user, is not in it');
+  const name = config['current-context'];
+  const context = partOf(Context, config.contexts, 'context', name, file, 'current context');
+  const cluster = partOf(Cluster, config.clusters, 'cluster', context.cluster, file, 'cluster');
+  const user = partOf(User, config.users, 'user', context.user, file, 'user');
   for (const [part, fields] of [[cluster, REFUSED.cluster] as const, [user, REFUSED.user] as const]) {
     const found = fields.find((field) => part[field] !== undefined && part[field] !== false);
     if (found !== undefined) {
-      const way = found === 'exec' ? ' (docs/commands.md, "When kubectl logs in with a program")' : '';
-      throw wrong(file, `with ${found}, which is not supported; use a token or a client certificate${way}`);
+      const instead = INSTEAD[found] ?? 'use a token or a client certificate';
+      throw wrong(file, `with ${found}, which is not supported; ${instead}`);
     }
   }
   const pem = async (source: Readonly<Record<string, unknown>>, field: string): Promise<string | undefined> => {
     const data = source[`${field}-data`];
-    if (typeof data === 'string') return Buffer.from(data, 'base64').toString('utf8');
+    if (typeof data === 'string' && data !== '') return Buffer.from(data, 'base64').toString('utf8');
     const path = source[field];
-    return typeof path === 'string' ? await read(resolve(dirname(file), path)) : undefined;
+    return typeof path === 'string' && path !== '' ? await read(resolve(dirname(file), path)) : undefined;
   };
   const [ca, cert, key] = await Promise.all([
     pem(cluster, 'certificate-authority'),
@@ -78,11 +76,36 @@ export async function readKubeconfig(file: string): Promise<ClusterConfig> {
   if (token === undefined && cert === undefined) throw wrong(file, 'without a token or client certificate');
   return {
     url: cluster.server.replace(/\/+$/, ''),
-    context: { name: config['current-context'], namespace: context?.namespace || 'default' },
+    context: { name, namespace: context.namespace || 'default' },
     ...(ca !== undefined && { ca }),
     ...(token && { token }),
     ...(cert !== undefined && key !== undefined && { clientCertificate: { cert, key } }),
   };
+}
+
+/** The part that the current context names. */
+function partOf<T extends z.ZodType>(
+  shape: T,
+  list: readonly Readonly<Record<string, unknown>>[],
+  key: string,
+  name: string,
+  file: string,
+  role: string,
+): z.output<T> {
+  const found = list.find((each) => each['name'] === name);
+  const whose = `whose ${role} "${printable(name)}"`;
+  if (!found) throw wrong(file, `${whose} is not in it`);
+  const parsed = shape.safeParse(found[key] ?? {});
+  if (parsed.success) return parsed.data;
+  const lacking = pathText(parsed.error);
+  throw wrong(file, `${whose} has no ${lacking === 'server' ? 'https server' : `usable ${lacking || key}`}`);
+}
+
+function pathText({ issues }: z.ZodError): string {
+  return (issues[0]?.path ?? [])
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/^\./, '');
 }
 
 function tokenOf(
@@ -90,9 +113,9 @@ function tokenOf(
   user: { readonly token?: string | undefined; readonly tokenFile?: string | undefined },
 ): (() => Promise<string>) | undefined {
   const { token, tokenFile } = user;
-  if (tokenFile === undefined && token === undefined) return undefined;
+  if (!tokenFile && token === undefined) return undefined;
   return async () => {
-    const found = (tokenFile === undefined ? token : await read(resolve(dirname(file), tokenFile)))?.trim() ?? '';
+    const found = (!tokenFile ? token : await read(resolve(dirname(file), tokenFile)))?.trim() ?? '';
     if (isHeaderText(found)) return found;
     throw wrong(file, 'with a token that is empty or no token');
   };
@@ -102,7 +125,11 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new Failure('GR-CLUSTER-11', 1, `read the kubeconfig: ${file}: ${systemCode(error)}. Give a readable file.`);
+    throw new Failure(
+      'GR-CLUSTER-11',
+      1,
+      `read the kubeconfig: ${file}: ${systemReason(error)}. Give a readable file.`,
+    );
   }
 }
 

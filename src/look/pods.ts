@@ -26,7 +26,7 @@ const TOO_MANY =
   'over several Applications';
 
 /** Undefined when no group has a podTemplate or a securityProfile. */
-export async function podsOf({ groups, sources }: ReadResult): Promise<Pods | undefined> {
+export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 'sources'>): Promise<Pods | undefined> {
   if (!groups.some(hasOwnPod)) return undefined;
   const { finalPod } = await import('./final-pods.ts');
   const secrets = secretsByNamespace(groups);

@@ -1,7 +1,7 @@
 /** From a policy file to a policy, or everything that is wrong with the file. */
 import { readFileSync } from 'node:fs';
 import type * as z from 'zod';
-import { systemCode } from '../failure.ts';
+import { systemReason } from '../failure.ts';
 import { Budget } from '../runnergroup/budget.ts';
 import { type Path, type Read, readDocuments, type SourceDocument } from '../runnergroup/documents.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
@@ -21,7 +21,7 @@ export function readPolicyFile(file: string): ReadPolicy {
     if (bytes.length > MOST_POLICY_BYTES) return { problems: [`${file}: has more than ${MOST_POLICY_BYTES} bytes`] };
     return readPolicy(file, new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    const what = error instanceof TypeError ? 'is not UTF-8' : `cannot be read: ${systemCode(error)}`;
+    const what = error instanceof TypeError ? 'is not UTF-8' : `cannot be read: ${systemReason(error)}`;
     return { problems: [`${file}: ${what}`] };
   }
 }

@@ -36,14 +36,28 @@ const HIDING = /\r(?!\n)|[\u0085\u2028\u2029]|^---/m;
 /** Problems that the message names. */
 const MOST_NAMED = 5;
 
+/** A document that is refused. */
+export interface RefusedDocument {
+  readonly place: FilePlace;
+  /** Its kind, if that is the reason. Absent: it hides a part of itself from some readers. */
+  readonly workload?: string;
+}
+
+/** Those that `refuseWorkloads` refuses. */
+export function refusedDocuments(documents: readonly OtherDocument[]): readonly RefusedDocument[] {
+  return documents.flatMap(({ place, text, kinds }) => {
+    if (HIDING.test(text)) return [{ place }];
+    const workload = [...kinds].find((kind) => WORKLOADS.has(kind));
+    return workload === undefined ? [] : [{ place, workload }];
+  });
+}
+
 /** @throws Failure exit 3: a document would start pods, or hides a part of itself from some readers. */
 export function refuseWorkloads(documents: readonly OtherDocument[]): void {
-  const found = documents.flatMap(({ place, text, kinds }) => {
-    const isHiding = HIDING.test(text);
-    const workload = [...kinds].find((kind) => WORKLOADS.has(kind));
-    const what = isHiding ? 'with a line break or "---" that YAML readers disagree about' : workload;
-    return what === undefined ? [] : [`${place.file}:${place.line} (${what})`];
-  });
+  const hiding = 'with a line break or "---" that YAML readers disagree about';
+  const found = refusedDocuments(documents).map(
+    ({ place, workload = hiding }) => `${place.file}:${place.line} (${workload})`,
+  );
   if (found.length === 0) return;
   const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : '';
   throw new Failure(

@@ -14,7 +14,7 @@ import {
 } from 'yaml';
 import { MOST_DOCUMENT_WORDS, tooMuchInOne } from './budget.ts';
 import { type ProblemCode, quoted } from './problems.ts';
-import { inWords } from './yaml-words.ts';
+import { inWords, TEMPLATE } from './yaml-words.ts';
 
 /** A problem at a place in the text of a file. `DocumentReader` makes a `Problem` of it. */
 export interface TextProblem {
@@ -53,7 +53,7 @@ export function judge(
     Alias: (_, alias, path) => {
       const target = anchors.get(alias.source);
       if (target) meanings.set(alias, target);
-      if (!target) report(alias, 'this alias has no anchor before it');
+      if (!target) report(alias, 'this alias has no anchor before it in its document');
       else if (path.includes(target)) report(alias, 'this alias stands inside of what it means');
       else if (sizes.addAlias(alias, target) > MOST_DOCUMENT_WORDS) {
         report(alias, tooMuchInOne('with what its aliases stand for, this document has'));
@@ -64,7 +64,7 @@ export function judge(
     Value: (_, node) => {
       if (node.anchor !== undefined) anchors.set(node.anchor, node);
       if (!isMap(node)) return;
-      for (const { key, message } of wrongKeys(node)) report(key, message);
+      for (const { key, message } of wrongKeys(node, text)) report(key, message);
     },
   });
   return { problems, meanings };
@@ -98,10 +98,10 @@ class Sizes {
  * Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And merges (`<<`) behind other keys:
  * Kubernetes' own reader lets them overwrite what stands before (go-yaml v2), which YAML does not. So the meaning is not clear.
  */
-function wrongKeys({ items }: YAMLMap): readonly { readonly key: unknown; readonly message: string }[] {
+function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: unknown; readonly message: string }[] {
   const seen = new Set<string>();
   return items.flatMap(({ key }, index) => {
-    if (!isScalar(key)) return [{ key, message: 'a key must be a word' }];
+    if (!isScalar(key)) return [{ key, message: isTemplate(key, text) ? TEMPLATE : 'a key must be a word' }];
     const name = String(key.value);
     if (seen.has(name)) return [{ key, message: `the key ${quoted(name)} is already in its mapping` }];
     seen.add(name);
@@ -111,4 +111,10 @@ function wrongKeys({ items }: YAMLMap): readonly { readonly key: unknown; readon
     if (isMerge && index > 0) return [{ key, message: '"<<" must come first in its mapping, or readers disagree' }];
     return [];
   });
+}
+
+/** `{{ .Values.name }}` is YAML: a mapping whose key is a mapping. */
+function isTemplate(key: unknown, text: string): boolean {
+  const at = isMap(key) ? (key.range?.[0] ?? 0) : 0;
+  return at > 0 && text.startsWith('{{', at - 1);
 }

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { isQuantity } from './quantity.ts';
 import {
   checkGiteaName,
+  checkGiteaUrl,
   checkLabel,
   checkObjectLabel,
   checkSecretKey,
@@ -66,7 +67,7 @@ export const url = (example: string) =>
     z.superRefine(words(checkUrl)),
   );
 
-export const giteaUrl = () => url('https://gitea.example.com');
+export const giteaUrl = () => url('https://gitea.example.com').check(z.superRefine(words(checkGiteaUrl)));
 
 export const runnerLabel = z.string().check(z.minLength(1), z.maxLength(512), z.superRefine(words(checkLabel)));
 

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { Path } from './documents.ts';
 import { exampleOf } from './field-examples.ts';
 import { nearestName } from './nearest.ts';
+import { placeInPod } from './pod-fields.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
 
@@ -101,7 +102,11 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   repository: 'repo',
   username: 'user',
   maxRunners: 'maxActiveRunners',
+  maxReplicas: 'maxActiveRunners',
   replicas: 'maxActiveRunners',
+  minReplicas: 'minIdleRunners',
+  minRunners: 'minIdleRunners',
+  owner: 'org',
   token: 'authToken',
 };
 
@@ -128,6 +133,13 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
     return { path: [...path, key], message: `is not yours to set: ${owned}`, code: 'GR-INPUT-04' };
   if (isTokenAt([...path, key], around))
     return { path: [...path, key], message: `unknown field; it ${NEVER_IN_GIT}`, code: 'GR-INPUT-04' };
+  // A policy has other fields.
+  const isSpec = path.join('.') === 'spec' && around.schemaCommand === undefined;
+  const place = isSpec ? placeInPod(key) : undefined;
+  if (place !== undefined) {
+    const message = `unknown field; write it below podTemplate: "${place}"`;
+    return { path: [...path, key], message, code: 'GR-INPUT-04' };
+  }
   const known = around.namesAt(path);
   const other = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key] : undefined;
   const meant = known.find((name) => name === other) ?? nearestName(key, known);

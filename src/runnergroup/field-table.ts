@@ -49,7 +49,7 @@ function typeText(schema: JsonSchema): string {
   if (Array.isArray(schema['anyOf'])) return 'list of strings, or `false`';
   switch (schema.type) {
     case 'array':
-      return 'list of strings';
+      return `list of ${itemText(schema['items'] as JsonSchema)}`;
     case 'integer':
       return `whole number, ${schema['minimum']} to ${schema['maximum']}`;
     case 'boolean':
@@ -59,4 +59,8 @@ function typeText(schema: JsonSchema): string {
     default:
       return 'string';
   }
+}
+
+function itemText(item: JsonSchema): string {
+  return item.type === 'object' ? typeText(item) : 'strings';
 }

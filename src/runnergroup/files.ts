@@ -14,12 +14,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { MOST_BYTES, MOST_ENTRIES, MOST_FILES, MOST_PROBLEMS, tooMuch } from './budget.ts';
 import type { Problem, ProblemCode } from './problems.ts';
 import { notRead, type ReadBytes, readFile, readPipe, readStandardInput } from './read-bytes.ts';
-
-/** A file that was read. `name`: relative to the current folder, for messages. */
-export interface SourceFile {
-  readonly name: string;
-  readonly text: string;
-}
+import type { SourceFile } from './source-file.ts';
 
 /** Files in the order of their names, each once, and what could not be read. */
 export interface ReadFiles {
@@ -128,7 +123,7 @@ function findPath(path: string, search: Search): void {
     add({ real: absolute, name: path, read: readPipe }, search);
     return;
   }
-  const name = nameOf(absolute, search.cwd);
+  const name = nameOf(path, search.cwd);
   try {
     const real = realpathSync.native(absolute);
     const border = borderOf(path, search.cwd);
@@ -137,7 +132,7 @@ function findPath(path: string, search: Search): void {
       return;
     }
     const status = statSync(real);
-    if (status.isDirectory()) findInFolder(real, absolute, real, search);
+    if (status.isDirectory()) findInFolder(real, name, real, search);
     else add({ real, name, read: readFile }, search);
   } catch (error) {
     addError(error, name, search);
@@ -165,7 +160,7 @@ function findInFolder(real: string, shown: string, border: string, search: Searc
   if (search.folders.has(real)) return;
   search.folders.add(real);
   for (const entry of entriesOf(real, shown, search)) {
-    findEntry(entry, { real: join(real, entry.name), shown: join(shown, entry.name), border }, search);
+    findEntry(entry, { real: join(real, entry.name), shown: nameIn(shown, entry.name), border }, search);
   }
 }
 
@@ -176,8 +171,7 @@ function entriesOf(real: string, shown: string, search: Search): readonly Dirent
   try {
     for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
       search.entries += 1;
-      if (search.entries > MOST_ENTRIES)
-        throw new Excess(nameOf(shown, search.cwd), `${MOST_ENTRIES} entries in their folders`);
+      if (search.entries > MOST_ENTRIES) throw new Excess(shown, `${MOST_ENTRIES} entries in their folders`);
       if (!entry.name.startsWith('.')) entries.push(entry);
     }
   } finally {
@@ -194,7 +188,7 @@ function findEntry(
   const wanted = READ_ENDING.test(entry.name);
   const mayBeFolder = search.recursive && (entry.isDirectory() || entry.isSymbolicLink());
   if (!wanted && !mayBeFolder) return;
-  const name = nameOf(at.shown, search.cwd);
+  const name = at.shown;
   try {
     const real = entry.isSymbolicLink() ? realpathSync.native(at.real) : at.real;
     if (!isInside(real, at.border)) {
@@ -231,6 +225,15 @@ function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-function nameOf(absolute: string, cwd: string): string {
-  return relative(cwd, absolute).split(sep).join('/') || '.';
+/** As it is seen from the current folder. An absolute PATH that leads elsewhere stays as it is: `/srv/a`, not `../../srv/a`. */
+function nameOf(path: string, cwd: string): string {
+  const absolute = resolve(cwd, path);
+  const fromCwd = relative(cwd, absolute);
+  const name = isAbsolute(path) && fromCwd.split(sep)[0] === '..' ? absolute : fromCwd;
+  return name.split(sep).join('/') || '.';
+}
+
+function nameIn(folder: string, entry: string): string {
+  if (folder === '.') return entry;
+  return folder.endsWith('/') ? `${folder}${entry}` : `${folder}/${entry}`;
 }

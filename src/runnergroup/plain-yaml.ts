@@ -8,8 +8,9 @@
  *                                                            ├─ key: {flow}
  *                                                            └─ key: ─► mapping or list, deeper
  */
-import type { SourceFile } from './files.ts';
+
 import type { FilePlace } from './runner-group.ts';
+import type { SourceFile } from './source-file.ts';
 
 /** One document that is not empty. */
 export interface PlainDocument {

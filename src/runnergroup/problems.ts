@@ -1,6 +1,7 @@
 import { Failure } from '../failure.ts';
 import { count, printable } from '../printable.ts';
 import type { FilePlace, RunnerGroup } from './runner-group.ts';
+import type { SourceFile } from './source-file.ts';
 
 /**
  * Permanent codes of everything that can be wrong with the input.
@@ -24,8 +25,9 @@ export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INP
  * - 04: both tokens are one key of one Secret
  * - 05: another group covers the same jobs
  * - 06: only a policy can allow it
+ * - 07: `generate` refuses a document beside the groups
  */
-export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6}`;
+export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7}`;
 
 /** One finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and `FieldProblem`. */
 export interface Problem {
@@ -49,6 +51,8 @@ export interface ReadInSpite {
   readonly files: number;
   /** The good ones. */
   readonly groups: readonly RunnerGroup[];
+  /** Their files, as `ReadResult` has them. */
+  readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
 /** All problems of one run, in the order of files, lines and columns. `message` shows the first 15; `problems` has all. */

@@ -9,16 +9,18 @@
  *                                              ├─ no manifest ─► skipped, and named
  *                                              └─ neither     ─► problem
  */
+
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
+import { claim, lackingLine } from './claims.ts';
 import type { Read, SourceDocument } from './documents.ts';
-import { readFiles, type SourceFile } from './files.ts';
-import { nearestName } from './nearest.ts';
+import { readFiles } from './files.ts';
 import { isMapping } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
-import { InputProblems, type Problem, quoted } from './problems.ts';
+import { InputProblems, type Problem } from './problems.ts';
 import { type FilePlace, hasOwnPod, type RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
+import type { SourceFile } from './source-file.ts';
 import { type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 
 /** A document of another kind. */
@@ -79,7 +81,7 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
   if (problems.length > 0 || reader.isDone) {
     const faulty = reader.faulty + broken.length;
     const found = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
-    throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups });
+    throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups, sources });
   }
   return { groups, others, broken, files: files.length, skipped, sources };
 }
@@ -207,6 +209,8 @@ function sortOut(document: SourceDocument): Sorted {
   const { apiVersion, kind } = value;
   for (const [name, field] of Object.entries({ apiVersion, kind })) {
     if (typeof field === 'string' && field !== '') continue;
+    const lacking = lackingLine(value);
+    if (lacking !== undefined) return problemAt(lacking);
     return problemAt(
       `is not a Kubernetes object: ${name} is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read`,
     );
@@ -237,23 +241,6 @@ function kindsIn(value: unknown, kinds: Set<string> = new Set()): ReadonlySet<st
   if (typeof value['kind'] === 'string') kinds.add(value['kind']);
   if (Array.isArray(value['items'])) for (const item of value['items']) kindsIn(item, kinds);
   return kinds;
-}
-
-/** A document that looks like a RunnerGroup and is not one. Passing it through would drop its runners without a message. */
-function claim(apiVersion: unknown, kind: unknown): { readonly path: string; readonly message: string } | undefined {
-  const [group = ''] = String(apiVersion).split('/');
-  if (kind === KIND) {
-    return {
-      path: 'apiVersion',
-      message: `must be ${API_VERSION} for a RunnerGroup, not ${quoted(String(apiVersion))}`,
-    };
-  }
-  if (group !== 'gitea.bpg.pw') return undefined;
-  const near = nearestName(String(kind), [KIND]);
-  return {
-    path: 'kind',
-    message: `must be ${KIND}, not ${quoted(String(kind))}${near ? `; did you mean "${near}"?` : ''}`,
-  };
 }
 
 function claimsToBeGroup(value: unknown): boolean {

@@ -83,10 +83,10 @@ export const Metadata = z.strictObject({
 /** `spec`. The order of the fields is the order of the manual. */
 export const Spec = z.strictObject({
   scope: z.enum(['global', 'org', 'user', 'repo']).register(z.globalRegistry, {
-    description: 'Whose CI jobs the group serves: of the whole Gitea, of an organisation, of a user, of a repository.',
+    description: 'Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository.',
   }),
   org: giteaName().optional().register(z.globalRegistry, {
-    description: 'Organisation. Required for scope `org`; for scope `repo` the owner of the repository.',
+    description: 'Organization. Required for scope `org`; for scope `repo` the owner of the repository.',
   }),
   user: giteaName().optional().register(z.globalRegistry, {
     description: 'User. Required for scope `user`; for scope `repo` the owner of the repository.',

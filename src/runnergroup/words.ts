@@ -45,6 +45,11 @@ export function checkUrl(text: string): string | undefined {
   return normalBase(text) === undefined ? 'must be a URL with a host, e.g. https://gitea.example.com' : undefined;
 }
 
+/** The address of the API is below that of Gitea. */
+export function checkGiteaUrl(text: string): string | undefined {
+  return /\/api\/v1\/*$/.test(text) ? 'must be the address of Gitea itself: leave out "/api/v1"' : undefined;
+}
+
 /** One runner label in the runner's grammar. */
 export function checkLabel(text: string): string | undefined {
   const parsed = parseLabel(text);

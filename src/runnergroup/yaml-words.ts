@@ -8,18 +8,26 @@ interface Line {
   readonly offset: number;
 }
 
+/** What Helm writes is YAML only when it is rendered. */
+export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';
+
 /** The first error of a document. @returns where it really is, in characters from the start of the text, and what to do */
 export function inWords(error: YAMLError, text: string): { readonly offset: number; readonly message: string } {
   const [offset] = error.pos;
-  if (error.code !== 'TAB_AS_INDENT' && text.includes('{{'))
-    return { offset, message: 'this looks like a template ("{{"): render it first, e.g. with "helm template"' };
+  if (error.code !== 'TAB_AS_INDENT' && text.includes('{{')) return { offset, message: TEMPLATE };
   const conflict = CONFLICT.exec(text);
   if (conflict) return { offset: conflict.index, message: 'this is a conflict of Git: resolve it' };
+  const space = text.split('\n', lineAt(text, offset).number).join('\n').search(NON_BREAKING);
+  if (space >= 0) return { offset: space, message: NON_BREAKING_TEXT };
   return WORDS[error.code]?.(offset, text, error.message) ?? { offset, message: error.message };
 }
 
 /** The line with which Git begins what two sides have changed. */
 const CONFLICT = /^<{7} /m;
+
+/** What web pages put where spaces were. It looks like one and indents nothing. */
+const NON_BREAKING = /(?<=^ *)\u00a0/m;
+const NON_BREAKING_TEXT = 'a non-breaking space stands in the indentation: use ordinary spaces';
 
 type Words = (offset: number, text: string, message: string) => { readonly offset: number; readonly message: string };
 

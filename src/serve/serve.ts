@@ -203,7 +203,8 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
     while (!leader.done && deadline.remainingMs() > 0 && !signal.aborted) await sleep(50);
     const troubles = leader.troubles;
     if (leader.done) return troubles;
-    return [...(open.cluster.fresh ? [] : [unread]), ...troubles, `not done within ${ONCE_MS / 1000} s`];
+    const why = signal.aborted ? 'stopped before it was done' : `not done within ${ONCE_MS / 1000} s`;
+    return [...(open.cluster.fresh ? [] : [unread]), ...troubles, `serve --once: ${why}`];
   } finally {
     life.abort();
     await running;

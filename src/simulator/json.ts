@@ -119,6 +119,7 @@ export function repoJson(repo: RepoRow, root: string): JsonObject {
     name: repo.name,
     full_name: repo.fullName,
     private: repo.private,
+    empty: false,
     archived: false,
     has_actions: repo.hasActions,
     html_url: `${root}/${repo.fullName}`,

@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normalBase } from '../base-url.ts';
-import { Failure, systemCode } from '../failure.ts';
+import { Failure, systemCode, systemReason } from '../failure.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { Token } from './token.ts';
 
@@ -155,7 +155,7 @@ function readKey(folder: string, key: string): string | undefined {
     throw new Failure(
       'GR-TOKEN-02',
       1,
-      `read ${join(folder, key)}: ${code}. Make the file readable for the user that runs gitea-runners.`,
+      `read ${join(folder, key)}: ${systemReason(error)}. Make the file readable for the user that runs gitea-runners.`,
     );
   }
 }

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/flags/flag.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 
@@ -21,11 +22,73 @@ describe('help', () => {
   });
 });
 
+describe('the help of a command', () => {
+  const helpOf = async (command: string) => (await runCli([command, '--help'])).stdout.replaceAll(/\s+/g, ' ');
+
+  it('says what a flag means there, and nothing of other commands', async () => {
+    expect(await helpOf('generate')).toContain('time limit of the run (env: GITEA_RUNNERS_TIMEOUT');
+    expect(await helpOf('generate')).toContain('default: the service account of this pod)');
+    expect(await helpOf('explain')).toContain('how to print: json or wide (env:');
+    expect(await helpOf('explain')).toContain('a group or a runner. PATH: files and folders');
+    expect(await helpOf('extend')).toContain('namespace of the runner (env:');
+    expect(await helpOf('import')).toContain('default: what the files say)');
+    expect(await helpOf('validate')).not.toContain('no runner is needed');
+  });
+
+  it.each(COMMANDS)(
+    '%s --help fits into 80 columns, except long words, and what stands below the flags',
+    async (command) => {
+      const { stdout } = await runCli([command, '--help']);
+      const [flags = ''] = stdout.split('Global Options:');
+
+      expect(flags.split('\n').filter((line) => line.length > 80 && line.trim().includes(' '))).toEqual([]);
+    },
+  );
+});
+
+describe('-o', () => {
+  it('takes its value in all the ways of kubectl', async () => {
+    const outcomes = await Promise.all(
+      [['-o', 'json'], ['-ojson'], ['-o=json'], ['--output', 'json'], ['--output=json'], ['--json']].map((flags) =>
+        runCli(['version', ...flags]),
+      ),
+    );
+
+    expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(new Set(outcomes.map(({ stdout }) => stdout)).size).toBe(1);
+    expect(JSON.parse(outcomes[0]?.stdout ?? '')).toHaveProperty('version');
+  });
+
+  it.each([
+    ['version', 'json'],
+    ['doctor', 'json'],
+    ['sweep', 'json'],
+    ['explain', 'json or wide'],
+    ['validate', 'json, sarif or github'],
+  ])('%s -o yaml says what there is', async (command, outputs) => {
+    const outcome = await runCli([command, '-o', 'yaml'], {}, folderWith({}));
+
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toBe(
+      `error: GR-FLAG-16 read --output: ${command} prints ${outputs}, not "yaml". Leave it out for text.\n`,
+    );
+  });
+});
+
 describe('bad input ends with exit 2, an empty stdout and one clear line', () => {
   it.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>([
     ['no command', [], {}, /Usage: gitea-runners/],
-    ['an unknown command', ['generat'], {}, /unknown command 'generat'/],
-    ['an unknown flag', ['generate', '--dry-run'], {}, /unknown option '--dry-run'/],
+    ['an unknown command', ['generat'], {}, /unknown command 'generat'\n\(Did you mean generate\?\)\n/],
+    ['a word of kubectl', ['get', 'runnergroups'], {}, /unknown command 'get'\n\(Did you mean explain\?\)\n/],
+    ['a word of nobody', ['frobnicate'], {}, /^error: unknown command 'frobnicate'\nSee "gitea-runners --help"\.\n$/],
+    ['help for a word of kubectl', ['help', 'get'], {}, /^error: unknown command 'get'\n\(Did you mean explain\?\)\n/],
+    ['help for a typo', ['help', 'generat'], {}, /^error: unknown command 'generat'\nSee "gitea-runners --help"\.\n$/],
+    [
+      'an unknown flag',
+      ['generate', '--dry-run'],
+      {},
+      /unknown option '--dry-run'\nSee "gitea-runners generate --help"\.\n/,
+    ],
     ['a flag without its value', ['generate', '--timeout'], {}, /argument missing/],
     [
       'a timeout that is no number',
@@ -107,6 +170,7 @@ describe('the world', () => {
 
   describe('without any RunnerGroup', () => {
     const OTHER = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n';
+    const notAsked = (command: string) => (command === 'explain' ? ', Gitea was not asked' : '');
 
     it.each(['explain', 'validate'])('%s says so and ends with 2; nobody is asked', async (command) => {
       const { simulator, env } = await startAcme();
@@ -117,7 +181,7 @@ describe('the world', () => {
       expect(outcome).toEqual({
         code: 2,
         stdout: '',
-        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in ${folder}, Gitea was not asked. Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH.\n`,
+        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in ${folder}${notAsked(command)}. Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH.\n`,
       });
       expect(simulator.requests).toEqual([]);
     });
@@ -134,7 +198,7 @@ describe('the world', () => {
       expect(outcome).toEqual({
         code: 2,
         stdout: '',
-        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in the current folder (${folder}), Gitea was not asked. Below it are 1/ci.yaml, 2/ci.yaml, 3/ci.yaml, 4/ci.yaml, 5/ci.yaml and 2 other files: add --recursive (-R), or name them.\n`,
+        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in the current folder (${folder})${notAsked(command)}. Below it are 1/ci.yaml, 2/ci.yaml, 3/ci.yaml, 4/ci.yaml, 5/ci.yaml and 2 other files: add --recursive (-R), or name them.\n`,
       });
       expect((await runCli(['validate', '-R'], {}, folder)).stdout).toBe(
         '7 RunnerGroups in 8 files are valid; 6 warnings\n',

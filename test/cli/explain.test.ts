@@ -126,6 +126,11 @@ describe('explain WHAT', () => {
       'nobody',
       /GR-EXPLAIN-03 explain nobody: it is no file or folder, no RunnerGroup and no runner here\. RunnerGroups: runners\/ci\./,
     ],
+    [
+      'acme/web',
+      /no runner here\. RunnerGroups: runners\/ci\. For a repository, give --repository acme\/web, or name a run, e\.g\. acme\/web#8\.\n/,
+    ],
+    ['rg/nobody', /explain rg\/nobody: .*\. RunnerGroups: runners\/ci\.\n/],
     ['99999', /GR-EXPLAIN-03/],
     ['https://gitea.example.com/acme/web/issues/1', /GR-EXPLAIN-02/],
     ['missing.yaml', /GR-INPUT-01/],
@@ -137,6 +142,12 @@ describe('explain WHAT', () => {
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
+  });
+
+  it('takes the short name of kubectl for a RunnerGroup', async () => {
+    const { run } = await scene();
+
+    expect((await run('rg/ci')).stdout).toBe((await run('group/ci')).stdout);
   });
 
   it('as JSON is the same facts', async () => {
@@ -218,6 +229,16 @@ describe('the table', () => {
       stderr:
         'error: GR-EXPLAIN-03 explain --group runners/cj: there is no such RunnerGroup here. RunnerGroups: runners/ci.\n',
     });
+  });
+
+  it('refuses a filter that cannot be before it asks Gitea', async () => {
+    const { run, simulator } = await scene();
+
+    const outcome = await run('--state', 'broken');
+
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toContain('GR-FLAG-18 read --state');
+    expect(simulator.requests).toEqual([]);
   });
 
   it('with -o wide shows states and links, and cuts nothing', async () => {

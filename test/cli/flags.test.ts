@@ -177,7 +177,6 @@ test.each([
   ['runnerImage', 'a b', 'GR-FLAG-15'],
   ['runnerImageRootless', 'a@sha256:00', 'GR-FLAG-15'],
   ['dockerImage', `a${'b'.repeat(512)}`, 'GR-FLAG-15'],
-  ['output', 'yaml', 'GR-FLAG-16'],
   ['repository', 'web', 'GR-FLAG-17'],
   ['state', 'stuck,broken', 'GR-FLAG-18'],
   ['state', ',', 'GR-FLAG-18'],

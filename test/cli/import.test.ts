@@ -195,12 +195,18 @@ describe('refuses', () => {
     ],
     ['a Deployment that does not say whose jobs', DEPLOYMENT, [], 'GR-IMPORT-03'],
     ['what would not be valid', OPERATOR.replace('org: acme', 'org: "a b"'), [], 'GR-IMPORT-04'],
-    ['an unknown scope', DEPLOYMENT, ['--scope', 'team', '--owner', 'a'], 'GR-INIT-02'],
+    ['an unknown scope', DEPLOYMENT, ['--scope', 'team', '--owner', 'a'], 'GR-INIT-02 import: --scope must be'],
+    [
+      'a repository without its owner',
+      DEPLOYMENT,
+      ['--scope', 'repo', '--owner', 'a'],
+      'GR-INIT-02 import: for scope repo --owner must be OWNER/NAME, not "a".\n',
+    ],
   ] as const)('%s', async (_, text, flags, code) => {
     const outcome = await run(text, ...flags);
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
-    expect(outcome.stderr).toContain(`error: ${code} `);
+    expect(outcome.stderr).toContain(`error: ${code}`);
     expect(outcome.stderr.split('\n').length).toBeLessThan(20);
   });
 

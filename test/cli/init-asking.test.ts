@@ -61,9 +61,9 @@ it('asks again when an answer cannot be used, and says why', async () => {
   );
 
   expect(code, screen).toBe(0);
-  expect(screen).toContain('spec.gitea.url must be an http or https URL');
-  expect(screen).toContain('the scope must be global, org, user or repo');
-  expect(screen).toContain('spec.repo needs its owner');
+  expect(screen).toContain('\nIt must be an http or https URL');
+  expect(screen).toContain('\nIt must be global, org, user or repo');
+  expect(screen).toContain('\nIt must be OWNER/NAME, not "acme"');
   expect(screen).toContain('an answer is needed');
   expect(parse(readFileSync(join(folder, 'groups/ci.yaml'), 'utf8'))).toMatchObject({
     spec: { repo: 'acme/web', maxActiveRunners: 3 },

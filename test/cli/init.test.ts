@@ -103,6 +103,23 @@ it.each([
   expect(spawnSync('find', [folder, '-type', 'f']).stdout.toString()).toBe('');
 });
 
+it.each([
+  [['--gitea', 'gitea.example.com'], '--gitea must be an http or https URL'],
+  [['--gitea', 'https://gitea.example.com/api/v1'], '--gitea must be the address of Gitea itself'],
+  [['--owner', 'a b'], '--owner must be a name in Gitea'],
+  [['--cap', 'many'], '--cap must be a whole number'],
+  [['--container-mode', 'podman'], '--container-mode must be one of dind-rootless, dind, host'],
+  [['--group-name', 'CI'], '--group-name must be lower-case letters'],
+  [['--group-namespace', 'CI'], '--group-namespace must be'],
+  [['--git', 'runners'], '--git must be the URL of a git repository'],
+  [['--scope', 'repo'], 'for scope repo --owner must be OWNER/NAME, not "acme"'],
+  [['--scope', 'team'], '--scope must be global, org, user or repo'],
+])('tells what is wrong with %j in the words of the flags', async (flags, message) => {
+  expect((await init(folderWith({}), ...flags)).stderr).toMatch(
+    new RegExp(`^error: GR-INIT-0[23] init: ${message.replaceAll('.', '\\.')}`),
+  );
+});
+
 it('says in which folder the next steps are done', async () => {
   const folder = folderWith({});
 

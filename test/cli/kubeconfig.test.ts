@@ -143,6 +143,7 @@ describe('nothing is printed when the kubeconfig', () => {
 
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toContain('GR-HTTP-05');
+    expect(outcome.stderr).not.toContain('--ca-file');
     expect(server.seen).toEqual([]);
   });
 

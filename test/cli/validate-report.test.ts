@@ -8,9 +8,9 @@ import { printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 
 /** Runs the command in a folder with these files. */
-function run(files: Files, flags: FlagsOf<'validate'> = {}) {
+function run(files: Files, flags: FlagsOf<'validate'> = {}, env: Readonly<Record<string, string>> = {}) {
   return inFolder(files, async (cwd) => {
-    const { io, printed } = printingIo({ cwd });
+    const { io, printed } = printingIo({ cwd, env });
     return { code: await validate(io, { paths: ['.'], recursive: true }, flags), ...printed };
   });
 }
@@ -67,6 +67,28 @@ describe('a warning tells of', () => {
     ['nothing', {}],
   ])('not of %s', async (_, spec) => {
     expect(await warningsFor(spec)).toEqual([]);
+  });
+
+  describe('a document beside the groups that generate refuses', () => {
+    const files = {
+      'a.yaml': document(),
+      'job.yaml': 'kind: ConfigMap\napiVersion: v1\n---\n{apiVersion: batch/v1, kind: Job}\n',
+    };
+
+    it('as generate names it', async () => {
+      expect(await run(files)).toEqual({
+        code: 0,
+        out: '1 RunnerGroup in 2 files is valid; 1 warning\n',
+        err:
+          'job.yaml:4:1: warning: kind: Job starts pods, so generate refuses all files with exit 3: let an Application without this plugin ' +
+          'deploy it, or set GITEA_RUNNERS_PASS_WORKLOADS=true for gitea-runners [GR-WARN-07]\n',
+      });
+      expect((await run(files, { strict: true })).code).toBe(2);
+    });
+
+    it('not where the installation lets it through', async () => {
+      expect((await run(files, {}, { GITEA_RUNNERS_PASS_WORKLOADS: 'true' })).err).toBe('');
+    });
   });
 
   const OVERLAP = 'GR-WARN-05';

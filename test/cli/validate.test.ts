@@ -51,3 +51,37 @@ test("takes Argo CD's destination namespace as the default", async () => {
     err: 'b.yaml:1:1: metadata.name: RunnerGroup builds/ci is already in a.yaml:1: rename or remove one of them [GR-INPUT-07]\n2 RunnerGroups in 2 files: 1 error\n',
   });
 });
+
+test('a mistake in one group does not hide those in the podTemplate of another one', async () => {
+  const files = {
+    'a.yaml': document({ suspend: 'no' }),
+    'b.yaml': document({ podTemplate: { spec: { nodeselector: { disk: 'ssd' } } } }, { name: 'b' }),
+    'c.yaml': document({ podTemplate: { spec: { hostNetwork: true } } }, { name: 'b' }),
+  };
+
+  const { code, out, err } = await run(files);
+
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain('spec.suspend: must be true or false');
+  expect(err).toContain('spec.podTemplate.spec.nodeselector: unknown field; did you mean "nodeSelector"?');
+  expect(err).toContain('c.yaml:1:1: metadata.name: RunnerGroup default/b is already in b.yaml:1');
+  expect(err).toContain('3 RunnerGroups in 3 files: 3 errors\n');
+});
+
+test.each([
+  [
+    'kind: RunnerGroup\nmetadata: {name: ci}\nspec: {}\n',
+    'is a RunnerGroup without apiVersion: add "apiVersion: gitea.bpg.pw/v1alpha1"',
+  ],
+  ['apiVersion: gitea.bpg.pw/v1alpha1\nmetadata: {name: ci}\nspec: {}\n', 'has no kind: add "kind: RunnerGroup"'],
+])('says which line a RunnerGroup lacks', async (text, message) => {
+  expect((await run({ 'a.yaml': text })).err).toBe(
+    `a.yaml:1:1: ${message} [GR-INPUT-03]\n0 RunnerGroups in 1 file: 1 error\n`,
+  );
+});
+
+test('says that there is no RunnerGroup, and nothing of Gitea, which it never asks', async () => {
+  await expect(run({})).rejects.toThrow(
+    /^find RunnerGroups: no RunnerGroup in the current folder \(.*\)\. Name the files/,
+  );
+});

@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSimulator } from '../../src/simulator/simulator.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { type FakeOptions, fakeGitea, jobRow, json } from '../support/gitea-stand-in.ts';
-import { idsOf, lookAt } from '../support/looking.ts';
+import { idsOf, lookAt, SECRET } from '../support/looking.ts';
 
 const ALICE = { kind: 'user', user: 'alice' } as const;
 
@@ -52,6 +53,18 @@ describe("with the user's own token", () => {
 });
 
 describe("with another user's token", () => {
+  test('reads the repositories of the simulator', async () => {
+    const simulator = await startSimulator();
+    onTestFinished(() => simulator.close());
+    simulator.gitea.addUser('root', { admin: true });
+    simulator.gitea.addUser('alice');
+    simulator.gitea.addRepo('alice/web');
+    simulator.gitea.addToken('root', ['all'], SECRET);
+    const { jobs } = simulator.gitea.push('alice/web', { jobs: [{ key: 'build' }] });
+
+    expect(idsOf(await lookAt(simulator.url, ALICE))).toEqual(jobs.map(({ id }) => id));
+  });
+
   test('asks each repository that can have jobs, archived ones too', async () => {
     const repos = [
       repo('a'),

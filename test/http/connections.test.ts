@@ -45,6 +45,16 @@ describe('TLS', () => {
     );
   });
 
+  test('names another place for the CA when the client says so', async () => {
+    const server = await serveTls(certificates, (_incoming, response) => response.end('safe'));
+
+    const failure = await failureOfSending(request(server.origin), { caFrom: 'with --argocd-ca-file' });
+    const noPem = await failureOfSending(request(server.origin), { ca: 'no pem', caFrom: 'with --argocd-ca-file' });
+
+    expect(failure.message).toContain('Give the CA as PEM with --argocd-ca-file.');
+    expect(noPem.message).toContain('Give the CA as PEM with --argocd-ca-file.');
+  });
+
   test('refuses a certificate for another name', async () => {
     const other = makeCertificates('gitea.example.com');
     const server = await serveTls(other, (_incoming, response) => response.end('safe'));

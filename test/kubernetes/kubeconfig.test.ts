@@ -79,19 +79,47 @@ describe('a kubeconfig', () => {
   it.each([
     ['that starts a program', { user: { exec: { command: 'aws' } } }, 'When kubectl logs in with a program'],
     ['with an auth provider', { user: { 'auth-provider': { name: 'gcp' } } }, 'auth-provider'],
-    ['that checks no certificate', { cluster: { 'insecure-skip-tls-verify': true } }, 'insecure-skip-tls-verify'],
+    [
+      'that checks no certificate',
+      { cluster: { 'insecure-skip-tls-verify': true } },
+      'with insecure-skip-tls-verify, which is not supported; put the CA into certificate-authority-data.',
+    ],
     ['that acts as somebody else', { user: { token: 't', as: 'root' } }, 'as, which'],
     ['without credentials', { user: {} }, 'without a token'],
     ['with half a certificate', { user: { 'client-certificate': 'cert.pem' } }, 'but not both'],
-    ['without encryption', { cluster: { server: 'http://api.example.com' } }, 'server'],
-    ['whose context is not there', { over: { 'current-context': 'nowhere' } }, 'current context'],
-    ['whose user is not there', { over: { users: [] } }, 'current context'],
+    ['without encryption', { cluster: { server: 'http://api.example.com' } }, 'whose cluster "c" has no https server'],
+    ['whose context is not there', { over: { 'current-context': 'nowhere' } }, 'current context "nowhere"'],
+    ['whose user is not there', { over: { users: [] } }, 'user "u"'],
+    ['whose user is not there, as kubectl writes it', { over: { users: null } }, 'user "u"'],
+    ['whose context names no user', { over: { contexts: [{ name: 'here', context: { cluster: 'c' } }] } }, 'user'],
     ['of another shape', { over: { clusters: 'none' } }, 'clusters'],
   ])('%s is refused', async (_, parts, says) => {
     const { code, exit, message } = await failure(write(parts));
 
     expect([code, exit]).toEqual(['GR-CLUSTER-12', 2]);
     expect(message).toContain(says);
+  });
+
+  it('may hold other contexts that could not be used', async () => {
+    const over = {
+      contexts: [
+        { name: 'old', context: { cluster: 'old' } },
+        { name: 'here', context: { cluster: 'c', user: 'u' } },
+        { name: 'empty', context: null },
+      ],
+      clusters: [
+        { name: 'old', cluster: { server: 'http://localhost:8080' } },
+        { name: 'c', cluster: { server: 'https://api.example.com' } },
+      ],
+      users: [
+        { name: 'old', user: { token: '' } },
+        { name: 'none' },
+        { name: 1 },
+        { name: 'u', user: { token: 'secret' } },
+      ],
+    };
+
+    expect(await readKubeconfig(write({ over }))).toMatchObject({ url: 'https://api.example.com' });
   });
 
   it('never shows its token in an error', async () => {

@@ -105,7 +105,7 @@ describe('all podTemplates together', () => {
   const many = async (count: number) => {
     const one = await read(long);
     const groups = Array.from({ length: count }, (_, index) => ({ ...one, name: `g${index}` }));
-    const pods = await podsOf({ groups, others: [], broken: [], files: 1, skipped: [], sources: new Map() });
+    const pods = await podsOf({ groups, sources: new Map() });
     for (const group of groups) templateHash(group, pods?.finish);
     await pods?.check();
   };

@@ -172,7 +172,7 @@ describe('a policy that cannot be used', () => {
     expect(outcome).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('/nowhere/policy.yaml: cannot be read: ENOENT'),
+      stderr: expect.stringContaining('/nowhere/policy.yaml: cannot be read: no such file (ENOENT)'),
     });
   });
 

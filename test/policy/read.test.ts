@@ -86,8 +86,8 @@ describe('a policy file', () => {
 
     expect(told).toEqual([
       { problems: [expect.stringMatching(/large\.yaml: has more than 1048576 bytes$/)] },
-      { problems: [expect.stringMatching(/folder: cannot be read: EISDIR$/)] },
-      { problems: [expect.stringMatching(/none: cannot be read: ENOENT$/)] },
+      { problems: [expect.stringMatching(/folder: cannot be read: it is a folder \(EISDIR\)$/)] },
+      { problems: [expect.stringMatching(/none: cannot be read: no such file \(ENOENT\)$/)] },
     ]);
   });
 });

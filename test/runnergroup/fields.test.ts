@@ -43,6 +43,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   gitea: [
     ['https://x', 'must be a mapping, not a string, e.g. "gitea: {url: https://gitea.example.com}"'],
     [{}, 'spec.gitea.url: is required: a string, e.g. "url: https://gitea.example.com" [GR-INPUT-05]'],
+    [
+      { url: 'https://gitea.example.com/api/v1/' },
+      'spec.gitea.url: must be the address of Gitea itself: leave out "/api/v1" [GR-INPUT-05]',
+    ],
     [{ url: 'ftp://x' }, `spec.gitea.url: ${URL_RULE} [GR-INPUT-05]`],
     [{ uri: 'https://x' }, 'spec.gitea.uri: unknown field; did you mean "url"? [GR-INPUT-04]'],
     [undefined, 'spec: gitea.url is required: add "gitea: {url: https://…}" [GR-INPUT-06]'],

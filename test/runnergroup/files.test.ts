@@ -49,6 +49,20 @@ test('a named file is read whatever its ending, and each file once', async () =>
   });
 });
 
+test('an absolute PATH outside of the current folder is shown as it was written', async () => {
+  await inFolder({ 'repo/a.yaml': '1', 'other/b.yaml': '2', 'other/deep/c.yaml': '3' }, async (cwd) => {
+    const repo = join(cwd, 'repo');
+    const other = join(cwd, 'other');
+
+    expect(await found(repo, [other, join(repo, 'a.yaml'), '/nowhere'], true)).toEqual([
+      `${other}/b.yaml`,
+      `${other}/deep/c.yaml`,
+      'a.yaml',
+      '/nowhere: no such file or folder',
+    ]);
+  });
+});
+
 test('what is not there, or no file, is a problem', async () => {
   await inFolder({ 'a.yaml': '1' }, async (cwd) => {
     execFileSync('mkfifo', [join(cwd, 'pipe.yaml')]);

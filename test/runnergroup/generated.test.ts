@@ -109,6 +109,14 @@ test('the manual has a row for each field, and its example is valid', async () =
   expect(await problemsIn({ 'ci.yaml': example })).toEqual([]);
 });
 
+test('the manual tells what the mappings in a list hold', () => {
+  const types = new Map(fieldRows().map(([name = '', type]) => [name, type]));
+
+  expect(types.get('`priorityTiers`')).toBe('list of `{priorityClassName, threshold}`');
+  expect(types.get('`notify`')).toBe('list of `{slack, webhook, on}`');
+  expect(types.get('`setupCommand`')).toBe('list of strings');
+});
+
 test('a manual without markers is an error, not a manual without a table', () => {
   const part = { name: 'fields', source: 'src/runnergroup/schema.ts', text: '' };
 

@@ -16,7 +16,7 @@ test.each([
     '6:16: is no valid YAML: with what its aliases stand for, this document has more than 80000 words and signs: divide it, or keep it out of these files',
   ],
   ['an alias of itself', 'a: &a [*a]\n', '1:8: is no valid YAML: this alias stands inside of what it means'],
-  ['an unknown alias', 'a: *b\n', '1:4: is no valid YAML: this alias has no anchor before it'],
+  ['an unknown alias', 'a: *b\n', '1:4: is no valid YAML: this alias has no anchor before it in its document'],
   [
     'a tag that runs code elsewhere',
     'a: !!js/function "function () {}"\n',

@@ -42,6 +42,20 @@ test('all problems of a file come at once, each with its place and one cause tol
 });
 
 test.each([
+  ['nodeSelector', '{a: b}', 'write it below podTemplate: "podTemplate: {spec: {nodeSelector: …}}"'],
+  ['tolerations', '[]', 'write it below podTemplate: "podTemplate: {spec: {tolerations: …}}"'],
+  ['env', '[]', 'write it below podTemplate: "podTemplate: {spec: {containers: [{name: runner, env: …}]}}"'],
+  ['maxReplicas', '3', 'did you mean "maxActiveRunners"?'],
+  ['minRunners', '3', 'did you mean "minIdleRunners"?'],
+])('a field of a pod or of another tool is told where it belongs: %s', async (name, value, told) => {
+  const [line] = (await problemsIn({ 'ci.yaml': `${BROKEN}  ${name}: ${value}\n` })).filter((each) =>
+    each.includes(`spec.${name}:`),
+  );
+
+  expect(line).toBe(`ci.yaml:22:3: spec.${name}: unknown field; ${told} [GR-INPUT-04]`);
+});
+
+test.each([
   [
     '',
     [

@@ -230,5 +230,6 @@ describe('SIGTERM ends serve within two seconds', () => {
     await until('a request hangs', came);
 
     expect(await end(running)).toBe('1');
+    expect(running.log()).toContain('error: serve --once: stopped before it was done\n');
   });
 });

@@ -228,6 +228,11 @@ describe('values that the chart refuses', () => {
     ['half a digest', { image: { digest: 'sha256:abc' } }, 'does not match pattern'],
     ['a port that is none', { networkPolicy: { egressPorts: [70_000] } }, 'maximum'],
     ['an argument that is no flag', { serve: { extraArgs: ['debug'] } }, 'does not match pattern'],
+    [
+      'a cache outside of the namespaces of runners',
+      { runners: { namespaces: ['ci', 'team-b'] }, cache: { enabled: true } },
+      'cache.namespace is runners, but must be one of runners.namespaces: ci, team-b',
+    ],
     ['a URL without a scheme', { argocd: { url: 'argocd-server' } }, 'does not match pattern'],
   ])('%s', (_, values, words) => {
     expect(() => render(values)).toThrow(words);

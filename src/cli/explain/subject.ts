@@ -160,7 +160,11 @@ function findName(
   if (runner) return runner;
   const [first] = broken;
   if (first) return { is: 'broken', ...first };
-  throw unknown(written, `it is no file or folder, no RunnerGroup and no runner here. ${namesOfGroups(explanation)}`);
+  const known = namesOfGroups(explanation);
+  // OWNER/NAME is also how people write a repository.
+  const repository =
+    namespace === undefined ? '' : `. For a repository, give --repository ${written}, or name a run, e.g. ${written}#8`;
+  throw unknown(written, `it is no file or folder, no RunnerGroup and no runner here. ${known}${repository}`);
 }
 
 /** What there is, for the error of a name that is not there. */

@@ -37,9 +37,12 @@ const DNS_NAME = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 /** What a person calls a kind, as kubectl takes it: `pod/NAME`. */
 const KINDS: Readonly<Record<string, 'group' | 'runner'>> = {
   group: 'group',
+  rg: 'group',
   runnergroup: 'group',
+  runnergroups: 'group',
   runner: 'runner',
   pod: 'runner',
+  pods: 'runner',
   job: 'runner',
 };
 

@@ -37,6 +37,10 @@ export interface Flag {
   readonly defaultNote?: string;
   /** For `--help` and the manual: a phrase without a full stop. */
   readonly help: string;
+  /** For `--help` of a command where the flag means less than `help` says. */
+  readonly helpIn?: Readonly<Partial<Record<CommandName, string>>>;
+  /** For `--help` of a command where another default holds than `default` or `defaultNote` says. */
+  readonly defaultIn?: Readonly<Partial<Record<CommandName, string>>>;
   /** For the manual: sentences that come after `help`. Markdown. */
   readonly more?: string;
   /** Reads the value. Absent: the string as it is. @throws Failure exit 2 */
@@ -58,6 +62,11 @@ export function longName(name: string): string {
 /** `secretsDir` → `GITEA_RUNNERS_SECRETS_DIR`. */
 export function variableOf(name: string): string {
   return `GITEA_RUNNERS_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/** What a flag means in a command. */
+export function helpOf({ help, helpIn }: Flag, command: CommandName): string {
+  return helpIn?.[command] ?? help;
 }
 
 /** The type of a flag's value: a switch gives a boolean, a flag without a default may be undefined. */

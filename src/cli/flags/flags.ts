@@ -46,6 +46,8 @@ export function hasPaths(command: CommandName): boolean {
   return (PATH.of as readonly CommandName[]).includes(command);
 }
 
+const OWN_ACCOUNT = 'the service account of this pod';
+
 /** The order is that of `--help` and of the manual. */
 export const FLAGS = {
   recursive: {
@@ -72,6 +74,14 @@ export const FLAGS = {
     value: 'SECONDS',
     default: 20,
     help: 'time limit of a run; in serve and sweep, of each look and each deletion',
+    helpIn: {
+      generate: 'time limit of the run',
+      explain: 'time limit of the run',
+      doctor: 'time limit of the run',
+      extend: 'time limit of the run',
+      serve: 'time limit of each look and each deletion',
+      sweep: 'time limit of each look and each deletion',
+    },
     more: 'A plan that comes later is not printed (exit 1). Argo CD ends a plugin after 60 s.',
     read: readSeconds,
   },
@@ -97,6 +107,14 @@ export const FLAGS = {
     of: ['generate', 'explain', 'serve', 'sweep', 'doctor', 'extend'],
     value: 'FILE',
     defaultNote: 'the service account of this pod; in explain, doctor and extend also that of kubectl',
+    defaultIn: {
+      generate: OWN_ACCOUNT,
+      serve: OWN_ACCOUNT,
+      sweep: OWN_ACCOUNT,
+      explain: `${OWN_ACCOUNT}, else that of kubectl`,
+      doctor: `${OWN_ACCOUNT}, else that of kubectl`,
+      extend: `${OWN_ACCOUNT}, else that of kubectl`,
+    },
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. The file needs a token or a client certificate; a kubeconfig that starts a program is refused.',
     read: readTrustedPath,
@@ -298,7 +316,7 @@ export const FLAGS = {
   ...REPORT_FLAGS,
   json: {
     of: ['explain', 'sweep', 'version', 'doctor'],
-    help: 'print the same as JSON; for explain -o json',
+    help: 'the same as `-o json`',
   },
   crd: {
     of: ['schema'],

@@ -9,7 +9,7 @@ export type SecretTool = (typeof SECRET_TOOLS)[number];
 function readSecretTool(text: string, { name }: Source): SecretTool {
   const tool = SECRET_TOOLS.find((each) => each === text);
   if (tool !== undefined) return tool;
-  throw new Failure('GR-INIT-05', 2, `read ${name}: it must be ${SECRET_TOOLS.join(', ')}.`);
+  throw new Failure('GR-INIT-05', 2, `read ${name}: it must be kubectl, external-secrets or sealed-secrets.`);
 }
 
 export const INIT_FLAGS = {
@@ -17,18 +17,21 @@ export const INIT_FLAGS = {
     of: ['init', 'import'],
     value: 'URL',
     defaultNote: 'asked',
+    defaultIn: { import: 'what the files say' },
     help: 'Gitea, as pods of the cluster reach it',
   },
   scope: {
     of: ['init', 'import'],
     value: 'global|org|user|repo',
     default: 'org',
+    defaultIn: { import: 'what the files say, or org with --owner' },
     help: 'whose CI jobs get runners',
   },
   owner: {
     of: ['init', 'import'],
     value: 'NAME',
     defaultNote: 'asked',
+    defaultIn: { import: 'what the files say' },
     help: 'the organization, the user, or `owner/name` of the repository',
   },
   groupName: {
@@ -41,6 +44,7 @@ export const INIT_FLAGS = {
     of: ['init', 'import'],
     value: 'NAMESPACE',
     default: 'runners',
+    defaultIn: { import: 'that of the files, else runners' },
     help: 'where its runners run',
   },
   cap: {
@@ -51,9 +55,10 @@ export const INIT_FLAGS = {
   },
   containerMode: {
     of: ['init'],
-    value: 'dind-rootless|dind|host',
+    value: 'MODE',
     default: 'dind-rootless',
-    help: 'where docker comes from; host: no docker',
+    help: 'where docker comes from: dind-rootless, dind, or host for no docker',
+    choices: { init: ['dind-rootless', 'dind', 'host'] },
   },
   git: {
     of: ['init'],
@@ -69,9 +74,10 @@ export const INIT_FLAGS = {
   },
   secretTool: {
     of: ['init'],
-    value: 'kubectl|external-secrets|sealed-secrets',
+    value: 'TOOL',
     default: 'kubectl',
-    help: 'what makes the Secrets',
+    help: 'what makes the Secrets: kubectl, external-secrets or sealed-secrets',
+    choices: { init: SECRET_TOOLS },
     read: readSecretTool,
   },
   secretStore: {

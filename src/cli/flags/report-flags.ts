@@ -1,18 +1,33 @@
-/** Flags of `explain` and `validate` alone: what is shown, and how. A part of the table in flags.ts. */
-import type { Flag } from './flag.ts';
+/** What is shown of an answer or a report, and how it is printed. A part of the table in flags.ts. */
+import type { CommandName, Flag } from './flag.ts';
 import { readNamespace } from './readers.ts';
-import { readOutput, readRepository, readStates } from './report-readers.ts';
+import { readRepository, readStates } from './report-readers.ts';
+
+/** What each command prints beside text for people. */
+export const OUTPUTS = {
+  explain: ['json', 'wide'],
+  validate: ['json', 'sarif', 'github'],
+  sweep: ['json'],
+  doctor: ['json'],
+  version: ['json'],
+} as const satisfies Readonly<Partial<Record<CommandName, readonly string[]>>>;
 
 export const REPORT_FLAGS = {
   output: {
-    of: ['explain', 'validate'],
+    of: ['explain', 'validate', 'sweep', 'doctor', 'version'],
     short: '-o',
     value: 'FORMAT',
     defaultNote: 'text',
-    help: 'explain: json or wide; validate: json, sarif or github',
+    help: 'how to print: json; explain also wide; validate also sarif or github',
+    helpIn: {
+      explain: 'how to print: json or wide',
+      validate: 'how to print: json, sarif or github',
+      sweep: 'how to print: json',
+      doctor: 'how to print: json',
+      version: 'how to print: json',
+    },
     more: '`wide` adds columns and cuts nothing. `sarif` is SARIF 2.1.0. `github` prints annotations, which Gitea Actions shows too.',
-    choices: { explain: ['json', 'wide'], validate: ['json', 'sarif', 'github'] },
-    read: readOutput,
+    choices: OUTPUTS,
   },
   namespace: {
     of: ['explain', 'doctor', 'extend'],
@@ -20,6 +35,11 @@ export const REPORT_FLAGS = {
     value: 'NAMESPACE',
     defaultNote: "that of the kubeconfig's context",
     help: 'namespace of the RunnerGroups that are read from the cluster; in extend, of the runner',
+    helpIn: {
+      explain: 'namespace of the RunnerGroups that are read from the cluster',
+      doctor: 'namespace of the RunnerGroups that are read from the cluster',
+      extend: 'namespace of the runner',
+    },
     read: readNamespace,
   },
   allNamespaces: {

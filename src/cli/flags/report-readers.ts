@@ -1,21 +1,8 @@
-/** Readers of values that flags of `explain` and `validate` have. As readers.ts. */
+/** Readers of values that flags about answers and reports have. As readers.ts. */
 import { Failure } from '../../failure.ts';
 import { JOB_STATES, type JobState } from '../explain/job-state.ts';
 import type { Source } from './flag.ts';
 import { readList } from './readers.ts';
-
-/** How an answer is printed. Each command takes some of these. */
-const OUTPUTS = ['json', 'wide', 'sarif', 'github'] as const;
-
-export function readOutput(text: string, { name }: Source): (typeof OUTPUTS)[number] {
-  const output = OUTPUTS.find((each) => each === text);
-  if (output) return output;
-  throw new Failure(
-    'GR-FLAG-16',
-    2,
-    `read ${name}: it must be json or wide for explain, json, sarif or github for validate.`,
-  );
-}
 
 export function readRepository(text: string, { name }: Source): string {
   if (/^[\w.-]+\/[\w.-]+$/.test(text)) return text;

@@ -37,7 +37,7 @@ export type AskPerson = (question: string, byDefault: string | undefined) => Pro
 export type CheckAnswer = (answer: Partial<Answers>) => string | undefined;
 
 const SCOPES = ['global', 'org', 'user', 'repo'];
-const SCOPE_RULE = 'the scope must be global, org, user or repo';
+const SCOPE_RULE = '--scope must be global, org, user or repo';
 
 type Given = FlagsOf<'init'>;
 type Rule = (answer: string) => string | undefined;
@@ -59,7 +59,8 @@ export async function answersOf(
       const answer = (await ask?.(question, byDefault)) || byDefault || '';
       const wrong = answer === '' ? 'an answer is needed' : wrongIn(answer);
       if (ask === undefined || wrong === undefined) return answer;
-      io.err(`${printable(wrong)}\n`);
+      // A person who answers a question has not written a flag.
+      io.err(`${printable(wrong.replace(/^.*?--[a-z-]+ must /, 'It must '))}\n`);
     }
   };
   const need = async (name: 'gitea' | 'owner' | 'git', question: string, wrongIn: Rule): Promise<string> => {
@@ -78,7 +79,13 @@ export async function answersOf(
   );
   const ownerIs = scope === 'repo' ? 'Repository, owner/name' : `Name of the ${scope}`;
   const owner =
-    scope === 'global' ? '' : await need('owner', ownerIs, (text) => check({ scope: toScope(scope, text) }));
+    scope === 'global'
+      ? ''
+      : await need(
+          'owner',
+          ownerIs,
+          (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) }),
+        );
   const group = await choose('groupName', 'Name of the RunnerGroup', (text) => check({ group: text }));
   const cap = await choose('cap', 'How many runners at most', (text) => check({ cap: Number(text) }));
   const mode = await choose('containerMode', 'Docker in CI jobs: dind-rootless, dind or host (no docker)', (text) =>
@@ -92,7 +99,7 @@ export async function answersOf(
   return {
     group,
     gitea,
-    scope: toScope(scope, owner),
+    scope: toScope('init', scope, owner),
     cap: Number(cap),
     mode,
     git,
@@ -108,8 +115,17 @@ function isGiven(name: FlagName, given: Given): boolean {
   return (given as Readonly<Record<string, unknown>>)[name] !== undefined;
 }
 
-/** @throws Failure exit 2 for another word */
-export function toScope(scope: string, owner: string): WhoseJobs {
+/** The owner of a repository belongs to its name. */
+function ownerProblem(scope: string, owner: string): string | undefined {
+  return scope === 'repo' && !owner.includes('/')
+    ? `for scope repo --owner must be OWNER/NAME, not "${printable(owner)}"`
+    : undefined;
+}
+
+/** @throws Failure exit 2 for another word, or for a repository without its owner */
+export function toScope(command: 'init' | 'import', scope: string, owner: string): WhoseJobs {
+  const wrong = ownerProblem(scope, owner);
+  if (wrong !== undefined) throw new Failure('GR-INIT-02', 2, `${command}: ${wrong}.`);
   switch (scope) {
     case 'global':
       return { scope };
@@ -120,6 +136,6 @@ export function toScope(scope: string, owner: string): WhoseJobs {
     case 'repo':
       return { scope, repo: owner };
     default:
-      throw new Failure('GR-INIT-02', 2, `init: ${SCOPE_RULE}.`);
+      throw new Failure('GR-INIT-02', 2, `${command}: ${SCOPE_RULE}.`);
   }
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readFiles, type SourceFile } from '../../runnergroup/files.ts';
+import { readFiles } from '../../runnergroup/files.ts';
+import type { SourceFile } from '../../runnergroup/source-file.ts';
 
 /** Files by name, for the places of warnings. What can be read once only (a pipe, standard input) is left out. */
 export function filesReadAgain(where: {

@@ -1,8 +1,9 @@
 /** What is valid and probably not meant. Pure, but for the code that reads podTemplates, which is loaded when a group has one. */
 import { askedWithoutPolicy } from '../../policy/pod-template.ts';
+import { type OtherDocument, PASS_WORKLOADS, refusedDocuments } from '../../policy/workloads.ts';
 import { parseLabel } from '../../runnergroup/label.ts';
 import type { LateProblem } from '../../runnergroup/placed.ts';
-import type { WarningCode } from '../../runnergroup/problems.ts';
+import type { Problem, WarningCode } from '../../runnergroup/problems.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { type Overlap, overlappingGroup } from './overlaps.ts';
 
@@ -14,6 +15,20 @@ export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: bool
   const asked = await askedWithoutPolicy(groups);
   const message = 'only a policy can allow this: without one generate refuses the group with exit 3';
   return [...found, ...asked.map(({ group, path }) => ({ group, path, message, code: 'GR-WARN-06' as const }))];
+}
+
+/** Documents beside the groups that stop all of them at generation time. */
+export function warningsAbout(others: readonly OtherDocument[]): readonly Problem[] {
+  return refusedDocuments(others).map(({ place, workload }) => {
+    const is =
+      workload === undefined ? 'YAML readers disagree about a line break or "---" in this' : `${workload} starts pods`;
+    return {
+      place,
+      path: 'kind',
+      message: `${is}, so generate refuses all files with exit 3: let an Application without this plugin deploy it, or set ${PASS_WORKLOADS}=true for gitea-runners`,
+      code: 'GR-WARN-07',
+    };
+  });
 }
 
 function aboutGroup(group: RunnerGroup): readonly LateProblem[] {

@@ -25,6 +25,10 @@ import {
 } from './template.ts';
 
 const CACHE = 'gitea-runner-cache';
+/** The chart makes no other namespace, and Helm would stop in the middle. */
+const CACHE_HAS_NAMESPACE = `{{- if not (has $.Values.cache.namespace $.Values.runners.namespaces) }}
+{{- fail (printf "cache.namespace is %s, but must be one of runners.namespaces: %s" $.Values.cache.namespace (join ", " $.Values.runners.namespaces)) }}
+{{- end }}`;
 /** Helm leaves such an object alone when the release is uninstalled. */
 const KEEP: Edit = {
   path: ['metadata', 'annotations'],
@@ -93,7 +97,7 @@ export function templates(): Readonly<Record<string, string>> {
       namespace: '$.Values.cache.namespace',
       edits: CACHE_EDITS,
       when: { [`NetworkPolicy ${CACHE}`]: POLICIES },
-      around: ['{{- if $.Values.cache.enabled }}', '{{- end }}'],
+      around: [`{{- if $.Values.cache.enabled }}\n${CACHE_HAS_NAMESPACE}`, '{{- end }}'],
     }),
   };
 }

@@ -55,7 +55,8 @@ data:
 `;
 
 export const NOTES = `{{- $namespaces := .Values.runners.namespaces -}}
-The rights and serve are there. serve starts when its Secret exists. What is left to do (docs/install.md):
+The rights and serve are there, in namespace {{ .Release.Namespace }}. Argo CD must be in this namespace, too.
+serve starts when its Secret exists. What is left to do (docs/install.md):
 
 1. The sidecar of Argo CD's repo-server: install/helm-values.yaml for the chart argo-cd, or install/argocd-*.yaml.
 

@@ -1,7 +1,7 @@
 /** The small HTTP servers of `serve`: what they have in common, and the pages for metrics and probes. */
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Failure, systemCode } from '../../failure.ts';
+import { Failure, systemCode, systemReason } from '../../failure.ts';
 import { type ConnectionLimits, limitConnections } from './connections.ts';
 
 /** Where to listen; without `host` on all addresses of the machine, IPv6 and IPv4. Port 0 takes a free one. */
@@ -118,7 +118,7 @@ async function listen(server: Server, what: string, { host, port }: ListenAddres
         new Failure(
           'GR-LISTEN-01',
           1,
-          `listen for ${what} on ${shown}: ${systemCode(error)}. Give an address of this machine and a port that is free and allowed.`,
+          `listen for ${what} on ${shown}: ${systemReason(error)}. Give an address of this machine and a port that is free and allowed.`,
         ),
       );
     });

@@ -4,7 +4,7 @@ import type { AppState } from '../../argocd/app-state.ts';
 import type { ApplicationRef } from '../../argocd/application.ts';
 import { ArgoCd, type ArgoCdOptions, type SyncStart } from '../../argocd/argocd.ts';
 import type { WakeTarget } from '../../argocd/wake.ts';
-import { Failure, systemCode } from '../../failure.ts';
+import { Failure, systemReason } from '../../failure.ts';
 import type { Deadline } from '../../http/deadline.ts';
 
 export class ArgoCdAccess implements WakeTarget {
@@ -48,7 +48,7 @@ export class ArgoCdAccess implements WakeTarget {
       throw new Failure(
         'GR-SERVE-01',
         1,
-        `read the token of Argo CD: ${this.#tokenFile}: ${systemCode(error)}. Mount the Secret, or give --argocd-token-file.`,
+        `read the token of Argo CD: ${this.#tokenFile}: ${systemReason(error)}. Mount the Secret, or give --argocd-token-file.`,
       );
     }
   }

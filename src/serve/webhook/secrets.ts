@@ -1,6 +1,6 @@
 /** The webhook secrets that are valid now. Secrets are replaced while we run, so their file is read again and again. */
 import { readFile } from 'node:fs/promises';
-import { Failure, systemCode } from '../../failure.ts';
+import { Failure, systemReason } from '../../failure.ts';
 import { parseSecrets } from './gate.ts';
 
 const AGAIN_MS = 10_000;
@@ -40,7 +40,7 @@ async function readSecrets(file: string): Promise<readonly string[]> {
     throw new Failure(
       'GR-SERVE-02',
       1,
-      `read the webhook secrets: ${file}: ${systemCode(error)}. Mount the Secret, or leave --webhook-secret-file out to do without webhooks.`,
+      `read the webhook secrets: ${file}: ${systemReason(error)}. Mount the Secret, or leave --webhook-secret-file out to do without webhooks.`,
     );
   }
 }

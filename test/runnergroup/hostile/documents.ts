@@ -110,7 +110,7 @@ export const DOCUMENTS: readonly Case[] = [
   [
     'no version',
     changed('apiVersion: gitea.bpg.pw/v1alpha1\n', ''),
-    '1:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+    '1:1: is a RunnerGroup without apiVersion: add "apiVersion: gitea.bpg.pw/v1alpha1" [GR-INPUT-03]',
   ],
   [
     'the kind only in __proto__',

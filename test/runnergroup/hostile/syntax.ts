@@ -275,7 +275,12 @@ export const FORM: readonly Case[] = [
   [
     'a Helm template',
     changed('name: ci', 'name: {{ .Values.name }}'),
-    '3:19: is no valid YAML: a key must be a word [GR-INPUT-02]',
+    '3:19: is no valid YAML: this looks like a template ("{{"): render it first, e.g. with "helm template" [GR-INPUT-02]',
+  ],
+  [
+    'a non-breaking space in the indentation',
+    changed('  org: acme\n', '\u00a0 org: acme\n'),
+    '6:1: is no valid YAML: a non-breaking space stands in the indentation: use ordinary spaces [GR-INPUT-02]',
   ],
   [
     'a conflict of Git',

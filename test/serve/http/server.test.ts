@@ -39,7 +39,7 @@ describe('a server', () => {
     await expect(second).rejects.toMatchObject({
       code: 'GR-LISTEN-01',
       exit: 1,
-      message: expect.stringContaining(`listen for metrics on 127.0.0.1:${port}: EADDRINUSE`),
+      message: expect.stringContaining(`listen for metrics on 127.0.0.1:${port}: the address is in use (EADDRINUSE)`),
     });
   });
 
