@@ -28,6 +28,7 @@ const PROGRAMS = [
   'pods',
   'policy',
   'proxied',
+  'slack-socket',
   'trace',
   'tracing',
 ].map((name) => `${name}.cjs`);

@@ -6,7 +6,8 @@
  *   everything else, also --help and mistakes ─────► lib/cli.cjs
  *
  * Code that these commands need only sometimes is in parts of its own: lib/charts.cjs, lib/documents.cjs, lib/pods.cjs, lib/policy.cjs,
- * lib/proxied.cjs, lib/trace.cjs and, for `serve`, lib/tracing.cjs (scripts/build.mjs). Each part has its code cache (`code-cache.ts`).
+ * lib/proxied.cjs, lib/trace.cjs and, for `serve`, lib/tracing.cjs and lib/slack-socket.cjs (scripts/build.mjs). Each part has its code cache
+ * (`code-cache.ts`).
  */
 import { join } from 'node:path';
 import { plainLine } from '../cli/plain-line.ts';
