@@ -9,8 +9,8 @@ import { normalBase } from '../base-url.ts';
 import { isRegistryPattern, wrongImagePattern } from './image.ts';
 import { normalRepository } from './repository.ts';
 
-export const POLICY_API_VERSION = 'gitea.bpg.pw/v1alpha1';
-export const POLICY_KIND = 'RunnerPolicy';
+const POLICY_API_VERSION = 'gitea.bpg.pw/v1alpha1';
+const POLICY_KIND = 'RunnerPolicy';
 
 /** Entries of a list. Every group is compared with every entry. */
 const MOST_ENTRIES = 1_000;

@@ -13,7 +13,7 @@ export type What =
   /** `17`, `#17`, `job/17`: the first column of the table. With a repository when it comes from an address of Gitea's API. */
   | { readonly is: 'job'; readonly id: number }
   /** Of an address: the end of its path, from the repository on. */
-  | { readonly is: 'page'; readonly url: string; readonly path: string; readonly origin: string }
+  | { readonly is: 'page'; readonly path: string; readonly origin: string }
   /** `group/ci`, `runner/ci-7-1-9c31e0aa`, `runners/ci`, `ci`: a RunnerGroup, a runner or its pod. */
   | {
       readonly is: 'name';
@@ -98,5 +98,5 @@ function readAddress(text: string): What {
   }
   const id = /\/actions\/jobs\/(\d+)\/?$/.exec(path)?.[1];
   if (id !== undefined) return { is: 'job', id: Number(id) };
-  return { is: 'page', url: text, path: path.replace(/\/$/, ''), origin: url.origin };
+  return { is: 'page', path: path.replace(/\/$/, ''), origin: url.origin };
 }
