@@ -19,6 +19,7 @@
 import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { parseJson } from '../http/parse-json.ts';
 import type { Env } from '../http/proxy.ts';
 import { type HttpAnswer, type HttpRequest, isHeaderText, type RequestLine } from '../http/request.ts';
 import { parseUrl } from '../parse-url.ts';
@@ -116,7 +117,7 @@ export class ArgoCd {
     const answer = await this.#http.send(request, deadline);
     if (isBusy(answer)) return 'busy';
     if (answer.status !== 200) throw refusal(request, answer, this.#needs(app, 'sync'));
-    parseJson(request, answer);
+    jsonOf(request, answer);
     return 'started';
   }
 
@@ -135,7 +136,7 @@ export class ArgoCd {
     request.url.search = new URLSearchParams({ ...query, ...this.#appNamespace(app) }).toString();
     const answer = await this.#http.send(request, deadline);
     if (answer.status !== 200) throw refusal(request, answer, this.#needs(app, 'get'));
-    const state = readState(request, parseJson(request, answer));
+    const state = readState(request, jsonOf(request, answer));
     if (state.name !== app.name || (app.namespace !== undefined && state.namespace !== app.namespace)) {
       throw wrongShape(request, 'another Application than the one asked for');
     }
@@ -178,12 +179,9 @@ function readState(request: HttpRequest, json: unknown): AppState {
   }
 }
 
-/** The gateway always says application/json; anything else is somebody who stands in between. The parser's message would quote the body. */
-function parseJson(request: HttpRequest, { mediaType, text }: HttpAnswer): unknown {
-  if (mediaType !== 'application/json') throw notJson(request, mediaType);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw notJson(request, mediaType);
-  }
+/** The gateway always says application/json. Anything else comes from somebody who stands in between. */
+function jsonOf(request: HttpRequest, { mediaType, text }: HttpAnswer): unknown {
+  const json = mediaType === 'application/json' ? parseJson(text) : undefined;
+  if (json === undefined) throw notJson(request, mediaType);
+  return json;
 }

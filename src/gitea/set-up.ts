@@ -7,7 +7,8 @@
  */
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
-import { type GiteaAccess, GiteaApi, parse, type Question, requestTo } from './api.ts';
+import { parseJson } from '../http/parse-json.ts';
+import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { failureOfStatus } from './failures.ts';
 import { PAGE_LIMIT } from './paging.ts';
@@ -85,7 +86,7 @@ export async function isRegistrationToken(access: GiteaAccess, level: Level, tok
   const request = { ...requestTo(access, question), once: true };
   const answer = await access.http.send(request, access.deadline);
   if (answer.status !== 200 && answer.status !== 201) throw failureOfStatus(request, answer, question, access.token);
-  const { data } = z.object({ token: z.string().min(1) }).safeParse(parse(answer.text));
+  const { data } = z.object({ token: z.string().min(1) }).safeParse(parseJson(answer.text));
   if (data) return data.token === token;
   throw new GiteaApi(access).failure(
     question,

@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { parseJson } from '../http/parse-json.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
 import { partsOfTransportError } from '../http/transport-error.ts';
 import type { ClusterConfig } from './config.ts';
@@ -153,12 +154,8 @@ export class KubeClient {
 
 /** The JSON of an answer in the wanted shape. @throws Failure that names the place only: values come from outside. */
 export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: string, wanted = 'object'): T {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    throw unreadable(request, 'no JSON');
-  }
+  const body = parseJson(text);
+  if (body === undefined) throw unreadable(request, 'no JSON');
   const parsed = shape.safeParse(body);
   if (!parsed.success) throw unreadable(request, `no ${wanted}: ${firstPath(parsed.error)}`);
   return parsed.data;

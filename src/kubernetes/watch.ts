@@ -13,6 +13,7 @@
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { Deadline } from '../http/deadline.ts';
+import { parseJson } from '../http/parse-json.ts';
 import { pause } from '../http/pause.ts';
 import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
@@ -195,14 +196,6 @@ export class Watch<T extends Named> {
 /** `<namespace>/<name>`. */
 export function keyOf({ metadata }: Named): string {
   return `${metadata.namespace}/${metadata.name}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function asFailure(error: unknown, request: Parameters<typeof failure>[0]): Failure {

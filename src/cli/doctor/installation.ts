@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { parseJson } from '../../http/parse-json.ts';
 import { NAME, SERVE_SECRET, SETTINGS } from '../../install/names.ts';
 import { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
@@ -14,7 +15,7 @@ import { type Access, type Part, readAccess } from './access.ts';
 import { type Deliveries, readDeliveries } from './deliveries.ts';
 import { type GiteaSeen, lookAtGitea } from './gitea-seen.ts';
 import { MountedSecrets } from './mounted-secrets.ts';
-import { keyOf, parse, Reader, type SeenOrNot, shaped } from './reader.ts';
+import { keyOf, Reader, type SeenOrNot, shaped } from './reader.ts';
 import { Application, Crd, Deployment, Namespace, Node, Service, Version, WithData } from './shapes.ts';
 
 export interface Installation {
@@ -64,7 +65,7 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
   try {
     // The first question alone: a server that cannot be reached is one error, not ten.
     const versionAnswer = await client.send({ what: 'ask the version of Kubernetes', path: '/version' }, deadline);
-    const version = shaped(Version, versionAnswer.status === 200 ? parse(versionAnswer.text) : undefined);
+    const version = shaped(Version, versionAnswer.status === 200 ? parseJson(versionAnswer.text) : undefined);
     const { objects, unread } = await groupsOf(client, inNamespaces, deadline);
     const { groups, broken } = sorted(objects);
     const plane = { argocdNamespace, nowMs: settings.now() };
