@@ -52,9 +52,9 @@ export function isWaitedFor(
  */
 export function mayStillCome(
   live: LiveJob,
-  now: { readonly nowMs: number; readonly spawnTimeoutMs: number; readonly sinceMs?: number },
+  now: { readonly nowMs: number; readonly spawnTimeoutMs: number; readonly sinceMs: number },
 ): boolean {
-  const { nowMs, spawnTimeoutMs, sinceMs = 0 } = now;
+  const { nowMs, spawnTimeoutMs, sinceMs } = now;
   const { createdAtMs, runningSinceMs = createdAtMs } = live;
   return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
 }

@@ -52,14 +52,14 @@ function priorityClasses(
     classes.set(decision.runner, live.priorityClass);
     if (hasPlace(decision)) slots.take(live.priorityClass);
   }
-  const atWork = unseen.filter(isAtWork).sort((a, b) => compareText(a.runner, b.runner));
-  for (const { runner } of [...atWork, ...unseen.filter((decision) => !isAtWork(decision) && hasPlace(decision))]) {
+  const atWork = unseen.filter(isBusy).sort((a, b) => compareText(a.runner, b.runner));
+  for (const { runner } of [...atWork, ...unseen.filter((decision) => !isBusy(decision) && hasPlace(decision))]) {
     classes.set(runner, slots.takeLowest());
   }
   return classes;
 }
 
-function isAtWork({ because }: EmittedRunner): boolean {
+function isBusy({ because }: EmittedRunner): boolean {
   return because === 'busy' || because === 'finishing';
 }
 

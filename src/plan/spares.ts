@@ -9,16 +9,16 @@ import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { OF_POOL } from './names.ts';
-import type { Pool } from './pool.ts';
+import type { Idle } from './pool.ts';
 import { coversJob, freeRunners, type Runner } from './runners.ts';
 
 const NONE: readonly Runner[] = [];
-const NO_IDLE: Pool['idle'] = [];
+const NO_IDLE: readonly Idle[] = [];
 
 /** The spare runners of each group whose jobs have all been given theirs, and whose pool has what it gets. */
 export function keepSpares(
   { allotments, assignments }: Given,
-  pools: ReadonlyMap<Group, Pool>,
+  pools: ReadonlyMap<Group, readonly Idle[]>,
   { jobs, nowMs }: Facts,
 ): ReadonlyMap<Group, readonly Runner[]> {
   // Most plans never ask.
@@ -31,7 +31,7 @@ export function keepSpares(
     live !== undefined && nowMs - live.createdAtMs < group.spawnTimeoutMs;
   const sparesOf = ({ group, room, runners }: Allotment): readonly Runner[] => {
     const assigned = assignments.get(group) ?? [];
-    const pool = pools.get(group)?.idle ?? NO_IDLE;
+    const pool = pools.get(group) ?? NO_IDLE;
     const left = room - assigned.length - pool.length;
     if (left <= 0) return NONE;
     const free = freeRunners(runners, new Set([...assigned, ...pool].map(({ runner }) => runner)));
