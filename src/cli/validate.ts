@@ -5,7 +5,7 @@ import { denialLine } from '../policy/refuse.ts';
 import { count, printable } from '../printable.ts';
 import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite } from '../runnergroup/problems.ts';
 import type { ReadResult } from '../runnergroup/read.ts';
-import { hasOwnPod, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { hasOwnPod } from '../runnergroup/runner-group.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
 import { askerFrom, type InstalledPolicy, judge } from './policy.ts';
@@ -66,30 +66,28 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
       ? await judge(options.policy, groups, askerFrom(io.env, true))
       : { denials: [], note: undefined };
     if (note !== undefined) io.err(`${note}\n`);
-    return { count: groups.length, files, problems: [], denials, warnings: await warn(groups, options, io) };
+    return { count: groups.length, files, problems: [], denials, warnings: await warn(read, options) };
   } catch (error) {
     if (!(error instanceof InputProblems)) throw error;
-    const { count: seen, files, groups } = error.read ?? readInSpiteOf(read);
-    return { count: seen, files, problems: error.problems, denials: [], warnings: await warn(groups, options, io) };
+    // Pods are checked after reading, so their problems come with everything read.
+    const { files, groups, sources } = error.read ?? read ?? NOTHING;
+    const seen = error.read?.count ?? groups.length;
+    const warnings = await warn({ groups, sources }, options);
+    return { count: seen, files, problems: error.problems, denials: [], warnings };
   }
 }
 
-/** Pods are checked after reading, so their problems come with everything read. */
-function readInSpiteOf(read: ReadResult | undefined): ReadInSpite {
-  return { count: read?.groups.length ?? 0, files: read?.files ?? 0, groups: read?.groups ?? [] };
-}
+const NOTHING: Pick<ReadResult, 'files' | 'groups' | 'sources'> = { files: 0, groups: [], sources: new Map() };
 
 async function warn(
-  groups: readonly RunnerGroup[],
-  { paths, recursive, policy }: ValidateOptions,
-  { cwd }: Io,
+  { groups, sources }: Pick<ReadResult, 'groups' | 'sources'>,
+  { policy }: ValidateOptions,
 ): Promise<readonly Problem[]> {
   const { warningsOf } = await import('./validate/warnings.ts');
   const found = await warningsOf(groups, policy !== undefined);
   if (found.length === 0) return [];
-  const { filesReadAgain } = await import('./validate/read-again.ts');
   const { placed } = await import('../runnergroup/placed.ts');
-  return [...(await placed(found, filesReadAgain({ paths, recursive, cwd })))].sort(byPlace);
+  return [...(await placed(found, sources))].sort(byPlace);
 }
 
 async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {

@@ -19,10 +19,9 @@ import {
 } from 'yaml';
 import { Budget, MOST_DOCUMENT_WORDS, tooMuchInOne, wordsOf } from './budget.ts';
 import { judge, type Meanings, type TextProblem } from './document-problems.ts';
-import type { SourceFile } from './files.ts';
 import { collectGarbage } from './garbage.ts';
 import type { Problem } from './problems.ts';
-import type { FilePlace } from './runner-group.ts';
+import type { FilePlace, SourceFile } from './runner-group.ts';
 
 /** Keys and indices from a document's root to a value. */
 export type Path = readonly (string | number)[];

@@ -14,12 +14,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { MOST_BYTES, MOST_ENTRIES, MOST_FILES, MOST_PROBLEMS, tooMuch } from './budget.ts';
 import type { Problem, ProblemCode } from './problems.ts';
 import { notRead, type ReadBytes, readFile, readPipe, readStandardInput } from './read-bytes.ts';
-
-/** A file that was read. `name`: relative to the current folder, for messages. */
-export interface SourceFile {
-  readonly name: string;
-  readonly text: string;
-}
+import type { SourceFile } from './runner-group.ts';
 
 /** Files in the order of their names, each once, and what could not be read. */
 export interface ReadFiles {

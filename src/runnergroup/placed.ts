@@ -1,10 +1,9 @@
-/** Places of problems that are found after reading: a file is read once more, with the reader that knows places. */
+/** Places of problems that are found after reading. The text of a file is parsed once more, with the reader that knows places. */
 import { Budget } from './budget.ts';
 import type { Path } from './documents.ts';
-import type { SourceFile } from './files.ts';
 import { isMapping, pathText } from './paths.ts';
 import type { Problem } from './problems.ts';
-import type { FilePlace, RunnerGroup } from './runner-group.ts';
+import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 
 /** Something that is wrong with a group that was read. */
 export interface LateProblem {

@@ -8,8 +8,7 @@
  *                                                            ├─ key: {flow}
  *                                                            └─ key: ─► mapping or list, deeper
  */
-import type { SourceFile } from './files.ts';
-import type { FilePlace } from './runner-group.ts';
+import type { FilePlace, SourceFile } from './runner-group.ts';
 
 /** One document that is not empty. */
 export interface PlainDocument {

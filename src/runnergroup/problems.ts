@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts';
 import { count, printable } from '../printable.ts';
-import type { FilePlace, RunnerGroup } from './runner-group.ts';
+import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 
 /**
  * Permanent codes of everything that can be wrong with the input.
@@ -49,6 +49,8 @@ export interface ReadInSpite {
   readonly files: number;
   /** The good ones. */
   readonly groups: readonly RunnerGroup[];
+  /** Their files, by name. */
+  readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
 /** All problems of one run, in the order of files, lines and columns. `message` shows the first 15; `problems` has all. */

@@ -12,12 +12,12 @@
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
-import { readFiles, type SourceFile } from './files.ts';
+import { readFiles } from './files.ts';
 import { nearestName } from './nearest.ts';
 import { isMapping } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
-import { type FilePlace, hasOwnPod, type RunnerGroup } from './runner-group.ts';
+import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
 import { type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 
@@ -51,7 +51,7 @@ export interface ReadResult {
   readonly files: number;
   /** Files that hold no manifests, and documents that are none (`file:line`). Whoever reads must name them. */
   readonly skipped: readonly string[];
-  /** By name, the files of groups whose pod is checked after reading: its faults are to have a place (placed.ts). */
+  /** By name, the files that hold groups. What is found about a group after reading gets its place from them (placed.ts). */
   readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
@@ -79,7 +79,7 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
   if (problems.length > 0 || reader.isDone) {
     const faulty = reader.faulty + broken.length;
     const found = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
-    throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups });
+    throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups, sources });
   }
   return { groups, others, broken, files: files.length, skipped, sources };
 }
@@ -167,7 +167,7 @@ class GroupReader {
 
   #add(group: RunnerGroup, file: SourceFile): void {
     this.groups.push(group);
-    if (hasOwnPod(group)) this.sources.set(file.name, file);
+    this.sources.set(file.name, file);
   }
 }
 

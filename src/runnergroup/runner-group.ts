@@ -40,6 +40,12 @@ export interface FilePlace {
   readonly column: number;
 }
 
+/** A file that was read. `name`: relative to the current folder, for messages. */
+export interface SourceFile {
+  readonly name: string;
+  readonly text: string;
+}
+
 /** Fields of the spec whose normal form differs from what people write. Each has a rule in `rules.ts`. */
 export interface NormalFields {
   readonly scope: Scope;
