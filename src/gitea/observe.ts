@@ -13,7 +13,7 @@
  *                a runner of ours works but no job says so? ─► in_progress once more
  */
 import { normalBase } from '../base-url.ts';
-import { Failure } from '../failure.ts';
+import { Failure, joinFailures } from '../failure.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
@@ -93,8 +93,6 @@ export interface ObserveOptions {
 
 /** Longest answer. 50 jobs take 60 KB, a megabyte when each has a hundred steps; JSON needs up to forty times its length in memory. */
 const BODY_LIMIT = 4 * 1024 * 1024;
-/** Causes that are shown at once; more would not fit into Argo CD's message. */
-const MOST_CAUSES = 5;
 
 /**
  * Looks at all targets at the same time, at most 8 requests per origin under way. The answer has one Look per key. Throws `Failure`
@@ -163,14 +161,9 @@ export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): Readon
     if (look instanceof Failure) failures.push(look);
     else found.set(key, look);
   }
-  const [first] = failures;
+  const [first, ...others] = failures;
   if (first === undefined) return found;
-  const causes = [...new Map(failures.map(({ code, message }) => [message, code]))];
-  const lines = causes
-    .slice(0, MOST_CAUSES)
-    .map(([message, code], index) => (index === 0 ? message : `${code} ${message}`));
-  const more = causes.length > MOST_CAUSES ? [`… and ${causes.length - MOST_CAUSES} more`] : [];
-  throw new Failure(first.code, first.exit, [...lines, ...more].join('\n'));
+  throw joinFailures([first, ...others]);
 }
 
 /** How one target is looked at. */
