@@ -1,5 +1,5 @@
 /** What the decision about a runner says besides its fate: its PriorityClass, and what keeps its pod from starting. */
-import type { EmittedRunner, RunnerDecision, RunnerTrouble } from './decisions.ts';
+import { type EmittedRunner, type RunnerDecision, type RunnerTrouble, takesSlot } from './decisions.ts';
 import { type Group, type LiveJob, NO_POD } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { compareText } from './listed-jobs.ts';
@@ -23,7 +23,7 @@ export function withDetails(
   const details = (decision: RunnerDecision): RunnerDecision => {
     if (!decision.emit) return decision;
     const priorityClass = classes.get(decision.runner);
-    const isTold = hasPlace(decision) || decision.because === 'back-off-record';
+    const isTold = takesSlot(decision) || decision.because === 'back-off-record';
     const trouble = isTold ? troubleOf(liveOf.get(decision.runner), group, nowMs) : undefined;
     return { ...decision, ...(priorityClass !== undefined && { priorityClass }), ...(trouble && { trouble }) };
   };
@@ -50,10 +50,10 @@ function priorityClasses(
       continue;
     }
     classes.set(decision.runner, live.priorityClass);
-    if (hasPlace(decision)) slots.take(live.priorityClass);
+    if (takesSlot(decision)) slots.take(live.priorityClass);
   }
   const atWork = unseen.filter(isBusy).sort((a, b) => compareText(a.runner, b.runner));
-  for (const { runner } of [...atWork, ...unseen.filter((decision) => !isBusy(decision) && hasPlace(decision))]) {
+  for (const { runner } of [...atWork, ...unseen.filter((decision) => !isBusy(decision) && takesSlot(decision))]) {
     classes.set(runner, slots.takeLowest());
   }
   return classes;
@@ -61,11 +61,6 @@ function priorityClasses(
 
 function isBusy({ because }: EmittedRunner): boolean {
   return because === 'busy' || because === 'finishing';
-}
-
-/** False for records, and for a Job that only loses its pin: the next runner gets their place. */
-function hasPlace({ because }: EmittedRunner): boolean {
-  return because !== 'lost' && because !== 'back-off-record' && because !== 'unpinning';
 }
 
 function troubleOf(live: LiveJob | undefined, group: Group, nowMs: number): RunnerTrouble | undefined {

@@ -11,7 +11,7 @@ import { serveIsDown } from './control-plane.ts';
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
-import { type Installation, MOST_GROUPS } from './installation.ts';
+import { type Installation, MOST_GROUPS, registrationSecret } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
 import { keyOf } from './reader.ts';
 import { webhook } from './webhook.ts';
@@ -156,10 +156,10 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): readonly
 }
 
 function registration(group: RunnerGroup, { gitea, secrets }: Installation): readonly DoctorFinding[] {
-  const { giteaUrl, namespace, registrationToken } = group;
+  const { giteaUrl, registrationToken } = group;
   const check = checkOf(group);
   const secret = `Secret ${registrationToken.name}`;
-  const read = secrets.get(`${namespace}/${registrationToken.name}`);
+  const read = secrets.get(registrationSecret(group));
   if (!read) return [];
   if ('unread' in read)
     return [

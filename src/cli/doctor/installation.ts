@@ -4,6 +4,7 @@ import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { parseJson } from '../../http/parse-json.ts';
 import { NAME, SERVE_SECRET, SETTINGS } from '../../install/names.ts';
+import { keyText } from '../../key-text.ts';
 import { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { ClusterSecrets } from '../../kubernetes/secrets.ts';
@@ -44,7 +45,7 @@ export interface Installation {
   /** Why the RunnerGroups cannot be read. */
   readonly groupsUnread?: string;
   readonly namespaces: ReadonlyMap<string, SeenOrNot<Namespace>>;
-  /** Registration Secrets, by `namespace/name`. */
+  /** Registration Secrets, by `registrationSecret`. */
   readonly secrets: ReadonlyMap<string, SeenOrNot<WithData>>;
   readonly nodes: SeenOrNot<readonly Node[]>;
   /** Nodes may come when a pod needs them. */
@@ -155,10 +156,11 @@ async function readNamespaces(
 ): Promise<Pick<Installation, 'namespaces' | 'secrets'>> {
   const namespaces = new Map<string, SeenOrNot<Namespace>>();
   const secrets = new Map<string, SeenOrNot<WithData>>();
-  for (const { namespace, registrationToken } of groups) {
+  for (const group of groups) {
+    const { namespace, registrationToken } = group;
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
     if (!namespaces.has(namespace)) namespaces.set(namespace, await reader.read(path, Namespace));
-    const called = `${namespace}/${registrationToken.name}`;
+    const called = registrationSecret(group);
     if (secrets.has(called)) continue;
     secrets.set(called, await reader.read(`${path}/secrets/${encodeURIComponent(registrationToken.name)}`, WithData));
   }
@@ -189,15 +191,19 @@ async function readAccesses(
   return found;
 }
 
+/** The key of a group's registration Secret in `Installation.secrets`. */
+export function registrationSecret({ namespace, registrationToken: { name } }: RunnerGroup): string {
+  return keyText({ namespace, name });
+}
+
 /** The registration token of a group, to be compared. */
 function registrationOf(
   group: RunnerGroup,
   secrets: Installation['secrets'],
 ): readonly (readonly [RunnerGroup, string])[] {
-  const { namespace, registrationToken } = group;
-  const secret = secrets.get(`${namespace}/${registrationToken.name}`);
+  const secret = secrets.get(registrationSecret(group));
   if (!secret || !('value' in secret)) return [];
-  const text = keyOf(secret.value, registrationToken.key);
+  const text = keyOf(secret.value, group.registrationToken.key);
   return text === '' ? [] : [[group, text]];
 }
 
