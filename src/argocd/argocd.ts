@@ -13,8 +13,8 @@
  * refresh asked for while another one is under way (a push webhook, the UI) is answered by that other one's result. `AppState`
  * shows it: `refreshPending`.
  *
- * The query `project` is not needed: without it Argo CD finds the Application by name and checks the rights on its real project; it
- * would only turn a 403 for a missing Application into a 404.
+ * The query `project` is not needed: without it Argo CD finds the Application by name and checks the rights on its real project.
+ * The query would only turn a 403 for a missing Application into a 404.
  */
 import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';

@@ -125,8 +125,8 @@ async function play(stage: Stage): Promise<Played> {
 }
 
 /**
- * Plays the demo: about 15 s at speed 1. Exit 0 when all CI jobs succeeded, none was killed, nothing is left and no cap
- * was exceeded, else 1; after a signal 128 and its number, as shells count. Temporary files and the server are gone in any case.
+ * Plays the demo: about 15 s at speed 1. Exit 0 when all CI jobs succeeded, none was killed, nothing is left and no cap was exceeded.
+ * Otherwise exit 1; after a signal 128 and its number, as shells count. Temporary files and the server are gone in any case.
  */
 export async function demo(io: Io, { speed = 1, generate, explain }: DemoOptions): Promise<ExitCode> {
   const startMs = Math.floor(io.now() / 1000) * 1000;

@@ -92,8 +92,8 @@ export class GiteaApi {
   }
 
   /**
-   * The answer to a question, read by `read`. The version is asked at the same time when it is not known yet (same origin, so the
-   * token is safe there); its failure comes first, because on an old Gitea the other one would only be a 404.
+   * The answer to a question, read by `read`. If the version is not known yet, it is asked at the same time: at the same origin, so the
+   * token is safe there. Its failure comes first, because on an old Gitea the other one would only be a 404.
    */
   async get<T>(question: Question, read: AnswerReader<T>): Promise<T> {
     this.#requests += 1;

@@ -63,9 +63,9 @@ export interface ObserveOptions {
   /** Also list jobs that wait for others (`explain`). */
   readonly includeBlocked: boolean;
   /**
-   * Ask for runners and completed jobs at the same time as for the others, before it is known whether there are any: one wait
+   * Ask for runners and completed jobs at the same time as for active jobs, before it is known whether there are any. That is one wait
    * for the network instead of two, and needless questions when nothing is there (docs/adr/0011). Default false.
-   * Pages that may not be there are asked for too where a Gitea has one target only: with more, requests wait for each other.
+   * If a Gitea has one target only, pages that may not be there are asked for, too. With more targets, requests wait for each other.
    */
   readonly ahead?: boolean;
   /**
@@ -200,8 +200,8 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   const jobs: JobsById = new Map();
   const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
-  // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
-  // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster or, where nobody sees Jobs, has its grace period.
+  // A job that is being cancelled (1.27) is in no list. When it is the only one left, nothing is asked and its Job is not in the output.
+  // That kills nothing. A runner that was seen busy has a pinned Job in the cluster or, where nobody sees Jobs, its grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
   if (!active && !options.hasPool) {
     if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, PAGE_LIMIT));
@@ -245,8 +245,8 @@ function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: J
 }
 
 /**
- * True when an ephemeral runner works and no job says so: it claimed one after the jobs were listed, or its row was skipped while
- * the list moved. (Or its job is being cancelled: then asking again changes nothing.) Our runners are always ephemeral; others stay
+ * True when an ephemeral runner works and no job says so. Either it claimed one after the jobs were listed, or its row was skipped while
+ * the list moved. (Or its job is being cancelled: then asking again changes nothing.) Our runners are always ephemeral. Others stay
  * `busy` for 10 s after their job.
  */
 function hasUnexplainedRunner(runners: readonly RegisteredRunner[], jobs: Iterable<Job>): boolean {

@@ -2,8 +2,8 @@
  * What `doctor` asks Gitea besides jobs and runners: webhooks, repositories with Actions, the registration token.
  *
  * Read in 1.27.3 (routers/api/v1/api.go, services/webhook/general.go `ToHook`): a webhook is listed without its secret and without its
- * deliveries, which only Gitea's web pages show. The registration token is given out to a POST alone since 1.26; it is the newest of its
- * scope, and Gitea makes one if the scope has none.
+ * deliveries, which only Gitea's web pages show. Since 1.26 only a POST gets the registration token. It is the newest of its scope. If the
+ * scope has none, Gitea makes one.
  */
 import * as z from 'zod';
 import { Failure } from '../failure.ts';

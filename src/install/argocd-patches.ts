@@ -1,6 +1,8 @@
 /**
- * What we add to Argo CD's own objects. Each is a part of an object, good for two uses: server-side apply with a field
- * manager of our own, which adds these fields and owns nothing else, and kustomize's strategic merge.
+ * What we add to Argo CD's own objects. Each is a part of an object, good for two uses:
+ *
+ * - server-side apply with a field manager of our own, which adds these fields and owns nothing else;
+ * - kustomize's strategic merge.
  */
 import { ApiObject } from 'cdk8s';
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';

@@ -72,7 +72,7 @@ export class KubeClient {
   }
 
   /**
-   * The lines of a streamed answer, until the server ends it, `signal` does, or nothing comes for `idleMs`: a dead connection looks like a
+   * The lines of a streamed answer, until the server or `signal` ends it, or nothing comes for `idleMs`. A dead connection looks like a
    * quiet one. @throws Failure when it breaks, or does not begin within `idleMs`.
    */
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {

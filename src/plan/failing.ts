@@ -1,7 +1,7 @@
 /**
- * Groups whose runners do not come up at all: the registration token is wrong, Gitea cannot be reached, or a container that runs before
+ * Groups whose runners do not come up at all. The registration token is wrong, Gitea cannot be reached, or a container that runs before
  * the runner fails. A new runner for another job would fail as well. So the failures of all jobs count together, and one runner at a
- * time is tried (docs/adr/0034). Times are Kubernetes' own only.
+ * time is tried (docs/adr/0034). All times here are of Kubernetes' clock.
  */
 import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';

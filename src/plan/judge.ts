@@ -121,7 +121,7 @@ function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): R
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';
 }
 
-/** Undefined when the Job is of the place where its group is, or when the group's Gitea shows what it did: that is true. */
+/** Undefined when the Job is of the place where its group is, or when the group's Gitea shows what it did: then that counts. */
 function stateIfMoved({ row, completed, live }: RunnerTraces, { group }: Context): 'moved' | 'replaced' | undefined {
   if (!live || row || completed || live.endedAtMs !== undefined || !isOfOtherPlace(live, group)) return undefined;
   return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
@@ -146,9 +146,9 @@ function showsGiteaUp({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, 
 }
 
 /**
- * True when a runner whose Job has ended had a CI job. The pin shows it, too: only runners at work are pinned. Gitea does not always: only
- * its newest completed jobs are read, by id, so a long CI job in a busy Gitea is not among them when it ends. A pinned Job that failed may
- * be a re-created one, which proves nothing.
+ * True when a runner whose Job has ended had a CI job. The pin shows it, too: only runners at work are pinned. Gitea does not always show
+ * it. Only its newest completed jobs are read, by id, and a long CI job in a busy Gitea is not among them when it ends. A pinned Job that
+ * failed may be a re-created one, which proves nothing.
  */
 function hasHadJob({ completed, live }: RunnerTraces): boolean {
   return completed !== undefined || (live?.state === 'complete' && live.pinned === true);

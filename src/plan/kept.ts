@@ -5,10 +5,14 @@
  *                                              └─► its time is over: unpinned, then pruned
  *     CI job is cancelled ─► the pod waits, because the runner cannot tell ──► no time: unpinned, then pruned
  *
- * Gitea tells how the CI job ended. It may have forgotten the CI job. Then the row of the runner is gone, and one of two things shows that it
- * has worked: its Job is pinned, or its container has run for so long that it would be listed. Kubernetes tells that the pod still runs.
- * The end and the time are printed as annotations, because Gitea forgets: a re-run takes the row of the CI job, and old rows are not listed.
- * Without them such a pod would look like a free runner.
+ * Gitea tells how the CI job ended, and Kubernetes that the pod still runs. If Gitea has forgotten the CI job, the row of the runner is gone,
+ * too. Then one of two things shows that the runner has worked:
+ *
+ * - its Job is pinned;
+ * - its container has run for so long that Gitea would list a runner that waits.
+ *
+ * The end and the time are printed as annotations, because Gitea forgets. A re-run takes the row of the CI job, and old rows are not listed.
+ * Without the annotations such a pod would look like a free runner.
  */
 import type { KeptUntil } from './decisions.ts';
 import type { LiveJob } from './evidence.ts';

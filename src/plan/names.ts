@@ -61,8 +61,8 @@ export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'template
 export type Stay = Pick<Job, 'id' | 'attempt'>;
 
 /**
- * More ordinals than any job can have missed: each has twice the patience of the one before (`patienceMs`), so 40 of them take 34,000
- * years with a spawn timeout of one second. Names that are used up are not counted in it.
+ * More ordinals than any job can have missed. Each has twice the patience of the one before (`patienceMs`). So 40 of them take 34,000 years
+ * with a spawn timeout of one second. Names that are used up are not counted in it.
  */
 export const ORDINALS_SEARCHED = 40;
 

@@ -1,7 +1,7 @@
 /**
  * Runners that no ready job needs, because runners of other groups, or of somebody else, took their jobs. While CI goes on that such a
- * runner could have taken, the next job is near. So it is kept until it is one spawn timeout old, as far as the cap has room: to drop it
- * and start another one a minute later helps nobody (docs/adr/0022).
+ * runner could have taken, the next job is near. To drop it and start another one a minute later helps nobody. So it is kept until it is
+ * one spawn timeout old, if the cap has room (docs/adr/0022).
  */
 import type { Allotment } from './allot.ts';
 import type { Group, Job } from './evidence.ts';

@@ -1,7 +1,7 @@
 /**
  * Runners of groups that cannot be planned now: their Gitea does not answer, or their spec is not valid. What Kubernetes shows of them
- * stays as it is, and nothing is started (docs/adr/0036). For all other groups they are full groups: they have no room, and a job that
- * one of their runners was made for waits for it as for a runner of another Application (`elsewhere.ts`).
+ * stays as it is, and nothing is started (docs/adr/0036). For all other groups these are full groups: they have no room. A job that one of
+ * their runners was made for waits for it, as for a runner of another Application (`elsewhere.ts`).
  */
 import type { GroupKey, Plan, RunnerDecision } from './decisions.ts';
 import type { Evidence } from './evidence.ts';

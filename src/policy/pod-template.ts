@@ -1,6 +1,6 @@
 /**
- * What a podTemplate may not ask for while no policy says otherwise. A service account is an identity in the cluster, a priority class
- * lets a pod push others off their node, and a privileged pod owns its node: the owner of the cluster decides, not who commits here.
+ * What a podTemplate may not ask for while no policy says otherwise. A service account is an identity in the cluster. A priority class
+ * lets a pod push others off their node. A privileged pod owns its node. So the owner of the cluster decides, not who commits here.
  */
 import { Failure } from '../failure.ts';
 import type { Asked } from '../pods/asks.ts';

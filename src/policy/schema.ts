@@ -1,8 +1,8 @@
 /**
  * The policy file as an administrator writes it: the single source of checks, JSON Schema and the table in docs/policy.md.
  *
- * A field that is absent restricts nothing, unless its description says otherwise: without a policy file the same holds as with one that
- * has no field. An empty list forbids everything that the field is about.
+ * A field that is absent restricts nothing, unless its description says otherwise. So a policy file without fields is the same as none.
+ * An empty list forbids everything that the field is about.
  */
 import * as z from 'zod';
 import { normalBase } from '../base-url.ts';

@@ -1,8 +1,8 @@
 /**
- * Reads the YAML that people write for RunnerGroups without the package `yaml`, which takes a start ten times as long: block
- * mappings and lists, and words, numbers and `{…}` or `[…]` on one line. It reads less than the package does, and reads it in the same
- * way (test/runnergroup/plain-yaml.property.test.ts compares both). What is not plain is left to the package, and so is everything
- * with a problem, because the package knows the place.
+ * Reads the YAML that people write for RunnerGroups: block mappings and lists, and words, numbers and `{…}` or `[…]` on one line. The package
+ * `yaml` takes a start ten times as long. This reads less than the package does, and reads it in the same way
+ * (test/runnergroup/plain-yaml.property.test.ts compares both). What is not plain is left to the package. So is everything with a problem,
+ * because the package knows the place.
  *
  *     file ─► lines without comments ─► document ─► mapping ─┬─ key: scalar
  *                                                            ├─ key: {flow}

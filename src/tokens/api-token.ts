@@ -1,9 +1,10 @@
 /**
  * Finds the API token of a RunnerGroup and the one server it may be sent to.
  *
- * A token is bound to its Gitea (scheme, host, port and path) by whoever made the Secret, never by the RunnerGroup: a repository author
- * who changes `gitea.url` cannot have the token sent elsewhere, not even to another application of the same server. The RunnerGroup's Secret name and key are DNS names by its schema, and
- * are checked here again because they become a path.
+ * Whoever made the Secret binds the token to its Gitea (scheme, host, port and path). The RunnerGroup never does. So a repository author
+ * who changes `gitea.url` cannot have the token sent elsewhere, not even to another application of the same server.
+ *
+ * By its schema, the RunnerGroup's Secret name and key are DNS names. They are checked here again because they become a path.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -44,8 +44,8 @@ const KINDS: Readonly<Record<string, 'group' | 'runner'>> = {
 };
 
 /**
- * Tells WHAT from PATHs, in any order. A file or folder that exists is a PATH, and so is what looks like one: with a dot or a slash at its
- * begin or end, or named `*.yaml`, `*.yml` or `*.json`. @throws Failure exit 2 for two WHATs, or an address that is none of Gitea
+ * Tells WHAT from PATHs, in any order. A file or folder that exists is a PATH. So is what looks like one: it begins with a dot, slash or
+ * tilde, ends with a slash, or is named `*.yaml`, `*.yml` or `*.json`. @throws Failure exit 2 for two WHATs, or an address that is not Gitea's
  */
 export function splitArguments(args: readonly string[], cwd: string): ExplainArguments {
   const paths: string[] = [];
