@@ -26,7 +26,8 @@ export interface ClusterConfig {
 /** What a pod finds: always a token. */
 export type InClusterConfig = ClusterConfig & Required<Pick<ClusterConfig, 'token'>>;
 
-const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** Where Kubernetes mounts the token of a pod's service account, and where clients look for it. */
+export const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
  * The in-cluster configuration. Undefined when there is none to use: the mode is `off`, or there is no token file, as in a sidecar

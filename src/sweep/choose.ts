@@ -19,6 +19,7 @@
  */
 import { keyText } from '../key-text.ts';
 import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../plan/evidence.ts';
+import { compareText } from '../plan/listed-jobs.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../plan/names.ts';
 
 /**
@@ -232,8 +233,4 @@ function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts):
 
 function groupKey(group: ChosenGroup): string {
   return `${group.giteaUrl} ${keyText(group)}`;
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
