@@ -18,6 +18,9 @@ const PATH_PART = /^[A-Za-z0-9_][-._A-Za-z0-9]{0,252}$/;
 /** What may stand in an HTTP header: visible ASCII. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
+/** The key of a Secret that names the Gitea to which its tokens are bound. */
+export const URL_KEY = 'url';
+
 /** Where Secrets are looked for: mounted as files, or asked from the Kubernetes API (`--secrets`). */
 export type SecretsMode = 'files' | 'api';
 /** Where a binding stands that no Secret holds. */
@@ -84,7 +87,7 @@ function secretInFiles(group: RunnerGroup, secretsDir: string): FoundSecret {
   const token = readKey(join(secretsDir, folder), key);
   if (token === undefined) throw missing(group, secretsDir);
   const source = `key ${key} of Secret ${name}, mounted as ${folder}`;
-  return { token, url: readKey(join(secretsDir, folder), 'url'), called: `Secret ${name}`, source };
+  return { token, url: readKey(join(secretsDir, folder), URL_KEY), called: `Secret ${name}`, source };
 }
 
 /** The Secret of the group's own namespace, and no other: it is the tenant's. */
@@ -96,7 +99,7 @@ async function secretInCluster(group: RunnerGroup, secrets: SecretReader): Promi
   const token = keys(key)?.trim();
   if (token === undefined) throw missingKey(group);
   const called = `Secret ${name} of namespace ${namespace}`;
-  return { token, url: keys('url')?.trim(), called, source: `key ${key} of ${called}` };
+  return { token, url: keys(URL_KEY)?.trim(), called, source: `key ${key} of ${called}` };
 }
 
 function missingKey({ namespace, name: group, authToken: { name, key } }: RunnerGroup): Failure {
@@ -115,7 +118,7 @@ async function registrationUrl(
 ): Promise<string | undefined> {
   if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return undefined;
   if (clusterSecrets) return (await clusterSecrets.readUrl(namespace, name))?.trim();
-  return readKey(join(secretsDir, namespace, name), 'url');
+  return readKey(join(secretsDir, namespace, name), URL_KEY);
 }
 
 /**

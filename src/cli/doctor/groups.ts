@@ -7,6 +7,7 @@ import { keyText } from '../../key-text.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { STALE_CHECK_MS } from '../../runnergroup/status.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
+import { URL_KEY } from '../../tokens/api-token.ts';
 import { serveIsDown } from './control-plane.ts';
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
@@ -169,7 +170,7 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): rea
     ];
   if (keyOf(read.value, registrationToken.key) === '')
     return [bad(check, `${secret} has no value at ${registrationToken.key}`, fixes.STEP_2)];
-  const url = keyOf(read.value, 'url');
+  const url = keyOf(read.value, URL_KEY);
   if (url !== '' && normalBase(url) !== normalBase(giteaUrl))
     return [
       bad(
