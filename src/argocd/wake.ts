@@ -112,11 +112,11 @@ const NOT_COMPARED: AppError = {
 
 /** How patient a wake is, ms. */
 export interface WakePatience {
-  /** So long the answer to a refresh is waited for. Proxies end a request after a minute. */
+  /** How long a wake waits for the answer to a refresh. Proxies end a request after a minute. */
   readonly answerMs: number;
-  /** Then the Application is read so often. */
+  /** After that, how often it reads the Application. */
   readonly readEveryMs: number;
-  /** So long a sync is tried while another operation is under way, and so often. */
+  /** How long it tries a sync while another operation is under way, and how often. */
   readonly busyMs: number;
   readonly syncEveryMs: number;
 }

@@ -229,8 +229,8 @@ async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById):
 }
 
 /**
- * Asks at once, and answers a function that waits for the answers. Which of the lists is older is not known then, so a job that is in
- * two of them counts as active: its runner stays, which costs nothing; the next look knows more.
+ * Asks at once, and answers a function that waits for the answers. Then nobody knows which of the lists is older. So a job that is in two
+ * of them counts as active. Its runner stays, which costs nothing, and the next look knows more.
  */
 function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
   const done: JobsById = new Map();

@@ -88,7 +88,7 @@ export interface ListedRepo {
   readonly mayHaveJobs: boolean;
 }
 
-/** So many jobs are worth a compiled check, which takes 4 ms to make and a tenth of the time per job (docs/performance.md). */
+/** From so many jobs on, a compiled check pays off. It takes 4 ms to make and a tenth of the time per job (docs/performance.md). */
 const MANY = 200;
 /** Good rows only; `check` says what is wrong with the others. */
 const compiledJobRow = once(() => z.compile(listShapes().JobRow));

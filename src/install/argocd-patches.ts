@@ -39,7 +39,7 @@ export class RepoServerPatch extends ApiObject {
       metadata: { name: 'argocd-repo-server', namespace: ARGOCD_NAMESPACE },
       spec: {
         template: {
-          // kustomize puts our container first; `kubectl logs` and `exec` shall still mean Argo CD's.
+          // kustomize puts our container first; `kubectl logs` and `exec` must still mean Argo CD's.
           metadata: { annotations: { 'kubectl.kubernetes.io/default-container': 'argocd-repo-server' } },
           spec: {
             containers: [k8s.toJson_Container(sidecar())],

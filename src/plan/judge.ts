@@ -138,7 +138,7 @@ function isLost(traces: RunnerTraces, running: Job, { nowMs, giteaWasUp }: Conte
   return nowMs - (running.startedAtMs ?? nowMs) > OFFLINE_AFTER_MS;
 }
 
-/** True when a time of this job shows that Gitea was up: long enough ago for all runners to report since, and within the last minute. */
+/** True when a time of this job shows that Gitea was up: within the last minute, but long enough ago for all runners to report since. */
 function showsGiteaUp({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, nowMs: number): boolean {
   return [createdAtMs, startedAtMs, completedAtMs].some(
     (atMs) => nowMs - atMs < OFFLINE_AFTER_MS && nowMs - atMs > REPORTS_WITHIN_MS,
@@ -155,7 +155,7 @@ function hasHadJob({ completed, live }: RunnerTraces): boolean {
 }
 
 /**
- * True when the Job was re-created under the name of a runner that has taken this CI job: its pod has not started, so it has run nothing.
+ * True when the Job was re-created under the name of a runner that has taken this CI job. Its pod has not started, so it has run nothing.
  * A CI job that began after the Jobs were listed proves nothing, because the lists of one look are not of the same second.
  */
 function isRecreated({ live }: RunnerTraces, job: Job | undefined, { liveSinceMs }: Context): boolean {

@@ -3,8 +3,8 @@ import type { GroupKey, KeptUntil, RunnerDecision } from './decisions.ts';
 import type { Runner } from './runners.ts';
 
 /**
- * A runner that stays. Its Job must never be created again, as that of a runner at work: so Argo CD skips it once the live object says what
- * is printed.
+ * A runner that stays. Like that of a runner at work, its Job must never be created again. So Argo CD skips it once the live object says
+ * what is printed.
  */
 export function keptDecision(runner: Runner, group: GroupKey): RunnerDecision {
   const { name, job, live } = runner;

@@ -25,7 +25,7 @@ export const OF_POOL = 0;
 
 /**
  * An idle runner is exchanged at this age, ms: 7 days. Its Job may live for this time longer than that of other runners
- * (`activeDeadlineSeconds`), so that the CI job that it takes last has all its time.
+ * (`activeDeadlineSeconds`). So the CI job that it takes last has all its time.
  */
 export const POOL_LIFE_MS = 7 * 86_400_000;
 

@@ -32,7 +32,7 @@ export function withDetails(
 
 /**
  * The PriorityClasses by runner. A Job that exists keeps its class, because its pod template cannot be changed. The others get the lowest
- * tiers that are free: runners at work first (nobody sees their Jobs), then new ones in the order of their jobs.
+ * tiers that are free. First come runners at work (nobody sees their Jobs), then new ones in the order of their jobs.
  */
 function priorityClasses(
   decisions: readonly RunnerDecision[],

@@ -62,7 +62,7 @@ export function readDocuments(file: SourceFile, budget: Budget, take: (read: Rea
   new DocumentReader(file, budget, take).read();
 }
 
-/** The value of the one document of a file, within a budget of its own; undefined when it has a problem or is not exactly one. */
+/** The value of the one document of a file, within a budget of its own. Undefined when it has a problem, or the file has none or several. */
 export function readOneDocument(file: SourceFile): unknown {
   const found: Read[] = [];
   readDocuments(file, new Budget(), (read) => found.push(read));

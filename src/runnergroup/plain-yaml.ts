@@ -19,7 +19,7 @@ export interface PlainDocument {
 
 /** Longer files are left to the package, which has the limits. */
 const MOST_CHARACTERS = 32_768;
-/** So many calls deep we go. */
+/** Calls of this reader inside each other. */
 const DEEPEST = 20;
 /** ASCII that can be seen, and ends of lines: no tabs, nothing that a YAML reader would look at twice. */
 const ORDINARY = /^[\n\x20-\x7e]*$/;
@@ -33,7 +33,7 @@ interface YamlLine {
   readonly number: number;
 }
 
-/** Thrown inside of this file only: the package shall read it. */
+/** Thrown inside of this file only: the text is left to the package. */
 class NotPlain extends Error {}
 
 /** All documents of a file; undefined when the package must read it. */

@@ -87,7 +87,7 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
 const LARGE_INPUT = 65_536;
 
-/** Loaded when there is much to read: a usual start shall not wait for it. */
+/** Loaded when there is much to read: a usual start must not wait for it. */
 async function saveMemory(): Promise<void> {
   (await import('./garbage.ts')).keepHeapSmall();
 }
@@ -266,7 +266,7 @@ function holdsGroup(value: unknown): boolean {
   return isMapping(value) && Array.isArray(value['items']) && value['items'].some(holdsGroup);
 }
 
-/** JSON may be indented with tabs, which YAML readers problemAt; in JSON a raw tab is never part of a text. */
+/** JSON may be indented with tabs, which YAML readers refuse. In JSON a raw tab is never part of a string. */
 function documentText({ text }: SourceDocument): string {
   if (!text.includes('\t') || !text.trimStart().startsWith('{')) return text;
   try {

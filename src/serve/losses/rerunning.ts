@@ -105,7 +105,7 @@ class Rerunner {
       guest.versions.clear();
       this.#tellFailure(run, error);
     }
-    // A later loss of the same run begins anew.
+    // A later loss of the same run begins again from the start.
     if (left === 0) this.#paces.delete(key);
     else this.#paces.set(key, laterPace(pace, this.#options.now()));
   }

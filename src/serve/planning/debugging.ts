@@ -10,7 +10,7 @@ export interface DebuggingRunner {
   readonly untilMs: number;
 }
 
-/** So many are named in a status; `debuggingRunners` counts them all. */
+/** Runners that a status names. `debuggingRunners` counts them all. */
 const MOST_NAMED = 20;
 
 /** Those of one group, by name. */
