@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 import { pause } from '../http/pause.ts';
 import { type Simulator, startSimulator } from '../simulator/simulator.ts';
-import { readJobs } from './demo/manifests.ts';
+import { wantedJobs } from './demo/manifests.ts';
 import { openScreen, type Screen } from './demo/screen.ts';
 import { type CommittedGroup, LONGEST_MS, NAMESPACE, ORG, SYNC_EVERY_MS } from './demo/story.ts';
 import { summarize } from './demo/summary.ts';
@@ -80,7 +80,7 @@ async function look({ world, folder, generate }: Stage): Promise<string | undefi
   const env = environment(folder);
   const { exitCode, stdout, stderr } = await generate(env, join(folder, 'groups'));
   if (exitCode !== 0) return stderr;
-  world.sync(readJobs(stdout));
+  world.sync(wantedJobs(stdout));
   return undefined;
 }
 

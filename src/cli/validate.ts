@@ -8,7 +8,7 @@ import type { ReadResult } from '../runnergroup/read.ts';
 import { hasOwnPod } from '../runnergroup/runner-group.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import { askerFrom, type InstalledPolicy, judge } from './policy.ts';
+import { askerFrom, type InstalledPolicy, judgeByPolicy } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import { imagesFrom } from './settings.ts';
 
@@ -63,7 +63,7 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
     if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
     await checkPods(read);
     const { denials, note } = options.policy
-      ? await judge(options.policy, groups, askerFrom(io.env, true))
+      ? await judgeByPolicy(options.policy, groups, askerFrom(io.env, true))
       : { denials: [], note: undefined };
     if (note !== undefined) io.err(`${note}\n`);
     return { count: groups.length, files, problems: [], denials, warnings: await warn(read, options) };

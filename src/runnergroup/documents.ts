@@ -18,7 +18,7 @@ import {
   Parser,
 } from 'yaml';
 import { Budget, MOST_DOCUMENT_WORDS, tooMuchInOne, wordsOf } from './budget.ts';
-import { judge, type Meanings, type TextProblem } from './document-problems.ts';
+import { judgeDocument, type Meanings, type TextProblem } from './document-problems.ts';
 import { collectGarbage } from './garbage.ts';
 import type { Problem } from './problems.ts';
 import type { FilePlace, SourceFile } from './runner-group.ts';
@@ -160,7 +160,7 @@ class DocumentReader {
   }
 
   #sortOut(document: Document.Parsed, token: CST.Document | undefined): void {
-    const { problems, meanings } = judge(document, this.#file.text);
+    const { problems, meanings } = judgeDocument(document, this.#file.text);
     for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS)) {
       this.#report(offset, `is no valid YAML: ${message}`);
     }

@@ -14,7 +14,7 @@ import * as fixes from './fixes.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Installation, MOST_GROUPS, registrationSecret } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
-import { keyOf } from './reader.ts';
+import { valueAt } from './reader.ts';
 import { webhook } from './webhook.ts';
 
 export function groups(seen: Installation): readonly DoctorFinding[] {
@@ -168,9 +168,9 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): rea
         ? bad(check, `${secret}: ${read.unread}`, fixes.STEP_2)
         : unknown(check, `${secret}: ${read.unread}`),
     ];
-  if (keyOf(read.value, registrationToken.key) === '')
+  if (valueAt(read.value, registrationToken.key) === '')
     return [bad(check, `${secret} has no value at ${registrationToken.key}`, fixes.STEP_2)];
-  const url = keyOf(read.value, URL_KEY);
+  const url = valueAt(read.value, URL_KEY);
   if (url !== '' && normalBase(url) !== normalBase(giteaUrl))
     return [
       bad(

@@ -10,13 +10,13 @@ import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { ClusterSecrets } from '../../kubernetes/secrets.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import type { SecretReader } from '../../tokens/api-token.ts';
-import { type ClusterSource, listObjects, sorted } from '../explain/cluster-source.ts';
-import { lookAround, type ServeSeen, type StatusSeen, statusOf, type UnservedGroup } from '../explain/where.ts';
+import { type ClusterSource, listObjects, sortedOut } from '../explain/cluster-source.ts';
+import { lookAround, type ServeSeen, type StatusSeen, statusSeen, type UnservedGroup } from '../explain/where.ts';
 import { type Access, type Part, readAccess } from './access.ts';
 import { type Deliveries, readDeliveries } from './deliveries.ts';
 import { type GiteaSeen, lookAtGitea } from './gitea-seen.ts';
 import { MountedSecrets } from './mounted-secrets.ts';
-import { keyOf, Reader, type SeenOrNot, shaped } from './reader.ts';
+import { Reader, type SeenOrNot, shaped, valueAt } from './reader.ts';
 import { Application, Crd, Deployment, Namespace, Node, Service, Version, WithData } from './shapes.ts';
 
 export interface Installation {
@@ -68,7 +68,7 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
     const versionAnswer = await client.send({ what: 'ask the version of Kubernetes', path: '/version' }, deadline);
     const version = shaped(Version, versionAnswer.status === 200 ? parseJson(versionAnswer.text) : undefined);
     const { objects, unread } = await groupsOf(client, inNamespaces, deadline);
-    const { groups, broken } = sorted(objects);
+    const { groups, broken } = sortedOut(objects);
     const plane = { argocdNamespace, nowMs: settings.now() };
     const [repoServer, serve, settingsMap, applications, around, rest] = await Promise.all([
       reader.inArgo('deployments', 'argocd-repo-server', Deployment),
@@ -103,7 +103,7 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
       access,
       groups,
       broken,
-      statuses: objects.map((object) => statusOf(object)),
+      statuses: objects.map((object) => statusSeen(object)),
       ...(unread !== undefined && { groupsUnread: unread }),
       namespaces,
       secrets,
@@ -203,7 +203,7 @@ function registrationOf(
 ): readonly (readonly [RunnerGroup, string])[] {
   const secret = secrets.get(registrationSecret(group));
   if (!secret || !('value' in secret)) return [];
-  const text = keyOf(secret.value, group.registrationToken.key);
+  const text = valueAt(secret.value, group.registrationToken.key);
   return text === '' ? [] : [[group, text]];
 }
 

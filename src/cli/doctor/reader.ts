@@ -43,7 +43,7 @@ export class Reader {
 }
 
 /** A key of a Secret as text, without white space around it; empty when there is none. */
-export function keyOf({ data }: WithData, key: string): string {
+export function valueAt({ data }: WithData, key: string): string {
   return Buffer.from(data[key] ?? '', 'base64')
     .toString()
     .trim();

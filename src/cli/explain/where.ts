@@ -92,7 +92,7 @@ export async function lookAround(
     readLease(client, plane, deadline),
     ...references.map((reference) => readApp(client, reference, deadline)),
   ]);
-  return { serve, applications, statuses: made.map(({ object, reference }) => statusOf(object, reference)) };
+  return { serve, applications, statuses: made.map(({ object, reference }) => statusSeen(object, reference)) };
 }
 
 type FullReference = Required<ApplicationRef>;
@@ -168,7 +168,7 @@ function isAutomated(json: unknown): boolean {
 }
 
 /** What `serve` wrote into a RunnerGroup. `made`: the Application that made it. */
-export function statusOf({ metadata, status }: RunnerGroupObject, made?: FullReference): StatusSeen {
+export function statusSeen({ metadata, status }: RunnerGroupObject, made?: FullReference): StatusSeen {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
   return {

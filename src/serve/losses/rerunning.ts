@@ -14,7 +14,7 @@ import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
 import type { GroupAtLoss, LossBook } from './book.ts';
 import { decideRerun } from './decide.ts';
-import { firstPace, hasEnded, isExpired, type LostRun, laterPace, lostRuns, type RunPace } from './due.ts';
+import { firstPace, isExpired, type LostRun, laterPace, lostRuns, type RunPace, showsEnd } from './due.ts';
 
 export interface RerunningOptions {
   readonly book: LossBook;
@@ -71,7 +71,7 @@ class Rerunner {
     const nowMs = this.#options.now();
     const known = this.#paces.get(run.key);
     if (known) return nowMs >= known.notBeforeMs;
-    if (hasEnded(run)) this.#paces.set(run.key, firstPace(run, nowMs));
+    if (showsEnd(run)) this.#paces.set(run.key, firstPace(run, nowMs));
     return false;
   }
 
