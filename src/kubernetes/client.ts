@@ -166,7 +166,7 @@ export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: 
  * @param expected `a list`
  * @param instead another way than this one, with a comma before it
  */
-export function failureOfStatus(request: HttpRequest, status: number, expected: string, instead: string): Failure {
+export function unexpectedStatus(request: HttpRequest, status: number, expected: string, instead: string): Failure {
   return status === 401
     ? failure(
         request,
