@@ -53,7 +53,7 @@ export function keep(part: Part, row: Row): void {
 }
 
 /** Between the marks of each part that was measured. */
-export function writeTables(): void {
+function writeTables(): void {
   if (!existsSync(MANUAL)) return;
   const results = read();
   let text = readFileSync(MANUAL, 'utf8');

@@ -1,3 +1,5 @@
+import { firstLines } from './printable.ts';
+
 /**
  * The error that ends a run. Three words are used for what can go wrong:
  * - a *failure* ends a run, or one part of a round of `serve` (this class);
@@ -18,6 +20,17 @@ export class Failure extends Error {
     this.code = code;
     this.exit = exit;
   }
+}
+
+/** Causes that `joinFailures` tells: more would not fit into Argo CD's message. The others are counted. */
+const MOST_CAUSES = 5;
+
+/** All causes as one failure, each message once. It has the codes of the first one. @param after lines that follow */
+export function joinFailures(failures: readonly [Failure, ...Failure[]], after: readonly string[] = []): Failure {
+  const [first] = failures;
+  const causes = [...new Map(failures.map(({ code, message }) => [message, code]))];
+  const lines = causes.map(([message, code], index) => (index === 0 ? message : `${code} ${message}`));
+  return new Failure(first.code, first.exit, [...firstLines(lines, MOST_CAUSES), ...after].join('\n'));
 }
 
 /** `ENOENT`: why the operating system has refused something. `failed`: it does not say. */

@@ -41,3 +41,25 @@ function unitsOf(character: string): string {
 export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
+
+/** At most so many characters, and `…` where something is left out. */
+export function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** One printable line of bounded length: a line in a log or in Argo CD's error message should not carry a whole file. */
+export function shortLine(text: string): string {
+  return cut(printable(text), 600);
+}
+
+/** `a, b and 3 more` */
+export function firstNames(names: readonly string[], most: number): string {
+  const rest = names.length - most;
+  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** The first ones, and a line for the rest: `… and 3 more`. @param where the others are told: it ends that line */
+export function firstLines(lines: readonly string[], most: number, where?: string): readonly string[] {
+  const rest = lines.length - most;
+  return rest > 0 ? [...lines.slice(0, most), `… and ${rest} more${where === undefined ? '' : `: ${where}`}`] : lines;
+}

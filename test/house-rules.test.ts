@@ -15,16 +15,43 @@ function exportedTypes(text: string): readonly string[] {
   return [...found].map(([, name = '']) => name);
 }
 
+/** `name` of each exported function. */
+function exportedFunctions(text: string): readonly string[] {
+  return [...text.matchAll(/^export (?:async )?function\*? (\w+)/gm)].map(([, name = '']) => name);
+}
+
+/** The files that export each name. */
+function homesOf(namesIn: (text: string) => readonly string[], among = files): ReadonlyMap<string, readonly string[]> {
+  const homes = new Map<string, string[]>();
+  for (const { file, text } of among) {
+    for (const name of new Set(namesIn(text))) homes.set(name, [...(homes.get(name) ?? []), file]);
+  }
+  return homes;
+}
+
+/** A program starts with its `main`. Checks of `doctor` are called by what they check. The simulator is a foreign server. */
+const OWN_NAMES = /^src\/(?:cli\.ts|start\/|cli\/doctor\/|simulator\/)/;
+/** `src/pods` and `src/runnergroup` may not import each other. */
+const TWICE = ['isMapping'];
+
 describe('one word means one thing', () => {
   it('no two files export a type of one name', () => {
-    const homes = new Map<string, string[]>();
-    for (const { file, text } of files) {
-      for (const name of new Set(exportedTypes(text))) homes.set(name, [...(homes.get(name) ?? []), file]);
-    }
+    const homes = homesOf(exportedTypes);
     const twice = [...homes].filter(([, at]) => at.length > 1);
 
     expect(homes.size).toBeGreaterThan(200);
     expect(twice).toEqual([]);
+  });
+
+  it('no two files export a function of one name', () => {
+    const homes = homesOf(
+      exportedFunctions,
+      files.filter(({ file }) => !OWN_NAMES.test(file)),
+    );
+    const twice = [...homes].flatMap(([name, at]) => (at.length > 1 ? name : []));
+
+    expect(homes.size).toBeGreaterThan(500);
+    expect(twice).toEqual(TWICE);
   });
 });
 

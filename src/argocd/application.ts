@@ -51,7 +51,7 @@ export function parseTrackingId(text: string): TrackingId | undefined {
 
 /**
  * The Application that this object says it belongs to. Undefined without an annotation, and when the annotation names another
- * object: a copy of a managed object keeps the annotation of its original, and is not managed itself.
+ * object. A copy of a managed object keeps the annotation of its original, and is not managed itself.
  */
 export function applicationOf(trackingId: string | undefined, object: ObjectRef): ApplicationRef | undefined {
   const read = trackingId === undefined ? undefined : parseTrackingId(trackingId);

@@ -13,12 +13,13 @@
  * refresh asked for while another one is under way (a push webhook, the UI) is answered by that other one's result. `AppState`
  * shows it: `refreshPending`.
  *
- * The query `project` is not needed: without it Argo CD finds the Application by name and checks the rights on its real project; it
- * would only turn a 403 for a missing Application into a 404.
+ * The query `project` is not needed: without it Argo CD finds the Application by name and checks the rights on its real project.
+ * The query would only turn a 403 for a missing Application into a 404.
  */
 import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { parseJson } from '../http/parse-json.ts';
 import type { Env } from '../http/proxy.ts';
 import { type HttpAnswer, type HttpRequest, isHeaderText, type RequestLine } from '../http/request.ts';
 import { parseUrl } from '../parse-url.ts';
@@ -117,7 +118,7 @@ export class ArgoCd {
     const answer = await this.#http.send(request, deadline);
     if (isBusy(answer)) return 'busy';
     if (answer.status !== 200) throw refusal(request, answer, this.#needs(app, 'sync'));
-    parseJson(request, answer);
+    jsonOf(request, answer);
     return 'started';
   }
 
@@ -136,7 +137,7 @@ export class ArgoCd {
     request.url.search = new URLSearchParams({ ...query, ...this.#appNamespace(app) }).toString();
     const answer = await this.#http.send(request, deadline);
     if (answer.status !== 200) throw refusal(request, answer, this.#needs(app, 'get'));
-    const state = readState(request, parseJson(request, answer));
+    const state = readState(request, jsonOf(request, answer));
     if (state.name !== app.name || (app.namespace !== undefined && state.namespace !== app.namespace)) {
       throw wrongShape(request, 'another Application than the one asked for');
     }
@@ -179,12 +180,9 @@ function readState(request: HttpRequest, json: unknown): AppState {
   }
 }
 
-/** The gateway always says application/json; anything else is somebody who stands in between. The parser's message would quote the body. */
-function parseJson(request: HttpRequest, { mediaType, text }: HttpAnswer): unknown {
-  if (mediaType !== 'application/json') throw notJson(request, mediaType);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw notJson(request, mediaType);
-  }
+/** The gateway always says application/json. Anything else comes from somebody who stands in between. */
+function jsonOf(request: HttpRequest, { mediaType, text }: HttpAnswer): unknown {
+  const json = mediaType === 'application/json' ? parseJson(text) : undefined;
+  if (json === undefined) throw notJson(request, mediaType);
+  return json;
 }

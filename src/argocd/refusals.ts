@@ -1,6 +1,7 @@
 /** What each refusal of Argo CD means and what to do about it, in one place. Texts hold nothing that came in a body. */
 import * as z from 'zod';
 import type { Failure } from '../failure.ts';
+import { parseJson } from '../http/parse-json.ts';
 import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 
 /** What a request asks of the account, for the texts. */
@@ -124,10 +125,5 @@ function other(request: HttpRequest, answer: HttpAnswer): Failure {
 }
 
 function readError({ mediaType, text }: HttpAnswer): z.infer<typeof GatewayError> | undefined {
-  if (mediaType !== 'application/json') return undefined;
-  try {
-    return GatewayError.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return mediaType === 'application/json' ? GatewayError.safeParse(parseJson(text)).data : undefined;
 }

@@ -13,11 +13,11 @@
  *                              └─ every 500 ms ┴─ another operation is under way ─────► busy (after 30 s)
  *
  * Why so: a sync after a failed refresh would apply older manifests and wipe the error away (seen with 3.5: it answers
- * 200 and says "successfully synced"), so the refreshed Application decides. The tracking annotation can be forged by all who can write
- * a RunnerGroup, so nothing, not even a refresh, happens to an Application that does not list one of them.
+ * 200 and says "successfully synced"). So the refreshed Application decides. All who can write a RunnerGroup can forge its tracking
+ * annotation. So nothing, not even a refresh, happens to an Application that does not list one of the RunnerGroups.
  *
- * A refresh costs Argo CD seconds of a processor. So what came of it is never thrown away: a late one is waited for, and a sync that
- * another operation stands in the way of is tried again. A busy Argo CD would otherwise refresh for ever, and nobody would sync.
+ * A refresh costs Argo CD seconds of a processor. So its result is never thrown away. A late one is waited for. A sync that meets
+ * another operation is tried again. Otherwise a busy Argo CD would refresh for ever, and nobody would sync.
  *
  * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
@@ -112,11 +112,11 @@ const NOT_COMPARED: AppError = {
 
 /** How patient a wake is, ms. */
 export interface WakePatience {
-  /** So long the answer to a refresh is waited for. Proxies end a request after a minute. */
+  /** How long a wake waits for the answer to a refresh. Proxies end a request after a minute. */
   readonly answerMs: number;
-  /** Then the Application is read so often. */
+  /** After that, how often it reads the Application. */
   readonly readEveryMs: number;
-  /** So long a sync is tried while another operation is under way, and so often. */
+  /** How long it tries a sync while another operation is under way, and how often. */
   readonly busyMs: number;
   readonly syncEveryMs: number;
 }

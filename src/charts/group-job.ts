@@ -102,8 +102,8 @@ export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
 }
 
 /**
- * A node is not emptied while a runner is on it, just to save the node: the cluster autoscaler kills after 10 minutes, whatever the grace
- * period (its FAQ, "safe-to-evict", "max-graceful-termination-sec"), and Karpenter at its own time (docs, "karpenter.sh/do-not-disrupt").
+ * A node is not emptied just to save it while a runner is on it. Whatever the grace period is, the cluster autoscaler kills after 10 minutes
+ * (its FAQ, "safe-to-evict", "max-graceful-termination-sec"), and Karpenter at a time of its own (docs, "karpenter.sh/do-not-disrupt").
  */
 const STAY: Texts = {
   'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
@@ -192,9 +192,9 @@ function setupContainer(
 const POD = '/spec/template/spec';
 
 /**
- * `podReplacementPolicy: Failed`: a drained or preempted pod counts when it has ended, not when it is asked to end, so a
- * runner that finishes its CI job in the grace period leaves a complete Job. No podFailurePolicy: with `backoffLimit: 0`
- * every failure is final, which is wanted, because a second pod would register a used-up name again.
+ * `podReplacementPolicy: Failed`: a drained or preempted pod counts when it has ended, not when it is asked to end. So a runner
+ * that finishes its CI job in the grace period leaves a complete Job. There is no podFailurePolicy: with `backoffLimit: 0` every
+ * failure is final. That is wanted, because a second pod would register a used-up name again.
  */
 function jobCorrections(): readonly JsonPatch[] {
   return [

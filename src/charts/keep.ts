@@ -5,7 +5,7 @@
  *     command ─► writes the script below as run.sh, puts its folder first in PATH ─► the image's own entry point (tini, or s6 with dockerd)
  *             ─► run.sh: ours ─► the image's run.sh, whose standard output is read ─► success: ends · anything else: waits
  *
- * The runner (1.0.8) exits with 0 however its CI job ended, and says how only on standard output, and only when it logs at level debug
+ * The runner (1.0.8) exits with 0 however its CI job ended. It says how on standard output only, and only when it logs at level debug
  * (`Runner.run` in internal/app/run/runner.go). Its own log is on standard error and stays that of the container.
  */
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';

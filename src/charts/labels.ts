@@ -38,8 +38,8 @@ export type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep'>;
 
 /**
  * Annotations of the Job object, never of its pod template: they may change while the Job lives.
- * A repository's unprintable characters become `?`; an address that is no plain http(s) URL, or too long, is left out,
- * because half a link is worse than none.
+ * A repository's unprintable characters become `?`. An address that is no plain http(s) URL, or is too long, is left out: half a
+ * link is worse than none.
  */
 export function jobAnnotations({ pinned, skip, job, keep }: Treatment): Texts {
   return {

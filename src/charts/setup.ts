@@ -5,8 +5,8 @@ import { withoutExpansion } from './job-manifest.ts';
 export const SETUP = 'setup';
 
 /**
- * Process 1 of a container ignores SIGTERM unless it handles it, and few commands do: the pod of a runner that is not needed any more
- * would stay for its whole grace period. So a shell is process 1. When it ends, the kernel ends the command, too.
+ * Process 1 of a container ignores SIGTERM unless it handles it, and few commands do. Then the pod of a runner that is not needed any more
+ * stays for its whole grace period. So a shell is process 1. When it ends, the kernel ends the command, too.
  */
 const SCRIPT = `trap 'exit 143' TERM INT
 "$@" &

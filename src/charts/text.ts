@@ -119,7 +119,7 @@ function formOf(template: JobManifest, labels: readonly string[], mark: string, 
   };
 }
 
-/** So long a piece is worth to be kept apart. */
+/** Characters from which on a piece is kept apart. */
 const LONG = 256;
 
 function fill({ head, pieces }: JobForm, values: readonly string[], into: string[]): void {

@@ -1,9 +1,9 @@
 /**
  * Writes YAML that every reader takes for the same thing.
  *
- * All strings are double-quoted and on one line: plain `035e2982` is a float for some readers and `on` a boolean for
- * others, and a quoted string cannot end its place in the structure. Keys are plain only when no reader sees more than a
- * word in them. Objects keep their order.
+ * All strings are double-quoted and on one line. Plain `035e2982` is a float for some readers, and plain `on` a boolean for others.
+ * A quoted string cannot end its place in the structure. Keys are plain only when no reader sees more than a word in them.
+ * Objects keep their order.
  */
 
 /** Text of frozen objects, by object; they are expected to be frozen all the way down. */

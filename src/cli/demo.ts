@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 import { pause } from '../http/pause.ts';
 import { type Simulator, startSimulator } from '../simulator/simulator.ts';
-import { readJobs } from './demo/manifests.ts';
+import { wantedJobs } from './demo/manifests.ts';
 import { openScreen, type Screen } from './demo/screen.ts';
 import { type CommittedGroup, LONGEST_MS, NAMESPACE, ORG, SYNC_EVERY_MS } from './demo/story.ts';
 import { summarize } from './demo/summary.ts';
@@ -80,7 +80,7 @@ async function look({ world, folder, generate }: Stage): Promise<string | undefi
   const env = environment(folder);
   const { exitCode, stdout, stderr } = await generate(env, join(folder, 'groups'));
   if (exitCode !== 0) return stderr;
-  world.sync(readJobs(stdout));
+  world.sync(wantedJobs(stdout));
   return undefined;
 }
 
@@ -125,8 +125,8 @@ async function play(stage: Stage): Promise<Played> {
 }
 
 /**
- * Plays the demo: about 15 s at speed 1. Exit 0 when all CI jobs succeeded, none was killed, nothing is left and no cap
- * was exceeded, else 1; after a signal 128 and its number, as shells count. Temporary files and the server are gone in any case.
+ * Plays the demo: about 15 s at speed 1. Exit 0 when all CI jobs succeeded, none was killed, nothing is left and no cap was exceeded.
+ * Otherwise exit 1; after a signal 128 and its number, as shells count. Temporary files and the server are gone in any case.
  */
 export async function demo(io: Io, { speed = 1, generate, explain }: DemoOptions): Promise<ExitCode> {
   const startMs = Math.floor(io.now() / 1000) * 1000;

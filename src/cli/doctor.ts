@@ -1,7 +1,7 @@
 /** `gitea-runners doctor`: what of an installation is good, what is not, and how to mend it. It changes nothing. */
 import { Failure } from '../failure.ts';
 import { jsonText, printable } from '../printable.ts';
-import { judge } from './doctor/checks.ts';
+import { findingsOf } from './doctor/checks.ts';
 import type { DoctorFinding } from './doctor/finding.ts';
 import { readInstallation } from './doctor/installation.ts';
 import { clusterSource } from './explain/cluster-source.ts';
@@ -21,7 +21,7 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
       'look at an installation: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. Give --kubeconfig.',
     );
   const seen = await readInstallation(source, flagValue('argocdNamespace', flags, io));
-  const findings = judge(seen);
+  const findings = findingsOf(seen);
   const isBad = findings.some(({ is }) => is === 'bad');
   io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)));
   return isBad ? 1 : 0;

@@ -18,7 +18,7 @@ import type { WhereIAm } from './explain/where.ts';
 import { explainText } from './explain-text.ts';
 import { type Explanation, explanationOf, findGroup, groupOfJob } from './explanation.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { outputOf } from './flags/output.ts';
+import { askedOutput } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
 import { readAndPlan } from './read-and-plan.ts';
@@ -55,7 +55,7 @@ function together(flag: string): Failure {
 }
 
 function formatFrom(flags: FlagsOf<'explain'>, io: Io): Format {
-  return outputOf('explain', flags, io) ?? (flagValue('json', flags, io) ? 'json' : 'text');
+  return askedOutput('explain', flags, io) ?? (flagValue('json', flags, io) ? 'json' : 'text');
 }
 
 interface Answer {

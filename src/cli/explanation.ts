@@ -1,4 +1,5 @@
 import { describeScope } from '../gitea/endpoints.ts';
+import { groupBy } from '../group-by.ts';
 import { keyText } from '../key-text.ts';
 import type { EmittedRunner, GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from '../plan/decisions.ts';
 import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
@@ -156,15 +157,8 @@ function waitsOf(plan: Plan, { groups, evidence }: ExplainedEvidence, nowMs: num
   const waits = new Map<string, Wait>();
   const held = new Map(plan.jobs.flatMap((each) => (isHeldByCap(each) ? [[jobKey(each), each] as const] : [])));
   if (held.size === 0) return waits;
-  const lines = new Map<string, JobDecision[]>();
-  for (const listed of waitingLine(groups, evidence)) {
-    const decision = held.get(jobKey(listed));
-    if (!decision?.group) continue;
-    const key = keyText(decision.group);
-    const line = lines.get(key) ?? [];
-    lines.set(key, line);
-    line.push(decision);
-  }
+  const inOrder = waitingLine(groups, evidence).flatMap((listed) => held.get(jobKey(listed)) ?? []);
+  const lines = groupBy(inOrder, ({ group }) => group && keyText(group));
   for (const [key, line] of lines) {
     const cap = plan.groups.find(({ group }) => keyText(group) === key)?.cap ?? 0;
     const ofGitea = plan.jobs.filter(({ origin }) => origin === line[0]?.origin);

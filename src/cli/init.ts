@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts';
 import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { type Answers, type AskPerson, answersOf } from './init/answers.ts';
-import { applicationText, externalSecretsText, groupManifest, groupText } from './init/manifests.ts';
+import { applicationText, externalSecretsText, groupText, manifestFrom } from './init/manifests.ts';
 import { setupScript } from './init/setup-script.ts';
 import type { ExitCode, Io } from './io.ts';
 
@@ -86,7 +86,7 @@ function inFlags(problem: string): string {
 /** All that is wrong. */
 function problemsOf(answers: Answers): readonly string[] {
   const { group, namespace, git, path, secretStore, webhook } = answers;
-  const read = runnerGroupFromObject({ name: group, namespace, spec: groupManifest(answers).spec });
+  const read = runnerGroupFromObject({ name: group, namespace, spec: manifestFrom(answers).spec });
   return [
     ...('problem' in read ? [inFlags(read.problem)] : []),
     ...(/^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/.test(git) ? [] : ['--git must be the URL of a git repository']),

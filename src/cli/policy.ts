@@ -29,7 +29,7 @@ export async function policyFrom(
 }
 
 /** All denials, and what was not checked as one line. */
-export async function judge(
+export async function judgeByPolicy(
   { policy }: InstalledPolicy,
   groups: readonly RunnerGroup[],
   asker: Asker,
@@ -47,7 +47,7 @@ export async function refuseDenied(
   groups: readonly RunnerGroup[],
   io: Pick<Io, 'env' | 'err'>,
 ): Promise<void> {
-  const { denials, note } = await judge(installed, groups, askerFrom(io.env));
+  const { denials, note } = await judgeByPolicy(installed, groups, askerFrom(io.env));
   if (denials.length > 0) throw denied(installed.file, denials);
   if (note !== undefined) io.err(`${note}\n`);
 }

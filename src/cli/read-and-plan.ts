@@ -6,18 +6,11 @@ import { refuseByDefault } from '../policy/pod-template.ts';
 import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
 import { withImages } from '../runnergroup/installation.ts';
 import type { ReadResult } from '../runnergroup/read.ts';
+import { isOn } from './flags/flag.ts';
 import type { Io } from './io.ts';
 import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
-import {
-  type ImageFlags,
-  imagesFrom,
-  isOn,
-  type LookFlags,
-  type PathFlags,
-  pathsFrom,
-  settingsFrom,
-} from './settings.ts';
+import { type ImageFlags, imagesFrom, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
 
 /** How it is looked and planned. */
 export interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {

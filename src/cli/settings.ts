@@ -8,8 +8,6 @@ import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';
 import type { Io } from './io.ts';
 import { type InstalledPolicy, policyFrom } from './policy.ts';
 
-export { isOn } from './flags/flag.ts';
-
 /** The flags that every command that looks at Gitea has. */
 export type LookFlags = GivenFlags<
   'secrets' | 'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose' | 'policy'

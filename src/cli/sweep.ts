@@ -1,6 +1,6 @@
 /** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/sweep/choose.ts. */
 import { performance } from 'node:perf_hooks';
-import { Failure } from '../failure.ts';
+import { Failure, joinFailures } from '../failure.ts';
 import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
 import type { HttpClient } from '../http/client.ts';
 import { pause } from '../http/pause.ts';
@@ -30,9 +30,6 @@ export interface SweepClock {
 }
 
 const CLOCK: SweepClock = { nowMs: () => performance.now(), pause };
-
-/** Causes that are shown at once, as `observe` does. */
-const MOST_CAUSES = 5;
 
 /**
  * Looks, waits, looks again and deletes. stdout is written at the end, and only when everything was done.
@@ -67,7 +64,8 @@ export async function sweep(
   try {
     const sweeper = new Sweeper({ instance, http, timeoutMs, budget, dryRun, ...clock });
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
-    if (failures.length > 0) throw joined(failures, report.registrations);
+    const [failure, ...others] = failures;
+    if (failure) throw joinFailures([failure, ...others], deletedBefore(report.registrations));
     const result: SweepResult = { dryRun, groups: groups.length, ...report };
     io.out(asJson ? jsonText(result) : sweepText(result, paperOf(io)));
     return 0;
@@ -126,15 +124,8 @@ function clusterUnseen(): Failure {
   );
 }
 
-/** All causes as one Failure, with what was deleted before. */
-function joined(failures: readonly Failure[], registrations: readonly SweptRegistration[]): Failure {
+/** What was deleted before a failure, as lines that follow its message. */
+function deletedBefore(registrations: readonly SweptRegistration[]): readonly string[] {
   const deleted = registrations.filter(({ outcome }) => outcome.is === 'deleted').length;
-  const causes = [...new Map(failures.map((failure) => [failure.message, failure])).values()];
-  const [first] = causes;
-  const lines = causes
-    .slice(0, MOST_CAUSES)
-    .map(({ code, message }, index) => (index === 0 ? message : `${code} ${message}`));
-  const more = causes.length > MOST_CAUSES ? [`… and ${causes.length - MOST_CAUSES} more`] : [];
-  const before = deleted > 0 ? [`${count(deleted, 'registration')} deleted before that; the others stay.`] : [];
-  return new Failure(first?.code ?? '', first?.exit ?? 1, [...lines, ...more, ...before].join('\n'));
+  return deleted > 0 ? [`${count(deleted, 'registration')} deleted before that; the others stay.`] : [];
 }

@@ -29,7 +29,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
     .map((row, index) => {
       const left = row
         .slice(0, last)
-        .map((cell, column) => cut(cell, widths[column] ?? 0).padEnd((widths[column] ?? 0) + 2));
+        .map((cell, column) => fitted(cell, widths[column] ?? 0).padEnd((widths[column] ?? 0) + 2));
       const [first = '', ...more] = broken(row[last] ?? '', Math.max(2 * NARROWEST, room));
       const style = index === 0 ? undefined : options.styleOf?.(index - 1);
       const paint = (text: string): string => (style === undefined ? text : painted(style, text, options));
@@ -44,7 +44,8 @@ export function table(header: readonly string[], rows: readonly (readonly string
     .join('');
 }
 
-function cut(text: string, width: number): string {
+/** At most so many characters, the `…` included. */
+export function fitted(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, width - 1)}…` : text;
 }
 

@@ -12,9 +12,6 @@ export interface Paper {
   readonly colour: boolean;
 }
 
-/** No colours and no limit: what a pipe or a file gets. */
-export const PLAIN: Paper = { colour: false };
-
 /** A terminal has its width. `COLUMNS` limits a pipe, too. */
 export function paperOf({ terminal, columns, env }: Pick<Io, 'terminal' | 'columns' | 'env'>): Paper {
   const isLimited = terminal || columnsFrom(env) !== undefined;

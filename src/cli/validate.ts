@@ -6,12 +6,12 @@ import { PASS_WORKLOADS } from '../policy/workloads.ts';
 import { count, printable } from '../printable.ts';
 import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite } from '../runnergroup/problems.ts';
 import type { PassThrough } from '../runnergroup/read.ts';
-import { hasOwnPod, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { hasOwnPod } from '../runnergroup/runner-group.ts';
 import { isOn } from './flags/flag.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { type OutputOf, outputOf } from './flags/output.ts';
+import { askedOutput, type OutputOf } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
-import { askerFrom, type InstalledPolicy, judge } from './policy.ts';
+import { askerFrom, type InstalledPolicy, judgeByPolicy } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import { imagesFrom } from './settings.ts';
 
@@ -39,7 +39,7 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files'> {
 export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<'validate'>): Promise<ExitCode> {
   // A value that `generate` would refuse is refused here, too.
   imagesFrom(flags, io);
-  const format = outputOf('validate', flags, io) ?? 'text';
+  const format = askedOutput('validate', flags, io) ?? 'text';
   const isStrict = flagValue('strict', flags, io);
   const checked = await check(io, options);
   const { problems, denials, warnings } = checked;
@@ -54,9 +54,9 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
   const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
   const { count: seen, files, groups } = read;
   const problems = [...ofFiles, ...(await problemsOfPods(read))].sort(byPlace);
-  const warnings = await warn(groups, others, options, io);
+  const warnings = await warn(read, others, options, io);
   if (problems.length > 0 || !options.policy) return { count: seen, files, problems, denials: [], warnings };
-  const { denials, note } = await judge(options.policy, groups, askerFrom(io.env, true));
+  const { denials, note } = await judgeByPolicy(options.policy, groups, askerFrom(io.env, true));
   if (note !== undefined) io.err(`${note}\n`);
   return { count: seen, files, problems, denials, warnings };
 }
@@ -77,18 +77,17 @@ async function readInSpite(
 }
 
 async function warn(
-  groups: readonly RunnerGroup[],
+  { groups, sources }: Pick<ReadInSpite, 'groups' | 'sources'>,
   others: readonly PassThrough[],
-  { paths, recursive, policy }: ValidateOptions,
-  { cwd, env }: Io,
+  { policy }: ValidateOptions,
+  { env }: Io,
 ): Promise<readonly Problem[]> {
   const { warningsAbout, warningsOf } = await import('./validate/warnings.ts');
   const beside = isOn(env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
   const found = await warningsOf(groups, policy !== undefined);
   if (found.length === 0) return beside;
-  const { filesReadAgain } = await import('./validate/read-again.ts');
   const { placed } = await import('../runnergroup/placed.ts');
-  return [...beside, ...(await placed(found, filesReadAgain({ paths, recursive, cwd })))].sort(byPlace);
+  return [...beside, ...(await placed(found, sources))].sort(byPlace);
 }
 
 async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {

@@ -3,6 +3,7 @@
 import { Failure } from '../failure.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { parseJson } from '../http/parse-json.ts';
 import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import {
@@ -91,8 +92,8 @@ export class GiteaApi {
   }
 
   /**
-   * The answer to a question, read by `read`. The version is asked at the same time when it is not known yet (same origin, so the
-   * token is safe there); its failure comes first, because on an old Gitea the other one would only be a 404.
+   * The answer to a question, read by `read`. If the version is not known yet, it is asked at the same time: at the same origin, so the
+   * token is safe there. Its failure comes first, because on an old Gitea the other one would only be a 404.
    */
   async get<T>(question: Question, read: AnswerReader<T>): Promise<T> {
     this.#requests += 1;
@@ -201,22 +202,13 @@ function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknow
   if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer.mediaType);
   const excess = excessOf(answer.text);
   if (excess !== undefined) throw failureOfShape(request, excess);
-  const json = parse(answer.text);
+  const json = parseJson(answer.text);
   if (json === undefined) throw failureOfOtherContent(request, answer.mediaType);
   try {
     return read(json);
   } catch (error) {
     if (error instanceof ShapeError) throw failureOfShape(request, error.message);
     throw error;
-  }
-}
-
-/** undefined when it is not JSON (JSON has no undefined). The parser's message would quote the body. */
-export function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -27,8 +27,8 @@ export const GLOBAL_LEVEL: Level = {
 };
 
 /**
- * An organization. From 1.27 a mere member sees only the repositories whose Actions he may read, without a hint that others exist, so
- * the token should belong to an owner; runner lists need one in every version.
+ * An organization. From 1.27 a mere member sees only the repositories whose Actions he may read, without a hint that others exist. So
+ * the token should belong to an owner. Runner lists need an owner in every version.
  */
 export function orgLevel(org: string): Level {
   return {

@@ -24,9 +24,9 @@ const WORDS: Readonly<Record<StatusFilter, string>> = {
 };
 
 /**
- * Puts all jobs of these states into `jobs`. One request when they fit into one page: that is a snapshot. When they do not, rows move from
- * list to list while they are read, so each state is read on its own, in the order in which a job goes through them: one that is
- * claimed in between is then seen at least once.
+ * Puts all jobs of these states into `jobs`. If they fit into one page, one request reads them: that is a snapshot. If they do not, rows
+ * move from list to list while they are read. So each state is read on its own, in the order in which a job goes through them. Then a job
+ * that is claimed in between is seen at least once.
  */
 export async function readActiveJobs(
   api: GiteaApi,
@@ -58,14 +58,14 @@ async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly
 }
 
 /**
- * Puts all jobs in progress into `jobs`. They must be complete, because a skipped busy runner may be killed: a reading during which
- * the list moved is thrown away as proof (its rows stay, presence is evidence) and done again.
+ * Puts all jobs in progress into `jobs`. They must be complete, because a busy runner that is skipped may be killed. A reading during which
+ * the list moved proves nothing, so the list is read again. The rows of that reading stay: presence is evidence.
  */
 export async function readRunningJobs(api: GiteaApi, level: Level, jobs: JobsById): Promise<void> {
   await readJobsIn(api, level, 'in_progress', jobs);
 }
 
-/** Throws `Failure` when the list contradicts itself; the lists of jobs that wait may drift: what is missed now is found by the next look. */
+/** Throws `Failure` when the list contradicts itself. Lists of jobs that wait may drift: the next look finds what this one misses. */
 async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
   const question = jobsQuestion(level, [state]);
   for (let pass = 1; pass <= PASSES; pass += 1) {
@@ -83,8 +83,8 @@ async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs
 }
 
 /**
- * All runners of a level. Their order is `last_online DESC`, which moves all the time (1.27 adds id only as tie-break), so one reading
- * skips rows without anything being wrong: readings are joined until as many different rows are known as Gitea counts.
+ * All runners of a level. Their order is `last_online DESC`, which moves all the time (1.27 adds the id as tie-break only). So one reading
+ * may skip rows although nothing is wrong. Readings are joined until as many different rows are known as Gitea counts.
  */
 export async function readRunners(api: GiteaApi, level: Level): Promise<readonly RegisteredRunner[]> {
   const question: Question = {

@@ -13,7 +13,7 @@
  *                a runner of ours works but no job says so? ─► in_progress once more
  */
 import { normalBase } from '../base-url.ts';
-import { Failure } from '../failure.ts';
+import { Failure, joinFailures } from '../failure.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
@@ -63,9 +63,9 @@ export interface ObserveOptions {
   /** Also list jobs that wait for others (`explain`). */
   readonly includeBlocked: boolean;
   /**
-   * Ask for runners and completed jobs at the same time as for the others, before it is known whether there are any: one wait
+   * Ask for runners and completed jobs at the same time as for active jobs, before it is known whether there are any. That is one wait
    * for the network instead of two, and needless questions when nothing is there (docs/adr/0011). Default false.
-   * Pages that may not be there are asked for too where a Gitea has one target only: with more, requests wait for each other.
+   * If a Gitea has one target only, pages that may not be there are asked for, too. With more targets, requests wait for each other.
    */
   readonly ahead?: boolean;
   /**
@@ -93,8 +93,6 @@ export interface ObserveOptions {
 
 /** Longest answer. 50 jobs take 60 KB, a megabyte when each has a hundred steps; JSON needs up to forty times its length in memory. */
 const BODY_LIMIT = 4 * 1024 * 1024;
-/** Causes that are shown at once; more would not fit into Argo CD's message. */
-const MOST_CAUSES = 5;
 
 /**
  * Looks at all targets at the same time, at most 8 requests per origin under way. The answer has one Look per key. Throws `Failure`
@@ -163,14 +161,9 @@ export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): Readon
     if (look instanceof Failure) failures.push(look);
     else found.set(key, look);
   }
-  const [first] = failures;
+  const [first, ...others] = failures;
   if (first === undefined) return found;
-  const causes = [...new Map(failures.map(({ code, message }) => [message, code]))];
-  const lines = causes
-    .slice(0, MOST_CAUSES)
-    .map(([message, code], index) => (index === 0 ? message : `${code} ${message}`));
-  const more = causes.length > MOST_CAUSES ? [`… and ${causes.length - MOST_CAUSES} more`] : [];
-  throw new Failure(first.code, first.exit, [...lines, ...more].join('\n'));
+  throw joinFailures([first, ...others]);
 }
 
 /** How one target is looked at. */
@@ -207,8 +200,8 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   const jobs: JobsById = new Map();
   const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
-  // A job that is being cancelled (1.27) is in no list; when it is the only one left, nothing is asked and its Job is not in the
-  // output. That kills nothing: the Job of a runner that was seen busy is pinned in the cluster or, where nobody sees Jobs, has its grace period.
+  // A job that is being cancelled (1.27) is in no list. When it is the only one left, nothing is asked and its Job is not in the output.
+  // That kills nothing. A runner that was seen busy has a pinned Job in the cluster or, where nobody sees Jobs, its grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
   if (!active && !options.hasPool) {
     if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, PAGE_LIMIT));
@@ -236,8 +229,8 @@ async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById):
 }
 
 /**
- * Asks at once, and answers a function that waits for the answers. Which of the lists is older is not known then, so a job that is in
- * two of them counts as active: its runner stays, which costs nothing; the next look knows more.
+ * Asks at once, and answers a function that waits for the answers. Then nobody knows which of the lists is older. So a job that is in two
+ * of them counts as active. Its runner stays, which costs nothing, and the next look knows more.
  */
 function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
   const done: JobsById = new Map();
@@ -252,8 +245,8 @@ function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: J
 }
 
 /**
- * True when an ephemeral runner works and no job says so: it claimed one after the jobs were listed, or its row was skipped while
- * the list moved. (Or its job is being cancelled: then asking again changes nothing.) Our runners are always ephemeral; others stay
+ * True when an ephemeral runner works and no job says so. Either it claimed one after the jobs were listed, or its row was skipped while
+ * the list moved. (Or its job is being cancelled: then asking again changes nothing.) Our runners are always ephemeral. Others stay
  * `busy` for 10 s after their job.
  */
 function hasUnexplainedRunner(runners: readonly RegisteredRunner[], jobs: Iterable<Job>): boolean {

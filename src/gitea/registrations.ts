@@ -32,7 +32,7 @@ export async function registrationLevel(access: GiteaAccess, scope: Scope): Prom
 }
 
 /**
- * All runners of a level, and then all its running jobs: in this order a runner that takes a job in between is seen at work. Throws
+ * All runners of a level, and then all its running jobs. In this order a runner that takes a job in between is seen at work. Throws
  * `Failure` when either list is incomplete.
  */
 export async function readRegistrations(access: GiteaAccess, level: Level): Promise<Look> {

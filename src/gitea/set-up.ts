@@ -2,12 +2,13 @@
  * What `doctor` asks Gitea besides jobs and runners: webhooks, repositories with Actions, the registration token.
  *
  * Read in 1.27.3 (routers/api/v1/api.go, services/webhook/general.go `ToHook`): a webhook is listed without its secret and without its
- * deliveries, which only Gitea's web pages show. The registration token is given out to a POST alone since 1.26; it is the newest of its
- * scope, and Gitea makes one if the scope has none.
+ * deliveries, which only Gitea's web pages show. Since 1.26 only a POST gets the registration token. It is the newest of its scope. If the
+ * scope has none, Gitea makes one.
  */
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
-import { type GiteaAccess, GiteaApi, parse, type Question, requestTo } from './api.ts';
+import { parseJson } from '../http/parse-json.ts';
+import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { failureOfStatus } from './failures.ts';
 import { PAGE_LIMIT } from './paging.ts';
@@ -85,7 +86,7 @@ export async function isRegistrationToken(access: GiteaAccess, level: Level, tok
   const request = { ...requestTo(access, question), once: true };
   const answer = await access.http.send(request, access.deadline);
   if (answer.status !== 200 && answer.status !== 201) throw failureOfStatus(request, answer, question, access.token);
-  const { data } = z.object({ token: z.string().min(1) }).safeParse(parse(answer.text));
+  const { data } = z.object({ token: z.string().min(1) }).safeParse(parseJson(answer.text));
   if (data) return data.token === token;
   throw new GiteaApi(access).failure(
     question,

@@ -1,6 +1,6 @@
 /**
- * Gitea's JSON (modules/structs/repo_actions.go) to our types. Tolerant of fields that are not used, strict on each that is: a job that is
- * half understood would be a shorter list, and that prunes runners. Errors name field and job, never content.
+ * Gitea's JSON (modules/structs/repo_actions.go) to our types. Fields that are not used may be anything. Each field that is used is checked
+ * strictly: a job that is half understood would make the list shorter, and that prunes runners. Errors name field and job, never content.
  */
 import * as z from 'zod';
 import { parseUrl } from '../parse-url.ts';
@@ -88,7 +88,7 @@ export interface ListedRepo {
   readonly mayHaveJobs: boolean;
 }
 
-/** So many jobs are worth a compiled check, which takes 4 ms to make and a tenth of the time per job (docs/performance.md). */
+/** From so many jobs on, a compiled check pays off. It takes 4 ms to make and a tenth of the time per job (docs/performance.md). */
 const MANY = 200;
 /** Good rows only; `check` says what is wrong with the others. */
 const compiledJobRow = once(() => z.compile(listShapes().JobRow));

@@ -1,9 +1,9 @@
 /**
- * Scope user when the token is another user's: Gitea has no `/users/{user}/actions/…`, so the user's repositories are listed and each is asked.
+ * Scope user when the token is another user's. Gitea has no `/users/{user}/actions/…`, so the user's repositories are listed and each is asked.
  *
- * Such a look has no runners: those of a user are listed for that user alone, and a runner of user scope is in no repository's list.
- * The planner then goes by jobs, completed jobs and live Jobs; it sees no runner that is registered but idle, nor one whose job is being
- * cancelled. A token of the user himself has none of these limits and needs one request instead of one per repository.
+ * Such a look has no runners. Gitea lists those of a user for that user alone, and a runner of user scope is in no repository's list.
+ * The planner then goes by jobs, completed jobs and live Jobs. It does not see a runner that is registered but idle, or one whose job is
+ * being cancelled. The user's own token has none of these limits, and needs one request instead of one per repository.
  */
 import type { GiteaApi, Question } from './api.ts';
 import { readCompletedJobs } from './completed-jobs.ts';
@@ -56,9 +56,9 @@ export async function readJobsByRepo(
 }
 
 /**
- * All repositories of a user. The list is a bare array, its count stands in `X-Total-Count` only (routers/api/v1/user/repo.go), and rows that the
- * token may not see are cut out of a page after counting: a page may be short or empty in the middle. So the number of pages comes from the
- * count and the server's own page size, and a list whose count moved is read again.
+ * All repositories of a user. The list is a bare array. Its count stands in `X-Total-Count` only (routers/api/v1/user/repo.go). Gitea cuts
+ * rows that the token may not see out of a page after counting, so a page may be short, or empty in the middle. So the number of pages comes
+ * from the count and the server's own page size. A list whose count moved is read again.
  */
 async function listRepos(api: GiteaApi, user: string): Promise<readonly ListedRepo[]> {
   const question: Question = {

@@ -1,6 +1,6 @@
 /**
- * The body of an answer while it arrives, in one piece of memory: a server may send it byte by byte, and a Buffer for each would take three
- * hundred times as much.
+ * The body of an answer while it arrives, in one piece of memory. A server may send it byte by byte, and a Buffer for each byte would take
+ * three hundred times as much.
  */
 const FIRST_BYTES = 16 * 1024;
 

@@ -1,6 +1,6 @@
 /**
- * The one place that knows undici: opens connections to an origin, directly or through a proxy. Loaded only by those who need
- * it (a proxy, a watch): it costs as much as the rest of a start, so plain requests go through `direct.ts` (docs/adr/0012).
+ * The one place that knows undici: opens connections to an origin, directly or through a proxy. It costs as much as the rest of a
+ * start. So only those who need it load it (a proxy, a watch). Plain requests go through `direct.ts` (docs/adr/0012).
  */
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Body } from './body.ts';

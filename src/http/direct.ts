@@ -1,6 +1,6 @@
 /**
- * Connections to an origin without a proxy, over Node's own HTTP client: it is part of the program `node`, so it costs a start
- * 15 ms less than any package (docs/adr/0012). Same errors as undici, by their codes (`transport-error.ts`).
+ * Connections to an origin without a proxy, over Node's own HTTP client. That one is part of the program `node`, so it costs a
+ * start 15 ms less than any package (docs/adr/0012). Its errors have the codes of undici's (`transport-error.ts`).
  */
 import type { Agent, IncomingMessage, RequestOptions, request as requestOverHttp } from 'node:http';
 import { urlToHttpOptions } from 'node:url';

@@ -1,5 +1,5 @@
 /**
- * Lets at most `width` pass at a time. The others wait in queues that take turns: a queue with a thousand waiting requests
+ * Lets at most `width` pass at a time. The others wait in queues that take turns. So a queue with a thousand waiting requests
  * delays the next request of another queue by one place, not by a thousand.
  */
 
@@ -7,7 +7,7 @@
 export interface SlowWork {
   /** Work that takes longer is slow, ms. Asked when work begins. */
   readonly afterMs: () => number;
-  /** So much slow work at most goes on without a place; what becomes slow beyond that keeps its place. */
+  /** Slow work that may go on without a place. What becomes slow beyond that keeps its place. */
   readonly most: number;
 }
 

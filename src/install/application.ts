@@ -45,7 +45,7 @@ export function applicationManifest(source: GroupsInGit) {
 /**
  * No self-heal: it would make Jobs behind serve's back, slowed by its own back-off. `allowEmpty`: no demand is normal.
  * Background: with Argo CD's default, foreground, a Job would stay until its runner has finished, in the way of every sync.
- * The pod template of a Job cannot be changed, so a difference there is none (`ignoreDifferences`).
+ * The pod template of a Job cannot be changed, so a difference there does not count (`ignoreDifferences`).
  */
 export function applicationSpec({ repository, path, namespace }: GroupsInGit) {
   return {

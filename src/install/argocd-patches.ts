@@ -1,6 +1,8 @@
 /**
- * What we add to Argo CD's own objects. Each is a part of an object, good for two uses: server-side apply with a field
- * manager of our own, which adds these fields and owns nothing else, and kustomize's strategic merge.
+ * What we add to Argo CD's own objects. Each is a part of an object, good for two uses:
+ *
+ * - server-side apply with a field manager of our own, which adds these fields and owns nothing else;
+ * - kustomize's strategic merge.
  */
 import { ApiObject } from 'cdk8s';
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
@@ -37,7 +39,7 @@ export class RepoServerPatch extends ApiObject {
       metadata: { name: 'argocd-repo-server', namespace: ARGOCD_NAMESPACE },
       spec: {
         template: {
-          // kustomize puts our container first; `kubectl logs` and `exec` shall still mean Argo CD's.
+          // kustomize puts our container first; `kubectl logs` and `exec` must still mean Argo CD's.
           metadata: { annotations: { 'kubectl.kubernetes.io/default-container': 'argocd-repo-server' } },
           spec: {
             containers: [k8s.toJson_Container(sidecar())],

@@ -3,8 +3,8 @@ import type { Construct } from 'constructs';
 import { ARGOCD_NAMESPACE } from './names.ts';
 
 /**
- * The three patched objects of Argo CD with nothing of ours. Applied with our field manager it takes out exactly what we
- * have put in: server-side apply removes the fields that a manager owned and does not name any more.
+ * The three patched objects of Argo CD with nothing of ours. Server-side apply removes the fields that a manager owned and does not
+ * name any more. So, applied with our field manager, this takes out exactly what we have put in.
  */
 export class Removal extends ApiObject {
   constructor(

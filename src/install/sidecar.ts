@@ -3,6 +3,7 @@
  * so that the kustomize patch and the Helm values are made of the same.
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { SERVICE_ACCOUNT_DIR } from '../kubernetes/config.ts';
 import {
   API_SECRET,
   API_SECRETS_DIR,
@@ -32,8 +33,6 @@ export const CONFINED: k8s.SecurityContext = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-/** Where Kubernetes' clients look for their token, ours too. */
-const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Kubernetes' own value: the token is renewed when 80 % of it have passed. */
 const TOKEN_SECONDS = 3607;
 

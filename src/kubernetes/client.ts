@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import type { Deadline } from '../http/deadline.ts';
+import { parseJson } from '../http/parse-json.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
 import { partsOfTransportError } from '../http/transport-error.ts';
 import type { ClusterConfig } from './config.ts';
@@ -79,7 +80,7 @@ export class KubeClient {
   }
 
   /**
-   * The lines of a streamed answer, until the server ends it, `signal` does, or nothing comes for `idleMs`: a dead connection looks like a
+   * The lines of a streamed answer, until the server or `signal` ends it, or nothing comes for `idleMs`. A dead connection looks like a
    * quiet one. @throws Failure when it breaks, or does not begin within `idleMs`.
    */
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
@@ -165,12 +166,8 @@ export class KubeClient {
 
 /** The JSON of an answer in the wanted shape. @throws Failure that names the place only: values come from outside. */
 export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: string, wanted = 'object'): T {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    throw unreadable(request, 'no JSON');
-  }
+  const body = parseJson(text);
+  if (body === undefined) throw unreadable(request, 'no JSON');
   const parsed = shape.safeParse(body);
   if (!parsed.success) throw unreadable(request, `no ${wanted}: ${firstPath(parsed.error)}`);
   return parsed.data;
@@ -181,7 +178,7 @@ export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: 
  * @param expected `a list`
  * @param instead another way than this one, with a comma before it
  */
-export function failureOfStatus(request: HttpRequest, status: number, expected: string, instead: string): Failure {
+export function unexpectedStatus(request: HttpRequest, status: number, expected: string, instead: string): Failure {
   return status === 401
     ? failure(
         request,

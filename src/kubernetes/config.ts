@@ -26,11 +26,13 @@ export interface ClusterConfig {
 /** What a pod finds: always a token. */
 export type InClusterConfig = ClusterConfig & Required<Pick<ClusterConfig, 'token'>>;
 
-const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** Where Kubernetes mounts the token of a pod's service account, and where clients look for it. */
+export const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * The in-cluster configuration, or undefined when there is none to use: mode `off`, or no token file, as in a sidecar
- * without a service account. Where there is a token file, an administrator wants us to look: anything else that is missing is a `Failure` (exit 1).
+ * The in-cluster configuration. Undefined when there is none to use: the mode is `off`, or there is no token file, as in a sidecar
+ * without a service account. Where there is a token file, an administrator wants us to look. Then anything else that is missing is a
+ * `Failure` (exit 1).
  * @param env `KUBERNETES_SERVICE_HOST` and `_PORT`, which Kubernetes sets in every pod, and `GITEA_RUNNERS_KUBERNETES_DIR`,
  *   the folder of `token` and `ca.crt` when it is not the usual one.
  */

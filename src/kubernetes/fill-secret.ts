@@ -12,7 +12,7 @@ import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
 import { failureOfSecret, type KeysOfSecret, keysOf, type SecretPlace, secretPath } from './secrets.ts';
 
 /** The field manager of what is written. */
-const MANAGER = 'gitea-runners-serve';
+const FIELD_MANAGER = 'gitea-runners-serve';
 
 const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string().min(1) }) });
 
@@ -48,7 +48,7 @@ export async function fillSecret(
     what: `write ${nameOf(place)}`,
     method: 'PATCH',
     path: secretPath(place),
-    query: { fieldManager: MANAGER },
+    query: { fieldManager: FIELD_MANAGER },
     contentType: 'application/merge-patch+json',
     body: { metadata: { resourceVersion: version }, data: Object.fromEntries(data) },
   };

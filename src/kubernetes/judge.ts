@@ -19,7 +19,7 @@
  */
 import { ENDED_AT, EXTEND_UNTIL, isPinned, JOB_URL, KEEP_UNTIL, REPOSITORY, type Texts } from '../charts/marks.ts';
 import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../plan/evidence.ts';
-import { endOf } from './pod-end.ts';
+import { podEndOf } from './pod-end.ts';
 import { conditionMet, runnerState } from './pod-parts.ts';
 import { NO_POD_YET, troubleOfEnded, troubleOfPending } from './pod-trouble.ts';
 import type { KubeJob, KubePod } from './shapes.ts';
@@ -40,7 +40,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const giteaUrl = giteaUrlOf(job);
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
   const { state, trouble, runningSinceMs, finishedAtMs } = judge(job, pods);
-  const end = isOver(state) ? endOf(job, pods) : undefined;
+  const end = isOver(state) ? podEndOf(job, pods) : undefined;
   return {
     namespace,
     name,

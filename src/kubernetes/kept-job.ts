@@ -1,4 +1,4 @@
-/** Reads the Job of a runner that stays for a look, by its name or that of its pod, and writes until when it is to stay. */
+/** Reads the Job of a runner that stays for a look, by the name of the Job or of its pod. Writes until when it is to stay. */
 import * as z from 'zod';
 import { EXTEND_UNTIL, isOurs } from '../charts/marks.ts';
 import { Failure } from '../failure.ts';

@@ -1,6 +1,9 @@
 /**
- * Leader election by a Lease, with client-go's rules and times (tools/leaderelection): the holder renews; whoever has seen no
- * renewal for the lease's duration, by its own clock, takes over; an update carries the resourceVersion, so only one wins.
+ * Leader election by a Lease, with client-go's rules and times (tools/leaderelection):
+ *
+ * - The holder renews.
+ * - Who has seen no renewal for the lease's duration, by its own clock, takes over.
+ * - An update carries the resourceVersion, so only one wins.
  */
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
@@ -74,8 +77,10 @@ export class Lease {
   }
 
   /**
-   * Competes until `signal` is aborted; then it ends within a second, whatever the API server does. While this process leads, `lead` runs; its signal is aborted when leadership is lost or
-   * everything ends, and it is waited for before anybody else may lead by our doing (the Lease is given back).
+   * Competes until `signal` is aborted. Then it ends within a second, whatever the API server does.
+   *
+   * While this process leads, `lead` runs. Its signal is aborted when leadership is lost, or when everything ends. The Lease is given back
+   * only after `lead` has ended.
    */
   async run(signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> {
     while (!signal.aborted) {

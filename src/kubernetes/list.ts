@@ -2,7 +2,7 @@
 import type { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpRequest, isTooLong } from '../http/request.ts';
-import { failureOfStatus, firstPath, type KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
+import { firstPath, type KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
 import { listPath, type Resource, RUNNER_GROUPS } from './resources.ts';
 import { KubeList } from './shapes.ts';
 
@@ -124,7 +124,7 @@ function failureOfList(
   }
   // Jobs may stay unseen. RunnerGroups are in the cluster or nowhere.
   const instead = isRunnerGroups ? '' : ', or use --cluster off';
-  if (status !== 403) return failureOfStatus(request, status, 'a list', instead);
+  if (status !== 403) return unexpectedStatus(request, status, 'a list', instead);
   const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
   return failure(
     request,

@@ -18,7 +18,7 @@ const LOSS: Readonly<Record<LossReason, string>> = {
  * Undefined: it has not ended, it ended well, or Kubernetes does not say.
  * @param pods pods of this Job; others must not be among them.
  */
-export function endOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {
+export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {
   const loss = lossOf(job, pods);
   if (loss !== undefined) return { reason: loss, message: toldBy(pods) ?? LOSS[loss] };
   const failed = conditionMet(job, 'Failed');

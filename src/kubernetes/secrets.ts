@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
-import { failureOfStatus, KubeClient, type KubeQuestion, parseAnswer, unreadable } from './client.ts';
+import { KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 
 /** Kubernetes limits a Secret to 1 MiB, which Base64 makes 1.4 MiB; metadata may add a quarter of a MiB. */
@@ -127,7 +127,7 @@ export function failureOfSecret(
     case 404:
       return failure(request, 'GR-TOKEN-10', 'there is no such Secret (404)', `Create it: ${create}`);
     default:
-      return failureOfStatus(request, status, 'a Secret', instead);
+      return unexpectedStatus(request, status, 'a Secret', instead);
   }
 }
 

@@ -13,6 +13,7 @@
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { Deadline } from '../http/deadline.ts';
+import { parseJson } from '../http/parse-json.ts';
 import { pause } from '../http/pause.ts';
 import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
@@ -40,8 +41,8 @@ const LIST_MS = 30_000;
 /** Asked of the server; it then ends the watch and we begin another one, so load spreads over servers. */
 const WATCH_SECONDS = 290;
 /**
- * Silence this long is a dead connection, or a quiet cluster: a bookmark comes about once a minute (KEP-956), but only when an object of the
- * kind has changed (Kubernetes 1.34, cache_watcher.go). So another watch begins, which tells.
+ * Silence this long is a dead connection, or a quiet cluster. A bookmark comes about once a minute (KEP-956), but only when an object of the
+ * kind has changed (Kubernetes 1.34, cache_watcher.go). So another watch begins: it shows which of the two it was.
  */
 const IDLE_MS = 150_000;
 const FIRST_PAUSE_MS = 500;
@@ -195,14 +196,6 @@ export class Watch<T extends Named> {
 /** `<namespace>/<name>`. */
 export function keyOf({ metadata }: Named): string {
   return `${metadata.namespace}/${metadata.name}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function asFailure(error: unknown, request: Parameters<typeof failure>[0]): Failure {

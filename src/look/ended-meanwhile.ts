@@ -3,8 +3,8 @@ import { keyText } from '../key-text.ts';
 import { hasEnded, type LiveJob } from '../plan/evidence.ts';
 
 /**
- * The Jobs of the second list, as far as Gitea's answers can tell of them: one that has ended since the first list counts as running.
- * Gitea's answers may be older than its end. Then its CI job looks as if it still waited, and would get a second runner.
+ * The Jobs of the second list, but one that has ended since the first list counts as running. Gitea's answers may be older than its end.
+ * Then its CI job looks as if it still waited, and would get a second runner.
  * @param before listed as Gitea was asked. @param now listed when it had answered.
  */
 export function endedMeanwhile(before: readonly LiveJob[] = [], now: readonly LiveJob[] = []): readonly LiveJob[] {

@@ -1,4 +1,4 @@
-/** Which looks at Gitea read completed jobs also when no job is queued or runs: only those show the failure of the last CI job of a scope. */
+/** Which looks at Gitea read completed jobs also when no job is queued or runs. Others do not show the failure of the last CI job of a scope. */
 import { describeScope } from '../gitea/endpoints.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 

@@ -3,7 +3,7 @@ import { Failure } from '../failure.ts';
 import { collectLooks } from '../gitea/observe.ts';
 import { keyText } from '../key-text.ts';
 import type { Look } from '../plan/evidence.ts';
-import { count, printable } from '../printable.ts';
+import { count, shortLine } from '../printable.ts';
 import { type BrokenGroup, brokenGroup, problemsOf, problemText } from '../runnergroup/broken.ts';
 import { InputProblems } from '../runnergroup/problems.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
@@ -87,14 +87,12 @@ export async function faultyPods(pods: Pods | undefined): Promise<readonly Broke
 
 /** Groups that are named; the others are counted. */
 const SHOWN = 10;
-/** A line in a log should not carry a whole file. */
-const LONGEST_LINE = 600;
 
 /** One line per group for the administrator. */
 export function troubleLines(troubles: readonly Trouble[]): readonly string[] {
   const lines = troubles.slice(0, SHOWN).map(({ namespace, name, failure: { code, message } }) => {
-    const line = printable(`RunnerGroup ${namespace}/${name} is left as it is: ${message.replaceAll('\n', ' ')}`);
-    return `warning: ${code} ${line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line}`;
+    const line = shortLine(`RunnerGroup ${namespace}/${name} is left as it is: ${message.replaceAll('\n', ' ')}`);
+    return `warning: ${code} ${line}`;
   });
   const more = troubles.length - lines.length;
   return more > 0 ? [...lines, `warning: ${count(more, 'other RunnerGroup')} left as they are`] : lines;

@@ -19,8 +19,11 @@ export interface Allotment extends GroupRunners {
 type OpenAllotment = Allotment & { readonly jobs: ReadyJob[]; readonly backingOff: Map<ReadyJob, BackOff> };
 
 /**
- * Each job in the queue gets a slot of one of its owners, if any has room: of the one that has a living runner for it, else of the one
- * that was asked in the past, else of the first that need not back off.
+ * Each job in the queue gets a slot of one of its owners, if one has room. The first of these that there is gives it:
+ *
+ *  1. an owner that has a living runner for the job;
+ *  2. the owner that was asked in the past;
+ *  3. the first owner that need not back off.
  */
 export function allotSlots(queue: readonly ReadyJob[], facts: Facts): ReadonlyMap<Group, Allotment> {
   const allotments = new Map<Group, OpenAllotment>();

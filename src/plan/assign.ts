@@ -17,7 +17,7 @@ import { ownRunner } from './overdue.ts';
 import { missedRunners } from './patience.ts';
 import { canServe, type ReadyJob } from './ready-job.ts';
 import type { PastRequest } from './replay/replay.ts';
-import { freeRunners, type Runner } from './runners.ts';
+import { freeRunners, isKnown, type Runner } from './runners.ts';
 
 /** A job and its runner. */
 export interface Assignment {
@@ -89,11 +89,6 @@ function newName({ nameOf }: Allotment, { job }: ListedJob, missed: number, fact
     if (toSkip === 0) return name;
     toSkip -= 1;
   }
-}
-
-/** True when anything but an offline row speaks of a runner of this name. */
-function isKnown(name: string, { findRunner }: Facts): boolean {
-  return (findRunner(name)?.state ?? 'offline') !== 'offline';
 }
 
 /** How many runners of the job have not come. Where Kubernetes shows the Jobs of the group it shows those, too, so none is counted. */

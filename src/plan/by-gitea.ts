@@ -24,3 +24,11 @@ export class ByGitea<V> {
     for (const ofGitea of this.#byOrigin.values()) for (const value of ofGitea.values()) visit(value);
   }
 }
+
+/** Appends to the list of this id. */
+export function addTo<T>(lists: ByGitea<T[]>, origin: string, id: number, value: T): void {
+  const ofGitea = lists.ofGitea(origin);
+  const known = ofGitea.get(id);
+  if (known) known.push(value);
+  else ofGitea.set(id, [value]);
+}

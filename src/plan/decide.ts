@@ -9,7 +9,7 @@ import { keptDecision, usedUpDecision } from './kept-decision.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { OF_POOL } from './names.ts';
 import { firstWorking } from './owners.ts';
-import { isRecordOfSlot, type Pool } from './pool.ts';
+import { type Idle, isRecordOfSlot } from './pool.ts';
 import { nextRepositories } from './queue.ts';
 import type { BackOff, ReadyJob } from './ready-job.ts';
 import { withDetails } from './runner-details.ts';
@@ -26,7 +26,7 @@ interface Answers extends Pick<Given, 'elsewhere'>, Facts {
 
 /** Runners that no job needs and that stay idle in the output. */
 export interface KeptIdle {
-  readonly pools: ReadonlyMap<Group, Pool>;
+  readonly pools: ReadonlyMap<Group, readonly Idle[]>;
   readonly spares: ReadonlyMap<Group, readonly Runner[]>;
 }
 
@@ -49,7 +49,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, {
     const key = keyOf(group);
     const assigned = assignments.get(group) ?? [];
     const spare = spares.get(group) ?? [];
-    const warm = pools.get(group)?.idle ?? [];
+    const warm = pools.get(group) ?? [];
     const busy = allotment.runners.filter(isAtWork).length;
     const debugging = allotment.runners.filter(({ state }) => state === 'kept').length;
     const held = heldBy.get(key) ?? 0;
@@ -61,6 +61,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, {
   }
   return Object.freeze({ groups: Object.freeze(groups), jobs: Object.freeze(jobs), runners: Object.freeze(runners) });
 }
+
 /** The decision about one job. */
 function decideJob(listed: ListedJob, answers: Answers): JobDecision {
   const { job, origin } = listed;
@@ -126,7 +127,7 @@ type RunnerFacts = Facts & Pick<Given, 'overdue'>;
 interface Wanted extends RunnerFacts {
   readonly assigned: readonly Assignment[];
   readonly spare: readonly Runner[];
-  readonly warm: Pool['idle'];
+  readonly warm: readonly Idle[];
 }
 
 /** The decisions about all runners of one group: first those that jobs were given, in the order of their jobs. */

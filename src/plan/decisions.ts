@@ -156,6 +156,11 @@ export type RunnerDecision =
 /** A decision that puts a runner's Job into the output. */
 export type EmittedRunner = Extract<RunnerDecision, { readonly emit: true }>;
 
+/** False for records, and for a Job that only loses its pin: the next runner gets their slot. */
+export function takesSlot({ because }: EmittedRunner): boolean {
+  return because !== 'lost' && because !== 'back-off-record' && because !== 'unpinning';
+}
+
 /** Counts of one group, for `explain`, the status line and metrics. */
 export interface GroupSummary {
   readonly group: GroupKey;

@@ -1,13 +1,13 @@
 /**
- * Groups whose runners do not come up at all: the registration token is wrong, Gitea cannot be reached, or a container that runs before
+ * Groups whose runners do not come up at all. The registration token is wrong, Gitea cannot be reached, or a container that runs before
  * the runner fails. A new runner for another job would fail as well. So the failures of all jobs count together, and one runner at a
- * time is tried (docs/adr/0034). Times are Kubernetes' own only.
+ * time is tried (docs/adr/0034). All times here are of Kubernetes' clock.
  */
 import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { backOffMs } from './patience.ts';
 import type { BackOff } from './ready-job.ts';
-import type { GroupRunners, Runner } from './runners.ts';
+import { endOf, type GroupRunners, type Runner } from './runners.ts';
 
 /** Fewer failures may be bad luck: they hold back only the job that the runner was made for. */
 const FAILING_AFTER = 3;
@@ -37,12 +37,11 @@ export function groupBackOff({ byGroup, nowMs }: Facts): GroupBackOff {
 /** When the next runner of a group may be tried. Undefined: the last ones have come up, or few have failed. */
 function failingUntilMs({ group, runners }: GroupRunners, nowMs: number): number | undefined {
   const goodMs = Math.max(0, ...runners.map(({ live }) => cameUpAtMs(live)));
-  const endsMs = runners.flatMap(({ state, live }) => {
-    if (state !== 'failed' || live?.trouble === undefined) return [];
-    const endMs = live.finishedAtMs ?? live.createdAtMs;
+  const endsMs = runners
+    .filter(({ state, live }) => state === 'failed' && live?.trouble !== undefined)
+    .map(endOf)
     // A clock that is far ahead must not hold jobs for days.
-    return endMs > goodMs && endMs < nowMs + group.spawnTimeoutMs ? endMs : [];
-  });
+    .filter((endMs) => endMs > goodMs && endMs < nowMs + group.spawnTimeoutMs);
   if (endsMs.length < FAILING_AFTER) return undefined;
   return Math.max(...endsMs) + backOffMs(endsMs.length, group.spawnTimeoutMs);
 }

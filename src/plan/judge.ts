@@ -121,7 +121,7 @@ function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): R
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';
 }
 
-/** Undefined when the Job is of the place where its group is, or when the group's Gitea shows what it did: that is true. */
+/** Undefined when the Job is of the place where its group is, or when the group's Gitea shows what it did: then that counts. */
 function stateIfMoved({ row, completed, live }: RunnerTraces, { group }: Context): 'moved' | 'replaced' | undefined {
   if (!live || row || completed || live.endedAtMs !== undefined || !isOfOtherPlace(live, group)) return undefined;
   return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
@@ -138,7 +138,7 @@ function isLost(traces: RunnerTraces, running: Job, { nowMs, giteaWasUp }: Conte
   return nowMs - (running.startedAtMs ?? nowMs) > OFFLINE_AFTER_MS;
 }
 
-/** True when a time of this job shows that Gitea was up: long enough ago for all runners to report since, and within the last minute. */
+/** True when a time of this job shows that Gitea was up: within the last minute, but long enough ago for all runners to report since. */
 function showsGiteaUp({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, nowMs: number): boolean {
   return [createdAtMs, startedAtMs, completedAtMs].some(
     (atMs) => nowMs - atMs < OFFLINE_AFTER_MS && nowMs - atMs > REPORTS_WITHIN_MS,
@@ -146,16 +146,16 @@ function showsGiteaUp({ createdAtMs, startedAtMs = 0, completedAtMs = 0 }: Job, 
 }
 
 /**
- * True when a runner whose Job has ended had a CI job. The pin shows it, too: only runners at work are pinned. Gitea does not always: only
- * its newest completed jobs are read, by id, so a long CI job in a busy Gitea is not among them when it ends. A pinned Job that failed may
- * be a re-created one, which proves nothing.
+ * True when a runner whose Job has ended had a CI job. The pin shows it, too: only runners at work are pinned. Gitea does not always show
+ * it. Only its newest completed jobs are read, by id, and a long CI job in a busy Gitea is not among them when it ends. A pinned Job that
+ * failed may be a re-created one, which proves nothing.
  */
 function hasHadJob({ completed, live }: RunnerTraces): boolean {
   return completed !== undefined || (live?.state === 'complete' && live.pinned === true);
 }
 
 /**
- * True when the Job was re-created under the name of a runner that has taken this CI job: its pod has not started, so it has run nothing.
+ * True when the Job was re-created under the name of a runner that has taken this CI job. Its pod has not started, so it has run nothing.
  * A CI job that began after the Jobs were listed proves nothing, because the lists of one look are not of the same second.
  */
 function isRecreated({ live }: RunnerTraces, job: Job | undefined, { liveSinceMs }: Context): boolean {

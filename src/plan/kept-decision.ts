@@ -1,14 +1,12 @@
 /** What becomes of the Jobs of runners whose pods wait after their CI job (`kept.ts`). */
-import type { KeptUntil, RunnerDecision } from './decisions.ts';
+import type { GroupKey, KeptUntil, RunnerDecision } from './decisions.ts';
 import type { Runner } from './runners.ts';
 
-type Key = RunnerDecision['group'];
-
 /**
- * A runner that stays. Its Job must never be created again, as that of a runner at work: so Argo CD skips it once the live object says what
- * is printed.
+ * A runner that stays. Like that of a runner at work, its Job must never be created again. So Argo CD skips it once the live object says
+ * what is printed.
  */
-export function keptDecision(runner: Runner, group: Key): RunnerDecision {
+export function keptDecision(runner: Runner, group: GroupKey): RunnerDecision {
   const { name, job, live } = runner;
   const keep = stayOf(runner);
   const isPrinted = live?.pinned === true && live.endedAtMs === keep.endedAtMs && live.keepUntilMs === keep.untilMs;
@@ -28,7 +26,7 @@ export function keptDecision(runner: Runner, group: Key): RunnerDecision {
  * A runner whose CI job is over. If its pod waits behind a pin, which no sync prunes, the pin goes first. The annotations stay until the Job
  * goes.
  */
-export function usedUpDecision(runner: Runner, group: Key): RunnerDecision {
+export function usedUpDecision(runner: Runner, group: GroupKey): RunnerDecision {
   const { name, live, keep } = runner;
   if (!live?.pinned || !keep?.isOver) return { emit: false, runner: name, group, because: 'used-up' };
   return { emit: true, runner: name, group, because: 'unpinning', pinned: false, keep: stayOf(runner) };

@@ -5,10 +5,14 @@
  *                                              └─► its time is over: unpinned, then pruned
  *     CI job is cancelled ─► the pod waits, because the runner cannot tell ──► no time: unpinned, then pruned
  *
- * Gitea tells how the CI job ended. It may have forgotten the CI job. Then the row of the runner is gone, and one of two things shows that it
- * has worked: its Job is pinned, or its container has run for so long that it would be listed. Kubernetes tells that the pod still runs.
- * The end and the time are printed as annotations, because Gitea forgets: a re-run takes the row of the CI job, and old rows are not listed.
- * Without them such a pod would look like a free runner.
+ * Gitea tells how the CI job ended, and Kubernetes that the pod still runs. If Gitea has forgotten the CI job, the row of the runner is gone,
+ * too. Then one of two things shows that the runner has worked:
+ *
+ * - its Job is pinned;
+ * - its container has run for so long that Gitea would list a runner that waits.
+ *
+ * The end and the time are printed as annotations, because Gitea forgets. A re-run takes the row of the CI job, and old rows are not listed.
+ * Without the annotations such a pod would look like a free runner.
  */
 import type { KeptUntil } from './decisions.ts';
 import type { LiveJob } from './evidence.ts';
@@ -19,9 +23,9 @@ export const LONGEST_KEEP_MS = 86_400_000;
 /** A pod whose CI job did not fail ends within so long, unless it waits. */
 const ENDS_WITHIN_MS = 15_000;
 /** An end may be so far ahead of "now": clocks are corrected by whole seconds, and not at all when they are not known. */
-const CLOCKS_APART_MS = 60_000;
+const END_AHEAD_MS = 60_000;
 /** A runner registers before its container runs (docs/adr/0023). So it is listed this long after that: a look takes 20 s, and clocks differ. */
-const LISTED_WITHIN_MS = CLOCKS_APART_MS + 30_000;
+const LISTED_WITHIN_MS = END_AHEAD_MS + 30_000;
 
 /** The stay of one runner. */
 export interface Keep extends KeptUntil {
@@ -63,7 +67,7 @@ function waits({ state }: LiveJob): boolean {
 
 /** As it was printed, unless somebody has written a time that is to come. */
 function printedEnd({ endedAtMs = Number.POSITIVE_INFINITY }: LiveJob, nowMs: number): number | undefined {
-  return endedAtMs <= nowMs + CLOCKS_APART_MS ? endedAtMs : undefined;
+  return endedAtMs <= nowMs + END_AHEAD_MS ? endedAtMs : undefined;
 }
 
 /** Whole seconds, as times are printed. Undefined while a pod may still end by itself, and for one that has had no CI job. */

@@ -5,8 +5,8 @@
 import type { Group, LiveJob } from './evidence.ts';
 
 /**
- * True when the Job was made for another place than that of its group now: its pod has the address of another Gitea, or it was printed for
- * a repository that the scope does not cover. What the Job does not tell proves nothing.
+ * True when the Job was made for another place than that of its group now. Either its pod has the address of another Gitea, or it was
+ * printed for a repository that the scope does not cover. What the Job does not tell proves nothing.
  */
 export function isOfOtherPlace({ giteaUrl, repository }: LiveJob, { origin, covers }: Group): boolean {
   if (giteaUrl !== undefined && giteaUrl !== origin) return true;

@@ -12,11 +12,12 @@
  * printed twice asks for one Job. A runner is ours only if prefix, form and group hash all fit.
  */
 import { hash as digest } from 'node:crypto';
+import type { GroupKey } from './decisions.ts';
 import type { Group, Job } from './evidence.ts';
 
 /** 63 less 16 digits of id, 5 of attempt, 8 of hash and 3 dashes. */
 const PREFIX_LIMIT = 31;
-/** Prefix, id, attempt, group, runner. Groups without names, whose objects would take longer than the matching. */
+/** Prefix, id, attempt, group, and the runner's own digits. Groups without names, whose objects would take longer than the matching. */
 const NAME = /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)-(0|[1-9][0-9]{0,15})-(0|[1-9][0-9]{0,4})-([0-9a-f]{4})([0-9a-f]{4})$/;
 
 /** The job id in the names of runners of a pool. Gitea's begin with 1. */
@@ -24,7 +25,7 @@ export const OF_POOL = 0;
 
 /**
  * An idle runner is exchanged at this age, ms: 7 days. Its Job may live for this time longer than that of other runners
- * (`activeDeadlineSeconds`), so that the CI job that it takes last has all its time.
+ * (`activeDeadlineSeconds`). So the CI job that it takes last has all its time.
  */
 export const POOL_LIFE_MS = 7 * 86_400_000;
 
@@ -34,7 +35,6 @@ export interface RunnerName {
   readonly jobId: number;
   readonly attempt: number;
   readonly groupHash: string;
-  readonly runnerHash: string;
 }
 
 /** The first `digits` hex digits of SHA-256 over the parts. A NUL between parts keeps `a`,`bc` and `ab`,`c` apart. */
@@ -50,7 +50,7 @@ export function namePrefix(groupName: string): string {
 }
 
 /** The four digits that tell this group's runners from every other group's. */
-export function groupHash(instance: string, group: Pick<Group, 'namespace' | 'name'>): string {
+export function groupHash(instance: string, group: GroupKey): string {
   return hash(4, instance, group.namespace, group.name);
 }
 
@@ -61,8 +61,8 @@ export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'template
 export type Stay = Pick<Job, 'id' | 'attempt'>;
 
 /**
- * More ordinals than any job can have missed: each has twice the patience of the one before (`patienceMs`), so 40 of them take 34,000
- * years with a spawn timeout of one second. Names that are used up are not counted in it.
+ * More ordinals than any job can have missed. Each has twice the patience of the one before (`patienceMs`). So 40 of them take 34,000 years
+ * with a spawn timeout of one second. Names that are used up are not counted in it.
  */
 export const ORDINALS_SEARCHED = 40;
 
@@ -92,8 +92,8 @@ export function parseRunnerName(name: string): RunnerName | undefined {
   if (name.length > 63) return undefined;
   const parts = NAME.exec(name);
   if (!parts) return undefined;
-  const [, prefix = '', id = '', attempt = '', group = '', runner = ''] = parts;
-  return { prefix, jobId: Number(id), attempt: Number(attempt), groupHash: group, runnerHash: runner };
+  const [, prefix = '', id = '', attempt = '', hashOfGroup = ''] = parts;
+  return { prefix, jobId: Number(id), attempt: Number(attempt), groupHash: hashOfGroup };
 }
 
 /** A slot in the words of the names of jobs. @param slot from 1 on */

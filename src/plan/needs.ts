@@ -4,7 +4,7 @@
  * - A job that once began before another job of its run had ended does not need that one, in any run of the repository.
  * - A workflow file names a job before those that need it, and Gitea numbers jobs in that order (`modules/actions/jobparser`).
  */
-import { ByGitea } from './by-gitea.ts';
+import { addTo, ByGitea } from './by-gitea.ts';
 import type { Job } from './evidence.ts';
 import type { ListedJob } from './listed-jobs.ts';
 
@@ -57,12 +57,7 @@ export function blockedFinder(jobs: readonly ListedJob[]): (cancelled: ListedJob
 
 function indexByRun(jobs: readonly ListedJob[]): ByGitea<Job[]> {
   const runs = new ByGitea<Job[]>();
-  for (const { job, origin } of jobs) {
-    const ofGitea = runs.ofGitea(origin);
-    const ofRun = ofGitea.get(job.runId);
-    if (ofRun) ofRun.push(job);
-    else ofGitea.set(job.runId, [job]);
-  }
+  for (const { job, origin } of jobs) addTo(runs, origin, job.runId, job);
   return runs;
 }
 

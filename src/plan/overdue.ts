@@ -1,7 +1,6 @@
 /**
- * Places of pods that cannot start (docs/adr/0034). After `pendingDeadlineMs` such a pod keeps no place for which a job of its group
- * waits: that job gets the place and a runner of its own. If none waits, the pod is waited for. A twin would be as stuck, unless the
- * trouble is that of its node.
+ * Places of pods that cannot start (docs/adr/0034). After `pendingDeadlineMs` a job of its group that waits gets the place of such a pod,
+ * and a runner of its own. If no job waits, the pod is waited for. A twin would be as stuck, unless the trouble is that of its node.
  */
 import { type Allotment, allotSlots } from './allot.ts';
 import type { Group } from './evidence.ts';

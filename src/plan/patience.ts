@@ -17,8 +17,8 @@ interface Start {
 }
 
 /**
- * How long a runner may take when the generator cannot see its pod, ms: one spawn timeout for the first runner of a job, twice as long for
- * each further one. So slow starts are served, too (a node is added, an image is pulled).
+ * How long a runner may take when the generator cannot see its pod, ms. The first runner of a job has one spawn timeout, each further one
+ * twice as long. So slow starts are served, too (a node is added, an image is pulled).
  *
  * Its group may show that starts are slow: by the slowest runner that came, or by runners that have not come. Then it has longer, as long
  * as a pod on its way at most.
@@ -52,9 +52,9 @@ export function isWaitedFor(
  */
 export function mayStillCome(
   live: LiveJob,
-  now: { readonly nowMs: number; readonly spawnTimeoutMs: number; readonly sinceMs?: number },
+  now: { readonly nowMs: number; readonly spawnTimeoutMs: number; readonly sinceMs: number },
 ): boolean {
-  const { nowMs, spawnTimeoutMs, sinceMs = 0 } = now;
+  const { nowMs, spawnTimeoutMs, sinceMs } = now;
   const { createdAtMs, runningSinceMs = createdAtMs } = live;
   return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
 }

@@ -12,8 +12,8 @@
  *     decide ........... one decision for every job and every runner                                decide.ts
  *     withKept ......... Jobs of groups that cannot be planned stay                                  troubled.ts
  *
- * The laws P1-P12 (docs/spec.md) are kept here: every busy runner is in the output, pinned; every ready job within the caps has one
- * runner; nothing else is started; doubt keeps.
+ * The laws P1 to P18 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
+ * runner. Nothing else is started, but for the pools. Doubt keeps.
  */
 import { decide } from './decide.ts';
 import type { Plan } from './decisions.ts';

@@ -16,17 +16,13 @@ import { groupBackOff } from './failing.ts';
 import type { Given } from './give.ts';
 import { OF_POOL, POOL_LIFE_MS, slotStay } from './names.ts';
 import { backOffMs } from './patience.ts';
-import { endOf, failedFor, freeRunners, type Runner } from './runners.ts';
+import { endOf, failedFor, freeRunners, isKnown, type Runner } from './runners.ts';
 import { nextSlotName } from './slots.ts';
 
 /** A runner of the pool. `living` is absent for one that is asked for. */
-interface Idle {
+export interface Idle {
   readonly runner: string;
   readonly living: Runner | undefined;
-}
-
-export interface Pool {
-  readonly idle: readonly Idle[];
 }
 
 /** How long a slot waits after a Job that is complete without a known CI job, ms. */
@@ -34,9 +30,9 @@ const UNSURE_MS = 10_000;
 /** Failed Jobs that are kept as records, for each slot. The back-off is at its longest before that. */
 const MOST_RECORDS = 10;
 
-/** The pools of all groups that have one. */
-export function fillPools(given: Given, facts: Facts): ReadonlyMap<Group, Pool> {
-  const pools = new Map<Group, Pool>();
+/** The idle runners in the pools of all groups that have one. */
+export function fillPools(given: Given, facts: Facts): ReadonlyMap<Group, readonly Idle[]> {
+  const pools = new Map<Group, readonly Idle[]>();
   const backOff = groupBackOff(facts);
   for (const [group, allotment] of given.allotments) {
     if (group.minIdleRunners === 0) continue;
@@ -45,7 +41,7 @@ export function fillPools(given: Given, facts: Facts): ReadonlyMap<Group, Pool> 
     for (const { by } of assigned) if (by === 'new-runner') backOff(group);
     const mayStart = (slot: number): boolean =>
       slotBacksOffUntilMs(group, slot, facts) <= facts.nowMs && backOff(group) === undefined;
-    pools.set(group, { idle: fillPool(allotment, assigned, given.overdue, { facts, mayStart }) });
+    pools.set(group, fillPool(allotment, assigned, given.overdue, { facts, mayStart }));
   }
   return pools;
 }
@@ -73,10 +69,9 @@ function fillPool(
   const wanted = Math.min(group.minIdleRunners - slots.size, left);
   for (const runner of living) if (isOfSlot(runner, group)) slots.add(runner.madeFor.attempt);
   const idle: Idle[] = living.map((runner) => ({ runner: runner.name, living: runner }));
-  const isKnown = (name: string): boolean => (facts.findRunner(name)?.state ?? 'offline') !== 'offline';
   for (let slot = 1; slot <= group.minIdleRunners && idle.length < wanted; slot += 1) {
     if (slots.has(slot) || !mayStart(slot)) continue;
-    idle.push({ runner: nextSlotName(nameOf, slot, isKnown), living: undefined });
+    idle.push({ runner: nextSlotName(nameOf, slot, (name) => isKnown(name, facts)), living: undefined });
   }
   return idle;
 }

@@ -1,5 +1,5 @@
 /** Since when a job has been ready, for a planner without memory. */
-import { ByGitea } from './by-gitea.ts';
+import { addTo, ByGitea } from './by-gitea.ts';
 import type { Job } from './evidence.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { needsFinder } from './needs.ts';
@@ -19,11 +19,7 @@ import type { Runners } from './runners.ts';
 export function readySinceFinder(jobs: readonly ListedJob[], madeFor: Runners['madeFor']): (seen: ListedJob) => number {
   const endedIn = new ByGitea<Job[]>();
   for (const { job, origin } of jobs) {
-    if (job.completedAtMs === undefined) continue;
-    const ofGitea = endedIn.ofGitea(origin);
-    const ended = ofGitea.get(job.runId);
-    if (ended) ended.push(job);
-    else ofGitea.set(job.runId, [job]);
+    if (job.completedAtMs !== undefined) addTo(endedIn, origin, job.runId, job);
   }
   endedIn.forEach((ended) => {
     if (ended.length > 1) ended.sort((a, b) => endOf(b) - endOf(a));

@@ -1,5 +1,5 @@
 /** What the decision about a runner says besides its fate: its PriorityClass, and what keeps its pod from starting. */
-import type { EmittedRunner, RunnerDecision, RunnerTrouble } from './decisions.ts';
+import { type EmittedRunner, type RunnerDecision, type RunnerTrouble, takesSlot } from './decisions.ts';
 import { type Group, type LiveJob, NO_POD } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { compareText } from './listed-jobs.ts';
@@ -23,7 +23,7 @@ export function withDetails(
   const details = (decision: RunnerDecision): RunnerDecision => {
     if (!decision.emit) return decision;
     const priorityClass = classes.get(decision.runner);
-    const isTold = hasPlace(decision) || decision.because === 'back-off-record';
+    const isTold = takesSlot(decision) || decision.because === 'back-off-record';
     const trouble = isTold ? troubleOf(liveOf.get(decision.runner), group, nowMs) : undefined;
     return { ...decision, ...(priorityClass !== undefined && { priorityClass }), ...(trouble && { trouble }) };
   };
@@ -32,7 +32,7 @@ export function withDetails(
 
 /**
  * The PriorityClasses by runner. A Job that exists keeps its class, because its pod template cannot be changed. The others get the lowest
- * tiers that are free: runners at work first (nobody sees their Jobs), then new ones in the order of their jobs.
+ * tiers that are free. First come runners at work (nobody sees their Jobs), then new ones in the order of their jobs.
  */
 function priorityClasses(
   decisions: readonly RunnerDecision[],
@@ -50,22 +50,17 @@ function priorityClasses(
       continue;
     }
     classes.set(decision.runner, live.priorityClass);
-    if (hasPlace(decision)) slots.take(live.priorityClass);
+    if (takesSlot(decision)) slots.take(live.priorityClass);
   }
-  const atWork = unseen.filter(isAtWork).sort((a, b) => compareText(a.runner, b.runner));
-  for (const { runner } of [...atWork, ...unseen.filter((decision) => !isAtWork(decision) && hasPlace(decision))]) {
+  const atWork = unseen.filter(isBusy).sort((a, b) => compareText(a.runner, b.runner));
+  for (const { runner } of [...atWork, ...unseen.filter((decision) => !isBusy(decision) && takesSlot(decision))]) {
     classes.set(runner, slots.takeLowest());
   }
   return classes;
 }
 
-function isAtWork({ because }: EmittedRunner): boolean {
+function isBusy({ because }: EmittedRunner): boolean {
   return because === 'busy' || because === 'finishing';
-}
-
-/** False for records, and for a Job that only loses its pin: the next runner gets their place. */
-function hasPlace({ because }: EmittedRunner): boolean {
-  return because !== 'lost' && because !== 'back-off-record' && because !== 'unpinning';
 }
 
 function troubleOf(live: LiveJob | undefined, group: Group, nowMs: number): RunnerTrouble | undefined {

@@ -1,5 +1,5 @@
 /** All runners of ours, judged, and how to find them. */
-import { ByGitea } from './by-gitea.ts';
+import { addTo, ByGitea } from './by-gitea.ts';
 import type { Group, Job, LiveJob } from './evidence.ts';
 import type { Keep } from './kept.ts';
 import { compareText } from './listed-jobs.ts';
@@ -69,12 +69,9 @@ export function indexRunners(judged: readonly GroupRunners[]): Runners {
   const byName = new Map<string, Runner>();
   const byJob = new ByGitea<Runner[]>();
   for (const { group, runners } of judged) {
-    const ofGitea = byJob.ofGitea(group.origin);
     for (const runner of runners) {
       byName.set(runner.name, runner);
-      const others = ofGitea.get(runner.madeFor.jobId);
-      if (others) others.push(runner);
-      else ofGitea.set(runner.madeFor.jobId, [runner]);
+      addTo(byJob, group.origin, runner.madeFor.jobId, runner);
     }
   }
   byJob.forEach((ofJob) => {
@@ -111,6 +108,11 @@ export function failedFor(
 /** When a runner that has failed ended. */
 export function endOf({ live }: Runner): number {
   return live?.finishedAtMs ?? live?.createdAtMs ?? 0;
+}
+
+/** True when anything but an offline row speaks of a runner of this name: a new runner needs another one. */
+export function isKnown(name: string, { findRunner }: Pick<Runners, 'findRunner'>): boolean {
+  return (findRunner(name)?.state ?? 'offline') !== 'offline';
 }
 
 /** Registered runners first (they need no start), then by name. */

@@ -3,9 +3,9 @@
  *
  *     ci-0-2-9c31e0aa     the runner of slot 2 of group ci
  *
- * A slot goes round a ring of names. Its next name stands behind the names that are known, so no runner gets the name of a Job that
- * exists, or of a runner that is used up. "The lowest name that is free" would not do: when Gitea forgets the oldest runner of a slot,
- * its name would be free again, and the runner that is just starting unseen would be exchanged for it.
+ * A slot goes round a ring of names. Its next name stands behind the names that are known. So no runner gets the name of a Job that
+ * exists, or of a runner that is used up. "The lowest name that is free" would not do. When Gitea forgets the oldest runner of a slot,
+ * its name is free again. Then the runner that is just starting unseen would be exchanged for it.
  */
 import { type RunnerNamer, slotStay } from './names.ts';
 

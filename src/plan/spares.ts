@@ -1,7 +1,7 @@
 /**
  * Runners that no ready job needs, because runners of other groups, or of somebody else, took their jobs. While CI goes on that such a
- * runner could have taken, the next job is near. So it is kept until it is one spawn timeout old, as far as the cap has room: to drop it
- * and start another one a minute later helps nobody (docs/adr/0022).
+ * runner could have taken, the next job is near. To drop it and start another one a minute later helps nobody. So it is kept until it is
+ * one spawn timeout old, if the cap has room (docs/adr/0022).
  */
 import type { Allotment } from './allot.ts';
 import type { Group, Job } from './evidence.ts';
@@ -9,16 +9,16 @@ import type { Facts } from './facts.ts';
 import type { Given } from './give.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { OF_POOL } from './names.ts';
-import type { Pool } from './pool.ts';
+import type { Idle } from './pool.ts';
 import { coversJob, freeRunners, type Runner } from './runners.ts';
 
 const NONE: readonly Runner[] = [];
-const NO_IDLE: Pool['idle'] = [];
+const NO_IDLE: readonly Idle[] = [];
 
 /** The spare runners of each group whose jobs have all been given theirs, and whose pool has what it gets. */
 export function keepSpares(
   { allotments, assignments }: Given,
-  pools: ReadonlyMap<Group, Pool>,
+  pools: ReadonlyMap<Group, readonly Idle[]>,
   { jobs, nowMs }: Facts,
 ): ReadonlyMap<Group, readonly Runner[]> {
   // Most plans never ask.
@@ -31,7 +31,7 @@ export function keepSpares(
     live !== undefined && nowMs - live.createdAtMs < group.spawnTimeoutMs;
   const sparesOf = ({ group, room, runners }: Allotment): readonly Runner[] => {
     const assigned = assignments.get(group) ?? [];
-    const pool = pools.get(group)?.idle ?? NO_IDLE;
+    const pool = pools.get(group) ?? NO_IDLE;
     const left = room - assigned.length - pool.length;
     if (left <= 0) return NONE;
     const free = freeRunners(runners, new Set([...assigned, ...pool].map(({ runner }) => runner)));

@@ -32,7 +32,7 @@ export function gatherTraces(
   evidence: Evidence,
   jobs: readonly ListedJob[],
 ): ReadonlyMap<Group, readonly RunnerTraces[]> {
-  const ownerOf = indexGroups(groups, evidence.instance);
+  const findGroup = groupFinder(groups, evidence.instance);
   const byName = new Map<string, OpenTraces>();
   const byGroup = new Map<Group, OpenTraces[]>(groups.map((group) => [group, []]));
 
@@ -42,7 +42,7 @@ export function gatherTraces(
     const known = byName.get(name);
     if (known) return known.group[by] === place ? known : undefined;
     const madeFor = parseRunnerName(name);
-    const group = madeFor && ownerOf.get(madeFor.groupHash)?.get(madeFor.prefix);
+    const group = madeFor && findGroup(madeFor);
     if (!group || group[by] !== place) return undefined;
     const first: OpenTraces = {
       name,
@@ -78,13 +78,13 @@ export function gatherTraces(
 }
 
 /**
- * Groups by their hash, then by the prefix of their runners' names.
+ * Finds the group of a runner by the parts of its name.
  * @throws GroupsCollide when two groups could take each other's runners for their own
  */
-export function indexGroups<G extends GroupKey>(
+export function groupFinder<G extends GroupKey>(
   groups: readonly G[],
   instance: string,
-): ReadonlyMap<string, ReadonlyMap<string, G>> {
+): (name: RunnerName) => G | undefined {
   const index = new Map<string, Map<string, G>>();
   for (const group of groups) {
     const hash = groupHash(instance, group);
@@ -94,7 +94,7 @@ export function indexGroups<G extends GroupKey>(
     if (other) throw new GroupsCollide(other, group);
     index.set(hash, ofHash.set(prefix, group));
   }
-  return index;
+  return (name) => index.get(name.groupHash)?.get(name.prefix);
 }
 
 /** Two groups have the same name prefix and group hash. The chance is 1 in 65,536 for two groups of the same name. */

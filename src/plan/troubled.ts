@@ -1,13 +1,13 @@
 /**
  * Runners of groups that cannot be planned now: their Gitea does not answer, or their spec is not valid. What Kubernetes shows of them
- * stays as it is, and nothing is started (docs/adr/0036). For all other groups they are full groups: they have no room, and a job that
- * one of their runners was made for waits for it as for a runner of another Application (`elsewhere.ts`).
+ * stays as it is, and nothing is started (docs/adr/0036). For all other groups these are full groups: they have no room. A job that one of
+ * their runners was made for waits for it, as for a runner of another Application (`elsewhere.ts`).
  */
 import type { GroupKey, Plan, RunnerDecision } from './decisions.ts';
 import type { Evidence } from './evidence.ts';
 import { compareText } from './listed-jobs.ts';
 import { parseRunnerName } from './names.ts';
-import { indexGroups } from './traces.ts';
+import { groupFinder } from './traces.ts';
 
 /**
  * The plan, and a decision for each live Job of a troubled group.
@@ -19,12 +19,12 @@ export function withKept(
   { instance, troubled = [], liveJobs }: Evidence,
 ): Plan {
   if (troubled.length === 0) return plan;
-  const ownerOf = indexGroups([...groups, ...troubled], instance);
+  const findGroup = groupFinder([...groups, ...troubled], instance);
   const isTroubled = new Set(troubled);
   const kept = liveJobs.flatMap((live): readonly RunnerDecision[] => {
     const { namespace, name: runner, pinned = false, priorityClass } = live;
     const parts = parseRunnerName(runner);
-    const group = parts && ownerOf.get(parts.groupHash)?.get(parts.prefix);
+    const group = parts && findGroup(parts);
     if (!group || group.namespace !== namespace || !isTroubled.has(group)) return [];
     const decision = { emit: true, runner, group, because: 'group-in-trouble', pinned, skip: true } as const;
     return [priorityClass === undefined ? decision : { ...decision, priorityClass }];

@@ -43,7 +43,7 @@ function checkMount(value: Mapping, path: FieldPath): readonly TemplateFault[] {
 }
 
 /** Lists of containers that a template may write. */
-export const CONTAINER_LISTS = ['initContainers', 'containers'] as const;
+const CONTAINER_LISTS = ['initContainers', 'containers'] as const;
 
 interface ContainerPlace {
   readonly list: (typeof CONTAINER_LISTS)[number];
@@ -52,7 +52,7 @@ interface ContainerPlace {
 }
 
 /** All containers of a template with their places. */
-export function containersOf(template: Mapping): readonly ContainerPlace[] {
+function containersOf(template: Mapping): readonly ContainerPlace[] {
   const spec = fieldValue(template, 'spec');
   return CONTAINER_LISTS.flatMap((list) =>
     listOf(spec, list).flatMap((container, index) =>

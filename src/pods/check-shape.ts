@@ -71,7 +71,7 @@ function isDirective(key: string): boolean {
 
 /** A guess takes time, and a hostile mapping has thousands of unknown fields. */
 const MOST_GUESSES = 20;
-/** So many names still help where they stand; more would bury the field. */
+/** Names that a message lists. More would bury the field. */
 const MOST_NAMES = 8;
 
 function unknownField(name: string, fields: Fields, suggest: Suggest): string {

@@ -35,7 +35,7 @@ const SYSCTLS = new Set([
 
 const SELINUX_TYPES = new Set(['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']);
 /** Of seccomp and AppArmor. */
-export const PROFILES: ReadonlySet<string> = new Set(['RuntimeDefault', 'Localhost']);
+const PROFILES: ReadonlySet<string> = new Set(['RuntimeDefault', 'Localhost']);
 const APPARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 const HOOKS = ['postStart', 'preStop'];

@@ -12,7 +12,7 @@ import { type Fields, fieldsOf, type ListMerge, TEMPLATE_TYPE, type ValueType } 
 import { isList, isMapping, type Mapping, type Value } from './value.ts';
 
 /** Name of the container that every runner pod has. */
-export const RUNNER_CONTAINER = 'runner';
+const RUNNER_CONTAINER = 'runner';
 
 /**
  * `ours` with the group's podTemplate merged over it. The template must have passed `boundFault` and `checkShape`; what they refuse is

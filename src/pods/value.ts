@@ -58,8 +58,8 @@ export function stringOf(mapping: Value | undefined, field: string): string {
 }
 
 /**
- * The first bound that a template breaks. Everything else in this room may be called only after it has answered undefined: the bounds
- * keep recursion and repeated loops small, also for a value that refers to itself (YAML aliases make such values).
+ * The first bound that a template breaks. Call everything else in this room only after it has answered undefined. The bounds keep
+ * recursion and repeated loops small, also for a value that refers to itself (YAML aliases make such values).
  */
 export function boundFault(template: Value): TemplateFault | undefined {
   let values = 0;

@@ -1,4 +1,5 @@
 /** What a policy is asked about, and what it answers. */
+import { firstNames } from '../printable.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Policy } from './schema.ts';
 
@@ -55,7 +56,5 @@ export const NONE: readonly Finding[] = [];
 
 /** What a list of patterns allows, for a message. */
 export function allowedBy(patterns: readonly string[]): string {
-  if (patterns.length === 0) return 'the policy allows none';
-  const named = patterns.slice(0, 5).join(', ');
-  return `the policy allows ${named}${patterns.length > 5 ? ` and ${patterns.length - 5} more` : ''}`;
+  return `the policy allows ${patterns.length === 0 ? 'none' : firstNames(patterns, 5)}`;
 }

@@ -27,7 +27,7 @@ const LONGEST = 512;
 const DOCKER_HUB = 'docker.io';
 
 /** Undefined: no runtime pulls it, or one could read it otherwise than we do. */
-export function readImage(text: string): ImageReference | undefined {
+export function parseImage(text: string): ImageReference | undefined {
   if (text.length > LONGEST) return undefined;
   const [, host = '', repository = '', tag, digest] = PARTS.exec(withRegistry(text)) ?? [];
   const registry = host.toLowerCase() === 'index.docker.io' ? DOCKER_HUB : host.toLowerCase();

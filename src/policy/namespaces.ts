@@ -3,6 +3,7 @@
  * belong to another team.
  */
 import { Failure } from '../failure.ts';
+import { firstNames } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 
 /** Groups that the message names; the others are counted. */
@@ -16,14 +17,11 @@ export function refuseForeignNamespaces(groups: readonly RunnerGroup[], destinat
   if (destination === undefined || destination === '') return;
   const foreign = groups.filter(({ namespace }) => namespace !== destination);
   if (foreign.length === 0) return;
-  const named = foreign
-    .slice(0, MOST_NAMED)
-    .map(({ namespace, name, place }) => `${namespace}/${name} (${place.file}:${place.line})`);
-  const more = foreign.length > MOST_NAMED ? ` and ${foreign.length - MOST_NAMED} more` : '';
+  const named = foreign.map(({ namespace, name, place }) => `${namespace}/${name} (${place.file}:${place.line})`);
   throw new Failure(
     'GR-POLICY-01',
     3,
-    `serve RunnerGroup ${named.join(', ')}${more}: the destination namespace of the Application is ${destination}, and its RunnerGroups ` +
+    `serve RunnerGroup ${firstNames(named, MOST_NAMED)}: the destination namespace of the Application is ${destination}, and its RunnerGroups ` +
       `live there. Remove metadata.namespace or set it to ${destination}. For another namespace, make another Application.`,
   );
 }

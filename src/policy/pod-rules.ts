@@ -12,7 +12,7 @@ import {
   type SecurityProfile,
 } from './denial.ts';
 import { matchesAny, matchesGlob } from './glob.ts';
-import { coversImage, readImage } from './image.ts';
+import { coversImage, parseImage } from './image.ts';
 import type { Policy } from './schema.ts';
 import { fieldsBeyond, templateAsks, templateFault } from './template.ts';
 
@@ -22,7 +22,7 @@ const NAMES_OF_HOSTS: readonly string[] = ['spec.hostAliases', 'spec.dnsConfig',
 export const images: GroupRule = ({ images: allowed }, group) => {
   if (allowed === undefined) return NONE;
   return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
-    const image = readImage(value);
+    const image = parseImage(value);
     if (image && allowed.some((pattern) => coversImage(pattern, image))) return NONE;
     const what = image ? `is ${quoted(value)}` : `is ${quoted(value)}, which is no image that can be judged`;
     const hint = image?.digest === undefined ? '' : ' (a pattern with a tag covers no image by digest)';
@@ -33,7 +33,7 @@ export const images: GroupRule = ({ images: allowed }, group) => {
 export const registries: GroupRule = ({ registries: allowed }, group) => {
   if (allowed === undefined) return NONE;
   return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
-    const image = readImage(value);
+    const image = parseImage(value);
     if (image && allowed.some((pattern) => matchesGlob(pattern, image.registry))) return NONE;
     const from = image ? `comes from ${image.registry}` : `is ${quoted(value)}, which is no image that can be judged`;
     return [{ path, message: `${from}; ${allowedBy(allowed)}. Use an image from there` }];

@@ -1,10 +1,11 @@
 /**
- * What a podTemplate may not ask for while no policy says otherwise. A service account is an identity in the cluster, a priority class
- * lets a pod push others off their node, and a privileged pod owns its node: the owner of the cluster decides, not who commits here.
+ * What a podTemplate may not ask for while no policy says otherwise. A service account is an identity in the cluster. A priority class
+ * lets a pod push others off their node. A privileged pod owns its node. So the owner of the cluster decides, not who commits here.
  */
 import { Failure } from '../failure.ts';
 import type { Asked } from '../pods/asks.ts';
 import type { FieldPath, Mapping } from '../pods/value.ts';
+import { firstNames } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 
 /** Fields that the message names; the others are counted. */
@@ -39,10 +40,9 @@ export async function refuseByDefault(groups: readonly RunnerGroup[]): Promise<v
     return `${field} (${group.namespace}/${group.name}, ${group.place.file}:${group.place.line})`;
   });
   if (found.length === 0) return;
-  const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : '';
   throw new Failure(
     'GR-POLICY-03',
     3,
-    `start pods with ${found.slice(0, MOST_NAMED).join(', ')}${more}: only a policy can allow that, and there is none. Remove these fields.`,
+    `start pods with ${firstNames(found, MOST_NAMED)}: only a policy can allow that, and there is none. Remove these fields.`,
   );
 }

@@ -11,8 +11,8 @@ const SSH = /^ssh:\/\/(?:[\w.-]+@)?([A-Za-z0-9.-]+(?::[0-9]{1,5})?)\/+(.+)$/i;
 const ODD = /[^\x21-\x7e]|[\\?#]|%2f|%5c|%00/i;
 
 /**
- * The normal form. Undefined: no http, https or ssh address, one with credentials (but for the user of ssh), or one that two readers
- * could read in two ways. Upper and lower case of the path stay apart. Stars of a pattern stay as they are.
+ * The normal form. Undefined for what is no http, https or ssh address, has credentials (but for the user of ssh), or can be read in two
+ * ways. Upper and lower case of the path stay apart. Stars of a pattern stay as they are.
  */
 export function normalRepository(text: string): string | undefined {
   if (ODD.test(text)) return undefined;

@@ -1,16 +1,16 @@
 /**
  * The policy file as an administrator writes it: the single source of checks, JSON Schema and the table in docs/policy.md.
  *
- * A field that is absent restricts nothing, unless its description says otherwise: without a policy file the same holds as with one that
- * has no field. An empty list forbids everything that the field is about.
+ * A field that is absent restricts nothing, unless its description says otherwise. So a policy file without fields is the same as none.
+ * An empty list forbids everything that the field is about.
  */
 import * as z from 'zod';
 import { normalBase } from '../base-url.ts';
 import { isRegistryPattern, wrongImagePattern } from './image.ts';
 import { normalRepository } from './repository.ts';
 
-export const POLICY_API_VERSION = 'gitea.bpg.pw/v1alpha1';
-export const POLICY_KIND = 'RunnerPolicy';
+const POLICY_API_VERSION = 'gitea.bpg.pw/v1alpha1';
+const POLICY_KIND = 'RunnerPolicy';
 
 /** Entries of a list. Every group is compared with every entry. */
 const MOST_ENTRIES = 1_000;

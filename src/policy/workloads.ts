@@ -1,8 +1,9 @@
 /**
- * Documents that pass through `generate` unread by its rules. Those that would start pods are refused (docs/adr/0024): whoever commits to
- * the repository of the RunnerGroups could otherwise run any pod where only runners should be, privileged ones too.
+ * Documents that pass through `generate` unread by its rules. Those that would start pods are refused (docs/adr/0024). Otherwise whoever
+ * commits to the repository of the RunnerGroups could run any pod where only runners should be, privileged ones too.
  */
 import { Failure } from '../failure.ts';
+import { firstNames } from '../printable.ts';
 import type { FilePlace } from '../runnergroup/runner-group.ts';
 
 /** A document of another kind, as it was read. */
@@ -59,11 +60,10 @@ export function refuseWorkloads(documents: readonly OtherDocument[]): void {
     ({ place, workload = hiding }) => `${place.file}:${place.line} (${workload})`,
   );
   if (found.length === 0) return;
-  const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : '';
   throw new Failure(
     'GR-POLICY-02',
     3,
-    `pass on the documents at ${found.slice(0, MOST_NAMED).join(', ')}${more}: only RunnerGroups start pods here. Remove them, or let ` +
+    `pass on the documents at ${firstNames(found, MOST_NAMED)}: only RunnerGroups start pods here. Remove them, or let ` +
       `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`,
   );
 }

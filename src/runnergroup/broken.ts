@@ -5,6 +5,7 @@
  * and with it the sync of all others. So the object has a spec that says nothing, and the problem in an annotation.
  */
 
+import { cut, firstLines } from '../printable.ts';
 import { isMapping } from './paths.ts';
 import { formatProblem, type Problem } from './problems.ts';
 import type { FilePlace } from './runner-group.ts';
@@ -64,10 +65,7 @@ export function standIn({ namespace, name, labels, annotations, problems }: Brok
 
 /** The first problems in one line. */
 export function problemText(problems: readonly Problem[]): string {
-  const lines = problems.slice(0, SHOWN).map(formatProblem);
-  const more = problems.length - lines.length;
-  const text = [...lines, ...(more > 0 ? [`… and ${more} more: gitea-runners validate`] : [])].join('; ');
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return cut(firstLines(problems.map(formatProblem), SHOWN, 'gitea-runners validate').join('; '), LONGEST);
 }
 
 /** All that is wrong with these groups. */

@@ -14,9 +14,9 @@ export const MOST_BYTES = 4 * 1024 * 1024;
 /** Documents of all files together, RunnerGroups and others. */
 export const MOST_DOCUMENTS = 3_000;
 /**
- * Words of one document, which are in memory together: each lexeme of YAML is one (a word, a sign, spaces, the end of a line), a
- * long one counts once per `WORD_CHARACTERS`. 80,000 are 10,000 lines of a manifest, or a ConfigMap of 1.2 MB. A word takes up
- * to 1.1 KB (measured: `[{},{},…]`, `["","",…]` and long strings in double quotes).
+ * Words of one document, which are in memory together. Each lexeme of YAML is one: a word, a sign, spaces, the end of a line. A long
+ * one counts once per `WORD_CHARACTERS`. 80,000 are 10,000 lines of a manifest, or a ConfigMap of 1.2 MB. A word takes up to 1.1 KB
+ * (measured: `[{},{},…]`, `["","",…]` and long strings in double quotes).
  */
 export const MOST_DOCUMENT_WORDS = 80_000;
 const WORD_CHARACTERS = 16;

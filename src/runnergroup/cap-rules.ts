@@ -1,28 +1,16 @@
 /** Rules about the cap, its other spellings, and the deadline after which a place under it is given to another job. */
 import { PENDING_DEADLINE_SECONDS } from './defaults.ts';
-import type { Path } from './documents.ts';
 import { exampleOf } from './field-examples.ts';
-import type { FieldProblem } from './field-problem.ts';
+import { type Draft, ok, problemAt, type Ruled, UNCLEAR, wrong } from './rule.ts';
 import type { WrittenSpec } from './schema.ts';
-
-/** The draft and the answer of a rule: as in `rules.ts`, which calls these. */
-interface Draft {
-  readonly spec: Partial<WrittenSpec>;
-  readonly unclear: (...path: Path) => boolean;
-}
-type Ruled = { readonly value: number } | { readonly problems: readonly FieldProblem[] };
 
 /** Kubernetes lets nobody make a PriorityClass with this prefix (docs, "Pod Priority and Preemption"). */
 const OF_KUBERNETES = 'system-';
 
-function problemAt(path: Path, message: string): FieldProblem {
-  return { path: ['spec', ...path], message, code: 'GR-INPUT-06' };
-}
-
 /** `maxActiveRunners`, else `maxWorkers`, else the last threshold of the tiers. Those that are written must be the same number. */
-export function ruleCap({ spec, unclear }: Draft): Ruled {
+export function ruleCap({ spec, unclear }: Draft): Ruled<number> {
   const { maxActiveRunners, maxWorkers, priorityTiers = [], podTemplate, minIdleRunners = 0 } = spec;
-  if (unclear('maxActiveRunners') || unclear('maxWorkers') || unclear('priorityTiers')) return { problems: [] };
+  if (unclear('maxActiveRunners') || unclear('maxWorkers') || unclear('priorityTiers')) return UNCLEAR;
   const last = priorityTiers.at(-1)?.threshold;
   const cap = maxActiveRunners ?? maxWorkers ?? last;
   if (cap === undefined) {
@@ -59,7 +47,7 @@ export function ruleCap({ spec, unclear }: Draft): Ruled {
     const message = `is ${minIdleRunners}, but must be at most the cap, which is ${cap}: idle runners count under it`;
     problems.push(problemAt(['minIdleRunners'], message));
   }
-  return problems.length > 0 ? { problems } : { value: cap };
+  return problems.length > 0 ? { problems } : ok(cap);
 }
 
 function hasPriorityClass(podTemplate: WrittenSpec['podTemplate']): boolean {
@@ -68,11 +56,11 @@ function hasPriorityClass(podTemplate: WrittenSpec['podTemplate']): boolean {
 }
 
 /** A pod is not late before its spawn timeout. */
-export function rulePendingDeadline({ spec, unclear }: Draft): Ruled {
+export function rulePendingDeadline({ spec, unclear }: Draft): Ruled<number> {
   const { spawnTimeoutSeconds: spawn, pendingDeadlineSeconds: given } = spec;
-  if (spawn === undefined || unclear('pendingDeadlineSeconds')) return { problems: [] };
+  if (spawn === undefined || unclear('pendingDeadlineSeconds')) return UNCLEAR;
   const deadline = given ?? Math.max(PENDING_DEADLINE_SECONDS, spawn);
-  if (deadline >= spawn) return { value: deadline };
+  if (deadline >= spawn) return ok(deadline);
   const message = `is ${deadline}, but must be at least spawnTimeoutSeconds, which is ${spawn}`;
-  return { problems: [problemAt(['pendingDeadlineSeconds'], message)] };
+  return wrong(['pendingDeadlineSeconds'], message);
 }

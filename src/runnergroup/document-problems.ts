@@ -33,7 +33,7 @@ export type Meanings = ReadonlyMap<Alias, Node>;
  * the others follow from it.
  * @param text the whole file
  */
-export function judge(
+export function judgeDocument(
   document: Document.Parsed,
   text: string,
 ): {

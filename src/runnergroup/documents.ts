@@ -18,7 +18,7 @@ import {
   Parser,
 } from 'yaml';
 import { Budget, MOST_DOCUMENT_WORDS, tooMuchInOne, wordsOf } from './budget.ts';
-import { judge, type Meanings, type TextProblem } from './document-problems.ts';
+import { judgeDocument, type Meanings, type TextProblem } from './document-problems.ts';
 import { collectGarbage } from './garbage.ts';
 import type { Problem } from './problems.ts';
 import type { FilePlace } from './runner-group.ts';
@@ -63,7 +63,7 @@ export function readDocuments(file: SourceFile, budget: Budget, take: (read: Rea
   new DocumentReader(file, budget, take).read();
 }
 
-/** The value of the one document of a file, within a budget of its own; undefined when it has a problem or is not exactly one. */
+/** The value of the one document of a file, within a budget of its own. Undefined when it has a problem, or the file has none or several. */
 export function readOneDocument(file: SourceFile): unknown {
   const found: Read[] = [];
   readDocuments(file, new Budget(), (read) => found.push(read));
@@ -161,7 +161,7 @@ class DocumentReader {
   }
 
   #sortOut(document: Document.Parsed, token: CST.Document | undefined): void {
-    const { problems, meanings } = judge(document, this.#file.text);
+    const { problems, meanings } = judgeDocument(document, this.#file.text);
     for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS)) {
       this.#report(offset, `is no valid YAML: ${message}`);
     }

@@ -90,7 +90,7 @@ const WANTED: Readonly<Record<string, string>> = {
   record: 'a mapping',
 };
 
-/** So many names still help where they stand; more would bury the field. */
+/** Names that a message lists. More would bury the field. */
 const MOST_NAMES = 8;
 
 /** Other names of fields. YAML reads a bare `no` as `false`. */

@@ -1,8 +1,8 @@
 /**
  * From PATHs to texts. Whoever commits to the repository must not choose which files are read:
  * - a folder gives its own `*.yaml`, `*.yml`, `*.json` (all below it with `recursive`), never hidden ones;
- * - a symbolic link counts when its target is inside the given folder (so a mounted ConfigMap works); one that leads out is
- *   an error, never a shorter list;
+ * - a symbolic link counts when its target is inside the given folder, so a mounted ConfigMap works. One that leads out is an error,
+ *   never a shorter list;
  * - a relative PATH itself must not leave the current folder (or the parent it names with `..`) through a link;
  * - only regular files in UTF-8, as many and as large together as budget.ts allows;
  * - a pipe is read only if the command line names it: `-`, `/dev/stdin`, `<(…)`. No folder and no link can name one.

@@ -1,7 +1,9 @@
 /**
- * The known name that a reader most likely meant, or undefined when none is near: the same but for upper and lower case, a
- * few typing mistakes away (one per three letters; ties go to the first name), or the only one that has all its words
- * (`maxRunners` for `maxActiveRunners`).
+ * The known name that a reader most likely meant; undefined when none is near. One of these is near:
+ *
+ * - the same name but for upper and lower case;
+ * - a name a few typing mistakes away: one per three letters, and ties go to the first name;
+ * - the only name that has all its words (`maxRunners` for `maxActiveRunners`).
  */
 export function nearestName(written: string, known: readonly string[]): string | undefined {
   // A name this long is no typing mistake, and the distance takes quadratic time.

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { webhookUrlProblem } from './webhook-url.ts';
 
 const LONGEST_URL = 2048;
-export const MOST_NOTIFY_TARGETS = 10;
+const MOST_NOTIFY_TARGETS = 10;
 
 /** Kubernetes' tools read YAML as we do: `on` is true there. */
 const UNQUOTED = 'is what YAML makes of on without quotes: write "on": …';

@@ -1,4 +1,4 @@
-/** Places of problems that are found after reading: a file is read once more, with the reader that knows places. */
+/** Places of problems that are found after reading. The text of a file is parsed once more, with the reader that knows places. */
 import { Budget } from './budget.ts';
 import type { Path } from './documents.ts';
 import { isMapping, pathText } from './paths.ts';

@@ -1,14 +1,13 @@
 /**
- * Reads the YAML that people write for RunnerGroups without the package `yaml`, which takes a start ten times as long: block
- * mappings and lists, and words, numbers and `{…}` or `[…]` on one line. It reads less than the package does, and reads it in the same
- * way (test/runnergroup/plain-yaml.property.test.ts compares both). What is not plain is left to the package, and so is everything
- * with a problem, because the package knows the place.
+ * Reads the YAML that people write for RunnerGroups: block mappings and lists, and words, numbers and `{…}` or `[…]` on one line. The package
+ * `yaml` takes a start ten times as long. This reads less than the package does, and reads it in the same way
+ * (test/runnergroup/plain-yaml.property.test.ts compares both). What is not plain is left to the package. So is everything with a problem,
+ * because the package knows the place.
  *
  *     file ─► lines without comments ─► document ─► mapping ─┬─ key: scalar
  *                                                            ├─ key: {flow}
  *                                                            └─ key: ─► mapping or list, deeper
  */
-
 import type { FilePlace } from './runner-group.ts';
 import type { SourceFile } from './source-file.ts';
 
@@ -21,7 +20,7 @@ export interface PlainDocument {
 
 /** Longer files are left to the package, which has the limits. */
 const MOST_CHARACTERS = 32_768;
-/** So many calls deep we go. */
+/** Calls of this reader inside each other. */
 const DEEPEST = 20;
 /** ASCII that can be seen, and ends of lines: no tabs, nothing that a YAML reader would look at twice. */
 const ORDINARY = /^[\n\x20-\x7e]*$/;
@@ -35,7 +34,7 @@ interface YamlLine {
   readonly number: number;
 }
 
-/** Thrown inside of this file only: the package shall read it. */
+/** Thrown inside of this file only: the text is left to the package. */
 class NotPlain extends Error {}
 
 /** All documents of a file; undefined when the package must read it. */

@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts';
-import { count, printable } from '../printable.ts';
+import { count, cut, firstLines, shortLine } from '../printable.ts';
 import type { FilePlace, RunnerGroup } from './runner-group.ts';
 import type { SourceFile } from './source-file.ts';
 
@@ -41,8 +41,6 @@ export interface Problem {
 
 /** Problems that are shown where stderr must be short. */
 const SHOWN = 15;
-/** A line in Argo CD's error message should not carry a whole file. */
-const LONGEST_LINE = 600;
 
 /** What was read besides the problems. */
 export interface ReadInSpite {
@@ -51,7 +49,7 @@ export interface ReadInSpite {
   readonly files: number;
   /** The good ones. */
   readonly groups: readonly RunnerGroup[];
-  /** Their files, as `ReadResult` has them. */
+  /** Their files, by name. */
   readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
@@ -73,21 +71,17 @@ export class InputProblems extends Failure {
 /** `file:line:column: path: message [code]`, one line, safe on a terminal. */
 export function formatProblem({ place, path, message, code }: Problem): string {
   const where = `${place.file}:${place.line}:${place.column}`;
-  const line = printable([where, path, message].filter((part) => part !== '').join(': '));
-  return `${line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line} [${code}]`;
+  return `${shortLine([where, path, message].filter((part) => part !== '').join(': '))} [${code}]`;
 }
 
 /** At most 60 characters of a value from a file, in quotes, for use inside a message; credentials of a URL are left out. */
 export function quoted(text: string): string {
-  const shown = text.replace(/\/\/[^/@]*@/g, '//…@');
-  return `"${shown.length > 60 ? `${shown.slice(0, 60)}…` : shown}"`;
+  return `"${cut(text.replace(/\/\/[^/@]*@/g, '//…@'), 60)}"`;
 }
 
 function summary(problems: readonly Problem[]): string {
   const files = new Set(problems.map(({ place }) => place.file)).size;
-  const lines = problems.slice(0, SHOWN).map(formatProblem);
-  const rest = problems.length - lines.length;
-  if (rest > 0) lines.push(`… and ${rest} more: gitea-runners validate`);
+  const lines = firstLines(problems.map(formatProblem), SHOWN, 'gitea-runners validate');
   return [`read RunnerGroups: ${count(problems.length, 'problem')} in ${count(files, 'file')}.`, ...lines].join('\n');
 }
 

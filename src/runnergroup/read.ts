@@ -18,7 +18,7 @@ import { readFiles } from './files.ts';
 import { isMapping } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem } from './problems.ts';
-import { type FilePlace, hasOwnPod, type RunnerGroup } from './runner-group.ts';
+import type { FilePlace, RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
 import type { SourceFile } from './source-file.ts';
 import { type SourceObject, toRunnerGroup } from './to-runner-group.ts';
@@ -53,7 +53,7 @@ export interface ReadResult {
   readonly files: number;
   /** Files that hold no manifests, and documents that are none (`file:line`). Whoever reads must name them. */
   readonly skipped: readonly string[];
-  /** By name, the files of groups whose pod is checked after reading: its faults are to have a place (placed.ts). */
+  /** By name, the files that hold groups. What is found about a group after reading gets its place from them (placed.ts). */
   readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
@@ -89,7 +89,7 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
 const LARGE_INPUT = 65_536;
 
-/** Loaded when there is much to read: a usual start shall not wait for it. */
+/** Loaded when there is much to read: a usual start must not wait for it. */
 async function saveMemory(): Promise<void> {
   (await import('./garbage.ts')).keepHeapSmall();
 }
@@ -169,7 +169,7 @@ class GroupReader {
 
   #add(group: RunnerGroup, file: SourceFile): void {
     this.groups.push(group);
-    if (hasOwnPod(group)) this.sources.set(file.name, file);
+    this.sources.set(file.name, file);
   }
 }
 
@@ -253,7 +253,7 @@ function holdsGroup(value: unknown): boolean {
   return isMapping(value) && Array.isArray(value['items']) && value['items'].some(holdsGroup);
 }
 
-/** JSON may be indented with tabs, which YAML readers problemAt; in JSON a raw tab is never part of a text. */
+/** JSON may be indented with tabs, which YAML readers refuse. In JSON a raw tab is never part of a string. */
 function documentText({ text }: SourceDocument): string {
   if (!text.includes('\t') || !text.trimStart().startsWith('{')) return text;
   try {

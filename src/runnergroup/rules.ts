@@ -1,47 +1,21 @@
 /**
  * Rules that several fields follow together, and the normal form that results. Each rule works on the fields that passed the schema.
  * A field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
- *
- * Long because: each field whose normal form is another one has its rule here, in one table.
  */
 import { normalBase } from '../base-url.ts';
 import { ruleCap, rulePendingDeadline } from './cap-rules.ts';
 import { DEFAULT_IMAGES, DEFAULT_LABELS, GRACEFUL_STOP_SECONDS, RUNNER_RELEASE } from './defaults.ts';
-import type { Path } from './documents.ts';
 import type { FieldProblem } from './field-problem.ts';
 import { type ParsedLabel, parseLabel, type RunnerLabel } from './label.ts';
 import { nearestName } from './nearest.ts';
 import { quoted } from './problems.ts';
 import { normalProxy } from './proxy-rule.ts';
 import { quantityValue } from './quantity.ts';
-import { newerKeys } from './runner-config.ts';
+import { type Draft, ok, problemAt, type Ruled, UNCLEAR, wrong } from './rule.ts';
+import { hasOwnImage, ruleRunnerConfig } from './runner-config-rule.ts';
 import type { ContainerMode, NormalFields, PodProxy, Scope, SecretKey } from './runner-group.ts';
-import type { WrittenSpec } from './schema.ts';
 import { imageInTemplate } from './template-image.ts';
 import { isQualifiedName } from './words.ts';
-
-/** A spec of which some fields may have failed their own check. */
-export interface Draft {
-  /** Fields that passed, with defaults; the others are absent. */
-  readonly spec: Partial<WrittenSpec>;
-  /** `metadata.name`, when it is a good one. */
-  readonly groupName: string | undefined;
-  /** True when the field at this path below `spec`, or something in it, has a problem of its own. */
-  readonly unclear: (...path: Path) => boolean;
-}
-
-/** Either the normal form or its problems. No value and no problems: the schema has reported the fields already. */
-export type Ruled<T> = { readonly value: T } | { readonly problems: readonly FieldProblem[] };
-
-function ok<T>(value: T): Ruled<T> {
-  return { value };
-}
-
-function problemAt(path: Path, message: string): { readonly problems: readonly FieldProblem[] } {
-  return { problems: [{ path: ['spec', ...path], message, code: 'GR-INPUT-06' }] };
-}
-
-const UNCLEAR = { problems: [] };
 
 /** One rule per normal field, in the order of their problems. */
 const RULES: { readonly [Field in keyof NormalFields]: (draft: Draft) => Ruled<NormalFields[Field]> } = {
@@ -77,13 +51,11 @@ function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
   const problems: FieldProblem[] = [];
   const needs = (field: 'org' | 'user' | 'repo', value: string | undefined) => {
     if (value === undefined && !unclear(field))
-      problems.push(...problemAt([], `scope ${scope} needs ${field}: add "${field}: …"`).problems);
+      problems.push(problemAt([], `scope ${scope} needs ${field}: add "${field}: …"`));
   };
   const forbids = (field: 'org' | 'user' | 'repo') => {
     if (spec[field] === undefined) return;
-    problems.push(
-      ...problemAt([field], `does not go with scope ${scope}: remove it, or set "scope: ${field}"`).problems,
-    );
+    problems.push(problemAt([field], `does not go with scope ${scope}: remove it, or set "scope: ${field}"`));
   };
   switch (scope) {
     case 'global':
@@ -108,17 +80,17 @@ function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
 function ruleRepository(repo: string, { spec: { org, user }, unclear }: Pick<Draft, 'spec' | 'unclear'>): Ruled<Scope> {
   if (unclear('org') || unclear('user')) return UNCLEAR;
   if (org !== undefined && user !== undefined)
-    return problemAt(['user'], 'a repository has one owner: set org or user, not both');
+    return wrong(['user'], 'a repository has one owner: set org or user, not both');
   const field = org === undefined ? 'user' : 'org';
   const owner = org ?? user;
   const [first = '', second] = repo.split('/');
   if (second === undefined) {
     if (owner !== undefined) return ok({ kind: 'repo', owner, repo: first });
-    return problemAt(['repo'], `needs its owner: write "repo: OWNER/${first}", or add org or user`);
+    return wrong(['repo'], `needs its owner: write "repo: OWNER/${first}", or add org or user`);
   }
   // Gitea compares owner names without regard to case.
   if (owner !== undefined && owner.toLowerCase() !== first.toLowerCase()) {
-    return problemAt([field], `${quoted(owner)} is not the owner in "repo: ${repo}": remove it or correct one of them`);
+    return wrong([field], `${quoted(owner)} is not the owner in "repo: ${repo}": remove it or correct one of them`);
   }
   return ok({ kind: 'repo', owner: first, repo: second });
 }
@@ -127,11 +99,11 @@ function ruleRepository(repo: string, { spec: { org, user }, unclear }: Pick<Dra
 function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft): Ruled<string> {
   if (unclear('gitea') || unclear('giteaURL')) return UNCLEAR;
   const written = gitea?.url ?? giteaURL;
-  if (written === undefined) return problemAt([], 'gitea.url is required: add "gitea: {url: https://…}"');
+  if (written === undefined) return wrong([], 'gitea.url is required: add "gitea: {url: https://…}"');
   const url = normalBase(written);
   if (url === undefined) return UNCLEAR;
   if (giteaURL !== undefined && normalBase(giteaURL) !== url) {
-    return problemAt(['giteaURL'], 'differs from gitea.url: remove one of the two spellings');
+    return wrong(['giteaURL'], 'differs from gitea.url: remove one of the two spellings');
   }
   return ok(url);
 }
@@ -143,16 +115,13 @@ function ruleSecret(field: 'registrationToken' | 'authToken', { spec, unclear }:
   const { secretRef, name, key } = selector;
   if (secretRef) {
     if ((name ?? secretRef.name) === secretRef.name && (key ?? secretRef.key) === secretRef.key) return ok(secretRef);
-    return problemAt([field], 'name and key differ from secretRef: remove one of the two spellings');
+    return wrong([field], 'name and key differ from secretRef: remove one of the two spellings');
   }
   if (name !== undefined && key !== undefined) return ok({ name, key });
   if (name === undefined && key === undefined) {
-    return problemAt([field], 'must name a Secret and its key: "secretRef: {name: …, key: …}"');
+    return wrong([field], 'must name a Secret and its key: "secretRef: {name: …, key: …}"');
   }
-  return problemAt(
-    [field],
-    `needs ${name === undefined ? 'name' : 'key'} beside ${name === undefined ? 'key' : 'name'}`,
-  );
+  return wrong([field], `needs ${name === undefined ? 'name' : 'key'} beside ${name === undefined ? 'key' : 'name'}`);
 }
 
 /** Own labels first, then the default ones that no own label replaces, then the group's name. */
@@ -169,7 +138,7 @@ function ruleLabels({ spec, groupName, unclear }: Draft): Ruled<readonly RunnerL
   const written = [...own, ...added.filter(({ name }) => !names.has(name))];
   const labels = spec.groupLabel && groupName !== undefined ? withGroupLabel(written, groupName) : written;
   if (labels.length > 0) return ok(labels.map(({ name, text }) => ({ name, text })));
-  return problemAt([], 'the runners would have no label: add one to labels, e.g. "ubuntu-latest:host"');
+  return wrong([], 'the runners would have no label: add one to labels, e.g. "ubuntu-latest:host"');
 }
 
 /** A label for the group's name. Its jobs run as those of the first docker label, else on the host. A label of that name stays as it is. */
@@ -179,11 +148,6 @@ function withGroupLabel(labels: readonly ParsedLabel[], groupName: string): read
   const schema = docker ? 'docker' : 'host';
   const text = `${groupName}${docker ? docker.text.slice(docker.name.length) : ':host'}`;
   return [...labels, { name: groupName, text, schema }];
-}
-
-/** A group with the default image has the runner `RUNNER_RELEASE`. */
-function hasOwnImage(spec: Draft['spec']): boolean {
-  return spec.image !== undefined || imageInTemplate(spec.podTemplate) !== undefined;
 }
 
 interface Checks {
@@ -207,18 +171,22 @@ function checkLabels(
     const at = [field, index];
     const twice = seen.has(name);
     seen.add(name);
-    if (twice) return problemAt(at, `the name ${quoted(name)} is already in this list: remove one of them`).problems;
+    if (twice) return [problemAt(at, `the name ${quoted(name)} is already in this list: remove one of them`)];
     if (schema === 'docker' && mode === 'host') {
-      return problemAt(
-        at,
-        `needs docker, which containerMode host does not have: write "${name}:host", or choose another containerMode`,
-      ).problems;
+      return [
+        problemAt(
+          at,
+          `needs docker, which containerMode host does not have: write "${name}:host", or choose another containerMode`,
+        ),
+      ];
     }
     if (schema === 'foreign' && !foreignWork) {
-      return problemAt(
-        at,
-        `${quoted(text)} is neither name:host nor name:docker://image; the default runner ${RUNNER_RELEASE} would never register. Write it without a colon, or set image to a runner of 2.1 or newer`,
-      ).problems;
+      return [
+        problemAt(
+          at,
+          `${quoted(text)} is neither name:host nor name:docker://image; the default runner ${RUNNER_RELEASE} would never register. Write it without a colon, or set image to a runner of 2.1 or newer`,
+        ),
+      ];
     }
     return [];
   });
@@ -229,17 +197,14 @@ function ruleImage({ spec, unclear }: Draft): Ruled<string> {
   if (unclear('image') || unclear('containerMode') || unclear('podTemplate')) return UNCLEAR;
   const inTemplate = imageInTemplate(spec.podTemplate);
   if (inTemplate && spec.image !== undefined && spec.image !== inTemplate.image)
-    return problemAt(inTemplate.path, 'differs from spec.image: remove one of the two');
+    return wrong(inTemplate.path, 'differs from spec.image: remove one of the two');
   return ok(inTemplate?.image ?? spec.image ?? DEFAULT_IMAGES[spec.containerMode ?? 'dind-rootless']);
 }
 
 /** A job without labels runs in docker, on the runner's own default image (runner 1.0.8, `PickPlatform`). */
 function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
   if (spec.acceptUnlabelledJobs && spec.containerMode === 'host') {
-    return problemAt(
-      ['acceptUnlabelledJobs'],
-      'does not go with containerMode host: a job without labels runs in docker',
-    );
+    return wrong(['acceptUnlabelledJobs'], 'does not go with containerMode host: a job without labels runs in docker');
   }
   return ok(spec.acceptUnlabelledJobs ?? false);
 }
@@ -248,7 +213,7 @@ function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
 function ruleProxy({ spec, unclear }: Draft): Ruled<PodProxy | undefined> {
   if (unclear('proxy')) return UNCLEAR;
   const read = spec.proxy && normalProxy(spec.proxy, spec);
-  return read !== undefined && 'message' in read ? problemAt(['proxy', ...read.path], read.message) : ok(read);
+  return read !== undefined && 'message' in read ? wrong(['proxy', ...read.path], read.message) : ok(read);
 }
 
 /** A runner must have time for work besides the stop. */
@@ -257,47 +222,10 @@ function ruleGracefulStop({ spec, unclear }: Draft): Ruled<number> {
   if (deadline === undefined || unclear('gracefulStopSeconds')) return UNCLEAR;
   const stop = spec.gracefulStopSeconds ?? Math.min(GRACEFUL_STOP_SECONDS, deadline - 1);
   if (deadline > stop) return ok(stop);
-  return problemAt(
+  return wrong(
     ['activeDeadlineSeconds'],
     `is ${deadline}, but must be greater than gracefulStopSeconds, which is ${stop}`,
   );
-}
-
-/** Levels of the runner's log at which it says how its CI job ended. */
-const SHOWS_THE_END: readonly string[] = ['debug', 'trace'];
-
-/** Keys of the runner's configuration that the mode or another field makes useless. */
-function ruleRunnerConfig({ spec, unclear }: Draft): Ruled<NormalFields['runnerConfig']> {
-  const { containerMode, cache, runnerConfig = {}, proxy, caBundle, keepFailedSeconds = 0 } = spec;
-  if (keepFailedSeconds > 0 && !SHOWS_THE_END.includes(runnerConfig.log?.level ?? 'debug')) {
-    return problemAt(
-      ['runnerConfig', 'log', 'level'],
-      'does not go with keepFailedSeconds, for which it is debug: remove one of them',
-    );
-  }
-  const [newer] = hasOwnImage(spec) || unclear('image') ? [] : newerKeys(runnerConfig);
-  if (newer) {
-    return problemAt(
-      ['runnerConfig', ...newer.path],
-      `came with runner ${newer.since}, and the default runner ${RUNNER_RELEASE} ignores it: set image to a runner of ${newer.since} or newer`,
-    );
-  }
-  if (runnerConfig.runner?.env_file !== undefined && (proxy !== undefined || caBundle !== undefined)) {
-    return problemAt(
-      ['runnerConfig', 'runner', 'env_file'],
-      'does not go with spec.proxy and spec.caBundle, which need a file of their own there: use runner.envs',
-    );
-  }
-  if (runnerConfig.container && containerMode === 'host') {
-    return problemAt(['runnerConfig', 'container'], 'does not go with containerMode host, which starts no containers');
-  }
-  if (cache && runnerConfig.cache?.enabled === false) {
-    return problemAt(
-      ['runnerConfig', 'cache', 'enabled'],
-      'is false, but spec.cache names a cache: remove one of them',
-    );
-  }
-  return ok(runnerConfig);
 }
 
 const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
@@ -312,11 +240,9 @@ function ruleResources({ spec: { resources }, unclear }: Draft): Ruled<NormalFie
     const limit = limits[name];
     const at = ['resources', 'requests', name];
     if (limit !== undefined && quantityValue(request) > quantityValue(limit)) {
-      problems.push(...problemAt(at, `is ${request}, more than its limit ${limit}`).problems);
+      problems.push(problemAt(at, `is ${request}, more than its limit ${limit}`));
     } else if (name.includes('/') && (limit === undefined || quantityValue(request) !== quantityValue(limit))) {
-      problems.push(
-        ...problemAt(at, 'must have an equal limit: Kubernetes does not overcommit this resource').problems,
-      );
+      problems.push(problemAt(at, 'must have an equal limit: Kubernetes does not overcommit this resource'));
     }
   }
   return problems.length > 0 ? { problems } : ok({ requests, limits });
@@ -335,6 +261,6 @@ function checkResourceNames(field: string, quantities: Readonly<Record<string, s
       near === undefined
         ? `use ${PLAIN_RESOURCES.join(', ')} or a name with a domain, e.g. example.com/gpu`
         : `did you mean "${near}"?`;
-    return problemAt(['resources', field, name], `is no resource of a container; ${hint}`).problems;
+    return [problemAt(['resources', field, name], `is no resource of a container; ${hint}`)];
   });
 }

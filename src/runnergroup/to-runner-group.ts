@@ -5,7 +5,8 @@ import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import { isMapping, namesAt, pathText, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
-import { applyRules, type Draft } from './rules.ts';
+import type { Draft } from './rule.ts';
+import { applyRules } from './rules.ts';
 import type { RunnerGroup, SpellingField } from './runner-group.ts';
 import { Metadata, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
 

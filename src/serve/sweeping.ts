@@ -28,9 +28,9 @@ export interface SweepingOptions {
 }
 
 const PAUSE_MS = 60_000;
-/** For so long a group is remembered that is gone: its last runners end after it. */
+/** How long a group that is gone is remembered: its last runners end after it. */
 const REMEMBERED_MS = 3_600_000;
-/** So many of them. */
+/** Groups that are gone and remembered. */
 const MOST_REMEMBERED = 1000;
 
 /** The groups whose registrations are swept: those that exist, and those that went not long ago. */

@@ -58,7 +58,7 @@ export class Gitea {
   }
 
   /** Adds the repository `owner/name` with Actions on; public unless told. */
-  addRepo(fullName: string, options?: { readonly private?: boolean; readonly readers?: readonly string[] }): RepoRow {
+  addRepo(fullName: string, options?: { readonly private?: boolean }): RepoRow {
     return addRepo(this.state, fullName, options);
   }
 

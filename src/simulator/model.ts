@@ -39,8 +39,6 @@ export interface RepoRow {
   readonly ownerId: number;
   readonly name: string;
   readonly private: boolean;
-  /** Users who may read it although it is private and not theirs. */
-  readonly readers: readonly string[];
   /** Without Actions its jobs are listed as before, and given to no runner. */
   hasActions: boolean;
 }
@@ -62,7 +60,6 @@ export interface RunRow {
   readonly branch: string;
   readonly sha: string;
   readonly actor: string;
-  readonly created: number;
   /** Latest attempt, from 1. */
   attempt: number;
   needsApproval: boolean;

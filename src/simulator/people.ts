@@ -20,11 +20,7 @@ export function addOrg(
 }
 
 /** Adds `owner/name`; the owner, a user or organization, must be there. Public unless told. */
-export function addRepo(
-  state: State,
-  fullName: string,
-  options: { readonly private?: boolean; readonly readers?: readonly string[] } = {},
-): RepoRow {
+export function addRepo(state: State, fullName: string, options: { readonly private?: boolean } = {}): RepoRow {
   const [owner = '', name = ''] = fullName.split('/');
   const account = state.orgs.get(owner) ?? mustGet(state.users, owner, 'user or organization');
   const repo = {
@@ -34,7 +30,6 @@ export function addRepo(
     ownerId: account.id,
     name,
     private: options.private ?? false,
-    readers: options.readers ?? [],
     hasActions: true,
   };
   state.repos.set(fullName, repo);
@@ -56,5 +51,5 @@ export function ownsRepo(state: State, user: UserRow, repo: RepoRow): boolean {
 
 /** May read the repository's Actions, without the site admin's privilege. Membership in the organization alone is not enough. */
 export function readsRepo(state: State, user: UserRow, repo: RepoRow): boolean {
-  return !repo.private || repo.readers.includes(user.name) || ownsRepo(state, user, repo);
+  return !repo.private || ownsRepo(state, user, repo);
 }

@@ -126,7 +126,6 @@ export function push(state: State, fullName: string, spec: RunSpec): { run: RunR
     branch: spec.branch ?? 'main',
     sha: createHash('sha1').update(`${fullName}#${id}`).digest('hex'),
     actor: spec.actor ?? [...state.users.keys()][0] ?? 'ghost',
-    created: seconds(state),
     attempt: 1,
     needsApproval: spec.needsApproval ?? false,
   };

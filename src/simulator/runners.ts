@@ -131,7 +131,7 @@ function claim(state: State, runner: RunnerRow, job: JobRow): JobRow {
   job.started = seconds(state);
   if (state.traits.attemptGrowsAt === 'claim') job.attempt += 1;
   setStatus(state, job, 'running');
-  // The runner asks anew after each job, whatever the version (runner internal/app/poll/poller.go).
+  // The runner asks again after each job, whatever the version (runner internal/app/poll/poller.go).
   runner.tasksVersion = 0;
   return job;
 }

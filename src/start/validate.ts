@@ -10,7 +10,7 @@ import { quickEnd, quickIo } from './quick-process.ts';
 
 /** Runs the command and ends the process. */
 export async function main({ paths, flags }: Extract<PlainLine, { command: 'validate' }>): Promise<void> {
-  // One pass over files of a few lines: what V8 optimises in the background would be ready when all is done, and the end waits for it.
+  // This is one pass over files of a few lines. What V8 optimises in the background would be ready too late, and the end would wait for it.
   setFlagsFromString('--no-opt');
   const io = quickIo();
   quickEnd(

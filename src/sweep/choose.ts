@@ -19,11 +19,12 @@
  */
 import { keyText } from '../key-text.ts';
 import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../plan/evidence.ts';
+import { compareText } from '../plan/listed-jobs.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../plan/names.ts';
 
 /**
- * Time between the two sightings. More than the 60 s for which Gitea shows a runner as online after its last sign of life
- * (models/actions/runner.go `RunnerOfflineTime`): a row that is online at both belongs to a runner that lived in between.
+ * Time between the two sightings. Gitea shows a runner as online for 60 s after its last sign of life (models/actions/runner.go
+ * `RunnerOfflineTime`). This is more, so a row that is online at both belongs to a runner that lived in between.
  */
 export const SIGHTINGS_APART_MS = 75_000;
 
@@ -232,8 +233,4 @@ function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts):
 
 function groupKey(group: ChosenGroup): string {
   return `${group.giteaUrl} ${keyText(group)}`;
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

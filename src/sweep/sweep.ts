@@ -4,8 +4,8 @@
  *     runner lists and running jobs ─► Jobs in Kubernetes ─► choose.ts ─► dead ones, one by one:
  *       wait for the budget ─► running jobs again ─► the row again ─► DELETE
  *
- * The first pass deletes nothing: a row must have been seen twice. What was seen is kept in the `Sweeper`, nowhere else; a restart
- * begins anew.
+ * The first pass deletes nothing: a row must have been seen twice. What was seen is kept in the `Sweeper` and nowhere else. After a restart
+ * all of it must be seen again.
  */
 import { Failure } from '../failure.ts';
 import type { GiteaAccess, VersionCache } from '../gitea/api.ts';

@@ -1,9 +1,10 @@
 /**
  * Finds the API token of a RunnerGroup and the one server it may be sent to.
  *
- * A token is bound to its Gitea (scheme, host, port and path) by whoever made the Secret, never by the RunnerGroup: a repository author
- * who changes `gitea.url` cannot have the token sent elsewhere, not even to another application of the same server. The RunnerGroup's Secret name and key are DNS names by its schema, and
- * are checked here again because they become a path.
+ * Whoever made the Secret binds the token to its Gitea (scheme, host, port and path). The RunnerGroup never does. So a repository author
+ * who changes `gitea.url` cannot have the token sent elsewhere, not even to another application of the same server.
+ *
+ * By its schema, the RunnerGroup's Secret name and key are DNS names. They are checked here again because they become a path.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,6 +17,9 @@ import { Token } from './token.ts';
 const PATH_PART = /^[A-Za-z0-9_][-._A-Za-z0-9]{0,252}$/;
 /** What may stand in an HTTP header: visible ASCII. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
+
+/** The key of a Secret that names the Gitea to which its tokens are bound. */
+export const URL_KEY = 'url';
 
 /** Where Secrets are looked for: mounted as files, or asked from the Kubernetes API (`--secrets`). */
 export type SecretsMode = 'files' | 'api';
@@ -83,7 +87,7 @@ function secretInFiles(group: RunnerGroup, secretsDir: string): FoundSecret {
   const token = readKey(join(secretsDir, folder), key);
   if (token === undefined) throw missing(group, secretsDir);
   const source = `key ${key} of Secret ${name}, mounted as ${folder}`;
-  return { token, url: readKey(join(secretsDir, folder), 'url'), called: `Secret ${name}`, source };
+  return { token, url: readKey(join(secretsDir, folder), URL_KEY), called: `Secret ${name}`, source };
 }
 
 /** The Secret of the group's own namespace, and no other: it is the tenant's. */
@@ -95,7 +99,7 @@ async function secretInCluster(group: RunnerGroup, secrets: SecretReader): Promi
   const token = keys(key)?.trim();
   if (token === undefined) throw missingKey(group);
   const called = `Secret ${name} of namespace ${namespace}`;
-  return { token, url: keys('url')?.trim(), called, source: `key ${key} of ${called}` };
+  return { token, url: keys(URL_KEY)?.trim(), called, source: `key ${key} of ${called}` };
 }
 
 function missingKey({ namespace, name: group, authToken: { name, key } }: RunnerGroup): Failure {
@@ -114,7 +118,7 @@ async function registrationUrl(
 ): Promise<string | undefined> {
   if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return undefined;
   if (clusterSecrets) return (await clusterSecrets.readUrl(namespace, name))?.trim();
-  return readKey(join(secretsDir, namespace, name), 'url');
+  return readKey(join(secretsDir, namespace, name), URL_KEY);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Cluster, type ClusterEvent } from '../../src/cli/demo/cluster.ts';
-import { readJobs, type WantedJob } from '../../src/cli/demo/manifests.ts';
+import { type WantedJob, wantedJobs } from '../../src/cli/demo/manifests.ts';
 import { Gitea } from '../../src/simulator/gitea.ts';
 
 /** A cluster whose only Job has registered and taken the only CI job. */
@@ -58,7 +58,7 @@ it('does not run a Job twice while it exists under its name', () => {
 });
 
 it('reads Jobs only, cuts known schemas off labels and needs no job id', () => {
-  const jobs = readJobs(`kind: RunnerGroup
+  const jobs = wantedJobs(`kind: RunnerGroup
 ---
 kind: Job
 metadata: {name: ci-0-1, labels: {gitea.bpg.pw/runnergroup-name: ci}}
@@ -70,5 +70,5 @@ spec: {template: {spec: {containers: [{name: runner, env: [{name: GITEA_RUNNER_L
 });
 
 it('refuses a Job without runner labels', () => {
-  expect(() => readJobs('kind: Job\nmetadata: {name: "x\\e[2J"}')).toThrow('x\\u{1b}[2J');
+  expect(() => wantedJobs('kind: Job\nmetadata: {name: "x\\e[2J"}')).toThrow('x\\u{1b}[2J');
 });

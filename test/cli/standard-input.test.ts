@@ -8,7 +8,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { COMMANDS } from '../../src/cli/flags/flag.ts';
 import { FLAGS } from '../../src/cli/flags/flags.ts';
 import { document, inFolder } from '../support/group-files.ts';
-import { runCli } from '../support/run-cli.ts';
+import { groupYaml, runCli } from '../support/run-cli.ts';
 
 const PROGRAM = join(process.cwd(), 'lib/gitea-runners.cjs');
 
@@ -37,6 +37,18 @@ describe('validate reads', () => {
   ])('%s', async (_, line, out) => {
     await inFolder(FILES, async (cwd) => {
       expect(await bash(line, cwd)).toEqual({ out, err: '' });
+    });
+  });
+
+  it('standard input, and warns about the line of a field as it does in a file', async () => {
+    const files = { 'ci.yaml': groupYaml('http://gitea.example.com') };
+    await inFolder(files, async (cwd) => {
+      const { err } = await bash('gitea-runners validate ci.yaml', cwd);
+
+      expect(err).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/);
+      expect(await bash('cat ci.yaml | gitea-runners validate -', cwd)).toMatchObject({
+        err: err.replaceAll('ci.yaml', '<stdin>'),
+      });
     });
   });
 

@@ -1,6 +1,6 @@
 /**
- * The demo's Kubernetes and Argo CD in one: Jobs are created when they are emitted and pruned when they are not; each
- * Job's pod starts after a while, registers its runner with the simulated Gitea and works.
+ * The demo's Kubernetes and Argo CD in one. Jobs are created when they are emitted, and pruned when they are not. Each Job's pod
+ * starts after a while, registers its runner with the simulated Gitea and works.
  *
  *     created ─► starting ─► idle ─takes the oldest job that fits─► busy ─► done ─► gone
  */
@@ -70,7 +70,7 @@ export class Cluster {
     return this.jobs().filter((job) => job.group === group && job.phase !== 'done').length;
   }
 
-  /** Argo CD's sync with prune: what is emitted exists, but for what it is to skip; what is not goes, unless the live object is pinned. */
+  /** Argo CD's sync with prune: creates what is emitted, but for what it is to skip. Deletes what is not, unless the live object is pinned. */
   sync(wanted: readonly WantedJob[], nowMs: number): void {
     const names = new Set(wanted.map((job) => job.name));
     for (const job of this.#jobs.values()) {

@@ -45,7 +45,7 @@ interface PrintedManifest {
 }
 
 /** Reads the Jobs in `generate`'s output; other kinds are left out. @throws Error for a Job the demo cannot run. */
-export function readJobs(stdout: string): WantedJob[] {
+export function wantedJobs(stdout: string): WantedJob[] {
   return parseAllDocuments(stdout).flatMap((document) => {
     if (document.errors[0]) throw document.errors[0];
     const manifest = document.toJS() as PrintedManifest | null;

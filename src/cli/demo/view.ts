@@ -5,6 +5,7 @@
 import { printable } from '../../printable.ts';
 import type { GiteaJob } from '../../simulator/gitea.ts';
 import { isDone } from '../../simulator/model.ts';
+import { fitted } from '../table.ts';
 import { painted, type Style } from '../terminal.ts';
 import type { DemoJob } from './cluster.ts';
 import { CHAPTERS } from './story.ts';
@@ -32,8 +33,7 @@ export function canvas(columns: number, colour: boolean): Canvas {
 
 /** Cuts to the width and fills up to it, so that columns stay where they are. */
 function cell(text: string, width: number): string {
-  const clean = printable(text);
-  return (clean.length > width ? `${clean.slice(0, width - 1)}…` : clean).padEnd(width);
+  return fitted(printable(text), width).padEnd(width);
 }
 
 /** `4.2 s`. */
@@ -122,8 +122,7 @@ function runnerText(live: DemoJob): readonly [string, Style] {
 
 /** One line of the log. */
 export function logLine({ atMs, who, what }: Told, columns = Number.POSITIVE_INFINITY): string {
-  const line = `${secondsText(atMs).padStart(7)}  ${who.padEnd(8)} ${printable(what)}`;
-  return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
+  return fitted(`${secondsText(atMs).padStart(7)}  ${who.padEnd(8)} ${printable(what)}`, columns);
 }
 
 function logLines(world: DemoWorld, { columns, paint }: Canvas): string[] {

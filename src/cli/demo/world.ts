@@ -161,6 +161,6 @@ export function covers({ labels }: { readonly labels: readonly string[] }, job: 
 }
 
 /** A CI job for people: `#7 test (node 20)`. */
-export function title(job: GiteaJob): string {
+function title(job: GiteaJob): string {
   return `#${job.id} ${job.name}`;
 }

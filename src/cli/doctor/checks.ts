@@ -11,7 +11,7 @@ import type { Installation } from './installation.ts';
 /** Native sidecars (containerMode dind) are on since this one. */
 const OLDEST_MINOR = 29;
 
-export function judge(seen: Installation): readonly DoctorFinding[] {
+export function findingsOf(seen: Installation): readonly DoctorFinding[] {
   return [
     kubernetes(seen),
     crd(seen),

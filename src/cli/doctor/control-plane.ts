@@ -3,7 +3,7 @@ import { NAME, PLUGIN_SERVER, PLUGIN_SERVER_DIR, PLUGIN_SOCKETS_DIR, serveLogs }
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
 import type { Installation } from './installation.ts';
-import { keyOf } from './reader.ts';
+import { valueAt } from './reader.ts';
 import type { Deployment } from './shapes.ts';
 
 export function sidecar({ repoServer: read, argocdNamespace }: Installation): DoctorFinding {
@@ -67,7 +67,7 @@ const SERVE_KEYS = ['argocd-token', 'webhook-secret'];
 export function serveSecret({ serveSecret: read }: Installation): DoctorFinding {
   const check = 'Secret of serve';
   if ('unread' in read) return unread(check, read, fixes.STEP_2);
-  const empty = SERVE_KEYS.filter((key) => keyOf(read.value, key) === '');
+  const empty = SERVE_KEYS.filter((key) => valueAt(read.value, key) === '');
   return empty.length === 0
     ? good(check, 'has a token for Argo CD and a secret for webhooks')
     : bad(check, `has no value at ${empty.join(' and ')}`, fixes.STEP_2);

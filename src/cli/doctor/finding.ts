@@ -1,4 +1,4 @@
-import type { Unread } from '../explain/where.ts';
+import type { Unread } from '../read-object.ts';
 
 /** What `doctor` says about one thing. */
 export interface DoctorFinding {

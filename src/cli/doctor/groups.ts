@@ -7,13 +7,14 @@ import { keyText } from '../../key-text.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { STALE_CHECK_MS } from '../../runnergroup/status.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
+import { URL_KEY } from '../../tokens/api-token.ts';
 import { serveIsDown } from './control-plane.ts';
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
-import { type Installation, MOST_GROUPS } from './installation.ts';
+import { type Installation, MOST_GROUPS, registrationSecret } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
-import { keyOf } from './reader.ts';
+import { valueAt } from './reader.ts';
 import { webhook } from './webhook.ts';
 
 export function groups(seen: Installation): readonly DoctorFinding[] {
@@ -156,10 +157,10 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): readonly
 }
 
 function registration(group: RunnerGroup, { gitea, secrets }: Installation): readonly DoctorFinding[] {
-  const { giteaUrl, namespace, registrationToken } = group;
+  const { giteaUrl, registrationToken } = group;
   const check = checkOf(group);
   const secret = `Secret ${registrationToken.name}`;
-  const read = secrets.get(`${namespace}/${registrationToken.name}`);
+  const read = secrets.get(registrationSecret(group));
   if (!read) return [];
   if ('unread' in read)
     return [
@@ -167,9 +168,9 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): rea
         ? bad(check, `${secret}: ${read.unread}`, fixes.STEP_2)
         : unknown(check, `${secret}: ${read.unread}`),
     ];
-  if (keyOf(read.value, registrationToken.key) === '')
+  if (valueAt(read.value, registrationToken.key) === '')
     return [bad(check, `${secret} has no value at ${registrationToken.key}`, fixes.STEP_2)];
-  const url = keyOf(read.value, 'url');
+  const url = valueAt(read.value, URL_KEY);
   if (url !== '' && normalBase(url) !== normalBase(giteaUrl))
     return [
       bad(

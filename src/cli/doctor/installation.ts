@@ -2,19 +2,21 @@
 import * as z from 'zod';
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { parseJson } from '../../http/parse-json.ts';
 import { NAME, SERVE_SECRET, SETTINGS } from '../../install/names.ts';
+import { keyText } from '../../key-text.ts';
 import { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { ClusterSecrets } from '../../kubernetes/secrets.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import type { SecretReader } from '../../tokens/api-token.ts';
-import { type ClusterSource, listObjects, sorted } from '../explain/cluster-source.ts';
-import { lookAround, type ServeSeen, type StatusSeen, statusOf, type UnservedGroup } from '../explain/where.ts';
+import { type ClusterSource, listObjects, sortedOut } from '../explain/cluster-source.ts';
+import { lookAround, type ServeSeen, type StatusSeen, statusSeen, type UnservedGroup } from '../explain/where.ts';
 import { type Access, type Part, readAccess } from './access.ts';
 import { type Deliveries, readDeliveries } from './deliveries.ts';
 import { type GiteaSeen, lookAtGitea } from './gitea-seen.ts';
 import { MountedSecrets } from './mounted-secrets.ts';
-import { keyOf, parse, Reader, type SeenOrNot, shaped } from './reader.ts';
+import { Reader, type SeenOrNot, shaped, valueAt } from './reader.ts';
 import { Application, Crd, Deployment, Namespace, Node, Service, Version, WithData } from './shapes.ts';
 
 export interface Installation {
@@ -43,7 +45,7 @@ export interface Installation {
   /** Why the RunnerGroups cannot be read. */
   readonly groupsUnread?: string;
   readonly namespaces: ReadonlyMap<string, SeenOrNot<Namespace>>;
-  /** Registration Secrets, by `namespace/name`. */
+  /** Registration Secrets, by `registrationSecret`. */
   readonly secrets: ReadonlyMap<string, SeenOrNot<WithData>>;
   readonly nodes: SeenOrNot<readonly Node[]>;
   /** Nodes may come when a pod needs them. */
@@ -64,9 +66,9 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
   try {
     // The first question alone: a server that cannot be reached is one error, not ten.
     const versionAnswer = await client.send({ what: 'ask the version of Kubernetes', path: '/version' }, deadline);
-    const version = shaped(Version, versionAnswer.status === 200 ? parse(versionAnswer.text) : undefined);
+    const version = shaped(Version, versionAnswer.status === 200 ? parseJson(versionAnswer.text) : undefined);
     const { objects, unread } = await groupsOf(client, inNamespaces, deadline);
-    const { groups, broken } = sorted(objects);
+    const { groups, broken } = sortedOut(objects);
     const plane = { argocdNamespace, nowMs: settings.now() };
     const [repoServer, serve, settingsMap, applications, around, rest] = await Promise.all([
       reader.inArgo('deployments', 'argocd-repo-server', Deployment),
@@ -101,7 +103,7 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
       access,
       groups,
       broken,
-      statuses: objects.map((object) => statusOf(object)),
+      statuses: objects.map((object) => statusSeen(object)),
       ...(unread !== undefined && { groupsUnread: unread }),
       namespaces,
       secrets,
@@ -154,10 +156,11 @@ async function readNamespaces(
 ): Promise<Pick<Installation, 'namespaces' | 'secrets'>> {
   const namespaces = new Map<string, SeenOrNot<Namespace>>();
   const secrets = new Map<string, SeenOrNot<WithData>>();
-  for (const { namespace, registrationToken } of groups) {
+  for (const group of groups) {
+    const { namespace, registrationToken } = group;
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
     if (!namespaces.has(namespace)) namespaces.set(namespace, await reader.read(path, Namespace));
-    const called = `${namespace}/${registrationToken.name}`;
+    const called = registrationSecret(group);
     if (secrets.has(called)) continue;
     secrets.set(called, await reader.read(`${path}/secrets/${encodeURIComponent(registrationToken.name)}`, WithData));
   }
@@ -188,15 +191,19 @@ async function readAccesses(
   return found;
 }
 
+/** The key of a group's registration Secret in `Installation.secrets`. */
+export function registrationSecret({ namespace, registrationToken: { name } }: RunnerGroup): string {
+  return keyText({ namespace, name });
+}
+
 /** The registration token of a group, to be compared. */
 function registrationOf(
   group: RunnerGroup,
   secrets: Installation['secrets'],
 ): readonly (readonly [RunnerGroup, string])[] {
-  const { namespace, registrationToken } = group;
-  const secret = secrets.get(`${namespace}/${registrationToken.name}`);
+  const secret = secrets.get(registrationSecret(group));
   if (!secret || !('value' in secret)) return [];
-  const text = keyOf(secret.value, registrationToken.key);
+  const text = valueAt(secret.value, group.registrationToken.key);
   return text === '' ? [] : [[group, text]];
 }
 

@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import type { Deadline } from '../../http/deadline.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
-import { readObject, type Unread } from '../explain/where.ts';
+import { readObject, type Unread } from '../read-object.ts';
 import { listOf, type WithData } from './shapes.ts';
 
 /** An object as it stands in the cluster, or why it is not known. */
@@ -43,7 +43,7 @@ export class Reader {
 }
 
 /** A key of a Secret as text, without white space around it; empty when there is none. */
-export function keyOf({ data }: WithData, key: string): string {
+export function valueAt({ data }: WithData, key: string): string {
   return Buffer.from(data[key] ?? '', 'base64')
     .toString()
     .trim();
@@ -52,12 +52,4 @@ export function keyOf({ data }: WithData, key: string): string {
 export function shaped<T>(shape: z.ZodType<T>, json: unknown): SeenOrNot<T> {
   const { data } = shape.safeParse(json);
   return data === undefined ? { unread: 'the answer has another form', isMissing: false } : { value: data };
-}
-
-export function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -16,7 +16,7 @@ import type { Deliveries } from './deliveries.ts';
 import { bad, type DoctorFinding, good, unknown } from './finding.ts';
 import type { ScopeSeen } from './gitea-seen.ts';
 import type { Installation } from './installation.ts';
-import { keyOf } from './reader.ts';
+import { valueAt } from './reader.ts';
 
 /** Gitea sends up to some seconds after the change, and clocks differ. */
 const LATE_MS = 15_000;
@@ -68,7 +68,7 @@ const isUsable = ({ isActive, hasJobEvents, contentType }: Hook): boolean =>
   isActive && hasJobEvents && contentType === 'json';
 
 function isSwitchedOff({ serveSecret }: Installation): boolean {
-  return 'value' in serveSecret && keyOf(serveSecret.value, 'webhook-secret') === '';
+  return 'value' in serveSecret && valueAt(serveSecret.value, 'webhook-secret') === '';
 }
 
 function noneText(hooks: readonly Hook[], leading: readonly Hook[]): string {

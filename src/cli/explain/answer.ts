@@ -117,7 +117,7 @@ function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefi
   const last = explanation.runners.find((each) => each.runner === job.ended?.runner && each !== decision);
   const live = explanation.liveJobs?.find(({ name }) => name === runner);
   const group = groupOf(job, explanation);
-  const slots = isHeldByCap(job) && group ? slotLines(group, explanation) : [];
+  const slots = waitsForSlot(job) && group ? slotLines(group, explanation) : [];
   const next = [
     ...adviceFor(job, group),
     ...askedAdvice(job),
@@ -138,7 +138,7 @@ function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefi
   ];
 }
 
-function isHeldByCap(job: ExplainedJob): boolean {
+function waitsForSlot(job: ExplainedJob): boolean {
   return job.verdict === 'held' && job.because === 'cap' && job.cap !== 0;
 }
 

@@ -9,6 +9,7 @@
  */
 import type { JobDecision, Plan } from '../../plan/decisions.ts';
 import type { Job } from '../../plan/evidence.ts';
+import { firstNames } from '../../printable.ts';
 
 /** A job that is ready or runs. */
 export interface OtherJob {
@@ -72,14 +73,14 @@ function firstOfOthers(runs: ReadonlyMap<number, readonly OtherJob[]> | undefine
 export function blockedText({ runHas, repositoryHas, event }: BlockedJob): string {
   if (runHas === undefined || repositoryHas === undefined)
     return 'waits for jobs it needs, for its concurrency group or for approval';
-  if (runHas.length > 0) return `probably needs ${namesOf(runHas)} of its run`;
+  if (runHas.length > 0) return `probably needs ${jobNames(runHas)} of its run`;
   const approval = approvalIs(event);
   if (repositoryHas.length === 0) {
     const nothing = 'no other job of its run or repository is ready or runs';
     if (approval === 'impossible') return `${nothing}, so Gitea should start it soon`;
     return `it ${approval === 'possible' ? 'waits' : 'probably waits'} for an approval: ${nothing}`;
   }
-  const holder = `its concurrency group, probably held by the run of ${namesOf(repositoryHas)}`;
+  const holder = `its concurrency group, probably held by the run of ${jobNames(repositoryHas)}`;
   if (approval === 'impossible') return `it waits for ${holder}`;
   return approval === 'possible'
     ? `it waits for an approval, because its run is of a pull request, or for ${holder}`
@@ -104,8 +105,9 @@ function approvalIs(event: string | undefined): 'possible' | 'impossible' | 'unk
 }
 
 /** `build (in progress), test (queued) and 2 more` */
-function namesOf(jobs: readonly OtherJob[]): string {
-  const named = jobs.slice(0, MOST_NAMED).map(({ name, status }) => `${name} (${status.replace('_', ' ')})`);
-  const more = jobs.length > named.length ? ` and ${jobs.length - named.length} more` : '';
-  return `${named.join(', ')}${more}`;
+function jobNames(jobs: readonly OtherJob[]): string {
+  return firstNames(
+    jobs.map(({ name, status }) => `${name} (${status.replace('_', ' ')})`),
+    MOST_NAMED,
+  );
 }

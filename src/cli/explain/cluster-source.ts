@@ -32,7 +32,7 @@ export interface ClusterSource {
   readonly isByHand: boolean;
 }
 
-/** Pods of groups that `sorted` has judged. */
+/** Pods of groups that `sortedOut` has judged. */
 const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() };
 
 /**
@@ -87,7 +87,7 @@ export async function planOfCluster(
     const argocdNamespace = flagValue('argocdNamespace', flags, io);
     const installed = config.context ? await installedSettings(client, argocdNamespace, deadline) : {};
     const env = { ...installed, ...io.env };
-    const { groups, broken } = sorted(objects, imagesFrom(flags, { env }));
+    const { groups, broken } = sortedOut(objects, imagesFrom(flags, { env }));
     const plane = {
       argocdNamespace,
       nowMs: settings.now(),
@@ -134,7 +134,7 @@ export async function listObjects(
 }
 
 /** Those that can be served, and the others. */
-export function sorted(
+export function sortedOut(
   objects: readonly RunnerGroupObject[],
   images?: InstallationImages,
 ): {

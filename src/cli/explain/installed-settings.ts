@@ -3,7 +3,7 @@ import type { Deadline } from '../../http/deadline.ts';
 import { SETTINGS } from '../../install/names.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { WithData } from '../doctor/shapes.ts';
-import { readObject } from './where.ts';
+import { readObject } from '../read-object.ts';
 
 const NAMES: ReadonlySet<string> = new Set([
   'GITEA_RUNNERS_INSTANCE',

@@ -11,7 +11,7 @@ import type { Settings } from '../../look/settings.ts';
 import { type LiveJob, NO_POD, type PodTrouble } from '../../plan/evidence.ts';
 import { printable } from '../../printable.ts';
 import type { Explanation } from '../explanation.ts';
-import { readObject } from './where.ts';
+import { readObject } from '../read-object.ts';
 
 /** Jobs whose Events are read: they mostly have one cause. */
 const MOST_JOBS = 3;

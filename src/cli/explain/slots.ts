@@ -1,6 +1,6 @@
 /** Which runners hold the slots of a full group. Pure. */
 import { keyText } from '../../key-text.ts';
-import type { EmittedRunner } from '../../plan/decisions.ts';
+import { type EmittedRunner, takesSlot } from '../../plan/decisions.ts';
 import { runnerText, troubleText } from '../explain-text.ts';
 import type { ExplainedGroup, Explanation } from '../explanation.ts';
 
@@ -21,11 +21,6 @@ export function slotLines(group: ExplainedGroup, { runners, groups, checkedAt }:
     return `${each.runner} ${text}`;
   });
   return told.length > MOST_SLOTS ? [...lines, `… and ${told.length - MOST_SLOTS} more`] : lines;
-}
-
-/** Records take none. */
-function takesSlot({ because }: EmittedRunner): boolean {
-  return because !== 'lost' && because !== 'back-off-record' && because !== 'unpinning';
 }
 
 function rank({ trouble, because }: EmittedRunner): number {

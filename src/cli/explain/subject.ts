@@ -5,7 +5,7 @@ import { keyText } from '../../key-text.ts';
 import { parseUrl } from '../../parse-url.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../plan/decisions.ts';
 import type { Job, LiveJob } from '../../plan/evidence.ts';
-import { printable } from '../../printable.ts';
+import { firstNames, printable } from '../../printable.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../../runnergroup/scope.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../explanation.ts';
@@ -56,11 +56,9 @@ export async function findSubject(what: What, written: string, places: SearchedI
       const found = jobsWhere(places, ({ id }) => id === what.id);
       if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
       const scopes = [...new Set(places.explanation.groups.map(({ scope }) => scope))];
-      const seen =
-        scopes.slice(0, SHOWN).join(', ') + (scopes.length > SHOWN ? ` and ${scopes.length - SHOWN} more` : '');
       throw unknown(
         written,
-        `there is no unfinished job of this id, and it is not among the newest finished ones. Jobs of these scopes are seen: ${seen || 'none'}`,
+        `there is no unfinished job of this id, and it is not among the newest finished ones. Jobs of these scopes are seen: ${firstNames(scopes, SHOWN) || 'none'}`,
       );
     }
     case 'page': {
@@ -170,8 +168,7 @@ function findName(
 /** What there is, for the error of a name that is not there. */
 function namesOfGroups({ groups, where }: Explanation): string {
   const known = [...groups.map(keyText), ...(where?.broken ?? []).map(({ group }) => group)];
-  const list = known.slice(0, SHOWN).join(', ') + (known.length > SHOWN ? ` and ${known.length - SHOWN} more` : '');
-  return `RunnerGroups: ${list || 'none'}`;
+  return `RunnerGroups: ${firstNames(known, SHOWN) || 'none'}`;
 }
 
 /** @throws Failure exit 2 when no RunnerGroup, served or not, is called so: `ci` or `runners/ci` */

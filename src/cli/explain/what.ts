@@ -13,7 +13,7 @@ export type What =
   /** `17`, `#17`, `job/17`: the first column of the table. With a repository when it comes from an address of Gitea's API. */
   | { readonly is: 'job'; readonly id: number }
   /** Of an address: the end of its path, from the repository on. */
-  | { readonly is: 'page'; readonly url: string; readonly path: string; readonly origin: string }
+  | { readonly is: 'page'; readonly path: string; readonly origin: string }
   /** `group/ci`, `runner/ci-7-1-9c31e0aa`, `runners/ci`, `ci`: a RunnerGroup, a runner or its pod. */
   | {
       readonly is: 'name';
@@ -47,8 +47,8 @@ const KINDS: Readonly<Record<string, 'group' | 'runner'>> = {
 };
 
 /**
- * Tells WHAT from PATHs, in any order. A file or folder that exists is a PATH, and so is what looks like one: with a dot or a slash at its
- * begin or end, or named `*.yaml`, `*.yml` or `*.json`. @throws Failure exit 2 for two WHATs, or an address that is none of Gitea
+ * Tells WHAT from PATHs, in any order. A file or folder that exists is a PATH. So is what looks like one: it begins with a dot, slash or
+ * tilde, ends with a slash, or is named `*.yaml`, `*.yml` or `*.json`. @throws Failure exit 2 for two WHATs, or an address that is not Gitea's
  */
 export function splitArguments(args: readonly string[], cwd: string): ExplainArguments {
   const paths: string[] = [];
@@ -101,5 +101,5 @@ function readAddress(text: string): What {
   }
   const id = /\/actions\/jobs\/(\d+)\/?$/.exec(path)?.[1];
   if (id !== undefined) return { is: 'job', id: Number(id) };
-  return { is: 'page', url: text, path: path.replace(/\/$/, ''), origin: url.origin };
+  return { is: 'page', path: path.replace(/\/$/, ''), origin: url.origin };
 }

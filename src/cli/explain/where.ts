@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { AppShapeError, readApplication } from '../../argocd/app-state.ts';
 import { type ApplicationRef, applicationOf } from '../../argocd/application.ts';
 import { TRACKING_ID } from '../../charts/marks.ts';
-import { Failure } from '../../failure.ts';
 import type { Deadline } from '../../http/deadline.ts';
 import { SERVE_LEASE } from '../../install/names.ts';
 import { keyText } from '../../key-text.ts';
@@ -11,6 +10,7 @@ import type { KubeClient } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
 import { RunnerGroupStatus } from '../../runnergroup/status.ts';
+import { readObject } from '../read-object.ts';
 
 /** The cluster, and what its control plane says. */
 export interface WhereIAm {
@@ -92,7 +92,7 @@ export async function lookAround(
     readLease(client, plane, deadline),
     ...references.map((reference) => readApp(client, reference, deadline)),
   ]);
-  return { serve, applications, statuses: made.map(({ object, reference }) => statusOf(object, reference)) };
+  return { serve, applications, statuses: made.map(({ object, reference }) => statusSeen(object, reference)) };
 }
 
 type FullReference = Required<ApplicationRef>;
@@ -167,39 +167,8 @@ function isAutomated(json: unknown): boolean {
   return automated != null && automated.enabled !== false;
 }
 
-/** Why an object is not known, and whether it is known that there is none. */
-export interface Unread {
-  readonly unread: string;
-  readonly isMissing: boolean;
-}
-
-/** An object, or why it cannot be read. */
-export async function readObject(
-  client: KubeClient,
-  what: string,
-  path: string,
-  deadline: Deadline,
-  query?: Readonly<Record<string, string>>,
-): Promise<{ readonly json: unknown } | Unread> {
-  try {
-    const { status, text } = await client.send({ what, path, ...(query && { query }) }, deadline);
-    if (status === 403) return unread('you may not read it (403)');
-    if (status === 404) return { unread: 'it does not exist (404)', isMissing: true };
-    if (status !== 200) return unread(`the cluster answered ${status}`);
-    return { json: JSON.parse(text) };
-  } catch (error) {
-    if (error instanceof Failure) return unread(`the cluster did not answer (${error.code})`);
-    if (error instanceof SyntaxError) return unread('the answer is no JSON');
-    throw error;
-  }
-}
-
-function unread(why: string): Unread {
-  return { unread: why, isMissing: false };
-}
-
 /** What `serve` wrote into a RunnerGroup. `made`: the Application that made it. */
-export function statusOf({ metadata, status }: RunnerGroupObject, made?: FullReference): StatusSeen {
+export function statusSeen({ metadata, status }: RunnerGroupObject, made?: FullReference): StatusSeen {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
   return {

@@ -11,7 +11,7 @@ export type PrintingCommand = keyof typeof OUTPUTS;
 export type OutputOf<C extends PrintingCommand> = (typeof OUTPUTS)[C][number];
 
 /** What `-o` asks for; undefined: nothing. @throws Failure exit 2 when the command does not print that */
-export function outputOf<C extends PrintingCommand>(
+export function askedOutput<C extends PrintingCommand>(
   command: C,
   given: GivenFlags<'output'>,
   io: Pick<Io, 'env'>,
@@ -32,5 +32,5 @@ export function outputOf<C extends PrintingCommand>(
 
 /** Whether a command that prints text or JSON is to print JSON. @throws Failure exit 2 for another format */
 export function isJson(command: PrintingCommand, given: GivenFlags<'output' | 'json'>, io: Pick<Io, 'env'>): boolean {
-  return outputOf(command, given, io) === 'json' || flagValue('json', given, io);
+  return askedOutput(command, given, io) === 'json' || flagValue('json', given, io);
 }

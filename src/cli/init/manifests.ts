@@ -6,7 +6,7 @@ import { yamlText } from '../../runnergroup/yaml-text.ts';
 import type { Answers } from './answers.ts';
 
 /** The RunnerGroup as an object. */
-export function groupManifest({ group, namespace, gitea, scope, cap, mode }: Answers) {
+export function manifestFrom({ group, namespace, gitea, scope, cap, mode }: Answers) {
   return {
     apiVersion: API_VERSION,
     kind: KIND,
@@ -25,7 +25,7 @@ export function groupManifest({ group, namespace, gitea, scope, cap, mode }: Ans
 }
 
 export function groupText(answers: Answers): string {
-  return `# Goes into the repository of the Application. All fields: docs/runnergroup.md\n${yamlText(groupManifest(answers))}`;
+  return `# Goes into the repository of the Application. All fields: docs/runnergroup.md\n${yamlText(manifestFrom(answers))}`;
 }
 
 export function applicationText({ git, path, namespace }: Answers): string {

@@ -1,4 +1,5 @@
 /** Which groups may serve the same jobs. */
+import { isSame } from '../../key-text.ts';
 import type { RunnerGroup, Scope } from '../../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../../runnergroup/scope.ts';
 
@@ -36,7 +37,7 @@ export function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<Ru
 function firstOverlap(group: RunnerGroup, candidates: readonly RunnerGroup[]): Overlap | undefined {
   for (const other of candidates) {
     // Two groups of one name are an error already.
-    if (other.name === group.name && other.namespace === group.namespace) continue;
+    if (isSame(other, group)) continue;
     const labels = isInCommon(group.scope, other.scope) ? labelsInCommon(group, other) : [];
     if (labels.length > 0) return { other, labels };
   }

@@ -23,7 +23,7 @@ const METADATA = { name: NAME, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS
 /** Where the Prometheus of the operator's chart lives, as most people install it. */
 const MONITORING_NAMESPACE = 'monitoring';
 /** Of the example in docs/monitoring.md: `spec.runnerConfig.metrics.addr`. */
-export const RUNNER_METRICS_PORT = 9101;
+const RUNNER_METRICS_PORT = 9101;
 
 const SELECTED =
   'Does your Prometheus select by label? Add it, e.g. release: kube-prometheus-stack (docs/monitoring.md).';

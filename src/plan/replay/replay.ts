@@ -146,8 +146,8 @@ function groupAtWork({ listed: { job, origin } }: PastJob, { facts, groups }: Pa
 }
 
 /**
- * The runner that took the job, among those that were asked for: the one in that name or, when that one was given up, the one that the
- * job in the name waits for.
+ * The runner that took the job, among those that were asked for. It is the one in that name. If that one was given up, it is the one that
+ * the job in the name waits for.
  */
 function usedFor({ listed: { job, origin } }: PastJob, { facts, jobs }: Past): PastRunner | undefined {
   const name = facts.findRunner(job.runner ?? '')?.madeFor;

@@ -5,7 +5,7 @@
  *     poll timer ─────────────────────┴─► its turn (turns.ts) ─► look ─► kept, told to `onLook`
  *
  * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts. After a look that failed, and while
- * Gitea asks to wait, nobody makes it sooner but a good look at another scope of that Gitea, which has failed before, too.
+ * Gitea asks to wait, only one thing makes it sooner: a good look at another scope of that Gitea, which had failed before, too.
  */
 import { Failure } from '../../failure.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';

@@ -2,8 +2,8 @@
  * Which looks at Gitea the groups need. Keys stay the same from call to call, so that looks can be kept.
  *
  * Secrets are replaced while we run. So tokens are read again when the groups change, and every 30 s. Those that Gitea refused (401, 403)
- * are read again at once and then every 5 s: a new token is a new target, which is looked at at once. Those that could not be read are
- * tried again every 5 s.
+ * are read again at once and then every 5 s. A new token is a new target, and a new target is looked at without delay. Tokens that could
+ * not be read are tried again every 5 s.
  */
 
 import { Failure } from '../../failure.ts';

@@ -38,7 +38,7 @@ export function lostRuns(groups: readonly GroupAtLoss[]): readonly LostRun[] {
 }
 
 /** True when the newest look shows that Gitea has ended a lost job of the run. Looks are free: Gitea is not asked before. */
-export function hasEnded({ at: { look }, losses }: LostRun): boolean {
+export function showsEnd({ at: { look }, losses }: LostRun): boolean {
   if (!look) return false;
   const running = new Set(look.found.jobs.flatMap(({ id, status }) => (status === 'in_progress' ? [id] : [])));
   return losses.some(({ jobId, lostAt }) => !running.has(jobId) && look.beganMs > Date.parse(lostAt));

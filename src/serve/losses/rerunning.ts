@@ -14,7 +14,7 @@ import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
 import type { GroupAtLoss, LossBook } from './book.ts';
 import { decideRerun } from './decide.ts';
-import { firstPace, hasEnded, isExpired, type LostRun, laterPace, lostRuns, type RunPace } from './due.ts';
+import { firstPace, isExpired, type LostRun, laterPace, lostRuns, type RunPace, showsEnd } from './due.ts';
 
 export interface RerunningOptions {
   readonly book: LossBook;
@@ -79,7 +79,7 @@ class Rerunner {
     const nowMs = this.#options.now();
     const known = this.#paces.get(run.key);
     if (known) return nowMs >= known.notBeforeMs;
-    if (hasEnded(run)) this.#paces.set(run.key, firstPace(run, nowMs));
+    if (showsEnd(run)) this.#paces.set(run.key, firstPace(run, nowMs));
     return false;
   }
 
@@ -113,7 +113,7 @@ class Rerunner {
       guest.versions.clear();
       this.#tellFailure(run, error);
     }
-    // A later loss of the same run begins anew.
+    // A later loss of the same run begins again from the start.
     if (left === 0) this.#paces.delete(key);
     else this.#paces.set(key, laterPace(pace, this.#options.now()));
   }

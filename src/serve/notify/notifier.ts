@@ -14,7 +14,7 @@ import type { ServeEvent, Tell } from '../events.ts';
 import { isAllowedUrl } from './allowed-urls.ts';
 import { type JobNotice, type NotifyResult, wants } from './notice.ts';
 import { Outbox, type OutboxTimes, type SendResult } from './outbox.ts';
-import { readSecret } from './read-secret.ts';
+import { readSecretFile } from './secret-file.ts';
 import { postToSlack } from './slack-client.ts';
 import { slackMessage } from './slack-message.ts';
 import type { Press } from './slack-presses.ts';
@@ -148,7 +148,7 @@ export class Notifier {
   async #post(channel: string, content: Message['content'], target: NotifyTarget): Promise<SendResult> {
     const { extend, slackApiUrl: apiUrl, slackSigningSecretFile, slackSocket } = this.#options;
     const { slackTokenFile = '' } = this.#options;
-    const token = await readSecret(slackTokenFile);
+    const token = await readSecretFile(slackTokenFile);
     const slack = { token, ...(apiUrl !== undefined && { apiUrl }) };
     const canExtend = extend !== undefined && (slackSigningSecretFile ?? slackSocket) !== undefined;
     const message =
@@ -163,7 +163,7 @@ export class Notifier {
 
   async #callWebhook(url: string, notice: JobNotice, target: NotifyTarget): Promise<SendResult> {
     const { now, secretFile } = this.#options;
-    const secret = secretFile === undefined ? undefined : await readSecret(secretFile);
+    const secret = secretFile === undefined ? undefined : await readSecretFile(secretFile);
     const { body, headers } = webhookMessage(notice, now(), secret);
     const what = `notify for RunnerGroup ${notice.namespace}/${notice.group}`;
     // A POST is not led on: a redirect is an answer like others.

@@ -17,7 +17,7 @@ import { Failure } from '../../failure.ts';
 import { HttpClient } from '../../http/client.ts';
 import { connectTo } from '../../http/connect.ts';
 import { type Env, proxyFor } from '../../http/proxy.ts';
-import { readSecret } from './read-secret.ts';
+import { readSecretFile } from './secret-file.ts';
 import { judgeSlackError, SILENT, webClientOptions } from './slack-client.ts';
 import { type Press, pressIn } from './slack-presses.ts';
 
@@ -73,7 +73,7 @@ async function holdConnection(
   signal.addEventListener('abort', stop, { once: true });
   try {
     const client = new Client({
-      appToken: await readSecret(tokenFile),
+      appToken: await readSecretFile(tokenFile),
       // Its own way to connect again ends the process when Slack cannot be reached.
       autoReconnectEnabled: false,
       logger: SILENT,

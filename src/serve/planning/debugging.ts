@@ -1,6 +1,6 @@
 /** Runners whose CI job failed and that stay for a look, as status and metrics show them. Pure. */
-
 import { timeText } from '../../charts/marks.ts';
+import { isSame } from '../../key-text.ts';
 import type { GroupKey, Plan } from '../../plan/decisions.ts';
 import type { RunnerGroupStatus } from '../../runnergroup/status.ts';
 
@@ -10,15 +10,15 @@ export interface DebuggingRunner {
   readonly untilMs: number;
 }
 
-/** So many are named in a status; `debuggingRunners` counts them all. */
+/** Runners that a status names. `debuggingRunners` counts them all. */
 const MOST_NAMED = 20;
 
 /** Those of one group, by name. */
-export function debuggingOf({ runners }: Plan, { namespace, name }: GroupKey): readonly DebuggingRunner[] {
+export function debuggingOf({ runners }: Plan, key: GroupKey): readonly DebuggingRunner[] {
   return runners.flatMap((decision): readonly DebuggingRunner[] => {
     if (!decision.emit || decision.because !== 'debugging' || !decision.keep) return [];
     const { group, runner, keep } = decision;
-    return group.namespace === namespace && group.name === name ? [{ runner, untilMs: keep.untilMs }] : [];
+    return isSame(group, key) ? [{ runner, untilMs: keep.untilMs }] : [];
   });
 }
 

@@ -9,8 +9,8 @@ export interface Difference {
   /** Runners without a Job: a CI job waits. */
   readonly missing: readonly string[];
   /**
-   * Runners in the first seconds of their CI jobs, and those that stay for a look, whose Jobs are not pinned yet: a prune could stop them.
-   * Also Jobs of the latter that do not say yet when their CI job failed: Gitea may forget it.
+   * Runners whose Jobs are not pinned yet, so that a prune could stop them: those in the first seconds of their CI jobs, and those that
+   * stay for a look. Also Jobs of the latter that do not say yet when their CI job failed: Gitea may forget it.
    */
   readonly unpinned: readonly string[];
   /** Jobs that the plan no longer holds and that have not ended. */

@@ -5,7 +5,7 @@
  *     served (it waits, and runners are on their way), then gone: it came and went between two looks, or was cancelled
  *     done on a runner of ours, and never seen before
  *
- * Who tells of such a job asks Gitea how it ended, and on which runner.
+ * Before somebody is told of such a job, Gitea is asked how it ended, and on which runner.
  */
 import { LRUCache } from 'lru-cache';
 import { groupBy } from '../../group-by.ts';
@@ -37,7 +37,7 @@ interface Seen {
   readonly active: ReadonlyMap<string, LeftJob>;
 }
 
-/** So many ended jobs are remembered, so that none is told twice. A look shows 150 completed jobs of a scope. */
+/** Ended jobs that are remembered, so that none is told twice. A look shows 150 completed jobs of a scope. */
 const MOST_REMEMBERED = 20_000;
 
 const NONE: Seen['active'] = new Map();
@@ -96,8 +96,8 @@ function activeIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
 }
 
 /**
- * Done since `sinceMs` on a runner that the plan still knows, so it is of one of its groups. A plan may list jobs that ended long before
- * it for the first time: a look reads no completed jobs while nothing is queued or runs.
+ * Done since `sinceMs` on a runner that the plan still knows, so it is of one of its groups. A look reads no completed jobs while nothing is
+ * queued or runs. So a plan may list jobs for the first time that ended long before it.
  */
 function doneIn({ jobs, runners }: Plan, sinceMs: number): ReadonlyMap<string, LeftJob> {
   // Gitea's times are whole seconds.

@@ -155,7 +155,7 @@ function capacity({ counts }: GroupFacts): Draft {
   return draft('True', 'JobsHeldBack', 'Jobs are held back by maxActiveRunners.');
 }
 
-/** So many stuck pods are named. */
+/** Stuck pods that are named. */
 const MOST_NAMED = 3;
 
 /** No fault of the group's readiness: other pods of it may run. */

@@ -2,6 +2,7 @@
 
 import { Failure } from '../../failure.ts';
 import { groupBy } from '../../group-by.ts';
+import { isSame } from '../../key-text.ts';
 import { type ClockCorrection, NO_CORRECTION, shiftJobs } from '../../look/clock-correction.ts';
 import { planOrRefuse, toPlanned } from '../../look/plan-groups.ts';
 import { isOwnTrouble, type Trouble } from '../../look/troubles.ts';
@@ -99,18 +100,16 @@ export interface GroupCounts {
 }
 
 export function countsOf(plan: Plan, group: RunnerGroup): GroupCounts {
-  const own = (key: { readonly namespace: string; readonly name: string } | undefined): boolean =>
-    key?.namespace === group.namespace && key.name === group.name;
   const held = { cap: 0, suspended: 0, 'backing-off': 0 };
   let queued = 0;
   for (const decision of plan.jobs) {
-    if (!waits(decision) || !own(decision.group)) continue;
+    if (!waits(decision) || !isSame(decision.group, group)) continue;
     queued += 1;
     if (decision.verdict !== 'held') continue;
     const { because } = decision;
     if (because === 'cap' || because === 'suspended' || because === 'backing-off') held[because] += 1;
   }
-  const summary = plan.groups.find((each) => own(each.group));
+  const summary = plan.groups.find((each) => isSame(each.group, group));
   return { queued, held, summary, stuck: stuckPodsOf(plan, group), debugging: debuggingOf(plan, group) };
 }
 

@@ -1,4 +1,5 @@
 /** Runners whose pods cannot start, or have failed before their runners started, long enough that people should know. Pure. */
+import { isSame } from '../../key-text.ts';
 import type { GroupKey, Plan, RunnerTrouble } from '../../plan/decisions.ts';
 
 export interface StuckPod {
@@ -10,11 +11,10 @@ export interface StuckPod {
 }
 
 /** Those of one group, by name. */
-export function stuckPodsOf({ runners }: Plan, { namespace, name }: GroupKey): readonly StuckPod[] {
+export function stuckPodsOf({ runners }: Plan, key: GroupKey): readonly StuckPod[] {
   return runners.flatMap((decision): readonly StuckPod[] => {
     const { group, runner, because } = decision;
-    if (group.namespace !== namespace || group.name !== name) return [];
-    if (!decision.emit || !decision.trouble?.isLate) return [];
+    if (!isSame(group, key) || !decision.emit || !decision.trouble?.isLate) return [];
     return [{ runner, trouble: decision.trouble, failed: because === 'back-off-record' }];
   });
 }

@@ -6,6 +6,7 @@ import type { GiteaTarget } from '../../gitea/observe.ts';
 import { groupBy } from '../../group-by.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { URL_KEY } from '../../tokens/api-token.ts';
 import type { TargetOf } from '../looks/targets.ts';
 import type { LiveGroup } from '../planning/live.ts';
 
@@ -38,9 +39,6 @@ export interface TokenSlot {
   /** Whose token is asked for, and with which API token. A Failure: nothing may be written there. */
   readonly target: GiteaTarget | Failure;
 }
-
-/** The key that binds a Secret to a Gitea (src/tokens/api-token.ts). */
-export const URL_KEY = 'url';
 
 /**
  * @param groups all of them.

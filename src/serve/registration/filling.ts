@@ -17,10 +17,11 @@ import { untilAborted } from '../../http/until-aborted.ts';
 import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
+import { URL_KEY } from '../../tokens/api-token.ts';
 import type { Tell } from '../events.ts';
 import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
-import { type GroupWithToken, refused, type TokenSlot, tokenSlots, URL_KEY } from './choose.ts';
+import { type GroupWithToken, refused, type TokenSlot, tokenSlots } from './choose.ts';
 import { againMs } from './pace.ts';
 
 export interface FillingOptions {

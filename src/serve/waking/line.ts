@@ -14,7 +14,7 @@ const TIMES_AS_LONG = 4;
 /** … but not before, and at the latest after these times, ms. Before any wake has ended the longest one holds. */
 const SHORTEST_MS = 5_000;
 const LONGEST_MS = 60_000;
-/** So many wakes are remembered. */
+/** Wakes that are remembered. */
 const REMEMBERED = 8;
 
 export class WakeLine {

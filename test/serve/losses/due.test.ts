@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Job } from '../../../src/plan/evidence.ts';
 import type { LostJob } from '../../../src/runnergroup/status.ts';
 import type { GroupAtLoss } from '../../../src/serve/losses/book.ts';
-import { firstPace, hasEnded, isExpired, laterPace, lostRuns } from '../../../src/serve/losses/due.ts';
+import { firstPace, isExpired, laterPace, lostRuns, showsEnd } from '../../../src/serve/losses/due.ts';
 import { Token } from '../../../src/tokens/token.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { NOW, ORIGIN, running } from '../../support/scenario.ts';
@@ -32,7 +32,7 @@ it('takes the losses of a run together', () => {
 });
 
 it('asks only after a look has shown that Gitea has ended a lost job', () => {
-  const ended = (look?: Parameters<typeof at>[1]) => lostRuns([at([loss(1)], look)]).map(hasEnded);
+  const ended = (look?: Parameters<typeof at>[1]) => lostRuns([at([loss(1)], look)]).map(showsEnd);
 
   expect(ended()).toEqual([false]);
   expect(ended({ jobs: [running(1, 'ci-1')], beganMs: NOW + 5 })).toEqual([false]);
