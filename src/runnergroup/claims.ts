@@ -26,7 +26,7 @@ export function claim(
 /** The line that a document lacks to be a RunnerGroup. Undefined: it lacks none, or it does not say that it is one. */
 export function lackingLine(document: Readonly<Record<string, unknown>>): string | undefined {
   const { apiVersion, kind } = document;
-  // Written in other capitals, or with a character that nobody sees.
+  // Also with other capitals, or with an invisible character.
   const has = (field: string) => Object.keys(document).some((key) => key.toLowerCase().includes(field));
   if (kind === KIND && !has('apiversion'))
     return `is a RunnerGroup without apiVersion: add "apiVersion: ${API_VERSION}"`;

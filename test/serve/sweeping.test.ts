@@ -1,13 +1,12 @@
 /** Sweeps of `serve`: they leave a Gitea in trouble alone, and a new token takes the place of the old one. */
 import { expect, onTestFinished, test } from 'vitest';
 import type { GiteaTarget } from '../../src/gitea/observe.ts';
-import { ServerClocks } from '../../src/http/clock.ts';
-import { Guest } from '../../src/serve/looks/guest.ts';
 import { SweptGroups, sweepAgainAndAgain } from '../../src/serve/sweeping.ts';
 import type { SweepGroup } from '../../src/sweep/sweep.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { type FakeGitea, fakeGitea } from '../support/gitea-stand-in.ts';
 import { ACME, targetOf } from '../support/looking.ts';
+import { quietGuest } from '../support/quiet-guest.ts';
 import { until } from './rig.ts';
 
 interface Scene {
@@ -21,15 +20,7 @@ interface Scene {
 
 async function start(isWell: boolean): Promise<Scene> {
   const gitea = await fakeGitea();
-  const guest = new Guest({
-    timeoutMs: 10_000,
-    env: {},
-    clocks: new ServerClocks(),
-    budget: 1200,
-    now: Date.now,
-    onRequest: () => undefined,
-    onWaited: () => undefined,
-  });
+  const guest = quietGuest(10_000);
   let passes = 0;
   const ending = new AbortController();
   const scene: Scene = {

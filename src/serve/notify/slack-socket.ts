@@ -5,7 +5,7 @@
  *       ▲                                                │
  *       └──────────── pause ◄── ended, or failed ◄───────┘
  *
- * Slack gives each press to one connection of the app. So each replica holds one, whoever leads.
+ * Slack gives each press to one connection of the app. So each replica holds one, also one that does not lead.
  * Source: Slack, "Using Socket Mode".
  */
 import { setMaxListeners } from 'node:events';

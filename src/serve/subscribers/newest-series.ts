@@ -1,6 +1,6 @@
 /**
- * Keeps a counter or histogram to its newest label sets. Groups, Applications and Giteas come and go, and their names are chosen by who
- * writes RunnerGroups. What was counted for one that nobody hears of any more is forgotten.
+ * Keeps a counter or histogram to its newest label sets. Groups, Applications and Giteas come and go, and the authors of RunnerGroups choose
+ * their names. The label set that was not used for longest is forgotten first.
  */
 import { LRUCache } from 'lru-cache';
 

@@ -1,12 +1,11 @@
 /** Law V41 (docs/spec.md): each Gitea has its own pace. Real requests. */
 import { expect, it, onTestFinished } from 'vitest';
-import { ServerClocks } from '../../../src/http/clock.ts';
-import { Guest } from '../../../src/serve/looks/guest.ts';
 import { LossBook } from '../../../src/serve/losses/book.ts';
 import { rerunAgainAndAgain } from '../../../src/serve/losses/rerunning.ts';
 import type { LiveGroup } from '../../../src/serve/planning/live.ts';
 import { survey } from '../../../src/serve/planning/survey.ts';
 import { Token } from '../../../src/tokens/token.ts';
+import { quietGuest } from '../../support/quiet-guest.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { serve } from '../../support/server.ts';
 import { startAcme, TOKEN } from '../../support/start-acme.ts';
@@ -60,15 +59,7 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
     nowMs,
   });
   const ignore = (): void => undefined;
-  const guest = new Guest({
-    timeoutMs: 20_000,
-    env: {},
-    clocks: new ServerClocks(),
-    budget: 1200,
-    now: Date.now,
-    onRequest: ignore,
-    onWaited: ignore,
-  });
+  const guest = quietGuest();
   const ending = new AbortController();
   const running = rerunAgainAndAgain(
     { book, guest, lookout: { timeoutMs: 20_000 }, now: Date.now, tell, onChange: ignore },

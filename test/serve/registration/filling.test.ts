@@ -1,11 +1,10 @@
 /** Law V55 (docs/spec.md): `serve --registration-secrets` keeps the registration tokens in Secrets as Gitea gives them. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ServerClocks } from '../../../src/http/clock.ts';
 import { secretsClient } from '../../../src/kubernetes/secrets.ts';
-import { Guest } from '../../../src/serve/looks/guest.ts';
 import { fillAgainAndAgain } from '../../../src/serve/registration/filling.ts';
 import type { GiteaVersion } from '../../../src/simulator/versions.ts';
 import { Token } from '../../../src/tokens/token.ts';
+import { quietGuest } from '../../support/quiet-guest.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { serve } from '../../support/server.ts';
 import { TOKEN } from '../../support/start-acme.ts';
@@ -230,15 +229,7 @@ it('a Gitea that never answers does not hold up the keys of another one', async 
   });
   const client = secretsClient(cluster.config);
   const ignore = (): void => undefined;
-  const guest = new Guest({
-    timeoutMs: 20_000,
-    env: {},
-    clocks: new ServerClocks(),
-    budget: 1200,
-    now: Date.now,
-    onRequest: ignore,
-    onWaited: ignore,
-  });
+  const guest = quietGuest();
   const ending = new AbortController();
   const registration = { names: new Set([SECRET]), client };
   const filling = fillAgainAndAgain(

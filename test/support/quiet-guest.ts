@@ -1,0 +1,16 @@
+import { ServerClocks } from '../../src/http/clock.ts';
+import { Guest } from '../../src/serve/looks/guest.ts';
+
+/** A guest of Giteas that tells nobody what it does. The test closes it. @param timeoutMs of one look. */
+export function quietGuest(timeoutMs = 20_000): Guest {
+  const ignore = (): void => undefined;
+  return new Guest({
+    timeoutMs,
+    env: {},
+    clocks: new ServerClocks(),
+    budget: 1200,
+    now: Date.now,
+    onRequest: ignore,
+    onWaited: ignore,
+  });
+}
