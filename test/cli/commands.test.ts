@@ -59,6 +59,16 @@ describe('-o', () => {
     expect(JSON.parse(outcomes[0]?.stdout ?? '')).toHaveProperty('version');
   });
 
+  it('is of the commands that have it, when a variable asks for it', async () => {
+    const of = (command: string, output: string) => runCli([command], { GITEA_RUNNERS_OUTPUT: output });
+
+    expect((await of('version', 'json')).stdout).toContain('{');
+    expect(await of('version', 'wide')).toEqual(await runCli(['version']));
+    expect((await of('version', 'yaml')).stderr).toBe(
+      'error: GR-FLAG-16 read GITEA_RUNNERS_OUTPUT: version prints json, not "yaml". Leave it out for text.\n',
+    );
+  });
+
   it.each([
     ['version', 'json'],
     ['doctor', 'json'],

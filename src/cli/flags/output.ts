@@ -21,6 +21,9 @@ export function askedOutput<C extends PrintingCommand>(
   const outputs: readonly OutputOf<C>[] = OUTPUTS[command];
   const output = outputs.find((each) => each === text);
   if (output !== undefined) return output;
+  // A variable is set once for all commands.
+  if (given.output === undefined && Object.values(OUTPUTS).some((each: readonly string[]) => each.includes(text)))
+    return undefined;
   const name = given.output === undefined ? variableOf('output') : longName('output');
   const all = outputs.join(', ').replace(/, (\w+)$/, ' or $1');
   throw new Failure(

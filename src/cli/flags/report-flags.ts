@@ -26,7 +26,7 @@ export const REPORT_FLAGS = {
       doctor: 'how to print: json',
       version: 'how to print: json',
     },
-    more: '`wide` adds columns and cuts nothing. `sarif` is SARIF 2.1.0. `github` prints annotations, which Gitea Actions shows too.',
+    more: '`wide` adds columns and cuts nothing. `sarif` is SARIF 2.1.0. `github` prints annotations, which Gitea Actions shows too. The variable counts for the commands that have its format.',
     choices: OUTPUTS,
   },
   namespace: {
