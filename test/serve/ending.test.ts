@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
@@ -14,7 +15,7 @@ import { makeCertificates, type TestCertificates } from '../support/certificate.
 import { application, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
 import { folderWith } from '../support/run-cli.ts';
-import { serveTls } from '../support/server.ts';
+import { listen, serveTls } from '../support/server.ts';
 import { startAcme } from '../support/start-acme.ts';
 import { SECRET } from './deliveries.ts';
 import { type FakeCluster, startFakeCluster } from './fake-cluster.ts';
@@ -33,6 +34,7 @@ interface World {
   readonly gitea?: Bend;
   readonly argocd?: (line: string) => boolean;
   readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Running {
@@ -49,7 +51,13 @@ beforeAll(() => {
   certificates = makeCertificates();
 });
 
-async function start({ kubernetes = () => false, gitea, argocd: bendArgoCd, args = [] }: World): Promise<Running> {
+async function start({
+  kubernetes = () => false,
+  gitea,
+  argocd: bendArgoCd,
+  args = [],
+  ...more
+}: World): Promise<Running> {
   const { simulator, env } = await startAcme();
   const apiToken = 'api-token-that-may-write-0123456789';
   simulator.gitea.addToken('anna', ['write:organization'], apiToken);
@@ -73,7 +81,10 @@ async function start({ kubernetes = () => false, gitea, argocd: bendArgoCd, args
       ...['--listen', any, '--metrics-listen', any, '--probe-listen', any],
       ...['--lease', 'argocd/serve', ...args],
     ],
-    { env: { PATH: process.env['PATH'], ...env, GITEA_TOKEN: apiToken }, stdio: ['ignore', 'ignore', 'pipe'] },
+    {
+      env: { PATH: process.env['PATH'], ...env, GITEA_TOKEN: apiToken, ...more.env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
   );
   onTestFinished(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -222,6 +233,24 @@ describe('SIGTERM ends serve within two seconds', () => {
     await until('the trace of the CI job has ended', () => hanging.length > 0 || running.log().includes('lost spans'));
 
     expect(await end(running)).toBe('0');
+  });
+
+  it('while Slack never answers', async () => {
+    let asked = 0;
+    const proxy = createServer((socket) => {
+      asked += 1;
+      socket.on('error', () => undefined);
+    });
+    const { origin } = await listen(proxy);
+    const appToken = join(folderWith({ app: 'xapp-1' }), 'app');
+    const running = await start({
+      args: ['--slack-app-token-file', appToken],
+      env: { HTTPS_PROXY: origin, NO_PROXY: '127.0.0.1,localhost' },
+    });
+    await until('Slack is asked', () => asked > 0);
+
+    expect(await end(running)).toBe('0');
+    expect(running.log()).not.toContain('xapp-1');
   });
 
   it('with --once, too; it was not done, so it fails', async () => {
