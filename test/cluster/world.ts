@@ -146,6 +146,11 @@ export class World {
     return [...this.jobs.values()].filter(({ gone }) => !gone).map(({ name }) => name);
   }
 
+  /** Pods that exist. Those of a Job that was deleted are among them until they have ended. */
+  leftPods(): readonly string[] {
+    return [...this.pods.values()].filter(({ gone }) => !gone).map(({ name }) => name);
+  }
+
   inState(...states: readonly string[]): readonly ApiJob[] {
     return this.active.filter(({ status }) => states.includes(status));
   }
