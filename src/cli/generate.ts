@@ -28,8 +28,10 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   if (io.outPieces) io.outPieces(pieces);
   else io.out(pieces.join(''));
   io.err(`${countsLine(plan)}\n`);
-  const untraced = new Set(read.groups.filter(({ tracing }) => !tracing).map(keyText));
-  await trace?.end(plan, (group) => !untraced.has(keyText(group)));
+  if (trace) {
+    const untraced = new Set(read.groups.filter(({ tracing }) => !tracing).map(keyText));
+    await trace.end(plan, (group) => !untraced.has(keyText(group)));
+  }
   return 0;
 }
 

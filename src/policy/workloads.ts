@@ -1,6 +1,6 @@
 /**
- * Documents that pass through `generate` unread by its rules. Those that would start pods are refused (docs/adr/0024). Otherwise whoever
- * commits to the repository of the RunnerGroups could run any pod where only runners should be, privileged ones too.
+ * Documents that pass through `generate` unread by its rules. Those that would start pods are refused (docs/adr/0024). Otherwise the
+ * people who commit RunnerGroups could run any pod where only runners should be, privileged ones too.
  */
 import { Failure } from '../failure.ts';
 import { firstNames } from '../printable.ts';

@@ -16,6 +16,7 @@ import * as z from 'zod';
 import { Failure } from '../../failure.ts';
 import { HttpClient } from '../../http/client.ts';
 import { connectTo } from '../../http/connect.ts';
+import { pause } from '../../http/pause.ts';
 import { type Env, proxyFor } from '../../http/proxy.ts';
 import { readSecretFile } from './secret-file.ts';
 import { judgeSlackError, SILENT, webClientOptions } from './slack-client.ts';
@@ -58,7 +59,7 @@ export const listenToSlack: ListenToSlack = async (options, signal) => {
     if (failure) onFailure(failure);
     failures = failure ? failures + 1 : 0;
     const longest = Math.min(pauseMs * 2 ** failures, LONGEST_PAUSE_MS);
-    await sleep(longest * (1 - JITTER * Math.random()), undefined, { signal }).catch(nothing);
+    await pause(longest * (1 - JITTER * Math.random()), signal);
   }
 };
 

@@ -1,7 +1,6 @@
 /** Plans one Application the way its own `generate` does: all its RunnerGroups together, and the Jobs in their namespaces. Pure. */
 
 import { Failure } from '../../failure.ts';
-import { groupBy } from '../../group-by.ts';
 import { isSame } from '../../key-text.ts';
 import { type ClockCorrection, NO_CORRECTION, shiftJobs } from '../../look/clock-correction.ts';
 import { planOrRefuse, toPlanned } from '../../look/plan-groups.ts';
@@ -51,25 +50,28 @@ export type Planning =
 const WATCH_LAG_MS = 5_000;
 
 export function planApplication({ groups, broken = [], runners, instance, ...time }: PlanningInput): Planning {
-  const failed = groups.flatMap(({ group: { namespace, name }, look }) =>
-    look instanceof Failure ? [{ namespace, name, failure: look }] : [],
-  );
   // `generate` fails for all groups. But it does not see a group that another namespace has written under the name of this Application.
-  const stopped = groupBy(
-    failed.filter(({ failure }) => !isOwnTrouble(failure)),
-    ({ namespace }) => namespace,
-  );
-  const [first] = [...[...stopped.values()].flat(), ...broken, ...failed];
-  const sound = groups.filter(({ group, look }) => !(look instanceof Failure) && !stopped.has(group.namespace));
-  if (sound.length === 0 && first) return { is: 'failed', failure: first.failure };
+  const stopped = new Map<string, Failure>();
+  for (const { group, look } of groups) {
+    if (look instanceof Failure && !isOwnTrouble(look) && !stopped.has(group.namespace))
+      stopped.set(group.namespace, look);
+  }
   const looks = new Map<string, Look>();
-  for (const { look, lookKey } of sound) if (look !== undefined && !(look instanceof Failure)) looks.set(lookKey, look);
+  const sound: SightedGroup[] = [];
+  const troubled: Trouble[] = [...broken];
+  for (const sighted of groups) {
+    const { group, look, lookKey } = sighted;
+    const failure = look instanceof Failure ? look : stopped.get(group.namespace);
+    if (failure) {
+      troubled.push({ namespace: group.namespace, name: group.name, failure });
+      continue;
+    }
+    sound.push(sighted);
+    if (look !== undefined && !(look instanceof Failure)) looks.set(lookKey, look);
+  }
+  const [first] = [...stopped.values(), ...troubled.map(({ failure }) => failure)];
+  if (sound.length === 0 && first) return { is: 'failed', failure: first };
   if (sound.some(({ lookKey }) => !looks.has(lookKey))) return { is: 'waiting' };
-  const halted = groups.flatMap(({ group: { namespace, name }, look }) => {
-    const [cause] = stopped.get(namespace) ?? [];
-    return cause && !(look instanceof Failure) ? [{ namespace, name, failure: cause.failure }] : [];
-  });
-  const troubled: readonly Trouble[] = [...broken, ...failed, ...halted];
   const namespaces = new Set([...groups.map(({ group }) => group), ...broken].map(({ namespace }) => namespace));
   const { jobShiftMs, nowShiftMs } = time.clocks ?? NO_CORRECTION;
   const seen = runners.map(({ job }) => job).filter(({ namespace }) => namespaces.has(namespace));
