@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { freePort } from '../servers/process.ts';
@@ -95,6 +95,7 @@ async function start({
   child.stderr.on('data', (text: Buffer) => {
     log += text.toString();
   });
+  onTestFailed(() => void process.stderr.write(log));
   await until('serve listens', () => log.includes('"serving"') || args.includes('--once'));
   return { child, cluster, simulator, log: () => log, port: () => Number(/"webhooks":(\d+)/.exec(log)?.[1]) };
 }

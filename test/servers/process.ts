@@ -1,5 +1,6 @@
 /** Processes of the server tests: each in its own session and folder, with a log file, ended whatever happens to the test. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -157,14 +158,19 @@ export function tail(logFile: string): string {
   return readFileSync(logFile, 'utf8').split('\n').slice(-40).join('\n');
 }
 
-/** A TCP port of the loopback interface that is free now. */
+/**
+ * A TCP port of the loopback interface that nobody listens on. It is below the ports that Linux gives for port 0 (32768 to 60999), so that no
+ * other test gets it by chance while this one still needs it free.
+ */
 export async function freePort(): Promise<number> {
+  const port = randomInt(20_000, 30_000);
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (!isFree) return freePort();
   await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
+  return port;
 }
 
 /** Asks `check` every 100 ms until it is true. @throws after `timeoutMs`, or as soon as `running` has ended. */
