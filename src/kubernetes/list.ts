@@ -21,6 +21,9 @@ export interface Snapshot<T> {
   readonly resourceVersion: string;
 }
 
+/** Code of a list that the cluster refused (403). */
+export const FORBIDDEN = 'GR-CLUSTER-06';
+
 /**
  * Lists a kind. A list that expires between two pages (410) is read again from the start.
  * @param namespace undefined: all namespaces.
@@ -128,7 +131,7 @@ function failureOfList(
   const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
   return failure(
     request,
-    'GR-CLUSTER-06',
+    FORBIDDEN,
     'the cluster refused (403)',
     `Grant the service account the verb "list" on "${resource}" ${where}${isRunnerGroups ? ', or choose another namespace' : instead}`,
   );

@@ -18,7 +18,7 @@ import { pause } from '../http/pause.ts';
 import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import { firstPath, type KubeClient, type KubeQuestion, unreadable } from './client.ts';
-import { inNamespace, listAll } from './list.ts';
+import { FORBIDDEN, inNamespace, listAll } from './list.ts';
 import { listPath, type Resource } from './resources.ts';
 
 /** What all kinds have in common. */
@@ -67,6 +67,7 @@ export class Watch<T extends Named> {
   readonly #listeners: WatchListeners<T>;
   #objects: ReadonlyMap<string, T> = new Map();
   #fresh = false;
+  #refused = false;
   #pauseMs = FIRST_PAUSE_MS;
 
   /** @param namespace undefined: all namespaces. */
@@ -87,13 +88,20 @@ export class Watch<T extends Named> {
     return this.#fresh;
   }
 
+  /** True when the last list was refused (403), until the next one that is not. Then it is not fresh. */
+  get refused(): boolean {
+    return this.#refused;
+  }
+
   /** Runs until `signal` is aborted, and not longer, even when the server does not answer. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         await untilAborted(signal, this.#listAndWatch(signal));
       } catch (error) {
-        this.#listeners.onFailure(asFailure(error, this.#client.request(this.#question(''))));
+        const failed = asFailure(error, this.#client.request(this.#question('')));
+        this.#refused = failed.code === FORBIDDEN;
+        this.#listeners.onFailure(failed);
       }
       if (signal.aborted) return;
       // Its place in the history has expired, or something failed: until the next list the copy does not follow the server.
@@ -109,6 +117,7 @@ export class Watch<T extends Named> {
     if (signal.aborted) return;
     this.#objects = new Map(snapshot.items.map((item) => [keyOf(item), item]));
     this.#fresh = true;
+    this.#refused = false;
     this.#listeners.onChange();
     let version = snapshot.resourceVersion;
     while (!signal.aborted) {

@@ -176,8 +176,10 @@ export class Leader {
     const { cluster, instance, lookout, now, tell } = this.#options;
     const groups = this.#sweptGroups;
     const liveJobs = () => (cluster.fresh ? cluster.runners().map(({ job }) => job) : undefined);
+    const mayRead = (namespace: string) => cluster.mayRead(namespace);
     const { timeoutMs } = lookout;
-    await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, groups, liveJobs, tell, now }, signal);
+    const evidence = { groups, liveJobs, mayRead };
+    await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, ...evidence, tell, now }, signal);
   }
 
   async #playRound(): Promise<void> {

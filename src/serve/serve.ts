@@ -201,10 +201,12 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
   try {
     const deadline = new Deadline(ONCE_MS);
     while (!leader.done && deadline.remainingMs() > 0 && !signal.aborted) await sleep(50);
-    const troubles = leader.troubles;
-    if (leader.done) return troubles;
+    const { done, troubles } = leader;
+    const isRead = !open.cluster.isPartial && (done || open.cluster.fresh);
+    const all = [...(isRead ? [] : [unread]), ...troubles];
+    if (done) return all;
     const why = signal.aborted ? 'stopped before it was done' : `not done within ${ONCE_MS / 1000} s`;
-    return [...(open.cluster.fresh ? [] : [unread]), ...troubles, `serve --once: ${why}`];
+    return [...all, `serve --once: ${why}`];
   } finally {
     life.abort();
     await running;

@@ -18,6 +18,8 @@ export interface SweepingOptions {
   /** Its guest sends the requests. Where its looks fail nothing is swept. */
   readonly lookout: Pick<Lookout, 'guest' | 'isWell'>;
   readonly groups: SweptGroups;
+  /** False for a namespace whose Jobs cannot be seen. Its registrations stay. */
+  readonly mayRead: (namespace: string) => boolean;
   /** Undefined while the copies of the cluster are not complete. */
   readonly liveJobs: () => readonly LiveJob[] | undefined;
   readonly tell: Tell;
@@ -78,8 +80,10 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
   });
   const mayAsk = (target: GiteaTarget): boolean => lookout.isWell(target) && guest.pauseMs(target) === 0;
   while (!signal.aborted) {
-    const scene = { groups: options.groups.at(now()), areAll: true, mayAsk, liveJobs: async () => options.liveJobs() };
-    await onePass(() => sweeper.pass(scene, signal), tell, signal);
+    const groups = options.groups.at(now()).filter(({ namespace }) => options.mayRead(namespace));
+    const liveJobs = async () =>
+      groups.every(({ namespace }) => options.mayRead(namespace)) ? options.liveJobs() : undefined;
+    await onePass(() => sweeper.pass({ groups, areAll: true, mayAsk, liveJobs }, signal), tell, signal);
     await pause(pauseMs, signal);
   }
 }

@@ -26,6 +26,8 @@ export interface FakeCluster {
   readonly remove: (kind: Kind, key: string) => void;
   /** Writes of this kind are answered with 403 until the returned function is called. */
   readonly refuse: (kind: Kind) => () => void;
+  /** Lists of this namespace are answered with 403 and its watches end, until the returned function is called. */
+  readonly forbid: (namespace: string) => () => void;
 }
 
 export interface FakeClusterOptions {
@@ -33,6 +35,13 @@ export interface FakeClusterOptions {
   readonly listen?: (handler: RequestListener) => Promise<Listening>;
   /** Answers, or leaves unanswered, instead of the fake when it returns true. `handle` has the fake answer later. */
   readonly bend?: (request: IncomingMessage, response: ServerResponse, handle: () => void) => boolean;
+}
+
+interface Watcher {
+  readonly kind: Kind;
+  /** Undefined: all. */
+  readonly namespace: string | undefined;
+  readonly response: ServerResponse;
 }
 
 /** Status and body. */
@@ -52,14 +61,16 @@ export async function startFakeCluster({
     secrets: new Map(),
     events: new Map(),
   };
-  const watchers = new Set<{ readonly kind: Kind; readonly response: ServerResponse }>();
+  const watchers = new Set<Watcher>();
   const writes: string[] = [];
   const refused = new Set<Kind>();
+  const forbidden = new Set<string>();
   let version = 0;
 
   const tell = (kind: Kind, type: string, object: KubeObject): void => {
-    for (const { response, kind: wanted } of watchers) {
-      if (wanted === kind) response.write(`${JSON.stringify({ type, object })}\n`);
+    for (const { response, kind: wanted, namespace = object.metadata.namespace } of watchers) {
+      if (wanted === kind && namespace === object.metadata.namespace)
+        response.write(`${JSON.stringify({ type, object })}\n`);
     }
   };
   const put = (kind: Kind, object: KubeObject): KubeObject => {
@@ -84,9 +95,9 @@ export async function startFakeCluster({
     const items = [...store[kind].values()].filter((item) => !namespace || item.metadata.namespace === namespace);
     return { kind: 'TheList', metadata: { resourceVersion: String(version) }, items };
   };
-  const watch = (kind: Kind, response: ServerResponse): void => {
+  const watch = (kind: Kind, namespace: string | undefined, response: ServerResponse): void => {
     response.flushHeaders();
-    const watcher = { kind, response };
+    const watcher = { kind, namespace, response };
     watchers.add(watcher);
     response.on('close', () => watchers.delete(watcher));
   };
@@ -114,7 +125,8 @@ export async function startFakeCluster({
     const [, namespace, plural = '', name] = PATH.exec(url.pathname) ?? [];
     const kind = plural as Kind;
     if (!(kind in store)) return answer(response, [404, {}]);
-    if (url.searchParams.get('watch') === 'true') return watch(kind, response);
+    if (namespace !== undefined && forbidden.has(namespace)) return answer(response, [403, {}]);
+    if (url.searchParams.get('watch') === 'true') return watch(kind, namespace, response);
     const known = store[kind].get(`${namespace}/${name}`);
     if (method === 'GET' && name === undefined) return answer(response, [200, list(kind, namespace)]);
     if (method === 'GET') return answer(response, known ? [200, known] : [404, {}]);
@@ -131,6 +143,11 @@ export async function startFakeCluster({
     refuse: (kind) => {
       refused.add(kind);
       return () => void refused.delete(kind);
+    },
+    forbid: (namespace) => {
+      forbidden.add(namespace);
+      for (const watcher of watchers) if (watcher.namespace === namespace) watcher.response.end();
+      return () => void forbidden.delete(namespace);
     },
     remove: (kind, key) => {
       const known = store[kind].get(key);

@@ -14,11 +14,14 @@ interface Scene {
   readonly groups: SweptGroups;
   readonly ci: SweepGroup;
   isWell: (target: GiteaTarget) => boolean;
+  mayRead: (namespace: string) => boolean;
+  /** How often the Jobs of the cluster were asked for. */
+  readonly passes: () => number;
   /** Ends when two passes have begun and one of them is over. */
   readonly pass: () => Promise<void>;
 }
 
-async function start(isWell: boolean): Promise<Scene> {
+async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
   const gitea = await fakeGitea();
   const guest = quietGuest(10_000);
   let passes = 0;
@@ -28,6 +31,8 @@ async function start(isWell: boolean): Promise<Scene> {
     groups: new SweptGroups(),
     ci: { namespace: 'runners', name: 'ci', target: targetOf(gitea.url) },
     isWell: () => isWell,
+    mayRead,
+    passes: () => passes,
     pass: async () => {
       const end = passes + 2;
       await until('two passes', () => passes >= end);
@@ -41,6 +46,7 @@ async function start(isWell: boolean): Promise<Scene> {
       pauseMs: 1,
       lookout: { guest, isWell: (target) => scene.isWell(target) },
       groups: scene.groups,
+      mayRead: (namespace) => scene.mayRead(namespace),
       // Asked for when the lists of a pass were read.
       liveJobs: () => {
         passes += 1;
@@ -80,6 +86,29 @@ test('a token that was replaced is used no more', async () => {
 
   const used = new Set(scene.gitea.seen.slice(before).map(({ authorization }) => authorization));
   expect(used).toEqual(new Set(['token another-token']));
+});
+
+test('a namespace that refuses is not swept: nobody sees its Jobs', async () => {
+  const scene = await start(true, () => false);
+  await scene.pass();
+  expect(scene.gitea.seen).toEqual([]);
+
+  scene.mayRead = () => true;
+  await scene.pass();
+  expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
+});
+
+test('a pass deletes nothing when a namespace refuses while it reads', async () => {
+  let asks = 0;
+  // Asked before Gitea's lists, and after them.
+  const scene = await start(true, () => {
+    asks += 1;
+    return asks % 2 === 1;
+  });
+  await until('three passes', () => asks >= 6);
+
+  expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
+  expect(scene.passes()).toBe(0);
 });
 
 const HOUR_MS = 3_600_000;

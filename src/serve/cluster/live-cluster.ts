@@ -44,12 +44,21 @@ export interface Watched {
   readonly images: InstallationImages;
 }
 
+/** What is watched in one namespace. */
+interface Copies {
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
+  readonly groups: Watch<RunnerGroupObject>;
+  readonly jobs: Watch<TrackedJob>;
+  readonly pods: Watch<KubePod>;
+}
+
 const NO_PODS: readonly KubePod[] = [];
 
 export class LiveCluster {
-  readonly #groups: readonly Watch<RunnerGroupObject>[];
-  readonly #jobs: readonly Watch<TrackedJob>[];
-  readonly #pods: readonly Watch<KubePod>[];
+  readonly #copies: readonly Copies[];
+  /** Those of the lists of now. */
+  #readable: readonly Copies[] = [];
   readonly #judgedGroups = new KeptByKey<LiveGroup>();
   readonly #judgedRunners = new KeptByKey<LiveRunner>();
   /** The lists of now, and whether a watch has told of a change since they were made: most rounds are about Gitea. */
@@ -85,23 +94,41 @@ export class LiveCluster {
         if (uid !== undefined) onPod(uid, podStep(pod));
       },
     };
-    this.#groups = where.map((namespace) => new Watch(client, RUNNER_GROUPS, namespace, ofGroups));
-    this.#jobs = where.map((namespace) => new Watch(client, TRACKED_JOBS, namespace, ofJobs));
-    this.#pods = where.map((namespace) => new Watch(client, PODS, namespace, ofPods));
+    this.#copies = where.map((namespace) => ({
+      namespace,
+      groups: new Watch(client, RUNNER_GROUPS, namespace, ofGroups),
+      jobs: new Watch(client, TRACKED_JOBS, namespace, ofJobs),
+      pods: new Watch(client, PODS, namespace, ofPods),
+    }));
   }
 
-  /** True while every copy follows the API server: only then may anything be concluded from what is not there. */
+  /**
+   * True while every copy follows the API server: only then may anything be concluded from what is not there. A namespace that refuses is
+   * set aside, with all that is in it, unless all do: it may be deleted, and its rights with it.
+   */
   get fresh(): boolean {
-    return [...this.#groups, ...this.#jobs, ...this.#pods].every(({ fresh }) => fresh);
+    const readable = readableOf(this.#copies);
+    return readable.length > 0 && readable.flatMap(watchesOf).every(({ fresh }) => fresh);
+  }
+
+  /** False for a namespace that refuses: what is in it is not known. */
+  mayRead(namespace: string): boolean {
+    return !this.#copies.some((copies) => copies.namespace === namespace && isRefused(copies));
+  }
+
+  /** True while a namespace is set aside. */
+  get isPartial(): boolean {
+    return this.#copies.some(isRefused);
   }
 
   /** Runs until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([...this.#groups, ...this.#jobs, ...this.#pods].map((watch) => watch.run(signal)));
+    await Promise.all(this.#copies.flatMap(watchesOf).map((watch) => watch.run(signal)));
   }
 
   /** By namespace and name. The same list until something of it changes; a group that is the same is the same object. */
   groups(): readonly LiveGroup[] {
+    this.#setAside();
     if (this.#groupsChanged) this.#groupList = keepList(this.#groupList, this.#judgeGroups());
     this.#groupsChanged = false;
     return this.#groupList;
@@ -109,18 +136,28 @@ export class LiveCluster {
 
   /** The newest `status` of a group: `groups` keep an object while only its status changes. @param key `<namespace>/<name>` */
   statusOf(key: string): unknown {
-    return this.#groups.map(({ objects }) => objects.get(key)).find((found) => found)?.status;
+    return this.#copies.map(({ groups }) => groups.objects.get(key)).find((found) => found)?.status;
   }
 
   /** The same list until something of it changes; a Job that is the same is the same object. */
   runners(): readonly LiveRunner[] {
+    this.#setAside();
     if (this.#runnersChanged) this.#runnerList = keepList(this.#runnerList, this.#judgeRunners());
     this.#runnersChanged = false;
     return this.#runnerList;
   }
 
+  /** Leaves out the namespaces that refuse. */
+  #setAside(): void {
+    const before = this.#readable;
+    this.#readable = keepList(before, readableOf(this.#copies));
+    if (this.#readable === before) return;
+    this.#groupsChanged = true;
+    this.#runnersChanged = true;
+  }
+
   #judgeGroups(): readonly LiveGroup[] {
-    const objects = this.#groups.flatMap(({ objects: found }) => [...found.values()]);
+    const objects = this.#readable.flatMap(({ groups }) => [...groups.objects.values()]);
     const items = objects.map((object) => {
       const { annotations, generation, uid } = object.metadata;
       // The generation stays while only the status changes, which is our own doing.
@@ -135,8 +172,8 @@ export class LiveCluster {
   }
 
   #judgeRunners(): readonly LiveRunner[] {
-    const podsOf = podsByJob(this.#pods.flatMap(({ objects }) => [...objects.values()]));
-    const jobs = this.#jobs.flatMap(({ objects }) => [...objects.values()]);
+    const podsOf = podsByJob(this.#readable.flatMap(({ pods }) => [...pods.objects.values()]));
+    const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
     return this.#judgedRunners.all(
       jobs.map((job) => {
         const pods = podsOf.get(job.metadata.uid) ?? NO_PODS;
@@ -146,6 +183,18 @@ export class LiveCluster {
       }),
     );
   }
+}
+
+function watchesOf({ groups, jobs, pods }: Copies): readonly [Copies['groups'], Copies['jobs'], Copies['pods']] {
+  return [groups, jobs, pods];
+}
+
+function readableOf(all: readonly Copies[]): readonly Copies[] {
+  return all.filter((copies) => !isRefused(copies));
+}
+
+function isRefused(copies: Copies): boolean {
+  return watchesOf(copies).some(({ refused }) => refused);
 }
 
 function judge(object: RunnerGroupObject, images: InstallationImages): LiveGroup {
