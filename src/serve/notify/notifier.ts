@@ -90,7 +90,7 @@ export class Notifier {
       if (!wants(target, notice)) continue;
       const refusal = this.#refusal(target, notice);
       if (refusal) this.#tell(target, 'refused', refusal);
-      else this.#outbox.add(addresseeOf(target), { target, content: { notice } });
+      else this.#outbox.add(addresseeOf(target), notice.namespace, { target, content: { notice } });
     }
   };
 
@@ -107,7 +107,7 @@ export class Notifier {
       return `it cannot be kept longer (${error.code}). The log of serve says why.`;
     });
     const reply = `<@${person}> ${told ?? ''}`;
-    this.#outbox.add(addresseeOf(target), { target, content: { reply, thread } });
+    this.#outbox.add(addresseeOf(target), namespace, { target, content: { reply, thread } });
   }
 
   /** Sends nothing more; requests under way are broken off. */

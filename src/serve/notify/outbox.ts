@@ -27,8 +27,12 @@ const TIMES: OutboxTimes = { gapMs: 1_000, pausesMs: [2_000, 10_000, 60_000] };
 export const MOST_IN_LANE = 100;
 /** Addressees with messages under way. */
 export const MOST_LANES = 200;
+/** Of these, those that one namespace has opened: dead addressees of one team must leave room for others. */
+export const MOST_LANES_OF_ONE = 50;
 
 interface Lane<T> {
+  /** Whose message has opened it. */
+  readonly namespace: string;
   readonly waiting: T[];
 }
 
@@ -44,12 +48,11 @@ export class Outbox<T> {
     this.#times = options.times ?? TIMES;
   }
 
-  /** Takes a message and returns at once. @param addressee its lane. */
-  add(addressee: string, message: T): void {
+  /** Takes a message about a group of this namespace, and returns at once. @param addressee its lane. */
+  add(addressee: string, namespace: string, message: T): void {
     if (this.#closed) return;
     const lane = this.#lanes.get(addressee);
-    const isFull = lane ? lane.waiting.length >= MOST_IN_LANE : this.#lanes.size >= MOST_LANES;
-    if (isFull) {
+    if (lane ? lane.waiting.length >= MOST_IN_LANE : this.#isFull(namespace)) {
       this.#options.onEnd(message, 'dropped');
       return;
     }
@@ -57,9 +60,15 @@ export class Outbox<T> {
       lane.waiting.push(message);
       return;
     }
-    const opened = { waiting: [message] };
+    const opened = { namespace, waiting: [message] };
     this.#lanes.set(addressee, opened);
     void this.#work(addressee, opened);
+  }
+
+  /** No lane can be opened for this namespace. */
+  #isFull(namespace: string): boolean {
+    if (this.#lanes.size >= MOST_LANES) return true;
+    return [...this.#lanes.values()].filter((lane) => lane.namespace === namespace).length >= MOST_LANES_OF_ONE;
   }
 
   /** Sends nothing more. What waits is lost. */

@@ -1,5 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { MOST_IN_LANE, MOST_LANES, Outbox, type SendResult } from '../../../src/serve/notify/outbox.ts';
+import {
+  MOST_IN_LANE,
+  MOST_LANES,
+  MOST_LANES_OF_ONE,
+  Outbox,
+  type SendResult,
+} from '../../../src/serve/notify/outbox.ts';
 import { until } from '../rig.ts';
 
 /** An outbox whose addressee answers by `answer`, and what became of its messages. */
@@ -30,7 +36,7 @@ it('sends the messages of an addressee in their order, one at a time', async () 
     underWay -= 1;
     return sent;
   });
-  for (const message of ['a', 'b', 'c']) outbox.add('slack', message);
+  for (const message of ['a', 'b', 'c']) outbox.add('slack', 'team-a', message);
   await until('all are sent', () => ended.length === 3);
 
   expect(ended).toEqual(['a sent', 'b sent', 'c sent']);
@@ -39,8 +45,8 @@ it('sends the messages of an addressee in their order, one at a time', async () 
 
 it('tries again until the last pause, and no more when it makes no sense', async () => {
   const { attempts, ended, outbox } = openOutbox(async (message) => ({ is: 'failed', again: message === 'busy' }));
-  outbox.add('one', 'busy');
-  outbox.add('two', 'wrong');
+  outbox.add('one', 'team-a', 'busy');
+  outbox.add('two', 'team-a', 'wrong');
   await until('both have failed', () => ended.length === 2);
 
   expect(attempts.sort()).toEqual(['busy', 'busy', 'busy', 'wrong']);
@@ -51,8 +57,8 @@ it('drops what a dead addressee has no room for, and serves another one meanwhil
   const { ended, outbox } = openOutbox((message) =>
     message.startsWith('dead') ? new Promise(() => undefined) : Promise.resolve(sent),
   );
-  for (let index = 0; index <= MOST_IN_LANE + 1; index += 1) outbox.add('dead', `dead ${index}`);
-  outbox.add('alive', 'hello');
+  for (let index = 0; index <= MOST_IN_LANE + 1; index += 1) outbox.add('dead', 'team-a', `dead ${index}`);
+  outbox.add('alive', 'team-a', 'hello');
   await until('the other one is told', () => ended.includes('hello sent'));
 
   expect(ended).toEqual([`dead ${MOST_IN_LANE + 1} dropped`, 'hello sent']);
@@ -60,15 +66,31 @@ it('drops what a dead addressee has no room for, and serves another one meanwhil
 
 it('has so many addressees at a time', () => {
   const { ended, outbox } = openOutbox(() => new Promise(() => undefined));
-  for (let index = 0; index <= MOST_LANES; index += 1) outbox.add(`addressee ${index}`, `m${index}`);
+  for (let index = 0; index <= MOST_LANES; index += 1) outbox.add(`to ${index}`, `team-${index}`, `m${index}`);
 
   expect(ended).toEqual([`m${MOST_LANES} dropped`]);
+});
+
+it('has room for another namespace when one fills what it may, and for that one when an addressee has answered', async () => {
+  const { ended, outbox } = openOutbox((message) =>
+    message === 'm0' ? Promise.resolve(sent) : new Promise(() => undefined),
+  );
+  for (let index = 0; index <= MOST_LANES_OF_ONE; index += 1) outbox.add(`to ${index}`, 'team-a', `m${index}`);
+  expect(ended).toEqual([`m${MOST_LANES_OF_ONE} dropped`]);
+  outbox.add('to b', 'team-b', 'of b');
+  expect(ended).toHaveLength(1);
+
+  await until('one is sent', () => ended.includes('m0 sent'));
+  // The lane is closed a moment after it.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  outbox.add('to more', 'team-a', 'more');
+  expect(ended).toHaveLength(2);
 });
 
 it('sends nothing after its end', async () => {
   const { attempts, outbox } = openOutbox(async () => ({ is: 'failed', again: true }));
   outbox.close();
-  outbox.add('one', 'late');
+  outbox.add('one', 'team-a', 'late');
   await new Promise((resolve) => setTimeout(resolve, 20));
 
   expect(attempts).toEqual([]);
