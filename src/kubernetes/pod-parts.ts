@@ -27,6 +27,15 @@ export function conditionMet<C extends { readonly type: string; readonly status:
 }
 
 /** The uid of the Job that made a pod. */
-export function jobUidOf({ metadata }: KubePod): string | undefined {
-  return metadata.ownerReferences?.find(({ kind }) => kind === 'Job')?.uid;
+export function jobUidOf(pod: KubePod): string | undefined {
+  return jobOf(pod)?.uid;
+}
+
+/** Name of the Job that made a pod. */
+export function jobNameOf(pod: KubePod): string | undefined {
+  return jobOf(pod)?.name ?? undefined;
+}
+
+function jobOf({ metadata }: KubePod) {
+  return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
 }

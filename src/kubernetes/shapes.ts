@@ -69,7 +69,7 @@ const podCondition = z.object({
 /** A Kubernetes Pod. */
 export const KubePod = z.object({
   metadata: metadata.extend({
-    ownerReferences: z.array(z.object({ kind: z.string(), uid: z.string() })).nullish(),
+    ownerReferences: z.array(z.object({ kind: z.string(), name: z.string().nullish(), uid: z.string() })).nullish(),
   }),
   status: z
     .object({

@@ -238,7 +238,7 @@ export class Leader {
     this.#survey = seen;
     this.#apps.keep(seen.byApp);
     const around = { nowMs, survey: seen, targetOf: this.#targetOf, sights: this.#lookout.sights };
-    const doubtful = this.#lossBook.follow(around);
+    const doubtful = this.#lossBook.follow({ ...around, hasPod: (key) => cluster.hasPod(key) });
     this.#lookout.nudge((target) => doubtful.has(target));
     return {
       ...around,

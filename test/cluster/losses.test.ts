@@ -34,11 +34,17 @@ describe('a cluster that takes runners away', () => {
     await rig?.close(!passed || process.env['KEEP'] === '1');
   });
 
-  /** Evicts the pod of the one busy runner; the kubelet gives it a second. Its CI job must last longer than these calls take. */
-  async function evictBusy(): Promise<string> {
+  /** Name of the one busy runner. */
+  async function busyRunner(): Promise<string> {
     await rig.until('a job runs', () => rig.world.inState('in_progress').length === 1);
     const [runner = ''] = rig.world.inState('in_progress').flatMap(({ runner_name = '' }) => runner_name);
-    const name = await rig.kubectl('get', 'pods', '-n', 'runners', '-l', `job-name=${runner}`, '-o', NAME);
+    return runner;
+  }
+
+  /** Evicts the pod of the one busy runner; the kubelet gives it a second. Its CI job must last longer than these calls take. */
+  async function evictBusy(): Promise<string> {
+    const runner = await busyRunner();
+    const name = await podOf(runner, '.metadata.name');
     const eviction = {
       apiVersion: 'policy/v1',
       kind: 'Eviction',
@@ -51,7 +57,10 @@ describe('a cluster that takes runners away', () => {
     return runner;
   }
 
-  const NAME = 'jsonpath={.items[0].metadata.name}';
+  const podOf = (runner: string, field: string) =>
+    rig.kubectl('get', 'pods', '-n', 'runners', '-l', `job-name=${runner}`, '-o', `jsonpath={.items[0]${field}}`);
+  const killPod = (runner: string) =>
+    rig.kubectl('delete', 'pod', '-n', 'runners', '-l', `job-name=${runner}`, '--grace-period=0', '--force');
   const lostJobs = () => rig.kubectl('get', 'runnergroup', '-n', 'runners', GROUP, '-o', 'jsonpath={.status.lostJobs}');
   const events = (reason: string) =>
     rig.kubectl('get', 'events', '-n', 'runners', '--field-selector', `reason=${reason}`, '-o', 'name');
@@ -90,13 +99,28 @@ describe('a cluster that takes runners away', () => {
     await expectOneRerun();
   });
 
+  it('re-runs the CI job of a runner whose Job was deleted, once its pod is killed, too', async () => {
+    await rig.commitGroup({ maxEvictionRetries: 2 });
+    await rig.dispatch('long.yml');
+    const runner = await busyRunner();
+    await rig.kubectl('delete', 'job', '-n', 'runners', runner, '--cascade=background');
+    await rig.until(
+      'its pod alone is told to stop',
+      async () => (await podOf(runner, '.metadata.deletionTimestamp')) !== '',
+    );
+    expect(['', '[]']).toContain(await lostJobs());
+
+    await killPod(runner);
+    await rig.until('the status names the job', async () => (await lostJobs()).includes('JobDeleted'));
+
+    await expectOneRerun();
+  });
+
   it('re-runs nothing without maxEvictionRetries', async () => {
     await rig.dispatch('busy.yml');
-    await rig.until('a job runs', () => rig.world.inState('in_progress').length === 1);
-    const [runner = ''] = rig.world.inState('in_progress').flatMap(({ runner_name = '' }) => runner_name);
+    const runner = await busyRunner();
 
-    const pods = ['-n', 'runners', '-l', `job-name=${runner}`];
-    await rig.kubectl('delete', 'pod', ...pods, '--grace-period=0', '--force');
+    await killPod(runner);
 
     expect(conclusions(await rig.calm(1))).toEqual(['busy failure']);
   });

@@ -99,6 +99,26 @@ describe.each(['1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
     );
   });
 
+  it('the CI job of a runner that was deleted by force is re-run, too', async () => {
+    const rig = await openRig(RETRIES, version);
+    const replica = await rig.start(FAST);
+    const { gitea } = rig.simulator;
+    const { jobs } = gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    const name = rig.cluster.all('jobs')[0]?.metadata.name ?? '';
+    const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
+    gitea.poll(row.id);
+    await until('serve sees it at work', () => replica.busy().includes(name));
+    rig.cluster.remove('jobs', `runners/${name}`);
+    await until('the status names it', () => lostJobs(rig).length === 1);
+    expect(lostJobs(rig)).toEqual([expect.objectContaining({ runner: name, reason: 'JobDeleted' })]);
+
+    gitea.finish(row.id, 'failure');
+    await until('the re-run', () => reruns(rig).length === 1);
+
+    expect(reruns(rig)).toEqual([`/api/v1/repos/acme/web/actions/runs/1/jobs/${jobs[0]?.id}/rerun`]);
+  });
+
   it('a loss that was re-run as its leader died is not re-run by the next one', async () => {
     const rig = await openRig(RETRIES, version);
     const first = await rig.start(FAST);

@@ -1,11 +1,12 @@
 /** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods. Watches keep it up to date. Reads only. */
 import { GROUP_NAME, TRACKING_ID } from '../../charts/marks.ts';
 import type { Failure } from '../../failure.ts';
+import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
 import { podsByJob } from '../../kubernetes/observe.ts';
 import { hasComeBack, lossOf } from '../../kubernetes/pod-loss.ts';
-import { jobUidOf } from '../../kubernetes/pod-parts.ts';
+import { jobNameOf, jobUidOf } from '../../kubernetes/pod-parts.ts';
 import { type PodStep, podStep } from '../../kubernetes/pod-step.ts';
 import {
   PODS,
@@ -66,6 +67,8 @@ export class LiveCluster {
   #groupsChanged = true;
   #runnerList: readonly LiveRunner[] = [];
   #runnersChanged = true;
+  /** `<namespace>/<name>` */
+  #jobsWithPods: ReadonlySet<string> = new Set();
   readonly #images: InstallationImages;
 
   constructor(client: KubeClient, { namespaces, images }: Watched, listeners: ClusterListeners) {
@@ -139,6 +142,11 @@ export class LiveCluster {
     return this.#copies.map(({ groups }) => groups.objects.get(key)).find((found) => found)?.status;
   }
 
+  /** True while a pod of such a Job was there at the last call of `runners`. A Job may go before its pod. @param key `<namespace>/<name>` of the Job. */
+  hasPod(key: string): boolean {
+    return this.#jobsWithPods.has(key);
+  }
+
   /** The same list until something of it changes; a Job that is the same is the same object. */
   runners(): readonly LiveRunner[] {
     this.#setAside();
@@ -172,14 +180,21 @@ export class LiveCluster {
   }
 
   #judgeRunners(): readonly LiveRunner[] {
-    const podsOf = podsByJob(this.#readable.flatMap(({ pods }) => [...pods.objects.values()]));
+    const pods = this.#readable.flatMap((copies) => [...copies.pods.objects.values()]);
+    const podsOf = podsByJob(pods);
+    this.#jobsWithPods = new Set(
+      pods.flatMap((pod) => {
+        const name = jobNameOf(pod);
+        return name === undefined ? [] : [keyText({ namespace: pod.metadata.namespace, name })];
+      }),
+    );
     const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
     return this.#judgedRunners.all(
       jobs.map((job) => {
-        const pods = podsOf.get(job.metadata.uid) ?? NO_PODS;
+        const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
         // Most events are about fields that we do not read.
-        const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, pods));
-        return { key: keyOf(job), inputs: [job, ...pods], make };
+        const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, own));
+        return { key: keyOf(job), inputs: [job, ...own], make };
       }),
     );
   }

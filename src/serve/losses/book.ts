@@ -1,6 +1,7 @@
 /** The lost CI jobs of all groups with `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
 import { Failure } from '../../failure.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
+import { keyText } from '../../key-text.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { type LostJob, RunnerGroupStatus } from '../../runnergroup/status.ts';
 import type { Tell } from '../events.ts';
@@ -18,6 +19,8 @@ export interface BookScene {
   readonly sights: ReadonlyMap<string, Sight>;
   /** By this machine's clock. */
   readonly nowMs: number;
+  /** A pod of this Job is there. @param key `<namespace>/<name>` */
+  readonly hasPod: (key: string) => boolean;
 }
 
 /** A group with losses, and what a re-run of them needs. */
@@ -80,9 +83,18 @@ export class LossBook {
     return wanted;
   }
 
-  #followGroup({ key, object }: LiveGroup, { survey, nowMs }: BookScene, look: GoodLook | undefined): FollowedLosses {
+  #followGroup(
+    { key, object }: LiveGroup,
+    { hasPod, survey, nowMs }: BookScene,
+    look: GoodLook | undefined,
+  ): FollowedLosses {
     const before = this.#known(key);
-    const scene = { runners: survey.index.ofGroup(key), nowMs, ...(look && { look }) };
+    const { namespace } = object.metadata;
+    const ofGroup = {
+      runners: survey.index.ofGroup(key),
+      hasPod: (name: string) => hasPod(keyText({ namespace, name })),
+    };
+    const scene = { ...ofGroup, nowMs, ...(look && { look }) };
     const followed = followLosses(before, scene);
     for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
     for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });

@@ -3,6 +3,7 @@
  *
  *     pod evicted, OOM-killed, gone … ─► suspect ─► a later look shows its CI job in progress ─► lost
  *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing
+ *     its Job and its pod have gone, and nobody saw the Job end ─► suspect
  *     lost ─► its node answers again while the CI job is in progress ─► returned: the runner reports the end
  *
  * A runner reports the end of its CI job before it ends itself. So a CI job that is in progress at a look that began after the end of its
@@ -10,14 +11,14 @@
  */
 import { timeText } from '../../charts/marks.ts';
 import type { LossReason } from '../../kubernetes/pod-loss.ts';
-import type { Job, Look } from '../../plan/evidence.ts';
+import { isOver, type Job, type Look } from '../../plan/evidence.ts';
 import { type LostJob, MOST_LOST_JOBS } from '../../runnergroup/status.ts';
 import type { LiveRunner } from '../planning/live.ts';
 import { keepEqual } from '../unchanged.ts';
 
 /** A runner that was lost; nobody knows yet whether it had a CI job. */
 interface Suspect {
-  readonly reason: LossReason;
+  readonly reason: LossReason | 'JobDeleted';
   /** When it was noticed, by this machine's clock. */
   readonly sinceMs: number;
   /** A look has told. It is remembered while its Job is seen. */
@@ -27,6 +28,8 @@ interface Suspect {
 export interface GroupLosses {
   /** By name of the runner. */
   readonly suspects: ReadonlyMap<string, Suspect>;
+  /** Names of runners whose Jobs were there and had not ended, or whose pods are still there. */
+  readonly alive: ReadonlySet<string>;
   /** Oldest first. */
   readonly lost: readonly LostJob[];
 }
@@ -42,6 +45,8 @@ export interface GoodLook {
 export interface LossScene {
   /** All its Jobs. */
   readonly runners: readonly LiveRunner[];
+  /** A pod of such a Job is there. */
+  readonly hasPod: (name: string) => boolean;
   /** Absent: the newest one failed, or there was none yet. */
   readonly look?: GoodLook;
   readonly nowMs: number;
@@ -58,10 +63,10 @@ export interface FollowedLosses {
   readonly returned: readonly LostJob[];
 }
 
-export const NO_LOSSES: GroupLosses = { suspects: new Map(), lost: [] };
+export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Set(), lost: [] };
 
 /** What follows from what was known before and what is seen now. The same objects while nothing changes. */
-export function followLosses(before: GroupLosses, { runners, look, nowMs }: LossScene): FollowedLosses {
+export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs }: LossScene): FollowedLosses {
   const suspects = new Map<string, Suspect>();
   for (const { job, loss } of runners) {
     if (loss === undefined) continue;
@@ -72,6 +77,11 @@ export function followLosses(before: GroupLosses, { runners, look, nowMs }: Loss
     if (!suspect.isChecked && !suspects.has(name)) suspects.set(name, suspect);
 
   const needsLook = [...suspects.keys()].some((name) => !before.suspects.has(name));
+
+  // Of these most were idle. Gitea takes minutes to fail a CI job, so the next look is early enough.
+  const { alive, gone } = followJobs(before.alive, runners, hasPod);
+  for (const name of gone)
+    if (!suspects.has(name)) suspects.set(name, { reason: 'JobDeleted', sinceMs: nowMs, isChecked: false });
 
   const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
   const isAtWork = ({ jobId, runner }: LostJob): boolean =>
@@ -94,6 +104,7 @@ export function followLosses(before: GroupLosses, { runners, look, nowMs }: Loss
   return {
     losses: {
       suspects: keepEqual(before.suspects, suspects),
+      alive: keepEqual(before.alive, alive),
       lost: found.length > 0 ? [...lost, ...found] : lost,
     },
     needsLook,
@@ -101,6 +112,23 @@ export function followLosses(before: GroupLosses, { runners, look, nowMs }: Loss
     more: news.slice(room),
     returned,
   };
+}
+
+/**
+ * Which runners are alive, and which were and have gone without an end that anybody saw: deleted by force, or told to stop in the very
+ * request that gave them a CI job (docs/adr/0018). One that was first seen while it was being deleted may have ended before.
+ */
+function followJobs(
+  before: ReadonlySet<string>,
+  runners: readonly LiveRunner[],
+  hasPod: LossScene['hasPod'],
+): { readonly alive: ReadonlySet<string>; readonly gone: readonly string[] } {
+  const seen = new Set(runners.map(({ job }) => job.name));
+  const absent = [...before].filter((name) => !seen.has(name));
+  const present = runners.flatMap(({ job: { name, state } }) => {
+    return !isOver(state) || (state === 'deleting' && before.has(name)) ? [name] : [];
+  });
+  return { alive: new Set([...present, ...absent.filter(hasPod)]), gone: absent.filter((name) => !hasPod(name)) };
 }
 
 function lostJob({ id, runId, repository, attempt }: Job, runner: string, { reason, sinceMs }: Suspect): LostJob {

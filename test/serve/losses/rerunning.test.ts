@@ -57,6 +57,7 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
     targetOf,
     sights,
     nowMs,
+    hasPod: () => false,
   });
   const ignore = (): void => undefined;
   const guest = quietGuest();
