@@ -8,7 +8,7 @@
 import { writeFileSync } from 'node:fs';
 import { isMainThread, parentPort } from 'node:worker_threads';
 import { judgedIn, missedBars } from './bars.ts';
-import { type Block, runBlocks } from './blocks.ts';
+import { type Block, FIRST, runBlocks } from './blocks.ts';
 import { AFTERNOON } from './histories/afternoon.ts';
 import { KIND_NAMES, KINDS } from './kinds.ts';
 import { drawPicture } from './picture.ts';
@@ -63,7 +63,7 @@ async function main(): Promise<void> {
   const histories = Number(process.env['HISTORIES'] ?? 10_000);
   const tallies = emptyTallies();
   await runBlocks<Tallies>(histories, (more) => addTallies(tallies, more));
-  const table = formatTable(tallies, histories, NAMES);
+  const table = formatTable(tallies, histories, NAMES, FIRST);
   process.stdout.write(`${table}\n`);
   if (process.argv.includes('--docs')) writeDocs(table);
   const missed = JUDGED.flatMap((policy) => missedBars(KIND, policy, figuresOf(tallies[policy], tallies.exact)));

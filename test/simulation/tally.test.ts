@@ -176,9 +176,9 @@ it('the table divides by one job at least', () => {
 
 it('the table has a row for each policy', () => {
   const { all } = filled();
-  const lines = formatTable(all, 12, ['exact', 'ours, live Jobs']).split('\n');
+  const lines = formatTable(all, 12, ['exact', 'ours, live Jobs'], 5001).split('\n');
 
-  expect(lines[0]).toBe('12 histories, seeds 1 to 12.');
+  expect(lines[0]).toBe('12 histories, seeds 5001 to 5012.');
   expect(lines.slice(3)).toEqual([
     `|---|${'---:|'.repeat(17)}`,
     '| exact | 4 | 0 | 0.00 | 0 | 0 | 0 | 0 | 0 | 0 | 91 s | 100 s | 1.000 | 0.0 % | 0.0 % | 25.0 % | 0.0 % | 0 |',

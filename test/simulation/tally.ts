@@ -140,7 +140,7 @@ const HEAD = [
 ];
 
 /** The table of docs/planner.md. */
-export function formatTable(tallies: Tallies, histories: number, names: readonly PolicyName[]): string {
+export function formatTable(tallies: Tallies, histories: number, names: readonly PolicyName[], first = 1): string {
   const rows = names.map((name) => {
     const tally = tallies[name];
     const { waitsMs, needless, breaches } = tally;
@@ -168,7 +168,8 @@ export function formatTable(tallies: Tallies, histories: number, names: readonly
     return `| ${cells.join(' | ')} |`;
   });
   const rule = `|---|${'---:|'.repeat(HEAD.length - 1)}`;
-  return [`${histories} histories, seeds 1 to ${histories}.`, '', `| ${HEAD.join(' | ')} |`, rule, ...rows].join('\n');
+  const seeds = `seeds ${first} to ${first + histories - 1}`;
+  return [`${histories} histories, ${seeds}.`, '', `| ${HEAD.join(' | ')} |`, rule, ...rows].join('\n');
 }
 
 function percent(part: number, whole: number): string {
