@@ -2,7 +2,7 @@
  * The whole product on real servers, one scenario after the other. Each leaves the group empty again. All of them take three quarters of
  * an hour; with CLUSTER_SCENARIOS=short, as in .ci/run, there are the three that touch every part.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { apartScenarios } from './scenarios-apart.ts';
 import { faultScenarios } from './scenarios-faults.ts';
 import { lifetimeScenarios } from './scenarios-lifetime.ts';
@@ -25,7 +25,9 @@ function theRig(): Rig {
 
 describe('a cluster with the product in it', () => {
   beforeAll(async () => {
-    rig = await Rig.open(inject('clusterBuilds'), say, { GITEA_RUNNERS_SWEEP: 'true' });
+    // Nobody gave serve rights in this namespace, as after its deletion (law V62).
+    const namespaces = { GITEA_RUNNERS_NAMESPACES: 'runners,was-deleted' };
+    rig = await Rig.open(inject('clusterBuilds'), say, { GITEA_RUNNERS_SWEEP: 'true', ...namespaces });
   });
 
   beforeEach(({ task }) => {
@@ -45,6 +47,11 @@ describe('a cluster with the product in it', () => {
     const keep = !passed || process.env['KEEP'] === '1';
     if (keep) say(`logs: ${rig?.stack.machine.folder}`);
     await rig?.close(keep);
+  });
+
+  it('has set the namespace aside that refuses', async () => {
+    const ofServe = ['-n', 'argocd', '-l', 'app.kubernetes.io/component=serve', '--tail=-1'];
+    expect(await theRig().kubectl('logs', ...ofServe)).toMatch(/GR-CLUSTER-06[^\n]* of namespace was-deleted/);
   });
 
   const short = process.env['CLUSTER_SCENARIOS'] === 'short';
