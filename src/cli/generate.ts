@@ -24,6 +24,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   const { manifestPieces } = await import('../charts/text.ts');
   const output = await outputOf(plan, read.others, io.env, broken.map(standIn));
   const pieces = manifestPieces(app?.groupCharts ?? [], output);
+  refuseLargeOutput(pieces);
   // From here on nothing can fail but the writing itself.
   if (io.outPieces) io.outPieces(pieces);
   else io.out(pieces.join(''));
@@ -33,6 +34,24 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
     await trace.end(plan, (group) => !untraced.has(keyText(group)));
   }
   return 0;
+}
+
+/**
+ * Characters of all manifests; 10,000 Jobs with nothing unusual have 32 million. Argo CD takes 100 MiB from a plugin. Its plugin server, which
+ * shares the memory of the sidecar with the `generate` of others, holds what we print several times over.
+ */
+const MOST_OUTPUT = 67_108_864;
+
+/** @throws Failure exit 1: the manifests are too long together. Each Job repeats the podTemplate of its group. */
+function refuseLargeOutput(pieces: readonly string[]): void {
+  const length = pieces.reduce((sum, { length: more }) => sum + more, 0);
+  if (length <= MOST_OUTPUT) return;
+  throw new Failure(
+    'GR-OUTPUT-02',
+    1,
+    `print manifests: they have ${length} characters, more than ${MOST_OUTPUT}, and every Job repeats the podTemplate of its RunnerGroup. ` +
+      'Shorten podTemplate, setupCommand and runnerConfig, lower the caps, or spread the RunnerGroups over several Applications.',
+  );
 }
 
 /** Undefined without an endpoint. Wrong settings are told and stop nothing: Argo CD would show an error and make no runners. */

@@ -10,12 +10,33 @@ const MOST_LABELS = 200;
 const TOO_LONG = '(too long)';
 const TOO_MANY = '(too many)';
 
+/** Characters of all labels of a job, and of a runner, which has all labels of its group. */
+const MOST_OF_JOB = 4_096;
+const MOST_OF_RUNNER = 16_384;
+
 /** Labels that a group cannot have stand for what is too long. */
-export function boundedLabels(labels: readonly string[]): readonly string[] {
-  if (labels.length <= MOST_LABELS && labels.every(({ length }) => length <= LONGEST_NAME)) return labels;
+export function labelsOfJob(labels: readonly string[]): readonly string[] {
+  return bounded(labels, MOST_OF_JOB);
+}
+
+export function labelsOfRunner(labels: readonly string[]): readonly string[] {
+  return bounded(labels, MOST_OF_RUNNER);
+}
+
+function bounded(labels: readonly string[], mostCharacters: number): readonly string[] {
+  const length = labels.reduce((sum, label) => sum + label.length, 0);
+  const isShort = labels.length <= MOST_LABELS && length <= mostCharacters;
+  if (isShort && labels.every((label) => label.length <= LONGEST_NAME)) return labels;
   const different = [...new Set(labels)];
-  const kept = different.slice(0, MOST_LABELS).map(boundedName);
-  return different.length > MOST_LABELS ? [...kept, TOO_MANY] : kept;
+  let left = mostCharacters;
+  const kept = different
+    .slice(0, MOST_LABELS)
+    .map(boundedName)
+    .filter((label) => {
+      left -= label.length;
+      return left >= 0;
+    });
+  return kept.length < different.length ? [...kept, TOO_MANY] : kept;
 }
 
 export function boundedName(name: string): string {

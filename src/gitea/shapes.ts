@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { parseUrl } from '../parse-url.ts';
 import type { Job, RegisteredRunner } from '../plan/evidence.ts';
-import { boundedLabels, boundedLink, boundedName } from './bounds.ts';
+import { boundedLink, boundedName, labelsOfJob, labelsOfRunner } from './bounds.ts';
 import { isGiteaName } from './endpoints.ts';
 import { toAttempt, toJobStatus } from './status.ts';
 import type { VersionFacts } from './version.ts';
@@ -154,7 +154,7 @@ function readJob(json: unknown, index: number, { version, shape, nowMs }: RowRea
     repository: readRepository(row.url, row.run_url, subject),
     name: boundedName(row.name),
     url: boundedLink(readLink(row.html_url, subject)),
-    labels: boundedLabels(row.labels ?? []),
+    labels: labelsOfJob(row.labels ?? []),
     status,
     ...times,
     ...(status === 'completed' && conclusionOf(row.conclusion)),
@@ -169,7 +169,7 @@ function conclusionOf(word: string | undefined | null): Pick<Job, 'conclusion'> 
 function readRunner(json: unknown, index: number): RegisteredRunner {
   const row = check(listShapes().RunnerRow, json, nameRow('runner', json, index));
   const { id, name, busy, ephemeral } = row;
-  const labels = boundedLabels((row.labels ?? []).map((label) => label.name));
+  const labels = labelsOfRunner((row.labels ?? []).map((label) => label.name));
   return {
     id,
     name: boundedName(name),

@@ -51,8 +51,19 @@ function coveredBy(scope: Scope): Pick<Group, 'covers'> {
   }
 }
 
-/** As `plan`; colliding groups are a `Failure` (exit 2). */
+/** Idle runners that all groups of a plan may keep. Each costs a plan 0.1 ms, in `serve` too; one file could ask for 1,500,000. */
+const MOST_IDLE_TOGETHER = 10_000;
+
+/** As `plan`; colliding groups, and warm pools that are too large together, are a `Failure` (exit 2). */
 export function planOrRefuse(groups: readonly Group[], evidence: Evidence): Plan {
+  const idle = groups.reduce((sum, { minIdleRunners }) => sum + minIdleRunners, 0);
+  if (idle > MOST_IDLE_TOGETHER) {
+    throw new Failure(
+      'GR-INPUT-93',
+      2,
+      `plan: minIdleRunners of all RunnerGroups together is ${idle}, more than ${MOST_IDLE_TOGETHER}. Lower it, or spread the RunnerGroups over several Applications.`,
+    );
+  }
   try {
     return plan(groups, evidence);
   } catch (error) {

@@ -31,9 +31,10 @@ const WORKLOADS: ReadonlySet<string> = new Set([
 ]);
 /**
  * What Argo CD's reader divides otherwise than ours. Line breaks of YAML 1.1: what follows one is a comment here and a field there. And
- * `---` at the start of a line, which ends a document there even when other than ASCII spaces follow.
+ * `---` at the start of a line, which ends a document there even when other than ASCII spaces follow. And a byte order mark: before a
+ * key it is a part of the key here, and nothing there.
  */
-const HIDING = /\r(?!\n)|[\u0085\u2028\u2029]|^---/m;
+const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 /** Problems that the message names. */
 const MOST_NAMED = 5;
 
@@ -55,7 +56,7 @@ export function refusedDocuments(documents: readonly OtherDocument[]): readonly 
 
 /** @throws Failure exit 3: a document would start pods, or hides a part of itself from some readers. */
 export function refuseWorkloads(documents: readonly OtherDocument[]): void {
-  const hiding = 'with a line break or "---" that YAML readers disagree about';
+  const hiding = 'with a line break, "---" or byte order mark that YAML readers disagree about';
   const found = refusedDocuments(documents).map(
     ({ place, workload = hiding }) => `${place.file}:${place.line} (${workload})`,
   );

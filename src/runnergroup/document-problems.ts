@@ -9,6 +9,7 @@ import {
   isScalar,
   isSeq,
   type Node,
+  type Scalar,
   visit,
   type YAMLMap,
 } from 'yaml';
@@ -94,10 +95,7 @@ class Sizes {
   }
 }
 
-/**
- * Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And merges (`<<`) behind other keys:
- * Kubernetes' own reader lets them overwrite what stands before (go-yaml v2), which YAML does not. So the meaning is not clear.
- */
+/** Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And keys that are not clear. */
 function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: unknown; readonly message: string }[] {
   const seen = new Set<string>();
   return items.flatMap(({ key }, index) => {
@@ -105,12 +103,37 @@ function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: u
     const name = String(key.value);
     if (seen.has(name)) return [{ key, message: `the key ${quoted(name)} is already in its mapping` }];
     seen.add(name);
-    // The package reads a plain "<<", and every key with that tag, as a symbol.
-    const isMerge = typeof key.value === 'symbol';
-    if (isMerge && key.source !== '<<') return [{ key, message: 'a merge is written "<<"' }];
-    if (isMerge && index > 0) return [{ key, message: '"<<" must come first in its mapping, or readers disagree' }];
-    return [];
+    const message = unclearKey(key, index, text);
+    return message === undefined ? [] : [{ key, message }];
   });
+}
+
+/**
+ * Where Kubernetes' own reader (go-yaml v2) finds other keys than YAML says, so that the meaning is not clear (docs/adr/0024):
+ *
+ *   kind: A, then <<: {kind: B}   a merge behind other keys overwrites them there
+ *   ! "<<": {a: 1}                a merge there. Without quotes a merge for the package only, if it has a tag
+ *   {?a: 1}                       the key "a" there
+ *   {a:, b: 1}                    the key "a:" there
+ */
+function unclearKey(key: Scalar, index: number, text: string): string | undefined {
+  const { source, tag, type, value } = key;
+  // The package reads a plain "<<", and every key with that tag, as a symbol.
+  const isMerge = typeof value === 'symbol';
+  if (isMerge ? source !== '<<' : value === '<<' && tag !== undefined) return 'a merge is written "<<"';
+  if (isMerge && index > 0) return '"<<" must come first in its mapping, or readers disagree';
+  if (type !== 'PLAIN') return undefined;
+  if (source?.startsWith('?')) return `the key ${quoted(source)} needs quotes, or readers disagree about its "?"`;
+  return hasTightColon(key, text)
+    ? `the key ${quoted(String(source))} needs a space behind its colon, or readers disagree`
+    : undefined;
+}
+
+/** True when the colon of a key stands directly before a sign of `{…}` or `[…]`. */
+function hasTightColon({ range }: Scalar, text: string): boolean {
+  const colon = /\s*:[,[\]{}]/y;
+  colon.lastIndex = range?.[1] ?? 0;
+  return colon.test(text);
 }
 
 /** `{{ .Values.name }}` is YAML: a mapping whose key is a mapping. */

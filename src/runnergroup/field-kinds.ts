@@ -9,6 +9,7 @@ import {
   checkSecretKey,
   checkUrl,
   DNS_SUBDOMAIN,
+  isQualifiedName,
   words,
 } from './words.ts';
 
@@ -85,5 +86,21 @@ export const objectLabels = z.record(z.string(), z.string()).superRefine((labels
     const wrong = checkObjectLabel(key, value);
     if (wrong)
       context.addIssue({ code: 'custom', path: [key], message: wrong.message, params: { ofKey: wrong.ofKey } });
+  }
+});
+
+/** Bytes of all keys and values (Kubernetes `TotalAnnotationSizeLimitB`). */
+const MOST_ANNOTATION_BYTES = 262_144;
+
+/** One that the API server refuses ends the sync of all groups beside it. */
+export const objectAnnotations = z.record(z.string(), z.string()).superRefine((annotations, context) => {
+  const bytes = Buffer.byteLength(Object.entries(annotations).flat().join(''));
+  if (bytes > MOST_ANNOTATION_BYTES)
+    context.addIssue({ code: 'custom', message: `has ${bytes} bytes; Kubernetes takes ${MOST_ANNOTATION_BYTES}` });
+  for (const key of Object.keys(annotations)) {
+    // Capitals of the prefix do not matter.
+    if (isQualifiedName(key.toLowerCase())) continue;
+    const message = 'must have a key such as "note" or "example.com/note"';
+    context.addIssue({ code: 'custom', path: [key], message, params: { ofKey: true } });
   }
 });

@@ -18,6 +18,7 @@ import {
   dnsLabel,
   giteaName,
   giteaUrl,
+  objectAnnotations,
   objectLabels,
   quantities,
   runnerLabel,
@@ -63,8 +64,7 @@ export const Metadata = z.strictObject({
       [DEFAULT_NOTE]: "Argo CD's destination namespace (`ARGOCD_APP_NAMESPACE`), else `default`",
     }),
   labels: objectLabels.optional().register(z.globalRegistry, { description: 'Labels of the RunnerGroup object.' }),
-  annotations: z
-    .record(z.string(), z.string())
+  annotations: objectAnnotations
     .optional()
     .register(z.globalRegistry, { description: 'Annotations of the RunnerGroup object.' }),
   generateName: z.unknown().optional(),

@@ -69,6 +69,15 @@ test('of long texts so much is kept that no memory fills, and no label that a gr
   expect(found.jobs.map((job) => job.labels)).toEqual([['(too long)'], [...many.slice(0, 200), '(too many)']]);
 });
 
+test('of many long labels 4,096 characters are kept, and a label that no group can have', async () => {
+  const many = upTo(80).map((number) => `${number}`.padEnd(1_000, 'x'));
+  const gitea = await fakeGitea({ jobs: [jobRow(1, 'queued', { labels: many })] });
+
+  const found = await lookAt(gitea.url, ACME, AROUND);
+
+  expect(found.jobs.map((job) => job.labels)).toEqual([[...many.slice(0, 4), '(too many)']]);
+});
+
 test('a running job that cannot be read is an error: its runner must not be deleted', async () => {
   const gitea = await fakeGitea({ jobs: [jobRow(1, 'in_progress', { ...labels(20), runner_name: 'r' })] });
 

@@ -88,15 +88,39 @@ describe('what would start pods is refused', () => {
     ['behind U+2029 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u2029items: [{kind: Job}]\n'],
     ['behind U+0085 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u0085items: [{kind: Job}]\n'],
     ['behind a mark that ends a document for some', 'apiVersion: v1\nkind: ConfigMap\n---\u00a0# x: 1\na: 1\n'],
+    ['behind a byte order mark', 'apiVersion: v1\nkind: A\n---\n\ufeffitems: [{kind: Job}]\napiVersion: v1\nkind: A\n'],
     ['behind a lone carriage return in a comment', 'apiVersion: v1\nkind: ConfigMap # \ritems: [{kind: Job}]\n'],
   ])('%s', async (_, text) => {
     await expect(verdictOn(text)).rejects.toMatchObject({ code: 'GR-POLICY-02', exit: 3 });
   });
 
-  it('also by a merge behind the kind, which overwrites it for Argo CD: such a file is wrong input', async () => {
-    const outcome = await generate('apiVersion: batch/v1\nkind: ConfigMap\n<<: {kind: Job}\n');
+  // For the reader of Argo CD each of them is a Job, or a list with one (go-yaml v2, run).
+  it.each([
+    ['a merge behind the kind, which overwrites it', 'kind: ConfigMap\n<<: {kind: Job}\n', '"<<" must come first'],
+    ['a quoted merge with the tag "!"', 'kind: ConfigMap\n! "<<": {kind: Job}\n', 'a merge is written "<<"'],
+    ['a plain merge with the tag "!"', 'kind: ConfigMap\n! <<: {kind: Job}\n', 'a merge is written "<<"'],
+    [
+      'a merge with a tag, which is none for it',
+      '<<: [{!!str <<: {items: [a]}}, {items: [{kind: Job}]}]\nkind: List\n',
+      'a merge is written "<<"',
+    ],
+    ['"?" before a key', 'kind: List\nitems: [{kind: ConfigMap, ?kind: Job}]\n', 'the key "?kind" needs quotes'],
+    ['"?" before a quoted key', 'kind: List\nitems: [{?"kind": Job}]\n', 'the key "?"kind"" needs quotes'],
+    ['"?" before a pair', 'kind: List\nitems: [?kind: Job]\n', 'the key "?kind" needs quotes'],
+    [
+      'a colon before a comma',
+      '<<: [{items:, a: b}, {items: [{kind: Job}]}]\nkind: List\n',
+      'the key "items" needs a space behind its colon',
+    ],
+    [
+      'a colon before a brace',
+      '<<: [{items :}, {items: [{kind: Job}]}]\nkind: List\n',
+      'the key "items" needs a space behind its colon',
+    ],
+  ])('also by %s: such a file is wrong input', async (_, text, problem) => {
+    const outcome = await generate(`${text}apiVersion: batch/v1\n`);
 
-    expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('"<<" must come first') });
+    expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(problem) });
   });
 
   it('with the first five places, and the number of the others', async () => {

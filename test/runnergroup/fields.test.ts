@@ -410,8 +410,22 @@ test.each([
     { annotations: { a: 1 } },
     'metadata.annotations.a: must be a string, but YAML reads 1 as the number 1: quote it: "1"',
   ],
+  [
+    { annotations: { 'a b': 'c' } },
+    'metadata.annotations["a b"]: must have a key such as "note" or "example.com/note"',
+  ],
 ])('metadata refuses %j', async (metadata, complaint) => {
   expect(await complaintsOf({}, metadata)).toEqual([`${complaint} [GR-INPUT-05]`]);
+});
+
+test('annotations have as many bytes as Kubernetes takes, and a prefix may have capitals', async () => {
+  const note = 'Example.com/note';
+  const longest = 262_144 - note.length;
+
+  expect(await complaintsOf({}, { annotations: { [note]: 'x'.repeat(longest) } })).toEqual([]);
+  expect(await complaintsOf({}, { annotations: { [note]: 'x'.repeat(longest + 1) } })).toEqual([
+    'metadata.annotations: has 262145 bytes; Kubernetes takes 262144 [GR-INPUT-05]',
+  ]);
 });
 
 test('metadata of every kind that a server adds is left alone', async () => {

@@ -30,7 +30,19 @@ const runners = (name: string, expected: HostileAnswer['expected'], count: numbe
   );
 };
 
+/** Made page by page: all of them together are 320 MB. */
+const LONG_LABELS = answers('4,000 jobs with 80 labels of 1,000 characters each', { jobs: 0 }, (seen, response) => {
+  const first = (Number(seen.query.get('page')) - 1) * 50;
+  const isWanted = seen.query.getAll('status').includes('queued');
+  const jobs = Array.from({ length: isWanted ? 50 : 0 }, (_, row) => {
+    const id = first + row + 1;
+    return job(id, { labels: Array.from({ length: 80 }, (__, at) => `${id}-${at}-`.padEnd(1_000, 'x')) });
+  });
+  json(response, { jobs: first < 4_000 ? jobs : [], total_count: isWanted ? 4_000 : 0 });
+});
+
 const COUNTS: readonly HostileAnswer[] = [
+  LONG_LABELS,
   rows('a count of 0 and one row', INCOMPLETE, [job(7)], 0),
   rows('a count of -1', BAD_SHAPE, [job(7)], -1),
   rows('a count with a fraction', BAD_SHAPE, [job(7)], 1.5),
