@@ -69,7 +69,7 @@ async function readInSpite(
   try {
     const { groups, files, sources, others } = await readGroups(options, io);
     if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
-    return { count: groups.length, files, groups, sources, problems: [], others };
+    return { count: groups.length, files, groups, pods: [], sources, problems: [], others };
   } catch (error) {
     if (!(error instanceof InputProblems) || !error.read) throw error;
     return { ...error.read, problems: error.problems, others: [] };
@@ -132,10 +132,10 @@ async function reportOf({ problems, denials, warnings, count: groups, files }: C
   return { groups, files, findings };
 }
 
-/** Makes the pods that `generate` would make of the groups that can be read. Of two groups with one name the first one counts. */
-async function problemsOfPods({ groups, sources }: ReadInSpite): Promise<readonly Problem[]> {
+/** Makes the pods that `generate` would make, also of groups that are wrong elsewhere. Of two groups with one name the first one counts. */
+async function problemsOfPods({ groups, pods: others, sources }: ReadInSpite): Promise<readonly Problem[]> {
   const known = new Set<string>();
-  const single = groups.filter((group) => {
+  const single = [...groups, ...others].filter((group) => {
     const isFirst = !known.has(keyText(group));
     known.add(keyText(group));
     return isFirst;
