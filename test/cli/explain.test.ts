@@ -130,6 +130,7 @@ describe('explain WHAT', () => {
       'acme/web',
       /no runner here\. RunnerGroups: runners\/ci\. For a repository, give --repository acme\/web, or name a run, e\.g\. acme\/web#8\.\n/,
     ],
+    ['acme/wbe#1', /Gitea shows no run 1 of acme\/wbe .* It may be an old one, the repository may have another name, /],
     ['Acme/my_api', /no runner here\. .* For a repository, give --repository Acme\/my_api, or name a run/],
     ['acme/web#abc', /explain acme\/web#abc: .* or name a run, e\.g\. acme\/web#8\.\n/],
     ['CI', /explain CI: it is no file or folder, no RunnerGroup and no runner here\. RunnerGroups: runners\/ci\.\n/],

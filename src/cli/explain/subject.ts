@@ -34,6 +34,10 @@ export interface SearchedIn {
   readonly findRun: (wanted: RunWanted) => Promise<Run | undefined>;
 }
 
+/** Of a run or job that Gitea does not list. */
+const WHY_UNSEEN =
+  'It may be an old one, the repository may have another name, Actions may be switched off in the repository, or the token may not read it';
+
 /** Names that the error of an unknown name lists. */
 const SHOWN = 5;
 
@@ -49,7 +53,7 @@ export async function findSubject(what: What, written: string, places: SearchedI
       throw unknown(
         written,
         `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones. ` +
-          `It may be an old one, Actions may be switched off in the repository, or the token may not read it${meant}`,
+          `${WHY_UNSEEN}${meant}`,
       );
     }
     case 'job': {
@@ -68,8 +72,7 @@ export async function findSubject(what: What, written: string, places: SearchedI
       if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
       throw unknown(
         written,
-        'no unfinished job has this page, and it is not among the newest finished ones. ' +
-          'It may be an old one, Actions may be switched off in the repository, or the token may not read it',
+        `no unfinished job has this page, and it is not among the newest finished ones. ${WHY_UNSEEN}`,
       );
     }
     case 'name':
