@@ -24,7 +24,7 @@ export interface ValidateOptions {
 }
 
 /** Everything that was found. */
-interface Checked extends Pick<ReadInSpite, 'count' | 'files'> {
+interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sources'> {
   readonly problems: readonly Problem[];
   readonly denials: readonly Denial[];
   readonly warnings: readonly Problem[];
@@ -52,13 +52,14 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
 
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
   const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
-  const { count: seen, files, groups } = read;
+  const { count: seen, files, groups, sources } = read;
+  const about = { count: seen, files, groups, sources };
   const problems = [...ofFiles, ...(await problemsOfPods(read))].sort(byPlace);
   const warnings = await warn(read, others, options, io);
-  if (problems.length > 0 || !options.policy) return { count: seen, files, problems, denials: [], warnings };
+  if (problems.length > 0 || !options.policy) return { ...about, problems, denials: [], warnings };
   const { denials, note } = await judgeByPolicy(options.policy, groups, askerFrom(io.env, true));
   if (note !== undefined) io.err(`${note}\n`);
-  return { count: seen, files, problems, denials, warnings };
+  return { ...about, problems, denials, warnings };
 }
 
 /** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
@@ -115,16 +116,11 @@ async function reportText(checked: Checked, format: OutputOf<'validate'>, isStri
   return print(await reportOf(checked, isStrict));
 }
 
-async function reportOf({ problems, denials, warnings, count: groups, files }: Checked, isStrict: boolean) {
+async function reportOf(checked: Checked, isStrict: boolean) {
+  const { problems, denials, warnings, count: groups, files } = checked;
   const { lineOf } = await import('./validate/report.ts');
-  const denied = denials.map(
-    ({ group, path, message, rule }): Problem => ({
-      place: group?.place ?? { file: '.', line: 1, column: 1 },
-      path,
-      message: `${message} [${rule}]`,
-      code: 'GR-POLICY-04',
-    }),
-  );
+  const denied =
+    denials.length === 0 ? [] : await (await import('./validate/denials.ts')).problemsOfDenials(denials, checked);
   const findings = [
     ...[...problems, ...denied].map((problem) => lineOf(problem, 'error')),
     ...warnings.map((warning) => lineOf(warning, isStrict ? 'error' : 'warning')),
