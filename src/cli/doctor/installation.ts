@@ -68,7 +68,11 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
     const question = { what: 'ask the version of Kubernetes', path: '/version' };
     const versionAnswer = await client.send(question, deadline);
     if (versionAnswer.status === 401) throw unexpectedStatus(client.request(question), 401, 'a version', '');
-    const version = shaped(Version, versionAnswer.status === 200 ? parseJson(versionAnswer.text) : undefined);
+    const { status } = versionAnswer;
+    const version =
+      status === 200
+        ? shaped(Version, parseJson(versionAnswer.text))
+        : { unread: `the cluster answered ${status}`, isMissing: false };
     const { objects, unread } = await groupsOf(client, inNamespaces, deadline);
     const { groups, broken } = sortedOut(objects);
     const plane = { argocdNamespace, nowMs: settings.now() };

@@ -92,6 +92,7 @@ it.each<readonly [string, (world: World) => World, string]>([
     (world) => ({ ...world, [NODES]: 403 }),
     '? RunnerGroup runners/ci, nodes: nodes cannot be read: you may not read it (403)',
   ],
+  ['the version', (world) => ({ ...world, '/version': 403 }), '? Kubernetes: the cluster answered 403'],
   ['roles', (world) => ({ ...world, [REVIEWS]: 403 }), '? rights in Kubernetes: you may not ask that (403)'],
   ['the API token', (world) => ({ ...world, [API_TOKEN]: 403 }), '? RunnerGroup runners/ci: http'],
   ['the NetworkPolicy, which may be left out', without(POLICY), '? NetworkPolicy of serve: it does not exist'],
