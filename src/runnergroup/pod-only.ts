@@ -23,9 +23,11 @@ const OF_POD = [
 /** Also of an item of a List. */
 const FIELD = /^(?:items\[\d+\]\.)?spec\.(\w+)/;
 
+const MEANT = /did you mean "(\w+)"/;
+
 /**
  * A group that has the pod of this one, with the name `name`. Its other fields say nothing.
- * Undefined: one of the three fields that decide about the pod is wrong itself.
+ * Undefined: one of the three fields that decide about the pod is wrong itself, or misspelt.
  */
 export function podOnly(
   { document, base, value }: SourceObject,
@@ -34,7 +36,8 @@ export function podOnly(
 ): RunnerGroup | undefined {
   const spec = valueAt(value, ['spec']);
   if (!isMapping(spec)) return undefined;
-  const wrong = new Set(problems.map(({ path }) => FIELD.exec(path)?.[1]));
+  // A misspelt field is as wrong as the one that was meant: its default may not be what the pod is to have.
+  const wrong = new Set(problems.flatMap(({ path, message }) => [FIELD.exec(path)?.[1], MEANT.exec(message)?.[1]]));
   const deciding = ['podTemplate', 'securityProfile', 'containerMode'];
   if (deciding.some((field) => wrong.has(field))) return undefined;
   const kept = [...deciding, ...OF_POD].filter((field) => Object.hasOwn(spec, field) && !wrong.has(field));

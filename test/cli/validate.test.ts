@@ -96,6 +96,14 @@ test('a mistake in a group does not hide those in its own podTemplate', async ()
   expect(err).toContain('4 RunnerGroups in 4 files: 11 errors\n');
 });
 
+test('a misspelt containerMode is one mistake, not also a pod that is weaker than its profile', async () => {
+  const files = { 'a.yaml': document({ containermode: 'host', securityProfile: 'restricted', labels: ['a:host'] }) };
+
+  expect((await run(files)).err).toMatch(
+    /^a\.yaml:1:\d+: spec\.containermode: unknown field; .*\n1 RunnerGroup in 1 file: 1 error\n$/,
+  );
+});
+
 test.each([
   [
     'kind: RunnerGroup\nmetadata: {name: ci}\nspec: {}\n',
