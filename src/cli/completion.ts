@@ -32,9 +32,9 @@ function spellings([name, { short }]: readonly [string, Flag]): readonly string[
   return [...(short === undefined ? [] : [short]), longName(name)];
 }
 
-/** Choices of a value, e.g. `auto|off`; none: a file name or anything else. @param command absent: those of all commands */
-function choicesOf({ value = '', choices }: Flag, command?: CommandName): readonly string[] {
-  if (choices) return [...new Set(command === undefined ? Object.values(choices).flat() : (choices[command] ?? []))];
+/** Choices of a value, e.g. `auto|off`; none: a file name or anything else. */
+function choicesOf({ value = '', choices }: Flag, command: CommandName): readonly string[] {
+  if (choices) return choices[command] ?? [];
   return /^[a-z]+(?:\|[a-z]+)+$/.test(value) ? value.split('|') : [];
 }
 
@@ -49,19 +49,23 @@ function wordsOf(command: CommandName): readonly string[] {
   return command === 'completion' ? SHELLS : [...flagsWithPaths(command).flatMap(spellings), '--help'];
 }
 
-/** Without the package bash-completion: what is no flag is a file name. */
+/** Without the package bash-completion: what is no flag is a file name, and so is a value that can be anything. */
 function bashScript(): string {
   const commands = COMMANDS.map((command) => `    ${command}) words='${wordsOf(command).join(' ')}' ;;`);
-  const values = [...new Set(COMMANDS.flatMap((command) => flagsOf(command)))].flatMap((flag) =>
-    choicesOf(flag[1]).length === 0
-      ? []
-      : [`    ${spellings(flag).join('|')}) words='${choicesOf(flag[1]).join(' ')}' ;;`],
+  const values = COMMANDS.flatMap((command) =>
+    flagsWithPaths(command).flatMap((flag) => {
+      if (flag[1].value === undefined) return [];
+      const words = choicesOf(flag[1], command);
+      const typed = spellings(flag).map((spelling) => `'${command} ${spelling}'`);
+      return [`    ${typed.join('|')}) ${words.length === 0 ? 'return' : `words='${words.join(' ')}'`} ;;`];
+    }),
   );
   return `# bash: source <(${NAME} completion bash)
 _gitea_runners() {
   local current=\${COMP_WORDS[COMP_CWORD]} words=''
-  case \${COMP_WORDS[COMP_CWORD - 1]} in
-${[...new Set(values)].join('\n')}
+  COMPREPLY=()
+  case "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD - 1]}" in
+${values.join('\n')}
   esac
   if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then words='${COMMANDS.join(' ')} help'; fi
   [ -n "$words" ] || case \${COMP_WORDS[1]} in

@@ -287,9 +287,11 @@ const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   offline: 'is only an old registration: offline in Gitea',
 };
 
+/** `Plan: 4 runners (4 busy, 0 for queued jobs), 1 job stuck, 2 held back, 1 blocked.` */
 function summary({ groups, jobs }: Explanation): string {
-  const held = jobs.filter((decision) => decision.verdict === 'held' && decision.because !== 'blocked').length;
-  const blocked = jobs.filter((decision) => decision.verdict === 'held' && decision.because === 'blocked').length;
+  const inState = (wanted: JobState): number => jobs.filter(({ state }) => state === wanted).length;
+  const [stuck, held] = [inState('stuck'), inState('held')];
+  const waiting = stuck > 0 ? `${count(stuck, 'job')} stuck, ${held} held back` : `${count(held, 'job')} held back`;
   const { runners, uses } = runnerCounts(groups);
-  return `Plan: ${runners} (${uses}), ${count(held, 'job')} held back, ${blocked} blocked.\n`;
+  return `Plan: ${runners} (${uses}), ${waiting}, ${inState('blocked')} blocked.\n`;
 }

@@ -74,7 +74,7 @@ function parse(file: string, io: Io): readonly unknown[] {
     if (text.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
     return parseAllDocuments(text, { logLevel: 'silent' }).map((document) => {
       const [error] = document.errors;
-      if (error) throw new Error(error.message.split('\n')[0]);
+      if (error) throw new Error(error.message.split('\n')[0]?.replace(/:$/, ''));
       return document.toJS({ maxAliasCount: 100 }) as unknown;
     });
   } catch (error) {

@@ -1,7 +1,8 @@
 /** `gitea-runners init`: writes what a new installation commits, applies and runs. It applies nothing and asks no server. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { Failure } from '../failure.ts';
+import { Failure, systemCode, systemReason } from '../failure.ts';
+import { printable } from '../printable.ts';
 import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { type Answers, type AskPerson, answersOf } from './init/answers.ts';
@@ -32,14 +33,24 @@ export async function init(
       2,
       `init: ${there.join(', ')} in ${folder}: there already. --force writes over ${there.length === 1 ? 'it' : 'them'}.`,
     );
-  for (const [name, text] of Object.entries(files)) {
-    const file = join(root, name);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text, { mode: name.endsWith('.sh') ? 0o755 : 0o644 });
-  }
+  for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text);
   const inFolder = root === resolve(io.cwd) ? '' : `, in ${folder}`;
   io.out(nextSteps(folder, inFolder, answers, Object.keys(files)));
   return 0;
+}
+
+/** @param written the file as the person calls it */
+function write(written: string, file: string, text: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode: file.endsWith('.sh') ? 0o755 : 0o644 });
+  } catch (error) {
+    const code = systemCode(error);
+    const why = ['EEXIST', 'ENOTDIR'].includes(code)
+      ? `a file stands where a folder is needed (${code})`
+      : systemReason(error);
+    throw new Failure('GR-INIT-06', 1, `init: write ${printable(written)}: ${why}. Choose another folder.`);
+  }
 }
 
 function filesOf(answers: Answers): Readonly<Record<string, string>> {

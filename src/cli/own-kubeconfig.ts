@@ -7,8 +7,9 @@ import type { Io } from './io.ts';
 export async function ownKubeconfig(env: Io['env']): Promise<string | undefined> {
   if (await findCluster({ cluster: 'auto', env })) return undefined;
   const { KUBECONFIG = '', HOME = '' } = env;
-  const [named] = KUBECONFIG.split(':').filter((file) => file !== '');
-  if (named !== undefined) return named;
+  const named = KUBECONFIG.split(':').filter((file) => file !== '');
+  // As kubectl, which passes over files that are not there. It would also join the others.
+  if (named.length > 0) return named.find((file) => existsSync(file)) ?? named[0];
   const usual = join(HOME, '.kube', 'config');
   return HOME !== '' && existsSync(usual) ? usual : undefined;
 }

@@ -12,7 +12,10 @@ export function mainIo(): Io {
     env: process.env,
     cwd: process.cwd(),
     terminal: process.stdout.isTTY === true,
-    columns: columnsFrom(process.env) ?? process.stdout.columns ?? 80,
+    // Asked each time: a terminal may get another width while `explain --watch` runs.
+    get columns() {
+      return columnsFrom(process.env) ?? process.stdout.columns ?? 80;
+    },
     now: Date.now,
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),

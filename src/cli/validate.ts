@@ -24,7 +24,7 @@ export interface ValidateOptions {
 }
 
 /** Everything that was found. */
-interface Checked extends Pick<ReadInSpite, 'count' | 'files'> {
+interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sources'> {
   readonly problems: readonly Problem[];
   readonly denials: readonly Denial[];
   readonly warnings: readonly Problem[];
@@ -52,13 +52,14 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
 
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
   const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
-  const { count: seen, files, groups } = read;
+  const { count: seen, files, groups, sources } = read;
+  const about = { count: seen, files, groups, sources };
   const problems = [...ofFiles, ...(await problemsOfPods(read))].sort(byPlace);
   const warnings = await warn(read, others, options, io);
-  if (problems.length > 0 || !options.policy) return { count: seen, files, problems, denials: [], warnings };
+  if (problems.length > 0 || !options.policy) return { ...about, problems, denials: [], warnings };
   const { denials, note } = await judgeByPolicy(options.policy, groups, askerFrom(io.env, true));
   if (note !== undefined) io.err(`${note}\n`);
-  return { count: seen, files, problems, denials, warnings };
+  return { ...about, problems, denials, warnings };
 }
 
 /** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
@@ -69,7 +70,7 @@ async function readInSpite(
   try {
     const { groups, files, sources, others } = await readGroups(options, io);
     if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
-    return { count: groups.length, files, groups, sources, problems: [], others };
+    return { count: groups.length, files, groups, pods: [], sources, problems: [], others };
   } catch (error) {
     if (!(error instanceof InputProblems) || !error.read) throw error;
     return { ...error.read, problems: error.problems, others: [] };
@@ -115,16 +116,11 @@ async function reportText(checked: Checked, format: OutputOf<'validate'>, isStri
   return print(await reportOf(checked, isStrict));
 }
 
-async function reportOf({ problems, denials, warnings, count: groups, files }: Checked, isStrict: boolean) {
+async function reportOf(checked: Checked, isStrict: boolean) {
+  const { problems, denials, warnings, count: groups, files } = checked;
   const { lineOf } = await import('./validate/report.ts');
-  const denied = denials.map(
-    ({ group, path, message, rule }): Problem => ({
-      place: group?.place ?? { file: '.', line: 1, column: 1 },
-      path,
-      message: `${message} [${rule}]`,
-      code: 'GR-POLICY-04',
-    }),
-  );
+  const denied =
+    denials.length === 0 ? [] : await (await import('./validate/denials.ts')).problemsOfDenials(denials, checked);
   const findings = [
     ...[...problems, ...denied].map((problem) => lineOf(problem, 'error')),
     ...warnings.map((warning) => lineOf(warning, isStrict ? 'error' : 'warning')),
@@ -132,10 +128,10 @@ async function reportOf({ problems, denials, warnings, count: groups, files }: C
   return { groups, files, findings };
 }
 
-/** Makes the pods that `generate` would make of the groups that can be read. Of two groups with one name the first one counts. */
-async function problemsOfPods({ groups, sources }: ReadInSpite): Promise<readonly Problem[]> {
+/** Makes the pods that `generate` would make, also of groups that are wrong elsewhere. Of two groups with one name the first one counts. */
+async function problemsOfPods({ groups, pods: others, sources }: ReadInSpite): Promise<readonly Problem[]> {
   const known = new Set<string>();
-  const single = groups.filter((group) => {
+  const single = [...groups, ...others].filter((group) => {
     const isFirst = !known.has(keyText(group));
     known.add(keyText(group));
     return isFirst;

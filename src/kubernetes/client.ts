@@ -183,8 +183,8 @@ export function unexpectedStatus(request: HttpRequest, status: number, expected:
     ? failure(
         request,
         'GR-CLUSTER-05',
-        'the cluster does not know the service account token (401)',
-        `Mount a valid token${instead}`,
+        'the cluster does not know the token or certificate (401)',
+        `Mount a valid token, or log in again if it is of a kubeconfig${instead}`,
       )
     : failure(
         request,

@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure } from '../http/request.ts';
 import type { LiveJob } from '../plan/evidence.ts';
-import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
+import { type KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus } from './client.ts';
 import { judgeJob } from './judge.ts';
 import { JOBS, objectPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
 
@@ -111,8 +111,9 @@ async function read(client: KubeClient, question: KubeQuestion, deadline: Deadli
 }
 
 function refused(client: KubeClient, question: KubeQuestion, status: number): Failure {
+  if (status === 401) return unexpectedStatus(client.request(question), status, 'an object', '');
   const remedy =
-    status === 401 || status === 403
+    status === 403
       ? 'Use an account that may get pods and get and patch jobs.batch in the namespace'
       : 'Try again, or check the API server';
   return failure(client.request(question), 'GR-EXTEND-04', `status ${status}`, remedy);

@@ -41,13 +41,16 @@ const INSTEAD: Readonly<Record<string, string>> = {
   exec: 'use a token or a client certificate (docs/commands.md, "When kubectl logs in with a program")',
 };
 
+/** What is missing may stand in another file of `KUBECONFIG`. */
+const ONE_FILE = 'if kubectl finds it, this writes a whole one: kubectl config view --minify --flatten --raw';
+
 /** Hundreds of contexts. */
 const LONGEST_TEXT = 1_048_576;
 
 /** @throws Failure exit 1 when it cannot be read, exit 2 when it is no usable kubeconfig. */
 export async function readKubeconfig(file: string): Promise<ClusterConfig> {
   const parsed = File.safeParse(await parseYaml(file, await read(file)));
-  if (!parsed.success) throw wrong(file, `without a usable ${pathText(parsed.error) || 'object'}`);
+  if (!parsed.success) throw wrong(file, lackingIn(pathText(parsed.error)));
   const config = parsed.data;
   const name = config['current-context'];
   const context = partOf(Context, config.contexts, 'context', name, file, 'current context');
@@ -83,6 +86,13 @@ export async function readKubeconfig(file: string): Promise<ClusterConfig> {
   };
 }
 
+/** @param field empty: the whole file */
+function lackingIn(field: string): string {
+  if (field === '') return 'that is empty or no YAML; give another one';
+  if (field !== 'current-context') return `without usable ${field}`;
+  return 'without a current-context; choose one with: kubectl config use-context NAME';
+}
+
 /** The part that the current context names. */
 function partOf<T extends z.ZodType>(
   shape: T,
@@ -94,7 +104,7 @@ function partOf<T extends z.ZodType>(
 ): z.output<T> {
   const found = list.find((each) => each['name'] === name);
   const whose = `whose ${role} "${printable(name)}"`;
-  if (!found) throw wrong(file, `${whose} is not in it`);
+  if (!found) throw wrong(file, `${whose} is not in it; ${ONE_FILE}`);
   const parsed = shape.safeParse(found[key] ?? {});
   if (parsed.success) return parsed.data;
   const lacking = pathText(parsed.error);

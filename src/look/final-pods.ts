@@ -56,17 +56,24 @@ function templateFault({ path, message }: { readonly path: FieldPath; readonly m
 }
 
 function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation): PodFault {
-  const { rule, path, message } = violation;
+  const { rule, path, message: told } = violation;
   const inTemplate = pathInTemplate(group.podTemplate as Value | undefined, pod, path);
   const level = levelOf(group);
   const profile =
     group.securityProfile === undefined ? `${level}, the default of containerMode ${group.containerMode}` : level;
-  const place = inTemplate === undefined ? `${placeText(pod, path)} ` : '';
+  const message = `${told} (rule ${rule} of securityProfile ${profile})`;
+  if (inTemplate) return { path: ['spec', 'podTemplate', ...inTemplate], message, code: 'GR-INPUT-10' };
   return {
-    path: inTemplate ? ['spec', 'podTemplate', ...inTemplate] : ['spec', 'securityProfile'],
-    message: `${place}${message} (rule ${rule} of securityProfile ${profile})`,
+    path: ['spec', 'securityProfile'],
+    message: `${placeText(pod, path)} ${message}${instead(group)}`,
     code: 'GR-INPUT-10',
   };
+}
+
+/** What to do about a pod that is ours. In mode `host` it meets every profile. */
+function instead({ containerMode }: RunnerGroup): string {
+  if (containerMode === 'host') return '';
+  return `; containerMode ${containerMode} does not meet it: set containerMode: host, or remove securityProfile`;
 }
 
 /** Elements by name, because indices of the two pods differ. */

@@ -52,10 +52,12 @@ export const securityProfile: GroupRule = ({ securityProfile: rule }, group) => 
     group.securityProfile === undefined
       ? `is not set, which means ${own} with containerMode ${group.containerMode}`
       : `is ${own}`;
+  // With docker a pod is privileged, whatever the field says.
+  const lower = group.containerMode === 'host' ? `Set it to ${most}` : `Set it to ${most}, with containerMode: host`;
   const advice =
     !reason && rule.withReason !== undefined && RANK[own] <= RANK[rule.withReason]
-      ? `Set it to ${most}, or say in the annotation ${PROFILE_REASON} why this group needs it`
-      : `Set it to ${most}`;
+      ? `${lower}, or say in the annotation ${PROFILE_REASON} why this group needs it`
+      : lower;
   return [{ path: 'spec.securityProfile', message: `${is}; the policy allows ${most} at most. ${advice}` }];
 };
 

@@ -48,19 +48,27 @@ export function brokenGroup(
   return { namespace, name, place, labels, annotations, problems };
 }
 
+const NONE = { key: 'none', name: 'none' };
+
+/** What the CRD demands, and no address that exists. */
+export const SILENT_SPEC = {
+  authToken: NONE,
+  gitea: { url: 'https://gitea.invalid' },
+  maxActiveRunners: 0,
+  registrationToken: NONE,
+  scope: 'global',
+  suspend: true,
+};
+
 /** The object that stands for it. */
 export function standIn({ namespace, name, labels, annotations, problems }: BrokenGroup) {
-  const none = { key: 'none', name: 'none' };
   const metadata = {
     annotations: { ...annotations, [PROBLEM]: problemText(problems) },
     ...(labels && { labels }),
     name,
     namespace,
   };
-  // What the CRD demands, and no address that exists.
-  const gitea = { url: 'https://gitea.invalid' };
-  const spec = { authToken: none, gitea, maxActiveRunners: 0, registrationToken: none, scope: 'global', suspend: true };
-  return { namespace, name, object: { apiVersion: API_VERSION, kind: KIND, metadata, spec } };
+  return { namespace, name, object: { apiVersion: API_VERSION, kind: KIND, metadata, spec: SILENT_SPEC } };
 }
 
 /** The first problems in one line. */

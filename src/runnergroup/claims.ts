@@ -3,6 +3,8 @@ import { nearestName } from './nearest.ts';
 import { quoted } from './problems.ts';
 import { API_VERSION, KIND } from './schema.ts';
 
+const POLICY_KIND = 'RunnerPolicy';
+
 /** A document that looks like a RunnerGroup and is not one. Passing it through would drop its runners without a message. */
 export function claim(
   apiVersion: unknown,
@@ -16,6 +18,12 @@ export function claim(
     };
   }
   if (group !== 'gitea.bpg.pw') return undefined;
+  if (kind === POLICY_KIND) {
+    return {
+      path: 'kind',
+      message: 'a RunnerPolicy is no manifest: keep it out of these files, and give it with --policy',
+    };
+  }
   const near = nearestName(String(kind), [KIND]);
   return {
     path: 'kind',

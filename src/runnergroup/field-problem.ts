@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { Path } from './documents.ts';
 import { exampleOf } from './field-examples.ts';
 import { nearestName } from './nearest.ts';
+import { isMapping } from './paths.ts';
 import { placeInPod } from './pod-fields.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
@@ -162,8 +163,17 @@ function wrongType(path: Path, wanted: string, around: Surroundings): string {
   if (wanted === 'a string' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
     return `must be a string, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
   }
+  const label = wanted === 'a string' ? labelOf(path, value) : undefined;
+  if (label !== undefined) return `must be a string, not a mapping: quote it, without a space: ${quoted(label)}`;
   const example = wanted === 'a mapping' && path.length > 1 ? exampleOf(path) : '';
   return `must be ${wanted}, not ${describe(path, value)}${example}`;
+}
+
+/** `- ubuntu-latest: docker://node` is a mapping for YAML. The label that was meant. */
+function labelOf(path: Path, value: unknown): string | undefined {
+  if (!/^spec\.(?:labels|defaultLabels)\.\d+$/.test(path.join('.')) || !isMapping(value)) return undefined;
+  const [entry, another] = Object.entries(value);
+  return entry && !another && typeof entry[1] === 'string' ? entry.join(':') : undefined;
 }
 
 function wrongChoice(path: Path, values: readonly unknown[], around: Surroundings): string {

@@ -49,6 +49,8 @@ export interface ReadInSpite {
   readonly files: number;
   /** The good ones. */
   readonly groups: readonly RunnerGroup[];
+  /** The pods of those that have problems elsewhere (pod-only.ts). */
+  readonly pods: readonly RunnerGroup[];
   /** Their files, by name. */
   readonly sources: ReadonlyMap<string, SourceFile>;
 }

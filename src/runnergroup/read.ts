@@ -17,6 +17,7 @@ import type { Read, SourceDocument } from './documents.ts';
 import { readFiles } from './files.ts';
 import { isMapping } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
+import { podOnly } from './pod-only.ts';
 import { InputProblems, type Problem } from './problems.ts';
 import type { FilePlace, RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
@@ -74,14 +75,14 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     await saveMemory();
     readDocuments(file, reader.budget, (read) => reader.take(read, file));
   }
-  const { groups, others, broken, sources } = reader;
+  const { groups, others, broken, sources, pods } = reader;
   const skipped = [...skippedFiles, ...reader.skipped];
   const problems = [...reader.problems, ...findTwins([...groups, ...broken])];
   // What is not read to its end may hold anything.
   if (problems.length > 0 || reader.isDone) {
     const faulty = reader.faulty + broken.length;
     const found = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
-    throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups, sources });
+    throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups, pods, sources });
   }
   return { groups, others, broken, files: files.length, skipped, sources };
 }
@@ -102,6 +103,8 @@ class GroupReader {
   readonly broken: BrokenGroup[] = [];
   readonly problems: Problem[];
   readonly skipped: string[] = [];
+  /** Of groups with problems elsewhere. */
+  readonly pods: RunnerGroup[] = [];
   /** RunnerGroups with problems that are not in `broken`. */
   faulty = 0;
   readonly sources = new Map<string, SourceFile>();
@@ -156,7 +159,15 @@ class GroupReader {
     else if (!this.#takeBroken(object, result.problems)) {
       this.faulty += 1;
       this.problems.push(...result.problems);
+      this.#takePod(object, result.problems, file);
     }
+  }
+
+  #takePod(object: SourceObject, problems: readonly Problem[], file: SourceFile): void {
+    const pod = podOnly(object, problems, `faulty-${this.faulty}`);
+    if (!pod) return;
+    this.pods.push(pod);
+    this.sources.set(file.name, file);
   }
 
   #takeBroken({ document, base, value }: SourceObject, problems: readonly Problem[]): boolean {

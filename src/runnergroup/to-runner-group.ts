@@ -39,8 +39,8 @@ export function toRunnerGroup(
     ...protoKeys(value),
     ...(parsed.error?.issues ?? []).slice(0, MOST_FIELD_PROBLEMS).flatMap((issue) => problemsOfIssue(issue, around)),
   ];
-  const namespace = valueAt(value, ['metadata', 'namespace']) ?? defaultNamespace;
-  if (namespace === defaultNamespace && !Metadata.shape.namespace.safeParse(namespace).success) {
+  const hasNone = (valueAt(value, ['metadata', 'namespace']) ?? undefined) === undefined;
+  if (hasNone && !Metadata.shape.namespace.safeParse(defaultNamespace).success) {
     problems.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
   }
   if (valueAt(value, ['metadata', 'annotations', PROBLEM]) !== undefined) {

@@ -174,7 +174,13 @@ function missing(group: RunnerGroup, secretsDir: string): Failure {
   );
 }
 
-function bindingOf(url: string | undefined, where: string, group: RunnerGroup): string {
+/** The Gitea that a token may be sent to, and what says so. */
+interface Binding {
+  readonly base: string;
+  readonly where: string;
+}
+
+function bindingOf(url: string | undefined, where: string, group: RunnerGroup): Binding {
   const of = `the API token of RunnerGroup ${group.namespace}/${group.name}`;
   if (url === undefined || url === '') {
     throw new Failure(
@@ -191,12 +197,12 @@ function bindingOf(url: string | undefined, where: string, group: RunnerGroup): 
       `use ${of}: ${where} is no http or https URL, or has credentials, a query or a fragment. Set it to Gitea's base URL.`,
     );
   }
-  return base;
+  return { base, where };
 }
 
 function bind(
   secret: string,
-  base: string,
+  { base, where }: Binding,
   { what, source }: { readonly what: string; readonly source: string },
   group: RunnerGroup,
 ): Token {
@@ -205,7 +211,7 @@ function bind(
     throw new Failure(
       'GR-TOKEN-05',
       3,
-      `use ${of}: it is bound to ${base}, but the group's Gitea is ${group.giteaUrl}. It was not sent. Correct gitea.url, or bind a token of that Gitea.`,
+      `use ${of}: it is bound to ${base}, as ${where} says, but the group's Gitea is ${group.giteaUrl}. It was not sent. Correct gitea.url or the binding, or use a token of that Gitea.`,
     );
   }
   if (!TOKEN.test(secret)) {

@@ -176,11 +176,13 @@ describe('without PATH and without files here', () => {
     writeFileSync(join(home, '.kube', 'config'), `current-context: none\n`);
 
     const byVariable = await run(['-n', 'runners'], { KUBECONFIG: kubeconfig });
+    const bySecondFile = await run(['-n', 'runners'], { KUBECONFIG: `${home}/missing:${kubeconfig}` });
     const ofContext = await run([], { KUBECONFIG: kubeconfig });
     const ofHome = await run([], { HOME: home });
 
     expect(byVariable).toMatchObject({ code: 0, stderr: '' });
     expect(byVariable.stdout).toContain('acme/web one');
+    expect(bySecondFile.stdout).toContain('acme/web one');
     expect(ofContext).toMatchObject({ code: 2, stdout: '' });
     expect(ofContext.stderr).toContain('no RunnerGroup in namespace default');
     expect(ofHome).toMatchObject({ code: 2, stdout: '' });

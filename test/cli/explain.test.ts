@@ -130,6 +130,11 @@ describe('explain WHAT', () => {
       'acme/web',
       /no runner here\. RunnerGroups: runners\/ci\. For a repository, give --repository acme\/web, or name a run, e\.g\. acme\/web#8\.\n/,
     ],
+    ['acme/wbe#1', /Gitea shows no run 1 of acme\/wbe .* It may be an old one, the repository may have another name, /],
+    ['Acme/my_api', /no runner here\. .* For a repository, give --repository Acme\/my_api, or name a run/],
+    ['acme/web#abc', /explain acme\/web#abc: .* or name a run, e\.g\. acme\/web#8\.\n/],
+    ['CI', /explain CI: it is no file or folder, no RunnerGroup and no runner here\. RunnerGroups: runners\/ci\.\n/],
+    ['groups/prod/ci', /GR-INPUT-01/],
     ['rg/nobody', /explain rg\/nobody: .*\. RunnerGroups: runners\/ci\.\n/],
     ['99999', /GR-EXPLAIN-03/],
     ['https://gitea.example.com/acme/web/issues/1', /GR-EXPLAIN-02/],
@@ -142,6 +147,17 @@ describe('explain WHAT', () => {
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
+  });
+
+  it('does not take the id of a job for the number of a run', async () => {
+    const { web, run } = await scene();
+    const id = web.jobs[0]?.id;
+
+    const { code, stdout, stderr } = await run(`acme/web#${id}`);
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`Gitea shows no run ${id} of acme/web among`);
+    expect(stderr).toContain(`A job has this id: gitea-runners explain ${id}.\n`);
   });
 
   it('takes the short name of kubectl for a RunnerGroup', async () => {

@@ -174,6 +174,7 @@ describe('extend refuses', () => {
     ['one whose CI job was cancelled', { annotations: kept(60_000, 0) }, POD, 2, 'GR-EXTEND-02'],
     ['one that has ended', { status: { conditions: [{ type: 'Complete', status: 'True' }] } }, POD, 2, 'GR-EXTEND-02'],
     ['a name that is not there', {}, 'ci-8-1-00000000', 1, 'GR-EXTEND-03'],
+    ['who is not known', { read: 401 }, POD, 1, 'GR-CLUSTER-05'],
     ['who may not read', { read: 403 }, POD, 1, 'GR-EXTEND-04'],
     ['who may not write', { refusals: [403] }, POD, 1, 'GR-EXTEND-04'],
     ['a Job that changes all the time', { refusals: Array<number>(9).fill(409) }, POD, 1, 'GR-EXTEND-04'],

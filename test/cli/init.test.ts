@@ -107,10 +107,10 @@ it.each([
   [['--gitea', 'gitea.example.com'], '--gitea must be an http or https URL'],
   [['--gitea', 'https://gitea.example.com/api/v1'], '--gitea must be the address of Gitea itself'],
   [['--owner', 'a b'], '--owner must be a name in Gitea'],
-  [['--cap', 'many'], '--cap must be a whole number'],
+  [['--cap', 'many'], '--cap must be a whole number, not the string "many"'],
   [['--container-mode', 'podman'], '--container-mode must be one of dind-rootless, dind, host'],
   [['--group-name', 'CI'], '--group-name must be lower-case letters'],
-  [['--group-namespace', 'CI'], '--group-namespace must be'],
+  [['--group-namespace', 'CI'], '--group-namespace must be [^;]*; got the string "CI".\n$'],
   [['--git', 'runners'], '--git must be the URL of a git repository'],
   [['--scope', 'repo'], 'for scope repo --owner must be OWNER/NAME, not "acme"'],
   [['--scope', 'team'], '--scope must be global, org, user or repo'],
@@ -118,6 +118,17 @@ it.each([
   expect((await init(folderWith({}), ...flags)).stderr).toMatch(
     new RegExp(`^error: GR-INIT-0[23] init: ${message.replaceAll('.', '\\.')}`),
   );
+});
+
+it('says which file cannot be written', async () => {
+  const folder = folderWith({ runners: '' });
+
+  expect(await runCli(['init', 'runners', ...NEEDED], {}, folder)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: GR-INIT-06 init: write runners/groups/ci.yaml: a file stands where a folder is needed (ENOTDIR). Choose another folder.\n',
+  });
 });
 
 it('says in which folder the next steps are done', async () => {

@@ -125,6 +125,10 @@ describe('completion', () => {
     expect(await offered('gitea-runners', 'generate', '--kube')).toEqual(['--kubeconfig']);
     expect(await offered('gitea-runners', 'generate', '--cluster', '')).toEqual(['auto', 'off']);
     expect(await offered('gitea-runners', 'completion', '')).toEqual(['bash', 'zsh', 'fish']);
+    expect(await offered('gitea-runners', 'explain', '-o', '')).toEqual(['json', 'wide']);
+    expect(await offered('gitea-runners', 'validate', '--output', '')).toEqual(['json', 'sarif', 'github']);
+    // A file name, which bash adds.
+    expect(await offered('gitea-runners', 'explain', '--kubeconfig', '')).toEqual([]);
   });
 
   it.each([

@@ -209,6 +209,23 @@ describe('the last line counts', () => {
 
     expect([code, JSON.parse(stdout)]).toMatchObject([3, { valid: false, findings: [{ code: 'GR-POLICY-04' }, {}] }]);
   });
+
+  it('of denials at the place of the field', async () => {
+    const template = '  podTemplate:\n    spec:\n      containers:\n        - {name: runner, image: "a:1"}\n';
+    const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com', template) });
+    const policy = folderWith({
+      'policy.yaml':
+        'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: {images: ["registry.example.com/*"], securityProfile: {highest: restricted}}\n',
+    });
+
+    const { stdout } = await runCli(['validate', '--policy', `${policy}/policy.yaml`, '-o', 'json'], {}, folder);
+
+    const { findings } = JSON.parse(stdout) as { readonly findings: readonly { path: string; line: number }[] };
+    expect(findings.map(({ path, line }) => [path, line])).toEqual([
+      ['spec.image', 4],
+      ['spec.podTemplate.spec.containers[0].image', 17],
+    ]);
+  });
 });
 
 test('warnings about standard input have the place of their group', async () => {

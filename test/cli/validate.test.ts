@@ -68,6 +68,42 @@ test('a mistake in one group does not hide those in the podTemplate of another o
   expect(err).toContain('3 RunnerGroups in 3 files: 3 errors\n');
 });
 
+test('a mistake in a group does not hide those in its own podTemplate', async () => {
+  const template = (spec: object) => ({ labels: ['a:b:c'], org: undefined, podTemplate: { spec } });
+  const files = {
+    'a.yaml': document(template({ nodeselector: { disk: 'ssd' } })),
+    'b.yaml': document(template({ hostNetwork: true }), { name: 'B' }),
+    'c.yaml': document({ ...template({ hostPID: true }), containerMode: 'none' }, { name: 'c' }),
+    'd.yaml': document({ ...template({}), containerMode: 'host', securityProfile: 'restricted' }, { name: 'd' }),
+  };
+
+  const { code, err } = await run(files);
+
+  expect(code).toBe(2);
+  expect(err.match(/(?<=: )(?:spec|metadata)\S*(?=:)/g)).toEqual([
+    'spec',
+    'spec.labels[0]',
+    'spec.podTemplate.spec.nodeselector',
+    'metadata.name',
+    'spec',
+    'spec.labels[0]',
+    'spec.podTemplate.spec.hostNetwork',
+    'spec',
+    'spec.containerMode',
+    'spec',
+    'spec.labels[0]',
+  ]);
+  expect(err).toContain('4 RunnerGroups in 4 files: 11 errors\n');
+});
+
+test('a misspelt containerMode is one mistake, not also a pod that is weaker than its profile', async () => {
+  const files = { 'a.yaml': document({ containermode: 'host', securityProfile: 'restricted', labels: ['a:host'] }) };
+
+  expect((await run(files)).err).toMatch(
+    /^a\.yaml:1:\d+: spec\.containermode: unknown field; .*\n1 RunnerGroup in 1 file: 1 error\n$/,
+  );
+});
+
 test.each([
   [
     'kind: RunnerGroup\nmetadata: {name: ci}\nspec: {}\n',

@@ -88,7 +88,12 @@ describe('a kubeconfig', () => {
     ['without credentials', { user: {} }, 'without a token'],
     ['with half a certificate', { user: { 'client-certificate': 'cert.pem' } }, 'but not both'],
     ['without encryption', { cluster: { server: 'http://api.example.com' } }, 'whose cluster "c" has no https server'],
-    ['whose context is not there', { over: { 'current-context': 'nowhere' } }, 'current context "nowhere"'],
+    [
+      'whose context is not there',
+      { over: { 'current-context': 'nowhere' } },
+      'current context "nowhere" is not in it; if kubectl finds it, this writes a whole one: kubectl config view',
+    ],
+    ['without a context', { over: { 'current-context': '' } }, 'choose one with: kubectl config use-context NAME.'],
     ['whose user is not there', { over: { users: [] } }, 'user "u"'],
     ['whose user is not there, as kubectl writes it', { over: { users: null } }, 'user "u"'],
     ['whose context names no user', { over: { contexts: [{ name: 'here', context: { cluster: 'c' } }] } }, 'user'],
@@ -140,5 +145,9 @@ describe('a kubeconfig', () => {
       writeFileSync(file, text);
       expect((await failure(file)).code).toBe('GR-CLUSTER-12');
     }
+    writeFileSync(file, '');
+    expect((await failure(file)).message).toMatch(
+      /garbage is a kubeconfig that is empty or no YAML; give another one\.$/,
+    );
   });
 });

@@ -226,6 +226,15 @@ describe('securityProfile', () => {
   ])('%s', (_, securityProfile, group, isAllowed) => {
     expect(denialsOf({ securityProfile }, group)).toEqual(isAllowed ? [] : ['securityProfile spec.securityProfile']);
   });
+
+  it.each([
+    ['host', /Set it to baseline$/],
+    ['dind', /Set it to baseline, with containerMode: host$/],
+  ] as const)('says what helps with containerMode %s', (containerMode, advice) => {
+    const group = { ...runnerGroup(), containerMode, securityProfile: 'privileged' } as PolicedGroup;
+
+    expect(check(policyOf({ securityProfile: { highest: 'baseline' } }), [group], BY_HAND)[0]?.message).toMatch(advice);
+  });
 });
 
 describe('podTemplateFields', () => {

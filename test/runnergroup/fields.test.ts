@@ -339,6 +339,15 @@ test.each([
   expect(await groupOf({ [field]: value })).toMatchObject(expected);
 });
 
+test('a label that YAML reads as a mapping is told as it should be written', async () => {
+  const spec = { labels: [{ 'ubuntu-latest': 'docker://node:20' }, { a: 'host', b: 'host' }] };
+
+  expect(await complaintsOf(spec)).toEqual([
+    'spec.labels[0]: must be a string, not a mapping: quote it, without a space: "ubuntu-latest:docker://node:20" [GR-INPUT-05]',
+    'spec.labels[1]: must be a string, not a mapping [GR-INPUT-05]',
+  ]);
+});
+
 test.each([
   [
     { activeDeadlineSeconds: 540, gracefulStopSeconds: 540 },

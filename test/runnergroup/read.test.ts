@@ -239,6 +239,11 @@ test.each([
     'RunerGroup',
     'ci.yaml:2:1: kind: must be RunnerGroup, not "RunerGroup"; did you mean "RunnerGroup"? [GR-INPUT-03]',
   ],
+  [
+    'gitea.bpg.pw/v1alpha1',
+    'RunnerPolicy',
+    'ci.yaml:2:1: kind: a RunnerPolicy is no manifest: keep it out of these files, and give it with --policy [GR-INPUT-03]',
+  ],
   ['gitea.bpg.pw/v1alpha1', 'Pool', 'ci.yaml:2:1: kind: must be RunnerGroup, not "Pool" [GR-INPUT-03]'],
 ])('a document that claims to be ours is never passed through: %s %s', async (apiVersion, kind, problem) => {
   expect(await problemsIn({ 'ci.yaml': `apiVersion: ${apiVersion}\nkind: ${kind}\n` })).toEqual([problem]);

@@ -82,6 +82,18 @@ describe('the API token of a group', () => {
     expect(await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: url }))).toMatchObject({ exit: 3 });
   });
 
+  it('is refused with the name of what binds it', async () => {
+    const url = 'https://gitea.example.org';
+    mount('gitea-api', { token: SECRET, url });
+
+    const byHand = await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: url }));
+
+    expect((await failure(find())).message).toContain(
+      `it is bound to ${url}, as key url of Secret gitea-api says, but`,
+    );
+    expect(byHand.message).toContain(`it is bound to ${url}, as the environment variable GITEA_URL says, but`);
+  });
+
   it.each([{ url: '' }, {}, { url: 'not a url' }, { url: 'file:///etc/passwd' }])(
     'is refused with exit 3 when its Secret binds it to nothing: %j',
     async (keys) => {

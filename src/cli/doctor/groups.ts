@@ -143,6 +143,14 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): readonly
   const read = namespaces.get(namespace);
   if (!read) return [];
   if ('unread' in read) return [unread(check, read, `kubectl create namespace ${namespace}`)];
+  if (read.value.metadata.deletionTimestamp !== undefined)
+    return [
+      bad(
+        check,
+        `namespace ${namespace} is being deleted: it takes no Jobs`,
+        `When it is gone: kubectl create namespace ${namespace}. Its Secrets are gone, too: repeat step 2 of docs/install.md`,
+      ),
+    ];
   const enforced = read.value.metadata.labels[ENFORCE] ?? 'privileged';
   const needed = containerMode === 'host' ? (securityProfile ?? 'restricted') : 'privileged';
   return [
@@ -205,7 +213,8 @@ function nodes(group: RunnerGroup, { hasAutoscaler, nodes: read }: Installation)
   const fitting = reasons.filter((reason) => reason === undefined).length;
   const note = 'what runs there now is not looked at';
   if (fitting > 0) return good(check, `${fitting} of ${reasons.length} can take its pod (${note})`);
-  const text = `none of ${reasons.length} can take its pod: ${counted(reasons.flatMap((reason) => reason ?? []))}`;
+  const why = reasons.length === 0 ? '' : `: ${counted(reasons.flatMap((reason) => reason ?? []))}`;
+  const text = `none of ${reasons.length} can take its pod${why}`;
   const fix = 'Correct podTemplate in git, or label, untaint or add a node: kubectl get nodes --show-labels';
   return hasAutoscaler ? unknown(check, `${text}. The autoscaler may add one`, fix) : bad(check, text, fix);
 }

@@ -5,7 +5,7 @@ import { Deadline } from '../../http/deadline.ts';
 import { parseJson } from '../../http/parse-json.ts';
 import { NAME, SERVE_SECRET, SETTINGS } from '../../install/names.ts';
 import { keyText } from '../../key-text.ts';
-import { KubeClient } from '../../kubernetes/client.ts';
+import { KubeClient, unexpectedStatus } from '../../kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { ClusterSecrets } from '../../kubernetes/secrets.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
@@ -57,16 +57,22 @@ export interface Installation {
 /** Groups that are looked at; more would load Gitea and the API server. */
 export const MOST_GROUPS = 50;
 
-/** Reads everything. @throws Failure when the API server cannot be reached at all. */
+/** Reads everything. @throws Failure when the API server cannot be reached at all, or does not know who asks. */
 export async function readInstallation(source: ClusterSource, argocdNamespace: string): Promise<Installation> {
   const { config, settings, namespaces: inNamespaces } = source;
   const deadline = new Deadline(settings.timeoutMs);
   const client = new KubeClient(config, settings.onRequest);
   const reader = new Reader(client, deadline, argocdNamespace);
   try {
-    // The first question alone: a server that cannot be reached is one error, not ten.
-    const versionAnswer = await client.send({ what: 'ask the version of Kubernetes', path: '/version' }, deadline);
-    const version = shaped(Version, versionAnswer.status === 200 ? parseJson(versionAnswer.text) : undefined);
+    // The first question alone: a server that cannot be reached, or does not know who asks, is one error, not ten.
+    const question = { what: 'ask the version of Kubernetes', path: '/version' };
+    const versionAnswer = await client.send(question, deadline);
+    if (versionAnswer.status === 401) throw unexpectedStatus(client.request(question), 401, 'a version', '');
+    const { status } = versionAnswer;
+    const version =
+      status === 200
+        ? shaped(Version, parseJson(versionAnswer.text))
+        : { unread: `the cluster answered ${status}`, isMissing: false };
     const { objects, unread } = await groupsOf(client, inNamespaces, deadline);
     const { groups, broken } = sortedOut(objects);
     const plane = { argocdNamespace, nowMs: settings.now() };

@@ -34,7 +34,9 @@ export type Deployment = z.output<typeof Deployment>;
 export const WithData = z.looseObject({ data: texts.default({}) });
 export type WithData = z.output<typeof WithData>;
 
-export const Namespace = z.looseObject({ metadata: z.looseObject({ labels: texts.default({}) }) });
+export const Namespace = z.looseObject({
+  metadata: z.looseObject({ labels: texts.default({}), deletionTimestamp: z.string().optional() }),
+});
 export type Namespace = z.output<typeof Namespace>;
 
 export const Crd = z.looseObject({

@@ -34,6 +34,10 @@ export interface SearchedIn {
   readonly findRun: (wanted: RunWanted) => Promise<Run | undefined>;
 }
 
+/** Of a run or job that Gitea does not list. */
+const WHY_UNSEEN =
+  'It may be an old one, the repository may have another name, Actions may be switched off in the repository, or the token may not read it';
+
 /** Names that the error of an unknown name lists. */
 const SHOWN = 5;
 
@@ -45,11 +49,11 @@ export async function findSubject(what: What, written: string, places: SearchedI
       const run = await places.findRun(what);
       if (run) return jobsOfRun(run, places);
       const job = jobsWhere(places, ({ id }, repository) => id === what.number && same(repository, what.repository));
-      if (job.jobs.length > 0) return job;
+      const meant = job.jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${what.number}`;
       throw unknown(
         written,
         `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones. ` +
-          'It may be an old one, Actions may be switched off in the repository, or the token may not read it',
+          `${WHY_UNSEEN}${meant}`,
       );
     }
     case 'job': {
@@ -68,8 +72,7 @@ export async function findSubject(what: What, written: string, places: SearchedI
       if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
       throw unknown(
         written,
-        'no unfinished job has this page, and it is not among the newest finished ones. ' +
-          'It may be an old one, Actions may be switched off in the repository, or the token may not read it',
+        `no unfinished job has this page, and it is not among the newest finished ones. ${WHY_UNSEEN}`,
       );
     }
     case 'name':
@@ -159,10 +162,13 @@ function findName(
   const [first] = broken;
   if (first) return { is: 'broken', ...first };
   const known = namesOfGroups(explanation);
-  // OWNER/NAME is also how people write a repository.
-  const repository =
-    namespace === undefined ? '' : `. For a repository, give --repository ${written}, or name a run, e.g. ${written}#8`;
-  throw unknown(written, `it is no file or folder, no RunnerGroup and no runner here. ${known}${repository}`);
+  // OWNER/NAME is also how people write a repository, and OWNER/NAME# the begin of a run.
+  const repository = /^[\w.-]+\/[\w.-]+(?=#|$)/.exec(namespace === undefined ? '' : written)?.[0];
+  const hint =
+    repository === undefined
+      ? ''
+      : `. For a repository, give --repository ${repository}, or name a run, e.g. ${repository}#8`;
+  throw unknown(written, `it is no file or folder, no RunnerGroup and no runner here. ${known}${hint}`);
 }
 
 /** What there is, for the error of a name that is not there. */

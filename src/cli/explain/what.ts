@@ -33,7 +33,6 @@ export interface ExplainArguments {
 const REPOSITORY_RUN = /^([\w.-]+\/[\w.-]+)#(\d{1,15})$/;
 const JOB_ID = /^(?:#|jobs?\/)?(\d{1,15})$/;
 const PAGE = /\/[\w.-]+\/[\w.-]+\/actions\/(?:runs|jobs)\/\d+(?:\/(?:jobs|attempts)\/\d+)*\/?$/;
-const DNS_NAME = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 /** What a person calls a kind, as kubectl takes it: `pod/NAME`. */
 const KINDS: Readonly<Record<string, 'group' | 'runner'>> = {
   group: 'group',
@@ -48,7 +47,7 @@ const KINDS: Readonly<Record<string, 'group' | 'runner'>> = {
 
 /**
  * Tells WHAT from PATHs, in any order. A file or folder that exists is a PATH. So is what looks like one: it begins with a dot, slash or
- * tilde, ends with a slash, or is named `*.yaml`, `*.yml` or `*.json`. @throws Failure exit 2 for two WHATs, or an address that is not Gitea's
+ * tilde, ends with a slash, has two slashes, or is named `*.yaml`, `*.yml` or `*.json`. @throws Failure exit 2 for two WHATs, or an address that is not Gitea's
  */
 export function splitArguments(args: readonly string[], cwd: string): ExplainArguments {
   const paths: string[] = [];
@@ -82,7 +81,7 @@ function readWhat(arg: string): What | undefined {
   if (job) return { is: 'job', id: Number(job[1]) };
   if (/^https?:\/\//.test(arg)) return readAddress(arg);
   const [first = '', second, ...more] = arg.split('/');
-  if (more.length > 0 || !DNS_NAME.test(first) || (second !== undefined && !DNS_NAME.test(second))) return undefined;
+  if (more.length > 0) return undefined;
   if (second === undefined) return { is: 'name', of: 'any', name: first };
   const of = KINDS[first];
   return of ? { is: 'name', of, name: second } : { is: 'name', of: 'any', namespace: first, name: second };

@@ -11,7 +11,8 @@ export interface Answers {
   readonly namespace: string;
   readonly gitea: string;
   readonly scope: WhoseJobs;
-  readonly cap: number;
+  /** As it was written when it is no number: then the RunnerGroup is not valid, and says so. */
+  readonly cap: number | string;
   readonly mode: string;
   /** The git repository that Argo CD reads, and the folder of the RunnerGroups in it. */
   readonly git: string;
@@ -87,7 +88,7 @@ export async function answersOf(
           (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) }),
         );
   const group = await choose('groupName', 'Name of the RunnerGroup', (text) => check({ group: text }));
-  const cap = await choose('cap', 'How many runners at most', (text) => check({ cap: Number(text) }));
+  const cap = await choose('cap', 'How many runners at most', (text) => check({ cap: toCap(text) }));
   const mode = await choose('containerMode', 'Docker in CI jobs: dind-rootless, dind or host (no docker)', (text) =>
     check({ mode: text }),
   );
@@ -100,7 +101,7 @@ export async function answersOf(
     group,
     gitea,
     scope: toScope('init', scope, owner),
-    cap: Number(cap),
+    cap: toCap(cap),
     mode,
     git,
     namespace: flagValue('groupNamespace', given, io),
@@ -109,6 +110,11 @@ export async function answersOf(
     secretStore: flagValue('secretStore', given, io),
     webhook: flagValue('webhookUrl', given, io),
   };
+}
+
+function toCap(text: string): number | string {
+  const cap = Number(text);
+  return Number.isNaN(cap) ? text : cap;
 }
 
 function isGiven(name: FlagName, given: Given): boolean {

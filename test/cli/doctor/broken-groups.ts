@@ -45,6 +45,14 @@ export const BROKEN_GROUPS: readonly (readonly [string, (world: World) => World,
     'kubectl label --overwrite namespace runners pod-security.kubernetes.io/enforce=privileged',
   ],
   [
+    'a namespace that is being deleted',
+    edit(NAMESPACE, (space) => {
+      at(space, 'metadata')['deletionTimestamp'] = '2026-01-01T00:00:00Z';
+    }),
+    '✗ RunnerGroup runners/ci: namespace runners is being deleted: it takes no Jobs',
+    'kubectl create namespace runners',
+  ],
+  [
     'no registration Secret',
     without(REGISTRATION),
     '✗ RunnerGroup runners/ci: Secret gitea-runner: it does not exist',

@@ -55,6 +55,17 @@ describe('says with a cross what is broken, and how to mend it', () => {
   });
 });
 
+it('is one error when the cluster does not know who asks', async () => {
+  const { runHere } = await examine((world) => ({ ...world, '/version': 401 }));
+
+  const { code, stdout, stderr } = await runHere();
+
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(
+    /^error: GR-CLUSTER-05 ask the version of Kubernetes: GET .*: the cluster does not know the token or certificate \(401\)\. Mount a valid token, or log in again if it is of a kubeconfig\.\n$/,
+  );
+});
+
 it('says what it may not read, and does not call that bad', async () => {
   const { run } = await examine((world) => ({ ...world, [CM]: 403, [REGISTRATION]: 403, [CRD]: 403 }));
 
@@ -81,13 +92,14 @@ it.each<readonly [string, (world: World) => World, string]>([
     (world) => ({ ...world, [NODES]: 403 }),
     '? RunnerGroup runners/ci, nodes: nodes cannot be read: you may not read it (403)',
   ],
+  ['the version', (world) => ({ ...world, '/version': 403 }), '? Kubernetes: the cluster answered 403'],
   ['roles', (world) => ({ ...world, [REVIEWS]: 403 }), '? rights in Kubernetes: you may not ask that (403)'],
   ['the API token', (world) => ({ ...world, [API_TOKEN]: 403 }), '? RunnerGroup runners/ci: http'],
   ['the NetworkPolicy, which may be left out', without(POLICY), '? NetworkPolicy of serve: it does not exist'],
   [
     'nodes that an autoscaler adds',
     (world) => ({ ...world, [NODES]: { items: [] }, [AUTOSCALER]: {} }),
-    '? RunnerGroup runners/ci, nodes: none of 0 can take its pod',
+    '? RunnerGroup runners/ci, nodes: none of 0 can take its pod. The autoscaler',
   ],
 ])('could not look at %s, and does not call that bad', async (_, change, line) => {
   const { runHere } = await examine(change);
