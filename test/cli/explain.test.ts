@@ -1,6 +1,6 @@
 /** `explain WHAT`, its filters and its exit code: the real program against a simulated Gitea. */
 import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { splitArguments } from '../../src/cli/explain/what.ts';
@@ -308,7 +308,7 @@ async function forward(url: string, env: Readonly<Record<string, string>>) {
 }
 
 describe('--watch', () => {
-  it('prints one block after another on a pipe, goes on after an error, and ends with 130 at Ctrl-C', async () => {
+  it('prints one block after another on a pipe, goes on after errors, and ends with 130 at Ctrl-C', async () => {
     const { env, simulator } = await scene();
     let isDown = false;
     const front = await serve(async (request, response) => {
@@ -327,7 +327,8 @@ describe('--watch', () => {
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
         stdout += text;
         isDown = true;
-        if (blocks() === 2) resolve();
+        if (blocks() === 2) writeFileSync(join(folder, 'ci.yaml'), 'kind: RunnerGroup\nspec: {');
+        if (blocks() === 3) resolve();
       });
     });
     child.kill('SIGINT');
@@ -335,6 +336,7 @@ describe('--watch', () => {
     expect(await ended).toBe(130);
     expect(stdout).toContain('labels not covered: linus');
     expect(stdout).toMatch(/\nerror: GR-GITEA-05 /);
+    expect(stdout).toMatch(/\nerror: GR-INPUT-02 [^\n]*\nci\.yaml:2:/);
     expect(stdout).not.toContain('\u001b');
   });
 });

@@ -12,15 +12,15 @@ const CLEAR = '\x1b[H\x1b[2J';
 
 /**
  * Shows what `show` answers. A terminal is redrawn; a pipe gets one block after another. An error is shown in its place, because the next
- * look may be good. Ctrl-C ends it with 130.
+ * look may be good. Ctrl-C ends it with 130. @throws Failure for a mistake of the input, at the first look: later a file may be half saved
  */
 export async function watch(show: () => Promise<string>, io: Io): Promise<ExitCode> {
   const ending = new AbortController();
   const stop = (): void => ending.abort();
   process.once('SIGINT', stop);
   try {
-    while (!ending.signal.aborted) {
-      const text = await show().catch(errorText);
+    for (let look = 1; !ending.signal.aborted; look += 1) {
+      const text = await show().catch((error: unknown) => errorText(error, look));
       if (ending.signal.aborted) break;
       const time = new Date(io.now()).toISOString().slice(11, 19);
       io.out(
@@ -34,8 +34,7 @@ export async function watch(show: () => Promise<string>, io: Io): Promise<ExitCo
   }
 }
 
-/** A mistake of the input stays one: it ends the command. */
-function errorText(error: unknown): string {
-  if (!(error instanceof Failure) || error.exit !== 1) throw error;
+function errorText(error: unknown, look: number): string {
+  if (!(error instanceof Failure) || (error.exit !== 1 && look === 1)) throw error;
   return `error: ${error.code} ${error.message.split('\n').map(printable).join('\n')}\n`;
 }
