@@ -18,7 +18,7 @@ import type { LostJob } from '../runnergroup/status.ts';
 import { finishOwn } from './cluster/own-pod.ts';
 import type { Sight } from './looks/lookout.ts';
 import type { TargetOf } from './looks/targets.ts';
-import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE, printedKeys } from './planning/difference.ts';
+import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE, printedKeys } from './planning/difference.ts';
 import { type GroupFacts, isReady } from './planning/group-status.ts';
 import type { LiveGroup, LiveRunner } from './planning/live.ts';
 import {
@@ -62,8 +62,8 @@ export interface WakeFacts {
   readonly last?: WakeOutcome;
   /** Keys of the Jobs that the output held at the last wake. */
   readonly printed: ReadonlySet<string>;
-  /** Since when the cluster has not shown the plan; absent while it does. */
-  readonly differsSinceMs?: number;
+  /** Since when each Job that a sync would change has not been that of the plan, by its key. */
+  readonly differSince: ReadonlyMap<string, number>;
 }
 
 /** What follows for one Application. */
@@ -101,7 +101,7 @@ export interface GroupVerdict {
 export const TICK_MS = 5_000;
 /** Without a job and a runner nothing but `lastCheckTime` depends on the time. */
 const QUIET_MS = 30_000;
-const NEVER_WOKEN: WakeFacts = { printed: new Set() };
+const NEVER_WOKEN: WakeFacts = { printed: new Set(), differSince: new Map() };
 
 const hashOf = oncePerObject((group: RunnerGroup) => templateHash(group, finishOwn));
 const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
@@ -146,7 +146,9 @@ function judgeApplication(
   const runners = planning.is === 'planned' ? planning.plan.runners : [];
   const difference =
     isManaged && planning.is === 'planned' ? differenceOf(runners, live, nowMs, wake.printed) : NO_DIFFERENCE;
-  const argocd = isManaged ? argocdFacts(wake, difference, nowMs) : ({ is: 'unmanaged' } as const);
+  const differing = differingByGroup(difference, runners, live);
+  const argocdOf = ({ key }: LiveGroup): GroupFacts['argocd'] =>
+    isManaged ? argocdFacts(wake, differing.get(key) ?? [], nowMs) : { is: 'unmanaged' };
   return {
     application,
     planning,
@@ -154,7 +156,7 @@ function judgeApplication(
     prints: printedKeys(runners),
     settled: members.every((member) => isSettled(scene, member)),
     clockWarnings: clocks.warnings,
-    groups: members.map((member) => judgeGroup(scene, member, planning, argocd)),
+    groups: members.map((member) => judgeGroup(scene, member, planning, argocdOf(member))),
     inputs,
     untilMs: nowMs + (isQuiet(planning) ? QUIET_MS : TICK_MS),
   };
@@ -236,9 +238,13 @@ function judgeGroup(scene: Scene, live: LiveGroup, planning: Planning, argocd: G
   return { live, runners, facts, ready: isReady(facts), ...(counts && { counts }) };
 }
 
-function argocdFacts({ last, differsSinceMs }: WakeFacts, difference: Difference, nowMs: number): GroupFacts['argocd'] {
-  const differs = mayWaitMs(difference) !== undefined;
-  const differsForMs = differs ? nowMs - (differsSinceMs ?? nowMs) : 0;
+/** @param differing Jobs of one group. */
+function argocdFacts(
+  { differSince, last }: WakeFacts,
+  differing: readonly string[],
+  nowMs: number,
+): GroupFacts['argocd'] {
+  const differsForMs = Math.max(0, ...differing.map((key) => nowMs - (differSince.get(key) ?? nowMs)));
   return { is: 'managed', differsForMs, ...(last && { last }) };
 }
 

@@ -169,13 +169,32 @@ describe('a verdict', () => {
     expect([before.settled, after.settled]).toEqual([false, true]);
   });
 
-  it('counts how long the cluster has not shown the plan', () => {
-    const wakes = new Map([['argocd/ci', { printed: new Set<string>(), differsSinceMs: NOW - 90_000 }]]);
-    const differsForMs = (look: Look) =>
-      only(play(sceneOf([{ live: ci, sight: seen(look) }], { wakes }))).groups[0]?.facts.argocd;
+  it('counts for each group how long its own Jobs have not been those of the plan', () => {
+    const [a, b] = [liveGroup('a', 'ci'), liveGroup('b', 'ci')];
+    const parts = [
+      { live: a, sight: seen({ ...IDLE, jobs: [job(1), job(2)] }) },
+      { live: b, sight: seen(IDLE) },
+    ];
+    const surplus = liveRunner('b-9-1-0000cafe', 'b', 'starting');
+    const runners = [{ ...surplus, trackingId: 'ci:batch/Job:runners/b-9-1-0000cafe' }];
+    const differsForMs = (differSince: ReadonlyMap<string, number>) => {
+      const wakes = new Map([['argocd/ci', { printed: new Set<string>(), differSince }]]);
+      const verdict = only(play(sceneOf(parts, { wakes }, runners)));
+      return [verdict.difference, verdict.groups.map(({ facts }) => facts.argocd)] as const;
+    };
+    const [{ missing, surplus: tooMany }] = differsForMs(new Map());
+    expect([missing.length, tooMany]).toEqual([2, ['runners/b-9-1-0000cafe']]);
 
-    expect(differsForMs({ ...IDLE, jobs: [job(1)] })).toEqual({ is: 'managed', differsForMs: 90_000 });
-    expect(differsForMs(IDLE)).toEqual({ is: 'managed', differsForMs: 0 });
+    const since = new Map([...missing.map((key, nth) => [key, NOW - 90_000 - nth] as const)]);
+
+    expect(differsForMs(since)[1]).toEqual([
+      { is: 'managed', differsForMs: 90_001 },
+      { is: 'managed', differsForMs: 0 },
+    ]);
+    expect(differsForMs(new Map([[tooMany[0] ?? '', NOW - 70_000]]))[1]).toEqual([
+      { is: 'managed', differsForMs: 0 },
+      { is: 'managed', differsForMs: 70_000 },
+    ]);
   });
 });
 
@@ -214,7 +233,12 @@ describe('a verdict of the last round', () => {
         ]),
       },
     ],
-    ['a wake has ended', { wakes: new Map([['argocd/a', { printed: new Set<string>(), last: { is: 'synced' } }]]) }],
+    [
+      'a wake has ended',
+      {
+        wakes: new Map([['argocd/a', { printed: new Set<string>(), differSince: new Map(), last: { is: 'synced' } }]]),
+      },
+    ],
   ])('is renewed when %s, and the other Application keeps its own', (_what, change) => {
     expect(kept({ ...first, ...change })).toEqual([false, true]);
   });

@@ -1,8 +1,10 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
 import { jobAnnotations, present } from '../../charts/labels.ts';
+import { groupBy } from '../../group-by.ts';
+import { keyText } from '../../key-text.ts';
 import type { EmittedRunner, RunnerDecision } from '../../plan/decisions.ts';
 import { hasEnded } from '../../plan/evidence.ts';
-import { keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
+import { groupKeyOfRunner, keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
 
 /** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */
 export interface Difference {
@@ -64,6 +66,26 @@ export function differenceOf(
 /** Keys of the Jobs that the output holds and that Argo CD would miss. */
 export function printedKeys(runners: readonly RunnerDecision[]): ReadonlySet<string> {
   return new Set(runners.flatMap((decision) => (decision.emit && !decision.skip ? keyOfDecision(decision) : [])));
+}
+
+/** All Jobs that a sync would change. */
+export function changedKeys({ missing, unpinned, surplus, untidy }: Difference): readonly string[] {
+  return [...missing, ...unpinned, ...surplus, ...untidy];
+}
+
+/** Jobs that a sync would change, by group. Those that neither the plan nor the cluster holds are nobody's. */
+export function differingByGroup(
+  difference: Difference,
+  runners: readonly RunnerDecision[],
+  live: readonly LiveRunner[],
+): ReadonlyMap<string, readonly string[]> {
+  const keys = changedKeys(difference);
+  if (keys.length === 0) return new Map();
+  const groupOf = new Map([
+    ...live.map((runner) => [keyOfRunner(runner), groupKeyOfRunner(runner)] as const),
+    ...runners.map((decision) => [keyOfDecision(decision), keyText(decision.group)] as const),
+  ]);
+  return groupBy(keys, (key) => groupOf.get(key));
 }
 
 /** Nothing to do. */

@@ -42,6 +42,7 @@ type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
 export const TOLERATED_DIFFERENCE_MS = 60_000;
+const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s: look at the last sync of the Application, and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve.`;
 /** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
 export const CHECK_TIME_MS = 60_000;
 const LONGEST_MESSAGE = 1_000;
@@ -191,13 +192,10 @@ function argoCd({ argocd }: GroupFacts): Draft {
     case 'in-sync':
     case 'busy':
     case undefined:
-      return late
-        ? draft(
-            'False',
-            'PlanDiffers',
-            `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s: look at the last sync of the Application, and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve.`,
-          )
-        : draft('True', 'Synced', 'The cluster shows the plan, or will in a moment.');
+      if (!late) return draft('True', 'Synced', 'The cluster shows the plan, or will in a moment.');
+      return last?.message === undefined
+        ? draft('False', 'PlanDiffers', PLAN_DIFFERS)
+        : draft('False', 'SyncFailed', `Argo CD cannot apply all Jobs: ${last.message}`);
     default:
       return last satisfies never;
   }

@@ -61,9 +61,8 @@ export class ManagedApp {
 
   /** How it was woken so far. */
   get wakes(): WakeFacts {
-    const { last, differsSinceMs } = this.#waker;
-    const printed = this.#printed;
-    return { printed, ...(last && { last }), ...(differsSinceMs !== undefined && { differsSinceMs }) };
+    const { last, differSince } = this.#waker;
+    return { printed: this.#printed, differSince, ...(last && { last }) };
   }
 
   /** Wakes Argo CD until the cluster shows the plan of the verdict. Without a plan nothing is wanted. */

@@ -11,9 +11,9 @@
 
 import type { WakeResult, WakeStep } from '../../argocd/wake.ts';
 import { Failure } from '../../failure.ts';
-import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
+import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
 
-/** How the last wake ended, for conditions and metrics. */
+/** How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the sync before, has failed. */
 export type WakeOutcome =
   | { readonly is: WakeResult['is']; readonly message?: string }
   | { readonly is: 'failed'; readonly message: string };
@@ -49,6 +49,8 @@ export class Waker {
   #difference: Difference = NO_DIFFERENCE;
   /** Since when there has been a difference without a break. */
   #differsSinceMs: number | undefined;
+  /** The same for each Job that differs, by its key. */
+  #differSince: ReadonlyMap<string, number> = new Map();
   /** Since when the difference may be about nothing. Each wake begins a new doubt. */
   #doubtSinceMs: number | undefined;
   /** What the last wake was for. */
@@ -102,9 +104,9 @@ export class Waker {
     }
   }
 
-  /** Since when the cluster has not shown the plan; undefined while it does. */
-  get differsSinceMs(): number | undefined {
-    return this.#differsSinceMs;
+  /** Since when each Job that a sync would change has not been that of the plan, by its key. */
+  get differSince(): ReadonlyMap<string, number> {
+    return this.#differSince;
   }
 
   /**
@@ -117,6 +119,7 @@ export class Waker {
     this.#rests = false;
     const now = this.#now();
     this.#difference = difference;
+    this.#differSince = new Map(changedKeys(difference).map((key) => [key, this.#differSince.get(key) ?? now]));
     const mayWait = mayWaitMs(difference);
     this.#doubtSinceMs = settled || mayWait === undefined ? undefined : (this.#doubtSinceMs ?? now);
     if (mayWait === undefined) {
@@ -142,6 +145,7 @@ export class Waker {
     this.#rests = true;
     this.#difference = NO_DIFFERENCE;
     this.#differsSinceMs = undefined;
+    this.#differSince = new Map();
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
@@ -164,6 +168,7 @@ export class Waker {
     if (now < this.#nowMs) {
       this.#retryAtMs = now;
       if (this.#differsSinceMs !== undefined) this.#differsSinceMs = now;
+      this.#differSince = new Map([...this.#differSince.keys()].map((key) => [key, now]));
       if (this.#doubtSinceMs !== undefined) this.#doubtSinceMs = now;
     }
     this.#nowMs = now;
@@ -182,7 +187,7 @@ export class Waker {
 
   /** True when something is wanted that the last wake was not for. */
   #hasNew(): boolean {
-    return keysOf(this.#difference).some((key) => !this.#target.has(key));
+    return changedKeys(this.#difference).some((key) => !this.#target.has(key));
   }
 
   #schedule(): void {
@@ -220,7 +225,7 @@ export class Waker {
   /** @returns whether Argo CD has refreshed. */
   async #wakeNow(dueMs: number): Promise<boolean> {
     this.#beganMs = this.#now();
-    this.#target = new Set(keysOf(this.#difference));
+    this.#target = new Set(changedKeys(this.#difference));
     this.#doubtSinceMs = undefined;
     const steps: WakeStep[] = [];
     const outcome = await this.#outcome(steps);
@@ -249,16 +254,14 @@ export class Waker {
   async #outcome(steps: WakeStep[]): Promise<WakeOutcome> {
     try {
       const result = await this.#options.wake(steps);
-      if (result.is !== 'error') return { is: result.is };
-      return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
+      if (result.is === 'error') return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
+      const { message = '', phase } = result.app.operation ?? {};
+      const hasFailed = phase === 'Failed' || phase === 'Error';
+      return { is: result.is, ...(hasFailed && message !== '' && { message }) };
     } catch (error) {
       if (error instanceof Failure) return { is: 'failed', message: `${error.code} ${error.message}` };
       if (this.#closed) return { is: 'failed', message: 'stopped' };
       throw error;
     }
   }
-}
-
-function keysOf({ missing, unpinned, surplus, untidy }: Difference): readonly string[] {
-  return [...missing, ...unpinned, ...surplus, ...untidy];
 }

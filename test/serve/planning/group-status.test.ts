@@ -176,6 +176,21 @@ describe('the status of a group', () => {
     expect(argo(TOLERATED_DIFFERENCE_MS + 1)).toBe('False PlanDiffers');
   });
 
+  it('says why the sync of its Jobs has failed, once that has lasted a while', () => {
+    const argo = (differsForMs: number) => {
+      const last = { is: 'synced', message: 'Job.batch "ci-1" is invalid' } as const;
+      const { conditions = [] } = statusOf({ ...calm, argocd: { is: 'managed', last, differsForMs } }, undefined, NOW);
+      return conditions.find(({ type }) => type === 'ArgoCDSynced');
+    };
+
+    expect(argo(TOLERATED_DIFFERENCE_MS)?.reason).toBe('Synced');
+    expect(argo(TOLERATED_DIFFERENCE_MS + 1)).toMatchObject({
+      status: 'False',
+      reason: 'SyncFailed',
+      message: 'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid',
+    });
+  });
+
   it('keeps the time of a condition whose status stays, and renews it when it turns', () => {
     const before = statusOf(calm, undefined, NOW);
     const later = statusOf({ ...calm, counts }, before, NOW + 60_000);

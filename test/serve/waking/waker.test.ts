@@ -158,7 +158,7 @@ describe('a waker', () => {
     }
 
     expect(woken.length).toBeGreaterThan(1);
-    expect(waker.differsSinceMs).toBeLessThanOrEqual(Date.now());
+    expect(waker.differSince.get('a')).toBeLessThanOrEqual(Date.now());
   });
 
   it('keeps waking an Argo CD in error although nothing differs any more, until it is well', async () => {
@@ -230,15 +230,39 @@ describe('a waker', () => {
     expect(woken).toEqual([]);
   });
 
-  it('says since when the cluster has not shown the plan', async () => {
+  it('says since when each Job has not been that of the plan', async () => {
     const { waker } = start({ is: 'in-sync', app });
     const began = Date.now();
     waker.want(missing('a'), true);
     await vi.advanceTimersByTimeAsync(7_000);
-    waker.want(missing('b'), true);
-    expect(waker.differsSinceMs).toBe(began);
+    waker.want(missing('a', 'b'), true);
+    expect([...waker.differSince]).toEqual([
+      ['a', began],
+      ['b', began + 7_000],
+    ]);
 
-    waker.want(NO_DIFFERENCE, true);
-    expect(waker.differsSinceMs).toBeUndefined();
+    waker.want(missing('b'), true);
+    await vi.advanceTimersByTimeAsync(1_000);
+    waker.want(missing('a', 'b'), true);
+    expect([...waker.differSince]).toEqual([
+      ['a', began + 8_000],
+      ['b', began + 7_000],
+    ]);
+    waker.rest();
+    expect(waker.differSince.size).toBe(0);
+  });
+
+  it('says why the last sync has failed, as long as Argo CD says so', async () => {
+    const operation = { phase: 'Failed', message: 'one or more objects failed to apply', startedAtMs: 0 } as const;
+    const { waker } = start(
+      { is: 'synced', app: { ...app, operation } },
+      { is: 'synced', app: { ...app, operation: { ...operation, phase: 'Succeeded' } } },
+    );
+    waker.want(missing('a'), true);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(waker.last).toEqual({ is: 'synced', message: 'one or more objects failed to apply' });
+
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(waker.last).toEqual({ is: 'synced' });
   });
 });
