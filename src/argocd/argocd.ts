@@ -57,6 +57,12 @@ const MOST_SLOW = 120;
 const BODY_LIMIT = 8 * 1024 * 1024;
 
 /** One Argo CD with one account. Connections are kept until `close`. Every method throws `Failure` (exit 1). */
+/**
+ * In place of the Application's `syncPolicy.retry`. While Argo CD repeats a sync it refuses all others, for 90 s with our example: one Job
+ * that Kubernetes refuses would keep the runners of other groups waiting. We repeat by ourselves (waker.ts).
+ */
+const NO_RETRY = { limit: 0 };
+
 export class ArgoCd {
   readonly #http: HttpClient;
   readonly #base: string;
@@ -113,7 +119,7 @@ export class ArgoCd {
       ...this.#request(app, 'sync', '/sync'),
       method: 'POST',
       // Argo CD compares the media type as a whole: with a charset it answers 415.
-      body: JSON.stringify({ prune: true, ...namespace }),
+      body: JSON.stringify({ prune: true, retryStrategy: NO_RETRY, ...namespace }),
     };
     const answer = await this.#http.send(request, deadline);
     if (isBusy(answer)) return 'busy';

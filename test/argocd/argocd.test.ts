@@ -6,6 +6,9 @@ import { Deadline } from '../../src/http/deadline.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { application, BUSY, client, fakeArgoCd, gatewayError, json, status, TOKEN } from '../support/fake-argocd.ts';
 
+/** No retry: Argo CD would refuse other syncs meanwhile. */
+const SYNC = '{"prune":true,"retryStrategy":{"limit":0}}';
+
 const APP = { name: 'runners' };
 const TEN_SECONDS = () => new Deadline(10_000);
 
@@ -53,7 +56,7 @@ it('starts a sync with prune, and says so', async () => {
 
   expect(await client(server.origin).sync(APP, TEN_SECONDS())).toBe('started');
   expect(server.seen).toMatchObject([
-    { line: 'POST /api/v1/applications/runners/sync', contentType: 'application/json', body: '{"prune":true}' },
+    { line: 'POST /api/v1/applications/runners/sync', contentType: 'application/json', body: SYNC },
   ]);
 });
 
@@ -74,7 +77,7 @@ it('names the namespace of an Application outside that of Argo CD, in queries an
     'GET /api/v1/applications/runners?refresh=hard&appNamespace=team-a',
     'POST /api/v1/applications/runners/sync',
   ]);
-  expect(server.seen.at(-1)?.body).toBe('{"prune":true,"appNamespace":"team-a"}');
+  expect(server.seen.at(-1)?.body).toBe('{"prune":true,"retryStrategy":{"limit":0},"appNamespace":"team-a"}');
 });
 
 it('leaves the namespace out when it is that of Argo CD', async () => {

@@ -107,6 +107,36 @@ export function apartScenarios(theRig: () => Rig): void {
     }
   });
 
+  it('serves the good group while Kubernetes refuses the Jobs of another one', async () => {
+    const rig = theRig();
+    const { world } = rig;
+    const spec = { ...groupSpec(rig.stack.gitea.url), labels: ['second:host'] };
+    // `validate` does not know that this needs a privileged container.
+    const mount = { name: 'shared', mountPath: '/shared', mountPropagation: 'Bidirectional' };
+    const pod = {
+      containers: [{ name: 'runner', volumeMounts: [mount] }],
+      volumes: [{ name: 'shared', emptyDir: {} }],
+    };
+    try {
+      await rig.commitFile('wrong.yaml', groupYaml(WRONG, { ...spec, podTemplate: { spec: pod } }));
+      await rig.until('the other group is seen', () => world.condition(WRONG, 'Ready')?.status === 'True');
+      await rig.dispatch('second.yml');
+      await sleep(10_000);
+      await rig.dispatch('single.yml', 3);
+      await rig.until('the jobs of the good group are over', async () => (await rig.ended()).length === 3);
+
+      await rig.until('the other one says why', () => world.condition(WRONG, 'Ready')?.reason === 'SyncFailed');
+      expect(world.condition(WRONG, 'Ready')?.message).toContain('mountPropagation');
+      expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True', reason: 'Serving' });
+
+      await rig.commitFile('wrong.yaml', groupYaml(WRONG, spec));
+      await rig.until('its job is over, too', async () => (await rig.ended()).length === 4);
+      expect(conclusions(await rig.calm(4))).toEqual(['second success', ...Array(3).fill('single success')]);
+    } finally {
+      await rig.commitFile('wrong.yaml', undefined);
+    }
+  });
+
   it('serves each job once while Gitea takes 5 s for each answer, and after it has asked to be left alone', async () => {
     const rig = theRig();
     const { world } = rig;
