@@ -7,7 +7,6 @@ import { keyText } from '../../key-text.ts';
 import { MOST_LOST_JOBS } from '../../runnergroup/status.ts';
 import type { EventOf, Subscriber } from '../events.ts';
 import type { NotifyResult } from '../notify/notice.ts';
-import type { WakeOutcome } from '../waking/waker.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
@@ -166,7 +165,9 @@ function lossFields({ object: { metadata }, lost }: LossEvent): object {
 
 function logWake(log: Log, { application, outcome, ms }: EventOf<'woken'>): void {
   const isGood = outcome.is === 'synced' || outcome.is === 'in-sync' || outcome.is === 'busy';
-  const fields = { application, outcome: outcome.is, ms: Math.round(ms), ...errorOf(outcome) };
+  const { message } = outcome;
+  const told = message === undefined ? {} : isGood ? { failedSync: message } : { error: message };
+  const fields = { application, outcome: outcome.is, ms: Math.round(ms), ...told };
   log[isGood ? 'info' : 'warn'](fields, 'woke Argo CD');
 }
 
@@ -180,10 +181,6 @@ function logNotified(log: Log, { to, result, failure }: EventOf<'notified'>, isD
   if (result === 'sent' || !isDue(['notified', to, result, failure?.message].join(' '), NOTIFIED_AGAIN_MS)) return;
   const fields = { to, result, ...(failure && reason(failure)) };
   log.warn(fields, NOTIFIED[result] ?? 'a notification was not sent');
-}
-
-function errorOf(outcome: WakeOutcome): { readonly error?: string } {
-  return 'message' in outcome && outcome.message !== undefined ? { error: outcome.message } : {};
 }
 
 function reason({ code, message }: Failure): { readonly code: string; readonly error: string } {

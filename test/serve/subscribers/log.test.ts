@@ -61,6 +61,17 @@ it('warns of clocks once an hour per servers', () => {
   expect(lines).toHaveLength(3);
 });
 
+it('of a wake says why the sync before it has failed, and does not call that an error of the wake', () => {
+  const told: unknown[] = [];
+  const write = (fields: unknown): void => void told.push(fields);
+  const outcome = { is: 'synced', message: 'Job.batch "ci-1" is invalid' } as const;
+
+  const tell = logTo({ debug: write, info: write, warn: write, error: write });
+  tell({ is: 'woken', application: 'argocd/ci', outcome, ms: 1, waitedMs: 0, steps: [] });
+
+  expect(told).toEqual([{ application: 'argocd/ci', outcome: 'synced', ms: 1, failedSync: outcome.message }]);
+});
+
 it.each<[ServeEvent, readonly string[]]>([
   [
     { is: 'woken', application: 'argocd/ci', outcome: { is: 'synced' }, ms: 1, waitedMs: 0, steps: [] },
