@@ -56,13 +56,13 @@ const MOST_SLOW = 120;
 /** An Application with 600 Jobs has 160 KB; etcd takes none above 1.5 MiB, and JSON adds little. */
 const BODY_LIMIT = 8 * 1024 * 1024;
 
-/** One Argo CD with one account. Connections are kept until `close`. Every method throws `Failure` (exit 1). */
 /**
  * In place of the Application's `syncPolicy.retry`. While Argo CD repeats a sync it refuses all others, for 90 s with our example: one Job
  * that Kubernetes refuses would keep the runners of other groups waiting. We repeat by ourselves (waker.ts).
  */
 const NO_RETRY = { limit: 0 };
 
+/** One Argo CD with one account. Connections are kept until `close`. Every method throws `Failure` (exit 1). */
 export class ArgoCd {
   readonly #http: HttpClient;
   readonly #base: string;
