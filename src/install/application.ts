@@ -45,6 +45,7 @@ export function applicationManifest(source: GroupsInGit) {
 /**
  * No self-heal: it would make Jobs behind serve's back, slowed by its own back-off. `allowEmpty`: no demand is normal.
  * Background: with Argo CD's default, foreground, a Job would stay until its runner has finished, in the way of every sync.
+ * Retries are over after 21 s: a Job that Kubernetes refuses fails each sync, and while Argo CD repeats one it starts no other.
  * The pod template of a Job cannot be changed, so a difference there does not count (`ignoreDifferences`).
  */
 export function applicationSpec({ repository, path, namespace }: GroupsInGit) {
@@ -55,7 +56,7 @@ export function applicationSpec({ repository, path, namespace }: GroupsInGit) {
     source: { path, plugin: { name: PLUGIN }, repoURL: repository, targetRevision: 'HEAD' },
     syncPolicy: {
       automated: { allowEmpty: true, prune: true },
-      retry: { backoff: { duration: '2s', factor: 2, maxDuration: '30s' }, limit: 5 },
+      retry: { backoff: { duration: '2s', factor: 2, maxDuration: '5s' }, limit: 5 },
       syncOptions: [
         'PrunePropagationPolicy=background',
         'ApplyOutOfSyncOnly=true',
