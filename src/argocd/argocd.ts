@@ -57,8 +57,8 @@ const MOST_SLOW = 120;
 const BODY_LIMIT = 8 * 1024 * 1024;
 
 /**
- * In place of the Application's `syncPolicy.retry`. While Argo CD repeats a sync it refuses all others, by default for two minutes and a half: one
- * Job that Kubernetes refuses would keep the runners of other groups waiting. We repeat by ourselves (waker.ts).
+ * In place of the Application's `syncPolicy.retry`. While Argo CD repeats a sync it refuses all others, by default for two minutes and
+ * a half: one Job that Kubernetes refuses would keep the runners of other groups waiting. We repeat by ourselves (waker.ts).
  */
 const NO_RETRY = { limit: 0 };
 

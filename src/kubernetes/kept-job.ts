@@ -7,6 +7,7 @@ import { failure } from '../http/request.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus } from './client.ts';
 import { judgeJob } from './judge.ts';
+import { jobOf } from './pod-parts.ts';
 import { JOBS, objectPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
 
 /** A Job, as it stands in the cluster. */
@@ -65,8 +66,7 @@ async function jobOfPod(
   const question = questionFor(PODS, namespace, name);
   const text = await read(client, question, deadline);
   if (text === undefined) return undefined;
-  const { metadata } = parseAnswer(client.request(question), Owned, text, 'Pod');
-  const job = metadata.ownerReferences?.find(({ kind }) => kind === 'Job')?.name;
+  const job = jobOf(parseAnswer(client.request(question), Owned, text, 'Pod'))?.name;
   if (job !== undefined) return job;
   throw new Failure(
     'GR-EXTEND-01',

@@ -26,16 +26,16 @@ export function conditionMet<C extends { readonly type: string; readonly status:
   return object.status?.conditions?.find(({ type, status }) => type === wanted && status === 'True');
 }
 
+/** The Job that made a pod, as the pod refers to it. */
+export function jobOf<R extends { readonly kind: string }>({
+  metadata,
+}: {
+  readonly metadata: { readonly ownerReferences?: readonly R[] | null | undefined };
+}): R | undefined {
+  return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
+}
+
 /** The uid of the Job that made a pod. */
 export function jobUidOf(pod: KubePod): string | undefined {
   return jobOf(pod)?.uid;
-}
-
-/** Name of the Job that made a pod. */
-export function jobNameOf(pod: KubePod): string | undefined {
-  return jobOf(pod)?.name ?? undefined;
-}
-
-function jobOf({ metadata }: KubePod) {
-  return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
 }

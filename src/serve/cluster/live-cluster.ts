@@ -6,7 +6,7 @@ import type { KubeClient } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
 import { podsByJob } from '../../kubernetes/observe.ts';
 import { hasComeBack, lossOf } from '../../kubernetes/pod-loss.ts';
-import { jobNameOf, jobUidOf } from '../../kubernetes/pod-parts.ts';
+import { jobOf, jobUidOf } from '../../kubernetes/pod-parts.ts';
 import { type PodStep, podStep } from '../../kubernetes/pod-step.ts';
 import {
   PODS,
@@ -142,7 +142,7 @@ export class LiveCluster {
     return this.#copies.map(({ groups }) => groups.objects.get(key)).find((found) => found)?.status;
   }
 
-  /** True while a pod of such a Job was there at the last call of `runners`. A Job may go before its pod. @param key `<namespace>/<name>` of the Job. */
+  /** True if a Job of this name had a pod at the last call of `runners`. A Job may go before its pod. @param key `<namespace>/<name>` */
   hasPod(key: string): boolean {
     return this.#jobsWithPods.has(key);
   }
@@ -184,8 +184,8 @@ export class LiveCluster {
     const podsOf = podsByJob(pods);
     this.#jobsWithPods = new Set(
       pods.flatMap((pod) => {
-        const name = jobNameOf(pod);
-        return name === undefined ? [] : [keyText({ namespace: pod.metadata.namespace, name })];
+        const name = jobOf(pod)?.name;
+        return name == null ? [] : [keyText({ namespace: pod.metadata.namespace, name })];
       }),
     );
     const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
