@@ -1,8 +1,20 @@
 /** RunnerGroups made of objects of other tools: the operator, KEDA, runners that always run. */
+import { parse } from 'yaml';
 import * as z from 'zod';
+import { REGISTRATION_SECRET } from '../../install/names.ts';
 import { readList } from '../flags/readers.ts';
-import { AUTH_TOKEN, AUTH_TOKEN_NOTE, filled, type ImportedGroup, type Known } from './found.ts';
-import { fromPod, PodSpec } from './pod.ts';
+import {
+  AUTH_TOKEN,
+  AUTH_TOKEN_NOTE,
+  filled,
+  type ImportedGroup,
+  type Known,
+  ofDefaultRunner,
+  URL_NOTE,
+} from './found.ts';
+import { deploymentsOf } from './other-files.ts';
+import { fromPod, PodSpec, partsOf } from './pod.ts';
+import { type FromRunnerFile, fromRunnerFile } from './runner-file.ts';
 
 const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optional() });
 
@@ -21,9 +33,29 @@ const ScaledJob = z.looseObject({
     maxReplicaCount: z.int().default(100),
     minReplicaCount: z.int().default(0),
     triggers: z.array(
-      z.looseObject({ type: z.string(), metadata: z.record(z.string(), z.coerce.string()).default({}) }),
+      z.looseObject({
+        type: z.string(),
+        metadata: z.record(z.string(), z.coerce.string()).default({}),
+        authenticationRef: z.looseObject({ name: z.string() }).optional(),
+      }),
     ),
   }),
+});
+
+const TriggerAuthentication = z.looseObject({
+  spec: z.looseObject({
+    secretTargetRef: z.array(z.looseObject({ parameter: z.string(), name: z.string(), key: z.string() })),
+  }),
+});
+
+/** Values of ARC's chart, or the spec of its AutoscalingRunnerSet. */
+const Arc = z.looseObject({
+  githubConfigUrl: z.string(),
+  runnerScaleSetName: z.string().optional(),
+  maxRunners: z.int().default(10),
+  minRunners: z.int().default(0),
+  containerMode: z.looseObject({ type: z.string() }).optional(),
+  template: z.looseObject({ spec: PodSpec }).optional(),
 });
 
 const OperatorGroup = z.looseObject({
@@ -34,20 +66,110 @@ const OperatorGroup = z.looseObject({
 });
 
 /** Undefined: nothing in this object is about runners of Gitea. */
-export function fromObject(object: unknown, known: Known): ImportedGroup | undefined {
+export function fromObject(
+  object: unknown,
+  known: Known,
+  beside: readonly unknown[],
+): ImportedGroup | readonly ImportedGroup[] | undefined {
   const workload = Workload.safeParse(object);
-  if (workload.success) return fromWorkload(workload.data, known);
+  if (workload.success) return fromWorkload(workload.data, known, beside);
   const scaled = ScaledJob.safeParse(object);
-  if (scaled.success) return fromScaledJob(scaled.data, known);
+  if (scaled.success) return fromScaledJob(scaled.data, known, beside);
   const group = OperatorGroup.safeParse(object);
-  return group.success ? fromOperator(group.data) : undefined;
+  if (group.success) return fromOperator(group.data);
+  const arc = Arc.safeParse(z.looseObject({ spec: z.unknown() }).safeParse(object).data?.spec ?? object);
+  if (arc.success) return fromArc(arc.data, known);
+  const file = fromRunnerFile(object);
+  if (file) return fromFile(file, known);
+  return deploymentsOf(object)?.flatMap((each) => fromObject(each, known, beside) ?? []);
 }
 
-function fromWorkload({ kind, metadata, spec }: z.output<typeof Workload>, known: Known): ImportedGroup | undefined {
-  const pod = fromPod(spec.template.spec);
+/** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
+function named(kind: string, name: string | undefined, beside: readonly unknown[]): unknown {
+  const wanted = z.looseObject({ kind: z.literal(kind), metadata: z.looseObject({ name: z.literal(name ?? '') }) });
+  return beside.find((object) => wanted.safeParse(object).success);
+}
+
+/** The runner's config.yaml in a ConfigMap that the pod mounts. */
+function fileOf({ volumes }: PodSpec, beside: readonly unknown[]): FromRunnerFile | undefined {
+  const maps = z.looseObject({ data: z.record(z.string(), z.string()) });
+  for (const { configMap } of volumes) {
+    for (const text of Object.values(maps.safeParse(named('ConfigMap', configMap?.name, beside)).data?.data ?? {})) {
+      const file = fromRunnerFile(parsed(text));
+      if (file) return file;
+    }
+  }
+  return undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parse(text, { logLevel: 'silent', maxAliasCount: 100 });
+  } catch {
+    return undefined;
+  }
+}
+
+function fromFile(file: FromRunnerFile, known: Known): ImportedGroup {
+  const pod = fromPod(PodSpec.parse({ containers: [{ name: 'runner', image: 'gitea/runner:' }] }), file);
+  return {
+    name: 'ci',
+    namespace: undefined,
+    spec: filled({
+      ...known.scope,
+      gitea: known.gitea && { url: known.gitea },
+      maxActiveRunners: file.capacity,
+      ...pod?.spec,
+      authToken: AUTH_TOKEN,
+    }),
+    notes: ["maxActiveRunners is the runner's capacity.", ...file.notes, AUTH_TOKEN_NOTE],
+    missing: missingOf(known.scope, known.gitea),
+  };
+}
+
+/** ARC serves GitHub: its address says the scope, and Gitea's only if it is no GitHub's. */
+function fromArc(arc: z.output<typeof Arc>, known: Known): ImportedGroup {
+  const [, base = '', owner = '', repo] =
+    /^(https?:\/\/[^/]+)\/([\w.-]+)(?:\/([\w.-]+))?\/?$/.exec(arc.githubConfigUrl) ?? [];
+  const ofUrl = repo ? ({ scope: 'repo', repo: `${owner}/${repo}` } as const) : ({ scope: 'org', org: owner } as const);
+  const scope = known.scope ?? (owner === '' || owner === 'enterprises' ? undefined : ofUrl);
+  const gitea = known.gitea ?? (/^$|github\.com$/.test(base) ? undefined : base);
+  const pod = arc.template?.spec;
+  const runner = pod?.containers.find(({ name }) => name === 'runner');
+  return {
+    name: arc.runnerScaleSetName ?? 'arc',
+    namespace: undefined,
+    spec: filled({
+      ...scope,
+      gitea: gitea && { url: gitea },
+      maxActiveRunners: arc.maxRunners,
+      minIdleRunners: arc.minRunners || undefined,
+      groupLabel: true,
+      containerMode: arc.containerMode?.type === 'dind' ? 'dind' : undefined,
+      registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
+      ...(pod && runner && partsOf(pod, runner)),
+      authToken: AUTH_TOKEN,
+    }),
+    notes: [
+      'groupLabel makes the name of the group a label, as ARC does with the name of the scale set.',
+      "ARC's image, its Secret with a token of GitHub and its runner groups are not carried over.",
+      AUTH_TOKEN_NOTE,
+    ],
+    missing: missingOf(scope, gitea),
+  };
+}
+
+function fromWorkload(
+  { kind, metadata, spec }: z.output<typeof Workload>,
+  known: Known,
+  beside: readonly unknown[],
+): ImportedGroup | undefined {
+  const file = fileOf(spec.template.spec, beside);
+  const pod = fromPod(spec.template.spec, file);
   if (!pod) return undefined;
   const gitea = known.gitea ?? pod.gitea;
-  const cap = kind === 'DaemonSet' ? 10 : Math.max(1, spec.replicas);
+  const capacity = file?.capacity ?? 1;
+  const cap = kind === 'DaemonSet' ? 10 : Math.max(1, spec.replicas) * capacity;
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -61,7 +183,9 @@ function fromWorkload({ kind, metadata, spec }: z.output<typeof Workload>, known
     notes: [
       kind === 'DaemonSet'
         ? 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'
-        : `maxActiveRunners is the number of replicas. If the runner's capacity was more than 1, multiply it.`,
+        : file
+          ? `maxActiveRunners is the number of replicas, ${spec.replicas}, times the capacity of a runner, ${capacity}.`
+          : `maxActiveRunners is the number of replicas. If the runner's capacity was more than 1, multiply it.`,
       ...pod.notes,
       AUTH_TOKEN_NOTE,
       `The ${kind} goes on: delete it when the new runners work.`,
@@ -70,13 +194,21 @@ function fromWorkload({ kind, metadata, spec }: z.output<typeof Workload>, known
   };
 }
 
-function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Known): ImportedGroup | undefined {
-  const pod = fromPod(spec.jobTargetRef.template.spec);
+function fromScaledJob(
+  { metadata, spec }: z.output<typeof ScaledJob>,
+  known: Known,
+  beside: readonly unknown[],
+): ImportedGroup | undefined {
+  const podSpec = spec.jobTargetRef.template.spec;
+  const pod = fromPod(podSpec, fileOf(podSpec, beside));
   const trigger = spec.triggers.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
   if (!pod && !trigger) return undefined;
   const asked = trigger?.metadata ?? {};
   const scope = known.scope ?? scopeOf(asked);
   const gitea = known.gitea ?? pod?.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
+  const auth = TriggerAuthentication.safeParse(
+    named('TriggerAuthentication', trigger?.authenticationRef?.name, beside),
+  ).data?.spec.secretTargetRef.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
   const labels = readList(asked['labels'] ?? '');
   return {
     name: metadata.name,
@@ -87,15 +219,16 @@ function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Kn
       maxActiveRunners: spec.maxReplicaCount,
       minIdleRunners: spec.minReplicaCount || undefined,
       ...(labels.length > 0 && { labels, defaultLabels: false }),
+      registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
       ...pod?.spec,
-      authToken: AUTH_TOKEN,
+      authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
     }),
     notes: [
       ...(pod?.notes ?? []),
       ...(asked['repos']?.includes(',')
         ? ['The trigger names several repositories: make a group for each, or one for their owner.']
         : []),
-      AUTH_TOKEN_NOTE,
+      auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
       'The ScaledJob goes on: delete it when the new runners work.',
     ],
     missing: missingOf(scope, gitea),
@@ -106,11 +239,12 @@ function missingOf(scope: Known['scope'], gitea: string | undefined): readonly s
   return [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])];
 }
 
-/** Of KEDA's triggers `forgejo-runner` (`global`, `owner`, `repo`) and `github-runner` (`runnerScope`, `owner`, `repos`). */
+/** Of KEDA's triggers `forgejo-runner` (`global`, `org`, `owner` with `repo`) and `github-runner` (`runnerScope`, `owner`, `repos`). */
 function scopeOf(asked: Readonly<Record<string, string>>): Known['scope'] {
-  const { owner } = asked;
+  const { owner, org } = asked;
   const repo = asked['repo'] ?? asked['repos']?.split(',')[0];
   if (asked['global'] === 'true') return { scope: 'global' };
+  if (org) return { scope: 'org', org };
   if (owner === undefined) return undefined;
   if (repo !== undefined && repo !== '') return { scope: 'repo', repo: `${owner}/${repo}` };
   // KEDA does not say whether the owner is an organization: a person must.
@@ -119,19 +253,19 @@ function scopeOf(asked: Readonly<Record<string, string>>): Known['scope'] {
 
 function fromOperator({ metadata, spec }: z.output<typeof OperatorGroup>): ImportedGroup {
   const { giteaURL, registrationToken, authToken, ...same } = spec;
+  const { kept, note } = ofDefaultRunner(z.array(z.string()).safeParse(same['labels']).data ?? []);
+  const lost = same['image'] === undefined && note !== undefined;
   return {
     name: metadata.name,
     namespace: metadata.namespace,
     spec: filled({
       ...same,
+      ...(lost && { labels: kept }),
       gitea: same['gitea'] ?? (giteaURL === undefined ? undefined : { url: giteaURL }),
       registrationToken: selector(registrationToken),
       authToken: selector(authToken),
     }),
-    notes: [
-      'The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (docs/install.md).',
-      'Stop the operator first: both would start runners for the same jobs.',
-    ],
+    notes: [...(lost ? [note] : []), URL_NOTE, 'Stop the operator first: both would start runners for the same jobs.'],
     missing: [],
   };
 }
