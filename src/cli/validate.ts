@@ -4,6 +4,7 @@ import type { Denial } from '../policy/denial.ts';
 import { denialLine } from '../policy/refuse.ts';
 import { PASS_WORKLOADS } from '../policy/workloads.ts';
 import { count, printable } from '../printable.ts';
+import { valueAt } from '../runnergroup/paths.ts';
 import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite } from '../runnergroup/problems.ts';
 import type { PassThrough } from '../runnergroup/read.ts';
 import { hasOwnPod } from '../runnergroup/runner-group.ts';
@@ -106,6 +107,11 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
   if (!isGood) return;
   const be = groups === 1 ? 'is' : 'are';
   const allowed = policy ? `, and allowed by ${printable(policy.file)}` : '';
+  const without = checked.groups.filter(({ manifest }) => valueAt(manifest, ['metadata', 'namespace']) === undefined);
+  if (without.length > 0 && without[0])
+    io.err(
+      `note: ${count(without.length, 'RunnerGroup')} without metadata.namespace: in Argo CD the destination namespace counts, here ${without[0].namespace}\n`,
+    );
   const more = warnings.length === 0 ? '' : `; ${count(warnings.length, 'warning')}`;
   io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
 }
