@@ -13,7 +13,7 @@ import {
   URL_NOTE,
 } from './found.ts';
 import { deploymentsOf } from './other-files.ts';
-import { fromPod, PodSpec, partsOf } from './pod.ts';
+import { fromPod, PodSpec } from './pod.ts';
 import { type FromRunnerFile, fromRunnerFile } from './runner-file.ts';
 
 const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optional() });
@@ -48,16 +48,6 @@ const TriggerAuthentication = z.looseObject({
   }),
 });
 
-/** Values of ARC's chart, or the spec of its AutoscalingRunnerSet. */
-const Arc = z.looseObject({
-  githubConfigUrl: z.string(),
-  runnerScaleSetName: z.string().optional(),
-  maxRunners: z.int().default(10),
-  minRunners: z.int().default(0),
-  containerMode: z.looseObject({ type: z.string() }).optional(),
-  template: z.looseObject({ spec: PodSpec }).optional(),
-});
-
 const OperatorGroup = z.looseObject({
   apiVersion: z.string().regex(/^gitea\.bpg\.pw\//),
   kind: z.literal('RunnerGroup'),
@@ -76,12 +66,8 @@ export function fromObject(
   const scaled = ScaledJob.safeParse(object);
   if (scaled.success) return fromScaledJob(scaled.data, known, beside);
   const group = OperatorGroup.safeParse(object);
-  if (group.success) return fromOperator(group.data);
-  const arc = Arc.safeParse(z.looseObject({ spec: z.unknown() }).safeParse(object).data?.spec ?? object);
-  if (arc.success) return fromArc(arc.data, known);
-  const file = fromRunnerFile(object);
-  if (file) return fromFile(file, known);
-  return deploymentsOf(object)?.flatMap((each) => fromObject(each, known, beside) ?? []);
+  if (group.success) return fromOperator(group.data, known);
+  return deploymentsOf(object)?.flatMap((each) => fromObject(each, known, [object, ...beside]) ?? []);
 }
 
 /** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
@@ -110,61 +96,12 @@ function parsed(text: string): unknown {
   }
 }
 
-function fromFile(file: FromRunnerFile, known: Known): ImportedGroup {
-  const pod = fromPod(PodSpec.parse({ containers: [{ name: 'runner', image: 'gitea/runner:' }] }), file);
-  return {
-    name: 'ci',
-    namespace: undefined,
-    spec: filled({
-      ...known.scope,
-      gitea: known.gitea && { url: known.gitea },
-      maxActiveRunners: file.capacity,
-      ...pod?.spec,
-      authToken: AUTH_TOKEN,
-    }),
-    notes: ["maxActiveRunners is the runner's capacity.", ...file.notes, AUTH_TOKEN_NOTE],
-    missing: missingOf(known.scope, known.gitea),
-  };
-}
-
-/** ARC serves GitHub: its address says the scope, and Gitea's only if it is no GitHub's. */
-function fromArc(arc: z.output<typeof Arc>, known: Known): ImportedGroup {
-  const [, base = '', owner = '', repo] =
-    /^(https?:\/\/[^/]+)\/([\w.-]+)(?:\/([\w.-]+))?\/?$/.exec(arc.githubConfigUrl) ?? [];
-  const ofUrl = repo ? ({ scope: 'repo', repo: `${owner}/${repo}` } as const) : ({ scope: 'org', org: owner } as const);
-  const scope = known.scope ?? (owner === '' || owner === 'enterprises' ? undefined : ofUrl);
-  const gitea = known.gitea ?? (/^$|github\.com$/.test(base) ? undefined : base);
-  const pod = arc.template?.spec;
-  const runner = pod?.containers.find(({ name }) => name === 'runner');
-  return {
-    name: arc.runnerScaleSetName ?? 'arc',
-    namespace: undefined,
-    spec: filled({
-      ...scope,
-      gitea: gitea && { url: gitea },
-      maxActiveRunners: arc.maxRunners,
-      minIdleRunners: arc.minRunners || undefined,
-      groupLabel: true,
-      containerMode: arc.containerMode?.type === 'dind' ? 'dind' : undefined,
-      registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
-      ...(pod && runner && partsOf(pod, runner)),
-      authToken: AUTH_TOKEN,
-    }),
-    notes: [
-      'groupLabel makes the name of the group a label, as ARC does with the name of the scale set.',
-      "ARC's image, its Secret with a token of GitHub and its runner groups are not carried over.",
-      AUTH_TOKEN_NOTE,
-    ],
-    missing: missingOf(scope, gitea),
-  };
-}
-
 function fromWorkload(
   { kind, metadata, spec }: z.output<typeof Workload>,
   known: Known,
   beside: readonly unknown[],
 ): ImportedGroup | undefined {
-  const file = fileOf(spec.template.spec, beside);
+  const file = fileOf(spec.template.spec, beside) ?? fromRunnerFile(beside[0]);
   const pod = fromPod(spec.template.spec, file);
   if (!pod) return undefined;
   const gitea = known.gitea ?? pod.gitea;
@@ -251,15 +188,19 @@ function scopeOf(asked: Readonly<Record<string, string>>): Known['scope'] {
   return asked['runnerScope'] === 'org' ? { scope: 'org', org: owner } : undefined;
 }
 
-function fromOperator({ metadata, spec }: z.output<typeof OperatorGroup>): ImportedGroup {
+function fromOperator({ metadata, spec }: z.output<typeof OperatorGroup>, known: Known): ImportedGroup {
   const { giteaURL, registrationToken, authToken, ...same } = spec;
   const { kept, note } = ofDefaultRunner(z.array(z.string()).safeParse(same['labels']).data ?? []);
   const lost = same['image'] === undefined && note !== undefined;
+  const { scope, org, user, repo, ...others } = same;
+  // A scope without its name: a person says it.
+  const isWhole = scope === 'global' || same[String(scope)] !== undefined || !known.scope;
   return {
     name: metadata.name,
     namespace: metadata.namespace,
     spec: filled({
-      ...same,
+      ...(isWhole ? { scope, org, user, repo } : known.scope),
+      ...others,
       ...(lost && { labels: kept }),
       gitea: same['gitea'] ?? (giteaURL === undefined ? undefined : { url: giteaURL }),
       registrationToken: selector(registrationToken),

@@ -97,8 +97,8 @@ export function fromPod(pod: PodSpec, file?: FromRunnerFile): FromPod | undefine
   };
 }
 
-/** What a container of any CI runner has, in the fields of a RunnerGroup. */
-export function partsOf(pod: PodSpec, { env, resources }: Container): Readonly<Record<string, unknown>> {
+/** What the runner's container needs, in the fields of a RunnerGroup. */
+function partsOf(pod: PodSpec, { env, resources }: Container): Readonly<Record<string, unknown>> {
   const { requests, limits } = resources ?? {};
   return filled({
     resources: filled({ requests: asTexts(requests), limits: asTexts(limits) }),
