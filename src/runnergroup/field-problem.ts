@@ -209,7 +209,8 @@ function asWanted(path: Path, wanted: string, value: unknown): string {
 /** A name in capitals or with underscores, as Kubernetes takes it. */
 function nameInstead(path: Path, around: Surroundings): string {
   const value = around.valueAt(path);
-  const isName = /^metadata\.(?:name|namespace)$/.test(path.join('.')) && typeof value === 'string';
+  const isName =
+    /^metadata\.(?:name|namespace)$/.test(path.join('.')) && typeof value === 'string' && /^[\w.-]{1,63}$/.test(value);
   const name = isName ? dnsLabelOf(value) : '';
   return name === '' ? '' : `; write "${path.at(-1)}: ${name}"`;
 }

@@ -214,3 +214,81 @@ describe('refuses', () => {
     expect(await runCli(['import', '/no/such/file.yaml'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
+
+const OF_OPERATOR = (labels: string, spec = 'scope: org, org: acme') =>
+  `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerGroup\nmetadata: {name: ci, namespace: ci}\nspec: {${spec}, giteaURL: 'https://gitea.example.com', labels: ${labels}, maxActiveRunners: 5, registrationToken: {name: reg, key: token}, authToken: {name: api, key: token}}\n`;
+
+const CONFIG =
+  'runner: {file: .runner, capacity: 3, timeout: 1h30m, insecure: false, fetch_interval: 2s, labels: ["ubuntu-latest:docker://node:20"]}\ncache: {enabled: true, dir: /old}\ncontainer: {privileged: true, docker_host: "tcp://docker:2375"}\n';
+
+describe('carries over', () => {
+  it("the org of KEDA's trigger, and the Secret of its TriggerAuthentication", async () => {
+    const auth =
+      'apiVersion: keda.sh/v1alpha1\nkind: TriggerAuthentication\nmetadata: {name: auth}\nspec: {secretTargetRef: [{parameter: token, name: keda-token, key: pat}]}\n';
+    const job = SCALED_JOB.replace('owner: acme, repo: web', 'org: acme').replace(
+      /(metadata: \{name: x.*\n)/,
+      '$1      authenticationRef: {name: auth}\n',
+    );
+
+    const { groups, comments } = await imported(`${auth}---${job}`);
+
+    expect(groups[0]?.spec).toMatchObject({
+      scope: 'org',
+      org: 'acme',
+      authToken: { secretRef: { name: 'keda-token', key: 'pat' } },
+    });
+    expect(comments.join('\n')).toContain("authToken names KEDA's Secret keda-token. ");
+  });
+
+  it('labels, capacity, timeout and keys of a config.yaml in a ConfigMap of the same file', async () => {
+    const map = `kind: ConfigMap\nmetadata: {name: config}\ndata:\n  config.yaml: |\n${CONFIG.replace(/^(?=.)/gm, '    ')}`;
+    const withFile = DEPLOYMENT.replace(
+      'volumes:\n',
+      'volumes:\n        - {name: config, configMap: {name: config}}\n',
+    );
+
+    const { groups, comments } = await imported(`${withFile}---\n${map}`, '--owner', 'acme');
+
+    expect(groups[0]?.spec).toMatchObject({
+      maxActiveRunners: 9,
+      activeDeadlineSeconds: 5400,
+      labels: ['ubuntu-latest:docker://node:20'],
+      runnerConfig: { runner: { fetch_interval: '2s' }, cache: { enabled: true }, container: { privileged: true } },
+    });
+    expect(comments).toContain(
+      "# Of the runner's config.yaml these are not carried over: cache.dir, container.docker_host.",
+    );
+  });
+
+  it.each([
+    ['a config.yaml', CONFIG, { maxActiveRunners: 3, labels: ['ubuntu-latest:docker://node:20'] }],
+    [
+      'a compose file with a list of variables',
+      'services:\n  db: {image: postgres}\n  act_runner:\n    image: gitea/act_runner\n    environment: ["GITEA_INSTANCE_URL=${URL}", "GITEA_RUNNER_LABELS=a:docker://node:20,b"]\n    volumes: [/var/run/docker.sock:/var/run/docker.sock]\n    deploy: {replicas: 2}\n',
+      { maxActiveRunners: 2, labels: ['a:docker://node:20', 'b'], containerMode: 'dind-rootless' },
+    ],
+    [
+      'values of ARC',
+      'githubConfigUrl: https://github.com/acme\nmaxRunners: 5\ncontainerMode: {type: dind}\n',
+      { maxActiveRunners: 5, labels: ['arc'], containerMode: 'dind' },
+    ],
+    ["an operator's group that lacks the name of its scope", OF_OPERATOR('[linux]', 'scope: org'), { org: 'acme' }],
+  ])('%s', async (_, text, spec) => {
+    const { groups } = await imported(text, '--owner', 'acme', '--gitea', 'https://gitea.example.com');
+
+    expect(groups).toHaveLength(1);
+    expect(groups[0]?.spec).toMatchObject(spec);
+  });
+});
+
+it('a label that no runner takes is told in a comment, and one bad group loses no other', async () => {
+  const bad = OF_OPERATOR('[a]', 'scope: repo, repo: web').replace('name: ci,', 'name: bad,');
+
+  const { groups, comments } = await imported(`${OF_OPERATOR('["app:infra", linux]')}---\n${bad}`);
+
+  expect(groups.flatMap((group) => group ?? [])).toMatchObject([{ spec: { labels: ['linux'] } }]);
+  expect(comments.join('\n')).toContain('name:docker://image: app:infra. Add them');
+  expect(comments.join('\n')).toContain(
+    '# import ci/bad: the RunnerGroup would not be valid: spec.repo needs its owner',
+  );
+});

@@ -3,9 +3,13 @@ import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import type { FlagsOf } from '../../src/cli/flags/flags.ts';
 import { validate } from '../../src/cli/validate.ts';
-import { complaintsOf, document, type Files, inFolder } from '../support/group-files.ts';
+import { complaintsOf, type Files, inFolder, type Spec, document as written } from '../support/group-files.ts';
 import { printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+
+/** With requests and a namespace: nothing to warn of. */
+const document = (spec: Spec = {}, metadata: Spec = {}) =>
+  written({ resources: { requests: { cpu: '1' } }, ...spec }, { namespace: 'runners', ...metadata });
 
 /** Runs the command in a folder with these files. */
 function run(files: Files, flags: FlagsOf<'validate'> = {}, env: Readonly<Record<string, string>> = {}) {
