@@ -3,8 +3,8 @@
  * 3.6 asks Kubernetes about each living Job. One refusal would stop the whole Application (docs/adr/0063).
  */
 import { expect, it } from 'vitest';
-import { conclusions } from './scenarios-load.ts';
 import { busyAndIdle } from './scenarios-lifetime.ts';
+import { conclusions } from './scenarios-load.ts';
 import type { Rig } from './scenarios-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
