@@ -113,7 +113,7 @@ describe('the network policies', () => {
     const policy = JSON.stringify(installed('NetworkPolicy', 'gitea-runner'));
 
     expect(policy).toContain('"ingress":[]');
-    expect(policy).toContain('"except":["169.254.169.254/32","100.100.100.200/32"]');
+    expect(policy).toContain('"except":["169.254.0.0/16","100.100.100.200/32","168.63.129.16/32"]');
     expect(policy).toContain('"policyTypes":["Ingress","Egress"]');
   });
 
