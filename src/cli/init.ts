@@ -44,11 +44,11 @@ export async function init(
 /** A link in a cloned repository may lead anywhere. @throws Failure for a link at one of the files, or on the way from `root` to it */
 function refuseLinks(folder: string, root: string, names: readonly string[]): void {
   for (const name of names) {
-    const steps = name.split('/').map((_, index, all) => all.slice(0, index + 1).join('/'));
+    const steps = name.split('/').map((_, index, all) => join(...all.slice(0, index + 1)));
     const link = steps.find((step) => isLink(join(root, step)));
     if (link === undefined) continue;
-    const what = `init: write ${printable(join(folder, name))}: ${printable(join(folder, link))} is a link`;
-    throw new Failure('GR-INIT-06', 1, `${what}, and may lead out of the folder. Remove it.`);
+    const why = `${printable(join(folder, link))} is a link, and may lead out of the folder. Remove it`;
+    throw new Failure('GR-INIT-06', 1, `init: write ${printable(join(folder, name))}: ${why}.`);
   }
 }
 

@@ -1,12 +1,11 @@
 /** Which Secrets a spec names besides its two tokens. A field that is added later is found, too. */
+import * as z from 'zod';
 
-export interface SecretRef {
-  /** Where its name stands. */
-  readonly path: string;
-  readonly name: string;
-  /** Absent: the field means the whole Secret. */
-  readonly key?: string;
-}
+/** The key is absent where a field means the whole Secret. */
+const Ref = z.object({ name: z.string(), key: z.string().exactOptional() });
+
+/** With the path of its name. */
+export type SecretRef = z.output<typeof Ref> & { readonly path: string };
 
 /** Fields that are read by names of their own. */
 const READ_ELSEWHERE = new Set(['registrationToken', 'authToken', 'podTemplate']);
@@ -21,13 +20,9 @@ export function otherSecrets(spec: unknown): readonly SecretRef[] {
     return Object.entries(value).flatMap(([field, inner]: [string, unknown]) => {
       if (path === 'spec' && READ_ELSEWHERE.has(field)) return [];
       const at = `${path}.${field.slice(0, 80)}`;
-      return [...(field === 'secretRef' ? refOf(inner, `${at}.name`) : []), ...below(inner, at)];
+      const ref = field === 'secretRef' ? Ref.safeParse(inner).data : undefined;
+      return [...(ref ? [{ path: `${at}.name`, ...ref }] : []), ...below(inner, at)];
     });
   };
   return below(spec, 'spec');
-}
-
-function refOf(value: unknown, path: string): readonly SecretRef[] {
-  if (typeof value !== 'object' || value === null || !('name' in value) || typeof value.name !== 'string') return [];
-  return [{ path, name: value.name, ...('key' in value && typeof value.key === 'string' && { key: value.key }) }];
 }

@@ -88,21 +88,18 @@ function sameFields(spec: WrittenSpec): Omit<WrittenSpec, SpellingField> {
   return same;
 }
 
-/** What a group's object must not have: it would stop or delay every sync of its Application (ADR 58). */
+/** What would stop or delay every sync of the group's Application (ADR 58). */
 function forbiddenMetadata(value: unknown): readonly FieldProblem[] {
   const metadata = valueAt(value, ['metadata']);
-  const annotations = valueAt(metadata, ['annotations']);
-  const isSet = (field: string) => {
-    const list = valueAt(metadata, [field]) ?? [];
-    return !Array.isArray(list) || list.length > 0;
-  };
+  if (!isMapping(metadata)) return [];
+  const { annotations, finalizers, ownerReferences } = metadata;
+  const isSet = (list: unknown = []) => list !== null && !(Array.isArray(list) && list.length === 0);
+  const notes = isMapping(annotations) ? Object.keys(annotations).filter(isForbiddenAnnotation) : [];
   return [
-    ...(isSet('finalizers') ? [{ path: ['metadata', 'finalizers'], message: NO_FINALIZERS }] : []),
-    ...(isSet('ownerReferences') ? [{ path: ['metadata', 'ownerReferences'], message: NO_OWNER }] : []),
-    ...(isMapping(annotations) ? Object.keys(annotations) : [])
-      .filter(isForbiddenAnnotation)
-      .map((key) => ({ path: ['metadata', 'annotations', key], message: NO_HOOK })),
-  ].map((problem) => ({ ...problem, code: 'GR-INPUT-05' }));
+    ...(isSet(finalizers) ? [{ path: ['finalizers'], message: NO_FINALIZERS }] : []),
+    ...(isSet(ownerReferences) ? [{ path: ['ownerReferences'], message: NO_OWNER }] : []),
+    ...notes.map((key) => ({ path: ['annotations', key], message: NO_HOOK })),
+  ].map(({ path, message }) => ({ path: ['metadata', ...path], message, code: 'GR-INPUT-05' }));
 }
 
 type Parsed = ReturnType<typeof RunnerGroupDocument.safeParse>;

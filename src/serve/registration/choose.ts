@@ -5,7 +5,7 @@ import { groupBy } from '../../group-by.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { templateAsks } from '../../policy/template.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { otherSecrets } from '../../runnergroup/secret-refs.ts';
+import { otherSecrets, type SecretRef } from '../../runnergroup/secret-refs.ts';
 import { URL_KEY } from '../../tokens/api-token.ts';
 import { holderOf } from '../../tokens/registration-mark.ts';
 import type { TargetOf } from '../looks/targets.ts';
@@ -56,13 +56,17 @@ export function tokenSlots(groups: readonly GroupWithToken[], names: ReadonlySet
   const members = groupBy(known, ({ group: { namespace, registrationToken } }) =>
     names.has(registrationToken.name) ? idOf(namespace, registrationToken) : undefined,
   );
+  if (members.size === 0) return [];
+  const uses = new Map(
+    [...groupBy(known, ({ group }) => group.namespace)].map(([at, all]) => [at, all.flatMap(usesOf)]),
+  );
   return [...members].flatMap(([id, unordered]) => {
     const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
     const [{ group }] = sharing as [Known];
     const found = sharing.find(({ target }) => target)?.target;
     if (!found) return [];
     const { namespace, registrationToken } = group;
-    const why = conflict(group, sharing) ?? otherUse(group, known);
+    const why = conflict(group, sharing) ?? otherUse(registrationToken, uses.get(namespace) ?? []);
     const slot = { id, namespace, ...registrationToken, objects: sharing.map(({ object }) => object) };
     const broken = unclear.get(namespace);
     return [{ ...slot, target: why ? refused(slot, why) : found, ...(broken !== undefined && { unclear: broken }) }];
@@ -77,20 +81,22 @@ function conflict({ registrationToken: { key } }: RunnerGroup, sharing: readonly
   return `its RunnerGroups want tokens of ${first} and of ${second}. Give each scope a key or a Secret of its own`;
 }
 
-/** What else of the namespace reads this key. */
-function otherUse({ namespace, registrationToken: { name, key } }: RunnerGroup, known: readonly Known[]) {
-  const isKey = (ref: { readonly name: string; readonly key?: string }) =>
-    ref.name === name && (ref.key === undefined || ref.key === key);
-  for (const { group } of known) {
-    if (group.namespace !== namespace) continue;
-    if (isKey(group.authToken)) {
-      return 'a RunnerGroup names it under authToken, so it holds an API token. Name another one in registrationToken';
-    }
-    const inPod = templateAsks(group, 'secret').map(({ path, value }) => ({ path, name: value }));
-    const other = [...otherSecrets(group.manifest['spec']), ...inPod].find(isKey);
-    if (other) return `RunnerGroup ${group.name} names it in ${other.path}. Name another one in registrationToken`;
-  }
-  return undefined;
+/** A place that reads a key of a Secret, or the whole Secret. */
+type Use = Omit<SecretRef, 'path'> & { readonly why: string };
+
+/** What a group reads besides its registration token. */
+function usesOf({ group }: Known): readonly Use[] {
+  const inPod = templateAsks(group, 'secret').map(({ path, value }) => ({ path, name: value }));
+  const others = [...otherSecrets(group.manifest['spec']), ...inPod];
+  return [
+    { ...group.authToken, why: 'a RunnerGroup names it under authToken, so it holds an API token' },
+    ...others.map(({ path, ...ref }) => ({ ...ref, why: `RunnerGroup ${group.name} names it in ${path}` })),
+  ];
+}
+
+function otherUse({ name, key }: RunnerGroup['registrationToken'], uses: readonly Use[]): string | undefined {
+  const use = uses.find((each) => each.name === name && (each.key ?? key) === key);
+  return use && `${use.why}. Name another one in registrationToken`;
 }
 
 /** Why nothing is written there, and what to do: without a full stop. */
