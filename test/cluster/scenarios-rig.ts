@@ -251,14 +251,14 @@ export class Rig {
     await this.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
   }
 
-  /** Writes what both replicas of `serve` have said since the scenario began into `log/serve/`. */
+  /** Writes what both replicas of `serve` have said since the scenario began into `log/serve-….log`. */
   async saveServeLogs(scenario: string): Promise<void> {
     const since = `--since-time=${new Date(this.#beganMs).toISOString()}`;
     const ofServe = ['-n', 'argocd', '-l', 'app.kubernetes.io/component=serve'];
     const text = await this.kubectl('logs', ...ofServe, '--tail=-1', '--prefix', '--ignore-errors', since).catch(
       String,
     );
-    this.stack.machine.write(`log/serve/${scenario.replaceAll(/[^\w]+/g, '-').slice(0, 100)}.log`, text);
+    this.stack.machine.write(`log/serve-${scenario.replaceAll(/[^\w]+/g, '-').slice(0, 100)}.log`, text);
   }
 
   /** What a person would look at first. */

@@ -28,7 +28,9 @@ function leaderDiesIn(scenario: string): void {
   const afterMs = 1_000 + (digest.readUInt32BE(0) / 2 ** 32) * LATEST_MS;
   say(`its leader dies after ${(afterMs / 1000).toFixed(1)} s (CLUSTER_LEADER_DIES=${SEED})`);
   dies = setTimeout(() => {
-    dead = theRig().killLeader(scenario);
+    dead = theRig()
+      .killLeader(scenario)
+      .catch((error: unknown) => say(`the leader was not killed: ${error}`));
   }, afterMs);
 }
 const startedMs = Date.now();
@@ -60,7 +62,7 @@ describe('a cluster with the product in it', () => {
     // Now, not at the end: the stack can still be looked at.
     for (const { message } of task.result?.errors ?? []) say(`FAILED: ${task.name}: ${message}`);
     clearTimeout(dies);
-    await dead.catch((error: unknown) => say(`the leader was not killed: ${error}`));
+    await dead;
     await theRig().saveServeLogs(task.name);
     // A failure must not be the next one's.
     await theRig().restoreGroup();
