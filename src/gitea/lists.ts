@@ -7,6 +7,7 @@ import type { Level } from './endpoints.ts';
 import { readLongPage, type WantedPage } from './long-pages.ts';
 import { countRows, endIsOpen, exceedsTotal, idsOf, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
 import { type ListPage, readJobPage, readRunnerPage } from './shapes.ts';
+import { isReadable, NO_ROOM, unreadableJob, unreadableRunner } from './stand-ins.ts';
 
 /** The `status=` values that are asked for (routers/api/v1/shared/action.go `convertToInternal`); any other is a 400. */
 export type StatusFilter = 'queued' | 'in_progress' | 'waiting' | 'completed';
@@ -50,7 +51,8 @@ async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly
   try {
     const first = await readPage(api, reading, 1);
     if (judgePass([first]) !== 'complete') return undefined;
-    return judgePass(await withEnd(api, reading, [first])) === 'complete' ? first.rows : undefined;
+    const isWhole = first.rows.every(isReadable) && judgePass(await withEnd(api, reading, [first])) === 'complete';
+    return isWhole ? first.rows : undefined;
   } catch (error) {
     if (isTooLong(error)) return undefined;
     throw error;
@@ -75,6 +77,7 @@ async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs
       // A job that waits and cannot be read has labels that no group has.
       ...(state !== 'in_progress' && { standIn: unreadableJob }),
     });
+    if (state === 'in_progress') refuseWithoutRoom(api, question, pages);
     for (const page of pages) keep(jobs, page.rows);
     const verdict = judgePass(pages);
     if (verdict === 'complete' || (verdict === 'drifted' && state !== 'in_progress')) return;
@@ -95,7 +98,12 @@ export async function readRunners(api: GiteaApi, level: Level): Promise<readonly
   };
   const runners = new Map<number, RegisteredRunner>();
   for (let pass = 1; ; pass += 1) {
-    const pages = await readPages(api, { question, read: (json) => readRunnerPage(json), standIn: unreadableRunner });
+    const pages = await readPages(api, {
+      question,
+      read: (json) => readRunnerPage(json, api.shelf),
+      standIn: unreadableRunner,
+    });
+    refuseWithoutRoom(api, question, pages);
     for (const { rows } of pages) for (const row of rows) runners.set(row.id, row);
     const enough = runners.size >= Math.max(...pages.map(({ total }) => total));
     if (enough && !exceedsTotal(pages)) return [...runners.values()].filter(isReadable);
@@ -128,7 +136,7 @@ function listed(words: readonly string[]): string {
 
 /** Reads job rows, whose times are judged by the clock of the look. */
 export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
-  return (json, version) => readJobPage(json, version, api.nowMs());
+  return (json, version) => readJobPage(json, version, api.nowMs(), api.shelf);
 }
 
 /** How a list is read. */
@@ -185,17 +193,19 @@ export function keep(jobs: JobsById, rows: readonly Job[]): void {
   for (const row of rows) if (isReadable(row)) jobs.set(row.id, row);
 }
 
-function isReadable({ id }: { readonly id: number }): boolean {
-  return id > 0;
-}
-
-/** So that rows can be counted; it is in no look. */
-export function unreadableJob(id: number): Job {
-  return { id, attempt: 0, runId: 0, repository: '', name: '', url: '', labels: [], status: 'blocked', createdAtMs: 0 };
-}
-
-function unreadableRunner(id: number): RegisteredRunner {
-  return { id, name: '', online: false, busy: false, disabled: false, ephemeral: false, labels: [] };
+/** Throws when the look has no room for a row without which it is not complete. */
+function refuseWithoutRoom(
+  api: GiteaApi,
+  question: Question,
+  pages: readonly ListPage<{ readonly name: string }>[],
+): void {
+  if (!pages.some(({ rows }) => rows.some(({ name }) => name === NO_ROOM))) return;
+  throw api.failure(
+    question,
+    'GR-GITEA-10',
+    'the rows need more memory than one scope has',
+    'Delete dead runners, or use narrower scopes; a scope has more when RunnerGroups name fewer scopes of this Gitea',
+  );
 }
 
 function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<{ readonly id: number }>[]): Failure {
