@@ -41,14 +41,14 @@ export class RunnerGroupChart extends Chart {
   }
 
   /** Adds the objects of the output. Called once. */
-  emit({ runnersOf, emitGroups }: Output): void {
+  emit({ runnersOf, liveSpecOf, emitGroups }: Output): void {
     if (emitGroups) new Manifest(this, 'runner-group', groupManifest(this.group));
     const runners = runnersOf(this.group);
     if (runners.length === 0) return;
     const { template } = this;
     for (const decision of runners) {
       // The prefix: constructs would sort ids that look like numbers.
-      new Manifest(this, `job-${decision.runner}`, stamp(template, partsOf(decision)));
+      new Manifest(this, `job-${decision.runner}`, stamp(template, partsOf(decision, liveSpecOf(decision))));
     }
   }
 }

@@ -19,10 +19,10 @@ import { tracingFrom } from './tracing.ts';
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   const options = { includeBlocked: false, ahead: isSync(io), isolate: true };
   const trace = await openTrace(flags, io);
-  const { read, plan, app, jobsWereListed, broken } = await readAndPlan(args, flags, io, options);
+  const { read, plan, app, seen, jobsWereListed, broken } = await readAndPlan(args, flags, io, options);
   refuseUnseen(read.groups, jobsWereListed);
   const { manifestPieces } = await import('../charts/text.ts');
-  const output = await outputOf(plan, read.others, io.env, broken.map(standIn));
+  const output = await outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn));
   const pieces = manifestPieces(app?.groupCharts ?? [], output);
   refuseLargeOutput(pieces);
   // From here on nothing can fail but the writing itself.

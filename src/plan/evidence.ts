@@ -131,6 +131,8 @@ export interface LiveJob {
   readonly repository?: string;
   /** Base URL of the Gitea that its pod was made for. */
   readonly giteaUrl?: string;
+  /** Its whole spec, where it is to be printed again (docs/adr/0063). The planner does not use it. */
+  readonly spec?: object;
 }
 
 /** How wide a scope is: a job goes to the narrowest one first. */

@@ -21,6 +21,9 @@ export interface GroupChange {
   readonly suspend?: boolean;
   readonly minIdle?: number;
   readonly image?: string;
+  readonly labels?: readonly string[];
+  readonly resources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly podTemplate?: Readonly<Record<string, unknown>>;
   readonly org?: string;
   readonly notify?: readonly NotifyTarget[];
   readonly registrationToken?: { readonly secretRef: { readonly name: string; readonly key: string } };

@@ -1,9 +1,10 @@
 /**
  * The whole product on real servers, one scenario after the other. Each leaves the group empty again. All of them take three quarters of
- * an hour; with CLUSTER_SCENARIOS=short, as in .ci/run, there are the three that touch every part.
+ * an hour; with CLUSTER_SCENARIOS=short, as in .ci/run, there are the four that touch every part.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { apartScenarios } from './scenarios-apart.ts';
+import { editScenarios } from './scenarios-edit.ts';
 import { faultScenarios } from './scenarios-faults.ts';
 import { lifetimeScenarios } from './scenarios-lifetime.ts';
 import { loadScenarios } from './scenarios-load.ts';
@@ -56,6 +57,7 @@ describe('a cluster with the product in it', () => {
 
   const short = process.env['CLUSTER_SCENARIOS'] === 'short';
   loadScenarios(theRig, say, short);
+  editScenarios(theRig);
   if (!short) poolScenarios(theRig, say);
   if (!short) lifetimeScenarios(theRig);
   faultScenarios(theRig, say, short);
