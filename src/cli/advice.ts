@@ -1,7 +1,9 @@
 /** What `explain` advises about jobs that wait for a person. */
+
 import { keyText } from '../key-text.ts';
 import type { EmittedRunner, RunnerDecision, RunnerTrouble } from '../plan/decisions.ts';
 import { NO_POD, type PodEnd } from '../plan/evidence.ts';
+import { UNREAD_ADVICE, unreadText } from '../plan/unread.ts';
 import { printable } from '../printable.ts';
 import { elsewhereAdvice } from './explain/labels-elsewhere.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, findGroup } from './explanation.ts';
@@ -14,6 +16,8 @@ export function adviceText({ jobs, groups, runners }: Explanation): readonly str
     const group = groupOf(job, groups);
     for (const line of adviceFor(job, group)) lines.add(line);
   }
+  const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
+  if (unread > 0) lines.add(`${unreadText(unread)}: ${UNREAD_ADVICE}`);
   for (const decision of runners) for (const line of runnerAdvice(decision)) lines.add(line);
   return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${printable(line)}\n`).join('')];
 }

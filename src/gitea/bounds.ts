@@ -53,11 +53,21 @@ export class Shelf {
   #uncoveredLeft = BYTES_OF_UNCOVERED;
   readonly #texts = new Map<string, string>();
   readonly #rows = new Set<number>();
+  #leftOut = 0;
 
   /** @param labels of all groups; absent: nobody knows which ones matter. */
   constructor(bytes = MOST_OF_LOOK, labels?: ReadonlySet<string>) {
     this.#bytes = bytes;
     this.#labels = labels;
+  }
+
+  /** Queued jobs that the look does not have. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  leaveOut(jobs: number): void {
+    this.#leftOut += jobs;
   }
 
   /** False: a group with all of these labels cannot be. */

@@ -5,7 +5,18 @@ import type { Job, RegisteredRunner } from '../plan/evidence.ts';
 import type { AnswerReader, GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { readLongPage, type WantedPage } from './long-pages.ts';
-import { countRows, endIsOpen, exceedsTotal, idsOf, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
+import {
+  countRows,
+  endIsOpen,
+  exceedsTotal,
+  idsOf,
+  isLong,
+  judgePass,
+  MOST_ROWS,
+  PAGE_LIMIT,
+  pagesAfter,
+  pagesOfEnds,
+} from './paging.ts';
 import { type ListPage, readJobPage, readRunnerPage } from './shapes.ts';
 import { isReadable, NO_ROOM, unreadableJob, unreadableRunner } from './stand-ins.ts';
 
@@ -49,7 +60,7 @@ export async function readActiveJobs(
 async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly Job[] | undefined> {
   const reading: Reading<Job> = { question, read: readJobs(api), isWhole: true };
   try {
-    const first = await readPage(api, reading, 1);
+    const first = await readPage(api, reading, 1, Number.POSITIVE_INFINITY);
     if (judgePass([first]) !== 'complete') return undefined;
     const isWhole = first.rows.every(isReadable) && judgePass(await withEnd(api, reading, [first])) === 'complete';
     return isWhole ? first.rows : undefined;
@@ -67,7 +78,10 @@ export async function readRunningJobs(api: GiteaApi, level: Level, jobs: JobsByI
   await readJobsIn(api, level, 'in_progress', jobs);
 }
 
-/** Throws `Failure` when the list contradicts itself. Lists of jobs that wait may drift: the next look finds what this one misses. */
+/**
+ * Throws `Failure` when the list contradicts itself. Lists of jobs that wait may drift: the next look finds what this one misses. Of a very
+ * long one the ends are read: the oldest jobs are served first, and a flood may stand before the newest.
+ */
 async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
   const question = jobsQuestion(level, [state]);
   for (let pass = 1; pass <= PASSES; pass += 1) {
@@ -75,10 +89,14 @@ async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs
       question,
       read: readJobs(api),
       // A job that waits and cannot be read has labels that no group has.
-      ...(state !== 'in_progress' && { standIn: unreadableJob }),
+      ...(state !== 'in_progress' && { standIn: unreadableJob, endsWillDo: true }),
     });
     if (state === 'in_progress') refuseWithoutRoom(api, question, pages);
     for (const page of pages) keep(jobs, page.rows);
+    if (state !== 'in_progress' && isCut(pages)) {
+      if (state === 'queued') api.shelf.leaveOut(countUnread(pages));
+      return;
+    }
     const verdict = judgePass(pages);
     if (verdict === 'complete' || (verdict === 'drifted' && state !== 'in_progress')) return;
     if (pass === PASSES) throw incomplete(api, question, pages);
@@ -143,12 +161,28 @@ export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
 interface Reading<T> extends Omit<WantedPage<T>, 'page'> {
   /** A page that is too long is an error. Default: it is read in parts. */
   readonly isWhole?: boolean;
+  /** Of a very long list its ends are read. Default: that is an error. */
+  readonly endsWillDo?: boolean;
 }
 
 async function readPages<T>(api: GiteaApi, reading: Reading<T>): Promise<readonly ListPage<T>[]> {
-  const first = await readPage(api, reading, 1);
-  const rest = await Promise.all(pagesAfter(first).map((page) => readPage(api, reading, page)));
-  return await withEnd(api, reading, [first, ...rest]);
+  const { endsWillDo = false } = reading;
+  const mostRows = endsWillDo ? Number.POSITIVE_INFINITY : MOST_ROWS;
+  const first = await readPage(api, reading, 1, mostRows);
+  const wanted = endsWillDo ? pagesOfEnds(first) : pagesAfter(first);
+  const pages = [first, ...(await Promise.all(wanted.map((page) => readPage(api, reading, page, mostRows))))];
+  return endsWillDo && isLong(first) ? pages : await withEnd(api, reading, pages);
+}
+
+/** True when rows of the list were left out, because it is too long or the look has no room for them. */
+function isCut(pages: readonly ListPage<Job>[]): boolean {
+  const [first] = pages;
+  return (first && isLong(first)) || pages.some(({ rows }) => rows.some(({ name }) => name === NO_ROOM));
+}
+
+function countUnread(pages: readonly ListPage<Job>[]): number {
+  const readable = new Set(pages.flatMap(({ rows }) => rows.filter(isReadable).map(({ id }) => id)));
+  return Math.max(...pages.map(({ total }) => total)) - readable.size;
 }
 
 /** The pages of a reading, and the one after a full last page. */

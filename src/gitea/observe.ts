@@ -133,7 +133,8 @@ export async function observeEach(
           const shelf = new Shelf(bytes, labels);
           const access = { http, url, token, deadline, versions, careful, queue: key, shelf };
           const api = new GiteaApi({ ...access, ...(now && { now }) });
-          return [key, await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds })];
+          const look = await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds });
+          return [key, { ...look, ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) }];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
           throw error;
