@@ -1,7 +1,9 @@
 /** What `explain` advises about jobs that wait for a person. */
+
 import { keyText } from '../key-text.ts';
 import type { EmittedRunner, RunnerDecision, RunnerTrouble } from '../plan/decisions.ts';
 import { NO_POD, type PodEnd } from '../plan/evidence.ts';
+import { UNREAD_ADVICE, unreadText } from '../plan/unread.ts';
 import { printable } from '../printable.ts';
 import { elsewhereAdvice } from './explain/labels-elsewhere.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, findGroup } from './explanation.ts';
@@ -13,7 +15,9 @@ export function adviceText({ jobs, groups, runners }: Explanation): readonly str
   const isMisspelt = (job: ExplainedJob): boolean => job.verdict === 'held' && job.because === 'labels-not-covered';
   const others = jobs.filter((job) => !isMisspelt(job));
   const adviceOf = (job: ExplainedJob): readonly string[] => adviceFor(job, groupOf(job, groups));
+  const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
   const lines = new Set([
+    ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
     ...others.flatMap(adviceOf),
     ...runners.flatMap(runnerAdvice),
     ...jobs.filter(isMisspelt).flatMap(adviceOf),

@@ -3,6 +3,7 @@ import { Failure } from '../failure.ts';
 import { keyText } from '../key-text.ts';
 import { refuseUnseen } from '../look/unseen-fields.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
+import { unreadText } from '../plan/unread.ts';
 import { printable } from '../printable.ts';
 import { standIn } from '../runnergroup/broken.ts';
 import type { RunTrace } from '../tracing/run-trace.ts';
@@ -84,7 +85,8 @@ function countsLine(plan: Plan): string {
   }
   const held = [...causes].map(([cause, jobs]) => `; ${jobs} ${cause}`).join('');
   const { runners, uses } = runnerCounts(plan.groups);
-  return `${runners}: ${uses}${held}`;
+  const unread = Math.max(0, ...plan.groups.map(({ unreadJobs = 0 }) => unreadJobs));
+  return `${runners}: ${uses}${held}${unread > 0 ? `; ${unreadText(unread)}` : ''}`;
 }
 
 const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {

@@ -56,12 +56,14 @@ export interface RegisteredRunner {
 }
 
 /**
- * What one look at one scope of one Gitea found. `jobs` has every id once: all queued and in_progress jobs, the newest completed ones,
+ * What one look at one scope of one Gitea found. `jobs` has every id once: all queued and in_progress jobs (but see `unreadJobs`), the newest completed ones,
  * and blocked ones if they were asked for.
  */
 export interface Look {
   readonly jobs: readonly Job[];
   readonly runners: readonly RegisteredRunner[];
+  /** Queued jobs that were left out, because there are too many. Absent: none. */
+  readonly unreadJobs?: number;
 }
 
 /**
