@@ -18,7 +18,7 @@ import type { Plan } from '../plan/decisions.ts';
 import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
 import type { BrokenGroup } from '../runnergroup/broken.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { correctClocks, shiftJobs } from './clock-correction.ts';
+import { correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
 import { endedMeanwhile } from './ended-meanwhile.ts';
 import { findTargetsOf } from './find-targets.ts';
 import type { Pods } from './pods.ts';
@@ -128,7 +128,9 @@ export async function lookAndPlan(
   const liveJobs = shiftJobs(jobs, correction.jobShiftMs);
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
-  const evidence = { instance, looks, liveJobs, liveSinceMs, nowMs, troubled: troubles };
+  const urls = new Map(targets.map(({ key, url }) => [key, url]));
+  const timed = new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)]));
+  const evidence = { instance, looks: timed, liveJobs, liveSinceMs, nowMs, troubled: troubles };
   const plan = planOrRefuse(planned, evidence);
   const jobsWereListed = seen !== undefined;
   if (deadline.remainingMs() > 0)
