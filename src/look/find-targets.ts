@@ -112,7 +112,8 @@ async function eachToken(
   const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));
   const client = secretsClient(config, settings.onRequest);
   try {
-    await findAll({ ...settings, clusterSecrets: new ClusterSecrets(client, deadline) });
+    const secrets = new ClusterSecrets(client, deadline);
+    await findAll({ ...settings, clusterSecrets: settings.secretsIn?.(secrets) ?? secrets });
   } finally {
     await client.close();
   }
