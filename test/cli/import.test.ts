@@ -264,7 +264,7 @@ describe('carries over', () => {
     ['a config.yaml', CONFIG, { maxActiveRunners: 3, labels: ['ubuntu-latest:docker://node:20'] }],
     [
       'a compose file with a list of variables',
-      'services:\n  db: {image: postgres}\n  act_runner:\n    image: gitea/act_runner\n    environment: ["GITEA_INSTANCE_URL=${URL}", "GITEA_RUNNER_LABELS=a:docker://node:20,b"]\n    volumes: [/var/run/docker.sock:/var/run/docker.sock]\n    deploy: {replicas: 2}\n',
+      'services:\n  db: {image: postgres}\n  act_runner:\n    image: gitea/act_runner\n    environment: ["GITEA_INSTANCE_URL=$URL", "GITEA_RUNNER_LABELS=a:docker://node:20,b"]\n    volumes: [/var/run/docker.sock:/var/run/docker.sock]\n    deploy: {replicas: 2}\n',
       { maxActiveRunners: 2, labels: ['a:docker://node:20', 'b'], containerMode: 'dind-rootless' },
     ],
     [
