@@ -214,7 +214,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
     : runnersAndCompleted(api, level, jobs));
   if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
   if (hasUnexplainedRunner(runners, jobs.values())) await readRunningJobs(api, level, jobs);
-  return { jobs: [...jobs.values()], runners };
+  return { jobs: [...jobs.values()], runners, rowsWereRead: true };
 }
 
 /** What is asked for besides active jobs. */

@@ -128,9 +128,17 @@ export async function lookAndPlan(
   const liveJobs = shiftJobs(jobs, correction.jobShiftMs);
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
-  const evidence = { instance, looks, liveJobs, liveSinceMs, nowMs, troubled: troubles };
-  const plan = planOrRefuse(planned, evidence);
   const jobsWereListed = seen !== undefined;
+  const evidence: Evidence = {
+    instance,
+    looks,
+    liveJobs,
+    ...(jobsWereListed && { jobsWereListed }),
+    liveSinceMs,
+    nowMs,
+    troubled: troubles,
+  };
+  const plan = planOrRefuse(planned, evidence);
   if (deadline.remainingMs() > 0)
     return { plan, nowMs, jobsWereListed, app, seen: { groups: planned, evidence }, troubles, broken };
   throw new Failure(

@@ -62,6 +62,8 @@ export interface RegisteredRunner {
 export interface Look {
   readonly jobs: readonly Job[];
   readonly runners: readonly RegisteredRunner[];
+  /** The rows of all runners of this scope were read. Absent: `runners` proves nothing by what it lacks. */
+  readonly rowsWereRead?: true;
 }
 
 /**
@@ -186,6 +188,8 @@ export interface Evidence {
   readonly looks: ReadonlyMap<string, Look>;
   /** Jobs of ours that Kubernetes shows. Empty when nobody looked. */
   readonly liveJobs: readonly LiveJob[];
+  /** `liveJobs` are all Jobs of ours in the namespaces of the groups. Absent: nobody says so. */
+  readonly jobsWereListed?: true;
   /** When `liveJobs` were asked for, by the clock of `nowMs`. Absent: some time during the look. */
   readonly liveSinceMs?: number;
   readonly nowMs: number;

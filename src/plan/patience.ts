@@ -47,23 +47,6 @@ export function isWaitedFor(
 }
 
 /**
- * True while a runner of another Application may come for a job. One that is stuck, or whose container runs, has one spawn timeout.
- * @param sinceMs its time counts from here, if that is later than what the Job shows
- */
-export function mayStillCome(
-  live: LiveJob,
-  now: { readonly nowMs: number; readonly spawnTimeoutMs: number; readonly sinceMs: number },
-): boolean {
-  const { nowMs, spawnTimeoutMs, sinceMs } = now;
-  const { createdAtMs, runningSinceMs = createdAtMs } = live;
-  return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
-}
-
-function isOnItsWay({ state, trouble }: LiveJob): boolean {
-  return state === 'starting' && trouble === undefined;
-}
-
-/**
  * How long a job waits after its runner failed, ms: 0 after the first one, then 10 s, doubled each time, at most the spawn timeout.
  * @param failed runners of the same job that have failed, at least 1
  */
