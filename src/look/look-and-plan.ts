@@ -15,7 +15,7 @@ import { Deadline, nowMs as steadyMs } from '../http/deadline.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
-import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
+import { type Evidence, type Group, isPinnedAlive, type LiveJob } from '../plan/evidence.ts';
 import type { BrokenGroup } from '../runnergroup/broken.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { correctClocks, shiftJobs } from './clock-correction.ts';
@@ -94,6 +94,7 @@ export async function lookAndPlan(
       ahead,
       // Without live Jobs the planner replays the past.
       needsHistory: () => asked.then((seen) => (seen?.jobs ?? []).length === 0),
+      needsRows: () => asked.then((seen) => (seen?.jobs ?? []).some(isPinnedAlive)),
       now: settings.now,
       env: settings.env,
       clocks,

@@ -83,6 +83,11 @@ export function isOver(state: LiveState): boolean {
   return hasEnded(state) || state === 'deleting';
 }
 
+/** True for a Job that was at work at the last sync, and may still be. */
+export function isPinnedAlive({ pinned, state }: Pick<LiveJob, 'pinned' | 'state'>): boolean {
+  return pinned === true && !isOver(state);
+}
+
 /** `PodTrouble.reason` of a Job for which Kubernetes has created no pod. */
 export const NO_POD = 'NoPod';
 
