@@ -110,14 +110,15 @@ export function verdictText(decision: ExplainedJob, nowMs: number, runners: Runn
 }
 
 function servedText(
-  { by, runner, notCreated, idleMs, ended }: ExplainedJob & { readonly verdict: 'served' },
+  { by, runner, isUnseen, notCreated, idleMs, ended }: ExplainedJob & { readonly verdict: 'served' },
   runners: RunnersByName,
 ): string {
   const last = ended ? `; the last one failed: ${troubleText(ended)}` : '';
   const trouble = runners.get(runner)?.trouble;
   if (trouble) return `its pod cannot start: ${troubleText(trouble)}${last}`;
   if (idleMs !== undefined) return `it is registered and idle for ${duration(idleMs)}: Gitea does not give it the job`;
-  return `${notCreated?.why ?? SERVED[by]}${last}`;
+  const unseen = isUnseen && 'would be started; the cluster was not looked at';
+  return `${notCreated?.why ?? (unseen || SERVED[by])}${last}`;
 }
 
 /** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.` */

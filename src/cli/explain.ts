@@ -145,7 +145,7 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   if (!source) throw isOfCluster ? noCluster() : none;
   const planned = await planOfCluster(source, flags, io);
   if (planned.groups.length === 0 && planned.where.broken.length === 0) throw noneInCluster(planned.where);
-  return { ...planned, settings: source.settings };
+  return planned;
 }
 
 function noCluster(): Failure {

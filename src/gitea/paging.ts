@@ -19,14 +19,34 @@ import type { ListPage } from './shapes.ts';
 export const PAGE_LIMIT = 50;
 /** More rows than this are not read; Gitea would need minutes, and the cap of any group is far below. */
 export const MOST_ROWS = 20_000;
+/** Of a longer list of jobs that wait, so many pages at its old end are read, and as many at its new end. */
+const PAGES_OF_END = 100;
 
 export type PassVerdict = 'complete' | 'drifted' | 'contradictory';
 
 /** Numbers of the pages after the first; its number of rows is the page size that the server really gives. */
 export function pagesAfter(first: ListPage<unknown>): readonly number[] {
-  const size = first.rows.length;
-  if (size === 0 || first.total <= size) return [];
-  return Array.from({ length: Math.ceil(first.total / size) - 1 }, (_, index) => index + 2);
+  return range(2, lastPage(first));
+}
+
+/** The same for a list of which both ends will do. */
+export function pagesOfEnds(first: ListPage<unknown>): readonly number[] {
+  if (!isLong(first)) return pagesAfter(first);
+  const last = lastPage(first);
+  return [...range(2, PAGES_OF_END), ...range(last - PAGES_OF_END + 1, last)];
+}
+
+/** True when the ends of a list are not all of it. */
+export function isLong(first: ListPage<unknown>): boolean {
+  return lastPage(first) > 2 * PAGES_OF_END;
+}
+
+function lastPage({ rows: { length: size }, total }: ListPage<unknown>): number {
+  return size === 0 ? 1 : Math.ceil(total / size);
+}
+
+function range(from: number, to: number): readonly number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
 
 /** True when the last page is full, so that only an empty page after it shows the end of the list. */

@@ -18,7 +18,7 @@ import type { Plan } from '../plan/decisions.ts';
 import { type Evidence, type Group, isPinnedAlive, type LiveJob } from '../plan/evidence.ts';
 import type { BrokenGroup } from '../runnergroup/broken.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { correctClocks, shiftJobs } from './clock-correction.ts';
+import { correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
 import { endedMeanwhile } from './ended-meanwhile.ts';
 import { findTargetsOf } from './find-targets.ts';
 import type { Pods } from './pods.ts';
@@ -129,10 +129,12 @@ export async function lookAndPlan(
   const liveJobs = shiftJobs(jobs, correction.jobShiftMs);
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
+  const urls = new Map(targets.map(({ key, url }) => [key, url]));
+  const timed = new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)]));
   const jobsWereListed = seen !== undefined;
   const evidence: Evidence = {
     instance,
-    looks,
+    looks: timed,
     liveJobs,
     ...(jobsWereListed && { jobsWereListed }),
     liveSinceMs,

@@ -2,7 +2,7 @@
 import type { Group, LiveJob } from './evidence.ts';
 
 /** A pod that is on its way has so many spawn timeouts (an hour by default). Then its node will not come. */
-const PENDING_TIMEOUTS = 12;
+export const PENDING_TIMEOUTS = 12;
 /** Starts vary: the next one may take longer than the slowest so far. */
 const MARGIN = 1.5;
 
@@ -44,6 +44,23 @@ export function isWaitedFor(
 ): boolean {
   const pendingMs = Math.max(PENDING_TIMEOUTS * spawnTimeoutMs, pendingDeadlineMs);
   return nowMs - runningSinceMs < (state === 'starting' ? pendingMs : spawnTimeoutMs);
+}
+
+/**
+ * True while a runner of another Application may come for a job. One that is stuck, or whose container runs, has one spawn timeout.
+ * @param sinceMs its time counts from here, if that is later than what the Job shows
+ */
+export function mayStillCome(
+  live: LiveJob,
+  now: { readonly nowMs: number; readonly spawnTimeoutMs: number; readonly sinceMs: number },
+): boolean {
+  const { nowMs, spawnTimeoutMs, sinceMs } = now;
+  const { createdAtMs, runningSinceMs = createdAtMs } = live;
+  return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
+}
+
+function isOnItsWay({ state, trouble }: LiveJob): boolean {
+  return state === 'starting' && trouble === undefined;
 }
 
 /**

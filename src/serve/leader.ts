@@ -7,7 +7,6 @@
  *
  * It changes nothing in the cluster but `status`. Only Argo CD makes and prunes Jobs.
  */
-
 import type { WakeTarget } from '../argocd/wake.ts';
 import { Failure } from '../failure.ts';
 import { isRefusal } from '../gitea/failures.ts';
@@ -172,7 +171,7 @@ export class Leader {
 
   /** A webhook told of a job. */
   announced(event: WebhookEvent): void {
-    this.#lookout.nudge((target) => concerns(event, target.scope), event);
+    this.#lookout.nudge((target) => concerns(event, target), event);
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {

@@ -1,19 +1,6 @@
 /** Lists that contradict themselves, move without end, or fail after the first page. */
 import { jobRow, jobRows, json, runnerRow } from '../support/gitea-stand-in.ts';
-import {
-  ACTIVE,
-  bent,
-  type Fault,
-  incomplete,
-  JOBS,
-  LEAK,
-  onPath,
-  onState,
-  RUNNERS,
-  SERVER,
-  SHAPE,
-  status,
-} from './fault.ts';
+import { bent, type Fault, incomplete, JOBS, LEAK, onPath, onState, RUNNERS, SERVER, SHAPE, status } from './fault.ts';
 
 export const LIST_FAULTS: readonly Fault[] = [
   {
@@ -80,7 +67,7 @@ export const LIST_FAULTS: readonly Fault[] = [
     code: 'GR-GITEA-10',
     handler: bent(onPath(JOBS), (_seen, response) => json(response, { jobs: jobRows(1, 50), total_count: 20_001 })),
     message: (origin) =>
-      `${ACTIVE}: GET ${origin}${JOBS}: Gitea counts 20001 rows; at most 20000 are read. Cancel old jobs, delete dead runners, or use narrower scopes.`,
+      `list running jobs of org acme: GET ${origin}${JOBS}: Gitea counts 20001 rows; at most 20000 are read. Cancel old jobs, delete dead runners, or use narrower scopes.`,
   },
   {
     name: 'runners that may not be listed',

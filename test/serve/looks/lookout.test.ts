@@ -92,3 +92,18 @@ test('a user with hundreds of repositories does not keep another target waiting'
   expect(arrived.findIndex(isSmall) - from).toBeLessThanOrEqual(9);
   expect(looked.has('many')).toBe(false);
 });
+
+test('a change that is told during a look is looked at when that look has ended', async () => {
+  const asked = { first: true };
+  const gitea = await fakeGitea({
+    intercept: () => {
+      if (asked.first) lookout.nudge(() => true);
+      asked.first = false;
+      return false;
+    },
+  });
+  const { lookout, looked } = start({ pollMs: 600_000 });
+  lookout.watch(inOne(repos(gitea.url, 1)));
+
+  await until('it was looked at once more', () => looked.get('r0') === 2);
+});
