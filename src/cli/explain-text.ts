@@ -40,7 +40,7 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
     groupTable(groups, options),
     jobs.length === 0 ? noJobs(all.jobs.length) : jobTable(explanation, nowMs, options),
     ...leftoverTable(explanation, nowMs, options),
-    ...adviceText(explanation),
+    ...adviceText(explanation, options.whole ? undefined : options.columns),
     summary(all),
   ];
   return parts.join('\n');
