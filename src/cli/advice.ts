@@ -119,6 +119,7 @@ function endAdvice({ reason }: PodEnd): readonly string[] {
 
 function labelAdvice({ job, elsewhere, didYouMean, missing }: ExplainedJob & { readonly verdict: 'held' }): string {
   if (elsewhere) return elsewhereAdvice(elsewhere, job.repository);
+  if (didYouMean?.labels.length === 0) return `mend RunnerGroup ${keyText(didYouMean.group)}: the warning says how`;
   const other = missing?.find((label) => machineOf(label) !== undefined);
   if (other !== undefined) return machineAdvice(other);
   const otherwise = 'to spec.labels of a group whose scope has the job';

@@ -198,6 +198,8 @@ function ordinal(value: number): string {
 
 function notCoveredText({ job, elsewhere, didYouMean, missing, nearest }: HeldJob): string {
   if (elsewhere) return `labels not covered: ${job.labels.join(', ')} (${elsewhereText(elsewhere, job.repository)})`;
+  if (didYouMean?.labels.length === 0)
+    return `RunnerGroup ${keyText(didYouMean.group)} has its labels, and cannot be planned now`;
   if (didYouMean) {
     const labels = didYouMean.labels.map(({ written }) => written).join(', ');
     return `labels not covered: ${labels} (did you mean ${meantText(didYouMean)}?)`;
