@@ -15,7 +15,7 @@ import { Deadline, nowMs as steadyMs } from '../http/deadline.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
-import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
+import { type Evidence, type Group, isPinnedAlive, type LiveJob } from '../plan/evidence.ts';
 import type { BrokenGroup } from '../runnergroup/broken.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
@@ -96,6 +96,7 @@ export async function lookAndPlan(
       ahead,
       // Without live Jobs the planner replays the past.
       needsHistory: () => asked.then((seen) => (seen?.jobs ?? []).length === 0),
+      needsRows: () => asked.then((seen) => (seen?.jobs ?? []).some(isPinnedAlive)),
       now: settings.now,
       env: settings.env,
       clocks,
@@ -132,9 +133,17 @@ export async function lookAndPlan(
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
   const urls = new Map(targets.map(({ key, url }) => [key, url]));
   const timed = new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)]));
-  const evidence = { instance, looks: timed, liveJobs, liveSinceMs, nowMs, troubled: troubles };
-  const plan = planOrRefuse(planned, evidence);
   const jobsWereListed = seen !== undefined;
+  const evidence: Evidence = {
+    instance,
+    looks: timed,
+    liveJobs,
+    ...(jobsWereListed && { jobsWereListed }),
+    liveSinceMs,
+    nowMs,
+    troubled: troubles,
+  };
+  const plan = planOrRefuse(planned, evidence);
   if (deadline.remainingMs() > 0)
     return { plan, nowMs, jobsWereListed, app, seen: { groups: planned, evidence }, troubles, broken };
   throw new Failure(
