@@ -40,7 +40,7 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
     groupTable(groups, options),
     jobs.length === 0 ? noJobs(all.jobs.length) : jobTable(explanation, nowMs, options),
     ...leftoverTable(explanation, nowMs, options),
-    ...adviceText(explanation),
+    ...adviceText(explanation, options.whole ? undefined : options.columns),
     summary(all),
   ];
   return parts.join('\n');
@@ -198,6 +198,8 @@ function ordinal(value: number): string {
 
 function notCoveredText({ job, elsewhere, didYouMean, missing, nearest }: HeldJob): string {
   if (elsewhere) return `labels not covered: ${job.labels.join(', ')} (${elsewhereText(elsewhere, job.repository)})`;
+  if (didYouMean?.labels.length === 0)
+    return `RunnerGroup ${keyText(didYouMean.group)} has its labels, and cannot be planned now`;
   if (didYouMean) {
     const labels = didYouMean.labels.map(({ written }) => written).join(', ');
     return `labels not covered: ${labels} (did you mean ${meantText(didYouMean)}?)`;

@@ -61,13 +61,15 @@ export interface LookOptions {
    * groups have one already. Absent: each trouble is a Failure.
    */
   readonly isolate?: readonly BrokenGroup[];
+  /** With `isolate`: also where no cluster is seen. For a plan that is only read, since Jobs of a group that is left out are not kept. */
+  readonly isOnlyRead?: boolean;
 }
 
 /** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  { includeBlocked, ahead = false, pods, isolate }: LookOptions,
+  { includeBlocked, ahead = false, pods, isolate, isOnlyRead = false }: LookOptions,
 ): Promise<PlanOfNow> {
   const { instance, timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
@@ -78,7 +80,7 @@ export async function lookAndPlan(
   }
   const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
   const { targets, failed, lookOf } = tokens;
-  const isolates = isolate !== undefined && config !== undefined;
+  const isolates = isolate !== undefined && (isOnlyRead || config !== undefined);
   if (!isolates) refuseAll(isolated, failed);
   // Reading Secrets over the network has taken its part of the time limit.
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
