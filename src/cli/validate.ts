@@ -108,7 +108,7 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
   const be = groups === 1 ? 'is' : 'are';
   const allowed = policy ? `, and allowed by ${printable(policy.file)}` : '';
   const without = checked.groups.filter(({ manifest }) => valueAt(manifest, ['metadata', 'namespace']) === undefined);
-  if (without.length > 0 && without[0])
+  if (without[0] && !io.env['ARGOCD_APP_NAMESPACE'])
     io.err(
       `note: ${count(without.length, 'RunnerGroup')} without metadata.namespace: in Argo CD the destination namespace counts, here ${without[0].namespace}\n`,
     );

@@ -116,7 +116,7 @@ describe('a warning tells of', () => {
     expect(err.includes(OVERLAP)).toBe(is);
     if (is)
       expect(err).toMatch(
-        /^b\.yaml:1:\d+: warning: spec\.labels: jobs with runs-on ubuntu-latest, .* default\/ci \(a\.yaml:1\)/,
+        /^b\.yaml:1:\d+: warning: spec\.labels: jobs with runs-on ubuntu-latest, .* runners\/ci \(a\.yaml:1\)/,
       );
   });
 });
@@ -227,7 +227,7 @@ describe('the last line counts', () => {
     const { findings } = JSON.parse(stdout) as { readonly findings: readonly { path: string; line: number }[] };
     expect(findings.map(({ path, line }) => [path, line])).toEqual([
       ['spec.image', 4],
-      ['spec.podTemplate.spec.containers[0].image', 17],
+      ['spec.podTemplate.spec.containers[0].image', 18],
     ]);
   });
 });

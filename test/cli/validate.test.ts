@@ -68,7 +68,7 @@ test('a mistake in one group does not hide those in the podTemplate of another o
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain('spec.suspend: must be true or false');
   expect(err).toContain('spec.podTemplate.spec.nodeselector: unknown field; did you mean "nodeSelector"?');
-  expect(err).toContain('c.yaml:1:1: metadata.name: RunnerGroup default/b is already in b.yaml:1');
+  expect(err).toContain('c.yaml:1:1: metadata.name: RunnerGroup runners/b is already in b.yaml:1');
   expect(err).toContain('3 RunnerGroups in 3 files: 3 errors\n');
 });
 

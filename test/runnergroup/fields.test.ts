@@ -394,12 +394,12 @@ test.each([
 test.each([
   [
     { name: 'CI' },
-    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "CI"',
+    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "CI"; write "name: ci"',
   ],
   [{ name: 'x'.repeat(64) }, 'metadata.name: must have at most 63 characters'],
   [
     { name: 'a.b' },
-    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "a.b"',
+    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "a.b"; write "name: a-b"',
   ],
   [{ name: undefined }, 'metadata.name: is required: a string, e.g. "name: ci"'],
   [
