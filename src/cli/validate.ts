@@ -108,10 +108,13 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
   const be = groups === 1 ? 'is' : 'are';
   const allowed = policy ? `, and allowed by ${printable(policy.file)}` : '';
   const without = checked.groups.filter(({ manifest }) => valueAt(manifest, ['metadata', 'namespace']) === undefined);
-  if (without[0] && !io.env['ARGOCD_APP_NAMESPACE'])
+  const [first] = without;
+  if (first && io.env['ARGOCD_APP_NAMESPACE'] === undefined) {
+    const which = count(without.length, 'RunnerGroup');
     io.err(
-      `note: ${count(without.length, 'RunnerGroup')} without metadata.namespace: in Argo CD the destination namespace counts, here ${without[0].namespace}\n`,
+      `note: ${which} without metadata.namespace: Argo CD takes the destination namespace, here it is ${first.namespace}\n`,
     );
+  }
   const more = warnings.length === 0 ? '' : `; ${count(warnings.length, 'warning')}`;
   io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
 }

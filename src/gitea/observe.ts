@@ -4,7 +4,7 @@
  * (with `ahead` runners and newest completed jobs are asked for here too)
  *   version ─┐
  *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
- *                          │ nothing there, and no warm pool: done (2 requests; with `readsEnds` the newest completed jobs, too)
+ *                          │ nothing there, no warm pool, no pinned Job: done (2 requests; with `readsEnds` the newest completed jobs, too)
  *                          ▼
  *                runners  and  newest completed jobs        (in parallel)
  *                          ▼
@@ -23,6 +23,7 @@ import type { Job, Look, RegisteredRunner } from '../plan/evidence.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
 import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
+import { Shelf, shareOutBytes } from './bounds.ts';
 import {
   type CompletedList,
   lacksHistory,
@@ -51,6 +52,8 @@ export interface GiteaTarget {
   readonly url: string;
   readonly scope: Scope;
   readonly token: Token;
+  /** Of its groups. A job with any other label is kept for people only. Absent: labels are not known. */
+  readonly labels?: ReadonlySet<string>;
   /** A group keeps runners whose CI job failed: completed jobs are read also when no job is queued or runs. */
   readonly readsEnds?: true;
   /** Runners and completed jobs are read although nothing is queued or runs: a group keeps a warm pool. */
@@ -73,6 +76,13 @@ export interface ObserveOptions {
    * at most 1,500 rows. That is for a planner that sees no live Jobs and replays the past (docs/adr/0019). Default: false.
    */
   readonly needsHistory?: () => Promise<boolean>;
+  /**
+   * Asked when no job is queued or runs. True: runners are read all the same. A pinned Job lives, and only its row may show that its runner
+   * works: its repository was deleted or moved elsewhere. Default: false.
+   */
+  readonly needsRows?: () => Promise<boolean>;
+  /** What the look at a target may keep, in bytes. Default: its share when these targets are all (`shareOutBytes`). */
+  readonly bytes?: number;
   /** `GiteaAccess.careful`. Default false. */
   readonly careful?: boolean | 'once';
   /** The clock by which times in answers are judged. Default `Date.now`. */
@@ -114,19 +124,22 @@ export async function observeEach(
   const deadline = new Deadline(options.deadlineMs);
   const http = options.http ?? giteaClient(options);
   const versions: VersionCache = options.versions ?? new Map();
+  const shares = shareOutBytes(targets);
   try {
     const looks = await Promise.all(
       targets.map(async (target): Promise<[string, Look | Failure]> => {
-        const { key, url, token, scope, hasPool = false, readsEnds = false } = target;
+        const { key, url, token, scope, labels, hasPool = false, readsEnds = false } = target;
         try {
           refuseForeignToken(target);
           const furtherPages = targets.every(
             (other) => other === target || new URL(other.url).origin !== new URL(url).origin,
           );
-          const { careful = false, now } = options;
-          const access = { http, url, token, deadline, versions, careful, queue: key };
+          const { careful = false, now, bytes = shares(target) } = options;
+          const shelf = new Shelf(bytes, labels);
+          const access = { http, url, token, deadline, versions, careful, queue: key, shelf };
           const api = new GiteaApi({ ...access, ...(now && { now }) });
-          return [key, await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds })];
+          const look = await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds });
+          return [key, { ...look, ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) }];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
           throw error;
@@ -167,7 +180,7 @@ export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): Readon
 }
 
 /** How one target is looked at. */
-interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory'> {
+interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory' | 'needsRows'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
   readonly readsEnds: boolean;
@@ -200,10 +213,10 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   const jobs: JobsById = new Map();
   const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
-  // A job that is being cancelled (1.27) is in no list. When it is the only one left, nothing is asked and its Job is not in the output.
-  // That kills nothing. A runner that was seen busy has a pinned Job in the cluster or, where nobody sees Jobs, its grace period.
+  // A job that is being cancelled (1.27) is in no list. Its runner was seen busy: its Job is pinned or, where nobody sees Jobs, has its
+  // grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (!active && !options.hasPool) {
+  if (!active && !options.hasPool && !(await options.needsRows?.())) {
     if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, PAGE_LIMIT));
     return { jobs: [...jobs.values()], runners: [] };
   }
@@ -214,7 +227,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
     : runnersAndCompleted(api, level, jobs));
   if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
   if (hasUnexplainedRunner(runners, jobs.values())) await readRunningJobs(api, level, jobs);
-  return { jobs: [...jobs.values()], runners };
+  return { jobs: [...jobs.values()], runners, rowsWereRead: true };
 }
 
 /** What is asked for besides active jobs. */

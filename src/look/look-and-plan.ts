@@ -15,10 +15,10 @@ import { Deadline, nowMs as steadyMs } from '../http/deadline.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
-import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
+import { type Evidence, type Group, isPinnedAlive, type LiveJob } from '../plan/evidence.ts';
 import type { BrokenGroup } from '../runnergroup/broken.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { correctClocks, shiftJobs } from './clock-correction.ts';
+import { correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
 import { endedMeanwhile } from './ended-meanwhile.ts';
 import { findTargetsOf } from './find-targets.ts';
 import type { Pods } from './pods.ts';
@@ -61,13 +61,15 @@ export interface LookOptions {
    * groups have one already. Absent: each trouble is a Failure.
    */
   readonly isolate?: readonly BrokenGroup[];
+  /** With `isolate`: also where no cluster is seen. For a plan that is only read, since Jobs of a group that is left out are not kept. */
+  readonly isOnlyRead?: boolean;
 }
 
 /** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  { includeBlocked, ahead = false, pods, isolate }: LookOptions,
+  { includeBlocked, ahead = false, pods, isolate, isOnlyRead = false }: LookOptions,
 ): Promise<PlanOfNow> {
   const { instance, timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
@@ -78,7 +80,7 @@ export async function lookAndPlan(
   }
   const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
   const { targets, failed, lookOf } = tokens;
-  const isolates = isolate !== undefined && config !== undefined;
+  const isolates = isolate !== undefined && (isOnlyRead || config !== undefined);
   if (!isolates) refuseAll(isolated, failed);
   // Reading Secrets over the network has taken its part of the time limit.
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
@@ -94,6 +96,7 @@ export async function lookAndPlan(
       ahead,
       // Without live Jobs the planner replays the past.
       needsHistory: () => asked.then((seen) => (seen?.jobs ?? []).length === 0),
+      needsRows: () => asked.then((seen) => (seen?.jobs ?? []).some(isPinnedAlive)),
       now: settings.now,
       env: settings.env,
       clocks,
@@ -128,9 +131,19 @@ export async function lookAndPlan(
   const liveJobs = shiftJobs(jobs, correction.jobShiftMs);
   const nowMs = settings.now() + correction.nowShiftMs;
   const liveSinceMs = listedAtMs + correction.nowShiftMs;
-  const evidence = { instance, looks, liveJobs, liveSinceMs, nowMs, troubled: troubles };
-  const plan = planOrRefuse(planned, evidence);
+  const urls = new Map(targets.map(({ key, url }) => [key, url]));
+  const timed = new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)]));
   const jobsWereListed = seen !== undefined;
+  const evidence: Evidence = {
+    instance,
+    looks: timed,
+    liveJobs,
+    ...(jobsWereListed && { jobsWereListed }),
+    liveSinceMs,
+    nowMs,
+    troubled: troubles,
+  };
+  const plan = planOrRefuse(planned, evidence);
   if (deadline.remainingMs() > 0)
     return { plan, nowMs, jobsWereListed, app, seen: { groups: planned, evidence }, troubles, broken };
   throw new Failure(

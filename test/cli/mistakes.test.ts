@@ -68,7 +68,7 @@ it.each([
   ],
   [
     GROUP.replace(', namespace: runners', ''),
-    'note: 1 RunnerGroup without metadata.namespace: in Argo CD the destination namespace counts, here default',
+    'note: 1 RunnerGroup without metadata.namespace: Argo CD takes the destination namespace, here it is default',
   ],
 ])('case %#', async (text, message) => {
   const { stderr } = await runCli(['validate', 'ci.yaml'], {}, folderWith({ 'ci.yaml': text }));

@@ -49,7 +49,7 @@ describe('validate reads', () => {
     await inFolder(files, async (cwd) => {
       const { err } = await bash('gitea-runners validate ci.yaml', cwd);
 
-      expect(err).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/);
+      expect(err).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/m);
       expect(await bash('cat ci.yaml | gitea-runners validate -', cwd)).toMatchObject({
         err: err.replaceAll('ci.yaml', '<stdin>'),
       });

@@ -204,7 +204,9 @@ describe('the last line counts', () => {
   });
 
   it('of denials too, with exit 3', async () => {
-    const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') });
+    const folder = folderWith({
+      'ci.yaml': groupYaml('https://gitea.example.com', '  resources: {requests: {cpu: 1}}\n'),
+    });
     const policy = folderWith({
       'policy.yaml': 'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: {namespaces: [], images: []}\n',
     });
@@ -238,7 +240,7 @@ test('warnings about standard input have the place of their group', async () => 
   const { code, stderr } = await runCli(['validate', 'ci.yaml'], {}, folder);
 
   expect(code).toBe(0);
-  expect(stderr).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/);
+  expect(stderr).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/m);
   expect(parse(groupYaml('http://x')).spec.gitea).toEqual({ url: 'http://x' });
 });
 

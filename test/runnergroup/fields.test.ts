@@ -437,9 +437,24 @@ test('annotations have as many bytes as Kubernetes takes, and a prefix may have 
   ]);
 });
 
+test('metadata that changes the sync of the whole Application is refused, and what only describes the group is not', async () => {
+  const good = ['compare-options', 'ignore-healthcheck', 'tracking-id'].map((name) => `argocd.argoproj.io/${name}`);
+  const bad = ['argocd.argoproj.io/sync-wave', 'argocd.argoproj.io/hook-delete-policy', 'helm.sh/hook-weight'];
+  const annotated = (keys: readonly string[]) => ({ annotations: Object.fromEntries(keys.map((key) => [key, 'x'])) });
+
+  expect(await complaintsOf({}, { ...annotated(good), finalizers: [], ownerReferences: [] })).toEqual([]);
+  expect(await complaintsOf({}, { ...annotated(bad), finalizers: ['a/b'], ownerReferences: 7 })).toEqual([
+    ...bad.map((key) =>
+      expect.stringContaining(`metadata.annotations["${key}"]: would make every sync of the Application wait`),
+    ),
+    expect.stringMatching(/^metadata\.finalizers: would keep Argo CD from deleting the group/),
+    expect.stringMatching(/^metadata\.ownerReferences: would have Kubernetes delete the group/),
+  ]);
+});
+
 test('metadata of every kind that a server adds is left alone', async () => {
   const extra = Object.keys(Metadata.shape).filter(
-    (name) => !['name', 'namespace', 'labels', 'annotations'].includes(name),
+    (name) => !['name', 'namespace', 'labels', 'annotations', 'finalizers', 'ownerReferences'].includes(name),
   );
 
   expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);

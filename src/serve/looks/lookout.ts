@@ -8,6 +8,7 @@
  * Gitea asks to wait, only one thing makes it sooner: a good look at another scope of that Gitea, which had failed before, too.
  */
 import { Failure } from '../../failure.ts';
+import { shareOutBytes } from '../../gitea/bounds.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../gitea/observe.ts';
 import { nowMs } from '../../http/deadline.ts';
@@ -42,6 +43,8 @@ export interface LookoutOptions extends GuestOptions {
   readonly pollMs: number;
   /** 0 to 1. */
   readonly random: () => number;
+  /** `ObserveOptions.needsRows`. */
+  readonly needsRows?: () => Promise<boolean>;
   readonly onLook: (target: GiteaTarget, sight: Sight) => void;
   /** Told once a minute at most: looks at this Gitea wait longer than `pollMs`, because so many scopes share its request rate. */
   readonly onLate?: (origin: string, scopes: number) => void;
@@ -72,6 +75,7 @@ export class Lookout {
   /** When `onLate` was called last, by origin. */
   readonly #toldLateMs = new Map<string, number>();
   readonly #limits: PollLimits;
+  #bytesOf = shareOutBytes([]);
   #closed = false;
 
   constructor(options: LookoutOptions) {
@@ -91,10 +95,15 @@ export class Lookout {
       this.#posts.delete(key);
     }
     this.guest.share(namespacesOf);
+    this.#bytesOf = shareOutBytes(targets);
     for (const target of targets) {
       const known = this.#posts.get(target.key);
       if (known) {
+        // What was read for the labels of before lacks those of now.
+        const asksMore = known.target.labels !== target.labels;
         known.target = target;
+        if (known.looking) known.nudged ||= asksMore;
+        else if (asksMore) this.#schedule(known, 0);
         continue;
       }
       const pace = newPace(this.#limits);
@@ -220,11 +229,22 @@ export class Lookout {
   }
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
-    const { timeoutMs: deadlineMs, env, now } = this.#options;
+    const bytes = this.#bytesOf(target);
+    const { timeoutMs: deadlineMs, env, needsRows, now } = this.#options;
     const { http, versions } = this.guest;
     // A look that follows a failed one asks once: it is the next try itself.
     const careful = pace.trouble ? 'once' : true;
-    const options = { deadlineMs, includeBlocked: false, careful, env, http, now, versions } as const;
+    const options = {
+      deadlineMs,
+      includeBlocked: false,
+      bytes,
+      careful,
+      env,
+      http,
+      now,
+      versions,
+      ...(needsRows && { needsRows }),
+    } as const;
     return (await observeEach([target], options)).get(target.key);
   }
 }
