@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { count, printable } from '../printable.ts';
 import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
@@ -17,6 +18,8 @@ import type { ExitCode, Io } from './io.ts';
 /** Of one file, as for RunnerGroups. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
+const OF_ARC = z.looseObject({ githubConfigUrl: z.string() });
+
 /**
  * Prints one RunnerGroup for each object that starts Gitea runners; notes stand above it as comments.
  * @throws Failure exit 2: a file cannot be read, nothing was found, a flag is missing, or a result is not valid
@@ -30,7 +33,9 @@ export function importGroups(files: readonly string[], flags: FlagsOf<'import'>,
     throw new Failure(
       'GR-IMPORT-02',
       2,
-      `import: no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, Deployments, StatefulSets and DaemonSets with a runner, compose files, a runner's config.yaml, and values of ARC.`,
+      objects.some((object) => OF_ARC.safeParse(object).success)
+        ? `import: ${files.join(', ')} has values of ARC, which say nothing of Gitea. Start with 'gitea-runners init': maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`
+        : `import: no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, and Deployments, StatefulSets and DaemonSets with a runner. A runner's config.yaml is read from its ConfigMap.`,
     );
   const missing = new Set(found.flatMap((each) => each.missing));
   if (missing.size > 0)

@@ -11,15 +11,12 @@ const SHOWN = 5;
 const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
   [
     /^\s*"?githubConfigUrl"?:/m,
-    "It holds values of ARC, which serves GitHub: 'gitea-runners import FILE' makes a RunnerGroup of them",
+    "It holds values of ARC, which serves GitHub: 'gitea-runners import FILE' says what becomes of them",
   ],
+  [/\bkind"?: *"?ScaledJob\b/, "It holds an object of KEDA: 'gitea-runners import FILE' makes a RunnerGroup of it"],
   [
-    /\bkind"?: *"?Scaled(?:Job|Object)\b/,
-    "It holds an object of KEDA: 'gitea-runners import FILE' makes a RunnerGroup of it",
-  ],
-  [
-    /\bGITEA_INSTANCE_URL\b|\bact_runner\b|^runner:/m,
-    "It holds a runner of another kind: 'gitea-runners import FILE' makes a RunnerGroup of it",
+    /\bkind"?: *"?(?:Deployment|StatefulSet|DaemonSet)\b[\s\S]*\b(?:GITEA_INSTANCE_URL|act_runner)\b/,
+    "It holds a runner that always runs: 'gitea-runners import FILE' makes a RunnerGroup of it",
   ],
 ];
 

@@ -200,10 +200,7 @@ describe('the world', () => {
       const folder = folderWith({ 'a.yaml': `# no RunnerGroup\n${OTHER}` });
       for (const name of ['1', '2', '3', '4', '5', '6', '7']) {
         mkdirSync(join(folder, name));
-        writeFileSync(
-          join(folder, name, 'ci.yaml'),
-          groupYaml('https://gitea.example.com', '  resources: {requests: {cpu: 1}}\n', `ci${name}`),
-        );
+        writeFileSync(join(folder, name, 'ci.yaml'), groupYaml('https://gitea.example.com', '', `ci${name}`));
       }
 
       const outcome = await runCli([command], {}, folder);

@@ -219,7 +219,7 @@ const OF_OPERATOR = (labels: string, spec = 'scope: org, org: acme') =>
   `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerGroup\nmetadata: {name: ci, namespace: ci}\nspec: {${spec}, giteaURL: 'https://gitea.example.com', labels: ${labels}, maxActiveRunners: 5, registrationToken: {name: reg, key: token}, authToken: {name: api, key: token}}\n`;
 
 const CONFIG =
-  'runner: {file: .runner, capacity: 3, timeout: 1h30m, insecure: false, fetch_interval: 2s, labels: ["ubuntu-latest:docker://node:20"]}\ncache: {enabled: true, dir: /old}\ncontainer: {privileged: true, docker_host: "tcp://docker:2375"}\n';
+  'runner: {file: .runner, capacity: 3, timeout: 1h30m, insecure: false, envs: {NPM_TOKEN: abc}, fetch_interval: 2s, labels: ["ubuntu-latest:docker://node:20"]}\ncache: {enabled: true, dir: /old}\ncontainer: {privileged: true, docker_host: "tcp://docker:2375"}\n';
 
 describe('carries over', () => {
   it("the org of KEDA's trigger, and the Secret of its TriggerAuthentication", async () => {
@@ -256,22 +256,11 @@ describe('carries over', () => {
       runnerConfig: { runner: { fetch_interval: '2s' }, cache: { enabled: true }, container: { privileged: true } },
     });
     expect(comments).toContain(
-      "# Of the runner's config.yaml these are not carried over: cache.dir, container.docker_host.",
+      "# Of the runner's config.yaml these are not carried over: runner.envs, cache.dir, container.docker_host.",
     );
   });
 
   it.each([
-    ['a config.yaml', CONFIG, { maxActiveRunners: 3, labels: ['ubuntu-latest:docker://node:20'] }],
-    [
-      'a compose file with a list of variables',
-      'services:\n  db: {image: postgres}\n  act_runner:\n    image: gitea/act_runner\n    environment: ["GITEA_INSTANCE_URL=$URL", "GITEA_RUNNER_LABELS=a:docker://node:20,b"]\n    volumes: [/var/run/docker.sock:/var/run/docker.sock]\n    deploy: {replicas: 2}\n',
-      { maxActiveRunners: 2, labels: ['a:docker://node:20', 'b'], containerMode: 'dind-rootless' },
-    ],
-    [
-      'values of ARC',
-      'githubConfigUrl: https://github.com/acme\nmaxRunners: 5\ncontainerMode: {type: dind}\n',
-      { maxActiveRunners: 5, labels: ['arc'], containerMode: 'dind' },
-    ],
     ["an operator's group that lacks the name of its scope", OF_OPERATOR('[linux]', 'scope: org'), { org: 'acme' }],
   ])('%s', async (_, text, spec) => {
     const { groups } = await imported(text, '--owner', 'acme', '--gitea', 'https://gitea.example.com');
@@ -291,4 +280,24 @@ it('a label that no runner takes is told in a comment, and one bad group loses n
   expect(comments.join('\n')).toContain(
     '# import ci/bad: the RunnerGroup would not be valid: spec.repo needs its owner',
   );
+});
+
+it('a plain value that may be a secret is named, and not copied', async () => {
+  const { groups, comments } = await imported(
+    DEPLOYMENT.replace('env:\n', 'env:\n            - {name: NPM_TOKEN, value: hunter2}\n'),
+    '--owner',
+    'acme',
+  );
+
+  expect(JSON.stringify([groups, comments])).not.toContain('hunter2');
+  expect(comments.join('\n')).toContain('may be secrets are not carried over: NPM_TOKEN.');
+});
+
+it('values of ARC are refused with what to do', async () => {
+  const folder = folderWith({ 'arc.yaml': 'githubConfigUrl: https://github.com/acme\n' });
+
+  const { code, stderr } = await runCli(['import', 'arc.yaml'], {}, folder);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain("Start with 'gitea-runners init'");
 });

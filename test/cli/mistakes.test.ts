@@ -82,15 +82,15 @@ it.each([
 it.each([
   [
     'githubConfigUrl: https://github.com/acme\n',
-    "It holds values of ARC, which serves GitHub: 'gitea-runners import FILE' makes a RunnerGroup of them.",
+    "It holds values of ARC, which serves GitHub: 'gitea-runners import FILE' says what becomes of them.",
   ],
   [
     'apiVersion: keda.sh/v1alpha1\nkind: ScaledJob\nmetadata: {name: a}\n',
     "It holds an object of KEDA: 'gitea-runners import FILE' makes a RunnerGroup of it.",
   ],
   [
-    'runner: {capacity: 1}\n',
-    "It holds a runner of another kind: 'gitea-runners import FILE' makes a RunnerGroup of it.",
+    'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: gitea/act_runner}\n',
+    "It holds a runner that always runs: 'gitea-runners import FILE' makes a RunnerGroup of it.",
   ],
 ])('a file of another tool names import: case %#', async (text, message) => {
   const { code, stderr } = await runCli(['validate', 'x.yaml'], {}, folderWith({ 'x.yaml': text }));

@@ -229,7 +229,7 @@ describe('the last line counts', () => {
     const { findings } = JSON.parse(stdout) as { readonly findings: readonly { path: string; line: number }[] };
     expect(findings.map(({ path, line }) => [path, line])).toEqual([
       ['spec.image', 4],
-      ['spec.podTemplate.spec.containers[0].image', 17],
+      ['spec.podTemplate.spec.containers[0].image', 18],
     ]);
   });
 });

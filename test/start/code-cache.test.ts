@@ -16,7 +16,7 @@ let made: Buffer;
 beforeAll(() => {
   cpSync('lib', lib, { recursive: true });
   made = readFileSync(cache);
-  writeFileSync(group, groupYaml('https://gitea.example.com', '  resources: {requests: {cpu: 1}}\n'));
+  writeFileSync(group, groupYaml('https://gitea.example.com'));
 });
 afterAll(() => {
   chmodSync(lib, 0o755);

@@ -12,7 +12,6 @@ import {
   ofDefaultRunner,
   URL_NOTE,
 } from './found.ts';
-import { deploymentsOf } from './other-files.ts';
 import { fromPod, PodSpec } from './pod.ts';
 import { type FromRunnerFile, fromRunnerFile } from './runner-file.ts';
 
@@ -56,18 +55,13 @@ const OperatorGroup = z.looseObject({
 });
 
 /** Undefined: nothing in this object is about runners of Gitea. */
-export function fromObject(
-  object: unknown,
-  known: Known,
-  beside: readonly unknown[],
-): ImportedGroup | readonly ImportedGroup[] | undefined {
+export function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | undefined {
   const workload = Workload.safeParse(object);
   if (workload.success) return fromWorkload(workload.data, known, beside);
   const scaled = ScaledJob.safeParse(object);
   if (scaled.success) return fromScaledJob(scaled.data, known, beside);
   const group = OperatorGroup.safeParse(object);
-  if (group.success) return fromOperator(group.data, known);
-  return deploymentsOf(object)?.flatMap((each) => fromObject(each, known, [object, ...beside]) ?? []);
+  return group.success ? fromOperator(group.data, known) : undefined;
 }
 
 /** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
@@ -101,7 +95,7 @@ function fromWorkload(
   known: Known,
   beside: readonly unknown[],
 ): ImportedGroup | undefined {
-  const file = fileOf(spec.template.spec, beside) ?? fromRunnerFile(beside[0]);
+  const file = fileOf(spec.template.spec, beside);
   const pod = fromPod(spec.template.spec, file);
   if (!pod) return undefined;
   const gitea = known.gitea ?? pod.gitea;

@@ -52,6 +52,12 @@ const CARRIED = [
 
 /** Variables that the runner's image reads, and that we set. */
 const OURS = /^(?:GITEA_|DOCKER_|CONFIG_FILE$|ACT_)/;
+/** Variables whose plain values may be secrets: they are not for Git. */
+const MAY_BE_SECRET = /token|secret|passw|credential|private|api_?key|access_?key|auth/i;
+
+function isPlainSecret({ name, value }: Container['env'][number]): boolean {
+  return value !== undefined && (MAY_BE_SECRET.test(name) || /:\/\/[^/\s]*@/.test(value));
+}
 
 /** What a pod says about its runners. */
 export interface FromPod {
@@ -104,7 +110,9 @@ function partsOf(pod: PodSpec, { env, resources }: Container): Readonly<Record<s
     resources: filled({ requests: asTexts(requests), limits: asTexts(limits) }),
     podTemplate: templateOf(
       pod,
-      env.filter(({ name, value, valueFrom }) => !OURS.test(name) && (value ?? valueFrom) !== undefined),
+      env.filter(
+        (each) => !OURS.test(each.name) && (each.value ?? each.valueFrom) !== undefined && !isPlainSecret(each),
+      ),
     ),
   });
 }
@@ -155,12 +163,16 @@ function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): rea
 
 function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean, hasFile: boolean): readonly string[] {
   const volumes = pod.volumes.filter((volume) => 'persistentVolumeClaim' in volume).map(({ name }) => name);
+  const secrets = runner.env.filter((each) => !OURS.test(each.name) && isPlainSecret(each)).map(({ name }) => name);
   const others = pod.containers.filter((each) => each !== runner && !/(?:^|\/)docker[:@]/.test(each.image));
   return [
     ...(tokenIsWritten
       ? [
           `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
         ]
+      : []),
+    ...(secrets.length > 0
+      ? [`Plain values that may be secrets are not carried over: ${secrets.join(', ')}. Put them into a Secret.`]
       : []),
     ...(runner.image === ''
       ? []

@@ -22,8 +22,8 @@ export interface FromRunnerFile {
 
 /** Told by other fields, or without a meaning here. */
 const SILENT = new Set(['runner.labels', 'runner.capacity', 'runner.timeout', 'runner.file']);
-/** Files and addresses of the old machine. */
-const OF_THE_MACHINE = ['runner.env_file', 'cache.dir', 'cache.host', 'cache.port'];
+/** Files and addresses of the old machine, and variables, which may be secrets. */
+const OF_THE_MACHINE = ['runner.envs', 'runner.env_file', 'cache.dir', 'cache.host', 'cache.port'];
 const LEFT_OUT = new Set([...Object.keys(OWNED_KEYS), ...Object.keys(NEWER_KEYS), ...OF_THE_MACHINE]);
 
 /** Undefined: this is no config.yaml of a runner. */
