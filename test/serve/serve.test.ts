@@ -67,6 +67,13 @@ describe('serve', () => {
         labels: { 'gitea.bpg.pw/managed-by': 'argocd-gitea-runners', 'gitea.bpg.pw/runnergroup-name': 'team-b' },
         annotations: { 'gitea.bpg.pw/job-url': jobs[0]?.html_url ?? '' },
       },
+      spec: {
+        template: {
+          spec: {
+            containers: [{ name: 'runner', env: [{ name: 'GITEA_INSTANCE_URL', value: rig.simulator.url }] }],
+          },
+        },
+      },
     });
     const replica = await rig.start({ pollMs: 20 });
     await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= 10);
