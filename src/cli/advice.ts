@@ -8,9 +8,13 @@ import { printable } from '../printable.ts';
 import { elsewhereAdvice } from './explain/labels-elsewhere.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, findGroup } from './explanation.ts';
 import { type LabelHint, machineOf } from './label-hint.ts';
+import { broken } from './table.ts';
 
 /** One line per cause, all in one string. Nothing when there is nothing to do. */
-export function adviceText({ jobs, groups, runners }: Explanation): readonly string[] {
+export function adviceText(
+  { jobs, groups, runners }: Explanation,
+  columns = Number.POSITIVE_INFINITY,
+): readonly string[] {
   // What has stopped comes before what was never to run.
   const isMisspelt = (job: ExplainedJob): boolean => job.verdict === 'held' && job.because === 'labels-not-covered';
   const others = jobs.filter((job) => !isMisspelt(job));
@@ -22,7 +26,8 @@ export function adviceText({ jobs, groups, runners }: Explanation): readonly str
     ...runners.flatMap(runnerAdvice),
     ...jobs.filter(isMisspelt).flatMap(adviceOf),
   ]);
-  return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${printable(line)}\n`).join('')];
+  const wrapped = (line: string): string => broken(printable(line), Math.max(20, columns - 6)).join('\n      ');
+  return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${wrapped(line)}\n`).join('')];
 }
 
 /** What to do about a runner. */
@@ -114,6 +119,7 @@ function endAdvice({ reason }: PodEnd): readonly string[] {
 
 function labelAdvice({ job, elsewhere, didYouMean, missing }: ExplainedJob & { readonly verdict: 'held' }): string {
   if (elsewhere) return elsewhereAdvice(elsewhere, job.repository);
+  if (didYouMean?.labels.length === 0) return `mend RunnerGroup ${keyText(didYouMean.group)}: the warning says how`;
   const other = missing?.find((label) => machineOf(label) !== undefined);
   if (other !== undefined) return machineAdvice(other);
   const otherwise = 'to spec.labels of a group whose scope has the job';

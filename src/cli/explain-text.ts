@@ -40,7 +40,7 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
     groupTable(groups, options),
     jobs.length === 0 ? noJobs(all.jobs.length) : jobTable(explanation, nowMs, options),
     ...leftoverTable(explanation, nowMs, options),
-    ...adviceText(explanation),
+    ...adviceText(explanation, options.whole ? undefined : options.columns),
     summary(all),
   ];
   return parts.join('\n');
@@ -198,6 +198,8 @@ function ordinal(value: number): string {
 
 function notCoveredText({ job, elsewhere, didYouMean, missing, nearest }: HeldJob): string {
   if (elsewhere) return `labels not covered: ${job.labels.join(', ')} (${elsewhereText(elsewhere, job.repository)})`;
+  if (didYouMean?.labels.length === 0)
+    return `RunnerGroup ${keyText(didYouMean.group)} has its labels, and cannot be planned now`;
   if (didYouMean) {
     const labels = didYouMean.labels.map(({ written }) => written).join(', ');
     return `labels not covered: ${labels} (did you mean ${meantText(didYouMean)}?)`;
@@ -237,6 +239,7 @@ const KEPT: Readonly<Partial<Record<EmittedBecause, string>>> = {
   moved: 'stays: it was at work when its RunnerGroup moved to another Gitea or scope, and it may finish',
   spare: 'stays: no job needs it now, but CI goes on; it goes spawnTimeoutSeconds after its start',
   lost: 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot',
+  foreign: 'takes no place: a CI job names it, but it was registered by somebody else under a name like ours',
   unpinning: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
   'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
   'group-in-trouble': 'stays as it is: its RunnerGroup cannot be planned now',

@@ -19,7 +19,7 @@ export function machineOf(label: string): Machine | undefined {
   return MACHINES.find(([pattern]) => pattern.test(label))?.[1];
 }
 
-/** With these corrections of its `runs-on` the group would cover the job. */
+/** With these corrections of its `runs-on` the group would cover the job. None: it covers the job, and could not be planned. */
 export interface LabelHint {
   readonly group: GroupKey;
   readonly labels: readonly { readonly written: string; readonly meant: string }[];

@@ -93,12 +93,11 @@ async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs
     });
     if (state === 'in_progress') refuseWithoutRoom(api, question, pages);
     for (const page of pages) keep(jobs, page.rows);
-    if (state !== 'in_progress' && isCut(pages)) {
-      if (state === 'queued') api.shelf.leaveOut(countUnread(pages));
+    const verdict = judgePass(pages);
+    if (verdict === 'complete' || (verdict === 'drifted' && state !== 'in_progress')) {
+      if (state === 'queued' && isCut(pages)) api.shelf.leaveOut(countUnread(pages));
       return;
     }
-    const verdict = judgePass(pages);
-    if (verdict === 'complete' || (verdict === 'drifted' && state !== 'in_progress')) return;
     if (pass === PASSES) throw incomplete(api, question, pages);
   }
 }

@@ -4,7 +4,7 @@
  * (with `ahead` runners and newest completed jobs are asked for here too)
  *   version ─┐
  *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
- *                          │ nothing there, and no warm pool: done (2 requests; with `readsEnds` the newest completed jobs, too)
+ *                          │ nothing there, no warm pool, no pinned Job: done (2 requests; with `readsEnds` the newest completed jobs, too)
  *                          ▼
  *                runners  and  newest completed jobs        (in parallel)
  *                          ▼
@@ -76,6 +76,11 @@ export interface ObserveOptions {
    * at most 1,500 rows. That is for a planner that sees no live Jobs and replays the past (docs/adr/0019). Default: false.
    */
   readonly needsHistory?: () => Promise<boolean>;
+  /**
+   * Asked when no job is queued or runs. True: runners are read all the same. A pinned Job lives, and only its row may show that its runner
+   * works: its repository was deleted or moved elsewhere. Default: false.
+   */
+  readonly needsRows?: () => Promise<boolean>;
   /** What the look at a target may keep, in bytes. Default: its share when these targets are all (`shareOutBytes`). */
   readonly bytes?: number;
   /** `GiteaAccess.careful`. Default false. */
@@ -175,7 +180,7 @@ export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): Readon
 }
 
 /** How one target is looked at. */
-interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory'> {
+interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory' | 'needsRows'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
   readonly readsEnds: boolean;
@@ -208,10 +213,10 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   const jobs: JobsById = new Map();
   const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
-  // A job that is being cancelled (1.27) is in no list. When it is the only one left, nothing is asked and its Job is not in the output.
-  // That kills nothing. A runner that was seen busy has a pinned Job in the cluster or, where nobody sees Jobs, its grace period.
+  // A job that is being cancelled (1.27) is in no list. Its runner was seen busy: its Job is pinned or, where nobody sees Jobs, has its
+  // grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (!active && !options.hasPool) {
+  if (!active && !options.hasPool && !(await options.needsRows?.())) {
     if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, PAGE_LIMIT));
     return { jobs: [...jobs.values()], runners: [] };
   }
@@ -222,7 +227,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
     : runnersAndCompleted(api, level, jobs));
   if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
   if (hasUnexplainedRunner(runners, jobs.values())) await readRunningJobs(api, level, jobs);
-  return { jobs: [...jobs.values()], runners };
+  return { jobs: [...jobs.values()], runners, rowsWereRead: true };
 }
 
 /** What is asked for besides active jobs. */

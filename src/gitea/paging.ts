@@ -56,15 +56,20 @@ export function endIsOpen(pages: readonly ListPage<unknown>[]): boolean {
   return last > 0 && last >= (pages.length > 1 ? size : PAGE_LIMIT);
 }
 
-/** Judges one reading of all pages, in page order. */
+/** Judges one reading of all pages, or of the ends of a long list, in page order. The ends are never `complete`. */
 export function judgePass(pages: readonly ListPage<{ readonly id: number }>[]): PassVerdict {
   const size = pages[0]?.rows.length ?? 0;
   const totals = new Set(pages.map(({ total }) => total));
   if (totals.size === 1 && countRows(pages) === Math.max(...totals) && idsOf(pages).size === Math.max(...totals)) {
     return 'complete';
   }
-  const consistent = pages.every(({ rows, total }, index) => rows.length === expectedRows(index + 1, size, total));
-  return consistent && totals.size > 1 ? 'drifted' : 'contradictory';
+  const [first] = pages;
+  const numbers = first && isLong(first) ? [1, ...pagesOfEnds(first)] : undefined;
+  const consistent = pages.every(
+    ({ rows, total }, index) => rows.length === expectedRows(numbers?.[index] ?? index + 1, size, total),
+  );
+  const isNew = totals.size > 1 || (numbers !== undefined && idsOf(pages).size === countRows(pages));
+  return consistent && isNew ? 'drifted' : 'contradictory';
 }
 
 /** True when one reading holds more rows than any of its pages counts. */

@@ -71,7 +71,8 @@ function decideJob(listed: ListedJob, answers: Answers): JobDecision {
     case 'completed':
       return { job, origin, verdict: 'done' };
     case 'in_progress': {
-      const group = job.runner === undefined ? undefined : answers.findRunner(job.runner)?.group;
+      const runner = job.runner === undefined ? undefined : answers.findRunner(job.runner);
+      const group = runner?.state === 'foreign' ? undefined : runner?.group;
       if (group?.origin !== origin) return { job, origin, verdict: 'running' };
       return { job, origin, verdict: 'running', group: answers.keyOf(group) };
     }
@@ -174,6 +175,8 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       if (facts.overdue.has(of)) return { emit: false, runner, group, because: 'stuck' };
       if (of.group.suspend) return { emit: false, runner, group, because: 'suspended' };
       return { emit: false, runner, group, because: of.madeFor.jobId === OF_POOL ? 'drained' : 'surplus' };
+    case 'foreign':
+      return { emit: true, runner, group, because: 'foreign', pinned: true, ...SKIP, ...(job && { job }) };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
       return { emit: true, runner, group, because: 'lost', pinned: !live, skip: true };

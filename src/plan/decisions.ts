@@ -84,6 +84,8 @@ export type EmittedBecause =
   | 'warm'
   /** Its pod is lost, but Gitea still shows its CI job in progress. Its Job stays as a record and takes no slot (docs/adr/0003, 0021). */
   | 'lost'
+  /** A CI job names it, but it is none of ours: somebody else registered it under such a name. Doubt prints it, and it takes no slot. */
+  | 'foreign'
   /** No job needs it, but its Job is still pinned. It is printed without the pin, so that the sync after this one prunes it. */
   | 'unpinning'
   /** Its Job failed. The Job stays as a record while its CI job waits for a runner, and takes no slot (docs/adr/0002). */
@@ -156,9 +158,9 @@ export type RunnerDecision =
 /** A decision that puts a runner's Job into the output. */
 export type EmittedRunner = Extract<RunnerDecision, { readonly emit: true }>;
 
-/** False for records, and for a Job that only loses its pin: the next runner gets their slot. */
+/** False for records, for runners of somebody else, and for a Job that only loses its pin: the next runner gets their slot. */
 export function takesSlot({ because }: EmittedRunner): boolean {
-  return because !== 'lost' && because !== 'back-off-record' && because !== 'unpinning';
+  return because !== 'lost' && because !== 'foreign' && because !== 'back-off-record' && because !== 'unpinning';
 }
 
 /** Counts of one group, for `explain`, the status line and metrics. */

@@ -1,14 +1,15 @@
 /**
  * Ready jobs for which another Application has a runner, because a group of that one covers them, too. No second one is started.
  *
- * What counts is the Job of that runner: alive, unpinned, and printed for this CI job. It counts for one spawn timeout. Then the job gets
- * a runner of ours, so nothing waits for ever. A runner of ours that is there already stays: what one Application leaves to the other, the
- * other may be leaving, too. Rows in Gitea's list do not count: the owner of a repository can register a runner of any name.
+ * What counts is the Job of that runner: alive, unpinned, of the Gitea of this CI job, and printed for its page. It counts for one spawn
+ * timeout, and longer while its pod starts. In all a job waits for 12 spawn timeouts since it became ready, however many such Jobs come.
+ * Then it gets a runner of ours, so nothing waits for ever. A runner of ours that is there already stays: what one Application leaves to the
+ * other, the other may be leaving, too. Rows in Gitea's list do not count: the owner of a repository can register a runner of any name.
  */
 import type { LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { compareText, type ListedJob } from './listed-jobs.ts';
-import { mayStillCome } from './patience.ts';
+import { mayStillCome, PENDING_TIMEOUTS } from './patience.ts';
 
 /** Names the runner of another Application for a job. `spawnTimeoutMs`: of the group that would serve it. */
 export type ElsewhereFinder = (listed: ListedJob, spawnTimeoutMs: number) => string | undefined;
@@ -21,17 +22,24 @@ export function elsewhereFinder(
   // As in most clusters. Then nobody needs to know which runners have jobs.
   if (ofOthers.length === 0) return () => undefined;
   const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));
-  const printedFor = new Map<string | undefined, LiveJob>();
+  const printedFor = new Map<string, LiveJob>();
   for (const live of ofOthers) {
     if (!mayBeFree(live, claimed)) continue;
-    const other = printedFor.get(live.jobUrl);
-    if (!other || youngestFirst(live, other) < 0) printedFor.set(live.jobUrl, live);
+    const key = keyOf(live.giteaUrl, live.jobUrl);
+    const other = printedFor.get(key);
+    if (!other || youngestFirst(live, other) < 0) printedFor.set(key, live);
   }
   return (listed, spawnTimeoutMs) => {
-    const live = printedFor.get(listed.job.url);
-    const now = { nowMs, spawnTimeoutMs, sinceMs: readySinceMs(listed) };
-    return live && mayStillCome(live, now) ? live.name : undefined;
+    const live = printedFor.get(keyOf(listed.origin, listed.job.url));
+    const sinceMs = readySinceMs(listed);
+    if (!live || nowMs - sinceMs >= PENDING_TIMEOUTS * spawnTimeoutMs) return undefined;
+    return mayStillCome(live, { nowMs, spawnTimeoutMs, sinceMs }) ? live.name : undefined;
   };
+}
+
+/** A Gitea may name any page. What its Job was printed for counts on that Gitea only. */
+function keyOf(giteaUrl: string | undefined, jobUrl: string | undefined): string {
+  return `${giteaUrl} ${jobUrl}`;
 }
 
 /** Nothing says that it works or has ended. */

@@ -62,6 +62,8 @@ export interface RegisteredRunner {
 export interface Look {
   readonly jobs: readonly Job[];
   readonly runners: readonly RegisteredRunner[];
+  /** The rows of all runners of this scope were read. Absent: `runners` proves nothing by what it lacks. */
+  readonly rowsWereRead?: true;
   /** Queued jobs that were left out, because there are too many. Absent: none. */
   readonly unreadJobs?: number;
 }
@@ -81,6 +83,11 @@ export function hasEnded(state: LiveState | undefined): boolean {
 /** True for a Job that has ended or is being deleted. */
 export function isOver(state: LiveState): boolean {
   return hasEnded(state) || state === 'deleting';
+}
+
+/** True for a Job that was at work at the last sync, and may still be. */
+export function isPinnedAlive({ pinned, state }: Pick<LiveJob, 'pinned' | 'state'>): boolean {
+  return pinned === true && !isOver(state);
 }
 
 /** `PodTrouble.reason` of a Job for which Kubernetes has created no pod. */
@@ -190,6 +197,8 @@ export interface Evidence {
   readonly looks: ReadonlyMap<string, Look>;
   /** Jobs of ours that Kubernetes shows. Empty when nobody looked. */
   readonly liveJobs: readonly LiveJob[];
+  /** `liveJobs` are all Jobs of ours in the namespaces of the groups. Absent: nobody says so. */
+  readonly jobsWereListed?: true;
   /** When `liveJobs` were asked for, by the clock of `nowMs`. Absent: some time during the look. */
   readonly liveSinceMs?: number;
   readonly nowMs: number;

@@ -1,7 +1,8 @@
 /**
  * What is true of each runner. One runner has one state. The first line that fits decides:
  *
- *     runs a job in Gitea ............... busy        (lost, when its Job has ended, or is unseen and the runner is silent)
+ *     runs a job in Gitea ............... busy        (lost, when its Job has ended, or is unseen and the runner is silent;
+ *                                                      foreign, when nothing of ours is there: foreign.ts)
  *     its Job has ended ................. used-up     (failed, when nothing shows that it ran a CI job)
  *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
@@ -18,6 +19,7 @@
  * the row of an ephemeral runner with its job. No rule compares a time of Kubernetes with a time of Gitea, because clocks differ.
  */
 import { type Evidence, type Group, hasEnded, type Job, type LiveJob } from './evidence.ts';
+import { isForeign, runnersAtWork } from './foreign.ts';
 import { type Keep, keepOf } from './kept.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { isOfOtherPlace } from './moved.ts';
@@ -43,6 +45,10 @@ interface Context {
   /** The live Jobs are as they were at this time, or later. */
   readonly liveSinceMs: number;
   readonly jobsAreSeen: boolean;
+  /** All Jobs of ours were listed, whether or not this group has one. */
+  readonly jobsWereListed: boolean;
+  /** All rows of the group's scope were read. */
+  readonly rowsWereRead: boolean;
   /** True when Gitea was there lately: a runner at work would have reported. */
   readonly giteaWasUp: () => boolean;
   /** True when Gitea lists any runner of the group. */
@@ -54,7 +60,7 @@ interface Context {
 /** Judges the runners of each group. `jobs`: of all looks. */
 export function judgeRunners(
   traces: ReadonlyMap<Group, readonly RunnerTraces[]>,
-  { instance, nowMs, liveSinceMs = nowMs - LOOK_TAKES_MS }: Evidence,
+  { instance, looks, jobsWereListed, nowMs, liveSinceMs = nowMs - LOOK_TAKES_MS }: Evidence,
   jobs: readonly ListedJob[],
 ): readonly GroupRunners[] {
   // Only silent runners ask.
@@ -70,13 +76,15 @@ export function judgeRunners(
     const countMadeFor = ({ jobId, attempt }: RunnerName): number =>
       ofGroup.filter(({ madeFor }) => madeFor.jobId === jobId && madeFor.attempt === attempt).length;
     const rowsAreSeen = (): boolean => ofGroup.some(({ row }) => row !== undefined);
-    const context = { group, nameOf, nowMs, liveSinceMs, jobsAreSeen, giteaWasUp, rowsAreSeen, countMadeFor };
+    const rowsWereRead = looks.get(group.look)?.rowsWereRead === true;
+    const seen = { jobsAreSeen, jobsWereListed: jobsWereListed === true, rowsWereRead, rowsAreSeen, giteaWasUp };
+    const context = { group, nameOf, nowMs, liveSinceMs, countMadeFor, ...seen };
     return { group, nameOf, jobsAreSeen, runners: ofGroup.map((each) => judge(each, context)) };
   });
 }
 
 function judge(traces: RunnerTraces, context: Context): Runner {
-  const { name, group, madeFor, runs, running, completed, row, live } = traces;
+  const { name, group, madeFor, running, completed, row, live } = traces;
   const hasWorked = completed !== undefined && !isRecreated(traces, completed, context);
   const keep = keepOf(traces, { ...context, hasWorked });
   return {
@@ -85,7 +93,7 @@ function judge(traces: RunnerTraces, context: Context): Runner {
     madeFor,
     state: stateOf(traces, keep, context),
     keep,
-    slots: Math.max(1, runs) + (isRecreated(traces, running, context) ? 1 : 0),
+    slots: runnersAtWork(traces, context) + (isRecreated(traces, running, context) ? 1 : 0),
     registered: row?.online ?? false,
     job: running ?? completed,
     live,
@@ -96,8 +104,7 @@ function judge(traces: RunnerTraces, context: Context): Runner {
 
 function stateOf(traces: RunnerTraces, keep: Keep | undefined, context: Context): RunnerState {
   const { running, completed, row, live } = traces;
-  // Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the slot.
-  if (running) return isLost(traces, running, context) ? 'lost' : 'busy';
+  if (running) return stateAtWork(traces, running, context);
   // `complete` counts too: the dind images always exit with 0 (runner repository, Dockerfile, s6).
   if (hasEnded(live?.state)) return hasHadJob(traces) ? 'used-up' : 'failed';
   if (row?.online && row.busy) return 'finishing';
@@ -109,6 +116,12 @@ function stateOf(traces: RunnerTraces, keep: Keep | undefined, context: Context)
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed && !isRecreated(traces, completed, context)) return 'used-up';
   return live ? stateOfComing(traces, live, context) : 'offline';
+}
+
+/** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the slot. */
+function stateAtWork(traces: RunnerTraces, running: Job, context: Context): RunnerState {
+  if (isForeign(traces, running, context)) return 'foreign';
+  return isLost(traces, running, context) ? 'lost' : 'busy';
 }
 
 function stateOfStay({ isOver }: Keep): RunnerState {

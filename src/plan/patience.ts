@@ -2,7 +2,7 @@
 import type { Group, LiveJob } from './evidence.ts';
 
 /** A pod that is on its way has so many spawn timeouts (an hour by default). Then its node will not come. */
-const PENDING_TIMEOUTS = 12;
+export const PENDING_TIMEOUTS = 12;
 /** Starts vary: the next one may take longer than the slowest so far. */
 const MARGIN = 1.5;
 

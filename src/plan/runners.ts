@@ -8,6 +8,7 @@ import type { RunnerName, RunnerNamer, Stay } from './names.ts';
 /** What each state means: `judge.ts`. */
 export type RunnerState =
   | 'busy'
+  | 'foreign'
   | 'finishing'
   | 'kept'
   | 'moved'

@@ -18,6 +18,8 @@ export interface RunnerTraces {
   readonly running: Job | undefined;
   readonly completed: Job | undefined;
   readonly row: RegisteredRunner | undefined;
+  /** Ids of all rows of its name: names are not unique in Gitea. */
+  readonly rowIds: readonly number[];
   readonly live: LiveJob | undefined;
 }
 
@@ -52,6 +54,7 @@ export function gatherTraces(
       running: undefined,
       completed: undefined,
       row: undefined,
+      rowIds: [],
       live: undefined,
     };
     byName.set(name, first);
@@ -66,8 +69,9 @@ export function gatherTraces(
   }
   for (const [{ origin }, { runners }] of looksOf(groups, evidence)) {
     for (const row of runners) {
-      const traces = tracesOf(row.name, 'origin', origin);
-      if (traces) traces.row = strongerRow(traces.row, row);
+      // Every runner of ours is ephemeral. Anybody may register another one under a name of our form.
+      const traces = row.ephemeral ? tracesOf(row.name, 'origin', origin) : undefined;
+      if (traces) noteRow(traces, row);
     }
   }
   for (const live of evidence.liveJobs) {
@@ -114,6 +118,12 @@ function noteJob(traces: OpenTraces, job: Job): void {
   if (job.status !== 'in_progress') return;
   traces.runs += 1;
   if (isLater(traces.running)) traces.running = job;
+}
+
+/** Two looks may show the same row. */
+function noteRow(traces: OpenTraces, row: RegisteredRunner): void {
+  if (!traces.rowIds.includes(row.id)) traces.rowIds = [...traces.rowIds, row.id];
+  traces.row = strongerRow(traces.row, row);
 }
 
 /** Names are not unique in Gitea. Of several rows the one with most life counts, then the newest. */

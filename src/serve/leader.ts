@@ -12,6 +12,7 @@ import { Failure } from '../failure.ts';
 import { isRefusal } from '../gitea/failures.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
+import { isPinnedAlive } from '../plan/evidence.ts';
 import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
 import { breath } from './breath.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
@@ -98,6 +99,7 @@ export class Leader {
       env,
       now,
       onRequest: (line) => tell({ is: 'gitea-request', line }),
+      needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
       onLook: (target, { beganMs, endedMs, failure, look }) => {
         const { key, url } = target;
         this.#book.looked(target, failure !== undefined && isRefusal(failure));

@@ -145,6 +145,10 @@ const RUNNERS: readonly (readonly [RunnerDecision, string])[] = [
   [emitted('own-runner', { job: job(7) }), 'stays: it is wanted for job 7 "job 7" of acme/web'],
   [emitted('finishing'), 'stays: busy in Gitea without a listed job (a cancelled job cleans up)'],
   [emitted('spare'), 'stays: no job needs it now, but CI goes on; it goes spawnTimeoutSeconds after its start'],
+  [
+    emitted('foreign'),
+    'takes no place: a CI job names it, but it was registered by somebody else under a name like ours',
+  ],
   [emitted('lost'), 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot'],
   [emitted('unpinning'), 'goes: no job needs it; the next sync takes its protection away, the one after it the Job'],
   [

@@ -210,3 +210,22 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs stuck, 2 held back, 1 blocke
     expect(duration(ms)).toBe(text);
   });
 });
+
+it('shows a group that is suspended before a label that nobody has, and wraps what is next', () => {
+  const big = group({ name: 'big', labels: ['gpu'], suspend: true });
+  const groups = [group(), big].map(({ name, namespace, suspend, labels }) =>
+    runnerGroup({ name, namespace, suspend, labels: labels.map((label) => ({ name: label, text: label })) }),
+  );
+  const scene = {
+    groups: [group(), big],
+    jobs: [job(1, { labels: ['nobody-has-this'] }), job(2, { labels: ['gpu'] })],
+  };
+  const explanation = explanationOf(groups, planScene(scene), NOW, evidenceOf(scene));
+  expect(explanation.jobs.map(({ job: { id } }) => id)).toEqual([2, 1]);
+
+  const next = explainText(explanation, { colour: false, columns: 80 })
+    .split('\n\n')
+    .find((part) => part.startsWith('Next:'));
+  expect(next).toContain('nobody-has-this');
+  expect(Math.max(...(next ?? '').split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
+});

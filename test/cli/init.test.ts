@@ -119,7 +119,7 @@ it.each([
   [['--cap', 'many'], '--cap must be a whole number, not the string "many"'],
   [['--container-mode', 'podman'], '--container-mode must be one of dind-rootless, dind, host'],
   [['--group-name', 'CI'], '--group-name must be lower-case letters'],
-  [['--group-namespace', 'CI'], '--group-namespace must be [^;]*; got the string "CI".\n$'],
+  [['--group-namespace', 'CI'], '--group-namespace must be [^;]*; got the string "CI"; write "namespace: ci".\n$'],
   [['--git', 'runners'], '--git must be the URL of a git repository'],
   [['--scope', 'repo'], 'for scope repo --owner must be OWNER/NAME, not "acme"'],
   [['--scope', 'team'], '--scope must be global, org, user or repo'],

@@ -266,3 +266,20 @@ describe('nothing is printed', () => {
     expect(await runCli(['explain', folder], env)).toEqual(nothing(2));
   });
 });
+
+it('explains the other groups when Gitea refuses the token of one, also without a cluster', async () => {
+  const { simulator } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'two', runsOn: ['big'] }] });
+  const bad = yaml('bad', simulator.url).replaceAll('linux', 'big');
+  const folder = folderWith({ 'good.yaml': yaml('good', simulator.url), 'bad.yaml': bad });
+  const secrets = secretsDir({ 'good-api': { url: simulator.url }, 'bad-api': { url: simulator.url, token: 'old' } });
+
+  const { code, stdout, stderr } = await runCli(['explain', folder], { GITEA_RUNNERS_SECRETS_DIR: secrets });
+
+  expect(stdout).toContain('owned by group runners/good');
+  expect(stdout).toContain('RunnerGroup runners/bad has its labels, and cannot be planned now');
+  expect(stdout).toContain('Next: mend RunnerGroup runners/bad: ');
+  expect(stderr).toMatch(/^warning: GR-GITEA-01 RunnerGroup runners\/bad /m);
+  expect(code).toBe(0);
+});

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { observe } from '../../src/gitea/observe.ts';
 import { failureOf } from '../support/failure-of.ts';
-import { fakeGitea, jobRow, jobRows, runnerRow } from '../support/gitea-stand-in.ts';
+import { fakeGitea, jobRow, jobRows, json, runnerRow } from '../support/gitea-stand-in.ts';
 import { ACME, lookAt, OPTIONS, targetOf } from '../support/looking.ts';
 
 const MANY = 100_000;
@@ -73,4 +73,37 @@ test('running jobs and runners are complete, however long the queue is', async (
 
   const tooMany = await fakeGitea({ jobs: [...queued, ...jobRows(20_000, 20_001, 'in_progress')] });
   expect((await failureOf(lookAt(tooMany.url))).code).toBe('GR-GITEA-10');
+});
+
+test.each([
+  ['a page in the middle is empty', () => ({ jobs: [], total_count: 20_001 })],
+  ['pages repeat each other', () => ({ jobs: jobRows(1, 50), total_count: 20_001 })],
+])('an answer that contradicts itself is still an error: %s', async (_, answer) => {
+  const gitea = await fakeGitea({
+    jobs: jobRows(1, 20_001),
+    intercept: ({ query }, response) => {
+      if (query.get('page') !== '60') return false;
+      json(response, answer());
+      return true;
+    },
+  });
+
+  expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-09');
+});
+
+test('a long queue that moves while it is read is none', async () => {
+  let total = 20_001;
+  const gitea = await fakeGitea({
+    intercept: ({ path, query }, response) => {
+      if (!path.endsWith('/jobs') || !query.getAll('status').includes('queued')) return false;
+      total += 1;
+      json(response, {
+        jobs: jobRows((Number(query.get('page')) - 1) * 50 + 1, 50).filter(({ id }) => id <= total),
+        total_count: total,
+      });
+      return true;
+    },
+  });
+
+  expect((await lookAt(gitea.url)).unreadJobs).toBeGreaterThan(10_000);
 });

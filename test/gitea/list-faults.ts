@@ -64,10 +64,10 @@ export const LIST_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a list without end',
-    code: 'GR-GITEA-10',
+    code: 'GR-GITEA-09',
     handler: bent(onPath(JOBS), (_seen, response) => json(response, { jobs: jobRows(1, 50), total_count: 20_001 })),
     message: (origin) =>
-      `list running jobs of org acme: GET ${origin}${JOBS}: Gitea counts 20001 rows; at most 20000 are read. Cancel old jobs, delete dead runners, or use narrower scopes.`,
+      `list queued jobs of org acme: GET ${origin}${JOBS}: total_count is 20001, but only 50 of these rows arrived, in each of 4 readings. Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy.`,
   },
   {
     name: 'runners that may not be listed',

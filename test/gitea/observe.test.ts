@@ -77,6 +77,14 @@ describe('a look at work', () => {
     },
   );
 
+  test.each([true, false])('reads the runners although nothing is active if a pinned Job lives: %s', async (lives) => {
+    const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
+
+    const looks = await observe([targetOf(gitea.url)], { ...OPTIONS, needsRows: () => Promise.resolve(lives) });
+
+    expect(looks.get('look')?.runners.map(({ name }) => name)).toEqual(lives ? ['idle'] : []);
+  });
+
   test('sends the token with every request', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(1)] });
 

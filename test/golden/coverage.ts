@@ -27,6 +27,7 @@ export const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
   spare: true,
   warm: true,
   lost: true,
+  foreign: true,
   unpinning: true,
   'back-off-record': true,
 };

@@ -142,7 +142,7 @@ function buildScene(raw: {
           trouble: { reason: trouble, ...(trouble === 'ImagePullBackOff' && { ofNode: true }) },
         }),
       ...(priorityClass && { priorityClass }),
-      ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
+      ...(printedFor !== undefined && { jobUrl: urlOf(printedFor), giteaUrl: ORIGIN }),
     });
   }
   const looks = new Map([

@@ -1,13 +1,25 @@
 /** P11: jobs for which a runner of another Application is there (src/plan/elsewhere.ts). */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../src/plan/evidence.ts';
-import { emittedNames, group, job, live, NOW, named, planScene, row, running, verdicts } from '../support/scenario.ts';
+import {
+  emittedNames,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  ORIGIN,
+  planScene,
+  row,
+  running,
+  verdicts,
+} from '../support/scenario.ts';
 
 const ci = group();
 /** A group of another Application that covers the same jobs: this plan does not know it. */
 const theirs = group({ name: 'team-b' });
 const printed = (name: string, over: Partial<LiveJob> = {}): LiveJob =>
-  live(name, 'starting', { jobUrl: job(1).url, ...over });
+  live(name, 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN, ...over });
 
 describe('a Job of another Application was printed for the job', () => {
   it.each(['starting', 'running', 'unknown'] as const)('and is %s: no second runner', (state) => {
@@ -31,20 +43,25 @@ describe('a Job of another Application was printed for the job', () => {
     ['is pinned: it works', { pinned: true }],
     ['was printed for another job', { jobUrl: job(2).url }],
     ['names no job', { jobUrl: '' }],
-    ['runs, and has not come for a spawn timeout', { state: 'running', createdAtMs: NOW - 300_000 }],
-    ['is stuck for a spawn timeout', { trouble: { reason: 'ImagePullBackOff' }, createdAtMs: NOW - 300_000 }],
+    ['its pod is made for another Gitea', { giteaUrl: 'https://evil.example.com' }],
+    ['its pod does not tell its Gitea', { giteaUrl: '' }],
   ])('but %s: the job gets one of ours', (_, over) => {
-    const old = job(1, { createdAtMs: NOW - 900_000 });
-    const planned = planScene({ jobs: [old], liveJobs: [printed(named(theirs, 1), over)] });
+    const planned = planScene({ jobs: [job(1)], liveJobs: [printed(named(theirs, 1), over)] });
 
     expect(planned.jobs).toMatchObject([{ verdict: 'served', by: 'new-runner' }]);
   });
 
-  it('and is on its way for longer than a spawn timeout: no second runner, which would be as slow', () => {
-    const old = job(1, { createdAtMs: NOW - 900_000 });
-    const planned = planScene({ jobs: [old], liveJobs: [printed(named(theirs, 1), { createdAtMs: NOW - 400_000 })] });
+  it('but the job has been ready for twelve spawn timeouts: it gets one of ours, however young that Job is', () => {
+    const verdictAt = (readyMs: number) =>
+      verdicts(
+        planScene({
+          jobs: [job(1, { createdAtMs: NOW - readyMs })],
+          liveJobs: [printed(named(theirs, 1), { createdAtMs: NOW })],
+        }),
+      );
 
-    expect(verdicts(planned)).toEqual({ 1: 'served-elsewhere' });
+    expect(verdictAt(3_599_999)).toEqual({ 1: 'served-elsewhere' });
+    expect(verdictAt(3_600_000)).toEqual({ 1: expect.stringMatching(/^new-runner ci-1-/) });
   });
 
   it('and runs for longer, but the job has been ready for a moment only: it has a spawn timeout from then on', () => {

@@ -9,6 +9,7 @@ import {
   live,
   NOW,
   named,
+  ORIGIN,
   planScene as planAnyScene,
   row,
   running,
@@ -104,7 +105,7 @@ describe.each<[string, readonly LiveJob[]]>([
     expect(planned.jobs[0]).toMatchObject({ because: 'backing-off' });
     expect(planned.jobs[3]).toMatchObject({ because: 'cap', next: 'acme/api' });
 
-    const theirs = live(named(group({ name: 'theirs' }), 1), 'starting', { jobUrl: job(1).url });
+    const theirs = live(named(group({ name: 'theirs' }), 1), 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN });
     const elsewhere = planScene({ groups: [one], jobs, liveJobs: [theirs] });
     expect(elsewhere.jobs[0]).toMatchObject({ because: 'served-elsewhere' });
     expect(elsewhere.jobs[3]).toMatchObject({ because: 'cap', next: 'acme/api' });

@@ -146,7 +146,7 @@ class ScopeLook {
     const join = (): void => {
       left -= 1;
       if (left > 0) return;
-      const finish = (): void => done({ jobs: [...this.#jobs.values()], runners });
+      const finish = (): void => done({ jobs: [...this.#jobs.values()], runners, rowsWereRead: true });
       if (!this.#worksUnseen(runners)) {
         finish();
         return;
@@ -298,6 +298,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...(state === 'running' && pod.registeredMs !== undefined && { runningSinceMs: byItsClock(pod.registeredMs) }),
     ...(finishedMs !== undefined && { finishedAtMs: byItsClock(finishedMs) }),
     pinned,
+    giteaUrl: 'https://gitea.example.com',
     ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
     ...stayOf(job),
   };

@@ -245,13 +245,17 @@ class Watcher {
 const TAKES_WITHIN_MS = 3000;
 
 /** Of another Application, printed for the CI job of `made` before that was asked for, free, unpinned and young enough to come. */
-function isRival({ nowMs }: Stage, other: KubeJob, made: KubeJob): boolean {
+function isRival(stage: Stage, other: KubeJob, made: KubeJob): boolean {
   if (other.group.application === made.group.application) return false;
   const jobId = made.prints[0]?.jobId;
   const then = other.prints.find(({ sinceMs }) => sinceMs < made.askedAtMs);
   // One that was printed for another job meanwhile may have been seen so.
   if (jobId === undefined || then?.jobId !== jobId || other.prints[0] !== then || other.pinned) return false;
-  return isFree(other.pod) && nowMs - other.createdMs < made.group.spawnTimeoutS * 1000;
+  const job = stage.gitea.jobs().find(({ id }) => id === jobId);
+  // A job waits for runners of others for twelve spawn timeouts in all.
+  const waitedMs = job ? stage.nowMs - stage.readySinceMs(job) : 0;
+  const spawnTimeoutMs = made.group.spawnTimeoutS * 1000;
+  return isFree(other.pod) && stage.nowMs - other.createdMs < spawnTimeoutMs && waitedMs < 12 * spawnTimeoutMs;
 }
 
 /**

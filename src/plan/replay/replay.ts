@@ -142,7 +142,7 @@ function end(job: PastJob, atMs: number, past: Past): void {
 /** The group of the runner that took the job. */
 function groupAtWork({ listed: { job, origin } }: PastJob, { facts, groups }: Past): PastGroup | undefined {
   const runner = job.runner === undefined ? undefined : facts.findRunner(job.runner);
-  return runner?.group.origin === origin ? groups.get(runner.group) : undefined;
+  return runner?.group.origin === origin && runner.state !== 'foreign' ? groups.get(runner.group) : undefined;
 }
 
 /**

@@ -159,6 +159,11 @@ function giveTime(of: PastGroup): void {
   for (const runner of of.asked) runner.dueMs = Math.max(runner.dueMs, dueMs(runner));
 }
 
+/** How long its runners may take by what is known of the group alone, ms. */
+function groupTime({ slowestMs, missed: groupMissed, group }: PastGroup): number {
+  return patienceMs({ missed: 0, groupMissed, slowestMs }, group.spawnTimeoutMs);
+}
+
 function dueMs({ from, madeFor, sinceMs }: Omit<PastRunner, 'dueMs'>): number {
   const { slowestMs, missed: groupMissed, group } = from;
   return sinceMs + patienceMs({ missed: madeFor.missed, groupMissed, slowestMs }, group.spawnTimeoutMs);
@@ -188,8 +193,10 @@ export function timeOut(of: PastGroup, atMs: number): number {
     giveUp(first);
     madeFor.missed += 1;
     // One that others have overtaken is lost. It says nothing about starts.
+    const before = groupTime(of);
     if (first.sinceMs > of.newestMs) of.missed += 1;
-    giveTime(of);
+    // It ends growing after a few. Else each of thousands of old jobs would cost all others a step.
+    if (groupTime(of) > before) giveTime(of);
     ask(of, serves, madeFor, dueMs);
   }
 }

@@ -43,6 +43,8 @@ export interface LookoutOptions extends GuestOptions {
   readonly pollMs: number;
   /** 0 to 1. */
   readonly random: () => number;
+  /** `ObserveOptions.needsRows`. */
+  readonly needsRows?: () => Promise<boolean>;
   readonly onLook: (target: GiteaTarget, sight: Sight) => void;
   /** Told once a minute at most: looks at this Gitea wait longer than `pollMs`, because so many scopes share its request rate. */
   readonly onLate?: (origin: string, scopes: number) => void;
@@ -228,11 +230,21 @@ export class Lookout {
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
     const bytes = this.#bytesOf(target);
-    const { timeoutMs: deadlineMs, env, now } = this.#options;
+    const { timeoutMs: deadlineMs, env, needsRows, now } = this.#options;
     const { http, versions } = this.guest;
     // A look that follows a failed one asks once: it is the next try itself.
     const careful = pace.trouble ? 'once' : true;
-    const options = { deadlineMs, includeBlocked: false, bytes, careful, env, http, now, versions } as const;
+    const options = {
+      deadlineMs,
+      includeBlocked: false,
+      bytes,
+      careful,
+      env,
+      http,
+      now,
+      versions,
+      ...(needsRows && { needsRows }),
+    } as const;
     return (await observeEach([target], options)).get(target.key);
   }
 }

@@ -82,7 +82,15 @@ export function planApplication({ groups, broken = [], runners, instance, ...tim
   const planned = sound.map(({ group, lookKey, templateHash }) => toPlanned(group, lookKey, templateHash));
   try {
     const liveSinceMs = nowMs - WATCH_LAG_MS;
-    const plan = planOrRefuse(planned, { instance, looks, liveJobs, liveSinceMs, nowMs, troubled });
+    const plan = planOrRefuse(planned, {
+      instance,
+      looks,
+      liveJobs,
+      jobsWereListed: true,
+      liveSinceMs,
+      nowMs,
+      troubled,
+    });
     return { is: 'planned', plan, atMs: nowMs };
   } catch (error) {
     if (error instanceof Failure) return { is: 'failed', failure: error };

@@ -38,6 +38,7 @@ const STATE_OF: Readonly<Record<EmittedBecause | DroppedBecause, ShownState | 'a
   warm: 'alive',
   unpinning: 'alive',
   lost: 'stale',
+  foreign: 'stale',
   'back-off-record': 'retryable',
   'used-up': 'stale',
   failed: 'failed',

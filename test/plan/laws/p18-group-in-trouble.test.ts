@@ -1,7 +1,7 @@
 /** P18: one group's trouble is its own. */
 import { describe, expect, test } from 'vitest';
 import { GroupsCollide } from '../../../src/plan/traces.ts';
-import { group, job, live, NOW, named, planScene, running, verdicts } from '../../support/scenario.ts';
+import { group, job, live, NOW, named, ORIGIN, planScene, running, verdicts } from '../../support/scenario.ts';
 
 const good = group({ name: 'good' });
 const dead = group({ name: 'dead', look: 'nobody' });
@@ -40,7 +40,7 @@ describe('P18 a group that cannot be planned', () => {
   test('still has its runner for such a job: no second one is started for one spawn timeout', () => {
     const jobs = [job(1)];
     const own = named(dead, 1);
-    const printed = { jobUrl: job(1).url };
+    const printed = { jobUrl: job(1).url, giteaUrl: ORIGIN };
 
     expect(verdicts(planScene({ groups: [good], troubled, jobs, liveJobs: [live(own, 'starting', printed)] }))).toEqual(
       { 1: 'served-elsewhere' },

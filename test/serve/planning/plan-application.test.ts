@@ -132,7 +132,7 @@ describe('clocks that differ', () => {
 
 describe('a job for which another Application has a runner', () => {
   it('waits for no group', () => {
-    const theirs = live('team-b-1-1-0000cafe', 'starting', { jobUrl: job(1).url });
+    const theirs = live('team-b-1-1-0000cafe', 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN });
     const planning = planApplication({ ...input(sighted()), runners: [{ job: theirs, annotations: {} }] });
 
     expect(planning.is === 'planned' && planning.plan.jobs).toMatchObject([

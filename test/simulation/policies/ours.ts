@@ -27,7 +27,8 @@ function ours(seesJobs: boolean): Generator {
       const groups = specsOfApp.map((spec) => toPlanned(spec, stage));
       const troubled = seesJobs ? groups.filter(({ name }) => isInTrouble(stage.history, name, stage.nowS)) : [];
       const { nowMs } = stage;
-      const seen = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], liveSinceMs, nowMs, troubled };
+      const evidence = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], liveSinceMs, nowMs, troubled };
+      const seen = { ...evidence, ...(seesJobs && { jobsWereListed: true as const }) };
       const planned = plan(
         groups.filter((group) => !troubled.includes(group)),
         seen,
