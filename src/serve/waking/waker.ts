@@ -16,12 +16,17 @@ import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../plann
 /** How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the sync before, has failed. */
 export type WakeOutcome =
   | { readonly is: WakeResult['is']; readonly message?: string }
-  /** `away`: Argo CD could not be reached. */
+  /** `away`: Argo CD could not be reached, and nothing but reads was asked of it. */
   | { readonly is: 'failed'; readonly message: string; readonly away?: true };
 
-/** The outcome of a request to Argo CD that failed. */
-export function failedOutcome(failure: Failure): WakeOutcome {
-  return { is: 'failed', message: `${failure.code} ${failure.message}`, ...(isAway(failure) && { away: true }) };
+/** The outcome of a request to Argo CD that failed. @param steps what was asked before, and the request itself. */
+export function failedOutcome(failure: Failure, steps: readonly WakeStep[] = []): WakeOutcome {
+  const away = isAway(failure) && steps.every(({ step }) => step === 'read');
+  return { is: 'failed', message: `${failure.code} ${failure.message}`, ...(away && { away }) };
+}
+
+function isAwayNow(outcome: WakeOutcome | undefined): boolean {
+  return outcome?.is === 'failed' && outcome.away === true;
 }
 
 export interface WakerOptions {
@@ -240,6 +245,8 @@ export class Waker {
     if (this.#closed) return false;
     this.#waking = false;
     const now = this.#now();
+    // The pauses of an outage are over with it.
+    if (isAwayNow(this.#last) && !isAwayNow(outcome)) this.#fruitless = 0;
     this.#last = outcome;
     this.#owes = outcome.is === 'error' || outcome.is === 'failed';
     const tookMs = Math.max(0, now - this.#beganMs);
@@ -256,7 +263,7 @@ export class Waker {
   /** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */
   #pauseMs(outcome: WakeOutcome, tookMs: number): number {
     const first = outcome.is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, tookMs) : FIRST_PAUSE_MS[outcome.is];
-    const longest = outcome.is === 'failed' && outcome.away ? AWAY_PAUSE_MS : LONGEST_PAUSE_MS;
+    const longest = isAwayNow(outcome) ? AWAY_PAUSE_MS : LONGEST_PAUSE_MS;
     return Math.min(first * 2 ** Math.min(this.#fruitless, 10), longest);
   }
 
@@ -268,7 +275,7 @@ export class Waker {
       const hasFailed = phase === 'Failed' || phase === 'Error';
       return { is: result.is, ...(hasFailed && message !== '' && { message }) };
     } catch (error) {
-      if (error instanceof Failure) return failedOutcome(error);
+      if (error instanceof Failure) return failedOutcome(error, steps);
       if (this.#closed) return { is: 'failed', message: 'stopped' };
       throw error;
     }

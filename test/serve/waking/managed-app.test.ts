@@ -184,6 +184,40 @@ describe('an Application', () => {
     expect(app.trouble).toBeUndefined();
   });
 
+  it('is refreshed less and less often while Argo CD answers reads and fails at the sync', async () => {
+    const argocd = new Argo();
+    argocd.shown = state({ sync: 'OutOfSync' });
+    const app = await start(argocd);
+    argocd.sync = async () => {
+      argocd.asked.push('sync');
+      throw new Failure('GR-ARGOCD-08', 1, 'an error of the server (500).');
+    };
+    await follow(app, MISSING, 600_000);
+
+    const refreshes = argocd.asked.filter((step) => step === 'refresh').length;
+    expect(refreshes).toBe(argocd.asked.filter((step) => step === 'sync').length);
+    expect(refreshes).toBeGreaterThan(6);
+    // 1 + 2 + 4 + 8 + 16 + 32 s, then 60 s each. Every refresh costs Argo CD seconds of a processor.
+    expect(refreshes).toBeLessThan(20);
+  });
+
+  it('begins with short pauses again when Argo CD answers after an outage and is not well at once', async () => {
+    const argocd = new Argo();
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    const app = await start(argocd);
+    await follow(app, MISSING, 300_000);
+    argocd.failure = undefined;
+    const { refresh } = argocd;
+    argocd.refresh = async () => {
+      argocd.refresh = refresh;
+      throw new Failure('GR-ARGOCD-07', 1, 'Argo CD is busy or starting (503).');
+    };
+    argocd.shown = state({ sync: 'OutOfSync' });
+    await follow(app, MISSING, 5_000);
+
+    expect(argocd.asked).toContain('sync');
+  });
+
   it('believes a wake more than a read that began before it', async () => {
     const argocd = new Argo();
     const release = argocd.hold();
