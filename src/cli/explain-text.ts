@@ -1,5 +1,4 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
-
 import { timeText } from '../charts/marks.ts';
 import { keyText } from '../key-text.ts';
 import type {

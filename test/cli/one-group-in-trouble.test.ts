@@ -113,13 +113,13 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
     [
       'a field that is wrong',
       '  spawnTimeoutSeconds: never\n',
-      /bad\.yaml:14:3: spec\.spawnTimeoutSeconds: .*GR-INPUT-05/,
+      /bad\.yaml:15:3: spec\.spawnTimeoutSeconds: .*GR-INPUT-05/,
     ],
     ['an unknown field', '  sucpend: true\n', /spec\.sucpend: unknown field.*GR-INPUT-04/],
     [
       'a podTemplate that breaks its profile',
       '  podTemplate: {spec: {hostNetwork: true}}\n',
-      /bad\.yaml:14:24: spec\.podTemplate\.spec\.hostNetwork: /,
+      /bad\.yaml:15:24: spec\.podTemplate\.spec\.hostNetwork: /,
     ],
   ])('whose spec has %s', async (_, spec, why) => {
     const { env, folder } = await stage((good) => good, {}, spec);

@@ -83,7 +83,8 @@ export class ManagedApp {
       return;
     }
     this.#waker.want(difference, settled);
-    if (this.#failing || this.#isUnheard()) void this.#ask();
+    if (this.#failing) void this.#ask();
+    else if (this.#isUnheard()) void this.#ask({ isRoutine: true });
     this.#failing = false;
   }
 
@@ -129,7 +130,7 @@ export class ManagedApp {
    * Asked at the start, after each outage of Gitea, and once a minute while nothing is wanted. An error that Argo CD has kept, and a Job of
    * ours that is out of sync, are ended by a wake. What else is out of sync is not ours.
    */
-  async #ask(): Promise<void> {
+  async #ask({ isRoutine = false } = {}): Promise<void> {
     if (this.#asking) return;
     const { argocd, now, onNews, tell } = this.#options;
     this.#asking = true;
@@ -144,7 +145,8 @@ export class ManagedApp {
       if (this.#life.signal.aborted) return;
       if (!(error instanceof Failure)) throw error;
       tell({ is: 'ask-failed', application: this.#key, failure: error });
-      this.#waker.owe(failedOutcome(error));
+      // Nothing is known to be wrong: the next minute asks again, and an Argo CD that comes back is not flooded.
+      if (!isRoutine) this.#waker.owe(failedOutcome(error));
     } finally {
       this.#asking = false;
     }

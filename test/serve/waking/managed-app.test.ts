@@ -218,6 +218,16 @@ describe('an Application', () => {
     expect(argocd.asked).toContain('sync');
   });
 
+  it('is left alone when the question of a minute has failed: nothing is known to be wrong', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    await follow(app, WELL, 300_000);
+
+    expect(argocd.asked).toEqual(Array.from({ length: 5 }, () => 'read'));
+    expect(app.trouble).toBeUndefined();
+  });
+
   it('believes a wake more than a read that began before it', async () => {
     const argocd = new Argo();
     const release = argocd.hold();
