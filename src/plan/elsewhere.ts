@@ -1,14 +1,15 @@
 /**
  * Ready jobs for which another Application has a runner, because a group of that one covers them, too. No second one is started.
  *
- * What counts is the Job of that runner: alive, unpinned, of the Gitea of this CI job, and printed for its page. A job waits for one spawn
- * timeout since it became ready, however many such Jobs come. Then it gets a runner of ours, so nothing waits for ever. A runner of ours
- * that is there already stays: what one Application leaves to the other, the other may be leaving, too. Rows in Gitea's list do not count:
- * the owner of a repository can register a runner of any name.
+ * What counts is the Job of that runner: alive, unpinned, of the Gitea of this CI job, and printed for its page. It counts for one spawn
+ * timeout, and all such Jobs together for 12 since the job became ready. Then it gets a runner of ours, so nothing waits for ever. A runner
+ * of ours that is there already stays: what one Application leaves to the other, the other may be leaving, too. Rows in Gitea's list do not
+ * count: the owner of a repository can register a runner of any name.
  */
 import type { LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { compareText, type ListedJob } from './listed-jobs.ts';
+import { mayStillCome } from './patience.ts';
 
 /** Names the runner of another Application for a job. `spawnTimeoutMs`: of the group that would serve it. */
 export type ElsewhereFinder = (listed: ListedJob, spawnTimeoutMs: number) => string | undefined;
@@ -29,8 +30,9 @@ export function elsewhereFinder(
     if (!other || youngestFirst(live, other) < 0) printedFor.set(key, live);
   }
   return (listed, spawnTimeoutMs) => {
-    if (nowMs - readySinceMs(listed) >= spawnTimeoutMs) return undefined;
-    return printedFor.get(keyOf(listed.origin, listed.job.url))?.name;
+    const live = printedFor.get(keyOf(listed.origin, listed.job.url));
+    const now = { nowMs, spawnTimeoutMs, sinceMs: readySinceMs(listed) };
+    return live && mayStillCome(live, now) ? live.name : undefined;
   };
 }
 

@@ -47,6 +47,26 @@ export function isWaitedFor(
 }
 
 /**
+ * True while a runner of another Application may come for a job. One that is stuck, or whose container runs, has one spawn timeout. All of
+ * them together have 12: an Application that makes new Jobs for ever must not hold a job for ever.
+ * @param sinceMs the job is ready since then. A runner's own time counts from here, if that is later than what its Job shows
+ */
+export function mayStillCome(
+  live: LiveJob,
+  now: { readonly nowMs: number; readonly spawnTimeoutMs: number; readonly sinceMs: number },
+): boolean {
+  const { nowMs, spawnTimeoutMs, sinceMs } = now;
+  const { createdAtMs, runningSinceMs = createdAtMs } = live;
+  const mostMs = PENDING_TIMEOUTS * spawnTimeoutMs;
+  if (nowMs - sinceMs >= mostMs) return false;
+  return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? mostMs : spawnTimeoutMs);
+}
+
+function isOnItsWay({ state, trouble }: LiveJob): boolean {
+  return state === 'starting' && trouble === undefined;
+}
+
+/**
  * How long a job waits after its runner failed, ms: 0 after the first one, then 10 s, doubled each time, at most the spawn timeout.
  * @param failed runners of the same job that have failed, at least 1
  */
