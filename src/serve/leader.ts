@@ -7,7 +7,6 @@
  *
  * It changes nothing in the cluster but `status`. Only Argo CD makes and prunes Jobs.
  */
-
 import type { WakeTarget } from '../argocd/wake.ts';
 import { Failure } from '../failure.ts';
 import { isRefusal } from '../gitea/failures.ts';
