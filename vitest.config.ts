@@ -17,6 +17,7 @@ const LONG = [
   'test/cli/hostile-answers.test.ts',
   'test/gitea/long-rows.test.ts',
   'test/runnergroup/{budget,memory}.test.ts',
+  'test/serve/memory.test.ts',
   'test/simulation/{ablation,apart,stuck}.test.ts',
 ];
 const isLong = process.env['LONG'] === 'true';

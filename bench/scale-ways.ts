@@ -8,11 +8,14 @@ export interface Way {
   readonly spec: object;
   /** Environment of the application controller; null removes. */
   readonly env: Readonly<Record<string, string | null>>;
+  /** Annotations of the Application. */
+  readonly annotations: Readonly<Record<string, string>>;
   /** ConfigMap `argocd-cm`; null removes. */
   readonly settings: Readonly<Record<string, string | null>>;
 }
 
 interface Application {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
   readonly spec: {
     readonly ignoreDifferences: readonly object[];
     readonly syncPolicy: { readonly syncOptions: readonly string[] };
@@ -20,10 +23,12 @@ interface Application {
 }
 
 const example = parse(readFileSync('install/examples/application.yaml', 'utf8')) as Application;
+const { annotations } = example.metadata;
 const { ignoreDifferences, syncPolicy } = example.spec;
 
 const INSTALLED: Way = {
   name: 'as installed',
+  annotations,
   spec: { ignoreDifferences, syncPolicy },
   env: {
     ARGOCD_K8S_CLIENT_QPS: null,
@@ -37,6 +42,11 @@ const INSTALLED: Way = {
 
 export const WAYS: readonly Way[] = [
   INSTALLED,
+  {
+    ...INSTALLED,
+    name: 'Kubernetes is asked about each Job (server-side diff)',
+    annotations: { 'argocd.argoproj.io/compare-options': 'ServerSideDiff=true' },
+  },
   without('client-side apply', 'ServerSideApply=true'),
   without('every object is applied', 'ApplyOutOfSyncOnly=true'),
   { ...INSTALLED, name: 'no `ignoreDifferences`', spec: { ignoreDifferences: null, syncPolicy } },

@@ -144,9 +144,10 @@ async function compareWays(size: number): Promise<void> {
 }
 
 /** Sets what the way changes; the next one sets everything anew. */
-async function use({ env, settings, spec }: Way): Promise<void> {
+async function use({ annotations, env, settings, spec }: Way): Promise<void> {
   const { kubectl } = stack.kubernetes;
-  await kubectl(['patch', 'application', '-n', 'argocd', appName(0), '--type=merge', '-p', JSON.stringify({ spec })]);
+  const patch = JSON.stringify({ metadata: { annotations }, spec });
+  await kubectl(['patch', 'application', '-n', 'argocd', appName(0), '--type=merge', '-p', patch]);
   await kubectl([
     'patch',
     'configmap',

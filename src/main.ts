@@ -21,12 +21,12 @@ import { standIn } from './runnergroup/broken.ts';
 async function synth(io: Io): Promise<void> {
   const { values } = parseArgs({ options: { examples: { type: 'string' } } });
   const examples = !io.env['GITEA_RUNNERS_PATH'] ? values.examples : undefined;
-  const { read, plan, app, broken } =
+  const { read, plan, app, seen, broken } =
     examples !== undefined && !isGiteaNamed(io)
       ? await example(examples, io)
       : await asked(examples === undefined ? [] : [examples], io);
   const written = app ?? new (await import('./charts/app.ts')).RunnersApp([]);
-  written.emit(await outputOf(plan, read.others, io.env, broken.map(standIn)));
+  written.emit(await outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn)));
   written.synth();
 }
 
@@ -57,7 +57,7 @@ async function example(folder: string, io: Io) {
     `Example: no Gitea is named, so no Gitea was asked. The CI jobs are made up: two per RunnerGroup in ${folder}/.\n` +
       'For your own RunnerGroups set GITEA_RUNNERS_PATH, GITEA_URL and GITEA_TOKEN.\n',
   );
-  return { read, plan: planOfExample(app), app, broken: [] };
+  return { read, plan: planOfExample(app), app, seen: undefined, broken: [] };
 }
 
 synth(mainIo()).catch((error: unknown) => {

@@ -56,7 +56,14 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     instead: 'it knows Applications, and src/serve knows why they are woken',
   },
   'src/tokens': {
-    may: ['src/base-url.ts', 'src/failure.ts', 'src/printable.ts', 'src/runnergroup/runner-group.ts', 'node:*'],
+    may: [
+      'src/base-url.ts',
+      'src/failure.ts',
+      'src/printable.ts',
+      'src/runnergroup/runner-group.ts',
+      'src/runnergroup/scope.ts',
+      'node:*',
+    ],
     instead: 'it knows where a token may go, and asks nobody',
   },
   'src/tracing': {

@@ -31,6 +31,14 @@ export interface AppOperation {
   readonly finishedAtMs?: number;
 }
 
+/** A Job in Argo CD's copy of what the plugin printed. */
+export interface AppJob {
+  readonly namespace: string;
+  readonly name: string;
+  /** A sync would create or change it. */
+  readonly outOfSync: boolean;
+}
+
 /** An Application as Argo CD showed it at one moment. */
 export interface AppState {
   readonly name: string;
@@ -53,6 +61,8 @@ export interface AppState {
   readonly refreshPending: boolean;
   /** True when the object is among the Application's resources, also when it waits to be pruned. */
   readonly manages: (object: ObjectRef) => boolean;
+  /** The Jobs that Argo CD compares: those of its copy of the output. Without hooks and Jobs that are only to be pruned. */
+  readonly jobs: readonly AppJob[];
 }
 
 /** Why an Application could not be read: a clause without values from outside. */
@@ -71,6 +81,8 @@ const Resource = z.object({
   namespace: z.string().optional(),
   name: z.string().optional(),
   hook: z.boolean().optional(),
+  status: z.string().optional(),
+  requiresPruning: z.boolean().optional(),
 });
 
 const Status = z.object({
@@ -109,7 +121,8 @@ export function readApplication(json: unknown): AppState {
   const operation = status?.operationState;
   const health = status?.health?.status;
   const reconciledAtMs = status?.reconciledAt;
-  const managed = new Set((status?.resources ?? []).filter(({ hook }) => hook !== true).map(keyOfResource));
+  const resources = (status?.resources ?? []).filter(({ hook }) => hook !== true);
+  const managed = new Set(resources.map(keyOfResource));
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -122,7 +135,22 @@ export function readApplication(json: unknown): AppState {
     ...(reconciledAtMs != null && { reconciledAtMs }),
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,
     manages: (object) => managed.has(objectKey(object)),
+    jobs: resources.flatMap(toJob),
   };
+}
+
+/** What is printed with `hook: Skip` has no status: Argo CD does not compare it (controller/state.go, `CompareAppState`). */
+function toJob({
+  group,
+  kind,
+  namespace = '',
+  name = '',
+  requiresPruning,
+  status,
+}: z.infer<typeof Resource>): AppJob[] {
+  const isCompared = group === 'batch' && kind === 'Job' && requiresPruning !== true;
+  if (!isCompared || !(status === 'Synced' || status === 'OutOfSync')) return [];
+  return [{ namespace, name, outOfSync: status === 'OutOfSync' }];
 }
 
 function keyOfResource({ group, kind, namespace, name }: z.infer<typeof Resource>): string {

@@ -134,7 +134,7 @@ export async function wake(
   deadline: Deadline,
   patience: WakePatience = PATIENCE,
 ): Promise<WakeResult> {
-  const before = await argocd.read(app, deadline);
+  const before = await argocd.read(app, shortly(deadline));
   const first = firstStep(before, groups);
   if (first === 'foreign') return { is: 'foreign', app: before };
   const seen = first === 'refresh-twice' ? await refresh(argocd, app, before, deadline, patience) : before;
@@ -190,14 +190,26 @@ async function sync(
 ): Promise<SyncStart> {
   const until = new Deadline(Math.min(busyMs, deadline.remainingMs()));
   for (;;) {
-    const start = await argocd.sync(app, new Deadline(Math.max(deadline.remainingMs(), SYNC_MS)));
+    const start = await argocd.sync(app, new Deadline(ANSWER_MS));
     if (start === 'started' || until.remainingMs() <= syncEveryMs) return start;
     await pause(syncEveryMs);
   }
 }
 
-/** A sync request has this long, however late the refresh was. */
-const SYNC_MS = 30_000;
+/**
+ * How long Argo CD may take to answer a read or a sync, ms. It does both at once, so a request that takes longer is lost: with the time
+ * of the whole wake one lost answer kept an Application silent for ten minutes. A sync has this long however late the refresh was.
+ */
+export const ANSWER_MS = 30_000;
+
+function shortly(deadline: Deadline): Deadline {
+  return new Deadline(Math.min(ANSWER_MS, deadline.remainingMs()));
+}
+
+/** True when Argo CD cannot be reached or does not work at the moment. It will come back by itself. */
+export function isAway({ code }: Failure): boolean {
+  return code.startsWith('GR-HTTP') || code === 'GR-ARGOCD-07' || code === 'GR-ARGOCD-08';
+}
 
 /** Undefined when Argo CD does not answer at the moment: its API server may be busy or starting. */
 async function readIfPossible(
@@ -206,10 +218,9 @@ async function readIfPossible(
   deadline: Deadline,
 ): Promise<AppState | undefined> {
   try {
-    return await argocd.read(app, deadline);
+    return await argocd.read(app, shortly(deadline));
   } catch (error) {
-    if (error instanceof Failure && (error.code.startsWith('GR-HTTP') || error.code === 'GR-ARGOCD-07'))
-      return undefined;
+    if (error instanceof Failure && isAway(error)) return undefined;
     throw error;
   }
 }

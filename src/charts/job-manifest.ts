@@ -34,6 +34,7 @@ export interface JobManifest {
       readonly spec: {
         readonly containers: readonly Container[];
         readonly initContainers: readonly Container[];
+        readonly nodeSelector?: Texts;
         readonly priorityClassName?: string;
       };
     };

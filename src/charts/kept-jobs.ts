@@ -5,10 +5,10 @@ import { inOrder, jobAnnotations, present, runnerLabels } from './labels.ts';
 import { groupLabels } from './marks.ts';
 
 /**
- * Argo CD keeps the Job that is there, and neither changes nor creates it (`Skip`, docs/adr/0020). So its pod does not matter. It is
- * valid and suspended, in case somebody applies it by hand.
+ * Argo CD keeps the Job that is there, and neither changes nor creates it (`Skip`, docs/adr/0020). Where its spec was not
+ * seen its pod does not matter: it is valid and suspended, in case somebody applies it by hand.
  */
-export function keptJob(decision: EmittedRunner): ObjectManifest {
+export function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
   const { group, runner: name } = decision;
   return {
     apiVersion: 'batch/v1',
@@ -19,7 +19,7 @@ export function keptJob(decision: EmittedRunner): ObjectManifest {
       name,
       namespace: group.namespace,
     },
-    spec: {
+    spec: liveSpec ?? {
       suspend: true,
       template: { spec: { containers: [{ image: 'kept', name: 'runner' }], restartPolicy: 'Never' } },
     },

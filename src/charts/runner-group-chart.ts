@@ -29,8 +29,9 @@ export class RunnerGroupChart extends Chart {
     super(scope, id, { namespace: group.namespace });
     this.group = group;
     const job = groupJob(this, group);
-    this.templateJson = JSON.stringify(finish ? finished(job, group, finish) : job);
-    this.templateHash = hash('sha256', this.templateJson).slice(0, 16);
+    const made = finish ? finished(job, group, finish) : job;
+    this.templateHash = hash('sha256', JSON.stringify(made)).slice(0, 16);
+    this.templateJson = JSON.stringify(onLinux(made));
     // The constructs have done their work. Those of 5,000 groups would take 30 MB.
     for (const { node } of this.node.children) this.node.tryRemoveChild(node.id);
   }
@@ -41,20 +42,30 @@ export class RunnerGroupChart extends Chart {
   }
 
   /** Adds the objects of the output. Called once. */
-  emit({ runnersOf, emitGroups }: Output): void {
+  emit({ runnersOf, liveSpecOf, emitGroups }: Output): void {
     if (emitGroups) new Manifest(this, 'runner-group', groupManifest(this.group));
     const runners = runnersOf(this.group);
     if (runners.length === 0) return;
     const { template } = this;
     for (const decision of runners) {
       // The prefix: constructs would sort ids that look like numbers.
-      new Manifest(this, `job-${decision.runner}`, stamp(template, partsOf(decision)));
+      new Manifest(this, `job-${decision.runner}`, stamp(template, partsOf(decision, liveSpecOf(decision))));
     }
   }
 }
 
+/**
+ * Our images are for Linux: in a cluster with other nodes the pods would fail there. Not in the hash, because 0.2.0 was without it: its
+ * runners keep their names. A podTemplate that names the system has the last word.
+ */
+function onLinux(job: JobManifest): JobManifest {
+  const { template } = job.spec;
+  const nodeSelector = { 'kubernetes.io/os': 'linux', ...template.spec.nodeSelector };
+  return { ...job, spec: { ...job.spec, template: { ...template, spec: { ...template.spec, nodeSelector } } } };
+}
+
 /** Keys in order: how a podTemplate is written down must not show in the hash. */
-function finished(job: JobManifest, group: RunnerGroup, finish: FinishPod): unknown {
+function finished(job: JobManifest, group: RunnerGroup, finish: FinishPod): JobManifest {
   const template = finish(group, job.spec.template);
-  return template === job.spec.template ? job : sorted({ ...job, spec: { ...job.spec, template } });
+  return template === job.spec.template ? job : (sorted({ ...job, spec: { ...job.spec, template } }) as JobManifest);
 }

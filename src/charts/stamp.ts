@@ -14,22 +14,37 @@ export interface RunnerParts {
   readonly priorityClass: string | undefined;
   /** It is a runner of a warm pool. */
   readonly isWarm: boolean;
+  /** Of its Job, as it lives. Undefined: as in the template. */
+  readonly spec?: object | undefined;
 }
 
 /** The parts that follow from a decision. */
-export function partsOf(decision: EmittedRunner): RunnerParts {
+export function partsOf(decision: EmittedRunner, spec?: object): RunnerParts {
   const { runner, priorityClass } = decision;
   const annotations = present(jobAnnotations(decision));
-  return { name: runner, labels: runnerLabels(runner), annotations, priorityClass, isWarm: isWarm(runner) };
+  return { name: runner, labels: runnerLabels(runner), annotations, priorityClass, isWarm: isWarm(runner), spec };
 }
 
 /** Containers that know the runner's name. */
 const OURS = ['runner', REGISTER];
 
-/** The Job of one runner. */
+/** The Job of one runner. One that lives keeps its spec: Argo CD 3.6 has Kubernetes judge each difference (docs/adr/0063). */
 export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
-  const { name, labels, annotations, priorityClass } = parts;
-  const template = parts.isWarm ? warmTemplate(ofGroup) : ofGroup;
+  const { name, labels, annotations } = parts;
+  return {
+    ...ofGroup,
+    metadata: {
+      annotations,
+      labels: inOrder(ofGroup.metadata.labels, labels),
+      name,
+      namespace: ofGroup.metadata.namespace,
+    },
+    spec: (parts.spec as JobManifest['spec'] | undefined) ?? specOf(ofGroup, parts),
+  };
+}
+
+function specOf(ofGroup: JobManifest, { name, labels, priorityClass, isWarm: warm }: RunnerParts): JobManifest['spec'] {
+  const template = warm ? warmTemplate(ofGroup) : ofGroup;
   const pod = template.spec.template;
   // Containers of a podTemplate may have a variable of that name, too: it stays what it is.
   const named = (container: Container): Container => {
@@ -42,19 +57,10 @@ export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
   const { containers, initContainers } = pod.spec;
   const spec = { ...pod.spec, containers: containers.map(named), initContainers: initContainers.map(named) };
   return {
-    ...template,
-    metadata: {
-      annotations,
-      labels: inOrder(template.metadata.labels, labels),
-      name,
-      namespace: template.metadata.namespace,
-    },
-    spec: {
-      ...template.spec,
-      template: {
-        metadata: { ...pod.metadata, labels: inOrder(pod.metadata.labels, labels) },
-        spec: priorityClass === undefined ? spec : withClass(spec, priorityClass),
-      },
+    ...template.spec,
+    template: {
+      metadata: { ...pod.metadata, labels: inOrder(pod.metadata.labels, labels) },
+      spec: priorityClass === undefined ? spec : withClass(spec, priorityClass),
     },
   };
 }

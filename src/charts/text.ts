@@ -33,7 +33,7 @@ export function manifestPieces(charts: readonly GroupTemplate[], output: Output)
     if (output.emitGroups) pieces.push(`---\n${document(groupManifest(group))}`);
     const runners = output.runnersOf(group);
     if (runners.length === 0) continue;
-    const writer = new JobWriter(chart.templateJson, pieces);
+    const writer = new JobWriter(chart.templateJson, pieces, output.liveSpecOf);
     for (const runner of runners) writer.write(runner);
   }
   for (const object of output.kept) pieces.push(`---\n${document(object)}`);
@@ -52,17 +52,24 @@ class JobWriter {
   readonly #json: string;
   readonly #template: JobManifest;
   readonly #pieces: string[];
+  readonly #liveSpecOf: Output['liveSpecOf'];
   /** By number of labels, PriorityClass and pool. Undefined: no mark is free to cut the text with. */
   readonly #forms = new Map<number, JobForm | undefined>();
 
-  constructor(json: string, pieces: string[]) {
+  constructor(json: string, pieces: string[], liveSpecOf: Output['liveSpecOf']) {
     this.#json = json;
     this.#template = JSON.parse(json) as JobManifest;
     this.#pieces = pieces;
+    this.#liveSpecOf = liveSpecOf;
   }
 
   write(decision: EmittedRunner): void {
     const { runner, priorityClass } = decision;
+    const liveSpec = this.#liveSpecOf(decision);
+    if (liveSpec) {
+      this.#pieces.push(`---\n${document(stamp(this.#template, partsOf(decision, liveSpec)))}`);
+      return;
+    }
     const labels = runnerLabels(runner);
     const values = Object.values(labels);
     const has = { priorityClass: priorityClass !== undefined, isWarm: isWarm(runner) };

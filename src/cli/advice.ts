@@ -1,21 +1,33 @@
 /** What `explain` advises about jobs that wait for a person. */
+
 import { keyText } from '../key-text.ts';
 import type { EmittedRunner, RunnerDecision, RunnerTrouble } from '../plan/decisions.ts';
 import { NO_POD, type PodEnd } from '../plan/evidence.ts';
+import { UNREAD_ADVICE, unreadText } from '../plan/unread.ts';
 import { printable } from '../printable.ts';
 import { elsewhereAdvice } from './explain/labels-elsewhere.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, findGroup } from './explanation.ts';
-import type { LabelHint } from './label-hint.ts';
+import { type LabelHint, machineOf } from './label-hint.ts';
+import { broken } from './table.ts';
 
 /** One line per cause, all in one string. Nothing when there is nothing to do. */
-export function adviceText({ jobs, groups, runners }: Explanation): readonly string[] {
-  const lines = new Set<string>();
-  for (const job of jobs) {
-    const group = groupOf(job, groups);
-    for (const line of adviceFor(job, group)) lines.add(line);
-  }
-  for (const decision of runners) for (const line of runnerAdvice(decision)) lines.add(line);
-  return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${printable(line)}\n`).join('')];
+export function adviceText(
+  { jobs, groups, runners }: Explanation,
+  columns = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  // What has stopped comes before what was never to run.
+  const isMisspelt = (job: ExplainedJob): boolean => job.verdict === 'held' && job.because === 'labels-not-covered';
+  const others = jobs.filter((job) => !isMisspelt(job));
+  const adviceOf = (job: ExplainedJob): readonly string[] => adviceFor(job, groupOf(job, groups));
+  const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
+  const lines = new Set([
+    ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
+    ...others.flatMap(adviceOf),
+    ...runners.flatMap(runnerAdvice),
+    ...jobs.filter(isMisspelt).flatMap(adviceOf),
+  ]);
+  const wrapped = (line: string): string => broken(printable(line), Math.max(20, columns - 6)).join('\n      ');
+  return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${wrapped(line)}\n`).join('')];
 }
 
 /** What to do about a runner. */
@@ -70,6 +82,7 @@ export function adviceFor(job: ExplainedJob, group: ExplainedGroup | undefined):
 }
 
 function servedAdvice({
+  isUnseen,
   notCreated,
   idleMs,
   ended,
@@ -77,6 +90,7 @@ function servedAdvice({
 }: ExplainedJob & { readonly verdict: 'served' }): readonly string[] {
   if (ended) return [...endAdvice(ended), ...(notCreated?.isStuck ? [notCreated.next] : [])];
   if (notCreated?.isStuck) return [notCreated.next];
+  if (isUnseen) return ['to see whether its runner starts, have the cluster looked at: add --kubeconfig'];
   if (idleMs === undefined) return [];
   return [
     `look whether Actions is switched on in the settings of ${job.repository}, and whether the runner has all labels of runs-on`,
@@ -105,10 +119,29 @@ function endAdvice({ reason }: PodEnd): readonly string[] {
 
 function labelAdvice({ job, elsewhere, didYouMean, missing }: ExplainedJob & { readonly verdict: 'held' }): string {
   if (elsewhere) return elsewhereAdvice(elsewhere, job.repository);
+  if (didYouMean?.labels.length === 0) return `mend RunnerGroup ${keyText(didYouMean.group)}: the warning says how`;
+  const other = missing?.find((label) => machineOf(label) !== undefined);
+  if (other !== undefined) return machineAdvice(other);
   const otherwise = 'to spec.labels of a group whose scope has the job';
   if (didYouMean === undefined) return `add ${missing?.join(', ') ?? ''} ${otherwise}, or correct its runs-on`;
   const written = didYouMean.labels.map((label) => label.written).join(', ');
   return `runs-on ${written}: did you mean ${meantText(didYouMean)}? Correct it in the workflow, or add ${written} ${otherwise}`;
+}
+
+/** Not to be added to a group of Linux machines: its runners would take the job, and could not run it. */
+function machineAdvice(label: string): string {
+  const machine = machineOf(label);
+  switch (machine) {
+    case 'Windows':
+    case 'macOS':
+      return `${label} asks for ${machine}, and pods of a RunnerGroup run on Linux: register a runner on such a machine, or correct its runs-on`;
+    case 'arm64':
+    case 'GPU':
+    case undefined:
+      return `${label} asks for other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector, or correct its runs-on`;
+    default:
+      return machine satisfies never;
+  }
 }
 
 /** Who holds the slots says what helps. */
@@ -128,10 +161,10 @@ function capAdvice(explained: ExplainedGroup): string {
 }
 
 /** `2 busy, 1 starting`: what the runners that take slots do. */
-export function slotsText({ busy, waiting, debugging, spare, warm }: ExplainedGroup): string {
+export function slotsText({ busy, isUnseen, waiting, debugging, spare, warm }: ExplainedGroup): string {
   const counts = [
     [busy, 'busy'],
-    [waiting + spare + warm, 'starting'],
+    [waiting + spare + warm, isUnseen ? 'wanted' : 'starting'],
     [debugging, 'debugging'],
   ] as const;
   return counts.flatMap(([some, word]) => (some > 0 ? [`${some} ${word}`] : [])).join(', ');

@@ -40,7 +40,7 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
     groupTable(groups, options),
     jobs.length === 0 ? noJobs(all.jobs.length) : jobTable(explanation, nowMs, options),
     ...leftoverTable(explanation, nowMs, options),
-    ...adviceText(explanation),
+    ...adviceText(explanation, options.whole ? undefined : options.columns),
     summary(all),
   ];
   return parts.join('\n');
@@ -110,14 +110,15 @@ export function verdictText(decision: ExplainedJob, nowMs: number, runners: Runn
 }
 
 function servedText(
-  { by, runner, notCreated, idleMs, ended }: ExplainedJob & { readonly verdict: 'served' },
+  { by, runner, isUnseen, notCreated, idleMs, ended }: ExplainedJob & { readonly verdict: 'served' },
   runners: RunnersByName,
 ): string {
   const last = ended ? `; the last one failed: ${troubleText(ended)}` : '';
   const trouble = runners.get(runner)?.trouble;
   if (trouble) return `its pod cannot start: ${troubleText(trouble)}${last}`;
   if (idleMs !== undefined) return `it is registered and idle for ${duration(idleMs)}: Gitea does not give it the job`;
-  return `${notCreated?.why ?? SERVED[by]}${last}`;
+  const unseen = isUnseen && 'would be started; the cluster was not looked at';
+  return `${notCreated?.why ?? (unseen || SERVED[by])}${last}`;
 }
 
 /** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.` */
@@ -197,6 +198,8 @@ function ordinal(value: number): string {
 
 function notCoveredText({ job, elsewhere, didYouMean, missing, nearest }: HeldJob): string {
   if (elsewhere) return `labels not covered: ${job.labels.join(', ')} (${elsewhereText(elsewhere, job.repository)})`;
+  if (didYouMean?.labels.length === 0)
+    return `RunnerGroup ${keyText(didYouMean.group)} has its labels, and cannot be planned now`;
   if (didYouMean) {
     const labels = didYouMean.labels.map(({ written }) => written).join(', ');
     return `labels not covered: ${labels} (did you mean ${meantText(didYouMean)}?)`;

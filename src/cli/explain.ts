@@ -135,7 +135,7 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
   const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
   if (arePathsGiven || !isOfCluster) {
-    const { read, ...planned } = await readAndPlan(paths, flags, io, { includeBlocked: true });
+    const { read, ...planned } = await readAndPlan(paths, flags, io, { includeBlocked: true, isOnlyRead: true });
     if (read.groups.length > 0) return { ...planned, groups: read.groups, settings: await settingsFrom(flags, io) };
   }
   const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
@@ -145,7 +145,7 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   if (!source) throw isOfCluster ? noCluster() : none;
   const planned = await planOfCluster(source, flags, io);
   if (planned.groups.length === 0 && planned.where.broken.length === 0) throw noneInCluster(planned.where);
-  return { ...planned, settings: source.settings };
+  return planned;
 }
 
 function noCluster(): Failure {

@@ -45,6 +45,8 @@ export type ExplainedJob = Exclude<JobDecision, { readonly verdict: 'done' }> &
     readonly event?: string;
     /** Its repository has Actions switched off. Absent: it has not, or the run was not asked for. */
     readonly isActionsOff?: true;
+    /** Its runner is wanted, and nobody looked whether Kubernetes has it. */
+    readonly isUnseen?: true;
     /** Its runner is wanted, and Kubernetes has no Job for it. */
     readonly notCreated?: NotCreated;
   };
@@ -63,6 +65,8 @@ export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {
   readonly scope: string;
   readonly labels: readonly string[];
   readonly suspended: boolean;
+  /** Nobody looked at its Jobs: how its runners that Gitea does not show are doing is not known. */
+  readonly isUnseen?: true;
   /** Runners that take slots although their pods cannot start. */
   readonly cannotStart: number;
 }
@@ -96,7 +100,8 @@ export function explanationOf(
   nowMs: number,
   seen?: ExplainedEvidence,
 ): Explanation {
-  const explained = explainedGroups(groups, plan);
+  const unseen = seen?.jobsWereListed === false && { isUnseen: true as const };
+  const explained = explainedGroups(groups, plan).map((group) => ({ ...group, ...unseen }));
   const facts = {
     groups: new Map(explained.map((group) => [keyText(group), group])),
     runners: new Map(plan.runners.map((decision) => [decision.runner, decision])),
@@ -114,6 +119,7 @@ export function explanationOf(
         ...decision,
         state: stateOf(decision, facts),
         ...(didYouMean && { didYouMean }),
+        ...(decision.verdict === 'served' && decision.by === 'new-runner' && unseen),
         ...waits.get(jobKey(decision)),
         ...(elsewhere && { elsewhere }),
         ...(cap !== undefined && { cap }),

@@ -3,6 +3,7 @@ import { Failure } from '../failure.ts';
 import { keyText } from '../key-text.ts';
 import { refuseUnseen } from '../look/unseen-fields.ts';
 import type { HeldBecause, Plan } from '../plan/decisions.ts';
+import { unreadText } from '../plan/unread.ts';
 import { printable } from '../printable.ts';
 import { standIn } from '../runnergroup/broken.ts';
 import type { RunTrace } from '../tracing/run-trace.ts';
@@ -19,10 +20,10 @@ import { tracingFrom } from './tracing.ts';
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   const options = { includeBlocked: false, ahead: isSync(io), isolate: true };
   const trace = await openTrace(flags, io);
-  const { read, plan, app, jobsWereListed, broken } = await readAndPlan(args, flags, io, options);
+  const { read, plan, app, seen, jobsWereListed, broken } = await readAndPlan(args, flags, io, options);
   refuseUnseen(read.groups, jobsWereListed);
   const { manifestPieces } = await import('../charts/text.ts');
-  const output = await outputOf(plan, read.others, io.env, broken.map(standIn));
+  const output = await outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn));
   const pieces = manifestPieces(app?.groupCharts ?? [], output);
   refuseLargeOutput(pieces);
   // From here on nothing can fail but the writing itself.
@@ -84,7 +85,8 @@ function countsLine(plan: Plan): string {
   }
   const held = [...causes].map(([cause, jobs]) => `; ${jobs} ${cause}`).join('');
   const { runners, uses } = runnerCounts(plan.groups);
-  return `${runners}: ${uses}${held}`;
+  const unread = Math.max(0, ...plan.groups.map(({ unreadJobs = 0 }) => unreadJobs));
+  return `${runners}: ${uses}${held}${unread > 0 ? `; ${unreadText(unread)}` : ''}`;
 }
 
 const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {

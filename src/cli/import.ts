@@ -2,10 +2,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { count, printable } from '../printable.ts';
 import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
 import { API_VERSION, KIND } from '../runnergroup/schema.ts';
+import { dnsLabelOf } from '../runnergroup/words.ts';
 import { yamlText } from '../runnergroup/yaml-text.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ImportedGroup, Known } from './import/found.ts';
@@ -16,6 +18,8 @@ import type { ExitCode, Io } from './io.ts';
 /** Of one file, as for RunnerGroups. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
+const OF_ARC = z.looseObject({ githubConfigUrl: z.string() });
+
 /**
  * Prints one RunnerGroup for each object that starts Gitea runners; notes stand above it as comments.
  * @throws Failure exit 2: a file cannot be read, nothing was found, a flag is missing, or a result is not valid
@@ -23,19 +27,27 @@ const MOST_BYTES = 4 * 1024 * 1024;
 export function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): ExitCode {
   const known = knownFrom(flags, io);
   const namespace = flagValue('groupNamespace', flags, io);
-  const found = files.flatMap((file) => read(file, io).flatMap((object) => fromObject(object, known) ?? []));
+  const objects = files.flatMap((file) => read(file, io));
+  const found = objects.flatMap((object) => fromObject(object, known, objects) ?? []);
   if (found.length === 0)
     throw new Failure(
       'GR-IMPORT-02',
       2,
-      `import: no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, and Deployments, StatefulSets and DaemonSets with a runner.`,
+      objects.some((object) => OF_ARC.safeParse(object).success)
+        ? `import: ${files.join(', ')} has values of ARC, which say nothing of Gitea. Start with 'gitea-runners init': maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`
+        : `import: no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, and Deployments, StatefulSets and DaemonSets with a runner. A runner's config.yaml is read from its ConfigMap.`,
     );
   const missing = new Set(found.flatMap((each) => each.missing));
   if (missing.size > 0)
     throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
-  const texts = found.map((each) => textOf(each, namespace));
-  io.out(texts.join('---\n'));
-  io.err(`${count(found.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`);
+  const made = found.map((each) => textOf(each, namespace));
+  const bad = made.flatMap(({ problem }) => problem ?? []);
+  if (bad.length === found.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
+  io.out(made.map(({ text }) => text).join('---\n'));
+  io.err(
+    `${count(found.length - bad.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`,
+  );
+  for (const problem of bad) io.err(`warning: ${problem} It is printed as a comment.\n`);
   return 0;
 }
 
@@ -83,16 +95,16 @@ function parse(file: string, io: Io): readonly unknown[] {
   }
 }
 
-function textOf({ name, namespace = '', spec, notes }: ImportedGroup, byDefault: string): string {
-  const metadata = { name, namespace: namespace || byDefault };
+/** A group that would not be valid is all comment: it takes nothing away from the others. */
+function textOf(
+  { name, namespace = '', spec, notes }: ImportedGroup,
+  byDefault: string,
+): { readonly text: string; readonly problem?: string } {
+  const metadata = { name: dnsLabelOf(name), namespace: namespace || byDefault };
   const result = runnerGroupFromObject({ ...metadata, spec });
-  if ('problem' in result)
-    throw new Failure(
-      'GR-IMPORT-04',
-      2,
-      `import ${metadata.namespace}/${name}: the RunnerGroup would not be valid: ${printable(result.problem)}.`,
-    );
   const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
-  const group = { apiVersion: API_VERSION, kind: KIND, metadata, spec };
-  return `${comments}${yamlText(group)}`;
+  const text = `${comments}${yamlText({ apiVersion: API_VERSION, kind: KIND, metadata, spec })}`;
+  if ('group' in result) return { text };
+  const problem = `import ${metadata.namespace}/${metadata.name}: the RunnerGroup would not be valid: ${printable(result.problem)}.`;
+  return { text: `# ${problem}\n${text.replace(/^(?!#)(?=.)/gm, '# ')}`, problem };
 }

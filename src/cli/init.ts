@@ -1,5 +1,5 @@
 /** `gitea-runners init`: writes what a new installation commits, applies and runs. It applies nothing and asks no server. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Failure, systemCode, systemReason } from '../failure.ts';
 import { printable } from '../printable.ts';
@@ -26,24 +26,46 @@ export async function init(
   if (wrong.length > 0) throw new Failure('GR-INIT-03', 2, `init: ${wrong.join('; ')}.`);
   const files = filesOf(answers);
   const root = resolve(io.cwd, folder);
+  const force = flagValue('force', flags, io) ?? false;
+  refuseLinks(folder, root, Object.keys(files));
   const there = Object.keys(files).filter((name) => existsSync(join(root, name)));
-  if (there.length > 0 && !flagValue('force', flags, io))
+  if (there.length > 0 && !force)
     throw new Failure(
       'GR-INIT-04',
       2,
       `init: ${there.join(', ')} in ${folder}: there already. --force writes over ${there.length === 1 ? 'it' : 'them'}.`,
     );
-  for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text);
+  for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text, force);
   const inFolder = root === resolve(io.cwd) ? '' : `, in ${folder}`;
   io.out(nextSteps(folder, inFolder, answers, Object.keys(files)));
   return 0;
 }
 
+/** A link in a cloned repository may lead anywhere. @throws Failure for a link at one of the files, or on the way from `root` to it */
+function refuseLinks(folder: string, root: string, names: readonly string[]): void {
+  for (const name of names) {
+    const steps = name.split('/').map((_, index, all) => join(...all.slice(0, index + 1)));
+    const link = steps.find((step) => isLink(join(root, step)));
+    if (link === undefined) continue;
+    const why = `${printable(join(folder, link))} is a link, and may lead out of the folder. Remove it`;
+    throw new Failure('GR-INIT-06', 1, `init: write ${printable(join(folder, name))}: ${why}.`);
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    readlinkSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** @param written the file as the person calls it */
-function write(written: string, file: string, text: string): void {
+function write(written: string, file: string, text: string, force: boolean): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text, { mode: file.endsWith('.sh') ? 0o755 : 0o644 });
+    writeFileSync(file, text, { mode: file.endsWith('.sh') ? 0o755 : 0o644, flag: force ? 'w' : 'wx' });
   } catch (error) {
     const code = systemCode(error);
     const why = ['EEXIST', 'ENOTDIR'].includes(code)

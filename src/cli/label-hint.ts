@@ -4,7 +4,22 @@ import { nearestName } from '../runnergroup/nearest.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../runnergroup/scope.ts';
 
-/** With these corrections of its `runs-on` the group would cover the job. */
+/** Machines that a label asks for, and that a group without a nodeSelector does not have. */
+const MACHINES: readonly (readonly [RegExp, Machine])[] = [
+  [/^(windows|win\d)/i, 'Windows'],
+  [/^(macos|osx|darwin)/i, 'macOS'],
+  [/(^|[-_.])(arm64|aarch64)([-_.]|$)/i, 'arm64'],
+  [/(^|[-_.])(gpu|cuda)([-_.]|$)/i, 'GPU'],
+];
+
+export type Machine = 'Windows' | 'macOS' | 'arm64' | 'GPU';
+
+/** The machine that a label asks for, if its name says so. */
+export function machineOf(label: string): Machine | undefined {
+  return MACHINES.find(([pattern]) => pattern.test(label))?.[1];
+}
+
+/** With these corrections of its `runs-on` the group would cover the job. None: it covers the job, and could not be planned. */
 export interface LabelHint {
   readonly group: GroupKey;
   readonly labels: readonly { readonly written: string; readonly meant: string }[];
@@ -27,7 +42,8 @@ function correctionOf(wanted: readonly string[], group: RunnerGroup): readonly L
   const wrong = [...new Set(wanted)].filter((label) => !known.includes(label));
   const labels = wrong.flatMap((written) => {
     const meant = nearestName(written, known);
-    return meant === undefined ? [] : [{ written, meant }];
+    // A job for other machines is no misspelt one.
+    return meant === undefined || machineOf(written) !== machineOf(meant) ? [] : [{ written, meant }];
   });
   const { namespace, name } = group;
   return labels.length === wrong.length ? [{ group: { namespace, name }, labels }] : [];

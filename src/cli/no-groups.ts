@@ -7,6 +7,24 @@ import { readFiles, STANDARD_INPUT } from '../runnergroup/files.ts';
 /** Files that the message names. */
 const SHOWN = 5;
 
+/** What other tools' files hold, and what to do with them. The first that fits counts. */
+const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^\s*"?githubConfigUrl"?:/m,
+    "It holds values of ARC, which serves GitHub: 'gitea-runners import FILE' says what becomes of them",
+  ],
+  [/\bkind"?: *"?ScaledJob\b/, "It holds an object of KEDA: 'gitea-runners import FILE' makes a RunnerGroup of it"],
+  [
+    /\bkind"?: *"?(?:Deployment|StatefulSet|DaemonSet)\b[\s\S]*\b(?:GITEA_INSTANCE_URL|act_runner)\b/,
+    "It holds a runner that always runs: 'gitea-runners import FILE' makes a RunnerGroup of it",
+  ],
+];
+
+function ofOthers(paths: readonly string[], cwd: string): string | undefined {
+  const { files } = readFiles({ paths: paths.filter((path) => path !== STANDARD_INPUT), recursive: false, cwd });
+  return OF_OTHERS.find(([pattern]) => files.some(({ text }) => pattern.test(text)))?.[1];
+}
+
 /** The error of a command that is about RunnerGroups and found none. Names files in folders below that `--recursive` would read. */
 export function noGroups(options: {
   readonly paths: readonly string[];
@@ -20,7 +38,7 @@ export function noGroups(options: {
   const below = recursive ? [] : filesBelow(paths, cwd);
   const remedy =
     below.length === 0
-      ? 'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH'
+      ? (ofOthers(paths, cwd) ?? 'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH')
       : `Below it ${below.length === 1 ? 'is' : 'are'} ${listed(below)}: add --recursive (-R), or name them`;
   return new Failure(
     'GR-INPUT-09',

@@ -41,7 +41,7 @@ export async function readAndPlan(
   const planned = await lookAndPlan(read.groups, settings, {
     ...options,
     pods,
-    ...(isolate && { isolate: read.broken }),
+    ...((isolate || options.isOnlyRead) && { isolate: read.broken }),
   });
   for (const line of troubleLines(planned.troubles)) settings.onWarning?.(line);
   return { read, ...planned };

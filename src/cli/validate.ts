@@ -4,6 +4,7 @@ import type { Denial } from '../policy/denial.ts';
 import { denialLine } from '../policy/refuse.ts';
 import { PASS_WORKLOADS } from '../policy/workloads.ts';
 import { count, printable } from '../printable.ts';
+import { valueAt } from '../runnergroup/paths.ts';
 import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite } from '../runnergroup/problems.ts';
 import type { PassThrough } from '../runnergroup/read.ts';
 import { hasOwnPod } from '../runnergroup/runner-group.ts';
@@ -106,6 +107,14 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
   if (!isGood) return;
   const be = groups === 1 ? 'is' : 'are';
   const allowed = policy ? `, and allowed by ${printable(policy.file)}` : '';
+  const without = checked.groups.filter(({ manifest }) => valueAt(manifest, ['metadata', 'namespace']) === undefined);
+  const [first] = without;
+  if (first && io.env['ARGOCD_APP_NAMESPACE'] === undefined) {
+    const which = count(without.length, 'RunnerGroup');
+    io.err(
+      `note: ${which} without metadata.namespace: Argo CD takes the destination namespace, here it is ${first.namespace}\n`,
+    );
+  }
   const more = warnings.length === 0 ? '' : `; ${count(warnings.length, 'warning')}`;
   io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
 }

@@ -6,6 +6,7 @@ import type { Deadline } from '../http/deadline.ts';
 import { parseJson } from '../http/parse-json.ts';
 import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
+import { Shelf } from './bounds.ts';
 import {
   type AccessHints,
   failureOfOtherContent,
@@ -57,6 +58,8 @@ export interface GiteaAccess {
    * is awaited before anything else is asked. `once`: besides, no request is repeated.
    */
   readonly careful?: boolean | 'once';
+  /** What the rows of the look are kept on. Default: one for a single look that knows no labels. */
+  readonly shelf?: Shelf;
 }
 
 /** Requests of one look. The longest list that is read (20,000 rows) needs 400. */
@@ -66,11 +69,13 @@ const MOST_REQUESTS = 2_000;
 export class GiteaApi {
   readonly #access: GiteaAccess;
   readonly #base: string;
+  readonly shelf: Shelf;
   #requests = 0;
 
   constructor(access: GiteaAccess) {
     this.#access = access;
     this.#base = access.url.replace(/\/+$/, '');
+    this.shelf = access.shelf ?? new Shelf();
   }
 
   /** Now, by the clock of the look, ms since 1970. */

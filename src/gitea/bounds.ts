@@ -14,6 +14,116 @@ const TOO_MANY = '(too many)';
 const MOST_OF_JOB = 4_096;
 const MOST_OF_RUNNER = 16_384;
 
+/** What all looks of a process may keep. `serve` has a heap of 358 MiB (install/), keeps each look until the next one is read, and plans. */
+const BYTES_OF_ALL = 48 * 1024 * 1024;
+const MOST_OF_LOOK = 24 * 1024 * 1024;
+/** About 700 running jobs: as much has every scope, however many there are. */
+const LEAST_OF_LOOK = 512 * 1024;
+/** Labels and names that decide nothing. They are for people. */
+const BYTES_OF_UNCOVERED = 256 * 1024;
+const UNCOVERED_LABELS = 10;
+/** A row without its texts: an object with its numbers. */
+const ROW_BYTES = 300;
+
+interface WithUrl {
+  readonly url: string;
+}
+
+/**
+ * How many bytes the look at each of these targets may keep. The Giteas have equal shares, and so have the scopes of each: a tenant's Gitea
+ * with many scopes takes from itself.
+ */
+export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) => number {
+  const scopes = new Map<string, number>();
+  for (const { url } of targets) scopes.set(new URL(url).origin, (scopes.get(new URL(url).origin) ?? 0) + 1);
+  return ({ url }) => {
+    const share = BYTES_OF_ALL / Math.max(1, scopes.size) / (scopes.get(new URL(url).origin) ?? 1);
+    return Math.max(LEAST_OF_LOOK, Math.min(MOST_OF_LOOK, share));
+  };
+}
+
+/** `needed`: without it the look fails. `optional` rows have half of the bytes, `uncovered` ones, which no group covers, a quarter. */
+export type RowUse = 'needed' | 'optional' | 'uncovered';
+
+/** What one look keeps. */
+export class Shelf {
+  readonly #bytes: number;
+  readonly #labels: ReadonlySet<string> | undefined;
+  #used = 0;
+  #uncoveredLeft = BYTES_OF_UNCOVERED;
+  readonly #texts = new Map<string, string>();
+  readonly #rows = new Set<number>();
+  #leftOut = 0;
+
+  /** @param labels of all groups; absent: nobody knows which ones matter. */
+  constructor(bytes = MOST_OF_LOOK, labels?: ReadonlySet<string>) {
+    this.#bytes = bytes;
+    this.#labels = labels;
+  }
+
+  /** Queued jobs that the look does not have. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  leaveOut(jobs: number): void {
+    this.#leftOut += jobs;
+  }
+
+  /** False: a group with all of these labels cannot be. */
+  mayBeCovered(labels: readonly string[]): boolean {
+    return this.#labels === undefined || labels.every((label) => this.#labels?.has(label));
+  }
+
+  /** The labels of a row, each text once. Those that no group has are kept while there is room for them; one that no group can have stands for the others. */
+  labels(labels: readonly string[]): readonly string[] {
+    let others = 0;
+    const kept = labels.filter((label) => {
+      if (this.#labels === undefined || this.#labels.has(label)) return true;
+      others += 1;
+      return others <= UNCOVERED_LABELS && this.#hasRoomFor(label);
+    });
+    return (kept.length < labels.length ? [...kept, TOO_MANY] : kept).map((label) => this.text(label));
+  }
+
+  /** A text for people about a job that no group covers; empty when there is no room for it. */
+  unneeded(text: string): string {
+    return this.#hasRoomFor(text) ? this.text(text) : '';
+  }
+
+  /** The same text is the same object. */
+  text(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    this.#texts.set(text, text);
+    this.#used += bytesOf(text);
+    return text;
+  }
+
+  /** False: there is no room for the row. A list may be read several times. @param id negative: of a runner. */
+  hasRoom(id: number, use: RowUse, texts: readonly string[]): boolean {
+    if (this.#rows.has(id)) return true;
+    const bytes = texts.reduce((sum, text) => sum + bytesOf(text), ROW_BYTES);
+    const share = { needed: 1, optional: 1 / 2, uncovered: 1 / 4 }[use];
+    if (this.#used + bytes > this.#bytes * share) return false;
+    this.#used += bytes;
+    this.#rows.add(id);
+    return true;
+  }
+
+  #hasRoomFor(text: string): boolean {
+    if (this.#texts.has(text)) return true;
+    if (bytesOf(text) > this.#uncoveredLeft) return false;
+    this.#uncoveredLeft -= bytesOf(text);
+    return true;
+  }
+}
+
+/** Node takes one byte for a Latin character, two for others, and a word for where it lies. */
+function bytesOf(text: string): number {
+  return 24 + 2 * text.length;
+}
+
 /** Labels that a group cannot have stand for what is too long. */
 export function labelsOfJob(labels: readonly string[]): readonly string[] {
   return bounded(labels, MOST_OF_JOB);

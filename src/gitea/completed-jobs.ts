@@ -8,9 +8,10 @@
 import type { Job } from '../plan/evidence.ts';
 import type { GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
-import { type JobsById, jobsQuestion, keep, readJobs, readPage, unreadableJob } from './lists.ts';
+import { type JobsById, jobsQuestion, keep, readJobs, readPage } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
 import type { ListPage } from './shapes.ts';
+import { unreadableJob } from './stand-ins.ts';
 
 /** More than end between two looks. */
 const NEWEST_ROWS = 150;

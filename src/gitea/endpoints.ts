@@ -37,7 +37,7 @@ export function orgLevel(org: string): Level {
     runnersPath: `/orgs/${segment(org)}/actions/runners`,
     jobsRights: { scope: 'scope read:organization', user: 'an owner of the org' },
     runnersRights: { scope: 'scope read:organization', user: 'an owner of the org' },
-    missing: `Check that org ${org} exists and that the token's user may see it`,
+    missing: `Check that org ${org} exists and that the token's user may see it. If ${org} is a user, write scope: user and user: ${org}`,
   };
 }
 

@@ -5,8 +5,20 @@ import type { Job, RegisteredRunner } from '../plan/evidence.ts';
 import type { AnswerReader, GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { readLongPage, type WantedPage } from './long-pages.ts';
-import { countRows, endIsOpen, exceedsTotal, idsOf, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
+import {
+  countRows,
+  endIsOpen,
+  exceedsTotal,
+  idsOf,
+  isLong,
+  judgePass,
+  MOST_ROWS,
+  PAGE_LIMIT,
+  pagesAfter,
+  pagesOfEnds,
+} from './paging.ts';
 import { type ListPage, readJobPage, readRunnerPage } from './shapes.ts';
+import { isReadable, NO_ROOM, unreadableJob, unreadableRunner } from './stand-ins.ts';
 
 /** The `status=` values that are asked for (routers/api/v1/shared/action.go `convertToInternal`); any other is a 400. */
 export type StatusFilter = 'queued' | 'in_progress' | 'waiting' | 'completed';
@@ -48,9 +60,10 @@ export async function readActiveJobs(
 async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly Job[] | undefined> {
   const reading: Reading<Job> = { question, read: readJobs(api), isWhole: true };
   try {
-    const first = await readPage(api, reading, 1);
+    const first = await readPage(api, reading, 1, Number.POSITIVE_INFINITY);
     if (judgePass([first]) !== 'complete') return undefined;
-    return judgePass(await withEnd(api, reading, [first])) === 'complete' ? first.rows : undefined;
+    const isWhole = first.rows.every(isReadable) && judgePass(await withEnd(api, reading, [first])) === 'complete';
+    return isWhole ? first.rows : undefined;
   } catch (error) {
     if (isTooLong(error)) return undefined;
     throw error;
@@ -65,7 +78,10 @@ export async function readRunningJobs(api: GiteaApi, level: Level, jobs: JobsByI
   await readJobsIn(api, level, 'in_progress', jobs);
 }
 
-/** Throws `Failure` when the list contradicts itself. Lists of jobs that wait may drift: the next look finds what this one misses. */
+/**
+ * Throws `Failure` when the list contradicts itself. Lists of jobs that wait may drift: the next look finds what this one misses. Of a very
+ * long one the ends are read: the oldest jobs are served first, and a flood may stand before the newest.
+ */
 async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
   const question = jobsQuestion(level, [state]);
   for (let pass = 1; pass <= PASSES; pass += 1) {
@@ -73,11 +89,15 @@ async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs
       question,
       read: readJobs(api),
       // A job that waits and cannot be read has labels that no group has.
-      ...(state !== 'in_progress' && { standIn: unreadableJob }),
+      ...(state !== 'in_progress' && { standIn: unreadableJob, endsWillDo: true }),
     });
+    if (state === 'in_progress') refuseWithoutRoom(api, question, pages);
     for (const page of pages) keep(jobs, page.rows);
     const verdict = judgePass(pages);
-    if (verdict === 'complete' || (verdict === 'drifted' && state !== 'in_progress')) return;
+    if (verdict === 'complete' || (verdict === 'drifted' && state !== 'in_progress')) {
+      if (state === 'queued' && isCut(pages)) api.shelf.leaveOut(countUnread(pages));
+      return;
+    }
     if (pass === PASSES) throw incomplete(api, question, pages);
   }
 }
@@ -95,7 +115,12 @@ export async function readRunners(api: GiteaApi, level: Level): Promise<readonly
   };
   const runners = new Map<number, RegisteredRunner>();
   for (let pass = 1; ; pass += 1) {
-    const pages = await readPages(api, { question, read: (json) => readRunnerPage(json), standIn: unreadableRunner });
+    const pages = await readPages(api, {
+      question,
+      read: (json) => readRunnerPage(json, api.shelf),
+      standIn: unreadableRunner,
+    });
+    refuseWithoutRoom(api, question, pages);
     for (const { rows } of pages) for (const row of rows) runners.set(row.id, row);
     const enough = runners.size >= Math.max(...pages.map(({ total }) => total));
     if (enough && !exceedsTotal(pages)) return [...runners.values()].filter(isReadable);
@@ -128,19 +153,35 @@ function listed(words: readonly string[]): string {
 
 /** Reads job rows, whose times are judged by the clock of the look. */
 export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
-  return (json, version) => readJobPage(json, version, api.nowMs());
+  return (json, version) => readJobPage(json, version, api.nowMs(), api.shelf);
 }
 
 /** How a list is read. */
 interface Reading<T> extends Omit<WantedPage<T>, 'page'> {
   /** A page that is too long is an error. Default: it is read in parts. */
   readonly isWhole?: boolean;
+  /** Of a very long list its ends are read. Default: that is an error. */
+  readonly endsWillDo?: boolean;
 }
 
 async function readPages<T>(api: GiteaApi, reading: Reading<T>): Promise<readonly ListPage<T>[]> {
-  const first = await readPage(api, reading, 1);
-  const rest = await Promise.all(pagesAfter(first).map((page) => readPage(api, reading, page)));
-  return await withEnd(api, reading, [first, ...rest]);
+  const { endsWillDo = false } = reading;
+  const mostRows = endsWillDo ? Number.POSITIVE_INFINITY : MOST_ROWS;
+  const first = await readPage(api, reading, 1, mostRows);
+  const wanted = endsWillDo ? pagesOfEnds(first) : pagesAfter(first);
+  const pages = [first, ...(await Promise.all(wanted.map((page) => readPage(api, reading, page, mostRows))))];
+  return endsWillDo && isLong(first) ? pages : await withEnd(api, reading, pages);
+}
+
+/** True when rows of the list were left out, because it is too long or the look has no room for them. */
+function isCut(pages: readonly ListPage<Job>[]): boolean {
+  const [first] = pages;
+  return (first && isLong(first)) || pages.some(({ rows }) => rows.some(({ name }) => name === NO_ROOM));
+}
+
+function countUnread(pages: readonly ListPage<Job>[]): number {
+  const readable = new Set(pages.flatMap(({ rows }) => rows.filter(isReadable).map(({ id }) => id)));
+  return Math.max(...pages.map(({ total }) => total)) - readable.size;
 }
 
 /** The pages of a reading, and the one after a full last page. */
@@ -185,17 +226,19 @@ export function keep(jobs: JobsById, rows: readonly Job[]): void {
   for (const row of rows) if (isReadable(row)) jobs.set(row.id, row);
 }
 
-function isReadable({ id }: { readonly id: number }): boolean {
-  return id > 0;
-}
-
-/** So that rows can be counted; it is in no look. */
-export function unreadableJob(id: number): Job {
-  return { id, attempt: 0, runId: 0, repository: '', name: '', url: '', labels: [], status: 'blocked', createdAtMs: 0 };
-}
-
-function unreadableRunner(id: number): RegisteredRunner {
-  return { id, name: '', online: false, busy: false, disabled: false, ephemeral: false, labels: [] };
+/** Throws when the look has no room for a row without which it is not complete. */
+function refuseWithoutRoom(
+  api: GiteaApi,
+  question: Question,
+  pages: readonly ListPage<{ readonly name: string }>[],
+): void {
+  if (!pages.some(({ rows }) => rows.some(({ name }) => name === NO_ROOM))) return;
+  throw api.failure(
+    question,
+    'GR-GITEA-10',
+    'the rows need more memory than one scope has',
+    'Delete dead runners, or use narrower scopes; a scope has more when RunnerGroups name fewer scopes of this Gitea',
+  );
 }
 
 function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<{ readonly id: number }>[]): Failure {

@@ -8,7 +8,7 @@
  */
 import { isTooLong } from '../http/request.ts';
 import type { AnswerReader, GiteaApi, Question } from './api.ts';
-import { MOST_ROWS, PAGE_LIMIT } from './paging.ts';
+import { PAGE_LIMIT } from './paging.ts';
 import { type ListPage, readMaxItems } from './shapes.ts';
 
 /** One page of a list, and how it is read. */
@@ -21,6 +21,8 @@ export interface WantedPage<T> {
 }
 
 const SOME_ROWS = 5;
+/** No list of Gitea has so many rows. */
+const BEYOND_ALL = 1_000_000_000;
 /** Longest answer with a row that must be read. A database takes about 7,000 steps of a job, of 1.7 KB at most. */
 const ROW_BYTES = 16 * 1024 * 1024;
 
@@ -39,7 +41,7 @@ export async function askPageSize(api: GiteaApi): Promise<number> {
 export async function readLongPage<T>(api: GiteaApi, wanted: WantedPage<T>): Promise<ListPage<T>> {
   const size = await askPageSize(api);
   // Beyond the end there are no rows, so nothing is long: a server whose answers never end shows itself here.
-  const { total } = await askFor(api, wanted, { first: MOST_ROWS, size: 1 });
+  const { total } = await askFor(api, wanted, { first: BEYOND_ALL, size: 1 });
   const first = (wanted.page - 1) * size;
   const part = { first, size: Math.min(size, Math.max(0, total - first)) };
   const widths = size > SOME_ROWS && size % SOME_ROWS === 0 ? [SOME_ROWS, 1] : [1];

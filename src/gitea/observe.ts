@@ -23,6 +23,7 @@ import type { Job, Look, RegisteredRunner } from '../plan/evidence.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
 import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
+import { Shelf, shareOutBytes } from './bounds.ts';
 import {
   type CompletedList,
   lacksHistory,
@@ -51,6 +52,8 @@ export interface GiteaTarget {
   readonly url: string;
   readonly scope: Scope;
   readonly token: Token;
+  /** Of its groups. A job with any other label is kept for people only. Absent: labels are not known. */
+  readonly labels?: ReadonlySet<string>;
   /** A group keeps runners whose CI job failed: completed jobs are read also when no job is queued or runs. */
   readonly readsEnds?: true;
   /** Runners and completed jobs are read although nothing is queued or runs: a group keeps a warm pool. */
@@ -78,6 +81,8 @@ export interface ObserveOptions {
    * works: its repository was deleted or moved elsewhere. Default: false.
    */
   readonly needsRows?: () => Promise<boolean>;
+  /** What the look at a target may keep, in bytes. Default: its share when these targets are all (`shareOutBytes`). */
+  readonly bytes?: number;
   /** `GiteaAccess.careful`. Default false. */
   readonly careful?: boolean | 'once';
   /** The clock by which times in answers are judged. Default `Date.now`. */
@@ -119,19 +124,22 @@ export async function observeEach(
   const deadline = new Deadline(options.deadlineMs);
   const http = options.http ?? giteaClient(options);
   const versions: VersionCache = options.versions ?? new Map();
+  const shares = shareOutBytes(targets);
   try {
     const looks = await Promise.all(
       targets.map(async (target): Promise<[string, Look | Failure]> => {
-        const { key, url, token, scope, hasPool = false, readsEnds = false } = target;
+        const { key, url, token, scope, labels, hasPool = false, readsEnds = false } = target;
         try {
           refuseForeignToken(target);
           const furtherPages = targets.every(
             (other) => other === target || new URL(other.url).origin !== new URL(url).origin,
           );
-          const { careful = false, now } = options;
-          const access = { http, url, token, deadline, versions, careful, queue: key };
+          const { careful = false, now, bytes = shares(target) } = options;
+          const shelf = new Shelf(bytes, labels);
+          const access = { http, url, token, deadline, versions, careful, queue: key, shelf };
           const api = new GiteaApi({ ...access, ...(now && { now }) });
-          return [key, await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds })];
+          const look = await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds });
+          return [key, { ...look, ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) }];
         } catch (error) {
           if (error instanceof Failure) return [key, error];
           throw error;

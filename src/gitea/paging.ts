@@ -19,14 +19,34 @@ import type { ListPage } from './shapes.ts';
 export const PAGE_LIMIT = 50;
 /** More rows than this are not read; Gitea would need minutes, and the cap of any group is far below. */
 export const MOST_ROWS = 20_000;
+/** Of a longer list of jobs that wait, so many pages at its old end are read, and as many at its new end. */
+const PAGES_OF_END = 100;
 
 export type PassVerdict = 'complete' | 'drifted' | 'contradictory';
 
 /** Numbers of the pages after the first; its number of rows is the page size that the server really gives. */
 export function pagesAfter(first: ListPage<unknown>): readonly number[] {
-  const size = first.rows.length;
-  if (size === 0 || first.total <= size) return [];
-  return Array.from({ length: Math.ceil(first.total / size) - 1 }, (_, index) => index + 2);
+  return range(2, lastPage(first));
+}
+
+/** The same for a list of which both ends will do. */
+export function pagesOfEnds(first: ListPage<unknown>): readonly number[] {
+  if (!isLong(first)) return pagesAfter(first);
+  const last = lastPage(first);
+  return [...range(2, PAGES_OF_END), ...range(last - PAGES_OF_END + 1, last)];
+}
+
+/** True when the ends of a list are not all of it. */
+export function isLong(first: ListPage<unknown>): boolean {
+  return lastPage(first) > 2 * PAGES_OF_END;
+}
+
+function lastPage({ rows: { length: size }, total }: ListPage<unknown>): number {
+  return size === 0 ? 1 : Math.ceil(total / size);
+}
+
+function range(from: number, to: number): readonly number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
 
 /** True when the last page is full, so that only an empty page after it shows the end of the list. */
@@ -36,15 +56,20 @@ export function endIsOpen(pages: readonly ListPage<unknown>[]): boolean {
   return last > 0 && last >= (pages.length > 1 ? size : PAGE_LIMIT);
 }
 
-/** Judges one reading of all pages, in page order. */
+/** Judges one reading of all pages, or of the ends of a long list, in page order. The ends are never `complete`. */
 export function judgePass(pages: readonly ListPage<{ readonly id: number }>[]): PassVerdict {
   const size = pages[0]?.rows.length ?? 0;
   const totals = new Set(pages.map(({ total }) => total));
   if (totals.size === 1 && countRows(pages) === Math.max(...totals) && idsOf(pages).size === Math.max(...totals)) {
     return 'complete';
   }
-  const consistent = pages.every(({ rows, total }, index) => rows.length === expectedRows(index + 1, size, total));
-  return consistent && totals.size > 1 ? 'drifted' : 'contradictory';
+  const [first] = pages;
+  const numbers = first && isLong(first) ? [1, ...pagesOfEnds(first)] : undefined;
+  const consistent = pages.every(
+    ({ rows, total }, index) => rows.length === expectedRows(numbers?.[index] ?? index + 1, size, total),
+  );
+  const isNew = totals.size > 1 || (numbers !== undefined && idsOf(pages).size === countRows(pages));
+  return consistent && isNew ? 'drifted' : 'contradictory';
 }
 
 /** True when one reading holds more rows than any of its pages counts. */

@@ -3,10 +3,11 @@
  * strictly: a job that is half understood would make the list shorter, and that prunes runners. Errors name field and job, never content.
  */
 import * as z from 'zod';
-import { parseUrl } from '../parse-url.ts';
 import type { Job, RegisteredRunner } from '../plan/evidence.ts';
-import { boundedLink, boundedName, labelsOfJob, labelsOfRunner } from './bounds.ts';
+import { boundedLink, boundedName, labelsOfJob, labelsOfRunner, Shelf } from './bounds.ts';
 import { isGiteaName } from './endpoints.ts';
+import { readLink } from './links.ts';
+import { NO_ROOM, unreadableJob, unreadableRunner } from './stand-ins.ts';
 import { toAttempt, toJobStatus } from './status.ts';
 import type { VersionFacts } from './version.ts';
 
@@ -94,19 +95,24 @@ const MANY = 200;
 const compiledJobRow = once(() => z.compile(listShapes().JobRow));
 
 /** Reads a jobs list. Times are judged by the clock `nowMs`, ms since 1970. Throws `ShapeError`. */
-export function readJobPage(json: unknown, version: VersionFacts, nowMs: number): ListPage<Job> {
+export function readJobPage(
+  json: unknown,
+  version: VersionFacts,
+  nowMs: number,
+  shelf: Shelf = new Shelf(),
+): ListPage<Job> {
   const page = check(listShapes().JobPage, json, 'the list');
   const shape = page.total_count > MANY ? compiledJobRow() : listShapes().JobRow;
   return {
-    rows: page.jobs.map((row, index) => readJob(row, index, { version, shape, nowMs })),
+    rows: page.jobs.map((row, index) => readJob(row, index, { version, shape, nowMs, shelf })),
     total: page.total_count,
   };
 }
 
 /** Reads a runner list. Throws `ShapeError`. */
-export function readRunnerPage(json: unknown): ListPage<RegisteredRunner> {
+export function readRunnerPage(json: unknown, shelf: Shelf = new Shelf()): ListPage<RegisteredRunner> {
   const page = check(listShapes().RunnerPage, json, 'the list');
-  return { rows: page.runners.map(readRunner), total: page.total_count };
+  return { rows: page.runners.map((row, index) => readRunner(row, index, shelf)), total: page.total_count };
 }
 
 /** Reads `/version`. Throws `ShapeError`. */
@@ -138,27 +144,38 @@ interface RowReading {
   readonly version: VersionFacts;
   readonly shape: JobRowShape;
   readonly nowMs: number;
+  readonly shelf: Shelf;
 }
 
-function readJob(json: unknown, index: number, { version, shape, nowMs }: RowReading): Job {
+function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }: RowReading): Job {
   const subject = nameRow('job', json, index);
   const row = check(shape, json, subject);
   const status = toJobStatus(row.status);
   const times = readTimes(row, status, subject, nowMs);
   const claimed = status === 'in_progress' || status === 'completed';
   const runner = claimed ? row.runner_name : undefined;
+  const repository = readRepository(row.url, row.run_url, subject);
+  const link = readLink(row.html_url);
+  if (link === undefined) throw unusable(subject, 'html_url');
+  const labels = labelsOfJob(row.labels ?? []);
+  const texts = [boundedName(row.name), boundedLink(link), boundedName(runner ?? '')];
+  const waits = status === 'queued' || status === 'blocked';
+  const isUncovered = waits && !shelf.mayBeCovered(labels);
+  const use = isUncovered ? 'uncovered' : status === 'in_progress' ? 'needed' : 'optional';
+  if (!shelf.hasRoom(row.id, use, isUncovered ? [] : texts)) return { ...unreadableJob(row.id), name: NO_ROOM };
+  const [name = '', url = '', runnerName = ''] = isUncovered ? texts.map((text) => shelf.unneeded(text)) : texts;
   return {
     id: row.id,
     attempt: toAttempt(row.run_attempt, status, version),
     runId: row.run_id,
-    repository: readRepository(row.url, row.run_url, subject),
-    name: boundedName(row.name),
-    url: boundedLink(readLink(row.html_url, subject)),
-    labels: labelsOfJob(row.labels ?? []),
+    repository: shelf.text(repository),
+    name,
+    url,
+    labels: shelf.labels(labels),
     status,
     ...times,
     ...(status === 'completed' && conclusionOf(row.conclusion)),
-    ...(runner && { runner: boundedName(runner) }),
+    ...(runnerName && { runner: runnerName }),
   };
 }
 
@@ -166,10 +183,11 @@ function conclusionOf(word: string | undefined | null): Pick<Job, 'conclusion'> 
   return word === 'failure' || word === 'cancelled' || word === 'skipped' ? { conclusion: word } : {};
 }
 
-function readRunner(json: unknown, index: number): RegisteredRunner {
+function readRunner(json: unknown, index: number, shelf: Shelf): RegisteredRunner {
   const row = check(listShapes().RunnerRow, json, nameRow('runner', json, index));
   const { id, name, busy, ephemeral } = row;
   const labels = labelsOfRunner((row.labels ?? []).map((label) => label.name));
+  if (!shelf.hasRoom(-id, 'needed', [boundedName(name)])) return { ...unreadableRunner(id), name: NO_ROOM };
   return {
     id,
     name: boundedName(name),
@@ -177,7 +195,7 @@ function readRunner(json: unknown, index: number): RegisteredRunner {
     busy,
     disabled: row.disabled ?? false,
     ephemeral,
-    labels,
+    labels: shelf.labels(labels),
   };
 }
 
@@ -237,32 +255,6 @@ function decode(segment: string | undefined): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** People click on it, so it is http(s) or nothing. */
-function readLink(text: string, subject: string): string {
-  if (text === '' || isPlainLink(text)) return text;
-  const url = parseUrl(text);
-  if (!url) throw unusable(subject, 'html_url');
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw unusable(subject, 'html_url');
-  return url.href;
-}
-
-/** Segments that a URL keeps as they are: no `.`, no `..`, nothing to encode. */
-const PLAIN_LINK = /^(https?:\/\/[^/?#]+)(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$/;
-/** Origins that a URL keeps as they are, or not. There is one per Gitea. */
-const plainOrigins = new Map<string, boolean>();
-
-/** True when `new URL(text).href` is `text`, found out without it: parsing a URL takes as long as reading the rest of a job. */
-function isPlainLink(text: string): boolean {
-  const origin = PLAIN_LINK.exec(text)?.[1];
-  if (origin === undefined) return false;
-  let plain = plainOrigins.get(origin);
-  if (plain === undefined) {
-    plain = parseUrl(origin)?.href === `${origin}/`;
-    if (plainOrigins.size < MANY) plainOrigins.set(origin, plain);
-  }
-  return plain;
 }
 
 function nameRow(kind: string, json: unknown, index: number): string {

@@ -1,4 +1,5 @@
 /** The Application and its project: as examples in `install/`, and written by `init` for a repository of one's own. */
+import { COMPARE_OPTIONS } from '../charts/marks.ts';
 import { ARGOCD_NAMESPACE, PLUGIN, PROJECT } from './names.ts';
 
 const CLUSTER = 'https://kubernetes.default.svc';
@@ -33,11 +34,17 @@ export function projectManifest({ repository, namespace }: Omit<GroupsInGit, 'pa
   } as const;
 }
 
+/**
+ * Argo CD 3.6 would have Kubernetes judge each living Job at each wake, a request per Job. Kubernetes refuses a template that differs, and
+ * one refusal stops the whole Application (docs/adr/0063).
+ */
+export const APPLICATION_ANNOTATIONS = { [COMPARE_OPTIONS]: 'ServerSideDiff=false' } as const;
+
 export function applicationManifest(source: GroupsInGit) {
   return {
     apiVersion: API_VERSION,
     kind: 'Application',
-    metadata: { name: 'runners', namespace: ARGOCD_NAMESPACE },
+    metadata: { annotations: APPLICATION_ANNOTATIONS, name: 'runners', namespace: ARGOCD_NAMESPACE },
     spec: applicationSpec(source),
   } as const;
 }

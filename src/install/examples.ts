@@ -7,7 +7,7 @@ import {
   RunnerGroupSpecContainerMode,
   RunnerGroupSpecScope,
 } from '../../imports/gitea.bpg.pw.ts';
-import { applicationManifest, applicationSpec, projectManifest } from './application.ts';
+import { APPLICATION_ANNOTATIONS, applicationManifest, applicationSpec, projectManifest } from './application.ts';
 import { HEADER, ManifestFile } from './manifest-file.ts';
 import { API_SECRET, ARGOCD_NAMESPACE, RUNNERS_NAMESPACE } from './names.ts';
 
@@ -72,7 +72,11 @@ class RunnerApplicationSet extends ApiObject {
         generators: [{ git: { repoURL: REPOSITORY, revision: 'HEAD', directories: [{ path: 'groups/*' }] } }],
         syncPolicy: { preserveResourcesOnDeletion: true },
         template: {
-          metadata: { name: 'runners-{{.path.basenameNormalized}}', namespace: ARGOCD_NAMESPACE },
+          metadata: {
+            annotations: APPLICATION_ANNOTATIONS,
+            name: 'runners-{{.path.basenameNormalized}}',
+            namespace: ARGOCD_NAMESPACE,
+          },
           spec: applicationSpec({ ...SOURCE, path: '{{.path.path}}' }),
         },
       },

@@ -12,8 +12,8 @@ import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, RUNNERS_NAMESPACE, SERVE_LABELS, 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
 export const OUTSIDE_PORTS = [80, 443, 3000, 6443];
 const ARGOCD_SERVER_PORT = 8080;
-/** Hands out credentials of the machine on every large cloud; on Alibaba's at the second address. */
-const CLOUD_METADATA = ['169.254.169.254/32', '100.100.100.200/32'];
+/** Hand out credentials of the machine: link-local addresses on every large cloud, and two more on Alibaba's and on Azure. */
+const CLOUD_METADATA = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32'];
 const CLOUD_METADATA_IPV6 = 'fd00:ec2::254/128';
 
 /** Pods of the cluster without our runners, wherever these are, and without anything else in their namespace. */

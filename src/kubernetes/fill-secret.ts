@@ -11,13 +11,21 @@ import type { HttpAnswer } from '../http/request.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
 import { failureOfSecret, type KeysOfSecret, keysOf, type SecretPlace, secretPath } from './secrets.ts';
 
+type Texts = Readonly<Record<string, string>>;
+
 /** The field manager of what is written. */
 const FIELD_MANAGER = 'gitea-runners-serve';
 
-const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string().min(1) }) });
+const Versioned = z.object({
+  metadata: z.object({
+    resourceVersion: z.string().min(1),
+    annotations: z.record(z.string(), z.string()).nullish(),
+  }),
+});
 
 export interface ReadSecret {
   readonly keys: KeysOfSecret;
+  readonly annotations: Texts;
   /** Changes with each write. */
   readonly version: string;
 }
@@ -29,28 +37,29 @@ export async function readSecret(client: KubeClient, place: SecretPlace, deadlin
   if (answer.status !== 200) throw failureOf(client, question, answer, place);
   const request = client.request(question);
   const keys = keysOf(request, answer);
-  return { keys, version: parseAnswer(request, Versioned, answer.text, 'Secret').metadata.resourceVersion };
+  const { annotations, resourceVersion: version } = parseAnswer(request, Versioned, answer.text, 'Secret').metadata;
+  return { keys, annotations: annotations ?? {}, version };
 }
 
 /**
- * Sets these keys and leaves the others as they are. `changed`: somebody has written the Secret since `version`, so nothing was written.
+ * Sets these keys and annotations, and leaves the others as they are. `changed`: somebody has written the Secret since `version`, so nothing was written.
  * @throws Failure exit 1 for every other answer.
  */
 export async function fillSecret(
   client: KubeClient,
   place: SecretPlace,
   version: string,
-  keys: Readonly<Record<string, string>>,
+  wanted: { readonly data: Texts; readonly annotations: Texts },
   deadline: Deadline,
 ): Promise<'written' | 'changed'> {
-  const data = Object.entries(keys).map(([key, value]) => [key, Buffer.from(value).toString('base64')] as const);
+  const data = Object.entries(wanted.data).map(([key, value]) => [key, Buffer.from(value).toString('base64')] as const);
   const question: KubeQuestion = {
     what: `write ${nameOf(place)}`,
     method: 'PATCH',
     path: secretPath(place),
     query: { fieldManager: FIELD_MANAGER },
     contentType: 'application/merge-patch+json',
-    body: { metadata: { resourceVersion: version }, data: Object.fromEntries(data) },
+    body: { metadata: { resourceVersion: version, annotations: wanted.annotations }, data: Object.fromEntries(data) },
   };
   const answer = await client.send(question, deadline);
   if (answer.status === 200) return 'written';

@@ -13,7 +13,7 @@ import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge.ts';
 import { listAll } from './list.ts';
 import { jobUidOf } from './pod-parts.ts';
-import { JOBS, PODS } from './resources.ts';
+import { PODS, WHOLE_JOBS } from './resources.ts';
 import type { KubePod } from './shapes.ts';
 
 export interface ObserveClusterOptions {
@@ -48,12 +48,15 @@ async function observeNamespace(
   deadline: Deadline,
 ): Promise<readonly LiveJob[]> {
   const [jobs, pods] = await Promise.all([
-    listAll(client, JOBS, namespace, deadline),
+    listAll(client, WHOLE_JOBS, namespace, deadline),
     listAll(client, PODS, namespace, deadline),
   ]);
   const podsOf = podsByJob(pods.items);
   return jobs.items
-    .map((job) => judgeJob(job, podsOf.get(job.metadata.uid) ?? []))
+    .map((job) => ({
+      ...judgeJob(job, podsOf.get(job.metadata.uid) ?? []),
+      ...(job.spec?.selector != null && { spec: job.spec }),
+    }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

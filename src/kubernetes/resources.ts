@@ -1,7 +1,7 @@
 /** The kinds that are read: where they are listed, and which fields of an item are used. */
 import * as z from 'zod';
 import { OUR_SELECTOR } from '../charts/marks.ts';
-import { KubeJob, KubePod } from './shapes.ts';
+import { KubeJob, KubePod, WholeJob } from './shapes.ts';
 
 /** A kind of object. */
 export interface Resource<T> {
@@ -25,6 +25,8 @@ export const JOBS: Resource<KubeJob> = {
   labelSelector: OUR_SELECTOR,
   item: KubeJob,
 };
+
+export const WHOLE_JOBS = { ...JOBS, item: WholeJob };
 
 /** A Job with what Argo CD and people read of it. */
 const TrackedJob = KubeJob.extend({ metadata: KubeJob.shape.metadata.extend({ annotations: texts, labels: texts }) });

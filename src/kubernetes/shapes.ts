@@ -45,6 +45,19 @@ export const KubeJob = z.object({
 });
 export type KubeJob = z.infer<typeof KubeJob>;
 
+const JobSpec = KubeJob.shape.spec.unwrap().unwrap();
+const Template = JobSpec.shape.template.unwrap().unwrap();
+const PodSpec = Template.shape.spec.unwrap().unwrap();
+/** The same with the whole spec. A Job that the API server has stored always has a selector. */
+export const WholeJob = KubeJob.extend({
+  spec: JobSpec.extend({
+    selector: z.unknown().optional(),
+    template: Template.extend({ spec: PodSpec.loose().nullish() }).loose().nullish(),
+  })
+    .loose()
+    .nullish(),
+});
+
 /** One of a pod's containers, as `status.containerStatuses` shows it: exactly one of the three states, or none yet. */
 const containerStatus = z.object({
   name: z.string(),

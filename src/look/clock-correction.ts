@@ -1,9 +1,12 @@
 /**
- * Makes one clock of three: Gitea's, which all of its times follow. The times of Jobs are Kubernetes', and "now" is this machine's.
+ * Makes one clock of all: Gitea's, which all of its times follow. The times of Jobs are Kubernetes', and "now" is this machine's.
+ * Several Giteas that are not known to agree have no common clock. Then each one's times, and those of Jobs, become this machine's: so
+ * the clock of one Gitea changes nothing for the groups of another.
+ *
  * Without it a Job may look older than the CI job that it was started for, or a runner late that is not (docs/spec.md, L6). Pure.
  */
 import { type ClockBounds, common, either } from '../http/clock.ts';
-import type { LiveJob } from '../plan/evidence.ts';
+import type { LiveJob, Look } from '../plan/evidence.ts';
 
 /** A server that was asked, and what it told of its clock; undefined: nothing. */
 export interface ServerClock {
@@ -17,6 +20,8 @@ export interface ClockCorrection {
   readonly nowShiftMs: number;
   /** To be added to times of Kubernetes, ms: then they are Gitea's. */
   readonly jobShiftMs: number;
+  /** Several clocks: to be added to the times of each Gitea, ms, by origin. Then, and with the two above, all are this machine's. */
+  readonly lookShiftsMs?: ReadonlyMap<string, number>;
   /** Kubernetes' clock minus Gitea's, in whole seconds, as ms; undefined when one of them is not known. */
   readonly skewMs?: number;
   /** What the administrator should know; each with its code. */
@@ -46,8 +51,17 @@ export function correctClocks(giteas: readonly ServerClock[], kubernetes: Server
     warnings.push({ code: 'GR-CLOCK-02', message });
     return undefined;
   };
-  const gitea = agreed(giteas, usable, warnings);
+  const seen = giteas.map(usable);
   const cluster = kubernetes && usable(kubernetes);
+  if (giteas.length > 1 && !agree(seen)) {
+    const lookShiftsMs = new Map(giteas.map(({ origin }, index) => [origin, backBy(seen[index])]));
+    if (seen.every((bounds) => bounds)) {
+      const message = `compare clocks: those of the Giteas ${giteas.map(({ origin }) => origin).join(', ')} differ from each other. The times of each are corrected by its own clock. Synchronize them (NTP).`;
+      warnings.push({ code: 'GR-CLOCK-03', message });
+    }
+    return { nowShiftMs: 0, jobShiftMs: backBy(cluster), lookShiftsMs, warnings };
+  }
+  const gitea = seen.reduce((a, b) => a && b && (common(a, b) ?? either(a, b)), seen[0]);
   const nowShiftMs = gitea ? shiftBy(gitea) : 0;
   if (gitea === undefined || cluster === undefined) return { nowShiftMs, jobShiftMs: 0, warnings };
 
@@ -61,32 +75,24 @@ export function correctClocks(giteas: readonly ServerClock[], kubernetes: Server
   return { nowShiftMs, jobShiftMs, skewMs: toSeconds(-middle(apart)), warnings };
 }
 
-/** The clock of all Giteas: they must agree, because there is one "now" in a plan. */
-function agreed(
-  giteas: readonly ServerClock[],
-  usable: (server: ServerClock) => ClockBounds | undefined,
-  warnings: ClockWarning[],
-): ClockBounds | undefined {
-  let found: ClockBounds | undefined;
-  for (const server of giteas) {
-    const bounds = usable(server);
-    if (found === undefined || bounds === undefined) {
-      found ??= bounds;
-      continue;
-    }
-    if (gapMs(found, bounds) >= LEAST_SHIFT_MS) {
-      const message = `compare clocks: those of the Giteas ${giteas.map(({ origin }) => origin).join(', ')} differ from each other. Nothing is corrected. Synchronize them (NTP).`;
-      warnings.push({ code: 'GR-CLOCK-03', message });
-      return undefined;
-    }
-    found = common(found, bounds) ?? either(found, bounds);
-  }
-  return found;
+/** True when each clock is known and none is known to differ from another. */
+function agree(clocks: readonly (ClockBounds | undefined)[]): boolean {
+  const known = clocks.flatMap((bounds) => bounds ?? []);
+  const gapMs = Math.max(...known.map(({ leastMs }) => leastMs)) - Math.min(...known.map(({ mostMs }) => mostMs));
+  return known.length === clocks.length && gapMs < LEAST_SHIFT_MS;
 }
 
-/** How far two clocks are apart at least; negative when they may be equal. */
-function gapMs(a: ClockBounds, b: ClockBounds): number {
-  return Math.max(a.leastMs, b.leastMs) - Math.min(a.mostMs, b.mostMs);
+/** The same look with its times by the clock of all. */
+export function shiftLook(look: Look, giteaUrl: string, { lookShiftsMs }: ClockCorrection): Look {
+  const shiftMs = lookShiftsMs?.get(new URL(giteaUrl).origin) ?? 0;
+  if (shiftMs === 0) return look;
+  const jobs = look.jobs.map((job) => ({
+    ...job,
+    createdAtMs: job.createdAtMs + shiftMs,
+    ...(job.startedAtMs !== undefined && { startedAtMs: job.startedAtMs + shiftMs }),
+    ...(job.completedAtMs !== undefined && { completedAtMs: job.completedAtMs + shiftMs }),
+  }));
+  return { ...look, jobs };
 }
 
 /** The same Jobs with their times by Gitea's clock. */
@@ -106,6 +112,11 @@ function shiftBy(bounds: ClockBounds): number {
   if (bounds.leastMs <= 0 && bounds.mostMs >= 0) return 0;
   const shiftMs = toSeconds(middle(bounds));
   return Math.abs(shiftMs) < LEAST_SHIFT_MS ? 0 : shiftMs;
+}
+
+/** From a server's clock to this machine's; never -0. */
+function backBy(bounds: ClockBounds | undefined): number {
+  return bounds ? 0 - shiftBy(bounds) : 0;
 }
 
 function middle({ leastMs, mostMs }: ClockBounds): number {

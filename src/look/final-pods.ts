@@ -7,6 +7,7 @@ import { applyTemplate } from '../pods/apply-template.ts';
 import { type SecurityLevel, securityViolations } from '../pods/pod-security.ts';
 import type { Violation } from '../pods/security-rule.ts';
 import { type FieldPath, fieldValue, isList, isMapping, type Mapping, stringOf, type Value } from '../pods/value.ts';
+import { count } from '../printable.ts';
 import { nearestName } from '../runnergroup/nearest.ts';
 import type { ProblemCode } from '../runnergroup/problems.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
@@ -35,9 +36,13 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   if ('faults' in applied) return { faults: applied.faults.map(templateFault) };
   const { pod, violations } = applied;
   const allowed = group.securityProfile === undefined ? namesOf(made, securityViolations(made, level)) : new Set();
-  const faults = violations
-    .filter((violation) => !allowed.has(nameOf(pod, violation)))
-    .map((violation) => violationFault(group, pod, violation));
+  const found = violations.filter((violation) => !allowed.has(nameOf(pod, violation)));
+  // What containerMode causes is one fault, however many rules it breaks.
+  const ofMode = found.filter(({ path }) => !pathInTemplate(group.podTemplate as Value | undefined, pod, path));
+  const others = found.filter((violation) => !ofMode.includes(violation));
+  const faults = [...ofMode.slice(0, 1), ...others].map((violation) =>
+    violationFault(group, pod, violation, violation === ofMode[0] ? ofMode.length - 1 : 0),
+  );
   if (faults.length > 0) return { faults };
   return { pod: group.podTemplate === undefined ? ours : (pod as unknown as PodTemplate) };
 }
@@ -55,7 +60,7 @@ function templateFault({ path, message }: { readonly path: FieldPath; readonly m
   return { path: ['spec', 'podTemplate', ...path], message, code };
 }
 
-function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation): PodFault {
+function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, more: number): PodFault {
   const { rule, path, message: told } = violation;
   const inTemplate = pathInTemplate(group.podTemplate as Value | undefined, pod, path);
   const level = levelOf(group);
@@ -65,7 +70,7 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation):
   if (inTemplate) return { path: ['spec', 'podTemplate', ...inTemplate], message, code: 'GR-INPUT-10' };
   return {
     path: ['spec', 'securityProfile'],
-    message: `${placeText(pod, path)} ${message}${instead(group)}`,
+    message: `${placeText(pod, path)} ${message}${more > 0 ? `, and ${count(more, 'more rule')}` : ''}${instead(group)}`,
     code: 'GR-INPUT-10',
   };
 }

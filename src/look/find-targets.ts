@@ -52,8 +52,27 @@ export async function findTargetsOf(
   });
   const lookOf = (group: RunnerGroup): string => keys.get(group) ?? '';
   const pools = new Set(groups.filter(keepsPool).map(lookOf));
-  const all = targets.map((target) => (pools.has(target.key) ? { ...target, hasPool: true as const } : target));
+  const labels = labelsBy(groups, lookOf);
+  const all = targets.map((target) => ({
+    ...target,
+    labels: labels.get(target.key) ?? new Set(),
+    ...(pools.has(target.key) && { hasPool: true as const }),
+  }));
   return { targets: all, failed, lookOf };
+}
+
+/** All labels of groups, by what they share. */
+export function labelsBy<K>(
+  groups: Iterable<RunnerGroup>,
+  keyOf: (group: RunnerGroup) => K,
+): ReadonlyMap<K, ReadonlySet<string>> {
+  const found = new Map<K, Set<string>>();
+  for (const group of groups) {
+    const labels = found.get(keyOf(group)) ?? new Set();
+    found.set(keyOf(group), labels);
+    for (const { name } of group.labels) labels.add(name);
+  }
+  return found;
 }
 
 /** True when this look serves the group, too: Gitea, scope and token are the same. */
@@ -93,7 +112,8 @@ async function eachToken(
   const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));
   const client = secretsClient(config, settings.onRequest);
   try {
-    await findAll({ ...settings, clusterSecrets: new ClusterSecrets(client, deadline) });
+    const secrets = new ClusterSecrets(client, deadline);
+    await findAll({ ...settings, clusterSecrets: settings.secretsIn?.(secrets) ?? secrets });
   } finally {
     await client.close();
   }

@@ -18,9 +18,9 @@ import type { Plan } from '../plan/decisions.ts';
 import { type Evidence, type Group, isPinnedAlive, type LiveJob } from '../plan/evidence.ts';
 import type { BrokenGroup } from '../runnergroup/broken.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { correctClocks, shiftJobs } from './clock-correction.ts';
+import { correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
 import { endedMeanwhile } from './ended-meanwhile.ts';
-import { findTargetsOf } from './find-targets.ts';
+import { findTargetsOf, type TargetsOf } from './find-targets.ts';
 import type { Pods } from './pods.ts';
 import type { Settings } from './settings.ts';
 import { faultyPods, refuseAll, sortOut, type Trouble } from './troubles.ts';
@@ -61,15 +61,17 @@ export interface LookOptions {
    * groups have one already. Absent: each trouble is a Failure.
    */
   readonly isolate?: readonly BrokenGroup[];
+  /** With `isolate`: also where no cluster is seen. For a plan that is only read, since Jobs of a group that is left out are not kept. */
+  readonly isOnlyRead?: boolean;
 }
 
 /** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  { includeBlocked, ahead = false, pods, isolate }: LookOptions,
+  { includeBlocked, ahead = false, pods, isolate, isOnlyRead = false }: LookOptions,
 ): Promise<PlanOfNow> {
-  const { instance, timeoutMs } = settings;
+  const { timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
   const isolated = isolate ?? [];
   if (groups.length === 0) {
@@ -78,7 +80,7 @@ export async function lookAndPlan(
   }
   const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
   const { targets, failed, lookOf } = tokens;
-  const isolates = isolate !== undefined && config !== undefined;
+  const isolates = isolate !== undefined && (isOnlyRead || config !== undefined);
   if (!isolates) refuseAll(isolated, failed);
   // Reading Secrets over the network has taken its part of the time limit.
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
@@ -122,31 +124,55 @@ export async function lookAndPlan(
   if (isStale) listedAtMs = settings.now();
   const seen = isStale ? await lookAtCluster(groups, config, settings, clocks) : listed;
   const jobs = isStale ? endedMeanwhile(listed?.jobs, seen?.jobs) : (seen?.jobs ?? []);
-  const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
-  const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
-  const correction = correctClocks(giteas, seen && clock(seen.origin));
-  for (const { code, message } of correction.warnings) settings.onWarning?.(`warning: ${code} ${message}`);
-  const liveJobs = shiftJobs(jobs, correction.jobShiftMs);
-  const nowMs = settings.now() + correction.nowShiftMs;
-  const liveSinceMs = listedAtMs + correction.nowShiftMs;
-  const jobsWereListed = seen !== undefined;
-  const evidence: Evidence = {
-    instance,
-    looks,
-    liveJobs,
-    ...(jobsWereListed && { jobsWereListed }),
-    liveSinceMs,
-    nowMs,
-    troubled: troubles,
-  };
+  const evidence = timed({ targets, looks, jobs, seen, listedAtMs, troubles }, clocks, settings);
   const plan = planOrRefuse(planned, evidence);
   if (deadline.remainingMs() > 0)
-    return { plan, nowMs, jobsWereListed, app, seen: { groups: planned, evidence }, troubles, broken };
+    return {
+      plan,
+      nowMs: evidence.nowMs,
+      jobsWereListed: seen !== undefined,
+      app,
+      seen: { groups: planned, evidence },
+      troubles,
+      broken,
+    };
   throw new Failure(
     'GR-PLAN-01',
     1,
     `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`,
   );
+}
+
+/** What was seen before its times are corrected. */
+interface Untimed {
+  readonly targets: TargetsOf['targets'];
+  readonly looks: Evidence['looks'];
+  readonly jobs: Evidence['liveJobs'];
+  readonly seen: SeenCluster | undefined;
+  readonly listedAtMs: number;
+  readonly troubles: readonly Trouble[];
+}
+
+/** The evidence of a plan, with all times by the clocks of Gitea. Clocks that cannot be compared are warned of. */
+function timed(
+  { targets, looks, jobs, seen, listedAtMs, troubles: troubled }: Untimed,
+  clocks: ServerClocks,
+  { instance, now, onWarning }: Settings,
+): Evidence {
+  const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
+  const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
+  const correction = correctClocks(giteas, seen && clock(seen.origin));
+  for (const { code, message } of correction.warnings) onWarning?.(`warning: ${code} ${message}`);
+  const urls = new Map(targets.map(({ key, url }) => [key, url]));
+  return {
+    instance,
+    looks: new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)])),
+    liveJobs: shiftJobs(jobs, correction.jobShiftMs),
+    ...(seen && { jobsWereListed: true as const }),
+    liveSinceMs: listedAtMs + correction.nowShiftMs,
+    nowMs: now() + correction.nowShiftMs,
+    troubled,
+  };
 }
 
 async function planNothing(settings: Settings): Promise<PlanOfNow> {

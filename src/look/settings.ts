@@ -1,11 +1,14 @@
 import type { RequestLine } from '../http/request.ts';
 import type { ClusterChoice } from '../kubernetes/find-cluster.ts';
-import type { SecretsMode } from '../tokens/api-token.ts';
+import type { ClusterSecrets } from '../kubernetes/secrets.ts';
+import type { SecretReader, SecretsMode } from '../tokens/api-token.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
 export interface Settings extends ClusterChoice {
   /** Default: `files`. */
   readonly secrets?: SecretsMode;
+  /** With `secrets: 'api'`: reads the Secrets of the installation, which may lie elsewhere. Default: those of the groups' own namespaces. */
+  readonly secretsIn?: (secrets: ClusterSecrets) => SecretReader;
   readonly secretsDir: string;
   /** For everything, from start to end, ms. */
   readonly timeoutMs: number;

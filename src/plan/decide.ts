@@ -54,7 +54,9 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, {
     const debugging = allotment.runners.filter(({ state }) => state === 'kept').length;
     const held = heldBy.get(key) ?? 0;
     const counts = { busy, waiting: assigned.length, debugging, spare: spare.length, warm: warm.length, held };
-    groups.push({ group: key, cap: group.maxActiveRunners, ...counts, minIdle: group.minIdleRunners });
+    const unreadJobs = facts.unreadJobsOf(group);
+    const unread = unreadJobs > 0 && { unreadJobs };
+    groups.push({ group: key, cap: group.maxActiveRunners, ...counts, minIdle: group.minIdleRunners, ...unread });
     const wanted = { ...facts, overdue, assigned, spare, warm };
     const decisions = decideRunners(key, allotment, wanted);
     runners.push(...withDetails(decisions, allotment, facts));

@@ -179,6 +179,8 @@ export interface GroupSummary {
   readonly minIdle: number;
   /** Ready jobs that wait for this group (its cap, suspension or back-off). */
   readonly held: number;
+  /** Queued jobs of its scope that were not read, because there are too many. Absent: none. */
+  readonly unreadJobs?: number;
 }
 
 /** The frozen result. Every list is sorted: groups by namespace and name, jobs by age, runners by group and name. */

@@ -2,14 +2,14 @@
  * Ready jobs for which another Application has a runner, because a group of that one covers them, too. No second one is started.
  *
  * What counts is the Job of that runner: alive, unpinned, of the Gitea of this CI job, and printed for its page. It counts for one spawn
- * timeout, and all such Jobs together for 12 since the job became ready. Then it gets a runner of ours, so nothing waits for ever. A runner
- * of ours that is there already stays: what one Application leaves to the other, the other may be leaving, too. Rows in Gitea's list do not
- * count: the owner of a repository can register a runner of any name.
+ * timeout, and longer while its pod starts. In all a job waits for 12 spawn timeouts since it became ready, however many such Jobs come.
+ * Then it gets a runner of ours, so nothing waits for ever. A runner of ours that is there already stays: what one Application leaves to the
+ * other, the other may be leaving, too. Rows in Gitea's list do not count: the owner of a repository can register a runner of any name.
  */
 import type { LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { compareText, type ListedJob } from './listed-jobs.ts';
-import { mayStillCome } from './patience.ts';
+import { mayStillCome, PENDING_TIMEOUTS } from './patience.ts';
 
 /** Names the runner of another Application for a job. `spawnTimeoutMs`: of the group that would serve it. */
 export type ElsewhereFinder = (listed: ListedJob, spawnTimeoutMs: number) => string | undefined;
@@ -31,8 +31,9 @@ export function elsewhereFinder(
   }
   return (listed, spawnTimeoutMs) => {
     const live = printedFor.get(keyOf(listed.origin, listed.job.url));
-    const now = { nowMs, spawnTimeoutMs, sinceMs: readySinceMs(listed) };
-    return live && mayStillCome(live, now) ? live.name : undefined;
+    const sinceMs = readySinceMs(listed);
+    if (!live || nowMs - sinceMs >= PENDING_TIMEOUTS * spawnTimeoutMs) return undefined;
+    return mayStillCome(live, { nowMs, spawnTimeoutMs, sinceMs }) ? live.name : undefined;
   };
 }
 

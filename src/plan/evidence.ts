@@ -56,7 +56,7 @@ export interface RegisteredRunner {
 }
 
 /**
- * What one look at one scope of one Gitea found. `jobs` has every id once: all queued and in_progress jobs, the newest completed ones,
+ * What one look at one scope of one Gitea found. `jobs` has every id once: all queued and in_progress jobs (but see `unreadJobs`), the newest completed ones,
  * and blocked ones if they were asked for.
  */
 export interface Look {
@@ -64,6 +64,8 @@ export interface Look {
   readonly runners: readonly RegisteredRunner[];
   /** The rows of all runners of this scope were read. Absent: `runners` proves nothing by what it lacks. */
   readonly rowsWereRead?: true;
+  /** Queued jobs that were left out, because there are too many. Absent: none. */
+  readonly unreadJobs?: number;
 }
 
 /**
@@ -138,6 +140,8 @@ export interface LiveJob {
   readonly repository?: string;
   /** Base URL of the Gitea that its pod was made for. */
   readonly giteaUrl?: string;
+  /** Its whole spec, where it is to be printed again (docs/adr/0063). The planner does not use it. */
+  readonly spec?: object;
 }
 
 /** How wide a scope is: a job goes to the narrowest one first. */

@@ -14,6 +14,8 @@ export interface Facts extends JobList, Runners {
   readonly ownersOf: (listed: ListedJob) => Owners;
   /** Since when a job has been ready, ms. */
   readonly readySinceMs: (listed: ListedJob) => number;
+  /** Queued jobs of its scope that nobody has read. */
+  readonly unreadJobsOf: (group: Group) => number;
   readonly nowMs: number;
 }
 
@@ -28,6 +30,7 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence): Fa
     ...runners,
     ownersOf: ownersFinder(inOrder),
     readySinceMs: readySinceFinder(list.jobs, runners.madeFor),
+    unreadJobsOf: ({ look }) => evidence.looks.get(look)?.unreadJobs ?? 0,
     nowMs: evidence.nowMs,
   };
 }

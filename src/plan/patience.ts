@@ -2,7 +2,7 @@
 import type { Group, LiveJob } from './evidence.ts';
 
 /** A pod that is on its way has so many spawn timeouts (an hour by default). Then its node will not come. */
-const PENDING_TIMEOUTS = 12;
+export const PENDING_TIMEOUTS = 12;
 /** Starts vary: the next one may take longer than the slowest so far. */
 const MARGIN = 1.5;
 
@@ -47,9 +47,8 @@ export function isWaitedFor(
 }
 
 /**
- * True while a runner of another Application may come for a job. One that is stuck, or whose container runs, has one spawn timeout. All of
- * them together have 12: an Application that makes new Jobs for ever must not hold a job for ever.
- * @param sinceMs the job is ready since then. A runner's own time counts from here, if that is later than what its Job shows
+ * True while a runner of another Application may come for a job. One that is stuck, or whose container runs, has one spawn timeout.
+ * @param sinceMs its time counts from here, if that is later than what the Job shows
  */
 export function mayStillCome(
   live: LiveJob,
@@ -57,9 +56,7 @@ export function mayStillCome(
 ): boolean {
   const { nowMs, spawnTimeoutMs, sinceMs } = now;
   const { createdAtMs, runningSinceMs = createdAtMs } = live;
-  const mostMs = PENDING_TIMEOUTS * spawnTimeoutMs;
-  if (nowMs - sinceMs >= mostMs) return false;
-  return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? mostMs : spawnTimeoutMs);
+  return nowMs - Math.max(runningSinceMs, sinceMs) < (isOnItsWay(live) ? PENDING_TIMEOUTS : 1) * spawnTimeoutMs;
 }
 
 function isOnItsWay({ state, trouble }: LiveJob): boolean {

@@ -1,7 +1,7 @@
 /**
  * Runners that no ready job needs, because runners of other groups, or of somebody else, took their jobs. While CI goes on that such a
  * runner could have taken, the next job is near. To drop it and start another one a minute later helps nobody. So it is kept until it is
- * one spawn timeout old, if the cap has room (docs/adr/0022).
+ * one spawn timeout old, if the cap has room (docs/adr/0022). And while the queue is too long to be read, every such runner is kept.
  */
 import type { Allotment } from './allot.ts';
 import type { Group, Job } from './evidence.ts';
@@ -19,7 +19,7 @@ const NO_IDLE: readonly Idle[] = [];
 export function keepSpares(
   { allotments, assignments }: Given,
   pools: ReadonlyMap<Group, readonly Idle[]>,
-  { jobs, nowMs }: Facts,
+  { jobs, nowMs, unreadJobsOf }: Facts,
 ): ReadonlyMap<Group, readonly Runner[]> {
   // Most plans never ask.
   let atWork: ReadonlyMap<string, readonly Job[]> | undefined;
@@ -35,7 +35,10 @@ export function keepSpares(
     const left = room - assigned.length - pool.length;
     if (left <= 0) return NONE;
     const free = freeRunners(runners, new Set([...assigned, ...pool].map(({ runner }) => runner)));
-    return free.filter((runner) => isYoung(runner) && couldHaveWork(runner) && isNotDrained(runner)).slice(0, left);
+    // Its job may be among those that nobody has read.
+    const mayBeAwaited = (runner: Runner): boolean =>
+      unreadJobsOf(group) > 0 || (isYoung(runner) && couldHaveWork(runner));
+    return free.filter((runner) => mayBeAwaited(runner) && isNotDrained(runner)).slice(0, left);
   };
   return new Map([...allotments].map(([group, allotment]) => [group, sparesOf(allotment)]));
 }

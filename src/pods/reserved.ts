@@ -220,6 +220,9 @@ const SECRET_NAMES: ReadonlyMap<string, string> = new Map([
   ['SecretEnvSource', 'name'],
   ['SecretProjection', 'name'],
   ['SecretVolumeSource', 'secretName'],
+  // References of a volume and imagePullSecrets.
+  ['SecretReference', 'name'],
+  ['LocalObjectReference', 'name'],
 ]);
 
 function ofSecrets(template: Mapping, secrets: readonly string[]): readonly TemplateFault[] {

@@ -1,6 +1,8 @@
 /** Rules about the namespace of a RunnerGroup, and what it may name there. */
 import { quoted } from '../runnergroup/problems.ts';
 import type { Scope } from '../runnergroup/runner-group.ts';
+import { scopeWord } from '../runnergroup/scope.ts';
+import { otherSecrets } from '../runnergroup/secret-refs.ts';
 import { allowedBy, type Finding, type GroupRule, NONE, type PolicedGroup } from './denial.ts';
 import { matchesAny, matchesGlob } from './glob.ts';
 import type { Policy } from './schema.ts';
@@ -42,7 +44,7 @@ export const secrets: GroupRule = (policy, group) => {
   const named = [
     { path: 'spec.registrationToken', value: group.registrationToken.name },
     { path: 'spec.authToken', value: group.authToken.name },
-    ...otherSecrets(group.manifest['spec']),
+    ...otherSecrets(group.manifest['spec']).map(({ path, name }) => ({ path, value: name })),
     ...templateAsks(group, 'secret', 'pullSecret'),
   ];
   return named.flatMap(({ path, value }): readonly Finding[] => {
@@ -52,26 +54,6 @@ export const secrets: GroupRule = (policy, group) => {
   });
 };
 
-/** Judged by rows of their own. */
-const JUDGED = new Set(['registrationToken', 'authToken', 'podTemplate']);
-
-/** The Secret of every other `secretRef` of the spec, however deep: a field that is added later is judged, too. */
-function otherSecrets(spec: unknown): readonly { readonly path: string; readonly value: string }[] {
-  // YAML aliases show one object at several places; each is looked at once.
-  const seen = new Set<object>();
-  const below = (value: unknown, path: string): readonly { readonly path: string; readonly value: string }[] => {
-    if (typeof value !== 'object' || value === null || seen.has(value)) return [];
-    seen.add(value);
-    return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
-      if (path === 'spec' && JUDGED.has(key)) return [];
-      const at = `${path}.${key.slice(0, 80)}`;
-      const name = key === 'secretRef' && typeof inner === 'object' && inner !== null && 'name' in inner && inner.name;
-      return [...(typeof name === 'string' ? [{ path: `${at}.name`, value: name }] : []), ...below(inner, at)];
-    });
-  };
-  return below(spec, 'spec');
-}
-
 /** The first entry that fits: a later one that allows more must not undo it. */
 function entryOf({ namespaces: entries = [] }: Policy, { namespace }: PolicedGroup) {
   return entries.find(({ name }) => matchesGlob(name, namespace));
@@ -79,16 +61,6 @@ function entryOf({ namespaces: entries = [] }: Policy, { namespace }: PolicedGro
 
 /** What a scope may be called in a policy, itself first. A repository is covered by its owner, too. */
 function wordsFor(scope: Scope): readonly string[] {
-  switch (scope.kind) {
-    case 'global':
-      return ['global'];
-    case 'org':
-      return [`org:${scope.org}`];
-    case 'user':
-      return [`user:${scope.user}`];
-    case 'repo':
-      return [`repo:${scope.owner}/${scope.repo}`, `org:${scope.owner}`, `user:${scope.owner}`];
-    default:
-      return scope satisfies never;
-  }
+  const own = scopeWord(scope);
+  return scope.kind === 'repo' ? [own, `org:${scope.owner}`, `user:${scope.owner}`] : [own];
 }

@@ -15,7 +15,7 @@ export interface BrokenGroup {
   readonly namespace: string;
   readonly name: string;
   readonly place: FilePlace;
-  /** Labels and annotations as they were written. */
+  /** As they were written. Of the annotations, those that a RunnerGroup may have. */
   readonly labels: Strings | undefined;
   readonly annotations: Strings | undefined;
   /** At least one. */
@@ -32,8 +32,16 @@ const SHOWN = 3;
 /** Characters of the annotation. */
 const LONGEST = 1_000;
 
-/** Also of an item of a List. */
-const OF_METADATA = /^(?:items\[\d+\]\.)?metadata/;
+/** Nobody knows which group it is, or what it is labelled with. Also of an item of a List. */
+const OF_IDENTITY = /^(?:items\[\d+\]\.)?metadata(?!\.finalizers|\.ownerReferences|\.annotations\["(?:argocd|helm)\.)/;
+
+/** Annotations by which Argo CD changes how and when it applies an object. It obeys those of Helm, too. */
+const FORBIDDEN = /^(?:argocd\.argoproj\.io\/(?:hook|sync-)|helm\.sh\/)/;
+
+/** True for an annotation of a RunnerGroup that would change the sync of its whole Application. */
+export function isForbiddenAnnotation(key: string): boolean {
+  return FORBIDDEN.test(key);
+}
 
 /** The group behind these problems; undefined when its name or namespace is among what is wrong. */
 export function brokenGroup(
@@ -43,8 +51,10 @@ export function brokenGroup(
   problems: readonly Problem[],
 ): BrokenGroup | undefined {
   const metadata = Metadata.safeParse(isMapping(value) ? value['metadata'] : undefined);
-  if (!metadata.success || problems.some(({ path }) => OF_METADATA.test(path))) return undefined;
-  const { name, namespace = defaultNamespace, labels, annotations } = metadata.data;
+  if (!metadata.success || problems.some(({ path }) => OF_IDENTITY.test(path))) return undefined;
+  const { name, namespace = defaultNamespace, labels, annotations: written } = metadata.data;
+  const allowed = Object.entries(written ?? {}).filter(([key]) => !isForbiddenAnnotation(key));
+  const annotations = written && Object.fromEntries(allowed);
   return { namespace, name, place, labels, annotations, problems };
 }
 

@@ -7,6 +7,7 @@ import { isMapping } from './paths.ts';
 import { placeInPod } from './pod-fields.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
+import { dnsLabelOf } from './words.ts';
 
 /** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` of it, which has a place in a file. */
 export interface FieldProblem {
@@ -72,7 +73,7 @@ export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): 
     case 'custom':
       return wrong(issue.params?.['ofKey'] === true ? issue.message : `${issue.message}${received(path, around)}`);
     case 'invalid_format':
-      return wrong(`${issue.message}${received(path, around)}`);
+      return wrong(`${issue.message}${received(path, around)}${nameInstead(path, around)}`);
     case 'not_multiple_of':
     case 'invalid_element':
       return wrong(issue.message);
@@ -107,8 +108,29 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   replicas: 'maxActiveRunners',
   minReplicas: 'minIdleRunners',
   minRunners: 'minIdleRunners',
+  maxReplicaCount: 'maxActiveRunners',
+  minReplicaCount: 'minIdleRunners',
+  capacity: 'maxActiveRunners',
+  template: 'podTemplate',
   owner: 'org',
   token: 'authToken',
+};
+
+const OF_CONFIG = "is a section of the runner's config.yaml: write it below runnerConfig";
+
+/** Fields of other tools that no field of ours takes the place of. */
+const OF_OTHERS: Readonly<Record<string, string>> = {
+  'spec.githubConfigUrl': "ARC's: write gitea.url, and scope with org, user or repo",
+  'spec.githubConfigSecret': "ARC's: write registrationToken and authToken",
+  'spec.runnerScaleSetName':
+    "ARC's: jobs find runners by labels. To make the group's name a label, write groupLabel: true",
+  'spec.pollingInterval': "KEDA's: serve knows when Gitea is to be asked. Remove it",
+  'spec.runner': OF_CONFIG,
+  'spec.container': OF_CONFIG,
+  'spec.log': OF_CONFIG,
+  'spec.host': OF_CONFIG,
+  'spec.cache.enabled':
+    'spec.cache names a shared cache server; cache.enabled of the runner is runnerConfig.cache.enabled',
 };
 
 /** Other words for values. */
@@ -118,6 +140,7 @@ const OTHER_VALUES: Readonly<Record<string, string>> = {
   repository: 'repo',
   instance: 'global',
   site: 'global',
+  docker: 'dind',
 };
 
 /** True for what may be a token, where a token may be written by mistake. */
@@ -141,6 +164,9 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
     const message = `unknown field; write it below podTemplate: "${place}"`;
     return { path: [...path, key], message, code: 'GR-INPUT-04' };
   }
+  const of = [...path, key].join('.');
+  if (around.schemaCommand === undefined && Object.hasOwn(OF_OTHERS, of))
+    return { path: [...path, key], message: `unknown field; ${OF_OTHERS[of]}`, code: 'GR-INPUT-04' };
   const known = around.namesAt(path);
   const other = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key] : undefined;
   const meant = known.find((name) => name === other) ?? nearestName(key, known);
@@ -166,7 +192,27 @@ function wrongType(path: Path, wanted: string, around: Surroundings): string {
   const label = wanted === 'a string' ? labelOf(path, value) : undefined;
   if (label !== undefined) return `must be a string, not a mapping: quote it, without a space: ${quoted(label)}`;
   const example = wanted === 'a mapping' && path.length > 1 ? exampleOf(path) : '';
-  return `must be ${wanted}, not ${describe(path, value)}${example}`;
+  return `must be ${wanted}, not ${describe(path, value)}${example}${asWanted(path, wanted, value)}`;
+}
+
+/** How a string that means the right thing is written. */
+function asWanted(path: Path, wanted: string, value: unknown): string {
+  if (typeof value !== 'string' || !isShown(path)) return '';
+  if (wanted === 'a list') {
+    const items = value.split(/[\s,]+/).filter((item) => item !== '');
+    return items.length === 0 ? '' : `; write ${quoted(`${path.at(-1)}: [${items.join(', ')}]`)}`;
+  }
+  const isPlain = wanted === 'a whole number' ? /^-?[0-9]+$/.test(value) : /^(?:true|false)$/.test(value);
+  return isPlain ? `; remove the quotes: ${quoted(`${path.at(-1)}: ${value}`).slice(1, -1)}` : '';
+}
+
+/** A name in capitals or with underscores, as Kubernetes takes it. */
+function nameInstead(path: Path, around: Surroundings): string {
+  const value = around.valueAt(path);
+  const isName =
+    /^metadata\.(?:name|namespace)$/.test(path.join('.')) && typeof value === 'string' && /^[\w.-]{1,63}$/.test(value);
+  const name = isName ? dnsLabelOf(value) : '';
+  return name === '' ? '' : `; write "${path.at(-1)}: ${name}"`;
 }
 
 /** `- ubuntu-latest: docker://node` is a mapping for YAML. The label that was meant. */
@@ -181,6 +227,10 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
   const value = around.valueAt(path);
   const choice = choices.length === 1 ? choices[0] : `one of ${choices.join(', ')}`;
   if (value === undefined) return `is required: ${choice}${exampleOf(path)}`;
+  // ARC's `containerMode: {type: dind}`.
+  const type = isMapping(value) ? value['type'] : undefined;
+  if (typeof type === 'string' && choices.includes(type))
+    return `must be ${choice}, not a mapping; write "${path.at(-1)}: ${type}"`;
   const near = typeof value === 'string' ? meantChoice(value, choices) : undefined;
   return `must be ${choice}, not ${describe(path, value)}${near && choices.length > 1 ? `; did you mean "${near}"?` : ''}`;
 }
@@ -194,7 +244,7 @@ function meantChoice(value: string, choices: readonly string[]): string | undefi
 function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Surroundings): string {
   const value = around.valueAt(path);
   if (issue.errors.some((branch) => branch.some((inner) => inner.code === 'invalid_value'))) {
-    return `must be a list of labels or false, not ${describe(path, value)}`;
+    return `must be a list of labels or false, not ${describe(path, value)}${asWanted(path, 'a list', value)}`;
   }
   const written = around.writtenAt(path);
   if (typeof value === 'number' && written !== undefined) return `must be a whole number or quoted: "${written}"`;

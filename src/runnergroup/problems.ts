@@ -26,8 +26,10 @@ export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INP
  * - 05: another group covers the same jobs
  * - 06: only a policy can allow it
  * - 07: `generate` refuses a document beside the groups
+ * - 08: no requests
+ * - 09: a label or an image of another platform
  */
-export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7}`;
+export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}`;
 
 /** One finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and `FieldProblem`. */
 export interface Problem {

@@ -181,15 +181,20 @@ function checkLabels(
       ];
     }
     if (schema === 'foreign' && !foreignWork) {
-      return [
-        problemAt(
-          at,
-          `${quoted(text)} is neither name:host nor name:docker://image; the default runner ${RUNNER_RELEASE} would never register. Write it without a colon, or set image to a runner of 2.1 or newer`,
-        ),
-      ];
+      return [problemAt(at, `${quoted(text)} is neither name:host nor name:docker://image; ${labelInstead(text)}`)];
     }
     return [];
   });
+}
+
+/** `:doker://node` and `:node:20` are a misspelt schema and a missing one. A single word behind the name may be either. */
+function labelInstead(text: string): string {
+  const [name = '', schema = '', ...rest] = text.split(':');
+  const image = rest.join(':').replace(/^\/\//, '');
+  if (rest[0]?.startsWith('//') || nearestName(schema, ['docker']) !== undefined)
+    return `did you mean ${quoted(`${name}:docker://${image}`)}?`;
+  if (image !== '') return `did you mean ${quoted(`${name}:docker://${schema}:${image}`)}?`;
+  return `the default runner ${RUNNER_RELEASE} would never register. Write ${quoted(`${name}-${schema}`)} here and in runs-on, or set image to a runner of 2.1 or newer. If ${quoted(schema)} is an image, write ${quoted(`${name}:docker://${schema}`)}`;
 }
 
 /** Image of the runner container. A podTemplate may name it, too. */

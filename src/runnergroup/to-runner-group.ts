@@ -1,6 +1,6 @@
 /** One document that says it is a RunnerGroup -> its normal form, or everything that is wrong with it. */
 import * as z from 'zod';
-import { PROBLEM } from './broken.ts';
+import { isForbiddenAnnotation, PROBLEM } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import { isMapping, namesAt, pathText, valueAt } from './paths.ts';
@@ -22,6 +22,10 @@ export interface SourceObject {
 const NO_NAMESPACE = 'has no namespace, and ARGOCD_APP_NAMESPACE is none: add "namespace: …"';
 
 const OF_OURS = 'is written by gitea-runners into the cluster only: remove it';
+
+const NO_FINALIZERS = 'would keep Argo CD from deleting the group, and every later sync would wait for that: remove it';
+const NO_OWNER = 'would have Kubernetes delete the group again and again, if there is no such owner: remove it';
+const NO_HOOK = 'would make every sync of the Application wait for this group: remove it';
 
 /** Reads one RunnerGroup. `defaultNamespace`: for groups that name none. */
 export function toRunnerGroup(
@@ -46,6 +50,7 @@ export function toRunnerGroup(
   if (valueAt(value, ['metadata', 'annotations', PROBLEM]) !== undefined) {
     problems.push({ path: ['metadata', 'annotations', PROBLEM], message: OF_OURS, code: 'GR-INPUT-05' });
   }
+  problems.push(...forbiddenMetadata(value));
   const ruled = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : { problems: [] };
   if ('problems' in ruled) problems.push(...ruled.problems);
   if (problems.length > 0 || !parsed.success || 'problems' in ruled) {
@@ -81,6 +86,20 @@ function sameFields(spec: WrittenSpec): Omit<WrittenSpec, SpellingField> {
     ...same
   } = spec;
   return same;
+}
+
+/** What would stop or delay every sync of the group's Application (ADR 58). */
+function forbiddenMetadata(value: unknown): readonly FieldProblem[] {
+  const metadata = valueAt(value, ['metadata']);
+  if (!isMapping(metadata)) return [];
+  const { annotations, finalizers, ownerReferences } = metadata;
+  const isSet = (list: unknown = []) => list !== null && !(Array.isArray(list) && list.length === 0);
+  const notes = isMapping(annotations) ? Object.keys(annotations).filter(isForbiddenAnnotation) : [];
+  return [
+    ...(isSet(finalizers) ? [{ path: ['finalizers'], message: NO_FINALIZERS }] : []),
+    ...(isSet(ownerReferences) ? [{ path: ['ownerReferences'], message: NO_OWNER }] : []),
+    ...notes.map((key) => ({ path: ['annotations', key], message: NO_HOOK })),
+  ].map(({ path, message }) => ({ path: ['metadata', ...path], message, code: 'GR-INPUT-05' }));
 }
 
 type Parsed = ReturnType<typeof RunnerGroupDocument.safeParse>;

@@ -16,6 +16,12 @@ export function words<T>(check: (value: T) => string | undefined): (value: T, co
 
 /** Name of a Secret, a ConfigMap and most other objects (Kubernetes `IsDNS1123Subdomain`). */
 export const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+/** The nearest DNS label: `CI_Runners` is `ci-runners`. Empty when no letter and digit is left. */
+export function dnsLabelOf(text: string): string {
+  const dashed = text.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+  return dashed.slice(0, 63).replace(/^-|-$/g, '');
+}
+
 /** Name of an image, with tag and digest as far as they are given. */
 export const IMAGE_REFERENCE = /^[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?$/;
 export const LONGEST_IMAGE = 512;

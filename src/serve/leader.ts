@@ -171,7 +171,7 @@ export class Leader {
 
   /** A webhook told of a job. */
   announced(event: WebhookEvent): void {
-    this.#lookout.nudge((target) => concerns(event, target.scope), event);
+    this.#lookout.nudge((target) => concerns(event, target), event);
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {

@@ -18,7 +18,7 @@ import type { LostJob } from '../runnergroup/status.ts';
 import { finishOwn } from './cluster/own-pod.ts';
 import type { Sight } from './looks/lookout.ts';
 import type { TargetOf } from './looks/targets.ts';
-import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE, printedKeys } from './planning/difference.ts';
+import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from './planning/difference.ts';
 import { type GroupFacts, isReady } from './planning/group-status.ts';
 import type { LiveGroup, LiveRunner } from './planning/live.ts';
 import {
@@ -60,7 +60,7 @@ export interface SceneClocks {
 export interface WakeFacts {
   /** How the last wake ended; absent before the first. */
   readonly last?: WakeOutcome;
-  /** Keys of the Jobs that the output held at the last wake. */
+  /** Keys of our Jobs in Argo CD's copy of the output. */
   readonly printed: ReadonlySet<string>;
   /** Since when each Job that a sync would change has not been that of the plan, by its key. */
   readonly differSince: ReadonlyMap<string, number>;
@@ -73,8 +73,6 @@ export interface AppVerdict {
   readonly planning: Planning;
   /** What a sync would change; nothing without a plan. */
   readonly difference: Difference;
-  /** Keys of the Jobs that the plan holds. */
-  readonly prints: ReadonlySet<string>;
   /** False: a runner ended after the last look began, so the difference may be about nothing. */
   readonly settled: boolean;
   readonly clockWarnings: readonly ClockWarning[];
@@ -153,7 +151,6 @@ function judgeApplication(
     application,
     planning,
     difference,
-    prints: printedKeys(runners),
     settled: members.every((member) => isSettled(scene, member)),
     clockWarnings: clocks.warnings,
     groups: members.map((member) => judgeGroup(scene, member, planning, argocdOf(member))),

@@ -138,3 +138,26 @@ describe('what is no Application', () => {
     expect(() => readApplication(json)).not.toThrow(/words|Fine|Odd|yesterday/);
   });
 });
+
+describe('the Jobs that Argo CD has printed', () => {
+  const job = (name: string, over: object = {}) => {
+    return { group: 'batch', kind: 'Job', version: 'v1', namespace: 'runners', name, status: 'Synced', ...over };
+  };
+
+  it('are those that it compares: no hook, none that is only to be pruned, none that it skips, no other kind', () => {
+    const resources = [
+      job('ci-1-1-0123abcd'),
+      job('ci-2-1-0123abcd', { status: 'OutOfSync', health: { status: 'Missing' } }),
+      job('ci-3-1-0123abcd', { status: 'OutOfSync', requiresPruning: true }),
+      job('ci-4-1-0123abcd', { hook: true }),
+      job('ci-5-1-0123abcd', { status: undefined }),
+      job('ci-6-1-0123abcd', { status: 'Unknown' }),
+      job('ci-7-1-0123abcd', { kind: 'CronJob' }),
+    ];
+
+    expect(readApplication(application(status('OutOfSync', { resources }))).jobs).toEqual([
+      { namespace: 'runners', name: 'ci-1-1-0123abcd', outOfSync: false },
+      { namespace: 'runners', name: 'ci-2-1-0123abcd', outOfSync: true },
+    ]);
+  });
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readApplication } from '../../src/argocd/app-state.ts';
-import { afterRefresh, firstStep, type WakePatience, wake } from '../../src/argocd/wake.ts';
+import { afterRefresh, firstStep, type WakePatience, type WakeTarget, wake } from '../../src/argocd/wake.ts';
 import { Deadline } from '../../src/http/deadline.ts';
 import {
   application,
@@ -165,6 +165,26 @@ describe('a wake of a slow Argo CD', () => {
 
     expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('error');
     expect(server.lines()).not.toContain(SYNC);
+  });
+
+  it('gives each read and each sync 30 s, however long the wake may take', async () => {
+    const limits: number[] = [];
+    const argocd = client((await slow(earlier, pending, done)).origin);
+    const noted: WakeTarget = {
+      ...argocd,
+      read: (app, deadline) => {
+        limits.push(deadline.ms);
+        return argocd.read(app, deadline);
+      },
+      refresh: (app, deadline) => argocd.refresh(app, deadline),
+      sync: (app, deadline) => {
+        limits.push(deadline.ms);
+        return argocd.sync(app, deadline);
+      },
+    };
+    await wake(noted, APP, [GROUP], new Deadline(600_000), { ...IMPATIENT, ...HASTY });
+
+    expect(limits).toEqual([30_000, 30_000, 30_000, 30_000]);
   });
 
   it('ends with a Failure that names the Application when the refresh does not end', async () => {

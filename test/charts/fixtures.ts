@@ -68,6 +68,7 @@ type More = Partial<Omit<Output, 'runnersOf'>>;
 function outputOf(items: readonly GroupOutput[], more: More): Output {
   return {
     runnersOf: (of) => items.find((item) => item.group === of)?.runners ?? [],
+    liveSpecOf: () => undefined,
     emitGroups: false,
     isLeftOut: () => false,
     kept: [],

@@ -36,6 +36,17 @@ describe('the output', () => {
     );
   });
 
+  test('is the same when some runners live with a spec that is not the template', () => {
+    const spec = fc.dictionary(fc.string({ unit: 'binary', maxLength: 20 }), fc.jsonValue({ maxDepth: 3 }));
+    fc.assert(
+      fc.property(anyOutput, fc.array(fc.option(spec, { nil: undefined })), (groups, specs) => {
+        const liveSpecOf = ({ runner: name }: { readonly runner: string }) => specs[name.length % (specs.length + 1)];
+        expect(generated(groups, { liveSpecOf })).toBe(synthesized(groups, { liveSpecOf }));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
   test('is the same for thousands of runners of one group', () => {
     const runners = Array.from({ length: 3000 }, (_, index) => runner({ runner: `ci-${index}-1-9c31e0aa` }));
     const groups = [{ group: group(), runners }];

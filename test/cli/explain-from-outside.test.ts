@@ -57,6 +57,65 @@ it('has the names of runners that the settings of the installation give, unless 
   expect(new Set([installed, told, unread]).size).toBe(3);
 });
 
+/** A Secret as the API server has it. */
+const secret = (keys: Readonly<Record<string, string>>) => ({
+  kind: 'Secret',
+  data: Object.fromEntries(Object.entries(keys).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
+});
+
+it.each([
+  ['argocd', {}],
+  ['runners', { GITEA_RUNNERS_SECRETS: 'api' }],
+])('finds the API token where the installation has it: namespace %s', async (namespace, settings) => {
+  const { simulator, env } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  const asked: string[] = [];
+  const mount = {
+    spec: {
+      template: {
+        spec: {
+          containers: [
+            {
+              name: 'gitea-runners',
+              volumeMounts: [{ name: 'api', mountPath: '/var/run/secrets/gitea-runners/gitea-api' }],
+            },
+          ],
+          volumes: [{ name: 'api', secret: { secretName: 'gitea-api' } }],
+        },
+      },
+    },
+  };
+  const others = installation(simulator.url, settings);
+  const outcome = await explain((request, response, message) => {
+    const { pathname } = request;
+    if (pathname.includes('/secrets/')) asked.push(pathname);
+    if (pathname.endsWith('/deployments/argocd-repo-server')) send(response, 200, mount);
+    else if (pathname === `/api/v1/namespaces/${namespace}/secrets/gitea-api`)
+      send(response, 200, secret({ token: env['GITEA_TOKEN'] ?? '', url: simulator.url }));
+    else if (pathname.includes('/secrets/')) status(response, 404, 'NotFound');
+    else return others(request, response, message);
+    return true;
+  }, {});
+
+  expect(outcome.stderr).not.toContain('GR-TOKEN');
+  expect(nameIn(outcome)).toMatch(/^ci-/);
+  expect(asked).toContain(`/api/v1/namespaces/${namespace}/secrets/gitea-api`);
+});
+
+it('never advises to put the API token beside the pods of CI jobs', async () => {
+  const { simulator } = await startAcme();
+  const others = installation(simulator.url, {});
+  const { code, stderr } = await explain((request, response, message) => {
+    if (!request.pathname.includes('/secrets/')) return others(request, response, message);
+    status(response, 404, 'NotFound');
+    return true;
+  }, {});
+
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/GR-(TOKEN-10|DOCTOR-02) .*/);
+  expect(stderr).not.toMatch(/(-n|--namespace)[ =]runners/);
+});
+
 it('says how to ask from inside when only the cluster reaches Gitea', async () => {
   const url = 'http://127.0.0.1:1';
 

@@ -378,7 +378,7 @@ describe('explain, at 3 a.m., when', () => {
       others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'gpu'))],
       code: 4,
       cause: 'labels not covered: gpu',
-      next: 'add gpu to spec.labels',
+      next: 'gpu asks for other machines: write a RunnerGroup for it',
     },
     {
       when: 'the token of another group is missing',

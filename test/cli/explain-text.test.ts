@@ -70,9 +70,9 @@ ${named(two, 9)}  runners/ci  goes: is disabled in Gitea
 Runners that have done their job: 1.
 
 Next: remove spec.suspend in ci.yaml
-Next: add arm to spec.labels of a group whose scope has the job, or correct its runs-on
 Next: group runners/ci has no free slot (1 busy, 1 starting): raise spec.maxActiveRunners in ci.yaml, or wait for a busy runner to finish
 Next: if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs
+Next: add arm to spec.labels of a group whose scope has the job, or correct its runs-on
 
 Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs stuck, 2 held back, 1 blocked.
 `);
@@ -127,7 +127,7 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs stuck, 2 held back, 1 blocke
         'a label that is like none',
         ['arm64'],
         'labels not covered: arm64 (nearest group: runners/a-gpu)',
-        'Next: add arm64 to spec.labels of a group whose scope has the job, or correct its runs-on\n',
+        'Next: arm64 asks for other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector, or correct its runs-on\n',
       ],
       [
         'labels that no single group has',
@@ -209,4 +209,23 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs stuck, 2 held back, 1 blocke
   ])('prints %d ms as %s', (ms, text) => {
     expect(duration(ms)).toBe(text);
   });
+});
+
+it('shows a group that is suspended before a label that nobody has, and wraps what is next', () => {
+  const big = group({ name: 'big', labels: ['gpu'], suspend: true });
+  const groups = [group(), big].map(({ name, namespace, suspend, labels }) =>
+    runnerGroup({ name, namespace, suspend, labels: labels.map((label) => ({ name: label, text: label })) }),
+  );
+  const scene = {
+    groups: [group(), big],
+    jobs: [job(1, { labels: ['nobody-has-this'] }), job(2, { labels: ['gpu'] })],
+  };
+  const explanation = explanationOf(groups, planScene(scene), NOW, evidenceOf(scene));
+  expect(explanation.jobs.map(({ job: { id } }) => id)).toEqual([2, 1]);
+
+  const next = explainText(explanation, { colour: false, columns: 80 })
+    .split('\n\n')
+    .find((part) => part.startsWith('Next:'));
+  expect(next).toContain('nobody-has-this');
+  expect(Math.max(...(next ?? '').split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });

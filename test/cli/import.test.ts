@@ -214,3 +214,90 @@ describe('refuses', () => {
     expect(await runCli(['import', '/no/such/file.yaml'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
+
+const OF_OPERATOR = (labels: string, spec = 'scope: org, org: acme') =>
+  `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerGroup\nmetadata: {name: ci, namespace: ci}\nspec: {${spec}, giteaURL: 'https://gitea.example.com', labels: ${labels}, maxActiveRunners: 5, registrationToken: {name: reg, key: token}, authToken: {name: api, key: token}}\n`;
+
+const CONFIG =
+  'runner: {file: .runner, capacity: 3, timeout: 1h30m, insecure: false, envs: {NPM_TOKEN: abc}, fetch_interval: 2s, labels: ["ubuntu-latest:docker://node:20"]}\ncache: {enabled: true, dir: /old}\ncontainer: {privileged: true, docker_host: "tcp://docker:2375"}\n';
+
+describe('carries over', () => {
+  it("the org of KEDA's trigger, and the Secret of its TriggerAuthentication", async () => {
+    const auth =
+      'apiVersion: keda.sh/v1alpha1\nkind: TriggerAuthentication\nmetadata: {name: auth}\nspec: {secretTargetRef: [{parameter: token, name: keda-token, key: pat}]}\n';
+    const job = SCALED_JOB.replace('owner: acme, repo: web', 'org: acme').replace(
+      /(metadata: \{name: x.*\n)/,
+      '$1      authenticationRef: {name: auth}\n',
+    );
+
+    const { groups, comments } = await imported(`${auth}---${job}`);
+
+    expect(groups[0]?.spec).toMatchObject({
+      scope: 'org',
+      org: 'acme',
+      authToken: { secretRef: { name: 'keda-token', key: 'pat' } },
+    });
+    expect(comments.join('\n')).toContain("authToken names KEDA's Secret keda-token. ");
+  });
+
+  it('labels, capacity, timeout and keys of a config.yaml in a ConfigMap of the same file', async () => {
+    const map = `kind: ConfigMap\nmetadata: {name: config}\ndata:\n  config.yaml: |\n${CONFIG.replace(/^(?=.)/gm, '    ')}`;
+    const withFile = DEPLOYMENT.replace(
+      'volumes:\n',
+      'volumes:\n        - {name: config, configMap: {name: config}}\n',
+    );
+
+    const { groups, comments } = await imported(`${withFile}---\n${map}`, '--owner', 'acme');
+
+    expect(groups[0]?.spec).toMatchObject({
+      maxActiveRunners: 9,
+      activeDeadlineSeconds: 5400,
+      labels: ['ubuntu-latest:docker://node:20'],
+      runnerConfig: { runner: { fetch_interval: '2s' }, cache: { enabled: true }, container: { privileged: true } },
+    });
+    expect(comments).toContain(
+      "# Of the runner's config.yaml these are not carried over: runner.envs, cache.dir, container.docker_host.",
+    );
+  });
+
+  it.each([
+    ["an operator's group that lacks the name of its scope", OF_OPERATOR('[linux]', 'scope: org'), { org: 'acme' }],
+  ])('%s', async (_, text, spec) => {
+    const { groups } = await imported(text, '--owner', 'acme', '--gitea', 'https://gitea.example.com');
+
+    expect(groups).toHaveLength(1);
+    expect(groups[0]?.spec).toMatchObject(spec);
+  });
+});
+
+it('a label that no runner takes is told in a comment, and one bad group loses no other', async () => {
+  const bad = OF_OPERATOR('[a]', 'scope: repo, repo: web').replace('name: ci,', 'name: bad,');
+
+  const { groups, comments } = await imported(`${OF_OPERATOR('["app:infra", linux]')}---\n${bad}`);
+
+  expect(groups.flatMap((group) => group ?? [])).toMatchObject([{ spec: { labels: ['linux'] } }]);
+  expect(comments.join('\n')).toContain('name:docker://image: app:infra. Add them');
+  expect(comments.join('\n')).toContain(
+    '# import ci/bad: the RunnerGroup would not be valid: spec.repo needs its owner',
+  );
+});
+
+it('a plain value that may be a secret is named, and not copied', async () => {
+  const { groups, comments } = await imported(
+    DEPLOYMENT.replace('env:\n', 'env:\n            - {name: NPM_TOKEN, value: hunter2}\n'),
+    '--owner',
+    'acme',
+  );
+
+  expect(JSON.stringify([groups, comments])).not.toContain('hunter2');
+  expect(comments.join('\n')).toContain('may be secrets are not carried over: NPM_TOKEN.');
+});
+
+it('values of ARC are refused with what to do', async () => {
+  const folder = folderWith({ 'arc.yaml': 'githubConfigUrl: https://github.com/acme\n' });
+
+  const { code, stderr } = await runCli(['import', 'arc.yaml'], {}, folder);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain("Start with 'gitea-runners init'");
+});

@@ -1,6 +1,15 @@
 /** `init`: what it writes can be used as it is. */
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -110,7 +119,7 @@ it.each([
   [['--cap', 'many'], '--cap must be a whole number, not the string "many"'],
   [['--container-mode', 'podman'], '--container-mode must be one of dind-rootless, dind, host'],
   [['--group-name', 'CI'], '--group-name must be lower-case letters'],
-  [['--group-namespace', 'CI'], '--group-namespace must be [^;]*; got the string "CI".\n$'],
+  [['--group-namespace', 'CI'], '--group-namespace must be [^;]*; got the string "CI"; write "namespace: ci".\n$'],
   [['--git', 'runners'], '--git must be the URL of a git repository'],
   [['--scope', 'repo'], 'for scope repo --owner must be OWNER/NAME, not "acme"'],
   [['--scope', 'team'], '--scope must be global, org, user or repo'],
@@ -129,6 +138,23 @@ it('says which file cannot be written', async () => {
     stderr:
       'error: GR-INIT-06 init: write runners/groups/ci.yaml: a file stands where a folder is needed (ENOTDIR). Choose another folder.\n',
   });
+});
+
+it.each<[string, string, string]>([
+  ['a file that leads nowhere yet', 'setup.sh', 'setup.sh'],
+  ['a folder', 'argocd', 'argocd/application.yaml'],
+])('writes through no link: %s, also with --force', async (_, link, written) => {
+  const [folder, outside] = [folderWith({}), folderWith({})];
+  symlinkSync(link === 'argocd' ? outside : join(outside, 'profile.sh'), join(folder, link));
+
+  for (const more of [[], ['--force']]) {
+    const { code, stderr } = await init(folder, ...more);
+    expect([code, stderr]).toEqual([
+      1,
+      `error: GR-INIT-06 init: write ${join(folder, written)}: ${join(folder, link)} is a link, and may lead out of the folder. Remove it.\n`,
+    ]);
+  }
+  expect([readdirSync(outside), readdirSync(folder)]).toEqual([[], [link]]);
 });
 
 it('says in which folder the next steps are done', async () => {

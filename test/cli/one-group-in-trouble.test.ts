@@ -139,6 +139,37 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
     );
   });
 
+  it.each([
+    ['finalizers', 'finalizers: [x.example.com/never]', /bad\.yaml:3:\d+: metadata\.finalizers: .*GR-INPUT-05/],
+    [
+      'an owner',
+      'ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: x, uid: x}]',
+      /metadata\.ownerReferences: /,
+    ],
+    [
+      'a hook',
+      'annotations: {argocd.argoproj.io/hook: PreSync}',
+      /metadata\.annotations\["argocd\.argoproj\.io\/hook"\]: /,
+    ],
+    ['a wave', 'annotations: {argocd.argoproj.io/sync-wave: "-5"}', /sync-wave"\]: /],
+    ['options of a sync', 'annotations: {argocd.argoproj.io/sync-options: Replace=true}', /sync-options"\]: /],
+    ['a hook of Helm', 'annotations: {helm.sh/hook: pre-install}', /helm\.sh\/hook"\]: /],
+  ])('whose object has %s, which is not printed', async (_, metadata, why) => {
+    const { env, folder } = await stage((good) => good);
+    const file = join(folder, 'bad.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('runners}', `runners, ${metadata}}`));
+
+    const outcome = await runCli(['generate', folder], { ...env, ...KNOWS_GROUPS });
+
+    expectKept(outcome, why);
+    const bad = objects(outcome.stdout).find(
+      ({ kind, metadata: { name } }) => kind === 'RunnerGroup' && name === 'bad',
+    );
+    expect(Object.keys(bad?.metadata ?? {}).sort()).toEqual(['annotations', 'name', 'namespace']);
+    expect(Object.keys(bad?.metadata.annotations ?? {})).toEqual(['gitea.bpg.pw/problem']);
+    expect(await runCli(['validate', folder], env)).toMatchObject({ code: 2, stderr: expect.stringMatching(why) });
+  });
+
   it('and cdk8s synth writes the same', async () => {
     const { env, folder } = await stage((good) => good, {}, '  sucpend: true\n');
     const dist = folderWith({});
@@ -234,4 +265,21 @@ describe('nothing is printed', () => {
     expect(await runCli(['validate', folder], env)).toEqual(nothing(2));
     expect(await runCli(['explain', folder], env)).toEqual(nothing(2));
   });
+});
+
+it('explains the other groups when Gitea refuses the token of one, also without a cluster', async () => {
+  const { simulator } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'two', runsOn: ['big'] }] });
+  const bad = yaml('bad', simulator.url).replaceAll('linux', 'big');
+  const folder = folderWith({ 'good.yaml': yaml('good', simulator.url), 'bad.yaml': bad });
+  const secrets = secretsDir({ 'good-api': { url: simulator.url }, 'bad-api': { url: simulator.url, token: 'old' } });
+
+  const { code, stdout, stderr } = await runCli(['explain', folder], { GITEA_RUNNERS_SECRETS_DIR: secrets });
+
+  expect(stdout).toContain('owned by group runners/good');
+  expect(stdout).toContain('RunnerGroup runners/bad has its labels, and cannot be planned now');
+  expect(stdout).toContain('Next: mend RunnerGroup runners/bad: ');
+  expect(stderr).toMatch(/^warning: GR-GITEA-01 RunnerGroup runners\/bad /m);
+  expect(code).toBe(0);
 });

@@ -7,8 +7,12 @@ import { describe, expect, it, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { COMMANDS } from '../../src/cli/flags/flag.ts';
 import { FLAGS } from '../../src/cli/flags/flags.ts';
-import { document, inFolder } from '../support/group-files.ts';
+import { inFolder, type Spec, document as written } from '../support/group-files.ts';
 import { groupYaml, runCli } from '../support/run-cli.ts';
+
+/** With requests and a namespace: nothing to warn of. */
+const document = (spec: Spec = {}, metadata: Spec = {}) =>
+  written({ resources: { requests: { cpu: '1' } }, ...spec }, { namespace: 'runners', ...metadata });
 
 const PROGRAM = join(process.cwd(), 'lib/gitea-runners.cjs');
 
@@ -45,7 +49,7 @@ describe('validate reads', () => {
     await inFolder(files, async (cwd) => {
       const { err } = await bash('gitea-runners validate ci.yaml', cwd);
 
-      expect(err).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/);
+      expect(err).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/m);
       expect(await bash('cat ci.yaml | gitea-runners validate -', cwd)).toMatchObject({
         err: err.replaceAll('ci.yaml', '<stdin>'),
       });

@@ -3,9 +3,13 @@ import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import type { FlagsOf } from '../../src/cli/flags/flags.ts';
 import { validate } from '../../src/cli/validate.ts';
-import { complaintsOf, document, type Files, inFolder } from '../support/group-files.ts';
+import { complaintsOf, type Files, inFolder, type Spec, document as written } from '../support/group-files.ts';
 import { printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+
+/** With requests and a namespace: nothing to warn of. */
+const document = (spec: Spec = {}, metadata: Spec = {}) =>
+  written({ resources: { requests: { cpu: '1' } }, ...spec }, { namespace: 'runners', ...metadata });
 
 /** Runs the command in a folder with these files. */
 function run(files: Files, flags: FlagsOf<'validate'> = {}, env: Readonly<Record<string, string>> = {}) {
@@ -112,7 +116,7 @@ describe('a warning tells of', () => {
     expect(err.includes(OVERLAP)).toBe(is);
     if (is)
       expect(err).toMatch(
-        /^b\.yaml:1:\d+: warning: spec\.labels: jobs with runs-on ubuntu-latest, .* default\/ci \(a\.yaml:1\)/,
+        /^b\.yaml:1:\d+: warning: spec\.labels: jobs with runs-on ubuntu-latest, .* runners\/ci \(a\.yaml:1\)/,
       );
   });
 });
@@ -200,7 +204,9 @@ describe('the last line counts', () => {
   });
 
   it('of denials too, with exit 3', async () => {
-    const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') });
+    const folder = folderWith({
+      'ci.yaml': groupYaml('https://gitea.example.com', '  resources: {requests: {cpu: 1}}\n'),
+    });
     const policy = folderWith({
       'policy.yaml': 'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: {namespaces: [], images: []}\n',
     });
@@ -223,7 +229,7 @@ describe('the last line counts', () => {
     const { findings } = JSON.parse(stdout) as { readonly findings: readonly { path: string; line: number }[] };
     expect(findings.map(({ path, line }) => [path, line])).toEqual([
       ['spec.image', 4],
-      ['spec.podTemplate.spec.containers[0].image', 17],
+      ['spec.podTemplate.spec.containers[0].image', 18],
     ]);
   });
 });
@@ -234,7 +240,7 @@ test('warnings about standard input have the place of their group', async () => 
   const { code, stderr } = await runCli(['validate', 'ci.yaml'], {}, folder);
 
   expect(code).toBe(0);
-  expect(stderr).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/);
+  expect(stderr).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/m);
   expect(parse(groupYaml('http://x')).spec.gitea).toEqual({ url: 'http://x' });
 });
 

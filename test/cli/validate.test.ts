@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { validate } from '../../src/cli/validate.ts';
-import { document, type Files, inFolder } from '../support/group-files.ts';
+import { type Files, inFolder, type Spec, document as written } from '../support/group-files.ts';
 import { printingIo } from '../support/printing-io.ts';
+
+/** With requests and a namespace: nothing to warn of. */
+const document = (spec: Spec = {}, metadata: Spec = {}) =>
+  written({ resources: { requests: { cpu: '1' } }, ...spec }, { namespace: 'runners', ...metadata });
 
 /** Runs the command in a folder with these files. */
 function run(files: Files, paths: readonly string[] = ['.'], env: Readonly<Record<string, string>> = {}) {
@@ -42,7 +46,7 @@ test('prints every problem to stderr, nothing to stdout, and answers 2', async (
 });
 
 test("takes Argo CD's destination namespace as the default", async () => {
-  const files = { 'a.yaml': document(), 'b.yaml': document({}, { namespace: 'builds' }) };
+  const files = { 'a.yaml': document({}, { namespace: undefined }), 'b.yaml': document({}, { namespace: 'builds' }) };
 
   expect((await run(files)).code).toBe(0);
   expect(await run(files, ['.'], { ARGOCD_APP_NAMESPACE: 'builds' })).toEqual({
@@ -64,7 +68,7 @@ test('a mistake in one group does not hide those in the podTemplate of another o
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain('spec.suspend: must be true or false');
   expect(err).toContain('spec.podTemplate.spec.nodeselector: unknown field; did you mean "nodeSelector"?');
-  expect(err).toContain('c.yaml:1:1: metadata.name: RunnerGroup default/b is already in b.yaml:1');
+  expect(err).toContain('c.yaml:1:1: metadata.name: RunnerGroup runners/b is already in b.yaml:1');
   expect(err).toContain('3 RunnerGroups in 3 files: 3 errors\n');
 });
 

@@ -1,8 +1,8 @@
 /** Laws V40 and P14 (docs/spec.md) on the real stack: evicted runners, and pods that a quota refuses. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { changeGitea, leader, QUICK_ZOMBIES } from './scenarios-faults.ts';
+import { changeGitea, QUICK_ZOMBIES } from './scenarios-faults.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
-import { GROUP, Rig } from './scenarios-rig.ts';
+import { GROUP, leader, Rig } from './scenarios-rig.ts';
 
 let rig: Rig;
 let passed = true;

@@ -24,7 +24,7 @@ import { Addressees } from './addressees.ts';
 import { GROUPS_REPOSITORY, ORG } from './install.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
 import { idleRunners } from './scenarios-pool.ts';
-import { APPLICATION, CAP, GROUP, type Rig } from './scenarios-rig.ts';
+import { APPLICATION, CAP, GROUP, leader, type Rig } from './scenarios-rig.ts';
 
 const REPO_SERVER = 'app.kubernetes.io/name=argocd-repo-server';
 const CONTROLLER = 'app.kubernetes.io/name=argocd-application-controller';
@@ -291,10 +291,4 @@ async function crash({ stack: { kubernetes, machine } }: Rig, pod: string): Prom
   const socket = join(machine.folder, 'kubernetes', 'containerd.sock');
   const kill = ['task', 'kill', '--all', '--signal', 'SIGKILL', id];
   await machine.run('ctr', ['--address', socket, '--namespace', 'k8s.io', ...kill]);
-}
-
-/** Who leads, as `<pod>_<something of its start>`; empty when nobody does. */
-export async function leader(rig: Rig): Promise<string> {
-  const holder = ['-o', 'jsonpath={.spec.holderIdentity}'];
-  return await rig.kubectl('get', 'lease', '-n', 'argocd', 'gitea-runners-serve', ...holder);
 }

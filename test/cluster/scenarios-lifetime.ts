@@ -21,7 +21,7 @@ const Jobs = z.object({
 });
 
 /** A runner that works, whose Job is pinned, and an idle one. */
-async function busyAndIdle(rig: Rig, file: string): Promise<{ readonly busy: string; readonly idle: string }> {
+export async function busyAndIdle(rig: Rig, file: string): Promise<{ readonly busy: string; readonly idle: string }> {
   const { world } = rig;
   await rig.commitGroup({ minIdle: 1 });
   await rig.dispatch(file);

@@ -21,6 +21,9 @@ export interface GroupChange {
   readonly suspend?: boolean;
   readonly minIdle?: number;
   readonly image?: string;
+  readonly labels?: readonly string[];
+  readonly resources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly podTemplate?: Readonly<Record<string, unknown>>;
   readonly org?: string;
   readonly notify?: readonly NotifyTarget[];
   readonly registrationToken?: { readonly secretRef: { readonly name: string; readonly key: string } };
@@ -58,6 +61,7 @@ export class Rig {
   #isInGit = false;
   /** The newest CI job of the scenario before. */
   #lastId = 0;
+  #beganMs = 0;
 
   private constructor(stack: Stack, installation: Installation, world: World, web: WebSession) {
     this.stack = stack;
@@ -185,6 +189,7 @@ export class Rig {
 
   /** A scenario begins: the jobs and records of the one before do not count any more. */
   begin(): void {
+    this.#beganMs = Date.now();
     this.#lastId = Math.max(0, ...this.world.ciJobs.keys());
     this.world.mark();
   }
@@ -238,6 +243,24 @@ export class Rig {
     await this.stack.argocd.cli('app', 'get', APPLICATION, '--refresh');
   }
 
+  /** Ends the leading `serve` without warning, if one leads. Its log is kept: it goes with the pod. */
+  async killLeader(scenario: string): Promise<void> {
+    const [pod = ''] = (await leader(this)).split('_');
+    if (pod === '') return;
+    await this.saveServeLogs(`${scenario}, before its end`);
+    await this.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
+  }
+
+  /** Writes what both replicas of `serve` have said since the scenario began into `log/serve-….log`. */
+  async saveServeLogs(scenario: string): Promise<void> {
+    const since = `--since-time=${new Date(this.#beganMs).toISOString()}`;
+    const ofServe = ['-n', 'argocd', '-l', 'app.kubernetes.io/component=serve'];
+    const text = await this.kubectl('logs', ...ofServe, '--tail=-1', '--prefix', '--ignore-errors', since).catch(
+      String,
+    );
+    this.stack.machine.write(`log/serve-${scenario.replaceAll(/[^\w]+/g, '-').slice(0, 100)}.log`, text);
+  }
+
   /** What a person would look at first. */
   async #saveLogs(): Promise<void> {
     const { machine } = this.stack;
@@ -257,6 +280,12 @@ export class Rig {
     }
     machine.write('log/world.txt', `${this.world.describe()}\n${this.world.history()}`);
   }
+}
+
+/** Who leads, as `<pod>_<something of its start>`; empty when nobody does. */
+export async function leader(rig: Rig): Promise<string> {
+  const holder = ['-o', 'jsonpath={.spec.holderIdentity}'];
+  return await rig.kubectl('get', 'lease', '-n', 'argocd', 'gitea-runners-serve', ...holder);
 }
 
 export function groupSpec(url: string): Readonly<Record<string, unknown>> {

@@ -1,9 +1,11 @@
 /**
  * The whole product on real servers, one scenario after the other. Each leaves the group empty again. All of them take three quarters of
- * an hour; with CLUSTER_SCENARIOS=short, as in .ci/run, there are the three that touch every part.
+ * an hour; with CLUSTER_SCENARIOS=short, as in .ci/run, there are the four that touch every part.
  */
+import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { apartScenarios } from './scenarios-apart.ts';
+import { editScenarios } from './scenarios-edit.ts';
 import { faultScenarios } from './scenarios-faults.ts';
 import { lifetimeScenarios } from './scenarios-lifetime.ts';
 import { loadScenarios } from './scenarios-load.ts';
@@ -12,6 +14,25 @@ import { Rig } from './scenarios-rig.ts';
 
 let rig: Rig | undefined;
 let passed = true;
+/**
+ * CLUSTER_LEADER_DIES=SEED: in each scenario the leading `serve` is killed, at a moment that follows from the seed and the scenario's
+ * name. Nothing that a scenario expects may depend on who leads.
+ */
+const SEED = process.env['CLUSTER_LEADER_DIES'];
+const LATEST_MS = 25_000;
+let dies: NodeJS.Timeout | undefined;
+let dead: Promise<void> = Promise.resolve();
+
+function leaderDiesIn(scenario: string): void {
+  const digest = createHash('sha256').update(`${SEED} ${scenario}`).digest();
+  const afterMs = 1_000 + (digest.readUInt32BE(0) / 2 ** 32) * LATEST_MS;
+  say(`its leader dies after ${(afterMs / 1000).toFixed(1)} s (CLUSTER_LEADER_DIES=${SEED})`);
+  dies = setTimeout(() => {
+    dead = theRig()
+      .killLeader(scenario)
+      .catch((error: unknown) => say(`the leader was not killed: ${error}`));
+  }, afterMs);
+}
 const startedMs = Date.now();
 
 function say(line: string): void {
@@ -33,12 +54,16 @@ describe('a cluster with the product in it', () => {
   beforeEach(({ task }) => {
     say(task.name);
     theRig().begin();
+    if (SEED !== undefined) leaderDiesIn(task.name);
   });
 
   afterEach(async ({ task }) => {
     passed &&= task.result?.state !== 'fail';
     // Now, not at the end: the stack can still be looked at.
     for (const { message } of task.result?.errors ?? []) say(`FAILED: ${task.name}: ${message}`);
+    clearTimeout(dies);
+    await dead;
+    await theRig().saveServeLogs(task.name);
     // A failure must not be the next one's.
     await theRig().restoreGroup();
   });
@@ -56,6 +81,7 @@ describe('a cluster with the product in it', () => {
 
   const short = process.env['CLUSTER_SCENARIOS'] === 'short';
   loadScenarios(theRig, say, short);
+  editScenarios(theRig);
   if (!short) poolScenarios(theRig, say);
   if (!short) lifetimeScenarios(theRig);
   faultScenarios(theRig, say, short);

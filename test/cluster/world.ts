@@ -79,6 +79,8 @@ export class World {
   readonly applications = new Map<string, LiveApplication>();
   /** The active CI jobs of the last look that Gitea answered. */
   active: readonly ApiJob[] = [];
+  /** What Applications said went wrong since `mark`. */
+  readonly errors = new Set<string>();
   /** The most since `mark`: CI jobs at work, runners that wait or work, and unfinished Jobs, each at one time. */
   mostAtWork = 0;
   mostRunners = 0;
@@ -107,6 +109,8 @@ export class World {
         const application = Application.parse(object);
         if (gone) this.applications.delete(application.metadata.name);
         else this.applications.set(application.metadata.name, application);
+        for (const { type, message } of application.status?.conditions ?? [])
+          if (type.endsWith('Error')) this.errors.add(`${type}: ${message}`);
       }),
       this.#watchGitea(),
     ]);
@@ -120,6 +124,7 @@ export class World {
   /** Forgets the records that were broken so far, and the Jobs that were made. */
   mark(): void {
     this.#before = new Set(this.jobs.keys());
+    this.errors.clear();
     this.mostAtWork = 0;
     this.mostRunners = 0;
     this.mostJobs = 0;

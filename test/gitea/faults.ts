@@ -51,7 +51,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'GR-GITEA-03',
     status(404),
     'not found (404)',
-    "Check that org acme exists and that the token's user may see it",
+    "Check that org acme exists and that the token's user may see it. If acme is a user, write scope: user and user: acme",
   ),
   onJobs(
     'the question is refused',

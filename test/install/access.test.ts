@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { installed, objects } from './manifests.ts';
@@ -113,9 +114,20 @@ describe('the network policies', () => {
     const policy = JSON.stringify(installed('NetworkPolicy', 'gitea-runner'));
 
     expect(policy).toContain('"ingress":[]');
-    expect(policy).toContain('"except":["169.254.169.254/32","100.100.100.200/32"]');
+    expect(policy).toContain('"except":["169.254.0.0/16","100.100.100.200/32","168.63.129.16/32"]');
     expect(policy).toContain('"policyTypes":["Ingress","Egress"]');
   });
+
+  it.each(['install/runners.yaml', 'install/install.yaml', 'install/chart/templates/runners.yaml'])(
+    'except the addresses of all clouds in %s',
+    (file) => {
+      const text = readFileSync(file, 'utf8');
+
+      for (const address of ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32']) {
+        expect(text).toContain(`- ${address}\n`);
+      }
+    },
+  );
 
   it('open two ports of serve: the webhooks to everybody, the metrics to pods that run no CI job', () => {
     expect(installed('NetworkPolicy', 'gitea-runners')['spec']).toMatchObject({

@@ -33,6 +33,13 @@ describe('Application and ApplicationSet', () => {
     expect({ ...templateSource, path: source.path }).toEqual(source);
   });
 
+  it('keep Argo CD 3.6 from asking Kubernetes about each Job', () => {
+    const annotations = { 'argocd.argoproj.io/compare-options': 'ServerSideDiff=false' };
+
+    expect(application?.metadata).toMatchObject({ annotations });
+    expect(Object(set?.['spec']).template.metadata).toMatchObject({ annotations });
+  });
+
   it('name the plugin of plugin.yaml and the project of the example', () => {
     const [plugin] = objects('plugin.yaml');
     const [project] = objects('examples/project.yaml');

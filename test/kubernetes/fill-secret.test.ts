@@ -32,7 +32,7 @@ async function start(answer: (response: ServerResponse) => void) {
   return {
     sent,
     read: () => readSecret(client, PLACE, deadline),
-    fill: () => fillSecret(client, PLACE, '7', { token: VALUE }, deadline),
+    fill: () => fillSecret(client, PLACE, '7', { data: { token: VALUE }, annotations: { a: 'b' } }, deadline),
   };
 }
 
@@ -51,7 +51,7 @@ it('only the keys that are given are written, and only over the version that was
   expect(line).toBe('PATCH /api/v1/namespaces/runners/secrets/gitea-runner?fieldManager=gitea-runners-serve');
   expect(type).toBe('application/merge-patch+json');
   const data = { token: Buffer.from(VALUE).toString('base64') };
-  expect(JSON.parse(body)).toEqual({ metadata: { resourceVersion: '7' }, data });
+  expect(JSON.parse(body)).toEqual({ metadata: { resourceVersion: '7', annotations: { a: 'b' } }, data });
 });
 
 it('a Secret that somebody else has written meanwhile is left alone', async () => {

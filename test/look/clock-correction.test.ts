@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { correctClocks, type ServerClock, shiftJobs } from '../../src/look/clock-correction.ts';
-import type { LiveJob } from '../../src/plan/evidence.ts';
+import { correctClocks, type ServerClock, shiftJobs, shiftLook } from '../../src/look/clock-correction.ts';
+import type { LiveJob, Look } from '../../src/plan/evidence.ts';
 
 /** A server whose clock is known to half a second. */
 const server = (name: string, skewMs: number): ServerClock => ({
@@ -62,14 +62,37 @@ describe('the correction of clocks', () => {
     expect(correctClocks([], cluster(30_000))).toMatchObject({ nowShiftMs: 0, jobShiftMs: 0 });
   });
 
-  it('takes several Giteas for one clock while they agree, and corrects nothing when they do not', () => {
-    const agreeing = [silent('z'), server('a', 30_000), server('b', 30_600), server('c', 31_500)];
-    const differing = [server('a', 30_000), server('b', 40_000)];
+  it('takes several Giteas for one clock while all are known to agree', () => {
+    const agreeing = [server('a', 30_000), server('b', 30_600), server('c', 31_500)];
 
     expect(correctClocks(agreeing, cluster(0)).nowShiftMs).toBeGreaterThanOrEqual(30_000);
     expect(correctClocks(agreeing, cluster(0)).nowShiftMs).toBeLessThanOrEqual(32_000);
-    expect(correctClocks(differing, cluster(0))).toMatchObject({ nowShiftMs: 0, jobShiftMs: 0 });
-    expect(codes(correctClocks(differing, cluster(0)))).toEqual(['GR-CLOCK-03']);
+    expect(correctClocks(agreeing, cluster(0)).lookShiftsMs).toBeUndefined();
+  });
+
+  it.each<[string, ServerClock[], string[]]>([
+    ['another clock', [server('evil', 82_800_000)], ['GR-CLOCK-03']],
+    ['no clock', [silent('evil')], []],
+    ['a clock that cannot be', [server('evil', 90_000_000)], ['GR-CLOCK-02']],
+  ])('corrects each Gitea by its own clock beside one with %s', (_, others, warned) => {
+    const good = server('good', -40_000);
+    const job = { id: 1, createdAtMs: 60_000, startedAtMs: 70_000, completedAtMs: 80_000 };
+    const look = { jobs: [job], runners: [] } as unknown as Look;
+
+    const correction = correctClocks([...others, good], cluster(5_000));
+    const [shifted] = shiftLook(look, 'https://good/git', correction).jobs;
+
+    expect(correction).toMatchObject({ nowShiftMs: 0, jobShiftMs: -5_000 });
+    expect(shifted).toEqual({ id: 1, createdAtMs: 100_000, startedAtMs: 110_000, completedAtMs: 120_000 });
+    expect(codes(correction)).toEqual(warned);
+  });
+
+  it('leaves a good Gitea alone whatever clock another one has', () => {
+    const look = { jobs: [], runners: [] };
+
+    expect(shiftLook(look, 'https://good', correctClocks([server('good', 0), server('evil', 99_000)], undefined))).toBe(
+      look,
+    );
   });
 });
 

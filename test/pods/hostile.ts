@@ -442,6 +442,18 @@ export const HOSTILE: readonly Hostile[] = [
     at: `${V}.projected.sources.0.secret.name`,
   },
   {
+    name: 'registration token for a driver of volumes',
+    template: volume({ csi: { driver: 'd.example.com', nodePublishSecretRef: { name: 'gitea-runner' } } }),
+    by: 'faults',
+    at: `${V}.csi.nodePublishSecretRef.name`,
+  },
+  {
+    name: 'API token to pull images',
+    template: spec({ imagePullSecrets: [{ name: 'gitea-api' }] }),
+    by: 'faults',
+    at: 'spec.imagePullSecrets.0.name',
+  },
+  {
     name: 'reads the environment of register',
     template: spec({ shareProcessNamespace: true }),
     by: 'faults',

@@ -16,7 +16,7 @@ const ARGOCD = {
 async function run(args: readonly string[], spec: string, env: Readonly<Record<string, string>> = {}) {
   const { simulator, env: gitea } = await startAcme();
   const policy = join(folderWith({ 'policy.yaml': policyYaml(spec) }), 'policy.yaml');
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url, '  resources: {requests: {cpu: 1}}\n') });
   const outcome = await runCli([...args, '--policy', policy], { ...gitea, ...env }, folder);
   return { ...outcome, policy };
 }

@@ -37,7 +37,11 @@ describe('a policy file', () => {
       `${HEAD}spec:\n  namespaces:\n    - name: a\n      scope: [global]\n`,
       'policy.yaml:6:7: spec.namespaces[0].scope: unknown field; did you mean "scopes"?',
     ],
-    ['a wrong type', `${HEAD}spec:\n  images: x\n`, 'policy.yaml:4:3: spec.images: must be a list, not the string "x"'],
+    [
+      'a wrong type',
+      `${HEAD}spec:\n  images: x\n`,
+      'policy.yaml:4:3: spec.images: must be a list, not the string "x"; write "images: [x]"',
+    ],
     ['no spec', HEAD, 'policy.yaml:1:1: spec: is required: a mapping'],
     [
       'another kind',

@@ -64,7 +64,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ['https://x:99999', 'must be a URL with a host, e.g. https://gitea.example.com'],
   ],
   labels: [
-    ['gpu', 'must be a list, not the string "gpu"'],
+    ['gpu', 'must be a list, not the string "gpu"; write "labels: [gpu]"'],
     [['a'.repeat(513)], 'spec.labels[0]: must have at most 512 characters [GR-INPUT-05]'],
     [Array.from({ length: 101 }, (_, index) => `l${index}`), 'must have at most 100 entries'],
   ],
@@ -80,7 +80,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [-1, 'must be at least 0, not the number -1'],
     [10_001, 'must be at most 10000, not the number 10001'],
     [1.5, 'must be a whole number, not the number 1.5'],
-    ['3', 'must be a whole number, not the string "3"'],
+    ['3', 'must be a whole number, not the string "3"; remove the quotes: maxActiveRunners: 3'],
   ],
   maxWorkers: [
     [-1, 'must be at least 0, not the number -1'],
@@ -241,7 +241,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [Array.from({ length: 11 }, () => ({ slack: { channel: '#ci' } })), 'must have at most 10 entries'],
   ],
   setupCommand: [
-    ['npm ci', 'must be a list, not the string "npm ci"'],
+    ['npm ci', 'must be a list, not the string "npm ci"; write "setupCommand: [npm, ci]"'],
     [['a\u0000b'], 'spec.setupCommand[0]: must not have a NUL character; got the string "a\\u{0}b" [GR-INPUT-05]'],
     [Array.from({ length: 101 }, () => 'a'), 'must have at most 100 entries'],
     [['sh', '-c', 'x'.repeat(16_381)], 'has 16385 characters, more than 16384: put a script into the image'],
@@ -394,12 +394,12 @@ test.each([
 test.each([
   [
     { name: 'CI' },
-    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "CI"',
+    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "CI"; write "name: ci"',
   ],
   [{ name: 'x'.repeat(64) }, 'metadata.name: must have at most 63 characters'],
   [
     { name: 'a.b' },
-    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "a.b"',
+    'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "a.b"; write "name: a-b"',
   ],
   [{ name: undefined }, 'metadata.name: is required: a string, e.g. "name: ci"'],
   [
@@ -437,9 +437,24 @@ test('annotations have as many bytes as Kubernetes takes, and a prefix may have 
   ]);
 });
 
+test('metadata that changes the sync of the whole Application is refused, and what only describes the group is not', async () => {
+  const good = ['compare-options', 'ignore-healthcheck', 'tracking-id'].map((name) => `argocd.argoproj.io/${name}`);
+  const bad = ['argocd.argoproj.io/sync-wave', 'argocd.argoproj.io/hook-delete-policy', 'helm.sh/hook-weight'];
+  const annotated = (keys: readonly string[]) => ({ annotations: Object.fromEntries(keys.map((key) => [key, 'x'])) });
+
+  expect(await complaintsOf({}, { ...annotated(good), finalizers: [], ownerReferences: [] })).toEqual([]);
+  expect(await complaintsOf({}, { ...annotated(bad), finalizers: ['a/b'], ownerReferences: 7 })).toEqual([
+    ...bad.map((key) =>
+      expect.stringContaining(`metadata.annotations["${key}"]: would make every sync of the Application wait`),
+    ),
+    expect.stringMatching(/^metadata\.finalizers: would keep Argo CD from deleting the group/),
+    expect.stringMatching(/^metadata\.ownerReferences: would have Kubernetes delete the group/),
+  ]);
+});
+
 test('metadata of every kind that a server adds is left alone', async () => {
   const extra = Object.keys(Metadata.shape).filter(
-    (name) => !['name', 'namespace', 'labels', 'annotations'].includes(name),
+    (name) => !['name', 'namespace', 'labels', 'annotations', 'finalizers', 'ownerReferences'].includes(name),
   );
 
   expect(await complaintsOf({}, Object.fromEntries(extra.map((name) => [name, ['anything']])))).toEqual([]);

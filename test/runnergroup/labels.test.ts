@@ -15,7 +15,7 @@ test('with another schema the whole text is the name, for an image that says so'
 
   expect(await names({ ...spec, image: 'example.com/runner:3' })).toEqual(['app:infra']);
   expect(await complaintsOf(spec)).toEqual([
-    'spec.labels[0]: "app:infra" is neither name:host nor name:docker://image; the default runner 1.0.8 would never register. Write it without a colon, or set image to a runner of 2.1 or newer [GR-INPUT-06]',
+    'spec.labels[0]: "app:infra" is neither name:host nor name:docker://image; the default runner 1.0.8 would never register. Write "app-infra" here and in runs-on, or set image to a runner of 2.1 or newer. If "infra" is an image, write "app:docker://infra" [GR-INPUT-06]',
   ]);
 });
 

@@ -105,7 +105,13 @@ export async function startFakeCluster({
     if (!known) return [404, {}];
     const { resourceVersion } = body.metadata;
     if (resourceVersion !== undefined && resourceVersion !== known.metadata.resourceVersion) return [409, {}];
-    return [200, put('secrets', { ...known, data: { ...(known['data'] as object), ...(body['data'] as object) } })];
+    const texts = ({ metadata }: KubeObject) => metadata['annotations'] as object | undefined;
+    const annotations = { ...texts(known), ...texts(body) };
+    const metadata = { ...known.metadata, annotations };
+    return [
+      200,
+      put('secrets', { ...known, metadata, data: { ...(known['data'] as object), ...(body['data'] as object) } }),
+    ];
   };
   const write = (kind: Kind, method: string, known: KubeObject | undefined, body: KubeObject): Answer => {
     if (method === 'PATCH' && kind === 'secrets') return mergeSecret(known, body);

@@ -66,9 +66,10 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise
   const argocd = await fakeArgoCd(({ line }, response) => {
     const shown = () => {
       const conditions = failing === '' ? [] : [{ type: 'ComparisonError', message: failing }];
-      return application(
-        status(failing ? 'Unknown' : inSync(cluster, wanted) ? 'Synced' : 'OutOfSync', { conditions }),
-      );
+      const { resources } = status('Synced') as { readonly resources: readonly { readonly kind: string }[] };
+      const groups = resources.filter(({ kind }) => kind === 'RunnerGroup');
+      const shownSync = failing ? 'Unknown' : inSync(cluster, wanted) ? 'Synced' : 'OutOfSync';
+      return application(status(shownSync, { conditions, resources: [...groups, ...printedJobs(cluster, wanted)] }));
     };
     if (line.includes('refresh=hard')) {
       void generate(folder, env).then((made) => {
@@ -190,6 +191,14 @@ function inSync(cluster: FakeCluster, wanted: readonly KubeObject[]): boolean {
   const key = (job: KubeObject): string =>
     `${job.metadata.name} ${JSON.stringify(job.metadata['annotations']).includes('Prune=false')}`;
   return JSON.stringify(wanted.map(key).sort()) === JSON.stringify(managed(cluster).map(key).sort());
+}
+
+/** As Argo CD lists them: those of its copy of the output. */
+function printedJobs(cluster: FakeCluster, wanted: readonly KubeObject[]): readonly object[] {
+  const live = new Set(cluster.all('jobs').map(({ metadata }) => metadata.name));
+  return wanted.map(({ metadata: { name, namespace } }) => {
+    return { group: 'batch', kind: 'Job', namespace, name, status: live.has(name) ? 'Synced' : 'OutOfSync' };
+  });
 }
 
 function busyOf(verdicts: readonly AppVerdict[]): readonly string[] {

@@ -87,7 +87,6 @@ describe('a verdict', () => {
     const verdict = only(play(sceneOf([{ live: ci, sight: seen({ ...IDLE, jobs: [job(1)] }) }])));
 
     expect(verdict).toMatchObject({ application: 'argocd/ci', settled: true });
-    expect(verdict.difference.missing).toEqual([...verdict.prints]);
     expect(verdict.difference.missing).toHaveLength(1);
     expect(verdict.groups).toMatchObject([{ ready: true, counts: { queued: 1 } }]);
   });
@@ -241,6 +240,14 @@ describe('a verdict of the last round', () => {
     ],
   ])('is renewed when %s, and the other Application keeps its own', (_what, change) => {
     expect(kept({ ...first, ...change })).toEqual([false, true]);
+  });
+
+  it('is renewed when Argo CD says that it has printed something else', () => {
+    const printed = new Set(['runners/b-7-1-0123abcd']);
+    const wakes = new Map([['argocd/b', { printed, differSince: new Map() }]]);
+
+    expect(kept({ ...first, wakes })).toEqual([true, false]);
+    expect([...play({ ...first, wakes }, before).values()][1]?.difference.untidy).toEqual([...printed]);
   });
 
   it('is renewed when a Job of the Application has changed', () => {

@@ -168,7 +168,7 @@ describe('serve', () => {
     await until('a Job', () => rig.cluster.all('jobs').length === 1);
     await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
 
-    expect(JSON.stringify(rig.cluster.all('jobs'))).toContain('"nodeSelector":{"disk":"ssd"}');
+    expect(JSON.stringify(rig.cluster.all('jobs'))).toContain('"disk":"ssd"');
     expect(rig.syncs()).toBe(1);
   });
 

@@ -31,6 +31,8 @@ interface Recipe {
   /** Folders of the module that the program reads when it runs. */
   readonly module: string;
   readonly assets: readonly string[];
+  /** The release of Go, where the machine's own is too old. Go gets it as a module. */
+  readonly toolchain?: string;
 }
 
 /** Where a build lies: `<folder>/<binary>` and the assets beside it. */
@@ -107,15 +109,30 @@ const KUBERNETES: Recipe = {
   assets: [],
 };
 
-const ARGOCD: Recipe = {
-  name: 'argocd',
-  title: 'Argo CD 3.5.3',
-  binaries: { argocd: 'github.com/argoproj/argo-cd/v3/cmd' },
-  cgo: false,
-  flags: ['-ldflags', '-s -w -X github.com/argoproj/argo-cd/v3/common.version=3.5.3'],
-  module: 'github.com/argoproj/argo-cd/v3',
-  assets: ['manifests', 'hack'],
+/** `ARGOCD_VERSION` chooses one of them; default: 3.5. */
+const ARGOCD: Readonly<Record<string, Recipe>> = {
+  '3.5': argoCd('argocd', '3.5.3'),
+  '3.6': { ...argoCd('argocd36', '3.6.1'), toolchain: 'go1.27.0' },
 };
+
+function argoCd(name: string, version: string): Recipe {
+  return {
+    name,
+    title: `Argo CD ${version}`,
+    binaries: { argocd: 'github.com/argoproj/argo-cd/v3/cmd' },
+    cgo: false,
+    flags: ['-ldflags', `-s -w -X github.com/argoproj/argo-cd/v3/common.version=${version}`],
+    module: 'github.com/argoproj/argo-cd/v3',
+    assets: ['manifests', 'hack'],
+  };
+}
+
+function chosenArgoCd(): Recipe {
+  const version = process.env['ARGOCD_VERSION'] ?? '3.5';
+  const recipe = ARGOCD[version];
+  if (recipe) return recipe;
+  throw new Error(`ARGOCD_VERSION is ${version}. Set it to ${Object.keys(ARGOCD).join(' or ')}, or leave it out.`);
+}
 
 const HELM: Recipe = {
   name: 'helm',
@@ -173,7 +190,7 @@ export function buildCluster(say: (line: string) => void): ClusterBuilds {
   needTools();
   return {
     kubernetes: build(KUBERNETES, say),
-    argocd: build(ARGOCD, say),
+    argocd: build(chosenArgoCd(), say),
     runner: build(RUNNER, say),
     gitea: build(GITEA['1.27.3'], say),
     helm: build(HELM, say),
@@ -211,7 +228,13 @@ function build(recipe: Recipe, say: (line: string) => void): string {
   try {
     // A copy, because -mod=mod may write to go.mod.
     cpSync(join(import.meta.dirname, 'go', recipe.name), work, { recursive: true });
-    const env = { ...process.env, CGO_ENABLED: recipe.cgo ? '1' : '0', GOFLAGS: '-mod=mod', GOWORK: 'off' };
+    const env = {
+      ...process.env,
+      ...(recipe.toolchain !== undefined && { GOTOOLCHAIN: recipe.toolchain }),
+      CGO_ENABLED: recipe.cgo ? '1' : '0',
+      GOFLAGS: '-mod=mod',
+      GOWORK: 'off',
+    };
     const go = (...args: string[]): string =>
       execFileSync('go', args, { cwd: work, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
     const target = join(root, `${recipe.name}-${hashOf(recipe, go('env', 'GOVERSION', 'GOOS', 'GOARCH'))}`);

@@ -252,10 +252,10 @@ function isRival(stage: Stage, other: KubeJob, made: KubeJob): boolean {
   // One that was printed for another job meanwhile may have been seen so.
   if (jobId === undefined || then?.jobId !== jobId || other.prints[0] !== then || other.pinned) return false;
   const job = stage.gitea.jobs().find(({ id }) => id === jobId);
+  // A job waits for runners of others for twelve spawn timeouts in all.
+  const waitedMs = job ? stage.nowMs - stage.readySinceMs(job) : 0;
   const spawnTimeoutMs = made.group.spawnTimeoutS * 1000;
-  // A job waits for runners of others for 12 spawn timeouts in all.
-  if (job && stage.nowMs - stage.readySinceMs(job) >= 12 * spawnTimeoutMs) return false;
-  return isFree(other.pod) && stage.nowMs - other.createdMs < spawnTimeoutMs;
+  return isFree(other.pod) && stage.nowMs - other.createdMs < spawnTimeoutMs && waitedMs < 12 * spawnTimeoutMs;
 }
 
 /**

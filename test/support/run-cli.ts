@@ -72,5 +72,5 @@ ${spec.includes('containerMode') ? '' : '  containerMode: host\n'}  defaultLabel
   maxActiveRunners: 5
   registrationToken: {secretRef: {name: gitea-runner, key: token}}
   authToken: {secretRef: {name: gitea-api, key: token}}
-${spec}`;
+${spec.includes('resources') ? '' : '  resources: {requests: {cpu: 1}}\n'}${spec}`;
 }

@@ -7,7 +7,6 @@ export function verdictOf(over: Partial<AppVerdict>): AppVerdict {
     application: '',
     planning: { is: 'waiting' },
     difference: NO_DIFFERENCE,
-    prints: new Set(),
     settled: true,
     clockWarnings: [],
     groups: [],

@@ -1,5 +1,6 @@
 /** Judges what stands in Argo CD: the account of `serve`, its rights, the Applications. Pure. */
-import { applicationSpec } from '../../install/application.ts';
+import { COMPARE_OPTIONS } from '../../charts/marks.ts';
+import { APPLICATION_ANNOTATIONS, applicationSpec } from '../../install/application.ts';
 import { ACCOUNT, PLUGIN } from '../../install/names.ts';
 import { bad, type DoctorFinding, good, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
@@ -90,12 +91,15 @@ function application({ metadata, spec, status }: Application): DoctorFinding {
   const check = `Application ${metadata.name}`;
   const { syncPolicy: wanted, ignoreDifferences } = applicationSpec({ repository: '', path: '', namespace: '' });
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
+  const compared = [metadata.annotations[COMPARE_OPTIONS] ?? []].flat().flatMap((text) => text.split(','));
+  const { [COMPARE_OPTIONS]: option } = APPLICATION_ANNOTATIONS;
   const wrong = [
     ...(automated?.prune === true ? [] : ['automated.prune must be true']),
     ...(automated?.allowEmpty === true ? [] : ['automated.allowEmpty must be true']),
     ...(automated?.selfHeal === true ? ['automated.selfHeal must not be true'] : []),
     ...wanted.syncOptions.filter((option) => !syncOptions.includes(option)).map((option) => `${option} is missing`),
     ...(spec.ignoreDifferences.some(({ kind }) => kind === 'Job') ? [] : ['ignoreDifferences of Job /spec is missing']),
+    ...(compared.some((text) => text.trim() === option) ? [] : [`annotation ${COMPARE_OPTIONS}: ${option} is missing`]),
   ];
   if (wrong.length > 0) {
     const keyOf = (option: string): string | undefined => option.split('=')[0];
@@ -103,7 +107,9 @@ function application({ metadata, spec, status }: Application): DoctorFinding {
     const options = [...syncOptions.filter((option) => !ours.has(keyOf(option))), ...wanted.syncOptions];
     const ignored = spec.ignoreDifferences.some(({ kind }) => kind === 'Job') ? {} : { ignoreDifferences };
     // A merge patch removes what is null.
+    const others = compared.filter((text) => !text.includes('ServerSideDiff='));
     const patch = {
+      metadata: { annotations: { [COMPARE_OPTIONS]: [...others, option].join(',') } },
       spec: { syncPolicy: { automated: { ...wanted.automated, selfHeal: null }, syncOptions: options }, ...ignored },
     };
     return bad(

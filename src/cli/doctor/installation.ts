@@ -15,7 +15,7 @@ import { lookAround, type ServeSeen, type StatusSeen, statusSeen, type UnservedG
 import { type Access, type Part, readAccess } from './access.ts';
 import { type Deliveries, readDeliveries } from './deliveries.ts';
 import { type GiteaSeen, lookAtGitea } from './gitea-seen.ts';
-import { MountedSecrets } from './mounted-secrets.ts';
+import { installedSecrets } from './mounted-secrets.ts';
 import { Reader, type SeenOrNot, shaped, valueAt } from './reader.ts';
 import { Application, Crd, Deployment, Namespace, Node, Service, Version, WithData } from './shapes.ts';
 
@@ -221,12 +221,10 @@ function secretsOf(
   argocdNamespace: string,
 ): { readonly secrets?: SecretReader } {
   const { settingsMap, repoServer } = seen;
-  const isByApi = 'value' in settingsMap && settingsMap.value.data['GITEA_RUNNERS_SECRETS'] === 'api';
-  if (isByHand && !isByApi) {
-    const known = 'value' in repoServer ? repoServer.value : undefined;
-    return { secrets: new MountedSecrets(clusterSecrets, argocdNamespace, known) };
-  }
-  return isByHand || settings.secrets === 'api' ? { secrets: clusterSecrets } : {};
+  if (!isByHand) return settings.secrets === 'api' ? { secrets: clusterSecrets } : {};
+  const installed = 'value' in settingsMap ? settingsMap.value.data : {};
+  const known = 'value' in repoServer ? repoServer.value : undefined;
+  return { secrets: installedSecrets(clusterSecrets, installed, argocdNamespace, known) };
 }
 
 async function groupsOf(

@@ -6,7 +6,20 @@ import type { ClusterSecrets } from '../../kubernetes/secrets.ts';
 import type { SecretKeys, SecretReader } from '../../tokens/api-token.ts';
 import type { Deployment } from './shapes.ts';
 
-export class MountedSecrets implements SecretReader {
+/**
+ * Where somebody who looks from outside finds the API tokens: where the sidecar has them. @param repoServer undefined: it could not be read
+ */
+export function installedSecrets(
+  secrets: ClusterSecrets,
+  settings: Readonly<Record<string, string>>,
+  argocdNamespace: string,
+  repoServer: Deployment | undefined,
+): SecretReader {
+  const isByApi = settings['GITEA_RUNNERS_SECRETS'] === 'api';
+  return isByApi ? secrets : new MountedSecrets(secrets, argocdNamespace, repoServer);
+}
+
+class MountedSecrets implements SecretReader {
   readonly #secrets: ClusterSecrets;
   readonly #argocdNamespace: string;
   readonly #names: ReadonlyMap<string, string> | undefined;

@@ -45,7 +45,7 @@ export const Crd = z.looseObject({
 export type Crd = z.output<typeof Crd>;
 
 export const Application = z.looseObject({
-  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: texts.default({}) }),
   spec: z.looseObject({
     project: z.string().default('default'),
     destination: z.looseObject({ namespace: z.string().optional() }).default({}),

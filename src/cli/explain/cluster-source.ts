@@ -13,10 +13,13 @@ import type { InstallationImages } from '../../runnergroup/installation.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { finishOwn, groupOfObject } from '../../serve/cluster/own-pod.ts';
 import { fromWithin } from '../doctor/fixes.ts';
+import { installedSecrets } from '../doctor/mounted-secrets.ts';
+import { Deployment } from '../doctor/shapes.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
 import type { Io } from '../io.ts';
 import { ownKubeconfig } from '../own-kubeconfig.ts';
+import { readObject } from '../read-object.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
 import { installedSettings } from './installed-settings.ts';
 import { lookAround, type UnservedGroup, type WhereIAm } from './where.ts';
@@ -67,6 +70,8 @@ function namespacesFrom(flags: FlagsOf<'explain'>, io: Io, config: ClusterConfig
 
 /** A plan for the RunnerGroups of a cluster. */
 export interface ClusterPlan extends PlanOfNow {
+  /** How it was made: to ask Gitea once more. */
+  readonly settings: Settings;
   readonly groups: readonly RunnerGroup[];
   readonly where: WhereIAm;
 }
@@ -76,7 +81,7 @@ export interface ClusterPlan extends PlanOfNow {
  * Gitea, what else is known stands on stderr.
  */
 export async function planOfCluster(
-  { config, settings, namespaces }: ClusterSource,
+  { config, settings, namespaces, isByHand }: ClusterSource,
   flags: FlagsOf<'explain'>,
   io: Io,
 ): Promise<ClusterPlan> {
@@ -92,7 +97,12 @@ export async function planOfCluster(
       argocdNamespace,
       nowMs: settings.now(),
     };
-    const seen = { ...settings, instance: env['GITEA_RUNNERS_INSTANCE'] ?? '' };
+    const repoServer = isByHand ? await readRepoServer(client, argocdNamespace, deadline) : undefined;
+    const seen: Settings = {
+      ...settings,
+      instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
+      ...(isByHand && { secretsIn: (secrets) => installedSecrets(secrets, installed, argocdNamespace, repoServer) }),
+    };
     const looking = lookAndPlan(groups, seen, {
       includeBlocked: true,
       pods: JUDGED_PODS,
@@ -111,7 +121,7 @@ export async function planOfCluster(
           problem: `${trouble.failure.code} ${trouble.failure.message.replaceAll('\n', ' ')}`,
         }),
       );
-      return { ...planned.value, groups, where: { ...where, broken: [...broken, ...left] } };
+      return { ...planned.value, groups, settings: seen, where: { ...where, broken: [...broken, ...left] } };
     }
     // Where Gitea does not answer, this is all that is known.
     io.err(`${whereText(where, settings.now())}\n`);
@@ -121,6 +131,17 @@ export async function planOfCluster(
   } finally {
     await client.close();
   }
+}
+
+/** Undefined: it is not there, or may not be read. */
+async function readRepoServer(
+  client: KubeClient,
+  argocdNamespace: string,
+  deadline: Deadline,
+): Promise<Deployment | undefined> {
+  const path = `/apis/apps/v1/namespaces/${encodeURIComponent(argocdNamespace)}/deployments/argocd-repo-server`;
+  const answer = await readObject(client, `read ${path}`, path, deadline);
+  return Deployment.safeParse('json' in answer ? answer.json : {}).data;
 }
 
 export async function listObjects(

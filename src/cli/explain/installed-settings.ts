@@ -10,6 +10,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'GITEA_RUNNERS_RUNNER_IMAGE',
   'GITEA_RUNNERS_RUNNER_IMAGE_ROOTLESS',
   'GITEA_RUNNERS_DOCKER_IMAGE',
+  'GITEA_RUNNERS_SECRETS',
 ]);
 
 /** These variables, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */

@@ -15,9 +15,19 @@ export const JOB_STATES = ['stuck', 'held', 'starting', 'blocked', 'running'] as
  */
 export type JobState = (typeof JOB_STATES)[number];
 
-/** The worst first. */
-export function byState(a: { readonly state: JobState }, b: { readonly state: JobState }): number {
-  return JOB_STATES.indexOf(a.state) - JOB_STATES.indexOf(b.state);
+/** What `byState` compares. */
+interface Sorted {
+  readonly state: JobState;
+  readonly because?: string;
+}
+
+/** The worst first. What has stopped stands before labels that nobody has: those may be typos. */
+export function byState(a: Sorted, b: Sorted): number {
+  return rank(a) - rank(b);
+}
+
+function rank({ state, because }: Sorted): number {
+  return JOB_STATES.indexOf(state) + (because === 'labels-not-covered' ? 0.5 : 0);
 }
 
 /** What the state depends on besides the decision. */

@@ -1,8 +1,19 @@
 /** RunnerGroups made of objects of other tools: the operator, KEDA, runners that always run. */
+import { parse } from 'yaml';
 import * as z from 'zod';
+import { REGISTRATION_SECRET } from '../../install/names.ts';
 import { readList } from '../flags/readers.ts';
-import { AUTH_TOKEN, AUTH_TOKEN_NOTE, filled, type ImportedGroup, type Known } from './found.ts';
+import {
+  AUTH_TOKEN,
+  AUTH_TOKEN_NOTE,
+  filled,
+  type ImportedGroup,
+  type Known,
+  ofDefaultRunner,
+  URL_NOTE,
+} from './found.ts';
 import { fromPod, PodSpec } from './pod.ts';
+import { type FromRunnerFile, fromRunnerFile } from './runner-file.ts';
 
 const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optional() });
 
@@ -21,8 +32,18 @@ const ScaledJob = z.looseObject({
     maxReplicaCount: z.int().default(100),
     minReplicaCount: z.int().default(0),
     triggers: z.array(
-      z.looseObject({ type: z.string(), metadata: z.record(z.string(), z.coerce.string()).default({}) }),
+      z.looseObject({
+        type: z.string(),
+        metadata: z.record(z.string(), z.coerce.string()).default({}),
+        authenticationRef: z.looseObject({ name: z.string() }).optional(),
+      }),
     ),
+  }),
+});
+
+const TriggerAuthentication = z.looseObject({
+  spec: z.looseObject({
+    secretTargetRef: z.array(z.looseObject({ parameter: z.string(), name: z.string(), key: z.string() })),
   }),
 });
 
@@ -34,20 +55,52 @@ const OperatorGroup = z.looseObject({
 });
 
 /** Undefined: nothing in this object is about runners of Gitea. */
-export function fromObject(object: unknown, known: Known): ImportedGroup | undefined {
+export function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | undefined {
   const workload = Workload.safeParse(object);
-  if (workload.success) return fromWorkload(workload.data, known);
+  if (workload.success) return fromWorkload(workload.data, known, beside);
   const scaled = ScaledJob.safeParse(object);
-  if (scaled.success) return fromScaledJob(scaled.data, known);
+  if (scaled.success) return fromScaledJob(scaled.data, known, beside);
   const group = OperatorGroup.safeParse(object);
-  return group.success ? fromOperator(group.data) : undefined;
+  return group.success ? fromOperator(group.data, known) : undefined;
 }
 
-function fromWorkload({ kind, metadata, spec }: z.output<typeof Workload>, known: Known): ImportedGroup | undefined {
-  const pod = fromPod(spec.template.spec);
+/** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
+function named(kind: string, name: string | undefined, beside: readonly unknown[]): unknown {
+  const wanted = z.looseObject({ kind: z.literal(kind), metadata: z.looseObject({ name: z.literal(name ?? '') }) });
+  return beside.find((object) => wanted.safeParse(object).success);
+}
+
+/** The runner's config.yaml in a ConfigMap that the pod mounts. */
+function fileOf({ volumes }: PodSpec, beside: readonly unknown[]): FromRunnerFile | undefined {
+  const maps = z.looseObject({ data: z.record(z.string(), z.string()) });
+  for (const { configMap } of volumes) {
+    for (const text of Object.values(maps.safeParse(named('ConfigMap', configMap?.name, beside)).data?.data ?? {})) {
+      const file = fromRunnerFile(parsed(text));
+      if (file) return file;
+    }
+  }
+  return undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parse(text, { logLevel: 'silent', maxAliasCount: 100 });
+  } catch {
+    return undefined;
+  }
+}
+
+function fromWorkload(
+  { kind, metadata, spec }: z.output<typeof Workload>,
+  known: Known,
+  beside: readonly unknown[],
+): ImportedGroup | undefined {
+  const file = fileOf(spec.template.spec, beside);
+  const pod = fromPod(spec.template.spec, file);
   if (!pod) return undefined;
   const gitea = known.gitea ?? pod.gitea;
-  const cap = kind === 'DaemonSet' ? 10 : Math.max(1, spec.replicas);
+  const capacity = file?.capacity ?? 1;
+  const cap = kind === 'DaemonSet' ? 10 : Math.max(1, spec.replicas) * capacity;
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -61,7 +114,9 @@ function fromWorkload({ kind, metadata, spec }: z.output<typeof Workload>, known
     notes: [
       kind === 'DaemonSet'
         ? 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'
-        : `maxActiveRunners is the number of replicas. If the runner's capacity was more than 1, multiply it.`,
+        : file
+          ? `maxActiveRunners is the number of replicas, ${spec.replicas}, times the capacity of a runner, ${capacity}.`
+          : `maxActiveRunners is the number of replicas. If the runner's capacity was more than 1, multiply it.`,
       ...pod.notes,
       AUTH_TOKEN_NOTE,
       `The ${kind} goes on: delete it when the new runners work.`,
@@ -70,13 +125,21 @@ function fromWorkload({ kind, metadata, spec }: z.output<typeof Workload>, known
   };
 }
 
-function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Known): ImportedGroup | undefined {
-  const pod = fromPod(spec.jobTargetRef.template.spec);
+function fromScaledJob(
+  { metadata, spec }: z.output<typeof ScaledJob>,
+  known: Known,
+  beside: readonly unknown[],
+): ImportedGroup | undefined {
+  const podSpec = spec.jobTargetRef.template.spec;
+  const pod = fromPod(podSpec, fileOf(podSpec, beside));
   const trigger = spec.triggers.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
   if (!pod && !trigger) return undefined;
   const asked = trigger?.metadata ?? {};
   const scope = known.scope ?? scopeOf(asked);
   const gitea = known.gitea ?? pod?.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
+  const auth = TriggerAuthentication.safeParse(
+    named('TriggerAuthentication', trigger?.authenticationRef?.name, beside),
+  ).data?.spec.secretTargetRef.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
   const labels = readList(asked['labels'] ?? '');
   return {
     name: metadata.name,
@@ -87,15 +150,16 @@ function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Kn
       maxActiveRunners: spec.maxReplicaCount,
       minIdleRunners: spec.minReplicaCount || undefined,
       ...(labels.length > 0 && { labels, defaultLabels: false }),
+      registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
       ...pod?.spec,
-      authToken: AUTH_TOKEN,
+      authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
     }),
     notes: [
       ...(pod?.notes ?? []),
       ...(asked['repos']?.includes(',')
         ? ['The trigger names several repositories: make a group for each, or one for their owner.']
         : []),
-      AUTH_TOKEN_NOTE,
+      auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
       'The ScaledJob goes on: delete it when the new runners work.',
     ],
     missing: missingOf(scope, gitea),
@@ -106,32 +170,37 @@ function missingOf(scope: Known['scope'], gitea: string | undefined): readonly s
   return [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])];
 }
 
-/** Of KEDA's triggers `forgejo-runner` (`global`, `owner`, `repo`) and `github-runner` (`runnerScope`, `owner`, `repos`). */
+/** Of KEDA's triggers `forgejo-runner` (`global`, `org`, `owner` with `repo`) and `github-runner` (`runnerScope`, `owner`, `repos`). */
 function scopeOf(asked: Readonly<Record<string, string>>): Known['scope'] {
-  const { owner } = asked;
+  const { owner, org } = asked;
   const repo = asked['repo'] ?? asked['repos']?.split(',')[0];
   if (asked['global'] === 'true') return { scope: 'global' };
+  if (org) return { scope: 'org', org };
   if (owner === undefined) return undefined;
   if (repo !== undefined && repo !== '') return { scope: 'repo', repo: `${owner}/${repo}` };
   // KEDA does not say whether the owner is an organization: a person must.
   return asked['runnerScope'] === 'org' ? { scope: 'org', org: owner } : undefined;
 }
 
-function fromOperator({ metadata, spec }: z.output<typeof OperatorGroup>): ImportedGroup {
+function fromOperator({ metadata, spec }: z.output<typeof OperatorGroup>, known: Known): ImportedGroup {
   const { giteaURL, registrationToken, authToken, ...same } = spec;
+  const { kept, note } = ofDefaultRunner(z.array(z.string()).safeParse(same['labels']).data ?? []);
+  const lost = same['image'] === undefined && note !== undefined;
+  const { scope, org, user, repo, ...others } = same;
+  // A scope without its name: a person says it.
+  const isWhole = scope === 'global' || same[String(scope)] !== undefined || !known.scope;
   return {
     name: metadata.name,
     namespace: metadata.namespace,
     spec: filled({
-      ...same,
+      ...(isWhole ? { scope, org, user, repo } : known.scope),
+      ...others,
+      ...(lost && { labels: kept }),
       gitea: same['gitea'] ?? (giteaURL === undefined ? undefined : { url: giteaURL }),
       registrationToken: selector(registrationToken),
       authToken: selector(authToken),
     }),
-    notes: [
-      'The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (docs/install.md).',
-      'Stop the operator first: both would start runners for the same jobs.',
-    ],
+    notes: [...(lost ? [note] : []), URL_NOTE, 'Stop the operator first: both would start runners for the same jobs.'],
     missing: [],
   };
 }

@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import { REGISTRATION_SECRET } from '../../install/names.ts';
 import { readList } from '../flags/readers.ts';
-import { filled } from './found.ts';
+import { filled, ofDefaultRunner } from './found.ts';
+import type { FromRunnerFile } from './runner-file.ts';
 
 const KeyRef = z.looseObject({ name: z.string(), key: z.string() });
 const Variable = z.looseObject({
@@ -19,7 +20,9 @@ const Container = z.looseObject({
 export const PodSpec = z.looseObject({
   containers: z.array(Container).min(1),
   initContainers: z.array(Container).default([]),
-  volumes: z.array(z.looseObject({ name: z.string() })).default([]),
+  volumes: z
+    .array(z.looseObject({ name: z.string(), configMap: z.looseObject({ name: z.string() }).optional() }))
+    .default([]),
   serviceAccountName: z.string().optional(),
   nodeSelector: z.unknown().optional(),
   tolerations: z.unknown().optional(),
@@ -49,6 +52,12 @@ const CARRIED = [
 
 /** Variables that the runner's image reads, and that we set. */
 const OURS = /^(?:GITEA_|DOCKER_|CONFIG_FILE$|ACT_)/;
+/** Variables whose plain values may be secrets: they are not for Git. */
+const MAY_BE_SECRET = /token|secret|passw|credential|private|api_?key|access_?key|auth/i;
+
+function isPlainSecret({ name, value }: Container['env'][number]): boolean {
+  return value !== undefined && (MAY_BE_SECRET.test(name) || /:\/\/[^/\s]*@/.test(value));
+}
 
 /** What a pod says about its runners. */
 export interface FromPod {
@@ -57,21 +66,24 @@ export interface FromPod {
   readonly notes: readonly string[];
 }
 
-/** Undefined: no container of this pod is a Gitea runner. */
-export function fromPod(pod: PodSpec): FromPod | undefined {
+/** Undefined: no container of this pod is a Gitea runner. `file`: its config.yaml, whose labels come first in the runner, too. */
+export function fromPod(pod: PodSpec, file?: FromRunnerFile): FromPod | undefined {
   const runner = pod.containers.find(isRunner);
   if (!runner) return undefined;
   const variable = (name: string): Container['env'][number] | undefined =>
     runner.env.find((each) => each.name === name);
   const token = variable('GITEA_RUNNER_REGISTRATION_TOKEN');
-  const labels = readList(variable('GITEA_RUNNER_LABELS')?.value ?? '');
+  const ofFile = file?.labels ?? [];
+  const written = ofFile.length > 0 ? ofFile : readList(variable('GITEA_RUNNER_LABELS')?.value ?? '');
+  const { kept: labels, note } = ofDefaultRunner(written.map((label) => label.trim()));
   const [containerMode, why] = modeOf(pod, runner, labels);
   const secret = token?.valueFrom?.secretKeyRef;
-  const variables = runner.env.filter(({ name }) => !OURS.test(name));
+  const gitea = variable('GITEA_INSTANCE_URL')?.value?.trim();
   return {
-    gitea: variable('GITEA_INSTANCE_URL')?.value,
+    gitea: gitea !== undefined && /^https?:\/\/[^\s<>{}$?#@]+$/.test(gitea) ? gitea : undefined,
     spec: filled({
-      labels: labels.map((label) => label.trim()),
+      ...withoutContainers(file?.spec ?? {}, containerMode),
+      labels,
       // A runner that names its labels has no others.
       defaultLabels: labels.length > 0 ? false : undefined,
       containerMode,
@@ -80,16 +92,48 @@ export function fromPod(pod: PodSpec): FromPod | undefined {
           ? { name: secret.name, key: secret.key }
           : { name: REGISTRATION_SECRET, key: 'registration-token' },
       },
-      resources: filled({ requests: runner.resources?.requests, limits: runner.resources?.limits }),
-      podTemplate: templateOf(pod, variables),
+      ...partsOf(pod, runner),
     }),
-    notes: [...why, ...notesOf(pod, runner, token !== undefined && secret === undefined)],
+    notes: [
+      ...why,
+      ...(note === undefined ? [] : [note]),
+      ...(file?.notes ?? []),
+      ...notesOf(pod, runner, token?.value !== undefined, file !== undefined),
+    ],
   };
+}
+
+/** What the runner's container needs, in the fields of a RunnerGroup. */
+function partsOf(pod: PodSpec, { env, resources }: Container): Readonly<Record<string, unknown>> {
+  const { requests, limits } = resources ?? {};
+  return filled({
+    resources: filled({ requests: asTexts(requests), limits: asTexts(limits) }),
+    podTemplate: templateOf(
+      pod,
+      env.filter(
+        (each) => !OURS.test(each.name) && (each.value ?? each.valueFrom) !== undefined && !isPlainSecret(each),
+      ),
+    ),
+  });
+}
+
+/** Kubernetes takes `cpu: 0.5`; a quantity here is a string or a whole number. */
+function asTexts(quantities: unknown): unknown {
+  const read = z.record(z.string(), z.coerce.string()).safeParse(quantities);
+  return read.success ? read.data : quantities;
+}
+
+/** Containers have no place in mode host. */
+function withoutContainers(spec: Readonly<Record<string, unknown>>, mode: Mode): Readonly<Record<string, unknown>> {
+  const { container: _container, ...others } =
+    z.record(z.string(), z.unknown()).safeParse(spec['runnerConfig']).data ?? {};
+  return mode === 'host' ? { ...spec, runnerConfig: others } : spec;
 }
 
 function isRunner({ image, env }: Container): boolean {
   return (
-    env.some(({ name }) => name === 'GITEA_INSTANCE_URL') || /(?:^|\/)(?:act_runner|gitea\/runner)[:@]/.test(image)
+    env.some(({ name }) => name === 'GITEA_INSTANCE_URL') ||
+    /(?:^|\/)(?:act[_-]runner|gitea-act-runner|gitea\/runner)(?:[:@]|$)/.test(image)
   );
 }
 
@@ -117,14 +161,18 @@ function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): rea
     : ['dind-rootless', ['containerMode is a guess: no docker was found beside the runner.']];
 }
 
-function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean): readonly string[] {
+function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean, hasFile: boolean): readonly string[] {
   const volumes = pod.volumes.filter((volume) => 'persistentVolumeClaim' in volume).map(({ name }) => name);
+  const secrets = runner.env.filter((each) => !OURS.test(each.name) && isPlainSecret(each)).map(({ name }) => name);
   const others = pod.containers.filter((each) => each !== runner && !/(?:^|\/)docker[:@]/.test(each.image));
   return [
     ...(tokenIsWritten
       ? [
           `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
         ]
+      : []),
+    ...(secrets.length > 0
+      ? [`Plain values that may be secrets are not carried over: ${secrets.join(', ')}. Put them into a Secret.`]
       : []),
     ...(runner.image === ''
       ? []
@@ -145,8 +193,10 @@ function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean): read
     ...('securityContext' in pod || 'securityContext' in runner
       ? ['securityContext is not carried over: containerMode and securityProfile set it.']
       : []),
-    ...(runner.env.some(({ name }) => name === 'CONFIG_FILE')
-      ? ['The config.yaml of the runner is not carried over: put its keys into runnerConfig.']
+    ...(!hasFile && runner.env.some(({ name }) => name === 'CONFIG_FILE')
+      ? [
+          'The config.yaml of the runner was in none of the files. Put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
+        ]
       : []),
   ];
 }

@@ -16,6 +16,8 @@ export function manifestFrom({ group, namespace, gitea, scope, cap, mode }: Answ
       gitea: { url: gitea },
       maxActiveRunners: cap,
       containerMode: mode,
+      // A pod without requests is the first to go when its node is short of memory.
+      resources: { requests: { cpu: '500m', memory: '1Gi' } },
       // Without docker a group has no labels by itself.
       ...(mode === 'host' && { labels: ['linux:host'] }),
       registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },

@@ -38,7 +38,8 @@ function aboutGroup(group: RunnerGroup): readonly LateProblem[] {
     message,
     code,
   });
-  const { authToken, giteaUrl, maxActiveRunners, registrationToken, suspend } = group;
+  const { authToken, giteaUrl, image, labels, maxActiveRunners, registrationToken, resources, suspend } = group;
+  const others = labels.filter(({ name }) => /^(?:windows|macos)\b/i.test(name)).map(({ name }) => name);
   const isOneKey = authToken.name === registrationToken.name && authToken.key === registrationToken.key;
   return [
     ...(maxActiveRunners === 0 && !suspend
@@ -63,6 +64,33 @@ function aboutGroup(group: RunnerGroup): readonly LateProblem[] {
             'GR-WARN-03',
             [urlField(group)],
             'plain http: tokens travel unencrypted. Use https, or keep this to a network that you trust',
+          ),
+        ]
+      : []),
+    ...(Object.keys({ ...resources.requests, ...resources.limits }).length === 0 && group.podTemplate === undefined
+      ? [
+          warn(
+            'GR-WARN-08',
+            ['resources'],
+            'is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}"',
+          ),
+        ]
+      : []),
+    ...(others.length > 0
+      ? [
+          warn(
+            'GR-WARN-09',
+            ['labels'],
+            `runners are Linux pods, and jobs with runs-on ${others.join(', ')} would run there: remove the label`,
+          ),
+        ]
+      : []),
+    ...(/forgejo/i.test(image)
+      ? [
+          warn(
+            'GR-WARN-09',
+            ['image'],
+            `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`,
           ),
         ]
       : []),

@@ -8,6 +8,7 @@
  * Gitea asks to wait, only one thing makes it sooner: a good look at another scope of that Gitea, which had failed before, too.
  */
 import { Failure } from '../../failure.ts';
+import { shareOutBytes } from '../../gitea/bounds.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../gitea/observe.ts';
 import { nowMs } from '../../http/deadline.ts';
@@ -74,6 +75,7 @@ export class Lookout {
   /** When `onLate` was called last, by origin. */
   readonly #toldLateMs = new Map<string, number>();
   readonly #limits: PollLimits;
+  #bytesOf = shareOutBytes([]);
   #closed = false;
 
   constructor(options: LookoutOptions) {
@@ -93,10 +95,15 @@ export class Lookout {
       this.#posts.delete(key);
     }
     this.guest.share(namespacesOf);
+    this.#bytesOf = shareOutBytes(targets);
     for (const target of targets) {
       const known = this.#posts.get(target.key);
       if (known) {
+        // What was read for the labels of before lacks those of now.
+        const asksMore = known.target.labels !== target.labels;
         known.target = target;
+        if (known.looking) known.nudged ||= asksMore;
+        else if (asksMore) this.#schedule(known, 0);
         continue;
       }
       const pace = newPace(this.#limits);
@@ -222,13 +229,15 @@ export class Lookout {
   }
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
-    const { timeoutMs: deadlineMs, env, now, needsRows } = this.#options;
+    const bytes = this.#bytesOf(target);
+    const { timeoutMs: deadlineMs, env, needsRows, now } = this.#options;
     const { http, versions } = this.guest;
     // A look that follows a failed one asks once: it is the next try itself.
     const careful = pace.trouble ? 'once' : true;
     const options = {
       deadlineMs,
       includeBlocked: false,
+      bytes,
       careful,
       env,
       http,

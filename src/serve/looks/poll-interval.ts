@@ -58,8 +58,8 @@ const LONGEST_BACK_OFF_MS = 300_000;
 const BACK_OFF_JITTER = 0.25;
 /** How long after a look a webhook may still arrive for what it showed. */
 const GRACE_MS = 5000;
-/** Announcements are kept until the change must have been seen. */
-const KEEP_ANNOUNCED_LOOKS = 3;
+/** A webhook has a look at once, so its change is seen soon. What is announced longer before proves nothing. */
+const KEEP_ANNOUNCED_MS = 15_000;
 /** More are of a burst whose changes the next look shows all at once. */
 const MAX_ANNOUNCED = 1000;
 /** ± a tenth: many replicas and targets must not fall into step. */
@@ -99,17 +99,18 @@ export function failed(pace: PollPace, because?: 'refused'): PollPace {
 export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: number, limits: PollLimits): PollPace {
   const jobs = new Map(active.map((job) => [job.id, changeTo(job)]));
   const changes = pace.jobs === undefined ? [] : changesBetween(pace.jobs, jobs);
+  const isAnnounced = (change: string) => (pace.announced.get(change) ?? -Infinity) >= nowMs - KEEP_ANNOUNCED_MS;
   const isOverdue = (since: number) => nowMs - since >= GRACE_MS;
   const doubtful = new Map([
     ...[...pace.doubtful].filter(([, since]) => !isOverdue(since)),
-    ...changes.filter((change) => !pace.announced.has(change)).map((change) => [change, nowMs] as const),
+    ...changes.filter((change) => !isAnnounced(change)).map((change) => [change, nowMs] as const),
   ]);
   const missed = [...pace.doubtful.values()].some(isOverdue);
   const proven = changes.length > 0 && doubtful.size === 0;
   return {
     intervalMs: nextInterval(pace.intervalMs, { missed, proven }, limits),
     jobs,
-    announced: stillNeeded(pace.announced, changes, nowMs - KEEP_ANNOUNCED_LOOKS * limits.longestMs),
+    announced: stillNeeded(pace.announced, changes, nowMs - KEEP_ANNOUNCED_MS),
     doubtful,
   };
 }

@@ -8,7 +8,7 @@
 
 import { Failure } from '../../failure.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
-import { isTargetOf } from '../../look/find-targets.ts';
+import { isTargetOf, labelsBy } from '../../look/find-targets.ts';
 import { endsReader } from '../../look/read-ends.ts';
 import { readPolicyFile } from '../../policy/read.ts';
 import { boundTo } from '../../policy/token-binding.ts';
@@ -129,7 +129,7 @@ export class TargetBook {
       if (target instanceof Failure) continue;
       needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
     }
-    const marked = markPools(found);
+    const marked = markTargets(found);
     this.#needed = new Map([...needed].map(([target, namespaces]) => [marked.get(target) ?? target, namespaces]));
     return new Map(
       [...found].map(([group, target]) => [group, target instanceof Failure ? target : (marked.get(target) ?? target)]),
@@ -162,17 +162,23 @@ function isAboutToken({ code }: Failure): boolean {
   return code.startsWith('GR-TOKEN');
 }
 
-/** Targets of which a group has begun or ceased to keep a pool, and what takes their place. */
-function markPools(found: TargetOf): ReadonlyMap<GiteaTarget, GiteaTarget> {
+function sameTexts(a: ReadonlySet<string>, b: ReadonlySet<string> | undefined): boolean {
+  return a.size === b?.size && [...a].every((text) => b.has(text));
+}
+
+/** Targets of which a group has begun or ceased to keep a pool, or has other labels, and what takes their place. */
+function markTargets(found: TargetOf): ReadonlyMap<GiteaTarget, GiteaTarget> {
   const hasPool = new Map<GiteaTarget, boolean>();
   for (const [group, target] of found) {
     if (target instanceof Failure) continue;
     hasPool.set(target, keepsPool(group) || hasPool.get(target) === true);
   }
+  const labelsOf = labelsBy(found.keys(), (group) => found.get(group));
   const marked = new Map<GiteaTarget, GiteaTarget>();
   for (const [target, is] of hasPool) {
-    const { hasPool: was = false, ...rest } = target;
-    if (is !== was) marked.set(target, { ...rest, ...(is && { hasPool: true }) });
+    const { hasPool: was = false, labels: before, ...rest } = target;
+    const labels = labelsOf.get(target) ?? new Set();
+    if (is !== was || !sameTexts(labels, before)) marked.set(target, { ...rest, labels, ...(is && { hasPool: true }) });
   }
   return marked;
 }

@@ -14,7 +14,7 @@ import type { ServeEvent, Tell } from '../events.ts';
 import { isAllowedUrl } from './allowed-urls.ts';
 import { type JobNotice, type NotifyResult, wants } from './notice.ts';
 import { Outbox, type OutboxTimes, type SendResult } from './outbox.ts';
-import { readSecretFile } from './secret-file.ts';
+import { readSecretFile, readSignerOf } from './secret-file.ts';
 import { postToSlack } from './slack-client.ts';
 import { slackMessage } from './slack-message.ts';
 import type { Press } from './slack-presses.ts';
@@ -163,7 +163,7 @@ export class Notifier {
 
   async #callWebhook(url: string, notice: JobNotice, target: NotifyTarget): Promise<SendResult> {
     const { now, secretFile } = this.#options;
-    const secret = secretFile === undefined ? undefined : await readSecretFile(secretFile);
+    const secret = secretFile === undefined ? undefined : await readSignerOf(secretFile, url);
     const { body, headers } = webhookMessage(notice, now(), secret);
     const what = `notify for RunnerGroup ${notice.namespace}/${notice.group}`;
     // A POST is not led on: a redirect is an answer like others.

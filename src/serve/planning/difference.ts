@@ -36,7 +36,7 @@ const PIN_WITHIN_MS = 20_000;
 /**
  * @param runners decisions about the runners of one Application.
  * @param live all Jobs of that Application.
- * @param printed keys of the Jobs that the output held at the last wake.
+ * @param printed keys of our Jobs in Argo CD's copy of the output.
  */
 export function differenceOf(
   runners: readonly RunnerDecision[],
@@ -61,11 +61,6 @@ export function differenceOf(
     surplus: keysOfChange('surplus'),
     untidy: keysOfChange('untidy'),
   };
-}
-
-/** Keys of the Jobs that the output holds and that Argo CD would miss. */
-export function printedKeys(runners: readonly RunnerDecision[]): ReadonlySet<string> {
-  return new Set(runners.flatMap((decision) => (decision.emit && !decision.skip ? keyOfDecision(decision) : [])));
 }
 
 /** All Jobs that a sync would change. */

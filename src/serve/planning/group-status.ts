@@ -3,6 +3,7 @@
 import { timeText } from '../../charts/marks.ts';
 import type { Failure } from '../../failure.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
+import { UNREAD_ADVICE, unreadText } from '../../plan/unread.ts';
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../runnergroup/status.ts';
 import type { WakeOutcome } from '../waking/waker.ts';
 import { debuggingStatus, toldBefore } from './debugging.ts';
@@ -137,6 +138,9 @@ function readiness(facts: GroupFacts): Draft {
     return ready('Unknown', 'NotChecked', `Gitea was not looked at for more than ${STALE_CHECK_MS / 60_000} minutes.`);
   }
   if (facts.suspended) return ready('True', 'Suspended', 'No new runners; busy ones finish.');
+  const unread = facts.counts.summary?.unreadJobs;
+  if (unread !== undefined)
+    return ready('True', 'QueueCut', `Jobs get runners, but ${unreadText(unread)}. Next: ${UNREAD_ADVICE}.`);
   return ready('True', 'Serving', 'Jobs get runners.');
 }
 

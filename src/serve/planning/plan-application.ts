@@ -2,7 +2,7 @@
 
 import { Failure } from '../../failure.ts';
 import { isSame } from '../../key-text.ts';
-import { type ClockCorrection, NO_CORRECTION, shiftJobs } from '../../look/clock-correction.ts';
+import { type ClockCorrection, NO_CORRECTION, shiftJobs, shiftLook } from '../../look/clock-correction.ts';
 import { planOrRefuse, toPlanned } from '../../look/plan-groups.ts';
 import { isOwnTrouble, type Trouble } from '../../look/troubles.ts';
 import type { GroupSummary, JobDecision, Plan } from '../../plan/decisions.ts';
@@ -56,6 +56,8 @@ export function planApplication({ groups, broken = [], runners, instance, ...tim
     if (look instanceof Failure && !isOwnTrouble(look) && !stopped.has(group.namespace))
       stopped.set(group.namespace, look);
   }
+  const correction = time.clocks ?? NO_CORRECTION;
+  const { jobShiftMs, nowShiftMs } = correction;
   const looks = new Map<string, Look>();
   const sound: SightedGroup[] = [];
   const troubled: Trouble[] = [...broken];
@@ -67,13 +69,13 @@ export function planApplication({ groups, broken = [], runners, instance, ...tim
       continue;
     }
     sound.push(sighted);
-    if (look !== undefined && !(look instanceof Failure)) looks.set(lookKey, look);
+    if (look !== undefined && !(look instanceof Failure) && !looks.has(lookKey))
+      looks.set(lookKey, shiftLook(look, group.giteaUrl, correction));
   }
   const [first] = [...stopped.values(), ...troubled.map(({ failure }) => failure)];
   if (sound.length === 0 && first) return { is: 'failed', failure: first };
   if (sound.some(({ lookKey }) => !looks.has(lookKey))) return { is: 'waiting' };
   const namespaces = new Set([...groups.map(({ group }) => group), ...broken].map(({ namespace }) => namespace));
-  const { jobShiftMs, nowShiftMs } = time.clocks ?? NO_CORRECTION;
   const seen = runners.map(({ job }) => job).filter(({ namespace }) => namespaces.has(namespace));
   const liveJobs = shiftJobs(seen, jobShiftMs);
   const nowMs = time.nowMs + nowShiftMs;

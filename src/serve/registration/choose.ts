@@ -1,29 +1,29 @@
 /** Which keys of which Secrets `serve` fills with registration tokens, and for whom. Pure. */
-import { normalBase } from '../../base-url.ts';
 import { Failure } from '../../failure.ts';
-import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import { groupBy } from '../../group-by.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
+import { templateAsks } from '../../policy/template.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { otherSecrets, type SecretRef } from '../../runnergroup/secret-refs.ts';
 import { URL_KEY } from '../../tokens/api-token.ts';
+import { holderOf } from '../../tokens/registration-mark.ts';
 import type { TargetOf } from '../looks/targets.ts';
 import type { LiveGroup } from '../planning/live.ts';
 
 /** A group that exists now. */
 export interface GroupWithToken {
   readonly object: RunnerGroupObject;
-  readonly group: RunnerGroup;
+  /** Absent: its spec is not valid, so nobody knows which Secrets it names. */
+  readonly group?: RunnerGroup;
   /** Absent: the policy denies it, or it has no usable API token. */
   readonly target?: GiteaTarget;
 }
 
-/** The groups whose spec is valid. */
 export function groupsWithToken(live: readonly LiveGroup[], targetOf: TargetOf): readonly GroupWithToken[] {
-  return live.flatMap(({ group, object }) => {
-    if (!group) return [];
-    const target = targetOf.get(group);
-    return [{ object, group, ...(target && !(target instanceof Failure) && { target }) }];
+  return live.map(({ group, object }) => {
+    const target = group && targetOf.get(group);
+    return { object, ...(group && { group }), ...(target && !(target instanceof Failure) && { target }) };
   });
 }
 
@@ -38,53 +38,65 @@ export interface TokenSlot {
   readonly objects: readonly RunnerGroupObject[];
   /** Whose token is asked for, and with which API token. A Failure: nothing may be written there. */
   readonly target: GiteaTarget | Failure;
+  /** Name of a group of the namespace that may name this key, too, for a scope that nobody can read. */
+  readonly unclear?: string;
 }
+
+type Known = GroupWithToken & { readonly group: RunnerGroup };
 
 /**
  * @param groups all of them.
  * @param names the only Secrets that may be written.
  */
 export function tokenSlots(groups: readonly GroupWithToken[], names: ReadonlySet<string>): readonly TokenSlot[] {
-  const apiTokens = new Set(groups.map(({ group }) => idOf(group.namespace, group.authToken)));
-  const members = groupBy(groups, ({ group: { namespace, registrationToken }, target }) =>
-    target && names.has(registrationToken.name) ? idOf(namespace, registrationToken) : undefined,
+  const known = groups.filter((one): one is Known => one.group !== undefined);
+  const unclear = new Map(
+    groups.flatMap(({ group, object: { metadata } }) => (group ? [] : [[metadata.namespace, metadata.name]])),
   );
-  return [...members].map(([id, unordered]) => {
+  const members = groupBy(known, ({ group: { namespace, registrationToken } }) =>
+    names.has(registrationToken.name) ? idOf(namespace, registrationToken) : undefined,
+  );
+  if (members.size === 0) return [];
+  const uses = new Map(
+    [...groupBy(known, ({ group }) => group.namespace)].map(([at, all]) => [at, all.flatMap(usesOf)]),
+  );
+  return [...members].flatMap(([id, unordered]) => {
     const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
-    const [{ group }] = sharing as [GroupWithToken];
-    return {
-      id,
-      namespace: group.namespace,
-      ...group.registrationToken,
-      objects: sharing.map(({ object }) => object),
-      target: targetOf(group, sharing, apiTokens.has(id)),
-    };
+    const [{ group }] = sharing as [Known];
+    const found = sharing.find(({ target }) => target)?.target;
+    if (!found) return [];
+    const { namespace, registrationToken } = group;
+    const why = conflict(group, sharing) ?? otherUse(registrationToken, uses.get(namespace) ?? []);
+    const slot = { id, namespace, ...registrationToken, objects: sharing.map(({ object }) => object) };
+    const broken = unclear.get(namespace);
+    return [{ ...slot, target: why ? refused(slot, why) : found, ...(broken !== undefined && { unclear: broken }) }];
   });
 }
 
-function targetOf(
-  { namespace, registrationToken: { key, name } }: RunnerGroup,
-  sharing: readonly GroupWithToken[],
-  holdsApiToken: boolean,
-): GiteaTarget | Failure {
-  const refuse = (why: string): Failure => refused({ namespace, name, key }, why);
-  if (key === URL_KEY) {
-    return refuse('this key names the Gitea of the Secret. Name another key in registrationToken');
-  }
-  if (holdsApiToken) {
-    return refuse(
-      'a RunnerGroup names it under authToken, so it holds an API token. Name another one in registrationToken',
-    );
-  }
-  const targets = sharing.flatMap(({ target }) => target ?? []);
-  const wanted = [...new Set(targets.map(({ url, scope }) => `${describeScope(scope)} at ${normalBase(url)}`))].sort();
-  const [first, second] = wanted;
-  if (second !== undefined) {
-    return refuse(
-      `its RunnerGroups want tokens of ${first} and of ${second}. Give each scope a key or a Secret of its own`,
-    );
-  }
-  return targets[0] ?? refuse('no group needs it');
+/** Groups whose API token cannot be used count, too: their scope and Gitea stand in their spec. */
+function conflict({ registrationToken: { key } }: RunnerGroup, sharing: readonly Known[]): string | undefined {
+  if (key === URL_KEY) return 'this key names the Gitea of the Secret. Name another key in registrationToken';
+  const [first, second] = [...new Set(sharing.map(({ group }) => holderOf(group)))].sort();
+  if (second === undefined) return undefined;
+  return `its RunnerGroups want tokens of ${first} and of ${second}. Give each scope a key or a Secret of its own`;
+}
+
+/** A place that reads a key of a Secret, or the whole Secret. */
+type Use = Omit<SecretRef, 'path'> & { readonly why: string };
+
+/** What a group reads besides its registration token. */
+function usesOf({ group }: Known): readonly Use[] {
+  const inPod = templateAsks(group, 'secret').map(({ path, value }) => ({ path, name: value }));
+  const others = [...otherSecrets(group.manifest['spec']), ...inPod];
+  return [
+    { ...group.authToken, why: 'a RunnerGroup names it under authToken, so it holds an API token' },
+    ...others.map(({ path, ...ref }) => ({ ...ref, why: `RunnerGroup ${group.name} names it in ${path}` })),
+  ];
+}
+
+function otherUse({ name, key }: RunnerGroup['registrationToken'], uses: readonly Use[]): string | undefined {
+  const use = uses.find((each) => each.name === name && (each.key ?? key) === key);
+  return use && `${use.why}. Name another one in registrationToken`;
 }
 
 /** Why nothing is written there, and what to do: without a full stop. */

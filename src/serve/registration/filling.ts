@@ -18,6 +18,7 @@ import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
 import { URL_KEY } from '../../tokens/api-token.ts';
+import { holderOf, holdersIn, REGISTRATION_MARK } from '../../tokens/registration-mark.ts';
 import type { Tell } from '../events.ts';
 import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
@@ -135,7 +136,7 @@ class Filler {
   async #fill(slot: TokenSlot, target: GiteaTarget): Promise<'written' | 'changed' | 'same'> {
     const client = this.#client;
     const { timeoutMs } = this.#options.lookout;
-    const { keys, version } = await readSecret(client, slot, new Deadline(timeoutMs));
+    const { annotations, keys, version } = await readSecret(client, slot, new Deadline(timeoutMs));
     const bound = keys(URL_KEY)?.trim() || undefined;
     if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
       throw refused(
@@ -143,10 +144,16 @@ class Filler {
         `its key ${URL_KEY} names another Gitea than ${target.url}. Correct gitea.url, or name another Secret`,
       );
     }
+    const holders = [...holdersIn(annotations[REGISTRATION_MARK])].filter(([key]) => keys(key)?.trim());
+    const own = holderOf({ giteaUrl: target.url, scope: target.scope });
+    const isMarked = checkHolder(slot, own, new Map(holders).get(slot.key));
     const token = await this.#ask(slot, target);
-    if (keys(slot.key)?.trim() === token && bound !== undefined) return 'same';
+    if (keys(slot.key)?.trim() === token && bound !== undefined && isMarked) return 'same';
     if (this.#signal.aborted) return 'changed';
-    const wanted = { [slot.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) };
+    const wanted = {
+      data: { [slot.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
+      annotations: { [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [slot.key, own]])) },
+    };
     return await fillSecret(client, slot, version, wanted, new Deadline(timeoutMs));
   }
 
@@ -175,6 +182,17 @@ class Filler {
   #remember({ id, target }: TokenSlot, failures: number): void {
     this.#paces.set(id, { target, failures, notBeforeMs: this.#options.now() + againMs(failures) });
   }
+}
+
+/** True when the key is known to be for this scope. @throws Failure when it is for another one, or may be. */
+function checkHolder(slot: TokenSlot, own: string, holder: string | undefined): boolean {
+  if (holder === own) return true;
+  if (holder !== undefined) {
+    throw refused(slot, `it holds the token of ${holder}, not of ${own}. To give it to these groups, remove the key`);
+  }
+  if (slot.unclear === undefined) return false;
+  const what = `RunnerGroup ${slot.unclear} of this namespace is not valid, so it may name this key for another scope`;
+  throw refused(slot, `${what}. Correct that group`);
 }
 
 function told(slot: TokenSlot) {

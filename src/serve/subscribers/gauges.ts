@@ -64,6 +64,7 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): voi
   set.runners.set({ ...labels, state: 'debugging' }, debugging);
   if (!counts) return;
   set.queuedJobs.set(labels, counts.queued);
+  set.unreadJobs.set(labels, counts.summary?.unreadJobs ?? 0);
   set.warmRunners.set(labels, counts.summary?.warm ?? 0);
   for (const { trouble } of counts.stuck) set.stuckPods.inc({ ...labels, reason: trouble.reason });
   for (const [held, jobs] of Object.entries(counts.held)) set.heldJobs.set({ ...labels, reason: held }, jobs);

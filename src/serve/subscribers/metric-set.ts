@@ -52,6 +52,11 @@ export function makeMetrics(registry: Registry) {
   };
   return {
     queuedJobs: gauge('queued_jobs', 'CI jobs that wait for a runner of the group.', GROUP),
+    unreadJobs: gauge(
+      'unread_jobs',
+      'Queued CI jobs of its scope that were not read, because there are too many.',
+      GROUP,
+    ),
     heldJobs: gauge('held_jobs', 'Of these, jobs held back, by reason.', [...GROUP, 'reason']),
     runners: gauge('runners', 'Jobs of the group in the cluster, by state.', [...GROUP, 'state']),
     runnerStates: gauge('runner_states', 'Runners of the group, by what they do.', [...GROUP, 'state']),

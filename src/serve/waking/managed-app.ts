@@ -1,16 +1,23 @@
-/** One Application that manages groups of ours: the plan that it should print, what it printed last, and its waker. */
+/**
+ * One Application that manages groups of ours: its waker, and what Argo CD says that it has printed. Nothing of that is remembered from our
+ * own plans: another leader may have woken it, and Argo CD may have been refreshed by others.
+ */
+
+import type { AppJob, AppState } from '../../argocd/app-state.ts';
 import type { ApplicationRef, ObjectRef } from '../../argocd/application.ts';
-import { noting, type WakeTarget, wake } from '../../argocd/wake.ts';
+import { ANSWER_MS, noting, type WakeTarget, wake } from '../../argocd/wake.ts';
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { keyText } from '../../key-text.ts';
+import { parseRunnerName } from '../../plan/names.ts';
 import type { Tell } from '../events.ts';
 import { NO_DIFFERENCE } from '../planning/difference.ts';
 import type { AppVerdict, WakeFacts } from '../round.ts';
 import type { WakeLine } from './line.ts';
-import { Waker } from './waker.ts';
+import { failedOutcome, Waker } from './waker.ts';
 
 /** The part of a verdict that is about waking. */
-export type Wish = Pick<AppVerdict, 'planning' | 'difference' | 'prints' | 'settled'>;
+export type Wish = Pick<AppVerdict, 'planning' | 'difference' | 'settled'>;
 
 export interface ManagedAppOptions {
   readonly argocd: WakeTarget;
@@ -24,8 +31,8 @@ export interface ManagedAppOptions {
 
 /** Longest time for one wake. A refresh that is late is waited for: to ask for another one would make Argo CD slower. */
 const WAKE_MS = 600_000;
-/** For the question how an Application is. */
-const ASK_MS = 120_000;
+/** An Application that nothing is wanted of is read when Argo CD has said nothing of it for so long, ms. */
+const ASK_EVERY_MS = 60_000;
 
 export class ManagedApp {
   /** The RunnerGroups whose annotations name this Application. */
@@ -35,9 +42,11 @@ export class ManagedApp {
   readonly #options: ManagedAppOptions;
   readonly #waker: Waker;
   readonly #life = new AbortController();
-  /** Keys of the Jobs that the plan holds, and those that it held at the last wake: these are in Argo CD's copy of the output. */
-  #wanted: ReadonlySet<string> = new Set();
+  /** Keys of our Jobs in Argo CD's copy of the output, as it has said last. */
   #printed: ReadonlySet<string> = new Set();
+  /** When Argo CD has last been asked how the Application is, by a wake or by a read. */
+  #askedMs = 0;
+  #asking = false;
   /** The last look or plan failed. Argo CD may have met the same fault and kept its error. */
   #failing = false;
 
@@ -66,19 +75,16 @@ export class ManagedApp {
   }
 
   /** Wakes Argo CD until the cluster shows the plan of the verdict. Without a plan nothing is wanted. */
-  follow({ planning, difference, prints, settled }: Wish): void {
+  follow({ planning, difference, settled }: Wish): void {
     if (planning.is !== 'planned') {
       this.#failing ||= planning.is === 'failed';
       if (planning.is === 'failed') this.#waker.rest();
       else this.#waker.want(NO_DIFFERENCE, true);
       return;
     }
-    if (this.#failing) {
-      this.#failing = false;
-      void this.#ask();
-    }
-    this.#wanted = prints;
     this.#waker.want(difference, settled);
+    if (this.#failing || this.#isUnheard()) void this.#ask();
+    this.#failing = false;
   }
 
   close(): void {
@@ -93,12 +99,12 @@ export class ManagedApp {
       now,
       turn: (work) => line.pass(this.#life.signal, application, work),
       wake: async (steps) => {
-        const wanted = this.#wanted;
         const result = await wake(noting(argocd, steps, now), this.#ref, this.groups, new Deadline(WAKE_MS));
-        if (result.is === 'synced' || result.is === 'in-sync') this.#printed = wanted;
+        this.#hear(result.app);
         return result;
       },
       onWake: (outcome, ms, waitedMs, steps) => {
+        this.#askedMs = now();
         tell({ is: 'woken', application, outcome, ms, waitedMs, steps });
         onNews();
       },
@@ -106,21 +112,49 @@ export class ManagedApp {
     });
   }
 
-  /** Asked at the start and after each outage. An error that Argo CD has kept, or an old output, is ended by a wake. */
+  /** Nothing is wanted, and nobody has asked Argo CD for a while. A clock that was set back is no reason to wait. */
+  #isUnheard(): boolean {
+    return this.#waker.done && Math.abs(this.#options.now() - this.#askedMs) >= ASK_EVERY_MS;
+  }
+
+  /** What a comparison that failed says of the Jobs is not true, and the Jobs of a stranger's Application are not ours. */
+  #hear({ errors, jobs, manages, sync }: AppState): readonly AppJob[] {
+    if (sync === 'Unknown' || !this.groups.some(manages) || errors.some(({ stops }) => stops)) return [];
+    const ours = jobs.filter(({ name }) => parseRunnerName(name) !== undefined);
+    this.#printed = new Set(ours.map(keyText));
+    return ours;
+  }
+
+  /**
+   * Asked at the start, after each outage of Gitea, and once a minute while nothing is wanted. An error that Argo CD has kept, and a Job of
+   * ours that is out of sync, are ended by a wake. What else is out of sync is not ours.
+   */
   async #ask(): Promise<void> {
-    const { argocd, onNews, tell } = this.#options;
+    if (this.#asking) return;
+    const { argocd, now, onNews, tell } = this.#options;
+    this.#asking = true;
+    const askedMs = now();
+    this.#askedMs = askedMs;
     try {
-      const state = await argocd.read(this.#ref, new Deadline(ASK_MS));
-      const [first] = state.errors.filter(({ stops }) => stops);
-      if (first) this.#waker.owe({ is: 'error', message: first.message });
-      else if (state.sync !== 'Synced') this.#waker.owe();
+      const state = await argocd.read(this.#ref, new Deadline(ANSWER_MS));
+      // A wake that has ended since then knows more.
+      if (this.#askedMs === askedMs) this.#answered(state);
     } catch (error) {
       // `close` has ended the request.
       if (this.#life.signal.aborted) return;
       if (!(error instanceof Failure)) throw error;
       tell({ is: 'ask-failed', application: this.#key, failure: error });
-      this.#waker.owe({ is: 'failed', message: `${error.code} ${error.message}` });
+      this.#waker.owe(failedOutcome(error));
+    } finally {
+      this.#asking = false;
     }
     onNews();
+  }
+
+  #answered(state: AppState): void {
+    const ours = this.#hear(state);
+    const [first] = state.errors.filter(({ stops }) => stops);
+    if (first) this.#waker.owe({ is: 'error', message: first.message });
+    else if (state.sync === 'Unknown' || ours.some(({ outOfSync }) => outOfSync)) this.#waker.owe();
   }
 }

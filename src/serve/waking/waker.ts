@@ -9,14 +9,20 @@
  * Argo CD loses wake-ups that come while it compares (3.5: argo-cd issue 28306), so nothing counts but the cluster.
  */
 
-import type { WakeResult, WakeStep } from '../../argocd/wake.ts';
+import { isAway, type WakeResult, type WakeStep } from '../../argocd/wake.ts';
 import { Failure } from '../../failure.ts';
 import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
 
 /** How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the sync before, has failed. */
 export type WakeOutcome =
   | { readonly is: WakeResult['is']; readonly message?: string }
-  | { readonly is: 'failed'; readonly message: string };
+  /** `away`: Argo CD could not be reached. */
+  | { readonly is: 'failed'; readonly message: string; readonly away?: true };
+
+/** The outcome of a request to Argo CD that failed. */
+export function failedOutcome(failure: Failure): WakeOutcome {
+  return { is: 'failed', message: `${failure.code} ${failure.message}`, ...(isAway(failure) && { away: true }) };
+}
 
 export interface WakerOptions {
   /** Runs `work` when this Application may be woken. It answers whether Argo CD has refreshed. */
@@ -41,6 +47,8 @@ const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
   failed: 1_000,
 };
 const LONGEST_PAUSE_MS = 60_000;
+/** While Argo CD is away a wake ends with its first read and costs nobody anything. The end of the outage is to be noticed. */
+const AWAY_PAUSE_MS = 4_000;
 /** A difference that may be about nothing gets this long to vanish. */
 const DOUBT_MS = 1_000;
 
@@ -246,9 +254,10 @@ export class Waker {
   }
 
   /** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */
-  #pauseMs({ is }: WakeOutcome, tookMs: number): number {
-    const first = is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, tookMs) : FIRST_PAUSE_MS[is];
-    return Math.min(first * 2 ** Math.min(this.#fruitless, 10), LONGEST_PAUSE_MS);
+  #pauseMs(outcome: WakeOutcome, tookMs: number): number {
+    const first = outcome.is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, tookMs) : FIRST_PAUSE_MS[outcome.is];
+    const longest = outcome.is === 'failed' && outcome.away ? AWAY_PAUSE_MS : LONGEST_PAUSE_MS;
+    return Math.min(first * 2 ** Math.min(this.#fruitless, 10), longest);
   }
 
   async #outcome(steps: WakeStep[]): Promise<WakeOutcome> {
@@ -259,7 +268,7 @@ export class Waker {
       const hasFailed = phase === 'Failed' || phase === 'Error';
       return { is: result.is, ...(hasFailed && message !== '' && { message }) };
     } catch (error) {
-      if (error instanceof Failure) return { is: 'failed', message: `${error.code} ${error.message}` };
+      if (error instanceof Failure) return failedOutcome(error);
       if (this.#closed) return { is: 'failed', message: 'stopped' };
       throw error;
     }

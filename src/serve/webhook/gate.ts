@@ -3,7 +3,7 @@
  *
  *   a secret is configured ................. else 404 no-secret
  *   X-Gitea-Signature is 64 hex digits ..... else 401 unsigned
- *   it is HMAC-SHA256(secret, body) ........ else 403 signature   (any of the secrets)
+ *   it is HMAC-SHA256(secret, body) ........ else 403 signature   (any of the secrets; each may be for one Gitea)
  *   X-Gitea-Event is workflow_job .......... else 422 event
  *   the body is such an event .............. else 422 payload
  *   it was not seen before ................. else 409 replayed
@@ -17,8 +17,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import type { Scope } from '../../runnergroup/runner-group.ts';
+import { normalBase } from '../../base-url.ts';
+import type { GiteaTarget } from '../../gitea/observe.ts';
 import { hasJobsOf } from '../../runnergroup/scope.ts';
+import { type SecretLine, secretLine } from '../secret-line.ts';
 
 /** What happened to which job. */
 export interface WebhookEvent {
@@ -28,6 +30,8 @@ export interface WebhookEvent {
   readonly status: 'queued' | 'waiting' | 'in_progress' | 'completed';
   readonly jobId: number;
   readonly attempt: number;
+  /** Base URLs of the only Giteas that the sender may speak for. Absent: it may speak for all. */
+  readonly giteas?: readonly string[];
 }
 
 /** Why a delivery was refused; a label of the metric. The last five are about HTTP (listener.ts). */
@@ -62,7 +66,7 @@ export interface Delivery {
 }
 
 export interface WebhookGateOptions {
-  /** Called for each delivery, so that the secrets can be replaced. */
+  /** Called for each delivery, so that the secrets can be replaced. Lines as `secretLine` reads them. */
   readonly secrets: () => readonly string[];
   readonly nowMs: () => number;
   /** How many deliveries are remembered, default 10,000, and how long, default 24 h. */
@@ -118,7 +122,8 @@ export class WebhookGate {
     if (signature === undefined) {
       return refuse(401, 'unsigned', 'X-Gitea-Signature is missing: give the webhook a secret.');
     }
-    if (!isSigned(delivery.body, signature, secrets)) {
+    const signers = signersOf(delivery.body, signature, secrets.map(secretLine));
+    if (signers.length === 0) {
       return refuse(403, 'signature', 'X-Gitea-Signature is wrong: the secrets of both sides differ.');
     }
     if (header(delivery, 'x-gitea-event') !== 'workflow_job') {
@@ -131,7 +136,8 @@ export class WebhookGate {
       return refuse(409, 'replayed', 'This delivery was accepted before.');
     }
     for (const mark of marks) this.#seen.set(mark, true);
-    return { is: 'accepted', event };
+    const giteas = signers.flatMap(({ base }) => base ?? []);
+    return { is: 'accepted', event: giteas.length < signers.length ? event : { ...event, giteas } };
   }
 
   /** Forgets an accepted delivery, so that it may come again: it could not be passed on. */
@@ -153,12 +159,10 @@ function signatureOf(delivery: Delivery): string | undefined {
   return /^[0-9a-f]{64}$/.test(text) ? text : undefined;
 }
 
-/** All secrets are tried, also after a match, so that the time reveals nothing. */
-function isSigned(body: Uint8Array, signature: string, secrets: readonly string[]): boolean {
+/** The secrets that fit. All are tried, also after a match, so that the time reveals nothing. */
+function signersOf(body: Uint8Array, signature: string, secrets: readonly SecretLine[]): readonly SecretLine[] {
   const claimed = Buffer.from(signature, 'hex');
-  return secrets
-    .map((secret) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), claimed))
-    .includes(true);
+  return secrets.filter(({ secret }) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), claimed));
 }
 
 function readEvent(body: Uint8Array): WebhookEvent | undefined {
@@ -187,7 +191,7 @@ function refuse(status: number, reason: RefusalReason, message: string): Refused
   return { is: 'refused', status, reason, message };
 }
 
-/** True when the event's job may belong to the scope. */
-export function concerns({ owner, repo }: WebhookEvent, scope: Scope): boolean {
-  return hasJobsOf(scope, owner, repo);
+/** True when the event's job may belong to the scope of this Gitea. */
+export function concerns({ giteas, owner, repo }: WebhookEvent, { scope, url }: Pick<GiteaTarget, 'scope' | 'url'>) {
+  return hasJobsOf(scope, owner, repo) && (giteas === undefined || giteas.includes(normalBase(url) ?? url));
 }

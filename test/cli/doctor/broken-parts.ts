@@ -116,6 +116,16 @@ export const BROKEN_PARTS: readonly (readonly [string, (world: World) => World, 
     '"selfHeal":null',
   ],
   [
+    'an Application that Argo CD 3.6 would stop, with an option of its own',
+    edit(APPLICATIONS, (list) => {
+      at(list, 'items', 0, 'metadata')['annotations'] = {
+        'argocd.argoproj.io/compare-options': 'IncludeMutationWebhook=true,ServerSideDiff=true',
+      };
+    }),
+    '✗ Application runners: annotation argocd.argoproj.io/compare-options: ServerSideDiff=false is missing',
+    '"IncludeMutationWebhook=true,ServerSideDiff=false"',
+  ],
+  [
     'an Application with an error',
     edit(APPLICATIONS, (list) => {
       at(list, 'items', 0)['status'] = { conditions: [{ type: 'ComparisonError', message: 'GR-TOKEN-01' }] };

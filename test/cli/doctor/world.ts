@@ -69,7 +69,7 @@ export const hook = (url = 'http://gitea-runners.argocd.svc/webhook', more: Json
   ...more,
 });
 export const node = (labels: Json = {}, taints: readonly Json[] = []): Json => ({
-  metadata: { name: 'one', labels },
+  metadata: { name: 'one', labels: { 'kubernetes.io/os': 'linux', ...labels } },
   spec: { taints },
   status: { allocatable: { cpu: '4', memory: '8Gi' } },
 });

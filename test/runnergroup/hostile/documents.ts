@@ -184,7 +184,7 @@ export const FIELDS: readonly Case[] = [
   [
     'a finalizer',
     changed('namespace: runners}', 'namespace: runners, finalizers: ["evil/never"]}'),
-    'runners/ci cap 5',
+    '3:42: metadata.finalizers: would keep Argo CD from deleting the group, and every later sync would wait for that: remove it [GR-INPUT-05]',
   ],
   [
     'generateName',

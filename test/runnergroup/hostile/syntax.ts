@@ -143,13 +143,13 @@ export const TAGS: readonly Case[] = [
   [
     'a number that is called text',
     changed('maxActiveRunners: 5', 'maxActiveRunners: !!str 5'),
-    '11:3: spec.maxActiveRunners: must be a whole number, not the string "5" [GR-INPUT-05]',
+    '11:3: spec.maxActiveRunners: must be a whole number, not the string "5"; remove the quotes: maxActiveRunners: 5 [GR-INPUT-05]',
   ],
   ['a text that is called a number', changed('maxActiveRunners: 5', 'maxActiveRunners: !!int "5"'), 'runners/ci cap 5'],
   [
     'no tag at all',
     changed('maxActiveRunners: 5', 'maxActiveRunners: ! 5'),
-    '11:3: spec.maxActiveRunners: must be a whole number, not the string "5" [GR-INPUT-05]',
+    '11:3: spec.maxActiveRunners: must be a whole number, not the string "5"; remove the quotes: maxActiveRunners: 5 [GR-INPUT-05]',
   ],
   [
     'a tag of somebody',

@@ -92,3 +92,32 @@ test('a user with hundreds of repositories does not keep another target waiting'
   expect(arrived.findIndex(isSmall) - from).toBeLessThanOrEqual(9);
   expect(looked.has('many')).toBe(false);
 });
+
+test('a change that is told during a look is looked at when that look has ended', async () => {
+  const asked = { first: true };
+  const gitea = await fakeGitea({
+    intercept: () => {
+      if (asked.first) lookout.nudge(() => true);
+      asked.first = false;
+      return false;
+    },
+  });
+  const { lookout, looked } = start({ pollMs: 600_000 });
+  lookout.watch(inOne(repos(gitea.url, 1)));
+
+  await until('it was looked at once more', () => looked.get('r0') === 2);
+});
+
+test('a scope is looked at again at once when its groups have other labels, because a look keeps those of groups', async () => {
+  const gitea = await fakeGitea();
+  const { lookout, looked } = start({ pollMs: 3_600_000 });
+  const [target] = repos(gitea.url, 1);
+  if (!target) throw new Error('no target');
+  const first = { ...target, labels: new Set(['linux']) };
+
+  lookout.watch(inOne([first]));
+  await until('the first look', () => looked.get('r0') === 1);
+  lookout.watch(inOne([first]));
+  lookout.watch(inOne([{ ...first, labels: new Set(['linux', 'gpu']) }]));
+  await until('another look', () => looked.get('r0') === 2);
+});

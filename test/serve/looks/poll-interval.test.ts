@@ -87,6 +87,14 @@ describe('the poll interval', () => {
     expect(missed.doubtful.size).toBe(0);
   });
 
+  it('is not stretched by what was announced long before: a webhook has a look at once', () => {
+    const { pace, jobs, nowMs } = afterProofs(3);
+    const more = [...jobs, queued(50)];
+
+    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 14_000, LIMITS).doubtful.size).toBe(0);
+    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 16_000, LIMITS).doubtful.size).toBe(1);
+  });
+
   it.each([
     ['is taken by a runner', [{ id: 1, attempt: 1, status: 'in_progress' }]],
     ['is done', []],

@@ -99,6 +99,28 @@ describe('the looks that groups need', () => {
     expect(marks).toEqual([undefined, true, true, undefined, undefined].map((mark) => [['look 1', mark]]));
   });
 
+  it('have the labels of all their groups, and stay the same object while these do', async () => {
+    const { book } = cluster();
+    const [first] = live;
+    if (!first) throw new Error('no group');
+    const withLabels = (...labels: readonly string[]) =>
+      labels.map((name) => ({
+        ...first,
+        key: `runners/${name}`,
+        group: runnerGroup({ name, labels: [{ name, text: `${name}:host` }] }),
+      }));
+
+    const found: unknown[] = [];
+    for (const groups of [withLabels('a', 'b'), withLabels('b', 'a'), withLabels('a', 'c')]) {
+      await book.resolve(groups, 1_000);
+      found.push(book.targets[0]);
+    }
+
+    expect(found[0]).toMatchObject({ labels: new Set(['a', 'b']) });
+    expect(found[1]).toBe(found[0]);
+    expect(found[2]).toMatchObject({ key: book.targets[0]?.key, labels: new Set(['a', 'c']) });
+  });
+
   it('are asked for a refused token every 5 s, until a look succeeds', async () => {
     const { state, book } = cluster();
     const target = targetIn(await book.resolve(live, 0));

@@ -177,6 +177,24 @@ describe('a webhook', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  it('is signed with the secret of its receiver, and not at all told where the file has none for it', async () => {
+    const receiver = await startReceiver();
+    const rig = await startRig(
+      `  notify: [{webhook: {url: "${receiver.origin}/hooks/ours/ci"}}, {webhook: {url: "${receiver.origin}/hooks/theirs"}}]`,
+    );
+    const lines = `${receiver.origin}/hooks/ours of ours\n${receiver.origin}/hooks/our of nobody\n`;
+    const replica = await rig.start(options(receiver, { secretFile: join(folderWith({ secret: lines }), 'secret') }));
+
+    await run({ rig, replica }, 'failure');
+    await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-05'));
+    await until('the message', () => receiver.received.length > 0);
+
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/hooks/ours/ci']);
+    for (const message of receiver.received) {
+      expect(message.headers['x-gitea-runners-signature']).toBe(signed(message, 'of ours'));
+    }
+  });
+
   it('that redirects is not followed', async () => {
     const secret = await startReceiver();
     const receiver = await startReceiver((_, response) => {

@@ -18,6 +18,10 @@ const counts: NonNullable<GroupFacts['counts']> = {
   stuck: [],
   debugging: [],
 };
+const EMPTY = {
+  group: { namespace: 'runners', name: 'ci' },
+  ...{ cap: 5, busy: 0, waiting: 0, debugging: 0, spare: 0, warm: 0, minIdle: 0, held: 0 },
+};
 const calm: GroupFacts = {
   generation: 4,
   suspended: false,
@@ -34,6 +38,20 @@ function words(facts: GroupFacts): Record<string, string> {
 }
 
 describe('the status of a group', () => {
+  it('says that its queue was too long to be read, and what to do, in words that do not change with each look', () => {
+    const cut = (unreadJobs: number): GroupFacts => ({
+      ...calm,
+      counts: { ...counts, summary: { ...EMPTY, unreadJobs } },
+    });
+
+    expect(words(cut(92_345))['Ready']).toBe('True QueueCut');
+    const [ready] = statusOf(cut(92_345), undefined, NOW).conditions ?? [];
+    expect(ready?.message).toBe(
+      'Jobs get runners, but about 90000 queued jobs were not read, because there are too many. Next: cancel the runs that nobody needs, in Gitea under Actions of the repository that has most of them.',
+    );
+    expect(isWorthWriting(statusOf(cut(92_346), undefined, NOW), statusOf(cut(92_345), undefined, NOW))).toBe(false);
+  });
+
   it('is what the CRD admits', () => {
     expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
   });

@@ -43,7 +43,7 @@ it('keys and namespaces are apart', () => {
 });
 
 it.each<[string, GroupWithToken[], string]>([
-  ['of two scopes', [groupWith('a'), groupWith('b', {}, { kind: 'global' })], 'org acme at'],
+  ['of two scopes', [groupWith('a'), groupWith('b', {}, { kind: 'global' })], 'org:acme at'],
   ['of two Giteas', [groupWith('a'), groupWith('b', {}, ACME, 'https://other.example.com')], 'other.example.com'],
   ['that binds the Secret', [groupWith('a', { registrationToken: { ...TOKEN, key: 'url' } })], 'names the Gitea'],
   [
@@ -57,11 +57,44 @@ it.each<[string, GroupWithToken[], string]>([
   expect(refused).toContainEqual(expect.stringContaining(because));
 });
 
-it('a group that may not look at Gitea neither gets a token nor takes it from another one', () => {
-  const { target: _, ...denied } = groupWith('b', {}, { kind: 'global' });
+it('a group that may not look at Gitea gets no token, and takes it from no group of its scope', () => {
+  const { target: _, ...denied } = groupWith('b');
 
   expect(choice(denied)).toEqual([]);
-  expect(choice(groupWith('a'), denied)).toEqual([['runners/gitea-runner token', ['a']]]);
+  expect(choice(groupWith('a'), denied)).toEqual([['runners/gitea-runner token', ['a', 'b']]]);
+});
+
+it('nothing is written into a key that a group of another scope names whose API token cannot be used', () => {
+  const { target: _, ...failing } = groupWith('b', {}, { kind: 'global' });
+
+  expect(choice(groupWith('a'), failing)).toEqual([
+    [
+      'runners/gitea-runner token',
+      expect.stringContaining('of global at https://gitea.example.com and of org:acme at'),
+    ],
+  ]);
+});
+
+it.each<[string, Partial<RunnerGroup>]>([
+  ['cache', { manifest: { spec: { cache: { secretRef: TOKEN } } } }],
+  ['proxy', { manifest: { spec: { proxy: { secretRef: { name: TOKEN.name } } } } }],
+  ['podTemplate', { podTemplate: { spec: { volumes: [{ name: 'v', secret: { secretName: TOKEN.name } }] } } }],
+])('nothing is written into a key that another group reads in its %s', (_, over) => {
+  const other = groupWith('b', { ...over, registrationToken: { ...TOKEN, name: 'other' } });
+
+  expect(choice(groupWith('a'), other)).toEqual([
+    ['runners/gitea-runner token', expect.stringContaining('RunnerGroup b names it in ')],
+  ]);
+});
+
+it('the keys of a namespace with an invalid group are unclear, and others are not', () => {
+  const { group: _, target: __, ...broken } = groupWith('broken');
+  const slots = tokenSlots([groupWith('a'), broken, groupWith('c', { namespace: 'others' })], NAMES);
+
+  expect(slots.map(({ namespace, unclear }) => [namespace, unclear])).toEqual([
+    ['runners', 'broken'],
+    ['others', undefined],
+  ]);
 });
 
 it('a Secret that is not named is left alone', () => {

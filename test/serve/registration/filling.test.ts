@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { secretsClient } from '../../../src/kubernetes/secrets.ts';
 import { fillAgainAndAgain } from '../../../src/serve/registration/filling.ts';
 import type { GiteaVersion } from '../../../src/simulator/versions.ts';
+import { REGISTRATION_MARK } from '../../../src/tokens/registration-mark.ts';
 import { Token } from '../../../src/tokens/token.ts';
 import { quietGuest } from '../../support/quiet-guest.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -26,9 +27,10 @@ async function openRig(scopes: readonly string[] = ['write:organization'], versi
   return rig;
 }
 
-function putSecret({ cluster }: Rig, keys: Keys, name = SECRET): void {
+function putSecret({ cluster }: Rig, keys: Keys, name = SECRET, holder?: string): void {
   const data = Object.entries(keys).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
-  cluster.put('secrets', { metadata: { namespace: 'runners', name }, data: Object.fromEntries(data) });
+  const annotations = holder === undefined ? {} : { [REGISTRATION_MARK]: JSON.stringify({ [KEY]: holder }) };
+  cluster.put('secrets', { metadata: { namespace: 'runners', name, annotations }, data: Object.fromEntries(data) });
 }
 
 /** Undefined: there is no such Secret. */
@@ -174,6 +176,43 @@ it('a Secret of another Gitea is not written, and Gitea is not asked', async () 
   expect([asked(rig), written(rig)]).toEqual([0, 0]);
 });
 
+it('a key that holds the token of another scope is neither asked for nor written, until it is removed', async () => {
+  const rig = await openRig();
+  putSecret(rig, { [KEY]: 'of-evil' }, SECRET, `org:evil at ${rig.simulator.url}`);
+  const { clock, replica } = await startFilling(rig);
+  await until('the failure', () => failed(replica).length === 1);
+  expect(failed(replica)[0]).toMatchObject({
+    code: 'GR-TOKEN-11',
+    error: expect.stringContaining(`it holds the token of org:evil at ${rig.simulator.url}, not of org:acme at`),
+  });
+  expect([asked(rig), secret(rig)]).toEqual([0, { [KEY]: 'of-evil' }]);
+
+  putSecret(rig, {}, SECRET, `org:evil at ${rig.simulator.url}`);
+  clock.aheadMs = 16_000;
+
+  await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
+});
+
+it('beside an invalid group a key is written only if it is known to be for this scope', async () => {
+  const rig = await openRig();
+  putSecret(rig, { [KEY]: 'of-whom' });
+  const { metadata } = managedGroup(rig.simulator.url);
+  const annotations = { ...metadata.annotations, 'gitea.bpg.pw/problem': 'spec.sucpend: unknown field' };
+  rig.cluster.put('runnergroups', { metadata: { ...metadata, name: 'broken', annotations }, spec: {} });
+  const { clock, replica } = await startFilling(rig);
+  await until('the failure', () => failed(replica).length === 1);
+  expect(failed(replica)[0]).toMatchObject({
+    code: 'GR-TOKEN-11',
+    error: expect.stringContaining('RunnerGroup broken of this namespace is not valid'),
+  });
+  expect([asked(rig), secret(rig)]).toEqual([0, { [KEY]: 'of-whom' }]);
+
+  putSecret(rig, { [KEY]: 'old' }, SECRET, `org:acme at ${rig.simulator.url}`);
+  clock.aheadMs = 16_000;
+
+  await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
+});
+
 it('two groups of different scopes that share a key get nothing and are both told', async () => {
   const rig = await openRig(['write:organization', 'write:repository']);
   putSecret(rig, {});
@@ -190,7 +229,7 @@ it('two groups of different scopes that share a key get nothing and are both tol
   expect(failed(replica).at(-1)).toMatchObject({
     code: 'GR-TOKEN-11',
     groups: ['runners/ci', 'runners/web'],
-    error: expect.stringContaining('org acme at'),
+    error: expect.stringContaining('org:acme at'),
   });
   await until('an Event for each', () => eventsOf(rig, 'RegistrationTokenFailed').length === 2);
   expect(secret(rig)).toEqual({});

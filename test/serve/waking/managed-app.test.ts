@@ -1,25 +1,224 @@
-import { expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { AppJob, AppState } from '../../../src/argocd/app-state.ts';
 import type { WakeTarget } from '../../../src/argocd/wake.ts';
+import { Failure } from '../../../src/failure.ts';
+import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
+import type { Planning } from '../../../src/serve/planning/plan-application.ts';
 import { WakeLine } from '../../../src/serve/waking/line.ts';
-import { ManagedApp } from '../../../src/serve/waking/managed-app.ts';
+import { ManagedApp, type Wish } from '../../../src/serve/waking/managed-app.ts';
 
-it('ends quietly when its question to Argo CD is ended with it', async () => {
-  let end: (reason: Error) => void = () => undefined;
-  const asked = new Promise<never>((_, reject) => {
-    end = reject;
-  });
-  const onNews = vi.fn();
-  const app = new ManagedApp('argocd/runners', { namespace: 'argocd', name: 'runners' }, [], {
-    argocd: { read: () => asked } as Partial<WakeTarget> as WakeTarget,
-    line: new WakeLine(4, Date.now),
+const REF = { namespace: 'argocd', name: 'runners' };
+const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
+const JOB: AppJob = { namespace: 'runners', name: 'ci-7-1-0123abcd', outOfSync: false };
+const LATER: AppJob = { namespace: 'runners', name: 'ci-8-1-0123abcd', outOfSync: false };
+const STRANGER: AppJob = { namespace: 'runners', name: 'backup', outOfSync: true };
+const KEPT_ERROR = { type: 'ComparisonError', message: 'GR-GITEA-01 list jobs', stops: true };
+const PLANNED: Planning = { is: 'planned', plan: { jobs: [], runners: [], groups: [] } } as unknown as Planning;
+const WELL: Wish = { planning: PLANNED, difference: NO_DIFFERENCE, settled: true };
+const MISSING: Wish = { ...WELL, difference: { ...NO_DIFFERENCE, missing: ['runners/ci-8-1-0123abcd'] } };
+const NO_PLAN: Wish = {
+  ...WELL,
+  planning: { is: 'failed', failure: new Failure('GR-GITEA-01', 1, 'down.') } as Planning,
+};
+
+function state(over: Partial<AppState> = {}): AppState {
+  return {
+    ...REF,
+    project: 'default',
+    sync: 'Synced',
+    errors: [],
+    refreshPending: false,
+    manages: () => true,
+    jobs: [],
+    ...over,
+  };
+}
+
+/** An Argo CD that says what its fields say, now or when it is let. */
+class Argo implements WakeTarget {
+  /** What a read shows, and what a refresh finds. */
+  shown = state();
+  found: AppState | undefined;
+  readonly asked: string[] = [];
+  /** Thrown instead of an answer. */
+  failure: Failure | undefined;
+  #held: Promise<void> = Promise.resolve();
+
+  /** Answers wait until what is returned is called. */
+  hold(): () => void {
+    let release: () => void = () => undefined;
+    this.#held = new Promise((resolve) => {
+      release = resolve;
+    });
+    return release;
+  }
+
+  read = async (): Promise<AppState> => await this.#answer('read', () => this.shown);
+  refresh = async (): Promise<AppState> =>
+    await this.#answer('refresh', () => {
+      this.shown = this.found ?? this.shown;
+      return this.shown;
+    });
+  sync = async (): Promise<'started'> => await this.#answer('sync', () => 'started');
+
+  async #answer<T>(step: string, answer: () => T): Promise<T> {
+    this.asked.push(step);
+    await this.#held;
+    if (this.failure) throw this.failure;
+    return answer();
+  }
+}
+
+async function start(argocd: Argo): Promise<ManagedApp> {
+  const line = new WakeLine(4, Date.now);
+  const app = new ManagedApp('argocd/runners', REF, [GROUP], {
+    argocd,
+    line,
     now: Date.now,
     tell: () => undefined,
-    onNews,
+    onNews: () => undefined,
   });
-  app.close();
-  // As an HTTP client does that is closed while it waits before it tries again. Unhandled, it would fail this run.
-  end(new DOMException('This operation was aborted', 'AbortError'));
-  await new Promise(setImmediate);
+  await vi.advanceTimersByTimeAsync(0);
+  return app;
+}
 
-  expect(onNews).not.toHaveBeenCalled();
+/** The leader tells the verdict again every 5 s. */
+async function follow(app: ManagedApp, wish: Wish, ms: number): Promise<void> {
+  for (let at = 0; at < ms; at += 5_000) {
+    app.follow(wish);
+    await vi.advanceTimersByTimeAsync(5_000);
+  }
+}
+
+const printed = (app: ManagedApp): readonly string[] => [...app.wakes.printed];
+
+describe('an Application', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('has printed what Argo CD says at the start, whoever led before', async () => {
+    const argocd = new Argo();
+    argocd.shown = state({ jobs: [JOB, STRANGER] });
+
+    expect(printed(await start(argocd))).toEqual(['runners/ci-7-1-0123abcd']);
+  });
+
+  it('has printed what Argo CD says after a refresh, not what was wanted at its begin or its end', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    argocd.found = state({ sync: 'OutOfSync', jobs: [JOB, LATER] });
+    await follow(app, MISSING, 5_000);
+
+    expect(argocd.asked.slice(0, 4)).toEqual(['read', 'read', 'refresh', 'sync']);
+    expect(printed(app)).toEqual(['runners/ci-7-1-0123abcd', 'runners/ci-8-1-0123abcd']);
+  });
+
+  it.each<[string, Partial<AppState>]>([
+    ['in error', { errors: [KEPT_ERROR] }],
+    ['not compared', { sync: 'Unknown' }],
+    ['of somebody else', { manages: () => false }],
+  ])('has not printed what an Application says that is %s', async (_, over) => {
+    const argocd = new Argo();
+    argocd.shown = state({ jobs: [JOB] });
+    const app = await start(argocd);
+    argocd.shown = state({ jobs: [LATER], ...over });
+    await follow(app, MISSING, 5_000);
+
+    expect(printed(app)).toEqual(['runners/ci-7-1-0123abcd']);
+  });
+
+  it('is read once a minute while nothing is wanted, and left alone', async () => {
+    const argocd = new Argo();
+    argocd.shown = state({ sync: 'OutOfSync', jobs: [JOB, STRANGER] });
+    const app = await start(argocd);
+    await follow(app, WELL, 600_000);
+
+    expect(argocd.asked).toEqual(Array.from({ length: 10 }, () => 'read'));
+  });
+
+  it('is not read while it is woken: each wake tells the same', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    await follow(app, MISSING, 600_000);
+
+    const reads = argocd.asked.filter((step) => step === 'read').length;
+    expect(reads - 1).toBe(argocd.asked.filter((step) => step === 'refresh').length);
+  });
+
+  it.each<[string, Partial<AppState>]>([
+    ['an error that Argo CD has kept', { errors: [KEPT_ERROR] }],
+    ['a Job of ours that Argo CD misses', { sync: 'OutOfSync', jobs: [{ ...JOB, outOfSync: true }] }],
+    ['an Application that was never compared', { sync: 'Unknown' }],
+  ])('is woken within a minute for %s, at the start at once', async (_, over) => {
+    const early = new Argo();
+    Object.assign(early, { shown: state(over), found: state() });
+    await follow(await start(early), WELL, 5_000);
+    expect(early.asked).toContain('refresh');
+
+    const late = new Argo();
+    const app = await start(late);
+    await follow(app, WELL, 5_000);
+    Object.assign(late, { shown: state(over), found: state() });
+    await follow(app, WELL, 65_000);
+    expect(late.asked.filter((step) => step === 'refresh')).toHaveLength(1);
+  });
+
+  it('is asked after an outage of Gitea, which may have left an error', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    await follow(app, NO_PLAN, 20_000);
+    expect(argocd.asked).toEqual(['read']);
+
+    await follow(app, WELL, 5_000);
+    expect(argocd.asked).toEqual(['read', 'read']);
+  });
+
+  it('is woken when a question has failed', async () => {
+    const argocd = new Argo();
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    const app = await start(argocd);
+    argocd.failure = undefined;
+    await follow(app, WELL, 5_000);
+
+    expect(argocd.asked.slice(-2)).toEqual(['read', 'refresh']);
+    expect(app.trouble).toBeUndefined();
+  });
+
+  it('believes a wake more than a read that began before it', async () => {
+    const argocd = new Argo();
+    const release = argocd.hold();
+    argocd.shown = state({ jobs: [JOB] });
+    const app = await start(argocd);
+    // The wake's own requests are answered at once, the first read only at the end.
+    const { shown } = argocd;
+    argocd.hold()();
+    argocd.found = state({ jobs: [LATER] });
+    await follow(app, MISSING, 5_000);
+    argocd.shown = shown;
+    release();
+    await vi.advanceTimersByTimeAsync(0);
+
+    expect(printed(app)).toEqual(['runners/ci-8-1-0123abcd']);
+  });
+
+  it('ends quietly when its question to Argo CD is ended with it', async () => {
+    let end: (reason: Error) => void = () => undefined;
+    const asked = new Promise<never>((_, reject) => {
+      end = reject;
+    });
+    const onNews = vi.fn();
+    const app = new ManagedApp('argocd/runners', REF, [], {
+      argocd: { read: () => asked } as Partial<WakeTarget> as WakeTarget,
+      line: new WakeLine(4, Date.now),
+      now: Date.now,
+      tell: () => undefined,
+      onNews,
+    });
+    app.close();
+    // As an HTTP client does that is closed while it waits before it tries again. Unhandled, it would fail this run.
+    end(new DOMException('This operation was aborted', 'AbortError'));
+    await vi.advanceTimersByTimeAsync(0);
+
+    expect(onNews).not.toHaveBeenCalled();
+  });
 });

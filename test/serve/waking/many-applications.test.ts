@@ -71,7 +71,6 @@ async function scene(count: number, refreshMs: (name: string) => number | undefi
     const wish = {
       planning: { is: 'planned' },
       difference: { ...NO_DIFFERENCE, missing },
-      prints: new Set(),
       settled: true,
     };
     managed.get(name)?.follow(wish as unknown as Wish);
@@ -144,6 +143,20 @@ describe('an Application that hangs', () => {
 
     // Six hang, four at a time, 5 s each; then it is their turn.
     expect(Math.max(...doneAtMs.values()) - beganMs).toBeLessThanOrEqual(60_000);
+  });
+
+  it('does not take a wake that has failed for one that was fast', async () => {
+    const line = new WakeLine(1, Date.now);
+    const { signal } = new AbortController();
+    for (let at = 0; at < 8; at += 1) await line.pass(signal, 'away', async () => false);
+    void line.pass(signal, 'slow', async () => await new Promise(() => undefined));
+    const next = vi.fn(async () => true);
+    void line.pass(signal, 'next', next);
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(next).not.toHaveBeenCalled();
+
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(next).toHaveBeenCalledOnce();
   });
 
   it('counts as one that hangs after four times what others take, between 5 and 60 s', () => {

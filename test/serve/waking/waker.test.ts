@@ -13,6 +13,7 @@ const app: AppState = {
   errors: [],
   refreshPending: false,
   manages: () => true,
+  jobs: [],
 };
 
 /** A waker whose wakes last 500 ms and end as `results` say, the last of them for ever. */
@@ -198,9 +199,78 @@ describe('a waker', () => {
     expect(woken).toHaveLength(2);
   });
 
-  it('backs off from an Argo CD that cannot be reached, also when new jobs keep coming', async () => {
-    const { waker, woken } = start(() => {
+  it.each(['GR-HTTP-01', 'GR-ARGOCD-07', 'GR-ARGOCD-08'])(
+    'notices within 5 s that Argo CD is back (%s)',
+    async (code) => {
+      const { waker, woken } = start(() => {
+        throw new Failure(code, 1, 'refused.');
+      });
+      waker.want(missing('a'), true);
+      await vi.advanceTimersByTimeAsync(600_000);
+
+      const gaps = woken.slice(1).map((at, index) => at - (woken[index] ?? 0));
+      // A wake that fails lasts 500 ms here.
+      expect(Math.max(...gaps)).toBe(4_500);
+      expect(gaps.length).toBeLessThan(140);
+    },
+  );
+
+  it('owes a wake that failed, although nothing differs any more', async () => {
+    const away = () => {
       throw new Failure('GR-HTTP-01', 1, 'refused.');
+    };
+    const { waker, woken } = start(away, { is: 'in-sync', app });
+    waker.want(missing('a'), true);
+    await vi.advanceTimersByTimeAsync(600);
+    waker.want(NO_DIFFERENCE, true);
+    await vi.advanceTimersByTimeAsync(600_000);
+
+    expect(woken).toHaveLength(2);
+  });
+
+  it('lets a new difference wait for others again after there was no plan', async () => {
+    const surplus = { ...NO_DIFFERENCE, surplus: ['a'] };
+    const { waker, woken } = start();
+    waker.want(surplus, true);
+    await vi.advanceTimersByTimeAsync(1_900);
+    waker.rest();
+    await vi.advanceTimersByTimeAsync(60_000);
+    waker.want(surplus, true);
+    await vi.advanceTimersByTimeAsync(1_900);
+    expect(woken).toEqual([]);
+
+    await vi.advanceTimersByTimeAsync(200);
+    expect(woken).toHaveLength(1);
+  });
+
+  it('is not woken when its turn comes and nothing is wanted any more', async () => {
+    let myTurn: () => void = () => undefined;
+    const turned = new Promise<void>((resolve) => {
+      myTurn = resolve;
+    });
+    const wake = vi.fn(async (): Promise<WakeResult> => ({ is: 'synced', app }));
+    const waker = new Waker({
+      now: Date.now,
+      turn: async (work) => {
+        await turned;
+        await work();
+      },
+      wake,
+      onWake: () => undefined,
+      onShown: () => undefined,
+    });
+    waker.want(missing('a'), true);
+    await vi.advanceTimersByTimeAsync(1_000);
+    waker.want(NO_DIFFERENCE, true);
+    myTurn();
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect(wake).not.toHaveBeenCalled();
+  });
+
+  it('backs off from an Argo CD that refuses, also when new jobs keep coming', async () => {
+    const { waker, woken } = start(() => {
+      throw new Failure('GR-ARGOCD-04', 1, 'refused.');
     });
     for (let second = 0; second < 60; second += 1) {
       waker.want(missing(...Array.from({ length: second + 1 }, (_, job) => `job-${job}`)), true);
@@ -209,7 +279,7 @@ describe('a waker', () => {
 
     expect(woken.length).toBeLessThan(10);
     expect(woken.length).toBeGreaterThan(3);
-    expect(waker.trouble).toBe('GR-HTTP-01 refused.');
+    expect(waker.trouble).toBe('GR-ARGOCD-04 refused.');
   });
 
   it('wakes for an error that was there before', async () => {

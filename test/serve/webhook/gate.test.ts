@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseSecrets, WebhookGate, type WebhookGateOptions } from '../../../src/serve/webhook/gate.ts';
+import { concerns, parseSecrets, WebhookGate, type WebhookGateOptions } from '../../../src/serve/webhook/gate.ts';
 import { delivery, payload, RECORDED, recorded, SECRET, sign } from '../deliveries.ts';
 
 const HOUR_MS = 3_600_000;
@@ -206,6 +206,18 @@ describe('a replay', () => {
     expect(others.map((each) => once.judge(each))).toMatchObject(Array(10).fill({ reason: 'replayed' }));
     expect(oldest && once.judge(oldest).is).toBe('accepted');
   });
+});
+
+it('a secret that names a Gitea speaks for that Gitea alone, whatever the body says', () => {
+  const own = gate({ secrets: () => [`https://B.example.com/git/ ${SECRET}`, 'another'] }).judge(delivery(payload()));
+  const any = gate({ secrets: () => [`https://b.example.com ${SECRET}`, SECRET] }).judge(delivery(payload()));
+  if (own.is !== 'accepted' || any.is !== 'accepted') throw new Error('refused');
+  const at = (url: string) => ({ url, scope: { kind: 'global' } as const });
+
+  expect(concerns(own.event, at('https://b.example.com/git'))).toBe(true);
+  expect(concerns(own.event, at('https://a.example.com/git'))).toBe(false);
+  expect(concerns(own.event, at('https://b.example.com'))).toBe(false);
+  expect(concerns(any.event, at('https://a.example.com'))).toBe(true);
 });
 
 it('reads one secret per line of a file, without the white space around it', () => {

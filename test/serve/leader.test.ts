@@ -1,0 +1,61 @@
+/** What the leader must not miss. Its tick every 5 s is off here: it would hide what is missed. */
+import { afterEach, beforeEach, it, onTestFinished, vi } from 'vitest';
+import { ServerClocks } from '../../src/http/clock.ts';
+import { Leader, type LeaderOptions } from '../../src/serve/leader.ts';
+import { startRig, until } from './rig.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval'] }));
+afterEach(() => void vi.useRealTimers());
+
+it('plays another round for a change that came during a round', async () => {
+  let rounds = 0;
+  const cluster = {
+    fresh: true,
+    groups: () => {
+      rounds += 1;
+      if (rounds === 1) queueMicrotask(() => leader.changed());
+      return [];
+    },
+    runners: () => [],
+    statusOf: () => undefined,
+    hasPod: () => false,
+    mayRead: () => true,
+  };
+  const lookout = { budget: 1200, clocks: new ServerClocks(), pollMs: 60_000, random: () => 0.5, timeoutMs: 5_000 };
+  const client = { origin: 'https://kubernetes' };
+  const options = {
+    cluster,
+    client,
+    lookout,
+    env: {},
+    secretsDir: '/nowhere',
+    wakes: 4,
+    now: Date.now,
+    tell: () => undefined,
+  };
+  const leader = new Leader(options as unknown as LeaderOptions);
+  const ending = new AbortController();
+  const led = leader.run(ending.signal);
+  onTestFinished(async () => {
+    ending.abort();
+    await led;
+  });
+  await until('the first round', () => rounds > 0);
+  const before = rounds;
+
+  await until('another round', () => rounds > before);
+});
+
+it('looks at Gitea when a runner has ended', async () => {
+  const rig = await startRig();
+  rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  const replica = await rig.start({ pollMs: 600_000 });
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  const [job] = rig.cluster.all('jobs');
+  const looks = await replica.metric('gitea_runners_looks_total');
+  if (!job) throw new Error('no Job');
+  const condition = { type: 'Complete', status: 'True', lastTransitionTime: new Date().toISOString() };
+  rig.cluster.put('jobs', { ...job, status: { succeeded: 1, conditions: [condition] } });
+
+  await until('another look', async () => (await replica.metric('gitea_runners_looks_total')) > looks);
+});
