@@ -2,7 +2,7 @@
  * Runner names: the memory of a program that remembers nothing.
  *
  *     ci-4711-1-9c31e0aa
- *     │  │    │ │   └─ runner: Gitea, job id, attempt, ordinal, pod template (4 hex digits)
+ *     │  │    │ │   └─ runner: Gitea, job id, attempt, ordinal, pod template, in a pool the scope (4 hex digits)
  *     │  │    │ └───── group: instance, namespace, RunnerGroup (4 hex digits), the same for all its runners
  *     │  │    └─────── attempt: which stay of the job in the queue
  *     │  └──────────── id of the Gitea job that the runner was made for
@@ -55,7 +55,7 @@ export function groupHash(instance: string, group: GroupKey): string {
 }
 
 /** The part of a group that its runners' names are made of. */
-export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'templateHash'>;
+export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'covers' | 'templateHash'>;
 
 /** One stay of a job in the queue. */
 export type Stay = Pick<Job, 'id' | 'attempt'>;
@@ -77,7 +77,9 @@ export function runnerNamer(instance: string, group: NamedGroup): RunnerNamer {
   const prefix = namePrefix(group.name);
   const ofGroup = groupHash(instance, group);
   return ({ id, attempt }, ordinal) => {
-    const own = hash(4, group.origin, id, attempt, ordinal, group.templateHash);
+    // The CI job in a name is of one scope. A slot is not: its runners carry where they are registered (docs/adr/0055).
+    const place = id === OF_POOL ? [group.covers ?? ''] : [];
+    const own = hash(4, group.origin, id, attempt, ordinal, group.templateHash, ...place);
     return `${prefix}-${id}-${attempt}-${ofGroup}${own}`;
   };
 }

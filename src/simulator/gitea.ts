@@ -16,7 +16,7 @@ import {
   type State,
   type UserRow,
 } from './model.ts';
-import { addOrg, addRepo, addToken, addUser } from './people.ts';
+import { addOrg, addRepo, addToken, addUser, transferRepo } from './people.ts';
 import { approve, cancelJob, cancelRun, push, type RunSpec } from './queue.ts';
 import { newRegistrationToken, registrationToken } from './registration-tokens.ts';
 import { rerun } from './reruns.ts';
@@ -60,6 +60,11 @@ export class Gitea {
   /** Adds the repository `owner/name` with Actions on; public unless told. */
   addRepo(fullName: string, options?: { readonly private?: boolean }): RepoRow {
     return addRepo(this.state, fullName, options);
+  }
+
+  /** Gives a repository to another owner. */
+  transferRepo(fullName: string, owner: string): RepoRow {
+    return transferRepo(this.state, fullName, owner);
   }
 
   /** Switches Actions off or on in the settings of a repository. */

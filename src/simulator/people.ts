@@ -36,6 +36,15 @@ export function addRepo(state: State, fullName: string, options: { readonly priv
   return repo;
 }
 
+/** Gives a repository to another user or organization. Its runs and jobs go with it, also those at work. */
+export function transferRepo(state: State, fullName: string, owner: string): RepoRow {
+  const { id, ...old } = mustGet(state.repos, fullName, 'repository');
+  const moved = { ...addRepo(state, `${owner}/${old.name}`, old), hasActions: old.hasActions, id };
+  state.repos.delete(fullName);
+  state.repos.set(moved.fullName, moved);
+  return moved;
+}
+
 /** Adds an access token; `secret` is what goes into the Authorization header. */
 export function addToken(state: State, user: string, scopes: readonly string[], secret: string): TokenRow {
   mustGet(state.users, user, 'user');

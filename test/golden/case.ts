@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { templateHash } from '../../src/charts/pod-template.ts';
+import { toPlanned } from '../../src/look/plan-groups.ts';
 import { runnerName } from '../../src/plan/names.ts';
 import { readRunnerGroups } from '../../src/runnergroup/read.ts';
 import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
@@ -106,6 +107,5 @@ async function filler(
 }
 
 function nameOf(group: RunnerGroup, instance: string, id: number, attempt: number, ordinal: number): string {
-  const planned = { ...group, origin: group.giteaUrl, templateHash: templateHash(group) };
-  return runnerName(instance, planned, { id, attempt }, ordinal);
+  return runnerName(instance, toPlanned(group, '', templateHash(group)), { id, attempt }, ordinal);
 }

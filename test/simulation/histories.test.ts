@@ -53,6 +53,14 @@ describe.each(OURS)('%s', (policy) => {
     expect(ends(named.CANCELLED_AT_WORK)).toEqual(['done', 'done']);
   });
 
+  it('lets a runner finish whose repository goes elsewhere', () => {
+    const { pods, prunedAtWork } = run(named.TRANSFERRED_AT_WORK);
+
+    expect(pods.map(({ end }) => end)).toEqual(['done']);
+    // With Gitea alone its Job is not in the output, and has its grace period.
+    expect(prunedAtWork).toBe(policy === 'ours, live Jobs' ? 0 : 1);
+  });
+
   it('starts a new runner for a rerun that keeps its id', () => {
     expect(ends(named.RERUN_KEEPS_THE_ID)).toEqual(['done', 'done']);
   });

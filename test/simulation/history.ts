@@ -78,6 +78,8 @@ export type Act =
   | { readonly atS: number; readonly kind: 'approve'; readonly push: number }
   /** Cron `cleanup_actions`: completed jobs lose the names of their runners. */
   | { readonly atS: number; readonly kind: 'clean-up' }
+  /** A repository goes to an organization that no group covers, with its jobs at work. */
+  | { readonly atS: number; readonly kind: 'transfer'; readonly repo: string }
   /** A commit changes the pod template: runners that are not registered get other names. */
   | { readonly atS: number; readonly kind: 'new-template' };
 

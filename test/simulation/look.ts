@@ -135,7 +135,9 @@ class ScopeLook {
   }
 
   #readRest(done: (look: Look) => void): void {
-    if (this.#jobs.size === 0 && !this.#hasPool) {
+    // As `needsRows`: only the row may show that a pinned runner works.
+    const hasPinned = this.#seesJobs && [...this.#cluster.jobs.values()].some(isPinnedAlive);
+    if (this.#jobs.size === 0 && !this.#hasPool && !hasPinned) {
       // As with `readsEnds`.
       if (this.#stage.history.groups.some(({ keepFailedS }) => keepFailedS)) this.#keep(this.#completed());
       done({ jobs: [...this.#jobs.values()], runners: [] });
@@ -309,6 +311,11 @@ function troubleOf({ pod }: KubeJob, held: 'quota' | 'full' | undefined): PodTro
   if (pod.phase === 'waiting' && held) return { reason: held === 'quota' ? NO_POD : 'Unschedulable' };
   if (pod.phase === 'starting' && pod.fate.start === 'image') return { reason: 'ImagePullBackOff', ofNode: true };
   return pod.refused ? { reason: 'RegistrationFailed' } : undefined;
+}
+
+/** As `src/plan/evidence.ts`. */
+function isPinnedAlive({ pinned, finished }: KubeJob): boolean {
+  return pinned && finished === undefined;
 }
 
 /** As `src/kubernetes/judge.ts`: an ended container counts before the Job's condition. */

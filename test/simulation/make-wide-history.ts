@@ -3,7 +3,7 @@
  * Same seed, same history.
  */
 import type { JobSpec } from '../../src/simulator/queue.ts';
-import type { GroupSpec, History, PodFate, Push, Trouble, Wake } from './history.ts';
+import type { Act, GroupSpec, History, PodFate, Push, Trouble, Wake } from './history.ts';
 import { makeHistory } from './make-history.ts';
 import { Random } from './random.ts';
 
@@ -18,6 +18,7 @@ export function makeWideHistory(seed: number): History {
   return {
     ...base,
     groups: base.groups.map((group): GroupSpec => ({ ...group, gracefulStopS: graceS })),
+    acts: withTransfer(base, seed),
     pods: slowStarts(base.pods, random),
     troubles: [...base.troubles, ...makeTroubles(random, base.patienceS - 14_400)],
     wakes: base.wakes.map((wake) => aged(wake, random)),
@@ -25,6 +26,16 @@ export function makeWideHistory(seed: number): History {
     clockSkewS: random.chance(0.4) ? random.whole(-60, 60) : 0,
     patienceS: base.patienceS + (busy ? BUSY_EXTRA_S : 14_400),
   };
+}
+
+/** In a tenth of all histories a repository, which no group is for alone, goes to another organization. */
+function withTransfer({ acts, groups, pushes, patienceS }: History, seed: number): readonly Act[] {
+  const random = new Random(seed, 'transfer');
+  const isScope = (repo: string): boolean => groups.some(({ scope }) => scope.kind === 'repo' && scope.repo === repo);
+  const repos = [...new Set(pushes.map(({ repo }) => repo))].filter((repo) => !isScope(repo));
+  if (repos.length === 0 || !random.chance(0.1)) return acts;
+  const transfer: Act = { atS: random.seconds(0, patienceS - 14_400), kind: 'transfer', repo: random.pick(repos) };
+  return [...acts, transfer].sort((a, b) => a.atS - b.atS);
 }
 
 /** Several afternoons at once, with caps up to 50: more jobs than the 150 completed ones that a look with live Jobs reads. */

@@ -2,12 +2,14 @@
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { RerunRefused } from '../../src/simulator/reruns.ts';
 import type { Act } from './history.ts';
-import type { Stage } from './stage.ts';
+import { ELSEWHERE, type Stage } from './stage.ts';
 
 export class People {
   readonly #stage: Stage;
   readonly #runOfPush = new Map<number, number>();
   readonly #pushOfRun = new Map<number, number>();
+  /** New names of repositories. */
+  readonly #moved = new Map<string, string>();
   #toCome: number;
   readonly #afterCancel: () => void;
 
@@ -20,7 +22,7 @@ export class People {
     pushes.forEach(({ atS, repo, run }, index) => {
       stage.timeline.after(atS * 1000, () => {
         this.#toCome -= 1;
-        const { run: row, jobs } = stage.gitea.push(repo, run);
+        const { run: row, jobs } = stage.gitea.push(this.#moved.get(repo) ?? repo, run);
         this.#runOfPush.set(index, row.id);
         this.#pushOfRun.set(row.id, index);
         stage.tell(() => `push ${index} to ${repo}: jobs ${jobs.map(({ id, name }) => `${id} "${name}"`).join(', ')}`);
@@ -59,6 +61,9 @@ export class People {
     switch (act.kind) {
       case 'clean-up':
         gitea.cleanUp();
+        return;
+      case 'transfer':
+        this.#moved.set(act.repo, gitea.transferRepo(act.repo, ELSEWHERE).fullName);
         return;
       case 'new-template':
         this.#stage.template = `${this.#stage.template}+`;

@@ -14,6 +14,7 @@ export type Stream =
   | 'claim-lost'
   | 'poll-together'
   | 'wide'
+  | 'transfer'
   | 'apart'
   | 'silence'
   | 'list-lag'

@@ -11,6 +11,9 @@ export const START_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
 /** Cron of Gitea that ends the jobs of lost runners. */
 const EXPIRE_EVERY_MS = 300_000;
 
+/** An organization that no group covers but one of the whole Gitea. */
+export const ELSEWHERE = 'beta';
+
 /** A claim: how long the job had been ready. */
 export interface Claim {
   readonly jobId: number;
@@ -42,6 +45,7 @@ export class Stage {
     this.gitea = new Gitea(history.gitea, () => this.timeline.nowMs);
     this.gitea.addUser('anna');
     this.gitea.addOrg('acme', { owners: ['anna'] });
+    this.gitea.addOrg(ELSEWHERE, { owners: ['anna'] });
     for (const repo of new Set(history.pushes.map((push) => push.repo))) this.gitea.addRepo(repo);
     for (const { scope } of [...history.groups, ...history.statics]) {
       if (scope.kind === 'repo' && !this.gitea.state.repos.has(scope.repo)) this.gitea.addRepo(scope.repo);

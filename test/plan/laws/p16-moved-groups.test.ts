@@ -69,6 +69,35 @@ describe('P16 a runner of the place where its group was before', () => {
   });
 });
 
+describe('P16 an idle runner of a pool tells by its name where it is registered', () => {
+  const there = group({ covers: 'beta', minIdleRunners: 1 });
+  const slot = (of = there) => named(of, 0, 0, 1);
+  const idle = (of = there, over: Partial<LiveJob> = {}) => live(slot(of), 'running', { giteaUrl: ORIGIN, ...over });
+  const waiting = job(9, { repository: 'beta/x' });
+
+  test('it fills no slot and serves no job of the new place, and goes', () => {
+    const liveJobs = [idle({ ...there, covers: 'acme' })];
+    const planned = planScene({ groups: [there], jobs: [waiting], liveJobs });
+
+    expect(planned.jobs).toMatchObject([{ by: 'new-runner', runner: named(there, 9) }]);
+    expect(planned.runners).toMatchObject([
+      { emit: true, because: 'warm', runner: slot() },
+      { emit: false, because: 'replaced', runner: liveJobs[0]?.name },
+      { emit: true, because: 'new-runner', runner: named(there, 9) },
+    ]);
+  });
+
+  test('one that is registered here does', () => {
+    expect(planScene({ groups: [there], jobs: [waiting], liveJobs: [idle()] }).jobs).toMatchObject([
+      { verdict: 'served', runner: slot() },
+    ]);
+  });
+
+  test('names of runners for jobs are the same in every scope: an upgrade changes none', () => {
+    expect(named(there, 9)).toBe(named(group(), 9));
+  });
+});
+
 describe('P16 nothing has moved', () => {
   const here: Partial<LiveJob> = { pinned: true, giteaUrl: ORIGIN, repository: 'Acme/Web' };
   const repo = group({ covers: 'acme/web', scope: 'repo' });

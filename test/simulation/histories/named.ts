@@ -188,3 +188,9 @@ export const LONG_JOB_BEHIND_THE_NEWEST: History = quietHistory({
     push(171, [60], job('next')),
   ],
 });
+
+/** The repository of the only CI job goes to another organization: only the row of its runner shows that it is at work (law L17). */
+export const TRANSFERRED_AT_WORK: History = quietHistory({
+  pushes: [push(1, [300], job('long'))],
+  acts: [{ atS: 60, kind: 'transfer', repo: 'acme/web' }],
+});
