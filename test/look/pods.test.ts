@@ -209,7 +209,7 @@ it('a fault has its place, also when the installation names the images', async (
   for (const group of groups) templateHash(group, pods?.finish);
 
   expect(groups[0]).not.toBe(found.groups[0]);
-  await expect(pods?.check()).rejects.toThrow(/^ci\.yaml:14:24: spec\.podTemplate\.spec\.hostNetwork: /m);
+  await expect(pods?.check()).rejects.toThrow(/^ci\.yaml:15:24: spec\.podTemplate\.spec\.hostNetwork: /m);
 });
 
 describe('examples/pods', () => {
