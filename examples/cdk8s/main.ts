@@ -20,6 +20,7 @@ for (const { org, cap } of TEAMS) {
       securityProfile: 'restricted',
       labels: ['small:host'],
       maxActiveRunners: cap,
+      resources: { requests: { cpu: '500m', memory: '1Gi' } },
       registrationToken: { secretRef: { name: `gitea-runner-${org}`, key: 'registration-token' } },
       authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
     },

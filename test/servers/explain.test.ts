@@ -34,7 +34,7 @@ const JOBS = {
 } as const;
 
 const CAUSES: Readonly<Record<keyof typeof JOBS, readonly [state: string, cause: string]>> = {
-  first: ['starting', 'asked for, not registered yet'],
+  first: ['starting', 'would be started; the cluster was not looked at'],
   second: ['held', 'held back by the cap of group runners/ci; 1st in line'],
   after: ['blocked', 'blocked: probably needs'],
   misspelt: ['stuck', 'labels not covered: linus (did you mean linux (runners/ci)?)'],

@@ -62,13 +62,13 @@ interface Answer {
 const ANSWERS: Readonly<Record<string, Answer>> = {
   first: {
     title: /waits for its runner/,
-    cause: 'owned by group runners/ci; asked for, not registered yet',
-    next: 'wait: its runner takes it as soon as it has registered',
+    cause: 'owned by group runners/ci; would be started; the cluster was not looked at',
+    next: 'to see whether its runner starts, have the cluster looked at: add --kubeconfig',
   },
   second: {
     title: /is held back/,
     cause: 'held back by the cap of group runners/ci; 1st in line',
-    next: 'group runners/ci has no free slot (1 starting): wait, or raise spec.maxActiveRunners in',
+    next: 'group runners/ci has no free slot (1 wanted): wait, or raise spec.maxActiveRunners in',
   },
   after: {
     title: /is blocked in Gitea/,
@@ -361,7 +361,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await (await bare('archivist', 'shelf')).take();
     const runs = await explain([String(job?.id)]);
 
-    expect(waits.line).toContain('owned by group runners/shelf; asked for, not registered yet');
+    expect(waits.line).toContain('owned by group runners/shelf; would be started; the cluster was not looked at');
     expect(runs.line).toContain('Cause: runs on archivist');
   });
 
