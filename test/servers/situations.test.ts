@@ -105,10 +105,10 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     cause: 'runners/ml has them, but its scope, repository acme/ml, does not have acme/api',
     next: 'widen the scope of runners/ml',
   },
-  twice: { title: /waits for its runner/, cause: 'owned by group runners/twin-a', next: 'wait' },
+  twice: { title: /waits for its runner/, cause: 'owned by group runners/twin-a', next: 'add --kubeconfig' },
   // Gitea does not keep to max-parallel: all legs are ready at once.
-  'legs (1)': { title: /waits for its runner/, cause: 'owned by group runners/wide', next: 'wait' },
-  'legs (2)': { title: /waits for its runner/, cause: 'owned by group runners/wide', next: 'wait' },
+  'legs (1)': { title: /waits for its runner/, cause: 'owned by group runners/wide', next: 'add --kubeconfig' },
+  'legs (2)': { title: /waits for its runner/, cause: 'owned by group runners/wide', next: 'add --kubeconfig' },
 };
 
 interface Explained extends Ran {
