@@ -14,7 +14,7 @@ export interface Facts extends JobList, Runners {
   readonly ownersOf: (listed: ListedJob) => Owners;
   /** Since when a job has been ready, ms. */
   readonly readySinceMs: (listed: ListedJob) => number;
-  /** Queued jobs of its scope that nobody has read. */
+  /** Queued jobs of its scope that were not read. */
   readonly unreadJobsOf: (group: Group) => number;
   readonly nowMs: number;
 }

@@ -35,7 +35,7 @@ export function keepSpares(
     const left = room - assigned.length - pool.length;
     if (left <= 0) return NONE;
     const free = freeRunners(runners, new Set([...assigned, ...pool].map(({ runner }) => runner)));
-    // Its job may be among those that nobody has read.
+    // Its job may be among those that were not read.
     const mayBeAwaited = (runner: Runner): boolean =>
       unreadJobsOf(group) > 0 || (isYoung(runner) && couldHaveWork(runner));
     return free.filter((runner) => mayBeAwaited(runner) && isNotDrained(runner)).slice(0, left);

@@ -90,18 +90,23 @@ export async function planOfCluster(
   try {
     const objects = await listObjects(client, namespaces, deadline);
     const argocdNamespace = flagValue('argocdNamespace', flags, io);
-    const installed = config.context ? await installedSettings(client, argocdNamespace, deadline) : {};
+    const readsSecrets = isByHand && settings.secrets === 'api';
+    const [installed, repoServer] = await Promise.all([
+      config.context ? installedSettings(client, argocdNamespace, deadline) : ({} as Readonly<Record<string, string>>),
+      readsSecrets ? readRepoServer(client, argocdNamespace, deadline) : undefined,
+    ]);
     const env = { ...installed, ...io.env };
     const { groups, broken } = sortedOut(objects, imagesFrom(flags, { env }));
     const plane = {
       argocdNamespace,
       nowMs: settings.now(),
     };
-    const repoServer = isByHand ? await readRepoServer(client, argocdNamespace, deadline) : undefined;
     const seen: Settings = {
       ...settings,
       instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
-      ...(isByHand && { secretsIn: (secrets) => installedSecrets(secrets, installed, argocdNamespace, repoServer) }),
+      ...(readsSecrets && {
+        secretsIn: (secrets) => installedSecrets(secrets, installed, argocdNamespace, repoServer),
+      }),
     };
     const looking = lookAndPlan(groups, seen, {
       includeBlocked: true,

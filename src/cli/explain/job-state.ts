@@ -21,7 +21,7 @@ interface Sorted {
   readonly because?: string;
 }
 
-/** The worst first. What has stopped stands before labels that nobody has: those may be typos. */
+/** The worst first. Jobs that have stopped come before jobs whose labels no group has: those may be typos. */
 export function byState(a: Sorted, b: Sorted): number {
   return rank(a) - rank(b);
 }

@@ -38,7 +38,7 @@ export interface TokenSlot {
   readonly objects: readonly RunnerGroupObject[];
   /** Whose token is asked for, and with which API token. A Failure: nothing may be written there. */
   readonly target: GiteaTarget | Failure;
-  /** Name of a group of the namespace that may name this key, too, for a scope that nobody can read. */
+  /** Name of a group of the namespace that may name this key, too, for a scope that is not known. */
   readonly unclear?: string;
 }
 
