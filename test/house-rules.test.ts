@@ -69,3 +69,12 @@ describe('a file holds one thought', () => {
 it('URLs are parsed by src/parse-url.ts: URL.canParse of Node 20 is sometimes wrong', () => {
   expect(files.filter(({ text }) => text.includes('URL.canParse(')).map(({ file }) => file)).toEqual([]);
 });
+
+it('only src/clock.ts knows the time: whatever waits has a clock handed in', () => {
+  const rooms = /^src\/(?:argocd|gitea|http|kubernetes|look|serve|sweep|tokens|tracing)\//;
+  const knows =
+    /\b(?:setTimeout|setInterval|Date\.now|performance\.now|process\.hrtime|Math\.random)\b|timers\/promises/;
+  const found = files.filter(({ file, text }) => rooms.test(file) && knows.test(text));
+
+  expect(found.map(({ file }) => file)).toEqual([]);
+});

@@ -16,6 +16,7 @@
  * The query `project` is not needed: without it Argo CD finds the Application by name and checks the rights on its real project.
  * The query would only turn a 403 for a missing Application into a 404.
  */
+import { type Clock, systemClock } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
@@ -29,6 +30,8 @@ import type { ApplicationRef } from './application.ts';
 import { isBusy, type NeededRight, notJson, refusal, wrongShape } from './refusals.ts';
 
 export interface ArgoCdOptions {
+  /** Default: the real one. */
+  readonly clock?: Clock;
   /** Base URL of the API server, perhaps with a root path. */
   readonly url: string;
   /** Of an Argo CD account, as read from its file; white space around it is removed. It goes to the origin of `url` only. */
@@ -64,6 +67,7 @@ const NO_RETRY = { limit: 0 };
 
 /** One Argo CD with one account. Connections are kept until `close`. Every method throws `Failure` (exit 1). */
 export class ArgoCd {
+  readonly clock: Clock;
   readonly #http: HttpClient;
   readonly #base: string;
   readonly #token: Token;
@@ -71,7 +75,17 @@ export class ArgoCd {
 
   /** Throws `Failure` when the URL (exit 2) or the token (exit 1) cannot be one. */
   constructor(options: ArgoCdOptions) {
-    const { url, token, ca, env, controlPlaneNamespace, onRequest, slowAfterMs = SLOW_AFTER_MS } = options;
+    const {
+      url,
+      token,
+      ca,
+      clock = systemClock,
+      env,
+      controlPlaneNamespace,
+      onRequest,
+      slowAfterMs = SLOW_AFTER_MS,
+    } = options;
+    this.clock = clock;
     const parsed = parseUrl(url);
     if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol) || parsed.username !== '') {
       throw new Failure(
@@ -93,6 +107,7 @@ export class ArgoCd {
     this.#controlPlaneNamespace = controlPlaneNamespace;
     this.#http = new HttpClient({
       env,
+      clock,
       attemptMs: ATTEMPT_MS,
       bodyLimit: BODY_LIMIT,
       caFrom: 'with --argocd-ca-file',

@@ -22,6 +22,7 @@
  * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
+import { type Clock, pause } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { AppError, AppState } from './app-state.ts';
@@ -49,16 +50,18 @@ export interface WakeStep {
 }
 
 /** The same Argo CD; what is asked of it is noted in `steps`, answered or not. */
-export function noting(argocd: WakeTarget, steps: WakeStep[], now: () => number): WakeTarget {
+export function noting(argocd: WakeTarget, steps: WakeStep[]): WakeTarget {
+  const { clock } = argocd;
   const note = async <T>(step: keyof WakeTarget, work: Promise<T>): Promise<T> => {
-    const beganMs = now();
+    const beganMs = clock.now();
     try {
       return await work;
     } finally {
-      if (steps.length < MOST_STEPS) steps.push({ step, beganMs, endedMs: now() });
+      if (steps.length < MOST_STEPS) steps.push({ step, beganMs, endedMs: clock.now() });
     }
   };
   return {
+    clock,
     read: (app, deadline) => note('read', argocd.read(app, deadline)),
     refresh: (app, deadline) => note('refresh', argocd.refresh(app, deadline)),
     sync: (app, deadline) => note('sync', argocd.sync(app, deadline)),
@@ -70,6 +73,7 @@ const MOST_STEPS = 100;
 
 /** The part of `ArgoCd` that waking needs. */
 export interface WakeTarget {
+  readonly clock: Clock;
   readonly read: (app: ApplicationRef, deadline: Deadline) => Promise<AppState>;
   readonly refresh: (app: ApplicationRef, deadline: Deadline) => Promise<AppState>;
   readonly sync: (app: ApplicationRef, deadline: Deadline) => Promise<SyncStart>;
@@ -134,7 +138,7 @@ export async function wake(
   deadline: Deadline,
   patience: WakePatience = PATIENCE,
 ): Promise<WakeResult> {
-  const before = await argocd.read(app, shortly(deadline));
+  const before = await argocd.read(app, shortly(argocd, deadline));
   const first = firstStep(before, groups);
   if (first === 'foreign') return { is: 'foreign', app: before };
   const seen = first === 'refresh-twice' ? await refresh(argocd, app, before, deadline, patience) : before;
@@ -153,16 +157,16 @@ async function refresh(
   { answerMs, readEveryMs }: WakePatience,
 ): Promise<AppState> {
   const askMs = (): number => Math.min(answerMs, deadline.remainingMs());
-  let answer = await unlessLate(argocd.refresh(app, new Deadline(askMs())));
+  let answer = await unlessLate(argocd.refresh(app, new Deadline(askMs(), argocd.clock)));
   while (answer === undefined) {
     if (deadline.remainingMs() <= readEveryMs) throw notDone(app, deadline);
-    await pause(readEveryMs);
+    await pause(argocd.clock, readEveryMs);
     const state = await readIfPossible(argocd, app, deadline);
     // A comparison writes its result and takes the annotation away at the same time.
     if (state === undefined || state.refreshPending) continue;
     if (isCompared(state, before)) return state;
     // Argo CD has not taken the request in.
-    answer = await unlessLate(argocd.refresh(app, new Deadline(askMs())));
+    answer = await unlessLate(argocd.refresh(app, new Deadline(askMs(), argocd.clock)));
   }
   return answer;
 }
@@ -188,11 +192,11 @@ async function sync(
   deadline: Deadline,
   { busyMs, syncEveryMs }: WakePatience,
 ): Promise<SyncStart> {
-  const until = new Deadline(Math.min(busyMs, deadline.remainingMs()));
+  const until = new Deadline(Math.min(busyMs, deadline.remainingMs()), argocd.clock);
   for (;;) {
-    const start = await argocd.sync(app, new Deadline(ANSWER_MS));
+    const start = await argocd.sync(app, new Deadline(ANSWER_MS, argocd.clock));
     if (start === 'started' || until.remainingMs() <= syncEveryMs) return start;
-    await pause(syncEveryMs);
+    await pause(argocd.clock, syncEveryMs);
   }
 }
 
@@ -202,8 +206,8 @@ async function sync(
  */
 export const ANSWER_MS = 30_000;
 
-function shortly(deadline: Deadline): Deadline {
-  return new Deadline(Math.min(ANSWER_MS, deadline.remainingMs()));
+function shortly({ clock }: WakeTarget, deadline: Deadline): Deadline {
+  return new Deadline(Math.min(ANSWER_MS, deadline.remainingMs()), clock);
 }
 
 /** True when Argo CD cannot be reached or does not work at the moment. It will come back by itself. */
@@ -218,7 +222,7 @@ async function readIfPossible(
   deadline: Deadline,
 ): Promise<AppState | undefined> {
   try {
-    return await argocd.read(app, shortly(deadline));
+    return await argocd.read(app, shortly(argocd, deadline));
   } catch (error) {
     if (error instanceof Failure && isAway(error)) return undefined;
     throw error;
@@ -231,9 +235,4 @@ function notDone({ name }: ApplicationRef, { ms }: Deadline): Failure {
     1,
     `refresh Application ${name}: Argo CD has not done it within ${ms / 1000} s. Look at the load and the log of argocd-application-controller and argocd-repo-server.`,
   );
-}
-
-/** Does not keep the process. */
-async function pause(ms: number): Promise<void> {
-  await new Promise<void>((resolve) => void setTimeout(resolve, ms).unref());
 }

@@ -10,8 +10,8 @@ import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pause, systemClock } from '../clock.ts';
 import { Failure } from '../failure.ts';
-import { pause } from '../http/pause.ts';
 import { type Simulator, startSimulator } from '../simulator/simulator.ts';
 import { wantedJobs } from './demo/manifests.ts';
 import { openScreen, type Screen } from './demo/screen.ts';
@@ -118,7 +118,7 @@ async function play(stage: Stage): Promise<Played> {
     explained ??= await askExplain(stage);
     // Against the clock, so that the time that generate takes does not add up.
     const earlyMs = startedMs + world.nowMs / speed - performance.now();
-    await pause(Math.max(0, earlyMs), stopped);
+    await pause(systemClock, Math.max(0, earlyMs), stopped);
   }
   screen.draw(world);
   return { looks, explained };

@@ -55,7 +55,7 @@ export interface ExtendWish {
 export async function extendIn(config: ClusterConfig, wish: ExtendWish): Promise<string> {
   const deadline = new Deadline(wish.timeoutMs);
   const clocks = new ServerClocks();
-  const client = new KubeClient(config, undefined, clocks);
+  const client = new KubeClient(config, { clocks });
   try {
     for (let tries = 1; ; tries += 1) {
       const job = await findRunnerJob(client, wish.namespace, wish.name, deadline);

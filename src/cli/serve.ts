@@ -1,7 +1,9 @@
 /** `gitea-runners serve`: flags and environment -> options; signals; how it ends. */
+
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { systemClock } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { SERVE_LEASE } from '../install/names.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
@@ -111,7 +113,8 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
     pollMs: flagValue('poll', flags, io) * 1000,
     giteaRequests: flagValue('giteaRequests', flags, io),
     wakes: flagValue('wakes', flags, io),
-    now: io.now,
+    clock: { ...systemClock, now: io.now },
+    random: Math.random,
     subscribers: subscribersFrom(flags, io, spans),
     ...(spans && { spans }),
     sweep: flagValue('sweep', flags, io),

@@ -1,9 +1,8 @@
 /** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/sweep/choose.ts. */
-import { performance } from 'node:perf_hooks';
+import { type Clock, pause, systemClock } from '../clock.ts';
 import { Failure, joinFailures } from '../failure.ts';
 import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
 import type { HttpClient } from '../http/client.ts';
-import { pause } from '../http/pause.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import { observeCluster } from '../kubernetes/observe.ts';
@@ -23,13 +22,7 @@ import { type SweepResult, sweepText } from './sweep-text.ts';
 import { paperOf } from './terminal.ts';
 
 /** Time as the command uses it; a test hands in its own. */
-export interface SweepClock {
-  /** Never jumps. */
-  readonly nowMs: () => number;
-  readonly pause: (ms: number) => Promise<void>;
-}
-
-const CLOCK: SweepClock = { nowMs: () => performance.now(), pause };
+export type SweepClock = Pick<Clock, 'after' | 'steadyMs'>;
 
 /**
  * Looks, waits, looks again and deletes. stdout is written at the end, and only when everything was done.
@@ -39,7 +32,7 @@ export async function sweep(
   args: readonly string[],
   flags: FlagsOf<'sweep'>,
   io: Io,
-  clock: SweepClock = CLOCK,
+  clock: SweepClock = systemClock,
 ): Promise<ExitCode> {
   const settings = await settingsFrom(flags, io);
   const budget = flagValue('budget', flags, io);
@@ -62,7 +55,7 @@ export async function sweep(
     ...(onRequest && { onRequest }),
   });
   try {
-    const sweeper = new Sweeper({ instance, http, timeoutMs, budget, dryRun, ...clock });
+    const sweeper = new Sweeper({ instance, http, timeoutMs, budget, dryRun, clock });
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
     const [failure, ...others] = failures;
     if (failure) throw joinFailures([failure, ...others], deletedBefore(report.registrations));
@@ -87,7 +80,7 @@ async function passes(sweeper: Sweeper, scene: SweepScene, io: Io, clock: SweepC
     if (report.failures.length === 0 && young > 0 && !waited) {
       const seconds = SIGHTINGS_APART_MS / 1000;
       io.err(`${count(young, 'registration')} seem${young === 1 ? 's' : ''} dead; looking again in ${seconds} s\n`);
-      await clock.pause(SIGHTINGS_APART_MS);
+      await pause(clock, SIGHTINGS_APART_MS);
       waited = true;
       continue;
     }

@@ -1,5 +1,6 @@
 /** Reads one Gitea with one token: builds the address, sends, checks status and JSON. Knows no endpoint. */
 
+import { systemClock } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
@@ -49,7 +50,7 @@ export interface GiteaAccess {
   readonly token: Token;
   readonly deadline: Deadline;
   readonly versions: VersionCache;
-  /** The clock by which times in answers are judged, ms since 1970. Default `Date.now`. */
+  /** The clock by which times in answers are judged, ms since 1970. Default: the real one. */
   readonly now?: () => number;
   /** Name of the queue of these requests. Queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
   readonly queue?: string;
@@ -80,7 +81,7 @@ export class GiteaApi {
 
   /** Now, by the clock of the look, ms since 1970. */
   nowMs(): number {
-    return (this.#access.now ?? Date.now)();
+    return (this.#access.now ?? systemClock.now)();
   }
 
   /** Asked once per base URL. Throws `Failure` when it is older than 1.25.0, Forgejo, or no version at all. */

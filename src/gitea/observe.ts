@@ -12,7 +12,9 @@
  *                          ▼
  *                a runner of ours works but no job says so? ─► in_progress once more
  */
+
 import { normalBase } from '../base-url.ts';
+import type { Clock } from '../clock.ts';
 import { Failure, joinFailures } from '../failure.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
@@ -85,8 +87,8 @@ export interface ObserveOptions {
   readonly bytes?: number;
   /** `GiteaAccess.careful`. Default false. */
   readonly careful?: boolean | 'once';
-  /** The clock by which times in answers are judged. Default `Date.now`. */
-  readonly now?: () => number;
+  /** The clock by which times in answers are judged. Default: the real one. */
+  readonly clock?: Clock;
   /** PEM certificates that are trusted instead of the built-in ones. */
   readonly ca?: string;
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
@@ -121,7 +123,7 @@ export async function observeEach(
   targets: readonly GiteaTarget[],
   options: ObserveOptions,
 ): Promise<ReadonlyMap<string, Look | Failure>> {
-  const deadline = new Deadline(options.deadlineMs);
+  const deadline = new Deadline(options.deadlineMs, options.clock);
   const http = options.http ?? giteaClient(options);
   const versions: VersionCache = options.versions ?? new Map();
   const shares = shareOutBytes(targets);
@@ -134,10 +136,10 @@ export async function observeEach(
           const furtherPages = targets.every(
             (other) => other === target || new URL(other.url).origin !== new URL(url).origin,
           );
-          const { careful = false, now, bytes = shares(target) } = options;
+          const { careful = false, clock, bytes = shares(target) } = options;
           const shelf = new Shelf(bytes, labels);
           const access = { http, url, token, deadline, versions, careful, queue: key, shelf };
-          const api = new GiteaApi({ ...access, ...(now && { now }) });
+          const api = new GiteaApi({ ...access, ...(clock && { now: clock.now }) });
           const look = await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds });
           return [key, { ...look, ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) }];
         } catch (error) {
@@ -154,12 +156,20 @@ export async function observeEach(
 
 /** Sends requests to Gitea as `observe` does; to be closed by the caller. */
 export function giteaClient(
-  options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest' | 'clocks'> & Pick<HttpOptions, 'courtesy'>,
+  options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest' | 'clock' | 'clocks'> &
+    Pick<HttpOptions, 'courtesy'>,
 ): HttpClient {
-  const { ca, clocks, courtesy, deadlineMs, env, onRequest } = options;
+  const { ca, clock, clocks, courtesy, deadlineMs, env, onRequest } = options;
   const attemptMs = Math.max(10_000, deadlineMs / 2);
   const more = { ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }), ...(clocks && { clocks }) };
-  return new HttpClient({ env, attemptMs, bodyLimit: BODY_LIMIT, ...more, ...(courtesy && { courtesy }) });
+  return new HttpClient({
+    env,
+    attemptMs,
+    bodyLimit: BODY_LIMIT,
+    ...more,
+    ...(clock && { clock }),
+    ...(courtesy && { courtesy }),
+  });
 }
 
 function refuseForeignToken({ url, scope, token }: GiteaTarget): void {

@@ -5,16 +5,18 @@
  *                     ▲                    │ 3xx: again, within the origin only
  *                     └── pause, try again ┘ 429, 503 with Retry-After; GET: 500, 502, 504, broken connection
  *
+ * Long because: one call is one story.
+ *
  * Everything else is a `Failure` (exit 1) whose text is: operation, method and address without query, what came, what to do.
  * No header, body or token ever gets into it.
  */
 import { isUtf8 } from 'node:buffer';
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, pause, systemClock } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import type { ServerClocks } from './clock.ts';
 import type { AskedPause, Courtesy } from './courtesy.ts';
-import { type Deadline, nowMs } from './deadline.ts';
+import type { Deadline } from './deadline.ts';
 import { directWire } from './direct.ts';
 import { Gate, type SlowWork } from './gate.ts';
 import { type Env, proxyFor } from './proxy.ts';
@@ -41,6 +43,8 @@ export interface HttpOptions extends Trust {
   readonly clocks?: ServerClocks;
   /** Remembers `Retry-After` between requests. Absent: it holds for the request that was answered with it. */
   readonly courtesy?: Courtesy;
+  /** Default: the real one. */
+  readonly clock?: Clock;
 }
 
 const QUICK_PAUSES_MS = [100, 400];
@@ -68,12 +72,14 @@ export class HttpClient {
   readonly #life = new AbortController();
   readonly #attemptMs: number;
   readonly #bodyLimit: number;
+  readonly #clock: Clock;
 
   constructor(options: HttpOptions) {
     this.#options = options;
     // Every socket and every pause listens; Node would print a warning from the eleventh on.
     setMaxListeners(0, this.#life.signal);
     this.#attemptMs = options.attemptMs ?? 10_000;
+    this.#clock = options.clock ?? systemClock;
     this.#bodyLimit = options.bodyLimit ?? 16 * 1024 * 1024;
   }
 
@@ -84,17 +90,17 @@ export class HttpClient {
     let quick = 0;
     for (;;) {
       const answer = await this.#whenAllowed(request, deadline, quick < quickPauses.length);
-      const asked = answer === 'broken' ? undefined : pauseAskedFor(answer);
+      const asked = answer === 'broken' ? undefined : pauseAskedFor(answer, this.#clock.now());
       if (asked && obeyed < mostObeyed) {
         obeyed += 1;
         await this.#obey(request, asked, deadline);
         continue;
       }
-      const pause = quickPauses[quick];
+      const quickMs = quickPauses[quick];
       const again = answer === 'broken' || (request.method === 'GET' && QUICK_STATUSES.has(answer.status));
-      if (again && pause !== undefined && pause < deadline.remainingMs()) {
+      if (again && quickMs !== undefined && quickMs < deadline.remainingMs()) {
         quick += 1;
-        await sleep(pause, undefined, { signal: this.#life.signal });
+        await this.#pause(quickMs);
         continue;
       }
       if (answer !== 'broken') return answer;
@@ -129,7 +135,13 @@ export class HttpClient {
         'Try again later, or raise --timeout',
       );
     }
-    await sleep(waitMs, undefined, { signal: this.#life.signal });
+    await this.#pause(waitMs);
+  }
+
+  /** Rejects when the client is closed meanwhile. */
+  async #pause(ms: number): Promise<void> {
+    await pause(this.#clock, ms, this.#life.signal);
+    this.#life.signal.throwIfAborted();
   }
 
   async #followRedirects(request: HttpRequest, deadline: Deadline, mayBreak: boolean): Promise<Outcome> {
@@ -167,10 +179,10 @@ export class HttpClient {
     mayBreak: boolean,
   ): Promise<HttpAnswer | 'broken'> {
     const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
-    const limit = new TimeLimit(limitMs);
+    const limit = new TimeLimit(limitMs, this.#clock);
     try {
       const answer = await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
-      const asked = pauseAskedFor(answer);
+      const asked = pauseAskedFor(answer, this.#clock.now());
       if (asked) this.#options.courtesy?.note(url.origin, asked);
       return answer;
     } catch (error) {
@@ -185,12 +197,12 @@ export class HttpClient {
   }
 
   async #exchange(request: HttpRequest, url: URL, lane: Lane, limit: TimeLimit): Promise<HttpAnswer> {
-    const started = nowMs();
+    const started = this.#clock.steadyMs();
     let status = 0;
     try {
       const wire = await lane.wire;
       if (limit.isReached) return await limit.reached;
-      const sentMs = Date.now();
+      const sentMs = this.#clock.now();
       const exchange = wire.send({
         url,
         method: request.method,
@@ -211,7 +223,7 @@ export class HttpClient {
       };
     } finally {
       const { method, queue = '' } = request;
-      this.#options.onRequest?.({ method, url: url.href, status, ms: nowMs() - started, queue });
+      this.#options.onRequest?.({ method, url: url.href, status, ms: this.#clock.steadyMs() - started, queue });
     }
   }
 
@@ -219,7 +231,7 @@ export class HttpClient {
   #noteClock({ origin }: URL, { status, headers }: WireAnswer, sentMs: number): void {
     const date = oneHeader(headers['date']);
     if (date === undefined || headers['age'] !== undefined || status < 200 || status > 299) return;
-    this.#options.clocks?.note(origin, { sentMs, receivedMs: Date.now(), date });
+    this.#options.clocks?.note(origin, { sentMs, receivedMs: this.#clock.now(), date });
   }
 
   async #readText(request: HttpRequest, answer: WireAnswer): Promise<string> {
@@ -265,7 +277,7 @@ export class HttpClient {
     wire.catch(noop);
     const lane = {
       wire,
-      gate: new Gate(connections, slowRequests),
+      gate: new Gate(connections, this.#clock, slowRequests),
       route: { host: url.host, proxy: proxy?.host, caFrom },
     };
     this.#lanes.set(url.origin, lane);
@@ -284,8 +296,8 @@ function headersOf(request: HttpRequest, url: URL): Record<string, string> {
 }
 
 /** What an answer asks for. */
-function pauseAskedFor({ header, status }: HttpAnswer): AskedPause | undefined {
-  const ms = status === 429 || status === 503 ? retryAfterMs(header('retry-after'), Date.now()) : undefined;
+function pauseAskedFor({ header, status }: HttpAnswer, nowMs: number): AskedPause | undefined {
+  const ms = status === 429 || status === 503 ? retryAfterMs(header('retry-after'), nowMs) : undefined;
   return ms === undefined ? undefined : { status, ms: Math.max(ms, SHORTEST_PAUSE_MS) };
 }
 

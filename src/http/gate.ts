@@ -3,6 +3,8 @@
  * delays the next request of another queue by one place, not by a thousand.
  */
 
+import type { Clock } from '../clock.ts';
+
 /** What becomes of work that takes long: it goes on, but gives its place to others. */
 export interface SlowWork {
   /** Work that takes longer is slow, ms. Asked when work begins. */
@@ -14,13 +16,15 @@ export interface SlowWork {
 export class Gate {
   readonly #queues = new Map<string, (() => void)[]>();
   readonly #slowWork: SlowWork | undefined;
+  readonly #clock: Pick<Clock, 'after'>;
   /** Slow work that still has its place. */
   readonly #late = new Set<() => void>();
   #free: number;
   /** How much slow work has none. */
   #slow = 0;
 
-  constructor(width: number, slowWork?: SlowWork) {
+  constructor(width: number, clock: Pick<Clock, 'after'>, slowWork?: SlowWork) {
+    this.#clock = clock;
     this.#free = width;
     this.#slowWork = slowWork;
   }
@@ -53,12 +57,12 @@ export class Gate {
       this.#slow += 1;
       this.#next();
     };
-    const timer = setTimeout(() => {
+    const takeBack = this.#clock.after(this.#slowWork.afterMs(), () => {
       this.#late.add(yieldPlace);
       this.#letYield();
-    }, this.#slowWork.afterMs());
+    });
     return () => {
-      clearTimeout(timer);
+      takeBack();
       this.#late.delete(yieldPlace);
       if (isSlow) {
         this.#slow -= 1;

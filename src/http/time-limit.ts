@@ -1,4 +1,5 @@
 /** Time limits of a request: the class that measures, and the failures that say which limit was met. */
+import type { Clock } from '../clock.ts';
 import type { Failure } from '../failure.ts';
 import type { Deadline } from './deadline.ts';
 import { failure, type HttpRequest } from './request.ts';
@@ -7,20 +8,20 @@ import { failure, type HttpRequest } from './request.ts';
 export class TimeLimit {
   /** Rejects when the time is up. */
   readonly reached: Promise<never>;
-  readonly #timer: NodeJS.Timeout;
+  readonly clear: () => void;
   #isReached = false;
   #stop = noop;
 
-  constructor(ms: number) {
+  constructor(ms: number, { after }: Pick<Clock, 'after'>) {
     let reject: (error: Error) => void = noop;
     this.reached = new Promise((_resolve, rejectIt) => {
       reject = rejectIt;
     });
-    this.#timer = setTimeout(() => {
+    this.clear = after(ms, () => {
       this.#isReached = true;
       reject(new Error('the time is up'));
       this.#stop();
-    }, ms);
+    });
   }
 
   get isReached(): boolean {
@@ -30,10 +31,6 @@ export class TimeLimit {
   /** What to stop then. */
   onReached(stop: () => void): void {
     this.#stop = stop;
-  }
-
-  clear(): void {
-    clearTimeout(this.#timer);
   }
 }
 

@@ -1,5 +1,6 @@
 /** One Kubernetes API server: requests with a fresh token, pages of lists, and the lines of a watch. Knows no resource. */
 import type * as z from 'zod';
+import { type Clock, systemClock } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
@@ -33,24 +34,34 @@ function caFrom({ context }: ClusterConfig): string {
     : 'in certificate-authority-data of the kubeconfig';
 }
 
+export interface KubeClientOptions {
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Told the time of the API server. */
+  readonly clocks?: ServerClocks;
+  /** Longest answer, bytes. */
+  readonly bodyLimit?: number;
+  /** Default: the real one. */
+  readonly clock?: Clock;
+}
+
 export class KubeClient {
   readonly #config: ClusterConfig;
   readonly #clocks: ServerClocks | undefined;
+  readonly clock: Clock;
   readonly #http: HttpClient;
 
-  /** @param clocks told the time of the API server. @param bodyLimit longest answer, bytes. */
   constructor(
     config: ClusterConfig,
-    onRequest?: (line: RequestLine) => void,
-    clocks?: ServerClocks,
-    bodyLimit = BODY_LIMIT,
+    { bodyLimit = BODY_LIMIT, clock = systemClock, clocks, onRequest }: KubeClientOptions = {},
   ) {
     this.#config = config;
+    this.clock = clock;
     this.#clocks = clocks;
     // No proxy: the API server is a neighbour, and its token must not travel further.
     this.#http = new HttpClient({
       env: {},
       bodyLimit,
+      clock,
       caFrom: caFrom(config),
       ...(config.ca !== undefined && { ca: config.ca }),
       ...(config.clientCertificate && { clientCertificate: config.clientCertificate }),
@@ -105,9 +116,9 @@ export class KubeClient {
       ...(ca !== undefined && { ca }),
       ...(clientCertificate && { clientCertificate }),
     });
-    let timer = setTimeout(stop, idleMs);
+    let takeBack = this.clock.after(idleMs, stop);
     try {
-      const sentMs = Date.now();
+      const sentMs = this.clock.now();
       const response = await dispatcher.request({
         origin: request.url.origin,
         path: request.url.pathname + request.url.search,
@@ -120,11 +131,12 @@ export class KubeClient {
         throw failure(request, 'GR-CLUSTER-07', `status ${response.statusCode}`, 'Check the API server');
       }
       const { date } = response.headers;
-      if (typeof date === 'string') this.#clocks?.note(request.url.origin, { sentMs, receivedMs: Date.now(), date });
+      if (typeof date === 'string')
+        this.#clocks?.note(request.url.origin, { sentMs, receivedMs: this.clock.now(), date });
       for await (const line of splitLines(response.body as AsyncIterable<Uint8Array>)) {
-        clearTimeout(timer);
+        takeBack();
         yield line;
-        timer = setTimeout(stop, idleMs);
+        takeBack = this.clock.after(idleMs, stop);
       }
     } catch (error) {
       if (error instanceof Failure) throw error;
@@ -140,7 +152,7 @@ export class KubeClient {
       });
       throw failure(request, code, received, remedy);
     } finally {
-      clearTimeout(timer);
+      takeBack();
       signal.removeEventListener('abort', stop);
       stop();
       await dispatcher.destroy();

@@ -6,9 +6,9 @@
  * - An update carries the resourceVersion, so only one wins.
  */
 import * as z from 'zod';
+import { type Clock, pause } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { Deadline } from '../http/deadline.ts';
-import { pause } from '../http/pause.ts';
 import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
@@ -58,6 +58,7 @@ export class Lease {
   readonly #client: KubeClient;
   readonly #options: LeaseOptions;
   readonly #times: LeaseTimes;
+  readonly #clock: Clock;
   /** What was last read, and when we saw it change: clocks of other machines prove nothing. */
   #seen: { readonly object: LeaseObject; readonly text: string; readonly atMs: number } | undefined;
   /** When the last write that succeeded was sent: others count from then at the earliest. */
@@ -66,6 +67,7 @@ export class Lease {
   constructor(client: KubeClient, options: LeaseOptions) {
     this.#client = client;
     this.#options = options;
+    this.#clock = client.clock;
     this.#times = options.times ?? CLIENT_GO;
   }
 
@@ -85,7 +87,7 @@ export class Lease {
   async run(signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
       if (await untilAborted(signal, this.#tryToHold(signal))) await this.#hold(signal, lead);
-      else await pause(this.#times.retryMs, signal);
+      else await pause(this.#clock, this.#times.retryMs, signal);
     }
   }
 
@@ -98,20 +100,21 @@ export class Lease {
     // It is awaited below; until then its rejection must not count as unhandled.
     work.catch(() => undefined);
     // A request that is under way then may end too late.
-    const stopInTime = () => setTimeout(stop, this.#writtenMs + this.#times.renewDeadlineMs - performance.now());
-    let timer = stopInTime();
+    const stopInTime = () =>
+      this.#clock.after(this.#writtenMs + this.#times.renewDeadlineMs - this.#clock.steadyMs(), stop);
+    let takeBack = stopInTime();
     try {
       while (!leading.signal.aborted) {
-        await pause(this.#times.retryMs, leading.signal);
+        await pause(this.#clock, this.#times.retryMs, leading.signal);
         if (leading.signal.aborted) break;
         if (await untilAborted(leading.signal, this.#tryToHold(leading.signal))) {
-          clearTimeout(timer);
-          timer = stopInTime();
+          takeBack();
+          takeBack = stopInTime();
         } else if (this.otherHolder !== undefined) stop();
       }
       await work;
     } finally {
-      clearTimeout(timer);
+      takeBack();
       stop();
       signal.removeEventListener('abort', stop);
       await this.#giveBack();
@@ -134,11 +137,11 @@ export class Lease {
     const found = await this.#read(this.#deadline());
     if (found === undefined) return await this.#write(undefined);
     const text = JSON.stringify(found.spec ?? null);
-    if (this.#seen?.text !== text) this.#seen = { object: found, text, atMs: performance.now() };
+    if (this.#seen?.text !== text) this.#seen = { object: found, text, atMs: this.#clock.steadyMs() };
     else this.#seen = { ...this.#seen, object: found };
     const holder = found.spec?.holderIdentity ?? '';
     const lasts = (found.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#times.leaseMs;
-    const free = holder === '' || holder === this.#options.identity || performance.now() - this.#seen.atMs > lasts;
+    const free = holder === '' || holder === this.#options.identity || this.#clock.steadyMs() - this.#seen.atMs > lasts;
     return free && (await this.#write(found));
   }
 
@@ -153,7 +156,7 @@ export class Lease {
   /** Takes or renews the Lease. False when another process was faster. */
   async #write(found: LeaseObject | undefined): Promise<boolean> {
     const { identity, address } = this.#options;
-    const now = micro(new Date());
+    const now = this.#microNow();
     const mine = found?.spec?.holderIdentity === identity;
     const spec = {
       holderIdentity: identity,
@@ -167,11 +170,11 @@ export class Lease {
 
   /** Lets another process lead at once. Reads first: a renewal that was under way may have been the last word. */
   async #giveBack(): Promise<void> {
-    const deadline = new Deadline(GIVE_BACK_MS);
+    const deadline = new Deadline(GIVE_BACK_MS, this.#clock);
     try {
       const found = await this.#read(deadline);
       if (found?.spec?.holderIdentity !== this.#options.identity) return;
-      const spec = { ...found.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: micro(new Date()) };
+      const spec = { ...found.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#microNow() };
       await this.#put(found, spec, {}, deadline);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
@@ -201,14 +204,19 @@ export class Lease {
         spec,
       },
     };
-    const sentMs = performance.now();
+    const sentMs = this.#clock.steadyMs();
     const answer = await this.#client.send(question, deadline);
     if (answer.status === 409) return false;
     if (answer.status !== 200 && answer.status !== 201) throw this.#refused(question, answer.status);
     const object = parseAnswer(this.#client.request(question), LeaseObject, answer.text, 'Lease');
-    this.#seen = { object, text: JSON.stringify(object.spec ?? null), atMs: performance.now() };
+    this.#seen = { object, text: JSON.stringify(object.spec ?? null), atMs: this.#clock.steadyMs() };
     this.#writtenMs = sentMs;
     return true;
+  }
+
+  /** Kubernetes' MicroTime has six digits. */
+  #microNow(): string {
+    return new Date(this.#clock.now()).toISOString().replace('Z', '000Z');
   }
 
   #question(verb: 'read' | 'create' | 'update'): KubeQuestion {
@@ -230,11 +238,6 @@ export class Lease {
   }
 
   #deadline(): Deadline {
-    return new Deadline(Math.max(1000, this.#times.renewDeadlineMs / 2));
+    return new Deadline(Math.max(1000, this.#times.renewDeadlineMs / 2), this.#clock);
   }
-}
-
-/** Kubernetes' MicroTime has six digits. */
-function micro(time: Date): string {
-  return time.toISOString().replace('Z', '000Z');
 }

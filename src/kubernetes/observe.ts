@@ -31,7 +31,7 @@ export async function observeCluster(
   { deadlineMs, onRequest, clocks }: ObserveClusterOptions,
 ): Promise<readonly LiveJob[]> {
   const deadline = new Deadline(deadlineMs);
-  const client = new KubeClient(config, onRequest, clocks);
+  const client = new KubeClient(config, { ...(onRequest && { onRequest }), ...(clocks && { clocks }) });
   try {
     const found = await Promise.all(
       [...new Set(namespaces)].sort().map((namespace) => observeNamespace(client, namespace, deadline)),

@@ -22,7 +22,7 @@ export type KeysOfSecret = (key: string) => string | undefined;
 
 /** A connection that only ever reads Secrets. To be closed by the caller. */
 export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestLine) => void): KubeClient {
-  return new KubeClient(config, onRequest, undefined, BODY_LIMIT);
+  return new KubeClient(config, { bodyLimit: BODY_LIMIT, ...(onRequest && { onRequest }) });
 }
 
 /** The Secrets of one look: each is asked for once, and what was read is forgotten with this object. */

@@ -11,10 +11,10 @@
  * Why not @kubernetes/client-node: docs/adr/0006.
  */
 import * as z from 'zod';
+import { pause } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { Deadline } from '../http/deadline.ts';
 import { parseJson } from '../http/parse-json.ts';
-import { pause } from '../http/pause.ts';
 import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
 import { firstPath, type KubeClient, type KubeQuestion, unreadable } from './client.ts';
@@ -33,8 +33,6 @@ export interface WatchListeners<T> {
   readonly onObject?: (object: T) => void;
   /** A list or watch failed; it is tried again by itself. */
   readonly onFailure: (failure: Failure) => void;
-  /** Default: a timer that ends early when `signal` is aborted. */
-  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 const LIST_MS = 30_000;
@@ -113,24 +111,30 @@ export class Watch<T extends Named> {
 
   /** Returns when only a new list helps, or `signal` is aborted. */
   async #listAndWatch(signal: AbortSignal): Promise<void> {
-    const snapshot = await listAll(this.#client, this.#resource, this.#namespace, new Deadline(LIST_MS));
+    const snapshot = await listAll(
+      this.#client,
+      this.#resource,
+      this.#namespace,
+      new Deadline(LIST_MS, this.#client.clock),
+    );
     if (signal.aborted) return;
     this.#objects = new Map(snapshot.items.map((item) => [keyOf(item), item]));
     this.#fresh = true;
     this.#refused = false;
     this.#listeners.onChange();
+    const { steadyMs } = this.#client.clock;
     let version = snapshot.resourceVersion;
     while (!signal.aborted) {
-      const beganMs = performance.now();
+      const beganMs = steadyMs();
       let ended: string | 'expired';
       try {
         ended = await this.#follow(version, signal);
       } finally {
-        if (performance.now() - beganMs >= GOOD_WATCH_MS) this.#pauseMs = FIRST_PAUSE_MS;
+        if (steadyMs() - beganMs >= GOOD_WATCH_MS) this.#pauseMs = FIRST_PAUSE_MS;
       }
       if (ended === 'expired') return;
       version = ended;
-      if (performance.now() - beganMs >= GOOD_WATCH_MS) continue;
+      if (steadyMs() - beganMs >= GOOD_WATCH_MS) continue;
       // One may end early. With a server that ends each of them at once the copy does not follow.
       if (this.#pauseMs > FIRST_PAUSE_MS) return;
       await this.#pause(signal);
@@ -141,7 +145,7 @@ export class Watch<T extends Named> {
   async #pause(signal: AbortSignal): Promise<void> {
     const ms = this.#pauseMs;
     this.#pauseMs = Math.min(ms * 2, LONGEST_PAUSE_MS);
-    await (this.#listeners.pause ?? pause)(ms, signal);
+    await pause(this.#client.clock, ms, signal);
   }
 
   /** Follows one watch to its end. Answers where the next one begins. */

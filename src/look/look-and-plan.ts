@@ -7,11 +7,12 @@
  */
 
 import type { RunnersApp } from '../charts/app.ts';
+import { systemClock } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { observe, observeEach } from '../gitea/observe.ts';
 import { prepareToRead } from '../gitea/shapes.ts';
 import { ServerClocks } from '../http/clock.ts';
-import { Deadline, nowMs as steadyMs } from '../http/deadline.ts';
+import { Deadline } from '../http/deadline.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import type { Plan } from '../plan/decisions.ts';
@@ -85,7 +86,7 @@ export async function lookAndPlan(
   // Reading Secrets over the network has taken its part of the time limit.
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
   const clocks = new ServerClocks();
-  const beganMs = steadyMs();
+  const beganMs = systemClock.steadyMs();
   let listedAtMs = settings.now();
   const asked = lookAtCluster(groups, config, settings, clocks);
   const looking = Promise.all([
@@ -97,7 +98,7 @@ export async function lookAndPlan(
       // Without live Jobs the planner replays the past.
       needsHistory: () => asked.then((seen) => (seen?.jobs ?? []).length === 0),
       needsRows: () => asked.then((seen) => (seen?.jobs ?? []).some(isPinnedAlive)),
-      now: settings.now,
+      clock: { ...systemClock, now: settings.now },
       env: settings.env,
       clocks,
       ...(settings.ca !== undefined && { ca: settings.ca }),
@@ -120,7 +121,7 @@ export async function lookAndPlan(
   const charts = app.groupCharts.filter(({ group }) => isPlanned(group));
   const planned = charts.map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
-  const isStale = steadyMs() - beganMs > FRESH_MS;
+  const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;
   if (isStale) listedAtMs = settings.now();
   const seen = isStale ? await lookAtCluster(groups, config, settings, clocks) : listed;
   const jobs = isStale ? endedMeanwhile(listed?.jobs, seen?.jobs) : (seen?.jobs ?? []);

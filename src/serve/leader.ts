@@ -5,9 +5,12 @@
  *     looks at Gitea ───┼─► scene ─► round ────┼─► status of the groups
  *     every 5 s ────────┘                      └─► events
  *
+ * Long because: it wires everything that the leading process does.
+ *
  * It changes nothing in the cluster but `status`. Only Argo CD makes and prunes Jobs.
  */
 import type { WakeTarget } from '../argocd/wake.ts';
+import type { Clock } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { isRefusal } from '../gitea/failures.ts';
 import { untilAborted } from '../http/until-aborted.ts';
@@ -49,8 +52,10 @@ export interface LeaderOptions
   readonly sweep: boolean;
   /** Absent: no policy is named. */
   readonly policyFile?: string;
-  readonly lookout: Pick<LookoutOptions, 'budget' | 'ca' | 'clocks' | 'pollMs' | 'random' | 'timeoutMs'>;
-  readonly now: () => number;
+  readonly lookout: Pick<LookoutOptions, 'budget' | 'ca' | 'clocks' | 'pollMs' | 'timeoutMs'>;
+  readonly clock: Clock;
+  /** 0 to 1. */
+  readonly random: () => number;
   readonly tell: Tell;
 }
 
@@ -73,7 +78,9 @@ export class Leader {
   #verdicts: ReadonlyMap<string, AppVerdict> = new Map();
   #targetOf: TargetOf = new Map();
   readonly #sweptGroups = new SweptGroups();
-  #timer: NodeJS.Timeout | undefined;
+  #stopTick = (): void => undefined;
+  /** Present: a round is due. */
+  #stopRound: (() => void) | undefined;
   #running = false;
   #again = false;
   #closed = false;
@@ -84,7 +91,7 @@ export class Leader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    const { client, cluster, env, lookout, now, tell } = options;
+    const { client, clock, cluster, env, lookout, random, tell } = options;
     const statusOf = (key: string) => cluster.statusOf(key);
     this.#apps = new ManagedApps({ ...options, onNews: () => this.changed() });
     this.#book = new TargetBook(() => {
@@ -92,12 +99,13 @@ export class Leader {
       return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
     });
     const onFailure = (failure: Failure) => tell({ is: 'cluster-failed', failure });
-    this.#statuses = new StatusWriter({ client, statusOf, now, onFailure });
+    this.#statuses = new StatusWriter({ client, statusOf, onFailure });
     this.#lossBook = new LossBook(statusOf, tell);
     this.#lookout = new Lookout({
       ...lookout,
       env,
-      now,
+      clock,
+      random,
       onRequest: (line) => tell({ is: 'gitea-request', line }),
       needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
       onLook: (target, { beganMs, endedMs, failure, look }) => {
@@ -135,8 +143,11 @@ export class Leader {
 
   /** Leads until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const tick = setInterval(() => this.changed(), TICK_MS);
-    this.changed();
+    const tick = (): void => {
+      this.#stopTick = this.#options.clock.after(TICK_MS, tick);
+      this.changed();
+    };
+    tick();
     const sweeping = this.#options.sweep ? this.#sweep(signal) : Promise.resolve();
     const { guest } = this.#lookout;
     const losses = { ...this.#options, guest, book: this.#lossBook, onChange: () => this.changed() };
@@ -146,8 +157,8 @@ export class Leader {
     try {
       await untilAborted(signal, new Promise(() => undefined));
     } finally {
-      clearInterval(tick);
-      clearTimeout(this.#timer);
+      this.#stopTick();
+      this.#stopRound?.();
       this.#closed = true;
       this.#apps.close();
       this.#statuses.close();
@@ -163,10 +174,10 @@ export class Leader {
       this.#again = true;
       return;
     }
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
+    this.#stopRound ??= this.#options.clock.after(ROUND_GAP_MS, () => {
+      this.#stopRound = undefined;
       void this.#playRound();
-    }, ROUND_GAP_MS);
+    });
   }
 
   /** A webhook told of a job. */
@@ -175,13 +186,13 @@ export class Leader {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { cluster, instance, lookout, now, tell } = this.#options;
+    const { clock, cluster, instance, lookout, tell } = this.#options;
     const groups = this.#sweptGroups;
     const liveJobs = () => (cluster.fresh ? cluster.runners().map(({ job }) => job) : undefined);
     const mayRead = (namespace: string) => cluster.mayRead(namespace);
     const { timeoutMs } = lookout;
     const evidence = { groups, liveJobs, mayRead };
-    await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, ...evidence, tell, now }, signal);
+    await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, ...evidence, tell, clock }, signal);
   }
 
   async #playRound(): Promise<void> {
@@ -200,7 +211,7 @@ export class Leader {
   }
 
   async #judgeAll(): Promise<void> {
-    const { cluster, tell } = this.#options;
+    const { clock, cluster, tell } = this.#options;
     // What is not seen proves something only while the copies are complete.
     if (!cluster.fresh) return;
     const news = this.#news;
@@ -208,17 +219,17 @@ export class Leader {
     if (this.#closed) return;
     const scene = this.#scene();
     const verdicts = new Map<string, AppVerdict>();
-    let beganMs = performance.now();
+    let beganMs = clock.steadyMs();
     for (const verdict of round(scene, this.#verdicts)) {
       const { application } = verdict;
       if (verdict !== this.#verdicts.get(application)) {
-        tell({ is: 'planned', application, ms: performance.now() - beganMs });
+        tell({ is: 'planned', application, ms: clock.steadyMs() - beganMs });
         this.#actOn(verdict);
         await breath();
       }
       if (this.#closed) return;
       verdicts.set(application, verdict);
-      beganMs = performance.now();
+      beganMs = clock.steadyMs();
     }
     this.#verdicts = verdicts;
     this.#statuses.keepOnly(new Set(scene.survey.groups.map(({ object }) => object.metadata.uid)));
@@ -232,8 +243,8 @@ export class Leader {
 
   /** Everything as it is now. Makes wakers for new Applications. */
   #scene(): Scene {
-    const { cluster, controlPlaneNamespace, instance, now } = this.#options;
-    const nowMs = now();
+    const { clock, cluster, controlPlaneNamespace, instance } = this.#options;
+    const nowMs = clock.now();
     const groups = cluster.groups();
     const seen = survey({ groups, runners: cluster.runners(), controlPlaneNamespace, nowMs }, this.#survey);
     this.#noteEnds(seen);
@@ -270,15 +281,15 @@ export class Leader {
   }
 
   #tellWaits(): void {
-    const { now, tell } = this.#options;
+    const { clock, tell } = this.#options;
     const decisions = [...this.#verdicts.values()].flatMap(({ planning }) =>
       planning.is === 'planned' ? planning.plan.jobs : [],
     );
-    for (const wait of this.#waits.take(decisions, now())) tell({ is: 'job-started', wait });
+    for (const wait of this.#waits.take(decisions, clock.now())) tell({ is: 'job-started', wait });
   }
 
   async #resolveTargets(live: readonly LiveGroup[]): Promise<void> {
-    const nowMs = this.#options.now();
+    const nowMs = this.#options.clock.now();
     const found = await this.#book.resolve(live, nowMs);
     if (found === this.#targetOf) return;
     this.#targetOf = found;

@@ -7,8 +7,10 @@
  *     watches of the cluster (every replica: a new leader must not wait for them)
  *     Lease ──► Leader (one replica at a time)
  *     what happens ──► metrics, log and other subscribers (events.ts)
+ *
+ * Long because: it wires the whole process.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, pause } from '../clock.ts';
 import type { Failure } from '../failure.ts';
 import { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
@@ -78,7 +80,9 @@ export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly registrationSecrets?: readonly string[];
   /** Absent: nobody is told that CI jobs have ended. */
   readonly notify?: NotifyOptions;
-  readonly now: () => number;
+  readonly clock: Clock;
+  /** 0 to 1. */
+  readonly random: () => number;
   /** Hear what happens. The metrics hear it, too. */
   readonly subscribers: readonly Subscriber[];
   /** Absent: nothing is traced. Here it only tells what it loses; its subscriber is among `subscribers`. */
@@ -94,36 +98,37 @@ const ONCE_MS = 120_000;
  * @throws Failure when it cannot begin: a port is taken, an option is wrong.
  */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
+  const { clock } = options;
   const metrics = openMetrics();
   const notifier = new Notifier({
     ...(options.notify ?? NOTIFIES_NOBODY),
     env: options.env,
-    now: options.now,
+    clock: options.clock,
     tell: (event) => tell(event),
   });
   const tell = tellAll([metrics.subscriber, ...options.subscribers, notifier.subscriber]);
   if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
   const open = openCluster(options, tell);
+  const life = new AbortController();
+  const stop = (): void => life.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
   const secrets = await watchSecrets(
-    { file: options.webhookSecretFile, onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }) },
+    { clock, file: options.webhookSecretFile, onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }) },
     signal,
   );
   const signing = await watchSecrets(
     {
+      clock,
       file: options.notify?.slackSigningSecretFile,
       onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }),
     },
     signal,
   );
-  const pressGate = new PressGate({ secret: () => signing()[0], nowMs: options.now });
-  const life = new AbortController();
-  const stop = (): void => life.abort();
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-
+  const pressGate = new PressGate({ secret: () => signing()[0], nowMs: options.clock.now });
   let leader: Leader | undefined;
   // Connections of its own: requests that hang elsewhere must not cost the leadership.
-  const leaseClient = new KubeClient(options.cluster);
+  const leaseClient = new KubeClient(options.cluster, { clock });
   const lease = options.lease && new Lease(leaseClient, leaseOptions(options, options.lease, tell));
   const forwarder = new Forwarder();
   const take = async (event: WebhookEvent, raw: RawDelivery): Promise<number> => {
@@ -142,7 +147,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     metricsListen,
     probeListen,
     tell,
-    gate: new WebhookGate({ secrets, nowMs: options.now }),
+    gate: new WebhookGate({ secrets, nowMs: options.clock.now }),
     take,
     interactive: interactiveListener({ gate: pressGate, onPress: notifier.pressed }),
     isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
@@ -174,7 +179,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
 
 /** Presses of the button in Slack that come over socket mode. */
 async function listenForPresses(
-  { env, notify = NOTIFIES_NOBODY }: ServeOptions,
+  { clock, env, notify = NOTIFIES_NOBODY, random }: ServeOptions,
   notifier: Notifier,
   tell: Tell,
   signal: AbortSignal,
@@ -183,7 +188,7 @@ async function listenForPresses(
   if (!slackSocket) return;
   const { listen, ...socket } = slackSocket;
   const onFailure = (failure: Failure): void => tell({ is: 'notified', to: 'slack', result: 'unconnected', failure });
-  const options = { ...socket, env, onPress: notifier.pressed, onFailure };
+  const options = { ...socket, clock, env, random, onPress: notifier.pressed, onFailure };
   await listen({ ...options, ...(apiUrl !== undefined && { apiUrl }) }, signal);
 }
 
@@ -199,8 +204,9 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
   open.onChange = () => leader.changed();
   const running = Promise.all([open.cluster.run(life.signal), leader.run(life.signal)]);
   try {
-    const deadline = new Deadline(ONCE_MS);
-    while (!leader.done && deadline.remainingMs() > 0 && !signal.aborted) await sleep(50);
+    const { clock } = options;
+    const deadline = new Deadline(ONCE_MS, clock);
+    while (!leader.done && deadline.remainingMs() > 0 && !signal.aborted) await pause(clock, 50, signal);
     const { done, troubles } = leader;
     const isRead = !open.cluster.isPartial && (done || open.cluster.fresh);
     const all = [...(isRead ? [] : [unread]), ...troubles];
@@ -224,11 +230,11 @@ interface OpenCluster {
 }
 
 function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
-  const { argocd, ca, env, giteaRequests, instance, notify, now, policyFile, pollMs } = options;
+  const { argocd, ca, env, giteaRequests, instance, notify, clock, policyFile, pollMs, random } = options;
   const { secrets, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
-  const client = new KubeClient(options.cluster, undefined, clocks);
-  const events = new EventWriter(client, now, (failure) => tellOthers({ is: 'cluster-failed', failure }));
+  const client = new KubeClient(options.cluster, { clock, clocks });
+  const events = new EventWriter(client, (failure) => tellOthers({ is: 'cluster-failed', failure }));
   const tell: Tell = (event) => {
     tellOthers(event);
     events.hear(event);
@@ -242,6 +248,7 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
   const access = new ArgoCdAccess(
     {
       url: argocd.url,
+      clock,
       controlPlaneNamespace: argocd.namespace,
       env,
       ...(argocd.ca !== undefined && { ca: argocd.ca }),
@@ -258,9 +265,10 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
     leaderOptions: {
       env,
       instance,
-      now,
+      clock,
+      random,
       secretsDir,
-      ...(secretsApi && { openSecrets: () => new ClusterSecrets(secretsApi, new Deadline(timeoutMs)) }),
+      ...(secretsApi && { openSecrets: () => new ClusterSecrets(secretsApi, new Deadline(timeoutMs, clock)) }),
       cluster,
       client,
       tell,
@@ -276,7 +284,6 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
         pollMs,
         budget: giteaRequests,
         clocks,
-        random: Math.random,
         ...(ca !== undefined && { ca }),
       },
     },

@@ -1,8 +1,8 @@
 /** Sweeps dead registrations once a minute while this process leads (`--sweep`). What is dead: src/sweep/choose.ts. */
+import { type Clock, pause } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { describeScope } from '../gitea/endpoints.ts';
 import type { GiteaTarget } from '../gitea/observe.ts';
-import { pause } from '../http/pause.ts';
 import { keyText } from '../key-text.ts';
 import type { LiveJob } from '../plan/evidence.ts';
 import { Sweeper, type SweepGroup, type SweepReport } from '../sweep/sweep.ts';
@@ -23,8 +23,7 @@ export interface SweepingOptions {
   /** Undefined while the copies of the cluster are not complete. */
   readonly liveJobs: () => readonly LiveJob[] | undefined;
   readonly tell: Tell;
-  /** The clock of `groups`, ms. */
-  readonly now: () => number;
+  readonly clock: Clock;
   /** Between two passes, ms. Default: a minute. */
   readonly pauseMs?: number;
 }
@@ -66,7 +65,7 @@ export function groupsToSweep(targetOf: TargetOf): readonly SweepGroup[] {
 
 /** Runs until `signal` is aborted. */
 export async function sweepAgainAndAgain(options: SweepingOptions, signal: AbortSignal): Promise<void> {
-  const { instance, lookout, now, pauseMs = PAUSE_MS, tell, timeoutMs } = options;
+  const { clock, instance, lookout, pauseMs = PAUSE_MS, tell, timeoutMs } = options;
   const { guest } = lookout;
   const { http, versions } = guest;
   const sweeper = new Sweeper({
@@ -74,17 +73,17 @@ export async function sweepAgainAndAgain(options: SweepingOptions, signal: Abort
     http,
     versions,
     timeoutMs,
-    nowMs: () => performance.now(),
+    clock,
     queue: BACKGROUND,
     visit: (target, work) => guest.visit(target, BACKGROUND, work),
   });
   const mayAsk = (target: GiteaTarget): boolean => lookout.isWell(target) && guest.pauseMs(target) === 0;
   while (!signal.aborted) {
-    const groups = options.groups.at(now()).filter(({ namespace }) => options.mayRead(namespace));
+    const groups = options.groups.at(clock.now()).filter(({ namespace }) => options.mayRead(namespace));
     const liveJobs = async () =>
       groups.every(({ namespace }) => options.mayRead(namespace)) ? options.liveJobs() : undefined;
     await onePass(() => sweeper.pass({ groups, areAll: true, mayAsk, liveJobs }, signal), tell, signal);
-    await pause(pauseMs, signal);
+    await pause(clock, pauseMs, signal);
   }
 }
 

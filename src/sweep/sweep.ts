@@ -7,6 +7,7 @@
  * The first pass deletes nothing: a row must have been seen twice. What was seen is kept in the `Sweeper` and nowhere else. After a restart
  * all of it must be seen again.
  */
+import { type Clock, pause } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import type { GiteaAccess, VersionCache } from '../gitea/api.ts';
 import { describeScope, type Level } from '../gitea/endpoints.ts';
@@ -15,7 +16,6 @@ import { deleteRegistration, readRegistration, readRegistrations, registrationLe
 import { groupBy } from '../group-by.ts';
 import type { HttpClient } from '../http/client.ts';
 import { Deadline } from '../http/deadline.ts';
-import { pause } from '../http/pause.ts';
 import type { LiveJob, Look } from '../plan/evidence.ts';
 import { DEFAULT_BUDGET } from './budget.ts';
 import {
@@ -44,14 +44,11 @@ export interface SweeperOptions {
   readonly budget?: number;
   /** Delete nothing, only report what would be deleted. */
   readonly dryRun?: boolean;
-  /** A clock that never jumps, ms; `performance.now`. */
-  readonly nowMs: () => number;
+  readonly clock: Pick<Clock, 'after' | 'steadyMs'>;
   /** Name of the queue of its requests. */
   readonly queue?: string;
   /** Has one look or one deletion done when it may ask this Gitea. Default: at once. */
   readonly visit?: <T>(target: GiteaTarget, work: () => Promise<T>) => Promise<T>;
-  /** Default: a timer. */
-  readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 export interface SweepScene {
@@ -132,7 +129,7 @@ export class Sweeper {
         areAll,
         looks: new Map([...looks].map(([key, { look }]) => [key, look])),
         liveJobs: await liveJobs(),
-        nowMs: this.#options.nowMs(),
+        nowMs: this.#options.clock.steadyMs(),
       },
       this.#sightings,
     );
@@ -208,9 +205,9 @@ export class Sweeper {
   }
 
   async #waitForBudget(signal: AbortSignal | undefined): Promise<void> {
-    const waitMs = this.#nextDeletionMs - this.#options.nowMs();
+    const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
     if (waitMs <= 0) return;
-    await (this.#options.pause ?? pause)(waitMs, signal);
+    await pause(this.#options.clock, waitMs, signal);
   }
 
   async #delete({ id, name }: JudgedRegistration, { target, level }: ScopeLook): Promise<SweepOutcome> {
@@ -220,7 +217,7 @@ export class Sweeper {
     if (row.id !== id || row.name !== name || !row.ephemeral) return { is: 'kept', because: 'changed' };
     if (row.online || row.busy) return { is: 'kept', because: 'online' };
     if (jobs.some(({ runner }) => runner === name)) return { is: 'kept', because: 'job-in-progress' };
-    this.#nextDeletionMs = this.#options.nowMs() + 60_000 / this.#budget;
+    this.#nextDeletionMs = this.#options.clock.steadyMs() + 60_000 / this.#budget;
     return { is: await deleteRegistration(access, level, id) };
   }
 

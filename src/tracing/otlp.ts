@@ -16,6 +16,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import packageJson from '../../package.json' with { type: 'json' };
+import { systemClock } from '../clock.ts';
 import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
 import type { SpanSink, SpansLost } from './sink.ts';
 import type { SpanData } from './span.ts';
@@ -46,9 +47,9 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
     },
     onLost: () => undefined,
     close: async () => {
-      let timer: NodeJS.Timeout | undefined;
+      let takeBack = (): void => undefined;
       const late = new Promise<boolean>((resolve) => {
-        timer = setTimeout(() => resolve(false), TRACING_BOUNDS.closeMs);
+        takeBack = systemClock.after(TRACING_BOUNDS.closeMs, () => resolve(false));
       });
       const done = provider.shutdown().then(
         () => true,
@@ -56,7 +57,7 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
         () => true,
       );
       const isDone = await Promise.race([done, late]);
-      clearTimeout(timer);
+      takeBack();
       return isDone;
     },
   };

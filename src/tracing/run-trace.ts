@@ -6,11 +6,13 @@
  *     run, print ─────────────────────┴─► connected? ─ yes ─► POST, 100 ms for the answer
  *                                            └ no ──► the spans are lost
  */
+
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import packageJson from '../../package.json' with { type: 'json' };
+import { systemClock } from '../clock.ts';
 import type { Plan } from '../plan/decisions.ts';
 import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
 import { contextOf, readTraceparent, type TraceContext } from './trace-context.ts';
@@ -94,9 +96,9 @@ function open({ protocol, hostname, port }: URL): Connection {
 
 async function post(url: URL, socket: Socket, body: string): Promise<void> {
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ANSWER_MS);
+    const takeBack = systemClock.after(ANSWER_MS, resolve);
     const done = (): void => {
-      clearTimeout(timer);
+      takeBack();
       resolve();
     };
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };

@@ -1,5 +1,7 @@
 /** How far completed jobs are read. */
+
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { observe } from '../../src/gitea/observe.ts';
 import { fakeGitea, type JobRow, jobRow, json } from '../support/gitea-stand-in.ts';
 import { ACME, idsOf, lookAt, OPTIONS, targetOf, upTo } from '../support/looking.ts';
@@ -16,7 +18,7 @@ function past(count: number): JobRow[] {
 }
 
 const waiting = (minutesAgo: number): JobRow => jobRow(10_000, 'queued', { created_at: at(minutesAgo) });
-const ALONE = { now: () => NOW, needsHistory: async () => true };
+const ALONE = { clock: { ...systemClock, now: () => NOW }, needsHistory: async () => true };
 
 describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
   const pagesOf = (lines: readonly string[]): number =>
@@ -62,8 +64,8 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
   test('are 150 where Kubernetes shows the Jobs', async () => {
     const gitea = await fakeGitea({ version, jobs: [...past(1000), waiting(300)] });
 
-    await lookAt(gitea.url, ACME, { now: () => NOW, needsHistory: async () => false });
-    await lookAt(gitea.url, ACME, { now: () => NOW });
+    await lookAt(gitea.url, ACME, { clock: { ...systemClock, now: () => NOW }, needsHistory: async () => false });
+    await lookAt(gitea.url, ACME, { clock: { ...systemClock, now: () => NOW } });
 
     expect(pagesOf(gitea.lines())).toBe(2 * (version === '1.27.3' ? 3 : 4));
   });
@@ -71,7 +73,7 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
   test.each([false, true])('are read without any active job where a group keeps runners (ahead: %s)', async (ahead) => {
     const failed = { runner_name: 'ci-1000', conclusion: 'failure' };
     const gitea = await fakeGitea({ version, jobs: [...past(999), { ...past(1000).at(-1), ...failed } as JobRow] });
-    const options = { ...OPTIONS, now: () => NOW, ahead };
+    const options = { ...OPTIONS, clock: { ...systemClock, now: () => NOW }, ahead };
     const target = targetOf(gitea.url);
 
     const without = await observe([target], options);

@@ -1,12 +1,14 @@
 /** The author of a workflow writes labels and steps of any length. They stand in Gitea's lists, and must stop nobody else's jobs. */
+
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { fakeGitea, type JobRow, jobRow, jobRows, runnerRow } from '../support/gitea-stand-in.ts';
 import { ACME, idsOf, lookAt, upTo } from '../support/looking.ts';
 
 const MIB = 1024 * 1024;
 const NOW = Date.parse('2026-08-01T12:00:00Z');
-const AROUND = { now: () => NOW };
+const AROUND = { clock: { ...systemClock, now: () => NOW } };
 
 /** Steps as Gitea lists them, of so many MiB. */
 function steps(mib: number): Fields {

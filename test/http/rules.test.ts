@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { Gate } from '../../src/http/gate.ts';
 import { proxyFor } from '../../src/http/proxy.ts';
 import { retryAfterMs } from '../../src/http/retry-after.ts';
@@ -69,7 +70,7 @@ describe('retryAfterMs', () => {
 
 describe('Gate', () => {
   test('frees the place of work that failed', async () => {
-    const gate = new Gate(1);
+    const gate = new Gate(1, systemClock);
     const signal = new AbortController().signal;
 
     await expect(gate.pass(signal, '', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -78,7 +79,7 @@ describe('Gate', () => {
   });
 
   test('does not start work that waited past the end', async () => {
-    const gate = new Gate(1);
+    const gate = new Gate(1, systemClock);
     const controller = new AbortController();
     let release: () => void = () => undefined;
     const first = gate.pass(controller.signal, '', () => new Promise<void>((resolve) => (release = resolve)));

@@ -130,7 +130,7 @@ test('a page that is too long is asked for again in small ones', async () => {
   // One namespace with long objects must not blind serve for all others.
   const jobs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => kubeJob(name, 'runners', { spec: 'x'.repeat(1_000) }));
   const server = await start({ jobs: { runners: jobs } });
-  const client = new KubeClient(server.config, undefined, undefined, 6_500);
+  const client = new KubeClient(server.config, { bodyLimit: 6_500 });
   const anything = { ...JOBS, item: z.object({ metadata: z.object({ name: z.string() }) }) };
 
   const { items } = await listAll(client, anything, 'runners', new Deadline(5_000));

@@ -1,10 +1,12 @@
 /** `serve` between servers whose clocks differ: it says so once, and shows it. */
+
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { delivery, payload } from './deliveries.ts';
 import { startRig, until } from './rig.ts';
 
 /** `Date.now` as it is at each call. */
-const CLOCK = { now: () => Date.now() };
+const CLOCK = { clock: { ...systemClock, now: () => Date.now() } };
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 
 it('tells of clocks that differ, once in its log and as a metric', async () => {

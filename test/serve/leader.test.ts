@@ -1,11 +1,16 @@
 /** What the leader must not miss. Its tick every 5 s is off here: it would hide what is missed. */
-import { afterEach, beforeEach, it, onTestFinished, vi } from 'vitest';
+import { it, onTestFinished } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { ServerClocks } from '../../src/http/clock.ts';
 import { Leader, type LeaderOptions } from '../../src/serve/leader.ts';
+import { TICK_MS } from '../../src/serve/round.ts';
 import { startRig, until } from './rig.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval'] }));
-afterEach(() => void vi.useRealTimers());
+/** Without the tick. */
+const clock: Clock = {
+  ...systemClock,
+  after: (ms, call) => (ms === TICK_MS ? () => undefined : systemClock.after(ms, call)),
+};
 
 it('plays another round for a change that came during a round', async () => {
   let rounds = 0;
@@ -21,8 +26,8 @@ it('plays another round for a change that came during a round', async () => {
     hasPod: () => false,
     mayRead: () => true,
   };
-  const lookout = { budget: 1200, clocks: new ServerClocks(), pollMs: 60_000, random: () => 0.5, timeoutMs: 5_000 };
-  const client = { origin: 'https://kubernetes' };
+  const lookout = { budget: 1200, clocks: new ServerClocks(), pollMs: 60_000, timeoutMs: 5_000 };
+  const client = { clock, origin: 'https://kubernetes' };
   const options = {
     cluster,
     client,
@@ -30,7 +35,8 @@ it('plays another round for a change that came during a round', async () => {
     env: {},
     secretsDir: '/nowhere',
     wakes: 4,
-    now: Date.now,
+    clock,
+    random: () => 0.5,
     tell: () => undefined,
   };
   const leader = new Leader(options as unknown as LeaderOptions);
@@ -49,7 +55,7 @@ it('plays another round for a change that came during a round', async () => {
 it('looks at Gitea when a runner has ended', async () => {
   const rig = await startRig();
   rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-  const replica = await rig.start({ pollMs: 600_000 });
+  const replica = await rig.start({ clock, pollMs: 600_000 });
   await until('a Job', () => rig.cluster.all('jobs').length === 1);
   const [job] = rig.cluster.all('jobs');
   const looks = await replica.metric('gitea_runners_looks_total');

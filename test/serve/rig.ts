@@ -1,7 +1,9 @@
 /** `serve` between a simulated Gitea, a small cluster and a small Argo CD, all real HTTP; a sync runs the real `generate`. */
+
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { systemClock } from '../../src/clock.ts';
 import type { Subscriber } from '../../src/serve/events.ts';
 import type { AppVerdict } from '../../src/serve/round.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
@@ -110,7 +112,8 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise
     giteaRequests: 1200,
     wakes: 4,
     sweep: false,
-    now: Date.now,
+    clock: systemClock,
+    random: Math.random,
     ...over,
     subscribers: [logTo(logInto(log)), ...(over.subscribers ?? [])],
   });

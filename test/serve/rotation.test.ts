@@ -1,7 +1,9 @@
 /** A token that is replaced while `serve` runs: Gitea refuses the old one, and the new one is used at the next look. */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { type Rig, startRig, until } from './rig.ts';
 
@@ -40,7 +42,7 @@ it.each([
   rig.simulator.gitea.addToken('anna', ['read:organization'], OLD);
   put(OLD);
   let ahead = 0;
-  const replica = await rig.start({ ...options, env: {}, now: () => Date.now() + ahead });
+  const replica = await rig.start({ ...options, env: {}, clock: { ...systemClock, now: () => Date.now() + ahead } });
   await until('a good look', () => rig.conditions()['Ready'] === 'True Serving');
 
   rig.simulator.gitea.removeToken(OLD);
@@ -61,7 +63,7 @@ it('says which Secret cannot be read, and goes on when it can', async () => {
   const { put, options } = inCluster(rig);
   rig.simulator.gitea.addToken('anna', ['read:organization'], NEW);
   let ahead = 0;
-  await rig.start({ ...options, env: {}, now: () => Date.now() + ahead });
+  await rig.start({ ...options, env: {}, clock: { ...systemClock, now: () => Date.now() + ahead } });
   await until('the missing Secret', () => rig.conditions()['GiteaReachable'] === 'False TokenUnusable');
   expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain(
     'GR-TOKEN-10 read Secret gitea-api of namespace runners',

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { freePort } from '../servers/process.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload } from './deliveries.ts';
@@ -309,9 +310,12 @@ describe('serve', () => {
     turn();
     await rig.start({
       pollMs: 60_000,
-      now: () => {
-        asked += 1;
-        return Date.now();
+      clock: {
+        ...systemClock,
+        now: () => {
+          asked += 1;
+          return Date.now();
+        },
       },
     });
     await until('all are looked at', () => {

@@ -1,5 +1,7 @@
 /** Law V21 (docs/spec.md): what `serve` tells of pods that cannot start. */
+
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { KubeClient } from '../../src/kubernetes/client.ts';
 import { EventWriter } from '../../src/serve/cluster/event-writer.ts';
 import type { AppVerdict } from '../../src/serve/round.ts';
@@ -62,14 +64,10 @@ describe('serve', () => {
 
 it('an Event says what a pending pod waits for, once for each reason', async () => {
   const cluster = await startFakeCluster();
-  const client = new KubeClient(cluster.config);
+  const client = new KubeClient(cluster.config, { clock: { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) } });
   onTestFinished(() => client.close());
   const failures: unknown[] = [];
-  const writer = new EventWriter(
-    client,
-    () => Date.UTC(2026, 10, 21, 12),
-    (failure) => failures.push(failure),
-  );
+  const writer = new EventWriter(client, (failure) => failures.push(failure));
   const tell = (reason: string, message: string) =>
     writer.hear({ is: 'round-done', verdicts: [verdictWith(reason, message)], skews: new Map() });
 

@@ -1,5 +1,7 @@
 /** Sweeps of `serve`: they leave a Gitea in trouble alone, and a new token takes the place of the old one. */
+
 import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import type { GiteaTarget } from '../../src/gitea/observe.ts';
 import { SweptGroups, sweepAgainAndAgain } from '../../src/serve/sweeping.ts';
 import type { SweepGroup } from '../../src/sweep/sweep.ts';
@@ -53,7 +55,7 @@ async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
         return [];
       },
       tell: () => undefined,
-      now: () => 0,
+      clock: { ...systemClock, now: () => 0 },
     },
     ending.signal,
   );

@@ -2,8 +2,10 @@
  * `sweep` on a real Gitea with real runners, most of them killed: only the row goes that is ours, dead and without a job. Takes 135 s
  * per version: Gitea shows a killed runner as online for 60 s, and the two looks are 75 s apart.
  */
+
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
+import { systemClock } from '../../src/clock.ts';
 import { giteaClient } from '../../src/gitea/observe.ts';
 import { deleteRegistration, readRegistration, registrationLevel } from '../../src/gitea/registrations.ts';
 import { Deadline } from '../../src/http/deadline.ts';
@@ -140,7 +142,12 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       liveJobs: async () => liveJobs,
     };
     let nowMs = 0;
-    const sweeper = new Sweeper({ instance: '', http, timeoutMs: 20_000, nowMs: () => nowMs });
+    const sweeper = new Sweeper({
+      instance: '',
+      http,
+      timeoutMs: 20_000,
+      clock: { ...systemClock, steadyMs: () => nowMs },
+    });
     const left = async (atMs: number): Promise<readonly string[]> => {
       nowMs = atMs;
       expect((await sweeper.pass(scene)).failures).toEqual([]);

@@ -1,3 +1,4 @@
+import { systemClock } from '../../src/clock.ts';
 import { ServerClocks } from '../../src/http/clock.ts';
 import { Guest } from '../../src/serve/looks/guest.ts';
 
@@ -9,7 +10,7 @@ export function quietGuest(timeoutMs = 20_000): Guest {
     env: {},
     clocks: new ServerClocks(),
     budget: 1200,
-    now: Date.now,
+    clock: systemClock,
     onRequest: ignore,
     onWaited: ignore,
   });

@@ -1,5 +1,7 @@
 /** One replica of `serve` in the test's own process. It finds Argo CD nowhere, unless it is told where. */
+
 import { join } from 'node:path';
+import { systemClock } from '../../src/clock.ts';
 import type { ServeEvent } from '../../src/serve/events.ts';
 import { type ServeOptions, serve } from '../../src/serve/serve.ts';
 import { folderWith } from './run-cli.ts';
@@ -31,7 +33,8 @@ export function startQuietServe(wanted: Pick<ServeOptions, 'cluster' | 'env'> & 
       giteaRequests: 1200,
       wakes: 4,
       sweep: false,
-      now: Date.now,
+      clock: systemClock,
+      random: Math.random,
       subscribers: [(event) => void events.push(event)],
       ...wanted,
     },

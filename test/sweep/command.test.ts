@@ -6,7 +6,7 @@ import { printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { startKubernetes } from './kubernetes.ts';
 import { ownName } from './scene.ts';
-import { SECRET, startSweepWorld } from './start-sweeper.ts';
+import { jumpingClock, SECRET, startSweepWorld } from './start-sweeper.ts';
 
 const [A, B] = [ownName(1), ownName(2)];
 
@@ -21,12 +21,7 @@ async function startCommand() {
     cwd: folder,
     now: () => world.clock.now,
   });
-  const clock = {
-    nowMs: () => world.clock.now,
-    pause: async (ms: number) => {
-      world.clock.now += ms;
-    },
-  };
+  const clock = jumpingClock(world.clock);
   const run = async (flags: Parameters<typeof sweep>[1] = { kubeconfig: kubernetes.kubeconfig }) => {
     Object.assign(printed, { out: '', err: '' });
     const code = await sweep([], flags, io, clock);

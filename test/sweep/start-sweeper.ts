@@ -1,5 +1,7 @@
 /** A simulated Gitea with org acme, and a sweeper on the same clock. Nothing waits: pauses move the clock. */
+
 import { onTestFinished } from 'vitest';
+import type { SweepClock } from '../../src/cli/sweep.ts';
 import { giteaClient } from '../../src/gitea/observe.ts';
 import type { LiveJob } from '../../src/plan/evidence.ts';
 import type { Scope } from '../../src/runnergroup/runner-group.ts';
@@ -64,11 +66,7 @@ export async function startSweepWorld(options: SimulatorOptions = {}): Promise<S
         instance: INSTANCE,
         http,
         timeoutMs: 10_000,
-        nowMs: () => clock.now,
-        pause: async (ms) => {
-          pauses.push(ms);
-          clock.now += ms;
-        },
+        clock: jumpingClock(clock, (ms) => pauses.push(ms)),
         ...over,
       }),
     sweepTwice: async (sweeper, groups = [group()]) => {
@@ -88,4 +86,17 @@ export function outcomes({ registrations }: SweepReport): Readonly<Record<string
   return Object.fromEntries(
     registrations.map(({ name, outcome }) => [name, outcome.is === 'kept' ? `kept ${outcome.because}` : outcome.is]),
   );
+}
+
+/** A clock whose pauses pass at once. */
+export function jumpingClock(clock: { now: number }, onPause: (ms: number) => void = () => undefined): SweepClock {
+  return {
+    steadyMs: () => clock.now,
+    after: (ms, call) => {
+      onPause(ms);
+      clock.now += ms;
+      queueMicrotask(call);
+      return () => undefined;
+    },
+  };
 }

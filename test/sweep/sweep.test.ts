@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Intercept } from '../../src/simulator/simulator.ts';
 import { liveJob, ownName } from './scene.ts';
-import { outcomes, SECRET, startSweepWorld } from './start-sweeper.ts';
+import { jumpingClock, outcomes, SECRET, startSweepWorld } from './start-sweeper.ts';
 
 const [A, B, C] = [ownName(1), ownName(2), ownName(3)];
 
@@ -213,7 +213,7 @@ describe('a pass', () => {
     const { clock, register, sweeper, group, left } = await startSweepWorld();
     for (const name of [A, B]) register(name);
     const ending = new AbortController();
-    const own = sweeper({ pause: async () => ending.abort() });
+    const own = sweeper({ clock: jumpingClock(clock, () => ending.abort()) });
     const scene = { groups: [group()], liveJobs: async () => [] };
 
     clock.now += 61_000;

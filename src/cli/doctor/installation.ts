@@ -61,7 +61,7 @@ export const MOST_GROUPS = 50;
 export async function readInstallation(source: ClusterSource, argocdNamespace: string): Promise<Installation> {
   const { config, settings, namespaces: inNamespaces } = source;
   const deadline = new Deadline(settings.timeoutMs);
-  const client = new KubeClient(config, settings.onRequest);
+  const client = new KubeClient(config, settings);
   const reader = new Reader(client, deadline, argocdNamespace);
   try {
     // The first question alone: a server that cannot be reached, or does not know who asks, is one error, not ten.

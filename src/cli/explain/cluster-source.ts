@@ -86,7 +86,7 @@ export async function planOfCluster(
   io: Io,
 ): Promise<ClusterPlan> {
   const deadline = new Deadline(settings.timeoutMs);
-  const client = new KubeClient(config, settings.onRequest);
+  const client = new KubeClient(config, settings);
   try {
     const objects = await listObjects(client, namespaces, deadline);
     const argocdNamespace = flagValue('argocdNamespace', flags, io);

@@ -49,7 +49,7 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
   const jobs = (explanation.liveJobs ?? []).filter((job) => needsEvents(job, nowMs)).slice(0, MOST_JOBS);
   const config = jobs.length === 0 ? undefined : await findCluster(settings);
   if (!config) return explanation;
-  const client = new KubeClient(config, settings.onRequest);
+  const client = new KubeClient(config, settings);
   const deadline = new Deadline(settings.timeoutMs);
   const told = await Promise.all(jobs.map((job) => troubleOf(job, client, deadline))).finally(() => client.close());
   const troubles = new Map(

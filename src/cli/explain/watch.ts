@@ -1,6 +1,7 @@
 /** `explain --watch`: the answer of now, again and again, until Ctrl-C. */
+
+import { pause, systemClock } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
-import { pause } from '../../http/pause.ts';
 import { printable } from '../../printable.ts';
 import type { ExitCode, Io } from '../io.ts';
 import { canMove } from '../terminal.ts';
@@ -26,7 +27,7 @@ export async function watch(show: () => Promise<string>, io: Io): Promise<ExitCo
       io.out(
         `${canMove(io) ? CLEAR : ''}${time} UTC, every ${EVERY_MS / 1000} s, Ctrl-C ends\n\n${text}${canMove(io) ? '' : '\n'}`,
       );
-      await pause(EVERY_MS, ending.signal);
+      await pause(systemClock, EVERY_MS, ending.signal);
     }
     return 130;
   } finally {

@@ -20,16 +20,14 @@ const COMPONENT = 'gitea-runners';
 
 export class EventWriter {
   readonly #client: KubeClient;
-  readonly #now: () => number;
   readonly #onFailure: (failure: Failure) => void;
   /** Names of the Events about pods that are stuck now. */
   #told: ReadonlySet<string> = new Set();
   readonly #waiting: Notice[] = [];
   #underWay = 0;
 
-  constructor(client: KubeClient, now: () => number, onFailure: (failure: Failure) => void) {
+  constructor(client: KubeClient, onFailure: (failure: Failure) => void) {
     this.#client = client;
-    this.#now = now;
     this.#onFailure = onFailure;
   }
 
@@ -54,11 +52,11 @@ export class EventWriter {
       what: `write an Event about RunnerGroup ${namespace}/${name}`,
       method: 'POST',
       path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
-      body: eventOf(notice, this.#now()),
+      body: eventOf(notice, this.#client.clock.now()),
     };
     this.#underWay += 1;
     try {
-      const { status } = await this.#client.send(question, new Deadline(WRITE_MS));
+      const { status } = await this.#client.send(question, new Deadline(WRITE_MS, this.#client.clock));
       // 409: a leader before us has told it. 404: the namespace is going.
       if (status !== 201 && status !== 409 && status !== 404) {
         const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';

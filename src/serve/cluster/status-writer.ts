@@ -22,7 +22,6 @@ export interface StatusWriterOptions {
   readonly client: KubeClient;
   /** @param key of a RunnerGroup. @returns its `status` as the newest copy of the cluster has it: a leader before us may have written it. */
   readonly statusOf: (key: string) => unknown;
-  readonly now: () => number;
   readonly onFailure: (failure: Failure) => void;
 }
 
@@ -31,7 +30,7 @@ export class StatusWriter {
   /** What we wrote last: the copy of the watch is a moment behind. By uid. */
   readonly #written = new Map<string, Written>();
   /** Statuses that came too early; by uid. */
-  readonly #late = new Map<string, NodeJS.Timeout>();
+  readonly #late = new Map<string, () => void>();
   #closed = false;
 
   constructor(options: StatusWriterOptions) {
@@ -42,36 +41,35 @@ export class StatusWriter {
   put(object: RunnerGroupObject, facts: GroupFacts): void {
     const { statusOf: statusInCluster } = this.#options;
     const { uid } = object.metadata;
-    const now = this.#options.now();
+    const now = this.#options.client.clock.now();
     const known = this.#written.get(uid);
     const old = known?.status ?? readStatus(statusInCluster(keyText(object.metadata)));
     const next = statusOf(facts, old, now);
-    clearTimeout(this.#late.get(uid));
+    this.#late.get(uid)?.();
     this.#late.delete(uid);
     if (this.#closed || tellsLess(facts, old, now) || !isWorthWriting(next, old)) return;
     // Without a wait, too: the clock was set back.
     const waitMs = known === undefined || now < known.atMs ? 0 : known.atMs + SHORTEST_GAP_MS - now;
     if (waitMs <= 0 && !known?.busy) void this.#write(object, next, now);
-    else
-      this.#late.set(
-        uid,
-        setTimeout(() => this.put(object, facts), Math.max(waitMs, SHORTEST_GAP_MS / 10)),
-      );
+    else {
+      const again = (): void => this.put(object, facts);
+      this.#late.set(uid, this.#options.client.clock.after(Math.max(waitMs, SHORTEST_GAP_MS / 10), again));
+    }
   }
 
   /** Writes nothing more. A write that is under way may be broken off. */
   close(): void {
     this.#closed = true;
-    for (const timer of this.#late.values()) clearTimeout(timer);
+    for (const takeBack of this.#late.values()) takeBack();
     this.#late.clear();
   }
 
   /** Forgets groups that are gone. */
   keepOnly(uids: ReadonlySet<string>): void {
     for (const uid of this.#written.keys()) if (!uids.has(uid)) this.#written.delete(uid);
-    for (const [uid, timer] of this.#late) {
+    for (const [uid, takeBack] of this.#late) {
       if (uids.has(uid)) continue;
-      clearTimeout(timer);
+      takeBack();
       this.#late.delete(uid);
     }
   }
@@ -90,7 +88,7 @@ export class StatusWriter {
       body: { metadata: { uid }, status },
     };
     try {
-      const answer = await client.send(question, new Deadline(WRITE_MS));
+      const answer = await client.send(question, new Deadline(WRITE_MS, client.clock));
       // 404, 409: meanwhile the group was deleted, or deleted and re-created.
       if (answer.status === 404 || answer.status === 409) this.#written.delete(uid);
       else if (answer.status !== 200) {

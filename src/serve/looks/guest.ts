@@ -6,6 +6,7 @@
  *   connections ........... eight at most, which scopes use in turn (http/gate.ts)
  */
 import { setMaxListeners } from 'node:events';
+import type { Clock } from '../../clock.ts';
 import type { GiteaAccess, VersionCache } from '../../gitea/api.ts';
 import { type GiteaTarget, giteaClient } from '../../gitea/observe.ts';
 import type { HttpClient } from '../../http/client.ts';
@@ -24,7 +25,7 @@ export interface GuestOptions {
   readonly env: Env;
   /** Requests per minute to one Gitea. */
   readonly budget: number;
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly onRequest: (line: RequestLine) => void;
   /** Told the time of each Gitea that answers. */
   readonly clocks: ServerClocks;
@@ -37,17 +38,20 @@ export const BACKGROUND = 'background';
 
 export class Guest {
   readonly http: HttpClient;
+  readonly clock: Clock;
   /** A Gitea that is upgraded is asked its version again after the next failure. */
   readonly versions: VersionCache = new Map();
   readonly #options: GuestOptions;
-  readonly #courtesy = new Courtesy();
+  readonly #courtesy: Courtesy;
   /** By origin. */
   readonly #turns = new Map<string, Turns>();
   readonly #life = new AbortController();
 
   constructor(options: GuestOptions) {
     this.#options = options;
-    const { timeoutMs: deadlineMs, env, ca, clocks } = options;
+    const { timeoutMs: deadlineMs, env, ca, clock, clocks } = options;
+    this.#courtesy = new Courtesy(clock);
+    this.clock = clock;
     const onRequest = (line: RequestLine): void => {
       this.#turns.get(new URL(line.url).origin)?.spend(line.queue, 1);
       options.onRequest(line);
@@ -55,7 +59,7 @@ export class Guest {
     // Every visit that waits listens.
     setMaxListeners(0, this.#life.signal);
     const courtesy = this.#courtesy;
-    this.http = giteaClient({ deadlineMs, env, clocks, courtesy, onRequest, ...(ca !== undefined && { ca }) });
+    this.http = giteaClient({ deadlineMs, env, clock, clocks, courtesy, onRequest, ...(ca !== undefined && { ca }) });
   }
 
   /** What is looked at from now on, for the groups of which namespaces. */
@@ -104,9 +108,9 @@ export class Guest {
   #turnsAt(origin: string): Turns {
     const known = this.#turns.get(origin);
     if (known) return known;
-    const { budget, now, onWaited } = this.#options;
+    const { budget, clock, onWaited } = this.#options;
     const turns = new Turns({
-      now,
+      clock,
       ratePerS: budget / 60,
       background: BACKGROUND,
       onWaited: (ms) => onWaited(origin, ms),
@@ -118,11 +122,11 @@ export class Guest {
 
 /** For what is asked besides looks, within the guest's budget. @param timeoutMs for all of its requests. */
 export function accessOf(
-  { http, versions }: Pick<Guest, 'http' | 'versions'>,
+  { clock, http, versions }: Pick<Guest, 'clock' | 'http' | 'versions'>,
   { token, url }: GiteaTarget,
   timeoutMs: number,
 ): GiteaAccess {
-  return { http, url, token, deadline: new Deadline(timeoutMs), versions, queue: BACKGROUND };
+  return { http, url, token, deadline: new Deadline(timeoutMs, clock), versions, queue: BACKGROUND };
 }
 
 export function originOf({ url }: GiteaTarget): string {

@@ -11,7 +11,6 @@ import { Failure } from '../../failure.ts';
 import { shareOutBytes } from '../../gitea/bounds.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../gitea/observe.ts';
-import { nowMs } from '../../http/deadline.ts';
 import type { Look } from '../../plan/evidence.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
@@ -59,11 +58,11 @@ interface Post {
   target: GiteaTarget;
   pace: PollPace;
   sight: Sight | undefined;
-  timer: NodeJS.Timeout | undefined;
+  takeBack: () => void;
   looking: boolean;
   /** Somebody asked for a look while one was under way. */
   nudged: boolean;
-  /** No look before this time, by the clock of `nowMs`. */
+  /** No look before this time, by the steady clock. */
   restsUntilMs: number;
 }
 
@@ -91,7 +90,7 @@ export class Lookout {
     const keys = new Set(targets.map(({ key }) => key));
     for (const [key, post] of this.#posts) {
       if (keys.has(key)) continue;
-      clearTimeout(post.timer);
+      post.takeBack();
       this.#posts.delete(key);
     }
     this.guest.share(namespacesOf);
@@ -111,7 +110,7 @@ export class Lookout {
         target,
         pace,
         sight: undefined,
-        timer: undefined,
+        takeBack: () => undefined,
         looking: false,
         nudged: false,
         restsUntilMs: 0,
@@ -130,7 +129,7 @@ export class Lookout {
   nudge(fits: (target: GiteaTarget) => boolean, event?: WebhookEvent): void {
     for (const post of this.#posts.values()) {
       if (!fits(post.target)) continue;
-      if (event) post.pace = announced(post.pace, seen(event.jobId, event.status), this.#options.now());
+      if (event) post.pace = announced(post.pace, seen(event.jobId, event.status), this.#options.clock.now());
       if (post.looking) post.nudged = true;
       else this.#schedule(post, 0);
     }
@@ -138,7 +137,7 @@ export class Lookout {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { timer } of this.#posts.values()) clearTimeout(timer);
+    for (const { takeBack } of this.#posts.values()) takeBack();
     this.#posts.clear();
     await this.guest.close();
   }
@@ -153,28 +152,29 @@ export class Lookout {
 
   #schedule(post: Post, waitMs: number): void {
     if (this.#closed || this.#posts.get(post.target.key) !== post) return;
-    clearTimeout(post.timer);
+    post.takeBack();
     // Below 0: the clock was set back.
-    const sinceMs = Math.max(0, this.#options.now() - (post.sight?.beganMs ?? 0));
-    const rests = Math.max(post.restsUntilMs - nowMs(), this.guest.pauseMs(post.target));
-    post.timer = setTimeout(() => void this.#look(post), Math.max(waitMs, SHORTEST_GAP_MS - sinceMs, rests, 0));
+    const sinceMs = Math.max(0, this.#options.clock.now() - (post.sight?.beganMs ?? 0));
+    const rests = Math.max(post.restsUntilMs - this.#options.clock.steadyMs(), this.guest.pauseMs(post.target));
+    const ms = Math.max(waitMs, SHORTEST_GAP_MS - sinceMs, rests, 0);
+    post.takeBack = this.#options.clock.after(ms, () => void this.#look(post));
   }
 
   async #look(post: Post): Promise<void> {
     if (post.looking || this.#closed) return;
-    const { now } = this.#options;
+    const { clock } = this.#options;
     const { target } = post;
     post.looking = true;
     let beganMs = 0;
     const found = await this.#visit(target, async () => {
       if (this.#posts.get(target.key) !== post) return undefined;
       post.nudged = false;
-      beganMs = now();
+      beganMs = clock.now();
       return await this.#observe(post);
     });
     post.looking = false;
     if (found === undefined || this.#closed) return;
-    const endedMs = now();
+    const endedMs = clock.now();
     if (found instanceof Failure) {
       if (!isRateLimit(found)) this.guest.versions.clear();
       post.sight = { beganMs, endedMs, ...(post.sight?.look && { look: post.sight.look }), failure: found };
@@ -185,7 +185,7 @@ export class Lookout {
       post.pace = looked(post.pace, activeJobs(found), endedMs, this.#limits);
     }
     const waitMs = this.#waitMs(post);
-    post.restsUntilMs = found instanceof Failure ? nowMs() + waitMs : 0;
+    post.restsUntilMs = found instanceof Failure ? this.#options.clock.steadyMs() + waitMs : 0;
     this.#options.onLook(target, post.sight);
     this.#schedule(post, post.nudged ? 0 : waitMs);
   }
@@ -207,11 +207,11 @@ export class Lookout {
   }
 
   #waited(origin: string, ms: number): void {
-    const { now, onLate, onWaited, pollMs } = this.#options;
+    const { clock, onLate, onWaited, pollMs } = this.#options;
     if (ms > 0) onWaited(origin, ms);
-    const sinceMs = now() - (this.#toldLateMs.get(origin) ?? Number.NEGATIVE_INFINITY);
+    const sinceMs = clock.now() - (this.#toldLateMs.get(origin) ?? Number.NEGATIVE_INFINITY);
     if (ms <= pollMs || sinceMs < LATE_AGAIN_MS) return;
-    this.#toldLateMs.set(origin, now());
+    this.#toldLateMs.set(origin, clock.now());
     onLate?.(origin, [...this.#posts.values()].filter(({ target }) => originOf(target) === origin).length);
   }
 
@@ -230,7 +230,7 @@ export class Lookout {
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
     const bytes = this.#bytesOf(target);
-    const { timeoutMs: deadlineMs, env, needsRows, now } = this.#options;
+    const { timeoutMs: deadlineMs, env, needsRows, clock } = this.#options;
     const { http, versions } = this.guest;
     // A look that follows a failed one asks once: it is the next try itself.
     const careful = pace.trouble ? 'once' : true;
@@ -241,7 +241,7 @@ export class Lookout {
       careful,
       env,
       http,
-      now,
+      clock,
       versions,
       ...(needsRows && { needsRows }),
     } as const;

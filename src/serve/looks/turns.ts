@@ -10,6 +10,8 @@
  * What is asked besides looks has a tenth.
  */
 
+import type { Clock } from '../../clock.ts';
+
 /** What may be saved for a burst: so many seconds of the rate. */
 const SAVED_S = 5;
 /** The part of the rate that requests besides looks earn. */
@@ -20,8 +22,7 @@ export interface TurnsOptions {
   readonly ratePerS: number;
   /** The key of what is done besides looks. Absent: nothing is. */
   readonly background?: string;
-  /** A clock, ms. */
-  readonly now: () => number;
+  readonly clock: Clock;
   /** Told how long a look had to wait, ms. */
   readonly onWaited: (ms: number) => void;
 }
@@ -40,12 +41,12 @@ export class Turns {
   #spare: number;
   #atMs: number;
   #shares: ReadonlyMap<string, number> = new Map();
-  #timer: NodeJS.Timeout | undefined;
+  #takeBack = (): void => undefined;
 
   constructor(options: TurnsOptions) {
     this.#options = options;
     this.#spare = options.ratePerS * SAVED_S;
-    this.#atMs = options.now();
+    this.#atMs = options.clock.now();
   }
 
   /** The targets from now on, each with the namespaces whose groups need it. */
@@ -60,7 +61,7 @@ export class Turns {
   /** Resolves when a look at this target may begin; its first request is then paid for. */
   async take(key: string): Promise<void> {
     await new Promise<void>((go) => {
-      this.#waiting = [...this.#waiting, { key, sinceMs: this.#options.now(), go }];
+      this.#waiting = [...this.#waiting, { key, sinceMs: this.#options.clock.now(), go }];
       this.#go();
     });
   }
@@ -73,13 +74,13 @@ export class Turns {
 
   /** No look may begin any more. */
   close(): void {
-    clearTimeout(this.#timer);
+    this.#takeBack();
     this.#waiting = [];
   }
 
   /** Adds what was earned since the last call, by each target and by all together. */
   #earn(): void {
-    const now = this.#options.now();
+    const now = this.#options.clock.now();
     // A clock that is set back earns nothing.
     const { ratePerS } = this.#options;
     const earned = (ratePerS * Math.max(0, now - this.#atMs)) / 1000;
@@ -104,7 +105,7 @@ export class Turns {
 
   /** Lets those looks begin whose turn it is, and sets a timer for the next one. */
   #go(): void {
-    clearTimeout(this.#timer);
+    this.#takeBack();
     this.#earn();
     const still: Waiting[] = [];
     for (const waiting of this.#waiting) {
@@ -113,14 +114,15 @@ export class Turns {
         continue;
       }
       this.#pay(waiting.key, 1);
-      this.#options.onWaited(this.#options.now() - waiting.sinceMs);
+      this.#options.onWaited(this.#options.clock.now() - waiting.sinceMs);
       waiting.go();
     }
     this.#waiting = still;
     if (still.length === 0) return;
     const untilPaid = Math.min(...still.map(({ key }) => (this.#owed.get(key) ?? 0) / this.#shareOf(key)));
     const requests = Math.min(untilPaid, 1 - this.#spare);
-    this.#timer = setTimeout(() => this.#go(), Math.ceil((requests * 1000) / this.#options.ratePerS));
+    const { clock, ratePerS } = this.#options;
+    this.#takeBack = clock.after(Math.ceil((requests * 1000) / ratePerS), () => this.#go());
   }
 }
 

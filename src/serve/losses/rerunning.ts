@@ -5,9 +5,9 @@
  *
  * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
  */
+import { type Clock, pause } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { askForRerun, readRunJobs } from '../../gitea/reruns.ts';
-import { pause } from '../../http/pause.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 import type { RerunOutcome, Tell } from '../events.ts';
 import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
@@ -20,8 +20,8 @@ export interface RerunningOptions {
   readonly book: LossBook;
   readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
   /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
-  readonly guest: Pick<Guest, 'http' | 'pauseMs' | 'versions' | 'visit'>;
-  readonly now: () => number;
+  readonly guest: Pick<Guest, 'clock' | 'http' | 'pauseMs' | 'versions' | 'visit'>;
+  readonly clock: Clock;
   readonly tell: Tell;
   /** The book has changed. */
   readonly onChange: () => void;
@@ -34,7 +34,7 @@ export async function rerunAgainAndAgain(options: RerunningOptions, signal: Abor
   const rerunner = new Rerunner(options, signal);
   while (!signal.aborted) {
     rerunner.pass();
-    await pause(PAUSE_MS, signal);
+    await pause(options.clock, PAUSE_MS, signal);
   }
   await rerunner.ended();
 }
@@ -56,9 +56,9 @@ class Rerunner {
 
   /** Begins to ask about one run of each Gitea at most, and does not wait. */
   pass(): void {
-    const { book, guest, now } = this.#options;
+    const { book, clock, guest } = this.#options;
     for (const at of book.atLoss) {
-      for (const loss of at.lost) if (isExpired(loss, now())) this.#end(at, loss, 'expired');
+      for (const loss of at.lost) if (isExpired(loss, clock.now())) this.#end(at, loss, 'expired');
     }
     const runs = lostRuns(book.atLoss);
     this.#forget(new Set(runs.map(({ key }) => key)));
@@ -76,7 +76,7 @@ class Rerunner {
   }
 
   #isDue(run: LostRun): boolean {
-    const nowMs = this.#options.now();
+    const nowMs = this.#options.clock.now();
     const known = this.#paces.get(run.key);
     if (known) return nowMs >= known.notBeforeMs;
     if (showsEnd(run)) this.#paces.set(run.key, firstPace(run, nowMs));
@@ -95,7 +95,7 @@ class Rerunner {
   async #ask(run: LostRun): Promise<void> {
     const { guest, lookout } = this.#options;
     const { key, at, losses } = run;
-    const pace = this.#paces.get(key) ?? firstPace(run, this.#options.now());
+    const pace = this.#paces.get(key) ?? firstPace(run, this.#options.clock.now());
     let left = losses.length;
     try {
       const access = accessOf(guest, at.target, lookout.timeoutMs);
@@ -115,7 +115,7 @@ class Rerunner {
     }
     // A later loss of the same run begins again from the start.
     if (left === 0) this.#paces.delete(key);
-    else this.#paces.set(key, laterPace(pace, this.#options.now()));
+    else this.#paces.set(key, laterPace(pace, this.#options.clock.now()));
   }
 
   /** Once per run: it is tried again until the loss expires, because a right can be granted meanwhile. */

@@ -27,9 +27,8 @@ export interface AskedJob extends LeftJob {
 export interface EndReaderOptions {
   readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
   /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
-  readonly guest: Pick<Guest, 'http' | 'versions' | 'visit'>;
+  readonly guest: Pick<Guest, 'clock' | 'http' | 'versions' | 'visit'>;
   readonly tell: Tell;
-  readonly now: () => number;
   /** Pauses before the next question about a job that is not listed as completed; for tests. */
   readonly pausesMs?: readonly number[];
 }
@@ -48,7 +47,7 @@ export class EndReader {
   readonly #options: EndReaderOptions;
   /** Due for a question now. */
   #due: Waiting[] = [];
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #timers = new Set<() => void>();
   #asking = false;
   #closed = false;
 
@@ -63,7 +62,7 @@ export class EndReader {
 
   close(): void {
     this.#closed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const takeBack of this.#timers) takeBack();
   }
 
   #add(jobs: readonly Waiting[]): void {
@@ -119,11 +118,11 @@ export class EndReader {
       this.#lost(waiting.asked);
       return;
     }
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
+    const takeBack = this.#options.guest.clock.after(pauseMs, () => {
+      this.#timers.delete(takeBack);
       this.#add([{ ...waiting, tries: waiting.tries + 1 }]);
-    }, pauseMs);
-    this.#timers.add(timer);
+    });
+    this.#timers.add(takeBack);
   }
 
   #lost({ notify }: AskedJob): void {
@@ -151,7 +150,7 @@ export class EndReader {
       runner,
       // By our clock; the plan goes by Gitea's. People need the minute.
       ...(result === 'failure' &&
-        keepFailedSeconds > 0 && { keptUntilMs: this.#options.now() + keepFailedSeconds * 1000 }),
+        keepFailedSeconds > 0 && { keptUntilMs: this.#options.guest.clock.now() + keepFailedSeconds * 1000 }),
     };
     this.#options.tell({ is: 'job-ended', notice, notify });
   }

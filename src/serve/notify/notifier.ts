@@ -5,6 +5,7 @@
  *
  * Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event or a message.
  */
+import type { Clock } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { HttpClient } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
@@ -52,7 +53,7 @@ export interface NotifyOptions {
 
 export interface NotifierOptions extends NotifyOptions {
   readonly env: Env;
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly tell: Tell;
 }
 
@@ -75,8 +76,14 @@ export class Notifier {
 
   constructor(options: NotifierOptions) {
     this.#options = options;
-    this.#http = new HttpClient({ env: options.env, attemptMs: ATTEMPT_MS, bodyLimit: LONGEST_ANSWER });
+    this.#http = new HttpClient({
+      clock: options.clock,
+      env: options.env,
+      attemptMs: ATTEMPT_MS,
+      bodyLimit: LONGEST_ANSWER,
+    });
     this.#outbox = new Outbox({
+      clock: options.clock,
       send: (message) => this.#send(message),
       onEnd: ({ target }, result) => this.#tell(target, result),
       ...(options.times && { times: options.times }),
@@ -162,13 +169,13 @@ export class Notifier {
   }
 
   async #callWebhook(url: string, notice: JobNotice, target: NotifyTarget): Promise<SendResult> {
-    const { now, secretFile } = this.#options;
+    const { clock, secretFile } = this.#options;
     const secret = secretFile === undefined ? undefined : await readSignerOf(secretFile, url);
-    const { body, headers } = webhookMessage(notice, now(), secret);
+    const { body, headers } = webhookMessage(notice, clock.now(), secret);
     const what = `notify for RunnerGroup ${notice.namespace}/${notice.group}`;
     // A POST is not led on: a redirect is an answer like others.
     const request = { what, method: 'POST', url: new URL(url), headers, body } as const;
-    const { status } = await this.#http.send(request, new Deadline(ATTEMPT_MS));
+    const { status } = await this.#http.send(request, new Deadline(ATTEMPT_MS, clock));
     if (status >= 200 && status < 300) return { is: 'sent' };
     const redirect = status >= 300 && status < 400;
     const remedy = redirect ? 'Redirects are not followed: write the final address' : 'Look at the receiver';

@@ -3,10 +3,13 @@
  * addressee that is dead delays nobody else, and memory is bounded: what does not fit is dropped and counted.
  */
 
+import type { Clock } from '../../clock.ts';
+
 /** How an attempt to send ended. `again`: the same message may be accepted later. */
 export type SendResult = { readonly is: 'sent' } | { readonly is: 'failed'; readonly again: boolean };
 
 export interface OutboxOptions<T> {
+  readonly clock: Clock;
   /** Sends one message. It never rejects, and ends within seconds. */
   readonly send: (message: T) => Promise<SendResult>;
   /** Told when a message has left the outbox. `dropped`: there was no room for it. */
@@ -40,7 +43,7 @@ export class Outbox<T> {
   readonly #options: OutboxOptions<T>;
   readonly #times: OutboxTimes;
   readonly #lanes = new Map<string, Lane<T>>();
-  readonly #pauses = new Map<NodeJS.Timeout, () => void>();
+  readonly #pauses = new Map<() => void, () => void>();
   #closed = false;
 
   constructor(options: OutboxOptions<T>) {
@@ -74,8 +77,8 @@ export class Outbox<T> {
   /** Sends nothing more. What waits is lost. */
   close(): void {
     this.#closed = true;
-    for (const [timer, wake] of this.#pauses) {
-      clearTimeout(timer);
+    for (const [takeBack, wake] of this.#pauses) {
+      takeBack();
       wake();
     }
     this.#pauses.clear();
@@ -106,11 +109,11 @@ export class Outbox<T> {
   async #pause(ms: number): Promise<void> {
     if (this.#closed) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
-        this.#pauses.delete(timer);
+      const takeBack = this.#options.clock.after(ms, () => {
+        this.#pauses.delete(takeBack);
         resolve();
-      }, ms);
-      this.#pauses.set(timer, resolve);
+      });
+      this.#pauses.set(takeBack, resolve);
     });
   }
 }

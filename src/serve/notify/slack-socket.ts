@@ -9,14 +9,13 @@
  * Source: Slack, "Using Socket Mode".
  */
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SocketModeClient, type SocketModeOptions } from '@slack/socket-mode';
 import type { Dispatcher } from 'undici';
 import * as z from 'zod';
+import { type Clock, pause } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { HttpClient } from '../../http/client.ts';
 import { connectTo } from '../../http/connect.ts';
-import { pause } from '../../http/pause.ts';
 import { type Env, proxyFor } from '../../http/proxy.ts';
 import { readSecretFile } from './secret-file.ts';
 import { judgeSlackError, SILENT, webClientOptions } from './slack-client.ts';
@@ -28,6 +27,9 @@ export interface SlackSocketOptions {
   /** Default: Slack's own. For tests. */
   readonly apiUrl?: string;
   readonly env: Env;
+  readonly clock: Clock;
+  /** 0 to 1. */
+  readonly random: () => number;
   /** Called after Slack was answered. It must not throw. */
   readonly onPress: (press: Press) => void;
   /** There is no connection. The next one is tried after a pause. */
@@ -49,8 +51,8 @@ const SHORT_MS = 60_000;
 export type ListenToSlack = (options: SlackSocketOptions, signal: AbortSignal) => Promise<void>;
 
 export const listenToSlack: ListenToSlack = async (options, signal) => {
-  const { env, onFailure, pauseMs = PAUSE_MS } = options;
-  const http = new HttpClient({ env, attemptMs: OPEN_MS, bodyLimit: LONGEST_ANSWER });
+  const { clock, env, onFailure, pauseMs = PAUSE_MS, random } = options;
+  const http = new HttpClient({ clock, env, attemptMs: OPEN_MS, bodyLimit: LONGEST_ANSWER });
   // A request under way would hold up the end.
   signal.addEventListener('abort', () => void http.close(), { once: true });
   for (let failures = 0; !signal.aborted; ) {
@@ -59,13 +61,13 @@ export const listenToSlack: ListenToSlack = async (options, signal) => {
     if (failure) onFailure(failure);
     failures = failure ? failures + 1 : 0;
     const longest = Math.min(pauseMs * 2 ** failures, LONGEST_PAUSE_MS);
-    await pause(longest * (1 - JITTER * Math.random()), signal);
+    await pause(clock, longest * (1 - JITTER * random()), signal);
   }
 };
 
 /** Answers when the connection is over, and why it failed. */
 async function holdConnection(
-  { apiUrl, env, onPress, tokenFile }: SlackSocketOptions,
+  { apiUrl, clock, env, onPress, tokenFile }: SlackSocketOptions,
   http: HttpClient,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
@@ -90,10 +92,10 @@ async function holdConnection(
     const over = new Promise<void>((resolve) => {
       client.once('disconnected', resolve);
     });
-    await greeted(client);
-    const beganMs = performance.now();
+    await greeted(client, clock);
+    const beganMs = clock.steadyMs();
     await over;
-    return performance.now() - beganMs < SHORT_MS ? failed('Slack ended the connection at once') : undefined;
+    return clock.steadyMs() - beganMs < SHORT_MS ? failed('Slack ended the connection at once') : undefined;
   } catch (error) {
     return error instanceof Failure ? error : judgeSlackError(error, 'the connection failed', failed).failure;
   } finally {
@@ -103,15 +105,15 @@ async function holdConnection(
 }
 
 /** The package waits for Slack's greeting without an end. */
-async function greeted(client: SocketModeClient): Promise<void> {
+async function greeted(client: SocketModeClient, clock: Clock): Promise<void> {
   const started = client.start();
   started.catch(nothing);
   const late = new AbortController();
   try {
     await Promise.race([
       started,
-      sleep(OPEN_MS, undefined, { signal: late.signal }).then(() => {
-        throw failed(`no greeting within ${OPEN_MS / 1000} s`);
+      pause(clock, OPEN_MS, late.signal).then(() => {
+        if (!late.signal.aborted) throw failed(`no greeting within ${OPEN_MS / 1000} s`);
       }),
     ]);
   } finally {

@@ -7,12 +7,12 @@
  * often. A token goes from Gitea's answer into the Secret and nowhere else.
  */
 import { normalBase } from '../../base-url.ts';
+import { type Clock, pause } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../gitea/registrations.ts';
 import { Deadline } from '../../http/deadline.ts';
-import { pause } from '../../http/pause.ts';
 import { untilAborted } from '../../http/until-aborted.ts';
 import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
@@ -34,12 +34,12 @@ export interface FillingOptions {
     readonly client: KubeClient;
   };
   /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
-  readonly guest: Pick<Guest, 'http' | 'pauseMs' | 'versions' | 'visit'>;
+  readonly guest: Pick<Guest, 'clock' | 'http' | 'pauseMs' | 'versions' | 'visit'>;
   /** Its time limit holds for each question to Kubernetes or Gitea. */
   readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
   /** The groups that exist now. */
   readonly groups: () => readonly GroupWithToken[];
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly tell: Tell;
 }
 
@@ -51,7 +51,7 @@ export async function fillAgainAndAgain(options: FillingOptions, signal: AbortSi
   const filler = new Filler(options, options.registration, signal);
   while (!signal.aborted) {
     filler.pass();
-    await pause(PAUSE_MS, signal);
+    await pause(options.clock, PAUSE_MS, signal);
   }
   await filler.ended();
 }
@@ -111,7 +111,7 @@ class Filler {
   /** A new API token may do what the old one could not: then it is due at once. */
   #isDue({ id, target }: TokenSlot): boolean {
     const known = this.#paces.get(id);
-    if (!known || this.#options.now() >= known.notBeforeMs) return true;
+    if (!known || this.#options.clock.now() >= known.notBeforeMs) return true;
     return target instanceof Failure ? !(known.target instanceof Failure) : known.target !== target;
   }
 
@@ -136,7 +136,7 @@ class Filler {
   async #fill(slot: TokenSlot, target: GiteaTarget): Promise<'written' | 'changed' | 'same'> {
     const client = this.#client;
     const { timeoutMs } = this.#options.lookout;
-    const { annotations, keys, version } = await readSecret(client, slot, new Deadline(timeoutMs));
+    const { annotations, keys, version } = await readSecret(client, slot, new Deadline(timeoutMs, client.clock));
     const bound = keys(URL_KEY)?.trim() || undefined;
     if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
       throw refused(
@@ -154,7 +154,7 @@ class Filler {
       data: { [slot.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
       annotations: { [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [slot.key, own]])) },
     };
-    return await fillSecret(client, slot, version, wanted, new Deadline(timeoutMs));
+    return await fillSecret(client, slot, version, wanted, new Deadline(timeoutMs, client.clock));
   }
 
   async #ask(slot: TokenSlot, target: GiteaTarget): Promise<string> {
@@ -180,7 +180,7 @@ class Filler {
   }
 
   #remember({ id, target }: TokenSlot, failures: number): void {
-    this.#paces.set(id, { target, failures, notBeforeMs: this.#options.now() + againMs(failures) });
+    this.#paces.set(id, { target, failures, notBeforeMs: this.#options.clock.now() + againMs(failures) });
   }
 }
 

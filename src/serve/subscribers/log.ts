@@ -1,6 +1,8 @@
 /** The log: JSON lines for a log collector. Texts that came from outside were made printable before; no header, body or token gets here. */
+
 import { LRUCache } from 'lru-cache';
 import { destination, type Logger, pino } from 'pino';
+import { systemClock } from '../../clock.ts';
 import type { Failure } from '../../failure.ts';
 import type { RequestLine } from '../../http/request.ts';
 import { keyText } from '../../key-text.ts';
@@ -36,7 +38,7 @@ export function openLog(verbose: boolean): Log {
 }
 
 /** @param nowMs a clock that never jumps, ms. */
-export function logTo(log: Log, nowMs: () => number = () => performance.now()): Subscriber {
+export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Subscriber {
   const isDue = seldom(nowMs);
   return (event) => {
     switch (event.is) {

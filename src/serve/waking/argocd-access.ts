@@ -4,16 +4,19 @@ import type { AppState } from '../../argocd/app-state.ts';
 import type { ApplicationRef } from '../../argocd/application.ts';
 import { ArgoCd, type ArgoCdOptions, type SyncStart } from '../../argocd/argocd.ts';
 import type { WakeTarget } from '../../argocd/wake.ts';
+import { type Clock, systemClock } from '../../clock.ts';
 import { Failure, systemReason } from '../../failure.ts';
 import type { Deadline } from '../../http/deadline.ts';
 
 export class ArgoCdAccess implements WakeTarget {
+  readonly clock: Clock;
   readonly #options: Omit<ArgoCdOptions, 'token'>;
   readonly #tokenFile: string;
   #open: { readonly token: string; readonly argocd: ArgoCd } | undefined;
 
   constructor(options: Omit<ArgoCdOptions, 'token'>, tokenFile: string) {
     this.#options = options;
+    this.clock = options.clock ?? systemClock;
     this.#tokenFile = tokenFile;
   }
 

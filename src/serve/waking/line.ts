@@ -5,6 +5,7 @@
  * A wake that takes much longer than others hangs: it goes on, but gives its place to the next in line. Where all are slow, Argo CD has
  * too much to do, and more wakes would not help it.
  */
+import type { Clock } from '../../clock.ts';
 import { Gate } from '../../http/gate.ts';
 
 /** Wakes that hang at the same time. With more, the others wait until one of them ends. */
@@ -19,21 +20,21 @@ const REMEMBERED = 8;
 
 export class WakeLine {
   readonly #gate: Gate;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   /** How long the last wakes took, ms. */
   #lastMs: readonly number[] = [];
 
   /** @param width wakes at the same time. */
-  constructor(width: number, now: () => number) {
-    this.#gate = new Gate(width, { afterMs: () => hangsAfterMs(this.#lastMs), most: MOST_HANGING });
-    this.#now = now;
+  constructor(width: number, clock: Clock) {
+    this.#gate = new Gate(width, clock, { afterMs: () => hangsAfterMs(this.#lastMs), most: MOST_HANGING });
+    this.#clock = clock;
   }
 
   /** Has `wake` run when it is its turn. It answers whether Argo CD has refreshed; only then does its time count. */
   async pass(signal: AbortSignal, application: string, wake: () => Promise<boolean>): Promise<void> {
     await this.#gate.pass(signal, application, async () => {
-      const beganMs = this.#now();
-      if (await wake()) this.#lastMs = [...this.#lastMs, this.#now() - beganMs].slice(-REMEMBERED);
+      const beganMs = this.#clock.now();
+      if (await wake()) this.#lastMs = [...this.#lastMs, this.#clock.now() - beganMs].slice(-REMEMBERED);
     });
   }
 }

@@ -6,6 +6,7 @@
 import type { AppJob, AppState } from '../../argocd/app-state.ts';
 import type { ApplicationRef, ObjectRef } from '../../argocd/application.ts';
 import { ANSWER_MS, noting, type WakeTarget, wake } from '../../argocd/wake.ts';
+import type { Clock } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { keyText } from '../../key-text.ts';
@@ -23,7 +24,7 @@ export interface ManagedAppOptions {
   readonly argocd: WakeTarget;
   /** Shared by all Applications. */
   readonly line: WakeLine;
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly tell: Tell;
   /** A wake has ended, or Argo CD has answered. */
   readonly onNews: () => void;
@@ -94,18 +95,18 @@ export class ManagedApp {
   }
 
   #makeWaker(): Waker {
-    const { argocd, line, now, onNews, tell } = this.#options;
+    const { argocd, clock, line, onNews, tell } = this.#options;
     const application = this.#key;
     return new Waker({
-      now,
+      clock,
       turn: (work) => line.pass(this.#life.signal, application, work),
       wake: async (steps) => {
-        const result = await wake(noting(argocd, steps, now), this.#ref, this.groups, new Deadline(WAKE_MS));
+        const result = await wake(noting(argocd, steps), this.#ref, this.groups, new Deadline(WAKE_MS, clock));
         this.#hear(result.app);
         return result;
       },
       onWake: (outcome, ms, waitedMs, steps) => {
-        this.#askedMs = now();
+        this.#askedMs = clock.now();
         tell({ is: 'woken', application, outcome, ms, waitedMs, steps });
         onNews();
       },
@@ -115,7 +116,7 @@ export class ManagedApp {
 
   /** Nothing is wanted, and nobody has asked Argo CD for a while. A clock that was set back is no reason to wait. */
   #isUnheard(): boolean {
-    return this.#waker.done && Math.abs(this.#options.now() - this.#askedMs) >= ASK_EVERY_MS;
+    return this.#waker.done && Math.abs(this.#options.clock.now() - this.#askedMs) >= ASK_EVERY_MS;
   }
 
   /** What a comparison that failed says of the Jobs is not true, and the Jobs of a stranger's Application are not ours. */
@@ -132,12 +133,12 @@ export class ManagedApp {
    */
   async #ask({ isRoutine = false } = {}): Promise<void> {
     if (this.#asking) return;
-    const { argocd, now, onNews, tell } = this.#options;
+    const { argocd, clock, onNews, tell } = this.#options;
     this.#asking = true;
-    const askedMs = now();
+    const askedMs = clock.now();
     this.#askedMs = askedMs;
     try {
-      const state = await argocd.read(this.#ref, new Deadline(ANSWER_MS));
+      const state = await argocd.read(this.#ref, new Deadline(ANSWER_MS, clock));
       // A wake that has ended since then knows more.
       if (this.#askedMs === askedMs) this.#answered(state);
     } catch (error) {

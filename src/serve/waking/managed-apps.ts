@@ -1,5 +1,6 @@
 /** All Applications that manage groups of ours, with one waker each. */
 import type { WakeTarget } from '../../argocd/wake.ts';
+import type { Clock } from '../../clock.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup } from '../planning/live.ts';
 import { applicationOfGroup, refOf } from '../planning/ownership.ts';
@@ -11,7 +12,7 @@ export interface ManagedAppsOptions {
   readonly argocd: WakeTarget;
   /** Wakes at the same time. */
   readonly wakes: number;
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly tell: Tell;
   /** A wake has ended, or Argo CD has answered. */
   readonly onNews: () => void;
@@ -24,7 +25,7 @@ export class ManagedApps {
 
   constructor(options: ManagedAppsOptions) {
     this.#options = options;
-    this.#line = new WakeLine(options.wakes, options.now);
+    this.#line = new WakeLine(options.wakes, options.clock);
   }
 
   /** True once each one shows its plan or was woken in vain. */

@@ -10,6 +10,7 @@
  */
 
 import { isAway, type WakeResult, type WakeStep } from '../../argocd/wake.ts';
+import type { Clock } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
 
@@ -34,7 +35,7 @@ export interface WakerOptions {
   readonly turn: (work: () => Promise<boolean>) => Promise<void>;
   /** Wakes Argo CD, and notes in `steps` what it asks. @throws Failure */
   readonly wake: (steps: WakeStep[]) => Promise<WakeResult>;
-  readonly now: () => number;
+  readonly clock: Clock;
   /** Told after each wake: how long it took, how long it had waited for its turn, and what was asked. */
   readonly onWake: (outcome: WakeOutcome, ms: number, waitedMs: number, steps: readonly WakeStep[]) => void;
   /** Told when the cluster shows what a wake was for, with the time since the wake began. */
@@ -80,7 +81,7 @@ export class Waker {
   #waking = false;
   /** The clock when it was last read. */
   #nowMs = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #takeBack = (): void => undefined;
   #closed = false;
 
   constructor(options: WakerOptions) {
@@ -139,8 +140,7 @@ export class Waker {
       this.#differsSinceMs = undefined;
       if (this.#target.size > 0 && !this.#waking && this.#last?.is === 'synced') this.#shown(now);
       if (!this.#owes) {
-        clearTimeout(this.#timer);
-        this.#timer = undefined;
+        this.#takeBack();
         return;
       }
     } else {
@@ -159,8 +159,7 @@ export class Waker {
     this.#difference = NO_DIFFERENCE;
     this.#differsSinceMs = undefined;
     this.#differSince = new Map();
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#takeBack();
   }
 
   /** Argo CD was found in error (`outcome`) or out of sync. It is woken until it is not, also without a difference. */
@@ -172,12 +171,12 @@ export class Waker {
 
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#takeBack();
   }
 
   /** When the clock is set back, what was to wait until a later time waits no longer. */
   #now(): number {
-    const now = this.#options.now();
+    const now = this.#options.clock.now();
     if (now < this.#nowMs) {
       this.#retryAtMs = now;
       if (this.#differsSinceMs !== undefined) this.#differsSinceMs = now;
@@ -212,8 +211,8 @@ export class Waker {
     const wanted = mayWait === undefined ? now : Math.max(since + mayWait, doubt, now);
     // New Jobs need not wait for the fate of old ones, unless Argo CD itself is in trouble.
     const mayGo = this.#hasNew() && !this.#inTrouble() ? 0 : this.#retryAtMs;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#wake(), Math.max(0, Math.max(wanted, mayGo) - now));
+    this.#takeBack();
+    this.#takeBack = this.#options.clock.after(Math.max(0, wanted - now, mayGo - now), () => void this.#wake());
   }
 
   /** What is wanted is asked again when its turn comes: it may have come by other ways meanwhile, and more may be wanted. */

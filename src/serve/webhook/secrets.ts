@@ -1,5 +1,8 @@
 /** The webhook secrets that are valid now. Secrets are replaced while we run, so their file is read again and again. */
+
 import { readFile } from 'node:fs/promises';
+import type { Clock } from '../../clock.ts';
+import { pause } from '../../clock.ts';
 import { Failure, systemReason } from '../../failure.ts';
 import { parseSecrets } from './gate.ts';
 
@@ -10,26 +13,30 @@ export interface SecretsOptions {
   readonly file: string | undefined;
   /** Told when the file cannot be read any more. The secrets of before stay valid. */
   readonly onFailure: (failure: Failure) => void;
+  readonly clock: Clock;
 }
 
 /** Gives a function that answers the secrets of the moment. @throws Failure when the file cannot be read at the start. */
 export async function watchSecrets(
-  { file, onFailure }: SecretsOptions,
+  { clock, file, onFailure }: SecretsOptions,
   signal: AbortSignal,
 ): Promise<() => readonly string[]> {
   if (file === undefined) return () => [];
   let secrets = await readSecrets(file);
-  const timer = setInterval(async () => {
+  const again = async (): Promise<void> => {
     try {
       secrets = await readSecrets(file);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       onFailure(error);
     }
-  }, AGAIN_MS);
-  // It keeps no process alive that has nothing else to do.
-  timer.unref();
-  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+    await later();
+  };
+  const later = async (): Promise<void> => {
+    await pause(clock, AGAIN_MS, signal);
+    if (!signal.aborted) await again();
+  };
+  void later();
   return () => secrets;
 }
 

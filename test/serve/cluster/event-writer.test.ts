@@ -10,7 +10,7 @@ async function startWriter() {
   const client = new KubeClient(cluster.config);
   onTestFinished(() => client.close());
   const failures: unknown[] = [];
-  const writer = new EventWriter(client, Date.now, (failure) => failures.push(failure));
+  const writer = new EventWriter(client, (failure) => failures.push(failure));
   /** A node takes this runner with it. */
   const lose = (nth: number): void =>
     writer.hear({

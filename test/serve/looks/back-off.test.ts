@@ -1,7 +1,9 @@
 /** How often a Gitea in trouble is asked. Real requests; hours pass by a clock that the test turns. */
+
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import type { GiteaTarget } from '../../../src/gitea/observe.ts';
 import { ServerClocks } from '../../../src/http/clock.ts';
 import { Lookout, type Sight } from '../../../src/serve/looks/lookout.ts';
@@ -49,7 +51,7 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     clocks: new ServerClocks(),
     pollMs: 5_000,
     budget: 1200,
-    now: Date.now,
+    clock: systemClock,
     random,
     onRequest: () => undefined,
     onWaited: () => undefined,

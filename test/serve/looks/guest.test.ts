@@ -1,5 +1,7 @@
 /** One request budget for everything that is asked of one Gitea. Real requests; minutes pass by a clock that the test turns. */
+
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import { GiteaApi } from '../../../src/gitea/api.ts';
 import type { GiteaTarget } from '../../../src/gitea/observe.ts';
 import { readLogin } from '../../../src/gitea/shapes.ts';
@@ -21,7 +23,7 @@ function open(): { readonly guest: Guest; readonly waitedMs: () => number } {
     env: {},
     clocks: new ServerClocks(),
     budget: 60,
-    now: Date.now,
+    clock: systemClock,
     onRequest: () => undefined,
     onWaited: (_, ms) => {
       waited += ms;

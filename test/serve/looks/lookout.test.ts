@@ -1,5 +1,7 @@
 /** Many targets at one Gitea: none keeps the others waiting. Real requests. */
+
 import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import type { GiteaTarget } from '../../../src/gitea/observe.ts';
 import { ServerClocks } from '../../../src/http/clock.ts';
 import { Lookout, type LookoutOptions } from '../../../src/serve/looks/lookout.ts';
@@ -19,7 +21,7 @@ function start(over: Partial<LookoutOptions> = {}): {
     pollMs: 20,
     budget: 1200,
     onWaited: () => undefined,
-    now: Date.now,
+    clock: systemClock,
     random: () => 0.5,
     onRequest: () => undefined,
     onLook: ({ key }) => looked.set(key, (looked.get(key) ?? 0) + 1),

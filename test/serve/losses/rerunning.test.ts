@@ -1,5 +1,7 @@
 /** Law V41 (docs/spec.md): each Gitea has its own pace. Real requests. */
+
 import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import { LossBook } from '../../../src/serve/losses/book.ts';
 import { rerunAgainAndAgain } from '../../../src/serve/losses/rerunning.ts';
 import type { LiveGroup } from '../../../src/serve/planning/live.ts';
@@ -63,7 +65,7 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
   const guest = quietGuest();
   const ending = new AbortController();
   const running = rerunAgainAndAgain(
-    { book, guest, lookout: { timeoutMs: 20_000 }, now: Date.now, tell, onChange: ignore },
+    { book, guest, lookout: { timeoutMs: 20_000 }, clock: systemClock, tell, onChange: ignore },
     ending.signal,
   );
   onTestFinished(async () => {

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import {
   MOST_IN_LANE,
   MOST_LANES,
@@ -13,6 +14,7 @@ function openOutbox(answer: (message: string) => Promise<SendResult>) {
   const attempts: string[] = [];
   const ended: string[] = [];
   const outbox = new Outbox<string>({
+    clock: systemClock,
     send: async (message) => {
       attempts.push(message);
       return await answer(message);

@@ -182,7 +182,10 @@ describe('socket mode', () => {
       const onPress = ({ runner }) => { console.log(runner); ending.abort(); };
       const onFailure = ({ message }) => console.log(message);
       const [tokenFile, apiUrl] = process.argv.slice(1);
-      listenToSlack({ tokenFile, apiUrl, env: process.env, onPress, onFailure }, ending.signal);`;
+      const after = (ms, call) => clearTimeout.bind(undefined, setTimeout(call, ms));
+      const clock = { now: Date.now, steadyMs: Date.now, after };
+      const options = { tokenFile, apiUrl, clock, random: Math.random, env: process.env, onPress, onFailure };
+      listenToSlack(options, ending.signal);`;
     const child = spawn(process.execPath, ['-e', script, join(folder, 'app'), slack.apiUrl], {
       env: { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'), HTTPS_PROXY: proxy.origin },
       stdio: ['ignore', 'pipe', 'pipe'],

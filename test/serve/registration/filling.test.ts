@@ -1,5 +1,7 @@
 /** Law V55 (docs/spec.md): `serve --registration-secrets` keeps the registration tokens in Secrets as Gitea gives them. */
+
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import { secretsClient } from '../../../src/kubernetes/secrets.ts';
 import { fillAgainAndAgain } from '../../../src/serve/registration/filling.ts';
 import type { GiteaVersion } from '../../../src/simulator/versions.ts';
@@ -44,7 +46,10 @@ function secret({ cluster }: Rig, name = SECRET): Keys | undefined {
 /** `serve`, whose clock can be put forward. */
 async function startFilling(rig: Rig, names: readonly string[] = [SECRET]) {
   const clock = { aheadMs: 0 };
-  const replica = await rig.start({ registrationSecrets: names, now: () => Date.now() + clock.aheadMs });
+  const replica = await rig.start({
+    registrationSecrets: names,
+    clock: { ...systemClock, now: () => Date.now() + clock.aheadMs },
+  });
   return { clock, replica };
 }
 
@@ -272,7 +277,7 @@ it('a Gitea that never answers does not hold up the keys of another one', async 
   const ending = new AbortController();
   const registration = { names: new Set([SECRET]), client };
   const filling = fillAgainAndAgain(
-    { registration, guest, lookout: { timeoutMs: 20_000 }, groups: () => groups, now: Date.now, tell: ignore },
+    { registration, guest, lookout: { timeoutMs: 20_000 }, groups: () => groups, clock: systemClock, tell: ignore },
     ending.signal,
   );
   onTestFinished(async () => {

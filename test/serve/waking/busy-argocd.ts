@@ -2,10 +2,12 @@
  * An Argo CD with many Applications and one core: it refreshes one after the other, and each refresh takes its time. Real HTTP; time
  * passes by the faked timers of the test, and only while no request is on its way.
  */
+
 import type { ServerResponse } from 'node:http';
 import { onTestFinished, vi } from 'vitest';
 import type { ObjectRef } from '../../../src/argocd/application.ts';
 import type { WakeTarget } from '../../../src/argocd/wake.ts';
+import { systemClock } from '../../../src/clock.ts';
 import { BUSY, client, gatewayError, json } from '../../support/fake-argocd.ts';
 import { serve } from '../../support/server.ts';
 
@@ -134,6 +136,7 @@ export async function busyArgoCd(
   };
   return {
     target: {
+      clock: systemClock,
       read: (app, deadline) => counted(argocd.read(app, deadline)),
       refresh: (app, deadline) => counted(argocd.refresh(app, deadline)),
       sync: (app, deadline) => counted(argocd.sync(app, deadline)),

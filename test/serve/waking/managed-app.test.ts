@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AppJob, AppState } from '../../../src/argocd/app-state.ts';
 import type { WakeTarget } from '../../../src/argocd/wake.ts';
+import { systemClock } from '../../../src/clock.ts';
 import { Failure } from '../../../src/failure.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { Planning } from '../../../src/serve/planning/plan-application.ts';
@@ -36,6 +37,7 @@ function state(over: Partial<AppState> = {}): AppState {
 
 /** An Argo CD that says what its fields say, now or when it is let. */
 class Argo implements WakeTarget {
+  readonly clock = systemClock;
   /** What a read shows, and what a refresh finds. */
   shown = state();
   found: AppState | undefined;
@@ -70,11 +72,11 @@ class Argo implements WakeTarget {
 }
 
 async function start(argocd: Argo): Promise<ManagedApp> {
-  const line = new WakeLine(4, Date.now);
+  const line = new WakeLine(4, systemClock);
   const app = new ManagedApp('argocd/runners', REF, [GROUP], {
     argocd,
     line,
-    now: Date.now,
+    clock: systemClock,
     tell: () => undefined,
     onNews: () => undefined,
   });
@@ -253,8 +255,8 @@ describe('an Application', () => {
     const onNews = vi.fn();
     const app = new ManagedApp('argocd/runners', REF, [], {
       argocd: { read: () => asked } as Partial<WakeTarget> as WakeTarget,
-      line: new WakeLine(4, Date.now),
-      now: Date.now,
+      line: new WakeLine(4, systemClock),
+      clock: systemClock,
       tell: () => undefined,
       onNews,
     });

@@ -1,5 +1,7 @@
 /** Many Applications that need a wake at the same time. Laws V12 and V51 (docs/spec.md). */
+
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import { hangsAfterMs, WakeLine } from '../../../src/serve/waking/line.ts';
 import { ManagedApp, type Wish } from '../../../src/serve/waking/managed-app.ts';
@@ -51,14 +53,14 @@ async function scene(count: number, refreshMs: (name: string) => number | undefi
     return { name, wanted: () => wanted(name), apply };
   });
   const argocd = await busyArgoCd(apps, refreshMs);
-  const line = new WakeLine(4, Date.now);
+  const line = new WakeLine(4, systemClock);
   const managed = new Map(
     names.map((name) => [
       name,
       new ManagedApp(`argocd/${name}`, { namespace: 'argocd', name }, [GROUP], {
         argocd: argocd.target,
         line,
-        now: Date.now,
+        clock: systemClock,
         tell: (event) => {
           if (event.is === 'woken') outcomes.push(event.outcome.is);
         },
@@ -146,7 +148,7 @@ describe('an Application that hangs', () => {
   });
 
   it('does not take a wake that has failed for one that was fast', async () => {
-    const line = new WakeLine(1, Date.now);
+    const line = new WakeLine(1, systemClock);
     const { signal } = new AbortController();
     for (let at = 0; at < 8; at += 1) await line.pass(signal, 'away', async () => false);
     void line.pass(signal, 'slow', async () => await new Promise(() => undefined));

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AppState } from '../../../src/argocd/app-state.ts';
 import type { WakeResult } from '../../../src/argocd/wake.ts';
+import { systemClock } from '../../../src/clock.ts';
 import { Failure } from '../../../src/failure.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import { Waker } from '../../../src/serve/waking/waker.ts';
@@ -27,7 +28,7 @@ function startSlow(wakeMs: number, ...results: readonly ((() => never) | WakeRes
   const shown: number[] = [];
   const began = Date.now();
   const waker = new Waker({
-    now: Date.now,
+    clock: systemClock,
     turn: async (work) => void (await work()),
     wake: async () => {
       const result = results[Math.min(woken.length, results.length - 1)];
@@ -250,7 +251,7 @@ describe('a waker', () => {
     });
     const wake = vi.fn(async (): Promise<WakeResult> => ({ is: 'synced', app }));
     const waker = new Waker({
-      now: Date.now,
+      clock: systemClock,
       turn: async (work) => {
         await turned;
         await work();
