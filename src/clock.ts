@@ -9,6 +9,8 @@ export interface Clock {
   readonly steadyMs: () => number;
   /** Calls once, after so many ms. Answers what takes it back. */
   readonly after: (ms: number, call: () => void) => () => void;
+  /** Resolves at the next turn of the event loop: probes, webhooks, signals and the renewal of the Lease come between two long computations. */
+  readonly nextTurn: () => Promise<void>;
 }
 
 export const systemClock: Clock = {
@@ -21,6 +23,7 @@ export const systemClock: Clock = {
     const timer = setTimeout(call, ms);
     return () => clearTimeout(timer);
   },
+  nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
 /** Waits, and not longer than until `signal` is aborted. Never rejects. */

@@ -169,7 +169,7 @@ export class Watch<T extends Named> {
       version = object.metadata?.resourceVersion || version;
       if (type !== 'BOOKMARK') this.#apply(type, object, question);
       events += 1;
-      if (events % EVENTS_PER_TURN === 0) await new Promise(setImmediate);
+      if (events % EVENTS_PER_TURN === 0) await this.#client.clock.nextTurn();
     }
     return version;
   }

@@ -19,7 +19,7 @@ import type { JobNotice, NotifyResult } from './notify/notice.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { EndedWait } from './planning/waiting-times.ts';
 import type { AppVerdict } from './round.ts';
-import type { WakeOutcome } from './waking/waker.ts';
+import type { WakeOutcome } from './waking/wake-state.ts';
 import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
 
 export type ServeEvent =
@@ -62,7 +62,7 @@ export type ServeEvent =
   | { readonly is: 'looks-late'; readonly origin: string; readonly scopes: number }
 
   /** One Application was planned and compared with its Jobs. */
-  | { readonly is: 'planned'; readonly application: string; readonly ms: number }
+  | { readonly is: 'planned'; readonly verdict: AppVerdict; readonly ms: number }
   /** Told with each plan that is concerned. @see `src/look/clock-correction.ts` */
   | {
       readonly is: 'clocks-differ';

@@ -1,13 +1,11 @@
 /**
- * The leading process, until it leads no more. It times and wires; what follows from what is decided in `round.ts`:
+ * The leading process, until it leads no more. It wires and acts; what follows from what is decided in `round.ts`:
  *
- *     cluster changes ──┐                      ┌─► wakers (waking/), one per Application
- *     looks at Gitea ───┼─► scene ─► round ────┼─► status of the groups
- *     every 5 s ────────┘                      └─► events
+ *     cluster changes ──┐                      ┌─► waking/: Argo CD, one key of the queue per Application
+ *     looks at Gitea ───┼─► scene ─► round ────┤
+ *     every 5 s ────────┘                      └─► told (events.ts): status, notifications, re-runs and other tasks hear it
  *
- * Long because: it wires everything that the leading process does.
- *
- * It changes nothing in the cluster but `status`. Only Argo CD makes and prunes Jobs.
+ * All that is done again and again is a key of its queue. Only Argo CD makes and prunes Jobs.
  */
 import type { WakeTarget } from '../argocd/wake.ts';
 import type { Clock } from '../clock.ts';
@@ -17,29 +15,20 @@ import { untilAborted } from '../http/until-aborted.ts';
 import type { KubeClient } from '../kubernetes/client.ts';
 import { isPinnedAlive } from '../plan/evidence.ts';
 import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
-import { breath } from './breath.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
-import { StatusWriter } from './cluster/status-writer.ts';
-import type { Tell } from './events.ts';
+import { type Subscriber, type Tell, tellAll } from './events.ts';
 import { Lookout, type LookoutOptions } from './looks/lookout.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/book.ts';
-import { rerunAgainAndAgain } from './losses/rerunning.ts';
-import { JobEnds, type JobEndsOptions } from './notify/job-ends.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { type Survey, survey } from './planning/survey.ts';
-import { WaitingTimes } from './planning/waiting-times.ts';
-import { groupsWithToken } from './registration/choose.ts';
-import { type FillingOptions, fillAgainAndAgain } from './registration/filling.ts';
+import { type Again, type Line, type QueueRow, WorkQueue } from './queue.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
-import { groupsToSweep, SweptGroups, sweepAgainAndAgain } from './sweeping.ts';
-import { ManagedApps } from './waking/managed-apps.ts';
+import type { StartTask, TaskContext } from './task.ts';
+import { Applications } from './waking/applications.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
-export interface LeaderOptions
-  extends Omit<TokenSources, 'clusterSecrets'>,
-    Pick<JobEndsOptions, 'notifyDefaults'>,
-    Pick<FillingOptions, 'registration'> {
+export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
   /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
   readonly openSecrets?: () => SecretReader;
   readonly cluster: LiveCluster;
@@ -49,60 +38,68 @@ export interface LeaderOptions
   readonly instance: string;
   /** At the same time. */
   readonly wakes: number;
-  readonly sweep: boolean;
   /** Absent: no policy is named. */
   readonly policyFile?: string;
   readonly lookout: Pick<LookoutOptions, 'budget' | 'ca' | 'clocks' | 'pollMs' | 'timeoutMs'>;
+  /** What is done besides. */
+  readonly tasks: readonly StartTask[];
   readonly clock: Clock;
   /** 0 to 1. */
   readonly random: () => number;
   readonly tell: Tell;
 }
 
-/** Rounds are at least this far apart: watches tell of bursts. */
+/** Watches tell of bursts: a round waits so long for more. */
 const ROUND_GAP_MS = 20;
+/** A round that takes longer is a mistake of ours, or a file system that hangs. */
+const LONGEST_ROUND_MS = 300_000;
+/** The one key of its class: what one Application is to have may depend on the Jobs of another. */
+const ALL = 'all Applications';
 
 export class Leader {
   /** True once everything that exists was looked at. It stays so: a group that comes later waits alone. */
   ready = false;
   readonly #options: LeaderOptions;
+  readonly #queue: WorkQueue;
+  readonly #rounds: Line;
   readonly #lookout: Lookout;
   readonly #book: TargetBook;
-  readonly #statuses: StatusWriter;
-  readonly #lossBook: LossBook;
-  readonly #waits = new WaitingTimes();
-  readonly #ends: JobEnds;
-  readonly #apps: ManagedApps;
+  readonly #losses: LossBook;
+  readonly #apps: Applications;
+  readonly #tell: Tell;
+  readonly #tasks: readonly Subscriber[];
   #survey: Survey | undefined;
   /** Of the last round, by Application. */
   #verdicts: ReadonlyMap<string, AppVerdict> = new Map();
   #targetOf: TargetOf = new Map();
-  readonly #sweptGroups = new SweptGroups();
-  #stopTick = (): void => undefined;
-  /** Present: a round is due. */
-  #stopRound: (() => void) | undefined;
-  #running = false;
-  #again = false;
   #closed = false;
-  #rounds = 0;
+  #played = 0;
   /** Looks that were told, and how many of them the last round knew. */
   #news = 0;
   #planned = 0;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    const { client, clock, cluster, env, lookout, random, tell } = options;
-    const statusOf = (key: string) => cluster.statusOf(key);
-    this.#apps = new ManagedApps({ ...options, onNews: () => this.changed() });
+    const { clock, cluster, env, lookout, random } = options;
+    this.#queue = new WorkQueue(clock);
+    this.#tell = (event) => {
+      if (!this.#closed) tellAll([options.tell, ...this.#tasks])(event);
+    };
+    const tell = this.#tell;
+    this.#rounds = this.#queue.open('reconcile', {
+      width: 1,
+      deadlineMs: LONGEST_ROUND_MS,
+      run: () => this.#reconcile(),
+    });
+    this.#apps = new Applications({ ...options, queue: this.#queue, tell, onNews: () => this.changed() });
     this.#book = new TargetBook(() => {
       const { openSecrets } = options;
       return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
     });
-    const onFailure = (failure: Failure) => tell({ is: 'cluster-failed', failure });
-    this.#statuses = new StatusWriter({ client, statusOf, onFailure });
-    this.#lossBook = new LossBook(statusOf, tell);
+    this.#losses = new LossBook((key) => cluster.statusOf(key), tell);
     this.#lookout = new Lookout({
       ...lookout,
+      queue: this.#queue,
       env,
       clock,
       random,
@@ -119,18 +116,22 @@ export class Leader {
       onWaited: (origin, ms) => tell({ is: 'visit-waited', origin, ms }),
       onLate: (origin, scopes) => tell({ is: 'looks-late', origin, scopes }),
     });
-    this.#ends = new JobEnds({ ...options, guest: this.#lookout.guest });
+    this.#tasks = options.tasks.map((start) => start(this.#context()));
   }
 
   /** True while everything that exists was looked at once. */
   get settled(): boolean {
-    return this.#rounds > 0 && this.#book.targets.every(({ key }) => this.#lookout.sights.has(key));
+    return this.#played > 0 && this.#book.targets.every(({ key }) => this.#lookout.sights.has(key));
   }
 
   /** True once everything was looked at, and each Application shows its plan or its last wake failed. */
   get done(): boolean {
-    const planned = this.#planned === this.#news && !this.#running;
-    return this.settled && planned && this.#apps.done;
+    return this.settled && this.#planned === this.#news && !this.#rounds.isRunning(ALL) && this.#apps.done;
+  }
+
+  /** What is due when, what is under way, and what failed last. */
+  get queue(): readonly QueueRow[] {
+    return this.#queue.rows();
   }
 
   /** What stands against "all is well", one line each. */
@@ -143,41 +144,15 @@ export class Leader {
 
   /** Leads until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const tick = (): void => {
-      this.#stopTick = this.#options.clock.after(TICK_MS, tick);
-      this.changed();
-    };
-    tick();
-    const sweeping = this.#options.sweep ? this.#sweep(signal) : Promise.resolve();
-    const { guest } = this.#lookout;
-    const losses = { ...this.#options, guest, book: this.#lossBook, onChange: () => this.changed() };
-    const rerunning = rerunAgainAndAgain(losses, signal);
-    const groups = () => groupsWithToken(this.#options.cluster.groups(), this.#targetOf);
-    const filling = fillAgainAndAgain({ ...this.#options, guest, groups }, signal);
-    try {
-      await untilAborted(signal, new Promise(() => undefined));
-    } finally {
-      this.#stopTick();
-      this.#stopRound?.();
-      this.#closed = true;
-      this.#apps.close();
-      this.#statuses.close();
-      this.#ends.close();
-      await Promise.all([this.#lookout.close(), sweeping, rerunning, filling]);
-    }
+    this.changed();
+    await untilAborted(signal, new Promise(() => undefined));
+    this.#closed = true;
+    await Promise.all([this.#queue.close(), this.#lookout.guest.close()]);
   }
 
   /** Something may have changed: a round follows soon. */
   changed(): void {
-    if (this.#closed) return;
-    if (this.#running) {
-      this.#again = true;
-      return;
-    }
-    this.#stopRound ??= this.#options.clock.after(ROUND_GAP_MS, () => {
-      this.#stopRound = undefined;
-      void this.#playRound();
-    });
+    this.#rounds.add(ALL, ROUND_GAP_MS);
   }
 
   /** A webhook told of a job. */
@@ -185,63 +160,55 @@ export class Leader {
     this.#lookout.nudge((target) => concerns(event, target), event);
   }
 
-  async #sweep(signal: AbortSignal): Promise<void> {
-    const { clock, cluster, instance, lookout, tell } = this.#options;
-    const groups = this.#sweptGroups;
-    const liveJobs = () => (cluster.fresh ? cluster.runners().map(({ job }) => job) : undefined);
-    const mayRead = (namespace: string) => cluster.mayRead(namespace);
-    const { timeoutMs } = lookout;
-    const evidence = { groups, liveJobs, mayRead };
-    await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, ...evidence, tell, clock }, signal);
+  #context(): TaskContext {
+    const { clock, cluster, client } = this.#options;
+    const { guest } = this.#lookout;
+    return {
+      clock,
+      cluster,
+      client,
+      guest,
+      queue: this.#queue,
+      isWell: (target) => this.#lookout.isWell(target),
+      targetOf: () => this.#targetOf,
+      losses: this.#losses,
+      tell: this.#tell,
+      changed: () => this.changed(),
+    };
   }
 
-  async #playRound(): Promise<void> {
-    if (this.#closed) return;
-    this.#running = true;
-    this.#again = false;
-    try {
-      await this.#judgeAll();
-    } catch (error) {
-      // Requests are broken off at the end.
-      if (!this.#closed) throw error;
-    } finally {
-      this.#running = false;
-    }
-    if (this.#again) this.changed();
-  }
-
-  async #judgeAll(): Promise<void> {
-    const { clock, cluster, tell } = this.#options;
+  async #reconcile(): Promise<Again> {
+    const { clock, cluster } = this.#options;
     // What is not seen proves something only while the copies are complete.
-    if (!cluster.fresh) return;
+    if (!cluster.fresh) return TICK;
     const news = this.#news;
     await this.#resolveTargets(cluster.groups());
-    if (this.#closed) return;
+    if (this.#closed) return TICK;
     const scene = this.#scene();
     const verdicts = new Map<string, AppVerdict>();
     let beganMs = clock.steadyMs();
     for (const verdict of round(scene, this.#verdicts)) {
       const { application } = verdict;
       if (verdict !== this.#verdicts.get(application)) {
-        tell({ is: 'planned', application, ms: clock.steadyMs() - beganMs });
-        this.#actOn(verdict);
-        await breath();
+        this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
+        this.#tellClocks(verdict);
+        this.#apps.follow(application, verdict);
+        // A plan blocks the process, and there may be many.
+        await clock.nextTurn();
       }
-      if (this.#closed) return;
+      if (this.#closed) return TICK;
       verdicts.set(application, verdict);
       beganMs = clock.steadyMs();
     }
     this.#verdicts = verdicts;
-    this.#statuses.keepOnly(new Set(scene.survey.groups.map(({ object }) => object.metadata.uid)));
-    this.#tellWaits();
-    this.#ends.take([...verdicts.values()], this.#targetOf);
-    tell({ is: 'round-done', verdicts: [...verdicts.values()], skews: skewsOf(scene) });
-    this.#rounds += 1;
+    this.#tell({ is: 'round-done', verdicts: [...verdicts.values()], skews: skewsOf(scene) });
+    this.#played += 1;
     this.ready ||= this.settled;
     this.#planned = news;
+    return TICK;
   }
 
-  /** Everything as it is now. Makes wakers for new Applications. */
+  /** Everything as it is now. */
   #scene(): Scene {
     const { clock, cluster, controlPlaneNamespace, instance } = this.#options;
     const nowMs = clock.now();
@@ -251,12 +218,13 @@ export class Leader {
     this.#survey = seen;
     this.#apps.keep(seen.byApp);
     const around = { nowMs, survey: seen, targetOf: this.#targetOf, sights: this.#lookout.sights };
-    const doubtful = this.#lossBook.follow({ ...around, hasPod: (key) => cluster.hasPod(key) });
+    const doubtful = this.#losses.follow({ ...around, hasPod: (key) => cluster.hasPod(key) });
     this.#lookout.nudge((target) => doubtful.has(target));
     return {
       ...around,
+      steadyMs: clock.steadyMs(),
       instance,
-      lostJobs: (key) => this.#lossBook.of(key),
+      lostJobs: (key) => this.#losses.of(key),
       clocks: this.#clocksOf(seen),
       wakes: this.#apps.wakes,
     };
@@ -272,28 +240,15 @@ export class Leader {
     return { kubernetes: client.origin, bounds: new Map(bounds) };
   }
 
-  #actOn({ application, clockWarnings, groups, ...verdict }: AppVerdict): void {
-    const { tell } = this.#options;
+  #tellClocks({ clockWarnings, groups }: AppVerdict): void {
     const origins = originsOf(groups.map(({ live }) => live));
-    for (const { code, message } of clockWarnings) tell({ is: 'clocks-differ', code, message, origins });
-    this.#apps.follow(application, verdict);
-    for (const { live, facts } of groups) this.#statuses.put(live.object, facts);
-  }
-
-  #tellWaits(): void {
-    const { clock, tell } = this.#options;
-    const decisions = [...this.#verdicts.values()].flatMap(({ planning }) =>
-      planning.is === 'planned' ? planning.plan.jobs : [],
-    );
-    for (const wait of this.#waits.take(decisions, clock.now())) tell({ is: 'job-started', wait });
+    for (const { code, message } of clockWarnings) this.#tell({ is: 'clocks-differ', code, message, origins });
   }
 
   async #resolveTargets(live: readonly LiveGroup[]): Promise<void> {
-    const nowMs = this.#options.clock.now();
-    const found = await this.#book.resolve(live, nowMs);
+    const found = await this.#book.resolve(live, this.#options.clock.now());
     if (found === this.#targetOf) return;
     this.#targetOf = found;
-    this.#sweptGroups.exist(groupsToSweep(found), nowMs);
     this.#lookout.watch(this.#book.namespacesOf);
   }
 
@@ -306,6 +261,9 @@ export class Leader {
     );
     this.#lookout.nudge((target) => targets.includes(target));
     // The first survey finds what ended before this process led.
-    if (this.#survey) for (const runner of ended) this.#options.tell({ is: 'runner-ended', runner });
+    if (this.#survey) for (const runner of ended) this.#tell({ is: 'runner-ended', runner });
   }
 }
+
+/** Times in the plan (spawn timeout, back-off) pass without an event. */
+const TICK: Again = { inMs: TICK_MS };

@@ -30,12 +30,14 @@ import {
 } from './planning/plan-application.ts';
 import type { Survey } from './planning/survey.ts';
 import { oncePerObject, sameElements } from './unchanged.ts';
-import type { WakeOutcome } from './waking/waker.ts';
+import { NEVER_WOKEN, type WakeState } from './waking/wake-state.ts';
 
 /** Everything that a round depends on. */
 export interface Scene {
   /** By this machine's clock. */
   readonly nowMs: number;
+  /** The same moment by a clock that is never set. */
+  readonly steadyMs: number;
   /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
   readonly survey: Survey;
@@ -58,12 +60,9 @@ export interface SceneClocks {
 }
 
 export interface WakeFacts {
-  /** How the last wake ended; absent before the first. */
-  readonly last?: WakeOutcome;
+  readonly state: WakeState;
   /** Keys of our Jobs in Argo CD's copy of the output. */
   readonly printed: ReadonlySet<string>;
-  /** Since when each Job that a sync would change has not been that of the plan, by its key. */
-  readonly differSince: ReadonlyMap<string, number>;
 }
 
 /** What follows for one Application. */
@@ -99,7 +98,7 @@ export interface GroupVerdict {
 export const TICK_MS = 5_000;
 /** Without a job and a runner nothing but `lastCheckTime` depends on the time. */
 const QUIET_MS = 30_000;
-const NEVER_WOKEN: WakeFacts = { printed: new Set(), differSince: new Map() };
+const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
 
 const hashOf = oncePerObject((group: RunnerGroup) => templateHash(group, finishOwn));
 const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
@@ -133,10 +132,16 @@ function judgeApplication(
 ): AppVerdict {
   const { nowMs, survey } = scene;
   const isManaged = application !== '';
-  const wake = (isManaged && scene.wakes.get(application)) || NEVER_WOKEN;
+  const wake = (isManaged && scene.wakes.get(application)) || UNKNOWN;
   const live = survey.index.ofApp(application);
   const others = printedElsewhere(scene, members);
-  const inputs = [wake.last, wake.printed, live, ...members.flatMap((member) => inputsOf(scene, member)), ...others];
+  const inputs = [
+    wake.state.last,
+    wake.printed,
+    live,
+    ...members.flatMap((member) => inputsOf(scene, member)),
+    ...others,
+  ];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
   const clocks = compareClocks(scene.clocks, originsOf(members));
@@ -146,7 +151,7 @@ function judgeApplication(
     isManaged && planning.is === 'planned' ? differenceOf(runners, live, nowMs, wake.printed) : NO_DIFFERENCE;
   const differing = differingByGroup(difference, runners, live);
   const argocdOf = ({ key }: LiveGroup): GroupFacts['argocd'] =>
-    isManaged ? argocdFacts(wake, differing.get(key) ?? [], nowMs) : { is: 'unmanaged' };
+    isManaged ? argocdFacts(wake, differing.get(key) ?? [], scene.steadyMs) : { is: 'unmanaged' };
   return {
     application,
     planning,
@@ -237,11 +242,11 @@ function judgeGroup(scene: Scene, live: LiveGroup, planning: Planning, argocd: G
 
 /** @param differing Jobs of one group. */
 function argocdFacts(
-  { differSince, last }: WakeFacts,
+  { state: { differSince, last } }: WakeFacts,
   differing: readonly string[],
-  nowMs: number,
+  steadyMs: number,
 ): GroupFacts['argocd'] {
-  const differsForMs = Math.max(0, ...differing.map((key) => nowMs - (differSince.get(key) ?? nowMs)));
+  const differsForMs = Math.max(0, ...differing.map((key) => steadyMs - (differSince.get(key) ?? steadyMs)));
   return { is: 'managed', differsForMs, ...(last && { last }) };
 }
 

@@ -21,21 +21,29 @@ import { ClusterSecrets, secretsClient } from '../kubernetes/secrets.ts';
 import type { InstallationImages } from '../runnergroup/installation.ts';
 import type { SecretsMode, TokenSources } from '../tokens/api-token.ts';
 import type { SpanSink } from '../tracing/sink.ts';
-import { EventWriter } from './cluster/event-writer.ts';
+import { writeEvents } from './cluster/event-writer.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
+import { writeStatuses } from './cluster/status-writer.ts';
 import { type Subscriber, type Tell, tellAll } from './events.ts';
 import { type Listeners, startListeners } from './http/listeners.ts';
 import type { ListenAddress } from './http/server.ts';
 import { Leader, type LeaderOptions } from './leader.ts';
+import { rerunLostJobs } from './losses/rerunning.ts';
+import { tellJobEnds } from './notify/job-ends.ts';
 import { Notifier, type NotifyOptions } from './notify/notifier.ts';
 import { interactiveListener } from './notify/slack-interactive.ts';
 import { PressGate } from './notify/slack-presses.ts';
+import { WorkQueue } from './queue.ts';
+import { fillSecrets } from './registration/filling.ts';
 import { openMetrics } from './subscribers/metrics.ts';
+import { sweepDeadRows } from './sweeping.ts';
+import type { StartTask } from './task.ts';
+import { tellWaits } from './tell-waits.ts';
 import { ArgoCdAccess } from './waking/argocd-access.ts';
 import { Forwarder } from './webhook/forward.ts';
 import { type WebhookEvent, WebhookGate } from './webhook/gate.ts';
 import type { RawDelivery } from './webhook/listener.ts';
-import { watchSecrets } from './webhook/secrets.ts';
+import { SecretFiles } from './webhook/secrets.ts';
 
 export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   /** Default: `files`. */
@@ -100,10 +108,13 @@ const ONCE_MS = 120_000;
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const { clock } = options;
   const metrics = openMetrics();
+  // Of the process: what does not end with its leadership.
+  const queue = new WorkQueue(clock);
   const notifier = new Notifier({
     ...(options.notify ?? NOTIFIES_NOBODY),
     env: options.env,
-    clock: options.clock,
+    clock,
+    queue,
     tell: (event) => tell(event),
   });
   const tell = tellAll([metrics.subscriber, ...options.subscribers, notifier.subscriber]);
@@ -113,18 +124,9 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   const stop = (): void => life.abort();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
-  const secrets = await watchSecrets(
-    { clock, file: options.webhookSecretFile, onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }) },
-    signal,
-  );
-  const signing = await watchSecrets(
-    {
-      clock,
-      file: options.notify?.slackSigningSecretFile,
-      onFailure: (failure) => tell({ is: 'secrets-unreadable', failure }),
-    },
-    signal,
-  );
+  const files = new SecretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
+  const secrets = await files.watch(options.webhookSecretFile);
+  const signing = await files.watch(options.notify?.slackSigningSecretFile);
   const pressGate = new PressGate({ secret: () => signing()[0], nowMs: options.clock.now });
   let leader: Leader | undefined;
   // Connections of its own: requests that hang elsewhere must not cost the leadership.
@@ -172,7 +174,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     await (lease ? lease.run(life.signal, lead) : lead(life.signal));
   } finally {
     stop();
-    await Promise.all([watching, listening]);
+    await Promise.all([watching, listening, queue.close()]);
     await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), notifier.close(), open.close()]);
   }
 }
@@ -229,16 +231,11 @@ interface OpenCluster {
   onChange: () => void;
 }
 
-function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
+function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
   const { argocd, ca, env, giteaRequests, instance, notify, clock, policyFile, pollMs, random } = options;
   const { secrets, secretsDir, sweep, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, { clock, clocks });
-  const events = new EventWriter(client, (failure) => tellOthers({ is: 'cluster-failed', failure }));
-  const tell: Tell = (event) => {
-    tellOthers(event);
-    events.hear(event);
-  };
   const cluster = new LiveCluster(client, options, {
     onChange: () => open.onChange(),
     onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
@@ -257,7 +254,16 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
     argocd.tokenFile,
   );
   const { registrationSecrets: names = [] } = options;
-  const filling = names.length === 0 ? undefined : { names: new Set(names), client: secretsClient(options.cluster) };
+  const writesSecrets = names.length === 0 ? undefined : secretsClient(options.cluster);
+  const tasks: readonly StartTask[] = [
+    writeStatuses,
+    writeEvents,
+    tellWaits,
+    tellJobEnds({ timeoutMs, ...(notify && { notifyDefaults: notify.defaults }) }),
+    rerunLostJobs(timeoutMs),
+    ...(sweep ? [sweepDeadRows({ instance, timeoutMs })] : []),
+    ...(writesSecrets ? [fillSecrets({ names: new Set(names), client: writesSecrets, timeoutMs })] : []),
+  ];
   const secretsApi = secrets === 'api' ? secretsClient(options.cluster) : undefined;
   const open: OpenCluster = {
     cluster,
@@ -274,10 +280,8 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
       tell,
       argocd: access,
       controlPlaneNamespace: argocd.namespace,
-      sweep,
-      ...(filling && { registration: filling }),
+      tasks,
       wakes: options.wakes,
-      ...(notify && { notifyDefaults: notify.defaults }),
       ...(policyFile !== undefined && { policyFile }),
       lookout: {
         timeoutMs,
@@ -288,7 +292,7 @@ function openCluster(options: ServeOptions, tellOthers: Tell): OpenCluster {
       },
     },
     close: async () => {
-      await Promise.all([access.close(), client.close(), secretsApi?.close(), filling?.client.close()]);
+      await Promise.all([access.close(), client.close(), secretsApi?.close(), writesSecrets?.close()]);
     },
   };
   return open;

@@ -1,31 +1,17 @@
-/** Sweeps dead registrations once a minute while this process leads (`--sweep`). What is dead: src/sweep/choose.ts. */
-import { type Clock, pause } from '../clock.ts';
+/** Sweeps dead registrations once a minute (`--sweep`): one key of the queue. What is dead: src/sweep/choose.ts. */
 import { Failure } from '../failure.ts';
 import { describeScope } from '../gitea/endpoints.ts';
-import type { GiteaTarget } from '../gitea/observe.ts';
 import { keyText } from '../key-text.ts';
-import type { LiveJob } from '../plan/evidence.ts';
-import { Sweeper, type SweepGroup, type SweepReport } from '../sweep/sweep.ts';
-import type { Tell } from './events.ts';
+import { Sweeper, type SweepGroup } from '../sweep/sweep.ts';
 import { BACKGROUND } from './looks/guest.ts';
-import type { Lookout } from './looks/lookout.ts';
 import type { TargetOf } from './looks/targets.ts';
+import type { StartTask, TaskContext } from './task.ts';
 
 export interface SweepingOptions {
+  /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
   /** For the look at one scope, ms. */
   readonly timeoutMs: number;
-  /** Its guest sends the requests. Where its looks fail nothing is swept. */
-  readonly lookout: Pick<Lookout, 'guest' | 'isWell'>;
-  readonly groups: SweptGroups;
-  /** False for a namespace whose Jobs cannot be seen. Its registrations stay. */
-  readonly mayRead: (namespace: string) => boolean;
-  /** Undefined while the copies of the cluster are not complete. */
-  readonly liveJobs: () => readonly LiveJob[] | undefined;
-  readonly tell: Tell;
-  readonly clock: Clock;
-  /** Between two passes, ms. Default: a minute. */
-  readonly pauseMs?: number;
 }
 
 const PAUSE_MS = 60_000;
@@ -33,6 +19,72 @@ const PAUSE_MS = 60_000;
 const REMEMBERED_MS = 3_600_000;
 /** Groups that are gone and remembered. */
 const MOST_REMEMBERED = 1000;
+
+/** All scopes of all Giteas, within their request budgets. */
+const LONGEST_PASS_MS = 3_600_000;
+const ALL = 'all';
+
+export function sweepDeadRows(options: SweepingOptions): StartTask {
+  return (context) => {
+    const groups = new SweptGroups();
+    let known: TargetOf | undefined;
+    const sweep = sweeping(context, options, groups);
+    const line = context.queue.open('sweep', {
+      width: 1,
+      deadlineMs: LONGEST_PASS_MS,
+      onFailure: (_, failure) => context.tell({ is: 'sweep-failed', failure, of: 'all' }),
+      backOffMs: () => PAUSE_MS,
+      run: async (_, { signal }) => {
+        await sweep(signal);
+        return { inMs: PAUSE_MS };
+      },
+    });
+    line.add(ALL);
+    return ({ is }) => {
+      const targetOf = context.targetOf();
+      if (is !== 'round-done' || targetOf === known) return;
+      known = targetOf;
+      groups.exist(groupsToSweep(targetOf), context.clock.now());
+    };
+  };
+}
+
+/** One pass. Where looks fail nothing is swept, and where Jobs cannot be seen. */
+function sweeping(
+  { clock, cluster, guest, isWell, tell }: TaskContext,
+  { instance, timeoutMs }: SweepingOptions,
+  groups: SweptGroups,
+): (signal: AbortSignal) => Promise<void> {
+  const { http, versions } = guest;
+  const sweeper = new Sweeper({
+    instance,
+    http,
+    versions,
+    timeoutMs,
+    clock,
+    queue: BACKGROUND,
+    visit: (target, work) => guest.visit(target, BACKGROUND, work),
+  });
+  return async (signal) => {
+    const readable = groups.at(clock.now()).filter(({ namespace }) => cluster.mayRead(namespace));
+    const { registrations, failures } = await sweeper.pass(
+      {
+        groups: readable,
+        areAll: true,
+        mayAsk: (target) => isWell(target) && guest.pauseMs(target) === 0,
+        liveJobs: async () => {
+          const isSeen = cluster.fresh && readable.every(({ namespace }) => cluster.mayRead(namespace));
+          return isSeen ? cluster.runners().map(({ job }) => job) : undefined;
+        },
+      },
+      signal,
+    );
+    for (const { gitea, name, outcome } of registrations) {
+      if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
+    }
+    for (const failure of failures) tell({ is: 'sweep-failed', failure, of: 'part' });
+  };
+}
 
 /** The groups whose registrations are swept: those that exist, and those that went not long ago. */
 export class SweptGroups {
@@ -57,49 +109,10 @@ export class SweptGroups {
 }
 
 /** The groups that exist and whose tokens can be used. */
-export function groupsToSweep(targetOf: TargetOf): readonly SweepGroup[] {
+function groupsToSweep(targetOf: TargetOf): readonly SweepGroup[] {
   return [...targetOf].flatMap(([{ namespace, name }, target]) =>
     target instanceof Failure ? [] : [{ namespace, name, target }],
   );
-}
-
-/** Runs until `signal` is aborted. */
-export async function sweepAgainAndAgain(options: SweepingOptions, signal: AbortSignal): Promise<void> {
-  const { clock, instance, lookout, pauseMs = PAUSE_MS, tell, timeoutMs } = options;
-  const { guest } = lookout;
-  const { http, versions } = guest;
-  const sweeper = new Sweeper({
-    instance,
-    http,
-    versions,
-    timeoutMs,
-    clock,
-    queue: BACKGROUND,
-    visit: (target, work) => guest.visit(target, BACKGROUND, work),
-  });
-  const mayAsk = (target: GiteaTarget): boolean => lookout.isWell(target) && guest.pauseMs(target) === 0;
-  while (!signal.aborted) {
-    const groups = options.groups.at(clock.now()).filter(({ namespace }) => options.mayRead(namespace));
-    const liveJobs = async () =>
-      groups.every(({ namespace }) => options.mayRead(namespace)) ? options.liveJobs() : undefined;
-    await onePass(() => sweeper.pass({ groups, areAll: true, mayAsk, liveJobs }, signal), tell, signal);
-    await pause(clock, pauseMs, signal);
-  }
-}
-
-async function onePass(pass: () => Promise<SweepReport>, tell: Tell, signal: AbortSignal): Promise<void> {
-  try {
-    const { registrations, failures } = await pass();
-    for (const { gitea, name, outcome } of registrations) {
-      if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
-    }
-    for (const failure of failures) tell({ is: 'sweep-failed', failure, of: 'part' });
-  } catch (error) {
-    // Leadership has ended, and the connections with it.
-    if (signal.aborted) return;
-    if (!(error instanceof Failure)) throw error;
-    tell({ is: 'sweep-failed', failure: error, of: 'all' });
-  }
 }
 
 /** A new token takes the place of the old one, which Gitea may refuse. */

@@ -1,76 +1,72 @@
 /** Writes Kubernetes Events beside RunnerGroups: `kubectl describe runnergroup` shows them. What they say: notices.ts. */
 import { hash } from 'node:crypto';
 import { timeText } from '../../charts/marks.ts';
-import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { failure } from '../../http/request.ts';
-import type { KubeClient, KubeQuestion } from '../../kubernetes/client.ts';
+import type { KubeQuestion } from '../../kubernetes/client.ts';
 import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
-import type { ServeEvent } from '../events.ts';
+import type { StartTask, TaskContext } from '../task.ts';
 import { type Notice, noticesOf, stuckNotices } from './notices.ts';
 
 const WRITE_MS = 10_000;
-/** Events under way. */
-const MOST_AT_ONCE = 10;
-/** Events that wait for their turn; others are left out. A node takes dozens of runners with it. */
+/** At the same time. */
+const WRITES = 10;
+/** Events that wait; others are left out. A node takes dozens of runners with it. */
 const MOST_WAITING = 500;
+/** Pods of one round that are told to be stuck: many come at once only for one cause, and the status counts them all. */
+const MOST_STUCK = 10;
 /** Kubernetes takes 1,024 bytes. */
 const LONGEST_MESSAGE = 900;
 const COMPONENT = 'gitea-runners';
 
-export class EventWriter {
-  readonly #client: KubeClient;
-  readonly #onFailure: (failure: Failure) => void;
+export const writeEvents: StartTask = (context) => {
+  /** By name of the Event. */
+  const waiting = new Map<string, Notice>();
   /** Names of the Events about pods that are stuck now. */
-  #told: ReadonlySet<string> = new Set();
-  readonly #waiting: Notice[] = [];
-  #underWay = 0;
-
-  constructor(client: KubeClient, onFailure: (failure: Failure) => void) {
-    this.#client = client;
-    this.#onFailure = onFailure;
-  }
-
-  /** Only the leader has rounds and losses. */
-  hear(event: ServeEvent): void {
-    for (const notice of noticesOf(event)) {
-      if (this.#underWay < MOST_AT_ONCE) void this.#write(notice);
-      else if (this.#waiting.length < MOST_WAITING) this.#waiting.push(notice);
-    }
+  let told: ReadonlySet<string> = new Set();
+  const line = context.queue.open('event', {
+    width: WRITES,
+    deadlineMs: 2 * WRITE_MS,
+    laneOf: (name) => waiting.get(name)?.object.metadata.namespace ?? '',
+    // An Event that could not be written is lost: its time is over.
+    mostTries: 1,
+    onFailure: (_, problem) => context.tell({ is: 'cluster-failed', failure: problem }),
+    run: async (name) => {
+      const notice = waiting.get(name);
+      waiting.delete(name);
+      if (notice) await write(context, notice);
+      return undefined;
+    },
+  });
+  const add = (notice: Notice): void => {
+    if (waiting.size >= MOST_WAITING) return;
+    waiting.set(nameOf(notice), notice);
+    line.add(nameOf(notice));
+  };
+  return (event) => {
+    for (const notice of noticesOf(event)) add(notice);
     if (event.is !== 'round-done') return;
     const found = new Map(stuckNotices(event.verdicts).map((each) => [nameOf(each), each]));
-    // None of these waits. Many come at once only for one cause, and the status counts them all.
-    for (const [name, each] of found) {
-      if (!this.#told.has(name) && this.#underWay < MOST_AT_ONCE) void this.#write(each);
-    }
-    this.#told = new Set(found.keys());
-  }
+    const news = [...found].filter(([name]) => !told.has(name));
+    for (const [, notice] of news.slice(0, MOST_STUCK)) add(notice);
+    told = new Set(found.keys());
+  };
+};
 
-  async #write(notice: Notice): Promise<void> {
-    const { namespace, name } = notice.object.metadata;
-    const question: KubeQuestion = {
-      what: `write an Event about RunnerGroup ${namespace}/${name}`,
-      method: 'POST',
-      path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
-      body: eventOf(notice, this.#client.clock.now()),
-    };
-    this.#underWay += 1;
-    try {
-      const { status } = await this.#client.send(question, new Deadline(WRITE_MS, this.#client.clock));
-      // 409: a leader before us has told it. 404: the namespace is going.
-      if (status !== 201 && status !== 409 && status !== 404) {
-        const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';
-        throw failure(this.#client.request(question), 'GR-CLUSTER-15', `status ${status}`, remedy);
-      }
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      this.#onFailure(error);
-    } finally {
-      this.#underWay -= 1;
-    }
-    const next = this.#waiting.shift();
-    if (next) void this.#write(next);
-  }
+/** @throws Failure */
+async function write({ client, clock }: TaskContext, notice: Notice): Promise<void> {
+  const { namespace, name } = notice.object.metadata;
+  const question: KubeQuestion = {
+    what: `write an Event about RunnerGroup ${namespace}/${name}`,
+    method: 'POST',
+    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
+    body: eventOf(notice, clock.now()),
+  };
+  const { status } = await client.send(question, new Deadline(WRITE_MS, clock));
+  // 409: a leader before us has told it. 404: the namespace is going.
+  if (status === 201 || status === 409 || status === 404) return;
+  const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';
+  throw failure(client.request(question), 'GR-CLUSTER-15', `status ${status}`, remedy);
 }
 
 /** The same subject and cause give the same name, so two leaders write one Event. Kubernetes forgets it after an hour. */

@@ -33,6 +33,8 @@ export interface GuestOptions {
   readonly onWaited: (origin: string, ms: number) => void;
 }
 
+/** Who waits longer for a turn has failed: many scopes share the request budget of one Gitea. */
+export const LONGEST_TURN_MS = 3_600_000;
 /** The queue of all requests besides looks, such as those of sweeps. */
 export const BACKGROUND = 'background';
 
@@ -82,9 +84,9 @@ export class Guest {
    * Has `work` ask this Gitea when the budget allows it. Its requests must be of the queue `queue`, and there must not be two visits of
    * one queue at the same time, but for `BACKGROUND`. Rejects once closed.
    */
-  async visit<T>(target: GiteaTarget, queue: string, work: () => Promise<T>): Promise<T> {
+  async visit<T>(target: GiteaTarget, queue: string, work: () => Promise<T>, signal = this.#life.signal): Promise<T> {
     const turns = this.#turnsAt(originOf(target));
-    await untilAborted(this.#life.signal, turns.take(queue));
+    await untilAborted(this.#life.signal, turns.take(queue, signal));
     this.#life.signal.throwIfAborted();
     try {
       return await work();

@@ -1,8 +1,8 @@
 /**
- * Looks at Gitea again and again: one loop per target, one look at a time.
+ * Looks at Gitea again and again: one key of the queue per target.
  *
  *     webhook, ended runner ─► nudge ─┐
- *     poll timer ─────────────────────┴─► its turn (turns.ts) ─► look ─► kept, told to `onLook`
+ *     poll interval ──────────────────┴─► its turn (turns.ts) ─► look ─► kept, told to `onLook`
  *
  * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts. After a look that failed, and while
  * Gitea asks to wait, only one thing makes it sooner: a good look at another scope of that Gitea, which had failed before, too.
@@ -12,9 +12,10 @@ import { shareOutBytes } from '../../gitea/bounds.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../gitea/observe.ts';
 import type { Look } from '../../plan/evidence.ts';
+import type { Again, Line, Turn, WorkQueue } from '../queue.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
-import { Guest, type GuestOptions, originOf } from './guest.ts';
+import { Guest, type GuestOptions, LONGEST_TURN_MS, originOf } from './guest.ts';
 import {
   announced,
   failed,
@@ -38,6 +39,7 @@ export interface Sight {
 }
 
 export interface LookoutOptions extends GuestOptions {
+  readonly queue: WorkQueue;
   /** Shortest time between two polls, ms. */
   readonly pollMs: number;
   /** 0 to 1. */
@@ -58,65 +60,51 @@ interface Post {
   target: GiteaTarget;
   pace: PollPace;
   sight: Sight | undefined;
-  takeBack: () => void;
-  looking: boolean;
-  /** Somebody asked for a look while one was under way. */
-  nudged: boolean;
-  /** No look before this time, by the steady clock. */
-  restsUntilMs: number;
 }
 
 export class Lookout {
   readonly #options: LookoutOptions;
   /** For all that is asked besides looks. */
   readonly guest: Guest;
+  /** By key of the target, as in the queue. */
   readonly #posts = new Map<string, Post>();
   /** When `onLate` was called last, by origin. */
   readonly #toldLateMs = new Map<string, number>();
   readonly #limits: PollLimits;
+  readonly #looks: Line;
   #bytesOf = shareOutBytes([]);
-  #closed = false;
 
   constructor(options: LookoutOptions) {
     this.#options = options;
     this.#limits = pollLimits(options.pollMs);
     this.guest = new Guest({ ...options, onWaited: (origin, ms) => this.#waited(origin, ms) });
+    this.#looks = options.queue.open('look', {
+      // How many look at the same time follows from the request budget and the connections of each Gitea.
+      width: Number.POSITIVE_INFINITY,
+      gapMs: SHORTEST_GAP_MS,
+      deadlineMs: LONGEST_TURN_MS + options.timeoutMs,
+      run: (key, turn) => this.#look(key, turn),
+    });
   }
 
   /** What is looked at from now on, for the groups of which namespaces. New targets are looked at at once. */
   watch(namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>>): void {
-    if (this.#closed) return;
     const targets = [...namespacesOf.keys()];
     const keys = new Set(targets.map(({ key }) => key));
-    for (const [key, post] of this.#posts) {
-      if (keys.has(key)) continue;
-      post.takeBack();
-      this.#posts.delete(key);
-    }
+    for (const key of this.#posts.keys()) if (!keys.has(key)) this.#posts.delete(key);
+    this.#looks.keepOnly(keys);
     this.guest.share(namespacesOf);
     this.#bytesOf = shareOutBytes(targets);
     for (const target of targets) {
       const known = this.#posts.get(target.key);
-      if (known) {
-        // What was read for the labels of before lacks those of now.
-        const asksMore = known.target.labels !== target.labels;
+      // What was read for the labels of before lacks those of now.
+      if (known?.target.labels === target.labels && known) {
         known.target = target;
-        if (known.looking) known.nudged ||= asksMore;
-        else if (asksMore) this.#schedule(known, 0);
         continue;
       }
-      const pace = newPace(this.#limits);
-      const post: Post = {
-        target,
-        pace,
-        sight: undefined,
-        takeBack: () => undefined,
-        looking: false,
-        nudged: false,
-        restsUntilMs: 0,
-      };
-      this.#posts.set(target.key, post);
-      this.#schedule(post, 0);
+      if (known) known.target = target;
+      else this.#posts.set(target.key, { target, pace: newPace(this.#limits), sight: undefined });
+      this.#looks.add(target.key);
     }
   }
 
@@ -127,19 +115,11 @@ export class Lookout {
 
   /** Looks soon at the targets that fit. @param event what a webhook told: that change then counts as seen by webhook. */
   nudge(fits: (target: GiteaTarget) => boolean, event?: WebhookEvent): void {
-    for (const post of this.#posts.values()) {
+    for (const [key, post] of this.#posts) {
       if (!fits(post.target)) continue;
       if (event) post.pace = announced(post.pace, seen(event.jobId, event.status), this.#options.clock.now());
-      if (post.looking) post.nudged = true;
-      else this.#schedule(post, 0);
+      this.#looks.add(key);
     }
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    for (const { takeBack } of this.#posts.values()) takeBack();
-    this.#posts.clear();
-    await this.guest.close();
   }
 
   /** False while looks at this target fail. One that is not watched is judged by the others of its Gitea. */
@@ -150,59 +130,45 @@ export class Lookout {
     return judged.length === 0 || judged.some(({ pace, sight }) => sight !== undefined && !pace.trouble);
   }
 
-  #schedule(post: Post, waitMs: number): void {
-    if (this.#closed || this.#posts.get(post.target.key) !== post) return;
-    post.takeBack();
-    // Below 0: the clock was set back.
-    const sinceMs = Math.max(0, this.#options.clock.now() - (post.sight?.beganMs ?? 0));
-    const rests = Math.max(post.restsUntilMs - this.#options.clock.steadyMs(), this.guest.pauseMs(post.target));
-    const ms = Math.max(waitMs, SHORTEST_GAP_MS - sinceMs, rests, 0);
-    post.takeBack = this.#options.clock.after(ms, () => void this.#look(post));
-  }
-
-  async #look(post: Post): Promise<void> {
-    if (post.looking || this.#closed) return;
+  async #look(key: string, { absorb, signal }: Turn): Promise<Again | undefined> {
+    const post = this.#posts.get(key);
+    if (!post) return undefined;
     const { clock } = this.#options;
-    const { target } = post;
-    post.looking = true;
+    const pausedMs = this.#pausedMs(post);
+    if (pausedMs > 0) return { inMs: pausedMs, firm: true };
     let beganMs = 0;
-    const found = await this.#visit(target, async () => {
-      if (this.#posts.get(target.key) !== post) return undefined;
-      post.nudged = false;
+    const look = async (): Promise<Look | Failure | undefined> => {
+      absorb();
       beganMs = clock.now();
       return await this.#observe(post);
-    });
-    post.looking = false;
-    if (found === undefined || this.#closed) return;
+    };
+    const found = await this.guest.visit(post.target, key, look, signal);
+    if (found === undefined || signal.aborted || this.#posts.get(key) !== post) return undefined;
     const endedMs = clock.now();
     if (found instanceof Failure) {
       if (!isRateLimit(found)) this.guest.versions.clear();
       post.sight = { beganMs, endedMs, ...(post.sight?.look && { look: post.sight.look }), failure: found };
       post.pace = failed(post.pace, isRefusal(found) ? 'refused' : undefined);
     } else {
-      if (post.pace.trouble?.refused === false) this.#recovered(post);
+      if (post.pace.trouble?.refused === false) this.#recovered(key, post);
       post.sight = { beganMs, endedMs, look: keepEqual(post.sight?.look, found) };
       post.pace = looked(post.pace, activeJobs(found), endedMs, this.#limits);
     }
-    const waitMs = this.#waitMs(post);
-    post.restsUntilMs = found instanceof Failure ? this.#options.clock.steadyMs() + waitMs : 0;
-    this.#options.onLook(target, post.sight);
-    this.#schedule(post, post.nudged ? 0 : waitMs);
+    this.#options.onLook(post.target, post.sight);
+    const inMs = Math.max(nextLookMs(post.pace, this.#options.random(), this.#limits), this.#pausedMs(post));
+    return { inMs, ...(found instanceof Failure && { firm: true }) };
   }
 
-  /** Until the next look. Those who waited for one Gitea must not all come at once. */
-  #waitMs({ pace, target }: Post): number {
-    const random = this.#options.random();
-    return Math.max(nextLookMs(pace, random, this.#limits), this.guest.pauseMs(target) * (1 + random / 10));
+  /** How long its Gitea wants to be left alone. Those who waited for one Gitea must not all come at once. */
+  #pausedMs({ target }: Post): number {
+    return this.guest.pauseMs(target) * (1 + this.#options.random() / 10);
   }
 
   /** A Gitea that failed is well again: its other scopes that failed need not wait. */
-  #recovered({ target }: Post): void {
-    for (const other of this.#posts.values()) {
-      if (other.target === target || originOf(other.target) !== originOf(target)) continue;
-      if (other.pace.trouble?.refused !== false) continue;
-      other.restsUntilMs = 0;
-      if (!other.looking) this.#schedule(other, 0);
+  #recovered(recovered: string, { target }: Post): void {
+    for (const [key, other] of this.#posts) {
+      if (key === recovered || originOf(other.target) !== originOf(target)) continue;
+      if (other.pace.trouble?.refused === false) this.#looks.lift(key);
     }
   }
 
@@ -213,19 +179,6 @@ export class Lookout {
     if (ms <= pollMs || sinceMs < LATE_AGAIN_MS) return;
     this.#toldLateMs.set(origin, clock.now());
     onLate?.(origin, [...this.#posts.values()].filter(({ target }) => originOf(target) === origin).length);
-  }
-
-  async #visit(
-    target: GiteaTarget,
-    work: () => Promise<Look | Failure | undefined>,
-  ): Promise<Look | Failure | undefined> {
-    try {
-      return await this.guest.visit(target, target.key, work);
-    } catch (error) {
-      // `close` has dropped the connections under it.
-      if (this.#closed) return undefined;
-      throw error;
-    }
   }
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {

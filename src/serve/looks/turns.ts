@@ -58,10 +58,17 @@ export class Turns {
     this.#go();
   }
 
-  /** Resolves when a look at this target may begin; its first request is then paid for. */
-  async take(key: string): Promise<void> {
-    await new Promise<void>((go) => {
-      this.#waiting = [...this.#waiting, { key, sinceMs: this.#options.clock.now(), go }];
+  /** Resolves when a look at this target may begin; its first request is then paid for. Rejects when `signal` is aborted before. */
+  async take(key: string, signal?: AbortSignal): Promise<void> {
+    await new Promise<void>((go, stop) => {
+      const waiting = { key, sinceMs: this.#options.clock.now(), go };
+      this.#waiting = [...this.#waiting, waiting];
+      const leave = (): void => {
+        this.#waiting = this.#waiting.filter((each) => each !== waiting);
+        stop(signal?.reason);
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      if (signal?.aborted) leave();
       this.#go();
     });
   }

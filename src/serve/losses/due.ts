@@ -13,14 +13,6 @@ export interface LostRun {
   readonly losses: readonly LostJob[];
 }
 
-/** What is remembered of a run between two questions. */
-export interface RunPace {
-  /** Nothing is asked before. */
-  readonly notBeforeMs: number;
-  /** Questions in a row that changed nothing. */
-  readonly tries: number;
-}
-
 /** A run may go on for hours after one of its jobs was lost. Later than this nobody wants it back. */
 const LOSS_EXPIRES_MS = 24 * 3_600_000;
 const FIRST_PAUSE_MS = 15_000;
@@ -44,17 +36,9 @@ export function showsEnd({ at: { look }, losses }: LostRun): boolean {
   return losses.some(({ jobId, lostAt }) => !running.has(jobId) && look.beganMs > Date.parse(lostAt));
 }
 
-/** The first question comes `evictionRetryDelaySeconds` after the end of the job was seen. */
-export function firstPace({ at: { group } }: LostRun, nowMs: number): RunPace {
-  return { notBeforeMs: nowMs + group.evictionRetryDelaySeconds * 1000, tries: 0 };
-}
-
-/** After a question that changed nothing: 15 s, 30 s … 5 minutes. */
-export function laterPace({ tries }: RunPace, nowMs: number): RunPace {
-  return {
-    notBeforeMs: nowMs + Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS),
-    tries: Math.min(tries + 1, 10),
-  };
+/** The pause after so many questions that changed nothing, ms: 15 s, 30 s … 5 minutes. */
+export function laterMs(tries: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(tries, 10), LONGEST_PAUSE_MS);
 }
 
 export function isExpired({ lostAt }: LostJob, nowMs: number): boolean {

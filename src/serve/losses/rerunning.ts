@@ -1,140 +1,128 @@
 /**
- * Has Gitea re-run the CI jobs whose runners were lost, while this process leads.
+ * Has Gitea re-run the CI jobs whose runners were lost: one key of the queue per run.
  *
  *     lost job ─► a look shows that Gitea has ended it ─► delay ─► jobs of the run's latest attempt ─► decide.ts ─► POST, or nothing
  *
  * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
  */
-import { type Clock, pause } from '../../clock.ts';
-import { Failure } from '../../failure.ts';
+import type { Failure } from '../../failure.ts';
 import { askForRerun, readRunJobs } from '../../gitea/reruns.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
-import type { RerunOutcome, Tell } from '../events.ts';
-import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
-import type { LookoutOptions } from '../looks/lookout.ts';
-import type { GroupAtLoss, LossBook } from './book.ts';
+import type { RerunOutcome } from '../events.ts';
+import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../looks/guest.ts';
+import type { Again, Line, Turn } from '../queue.ts';
+import type { StartTask, TaskContext } from '../task.ts';
+import type { GroupAtLoss } from './book.ts';
 import { decideRerun } from './decide.ts';
-import { firstPace, isExpired, type LostRun, laterPace, lostRuns, type RunPace, showsEnd } from './due.ts';
+import { isExpired, type LostRun, laterMs, lostRuns, showsEnd } from './due.ts';
 
-export interface RerunningOptions {
-  readonly book: LossBook;
-  readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
-  /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
-  readonly guest: Pick<Guest, 'clock' | 'http' | 'pauseMs' | 'versions' | 'visit'>;
-  readonly clock: Clock;
-  readonly tell: Tell;
-  /** The book has changed. */
-  readonly onChange: () => void;
-}
+const GAP_MS = 1_000;
+/** Runs that are asked about at the same time, in all Giteas. */
+const WIDTH = 8;
 
-const PAUSE_MS = 1_000;
-
-/** Runs until `signal` is aborted. */
-export async function rerunAgainAndAgain(options: RerunningOptions, signal: AbortSignal): Promise<void> {
-  const rerunner = new Rerunner(options, signal);
-  while (!signal.aborted) {
-    rerunner.pass();
-    await pause(options.clock, PAUSE_MS, signal);
-  }
-  await rerunner.ended();
+/** @param timeoutMs for all requests of one run. */
+export function rerunLostJobs(timeoutMs: number): StartTask {
+  return (context) => {
+    const rerunner = new Rerunner(context, timeoutMs);
+    return ({ is }) => {
+      if (is === 'round-done') rerunner.follow();
+    };
+  };
 }
 
 class Rerunner {
-  readonly #options: RerunningOptions;
-  readonly #signal: AbortSignal;
-  /** By key of the run. */
-  #paces = new Map<string, RunPace>();
-  /** What is under way, by origin of the Gitea: one that hangs holds up no other. */
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #context: TaskContext;
+  readonly #timeoutMs: number;
+  readonly #line: Line;
+  #runs: ReadonlyMap<string, LostRun> = new Map();
+  /** Questions in a row that changed nothing, by key of the run. */
+  readonly #tries = new Map<string, number>();
   /** Runs whose failure was told. */
   readonly #told = new Set<string>();
 
-  constructor(options: RerunningOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#signal = signal;
+  constructor(context: TaskContext, timeoutMs: number) {
+    this.#context = context;
+    this.#timeoutMs = timeoutMs;
+    this.#line = context.queue.open('rerun', {
+      width: WIDTH,
+      laneOf: (key) => this.#originOf(key),
+      // One that hangs holds up no other Gitea.
+      perLane: 1,
+      gapMs: GAP_MS,
+      deadlineMs: LONGEST_TURN_MS + 2 * timeoutMs,
+      backOffMs: (failures) => laterMs(failures - 1),
+      onFailure: (key, failure) => this.#tellFailure(key, failure),
+      run: (key, turn) => this.#visit(key, turn),
+    });
   }
 
-  /** Begins to ask about one run of each Gitea at most, and does not wait. */
-  pass(): void {
-    const { book, clock, guest } = this.#options;
-    for (const at of book.atLoss) {
+  /** Takes in which jobs are lost now. */
+  follow(): void {
+    const { clock, losses } = this.#context;
+    for (const at of losses.atLoss) {
       for (const loss of at.lost) if (isExpired(loss, clock.now())) this.#end(at, loss, 'expired');
     }
-    const runs = lostRuns(book.atLoss);
-    this.#forget(new Set(runs.map(({ key }) => key)));
-    for (const run of runs) {
-      const origin = originOf(run.at.target);
-      if (this.#underWay.has(origin) || !this.#isDue(run) || guest.pauseMs(run.at.target) !== 0) continue;
-      const work = this.#visit(run).finally(() => this.#underWay.delete(origin));
-      this.#underWay.set(origin, work);
+    this.#runs = new Map(lostRuns(losses.atLoss).map((run) => [run.key, run]));
+    this.#line.keepOnly(this.#runs);
+    for (const known of [this.#tries, this.#told])
+      for (const key of known.keys()) if (!this.#runs.has(key)) known.delete(key);
+    for (const [key, run] of this.#runs) {
+      if (!this.#line.has(key) && showsEnd(run)) this.#line.add(key, run.at.group.evictionRetryDelaySeconds * 1000);
     }
   }
 
-  /** Resolves when nothing is under way any more. */
-  async ended(): Promise<void> {
-    await Promise.all(this.#underWay.values());
+  #originOf(key: string): string {
+    const run = this.#runs.get(key);
+    return run ? originOf(run.at.target) : '';
   }
 
-  #isDue(run: LostRun): boolean {
-    const nowMs = this.#options.clock.now();
-    const known = this.#paces.get(run.key);
-    if (known) return nowMs >= known.notBeforeMs;
-    if (showsEnd(run)) this.#paces.set(run.key, firstPace(run, nowMs));
-    return false;
-  }
-
-  async #visit(run: LostRun): Promise<void> {
-    await this.#options.guest
-      .visit(run.at.target, BACKGROUND, () => this.#ask(run))
-      .catch((error: unknown) => {
-        // Leadership has ended while it waited for its turn.
-        if (!this.#signal.aborted) throw error;
-      });
-  }
-
-  async #ask(run: LostRun): Promise<void> {
-    const { guest, lookout } = this.#options;
-    const { key, at, losses } = run;
-    const pace = this.#paces.get(key) ?? firstPace(run, this.#options.clock.now());
-    let left = losses.length;
-    try {
-      const access = accessOf(guest, at.target, lookout.timeoutMs);
-      const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
-      for (const [loss, reason] of drop) this.#end(at, loss, reason);
-      left -= drop.size;
-      if (!this.#signal.aborted && rerun && (await askForRerun(access, run, rerun.wish)) === 'asked') {
-        for (const loss of rerun.covers) this.#end(at, loss, 'rerun');
-        left -= rerun.covers.length;
-      }
-    } catch (error) {
-      // Leadership has ended, and the connections with it.
-      if (this.#signal.aborted) return;
-      if (!(error instanceof Failure)) throw error;
-      guest.versions.clear();
-      this.#tellFailure(run, error);
+  async #visit(key: string, { signal }: Turn): Promise<Again | undefined> {
+    const { guest } = this.#context;
+    const run = this.#runs.get(key);
+    if (!run) return undefined;
+    const { target } = run.at;
+    const pausedMs = guest.pauseMs(target);
+    if (pausedMs > 0) return { inMs: pausedMs, firm: true };
+    const left = await guest.visit(target, BACKGROUND, () => this.#ask(run, signal), signal);
+    if (left === 0 || signal.aborted) {
+      // A later loss of the same run begins again from the start.
+      this.#tries.delete(key);
+      return undefined;
     }
-    // A later loss of the same run begins again from the start.
-    if (left === 0) this.#paces.delete(key);
-    else this.#paces.set(key, laterPace(pace, this.#options.clock.now()));
+    const tries = this.#tries.get(key) ?? 0;
+    this.#tries.set(key, tries + 1);
+    return { inMs: laterMs(tries), firm: true };
+  }
+
+  /** Answers how many losses of the run are still to be seen to. @throws Failure */
+  async #ask(run: LostRun, signal: AbortSignal): Promise<number> {
+    const { guest } = this.#context;
+    const { at, losses } = run;
+    const access = accessOf(guest, at.target, this.#timeoutMs);
+    const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
+    if (signal.aborted) return losses.length;
+    for (const [loss, reason] of drop) this.#end(at, loss, reason);
+    const left = losses.length - drop.size;
+    if (!rerun || (await askForRerun(access, run, rerun.wish)) !== 'asked') return left;
+    for (const loss of rerun.covers) this.#end(at, loss, 'rerun');
+    return left - rerun.covers.length;
   }
 
   /** Once per run: it is tried again until the loss expires, because a right can be granted meanwhile. */
-  #tellFailure({ key, at, losses }: LostRun, failure: Failure): void {
-    const [lost] = losses;
-    if (this.#told.has(key) || !lost) return;
+  #tellFailure(key: string, failure: Failure): void {
+    const { guest, tell } = this.#context;
+    guest.versions.clear();
+    const run = this.#runs.get(key);
+    const [lost] = run?.losses ?? [];
+    if (this.#told.has(key) || !run || !lost) return;
     this.#told.add(key);
-    this.#options.tell({ is: 'rerun', object: at.live.object, lost, outcome: 'failed', failure });
+    tell({ is: 'rerun', object: run.at.live.object, lost, outcome: 'failed', failure });
   }
 
   #end(at: GroupAtLoss, lost: LostJob, outcome: RerunOutcome): void {
-    const { book, onChange, tell } = this.#options;
-    book.settle(at.live.key, lost);
+    const { changed, losses, tell } = this.#context;
+    losses.settle(at.live.key, lost);
     tell({ is: 'rerun', object: at.live.object, lost, outcome });
-    onChange();
-  }
-
-  #forget(existing: ReadonlySet<string>): void {
-    for (const key of this.#paces.keys()) if (!existing.has(key)) this.#paces.delete(key);
-    for (const key of this.#told) if (!existing.has(key)) this.#told.delete(key);
+    changed();
   }
 }

@@ -10,10 +10,10 @@ import { GiteaApi } from '../../gitea/api.ts';
 import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../gitea/job-ends.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
-import type { Tell } from '../events.ts';
-import { accessOf, BACKGROUND, type Guest } from '../looks/guest.ts';
-import type { LookoutOptions } from '../looks/lookout.ts';
+import { accessOf, BACKGROUND, LONGEST_TURN_MS } from '../looks/guest.ts';
 import type { LeftJob } from '../planning/ended-jobs.ts';
+import type { Line, Turn } from '../queue.ts';
+import type { TaskContext } from '../task.ts';
 import { type JobNotice, shortName } from './notice.ts';
 
 /** An ended job of a group that notifies somebody. */
@@ -25,10 +25,8 @@ export interface AskedJob extends LeftJob {
 }
 
 export interface EndReaderOptions {
-  readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
-  /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
-  readonly guest: Pick<Guest, 'clock' | 'http' | 'versions' | 'visit'>;
-  readonly tell: Tell;
+  /** For all requests about one scope. */
+  readonly timeoutMs: number;
   /** Pauses before the next question about a job that is not listed as completed; for tests. */
   readonly pausesMs?: readonly number[];
 }
@@ -37,73 +35,77 @@ export interface EndReaderOptions {
 const PAUSES_MS = [1_000, 5_000, 30_000, 120_000];
 /** Jobs that wait for an answer. More end at once only after an outage; the oldest ones are not told. */
 const MOST_WAITING = 1_000;
+/** Scopes that are asked at the same time: one that hangs holds up no other. */
+const WIDTH = 8;
 
 interface Waiting {
   readonly asked: AskedJob;
-  tries: number;
+  readonly tries: number;
+  /** By the steady clock. */
+  readonly dueMs: number;
 }
 
 export class EndReader {
+  readonly #context: TaskContext;
   readonly #options: EndReaderOptions;
-  /** Due for a question now. */
-  #due: Waiting[] = [];
-  readonly #timers = new Set<() => void>();
-  #asking = false;
-  #closed = false;
+  readonly #line: Line;
+  /** Oldest first. */
+  #waiting: readonly Waiting[] = [];
 
-  constructor(options: EndReaderOptions) {
+  constructor(context: TaskContext, options: EndReaderOptions) {
+    this.#context = context;
     this.#options = options;
+    this.#line = context.queue.open('job-end', {
+      width: WIDTH,
+      deadlineMs: LONGEST_TURN_MS + options.timeoutMs,
+      run: (key, turn) => this.#askScope(key, turn),
+    });
   }
 
   /** Asks soon, and returns at once. */
   ask(jobs: readonly AskedJob[]): void {
-    this.#add(jobs.map((asked) => ({ asked, tries: 0 })));
-  }
-
-  close(): void {
-    this.#closed = true;
-    for (const takeBack of this.#timers) takeBack();
+    const dueMs = this.#context.clock.steadyMs();
+    this.#add(jobs.map((asked) => ({ asked, tries: 0, dueMs })));
   }
 
   #add(jobs: readonly Waiting[]): void {
-    this.#due.push(...jobs);
-    const dropped = this.#due.length + this.#timers.size - MOST_WAITING;
-    for (const { asked } of this.#due.splice(0, Math.max(0, dropped))) this.#lost(asked);
-    if (!this.#asking && !this.#closed && this.#due.length > 0) void this.#askAll();
+    const all = [...this.#waiting, ...jobs];
+    const dropped = Math.max(0, all.length - MOST_WAITING);
+    for (const { asked } of all.slice(0, dropped)) this.#lost(asked);
+    this.#waiting = all.slice(dropped);
+    const nowMs = this.#context.clock.steadyMs();
+    for (const { asked, dueMs } of jobs) this.#line.add(asked.target.key, dueMs - nowMs);
   }
 
-  async #askAll(): Promise<void> {
-    this.#asking = true;
-    while (this.#due.length > 0 && !this.#closed) {
-      const { target } = this.#due[0]?.asked ?? {};
-      const batch = this.#due.filter(({ asked }) => asked.target === target);
-      this.#due = this.#due.filter(({ asked }) => asked.target !== target);
-      if (target) await this.#askBatch(target, batch);
-    }
-    this.#asking = false;
-  }
-
-  async #askBatch(target: GiteaTarget, batch: readonly Waiting[]): Promise<void> {
-    const asked = batch.map((each) => each.asked);
-    const reading = this.#options.guest.visit(target, BACKGROUND, () => this.#read(target, asked));
-    const found = await reading.catch((error: unknown) => {
-      if (error instanceof Failure || this.#closed) return NOTHING;
-      throw error;
-    });
-    for (const waiting of batch) {
+  /** All jobs of the scope that are due, with one question. */
+  async #askScope(key: string, { signal }: Turn): Promise<undefined> {
+    const { clock, guest } = this.#context;
+    const nowMs = clock.steadyMs();
+    const due = this.#waiting.filter(({ asked, dueMs }) => asked.target.key === key && dueMs <= nowMs);
+    const [first] = due;
+    if (!first) return;
+    const { target } = first.asked;
+    const jobs = due.map(({ asked }) => asked);
+    const found = await guest
+      .visit(target, BACKGROUND, () => this.#read(target, jobs), signal)
+      // A question that fails says nothing of any job.
+      .catch(ignoreFailure);
+    if (signal.aborted) return;
+    this.#waiting = this.#waiting.filter((each) => !due.includes(each));
+    for (const waiting of due) {
       const { job, runners } = waiting.asked;
-      const end = found.ends.find(({ id, attempt }) => id === job.id && attempt === job.attempt);
+      const end = found?.ends.find(({ id, attempt }) => id === job.id && attempt === job.attempt);
       if (!end) this.#later(waiting);
       // Cancelled while it waited, or run by a runner of others: nothing to tell.
       else if (end.runner !== undefined && runners.includes(end.runner)) {
-        this.#tell(waiting.asked, { ...end, runner: end.runner }, found.workflows.get(end.runId));
+        this.#tell(waiting.asked, { ...end, runner: end.runner }, found?.workflows.get(end.runId));
       }
     }
   }
 
   async #read(target: GiteaTarget, asked: readonly AskedJob[]): Promise<Ends> {
-    const { guest, lookout } = this.#options;
-    const api = new GiteaApi(accessOf(guest, target, lookout.timeoutMs));
+    const { guest } = this.#context;
+    const api = new GiteaApi(accessOf(guest, target, this.#options.timeoutMs));
     const repositories = asked.map(({ job }) => job.repository);
     const levels = await levelsOf(api, target.scope, repositories);
     const ends = await Promise.all(levels.map((level) => readJobEnds(api, level)));
@@ -112,23 +114,15 @@ export class EndReader {
     return { ends: ends.flat(), workflows: new Map(workflows.flatMap((each) => [...(each ?? [])])) };
   }
 
-  #later(waiting: Waiting): void {
-    const pauseMs = (this.#options.pausesMs ?? PAUSES_MS)[waiting.tries];
-    if (pauseMs === undefined || this.#closed) {
-      this.#lost(waiting.asked);
-      return;
-    }
-    const takeBack = this.#options.guest.clock.after(pauseMs, () => {
-      this.#timers.delete(takeBack);
-      this.#add([{ ...waiting, tries: waiting.tries + 1 }]);
-    });
-    this.#timers.add(takeBack);
+  #later({ asked, tries }: Waiting): void {
+    const pauseMs = (this.#options.pausesMs ?? PAUSES_MS)[tries];
+    if (pauseMs === undefined) this.#lost(asked);
+    else this.#add([{ asked, tries: tries + 1, dueMs: this.#context.clock.steadyMs() + pauseMs }]);
   }
 
   #lost({ notify }: AskedJob): void {
-    if (this.#closed) return;
     for (const { slack } of notify)
-      this.#options.tell({ is: 'notified', to: slack ? 'slack' : 'webhook', result: 'unknown' });
+      this.#context.tell({ is: 'notified', to: slack ? 'slack' : 'webhook', result: 'unknown' });
   }
 
   #tell(
@@ -150,9 +144,9 @@ export class EndReader {
       runner,
       // By our clock; the plan goes by Gitea's. People need the minute.
       ...(result === 'failure' &&
-        keepFailedSeconds > 0 && { keptUntilMs: this.#options.guest.clock.now() + keepFailedSeconds * 1000 }),
+        keepFailedSeconds > 0 && { keptUntilMs: this.#context.clock.now() + keepFailedSeconds * 1000 }),
     };
-    this.#options.tell({ is: 'job-ended', notice, notify });
+    this.#context.tell({ is: 'job-ended', notice, notify });
   }
 }
 
@@ -160,8 +154,6 @@ interface Ends {
   readonly ends: readonly JobEnd[];
   readonly workflows: ReadonlyMap<number, string>;
 }
-
-const NOTHING: Ends = { ends: [], workflows: new Map() };
 
 function ignoreFailure(error: unknown): undefined {
   if (error instanceof Failure) return undefined;

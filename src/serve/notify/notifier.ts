@@ -12,6 +12,7 @@ import { Deadline } from '../../http/deadline.ts';
 import type { Env } from '../../http/proxy.ts';
 import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
 import type { ServeEvent, Tell } from '../events.ts';
+import type { WorkQueue } from '../queue.ts';
 import { isAllowedUrl } from './allowed-urls.ts';
 import { type JobNotice, type NotifyResult, wants } from './notice.ts';
 import { Outbox, type OutboxTimes, type SendResult } from './outbox.ts';
@@ -54,6 +55,7 @@ export interface NotifyOptions {
 export interface NotifierOptions extends NotifyOptions {
   readonly env: Env;
   readonly clock: Clock;
+  readonly queue: WorkQueue;
   readonly tell: Tell;
 }
 
@@ -83,7 +85,7 @@ export class Notifier {
       bodyLimit: LONGEST_ANSWER,
     });
     this.#outbox = new Outbox({
-      clock: options.clock,
+      queue: options.queue,
       send: (message) => this.#send(message),
       onEnd: ({ target }, result) => this.#tell(target, result),
       ...(options.times && { times: options.times }),
@@ -119,7 +121,6 @@ export class Notifier {
 
   /** Sends nothing more; requests under way are broken off. */
   async close(): Promise<void> {
-    this.#outbox.close();
     await this.#http.close();
   }
 

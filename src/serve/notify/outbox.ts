@@ -3,13 +3,13 @@
  * addressee that is dead delays nobody else, and memory is bounded: what does not fit is dropped and counted.
  */
 
-import type { Clock } from '../../clock.ts';
+import type { Again, Line, WorkQueue } from '../queue.ts';
 
 /** How an attempt to send ended. `again`: the same message may be accepted later. */
 export type SendResult = { readonly is: 'sent' } | { readonly is: 'failed'; readonly again: boolean };
 
 export interface OutboxOptions<T> {
-  readonly clock: Clock;
+  readonly queue: WorkQueue;
   /** Sends one message. It never rejects, and ends within seconds. */
   readonly send: (message: T) => Promise<SendResult>;
   /** Told when a message has left the outbox. `dropped`: there was no room for it. */
@@ -37,35 +37,41 @@ interface Lane<T> {
   /** Whose message has opened it. */
   readonly namespace: string;
   readonly waiting: T[];
+  /** Of the first one. */
+  tries: number;
 }
+
+/** A message is sent within seconds, whatever its addressee does. */
+const LONGEST_SEND_MS = 60_000;
 
 export class Outbox<T> {
   readonly #options: OutboxOptions<T>;
   readonly #times: OutboxTimes;
+  /** By addressee, as in the queue. */
   readonly #lanes = new Map<string, Lane<T>>();
-  readonly #pauses = new Map<() => void, () => void>();
-  #closed = false;
+  readonly #line: Line;
 
   constructor(options: OutboxOptions<T>) {
     this.#options = options;
     this.#times = options.times ?? TIMES;
+    this.#line = options.queue.open('notify', {
+      width: MOST_LANES,
+      gapMs: this.#times.gapMs,
+      deadlineMs: LONGEST_SEND_MS,
+      run: (addressee, { signal }) => this.#send(addressee, signal),
+    });
   }
 
   /** Takes a message about a group of this namespace, and returns at once. @param addressee its lane. */
   add(addressee: string, namespace: string, message: T): void {
-    if (this.#closed) return;
     const lane = this.#lanes.get(addressee);
     if (lane ? lane.waiting.length >= MOST_IN_LANE : this.#isFull(namespace)) {
       this.#options.onEnd(message, 'dropped');
       return;
     }
-    if (lane) {
-      lane.waiting.push(message);
-      return;
-    }
-    const opened = { namespace, waiting: [message] };
-    this.#lanes.set(addressee, opened);
-    void this.#work(addressee, opened);
+    if (lane) lane.waiting.push(message);
+    else this.#lanes.set(addressee, { namespace, waiting: [message], tries: 0 });
+    this.#line.add(addressee);
   }
 
   /** No lane can be opened for this namespace. */
@@ -74,46 +80,21 @@ export class Outbox<T> {
     return [...this.#lanes.values()].filter((lane) => lane.namespace === namespace).length >= MOST_LANES_OF_ONE;
   }
 
-  /** Sends nothing more. What waits is lost. */
-  close(): void {
-    this.#closed = true;
-    for (const [takeBack, wake] of this.#pauses) {
-      takeBack();
-      wake();
+  async #send(addressee: string, signal: AbortSignal): Promise<Again | undefined> {
+    const lane = this.#lanes.get(addressee);
+    const [message] = lane?.waiting ?? [];
+    if (!lane || message === undefined) return undefined;
+    const result = await this.#options.send(message);
+    if (signal.aborted) return undefined;
+    const pauseMs = this.#times.pausesMs[lane.tries];
+    if (result.is === 'failed' && result.again && pauseMs !== undefined) {
+      lane.tries += 1;
+      return { inMs: pauseMs, firm: true };
     }
-    this.#pauses.clear();
-  }
-
-  async #work(addressee: string, { waiting }: Lane<T>): Promise<void> {
-    for (;;) {
-      const message = waiting.shift();
-      if (message === undefined || this.#closed) break;
-      const result = await this.#deliver(message);
-      if (this.#closed) break;
-      this.#options.onEnd(message, result);
-      await this.#pause(this.#times.gapMs);
-    }
-    this.#lanes.delete(addressee);
-  }
-
-  async #deliver(message: T): Promise<'sent' | 'failed'> {
-    for (const pauseMs of [...this.#times.pausesMs, undefined]) {
-      const result = await this.#options.send(message);
-      if (result.is === 'sent') return 'sent';
-      if (!result.again || pauseMs === undefined || this.#closed) return 'failed';
-      await this.#pause(pauseMs);
-    }
-    return 'failed';
-  }
-
-  async #pause(ms: number): Promise<void> {
-    if (this.#closed) return;
-    await new Promise<void>((resolve) => {
-      const takeBack = this.#options.clock.after(ms, () => {
-        this.#pauses.delete(takeBack);
-        resolve();
-      });
-      this.#pauses.set(takeBack, resolve);
-    });
+    lane.tries = 0;
+    lane.waiting.shift();
+    if (lane.waiting.length === 0) this.#lanes.delete(addressee);
+    this.#options.onEnd(message, result.is);
+    return lane.waiting.length > 0 ? { inMs: 0 } : undefined;
   }
 }

@@ -5,7 +5,7 @@ import type { Failure } from '../../failure.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { UNREAD_ADVICE, unreadText } from '../../plan/unread.ts';
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../runnergroup/status.ts';
-import type { WakeOutcome } from '../waking/waker.ts';
+import type { WakeOutcome } from '../waking/wake-state.ts';
 import { debuggingStatus, toldBefore } from './debugging.ts';
 import type { GroupCounts } from './plan-application.ts';
 import { stuckText } from './stuck-pods.ts';

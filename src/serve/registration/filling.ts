@@ -1,5 +1,5 @@
 /**
- * Keeps the registration tokens in Secrets as Gitea gives them (`--registration-secrets`), while this process leads.
+ * Keeps the registration tokens in Secrets as Gitea gives them (`--registration-secrets`): one key of the queue per key of a Secret.
  *
  *     groups ─► choose.ts ─► each key: read the Secret ─► ask Gitea (POST) ─► other than before: write token and url
  *
@@ -7,135 +7,114 @@
  * often. A token goes from Gitea's answer into the Secret and nowhere else.
  */
 import { normalBase } from '../../base-url.ts';
-import { type Clock, pause } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../gitea/registrations.ts';
 import { Deadline } from '../../http/deadline.ts';
-import { untilAborted } from '../../http/until-aborted.ts';
 import { keyText } from '../../key-text.ts';
 import type { KubeClient } from '../../kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
 import { URL_KEY } from '../../tokens/api-token.ts';
 import { holderOf, holdersIn, REGISTRATION_MARK } from '../../tokens/registration-mark.ts';
-import type { Tell } from '../events.ts';
-import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
-import type { LookoutOptions } from '../looks/lookout.ts';
-import { type GroupWithToken, refused, type TokenSlot, tokenSlots } from './choose.ts';
-import { againMs } from './pace.ts';
+import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../looks/guest.ts';
+import type { TargetOf } from '../looks/targets.ts';
+import type { LiveGroup } from '../planning/live.ts';
+import type { Again, Line, Turn } from '../queue.ts';
+import type { StartTask, TaskContext } from '../task.ts';
+import { groupsWithToken, refused, type TokenSlot, tokenSlots } from './choose.ts';
 
 export interface FillingOptions {
-  /** Absent: nothing is done. */
-  readonly registration?: {
-    /** Names of the Secrets that may be written. */
-    readonly names: ReadonlySet<string>;
-    /** For Secrets alone. Whoever made it closes it. */
-    readonly client: KubeClient;
+  /** Names of the Secrets that may be written. */
+  readonly names: ReadonlySet<string>;
+  /** For Secrets alone. Whoever made it closes it. */
+  readonly client: KubeClient;
+  /** For each question to Kubernetes or Gitea. */
+  readonly timeoutMs: number;
+}
+
+const GAP_MS = 1_000;
+/** Keys that are asked for at the same time, in all Giteas. */
+const WIDTH = 8;
+/** Also how long a token that was replaced in Gitea stays in the Secret. */
+const WELL_MS = 300_000;
+const FIRST_MS = 15_000;
+const LONGEST_MS = 600_000;
+
+export function fillSecrets(options: FillingOptions): StartTask {
+  return (context) => {
+    const filler = new Filler(context, options);
+    return ({ is }) => {
+      if (is === 'round-done') filler.follow(context.cluster.groups(), context.targetOf());
+    };
   };
-  /** Its budget and pauses hold for these requests, too. Whoever made it closes it. */
-  readonly guest: Pick<Guest, 'clock' | 'http' | 'pauseMs' | 'versions' | 'visit'>;
-  /** Its time limit holds for each question to Kubernetes or Gitea. */
-  readonly lookout: Pick<LookoutOptions, 'timeoutMs'>;
-  /** The groups that exist now. */
-  readonly groups: () => readonly GroupWithToken[];
-  readonly clock: Clock;
-  readonly tell: Tell;
-}
-
-const PAUSE_MS = 1_000;
-
-/** Runs until `signal` is aborted. */
-export async function fillAgainAndAgain(options: FillingOptions, signal: AbortSignal): Promise<void> {
-  if (!options.registration) return;
-  const filler = new Filler(options, options.registration, signal);
-  while (!signal.aborted) {
-    filler.pass();
-    await pause(options.clock, PAUSE_MS, signal);
-  }
-  await filler.ended();
-}
-
-type Registration = NonNullable<FillingOptions['registration']>;
-
-/** What is remembered of a key between two questions. */
-interface Pace {
-  readonly target: GiteaTarget | Failure;
-  readonly notBeforeMs: number;
-  /** In a row. */
-  readonly failures: number;
 }
 
 class Filler {
-  readonly #options: FillingOptions;
+  readonly #context: TaskContext;
   readonly #client: KubeClient;
   readonly #names: ReadonlySet<string>;
-  readonly #signal: AbortSignal;
-  /** By id of the slot. */
-  readonly #paces = new Map<string, Pace>();
-  /** What is under way, by origin of the Gitea: one that hangs holds up no other. */
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #timeoutMs: number;
+  readonly #line: Line;
+  #slots: ReadonlyMap<string, TokenSlot> = new Map();
+  /** What the slots follow from. */
+  #from: readonly unknown[] = [];
 
-  constructor(options: FillingOptions, { client, names }: Registration, signal: AbortSignal) {
-    this.#options = options;
+  constructor(context: TaskContext, { client, names, timeoutMs }: FillingOptions) {
+    this.#context = context;
     this.#client = client;
     this.#names = names;
-    this.#signal = signal;
+    this.#timeoutMs = timeoutMs;
+    this.#line = context.queue.open('fill', {
+      width: WIDTH,
+      laneOf: (id) => this.#originOf(id),
+      // One that hangs holds up no other Gitea.
+      perLane: 1,
+      gapMs: GAP_MS,
+      deadlineMs: LONGEST_TURN_MS + 3 * timeoutMs,
+      backOffMs: (failures) => Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS),
+      onFailure: (id, failure) => this.#tell(id, 'failed', failure),
+      run: (id, turn) => this.#keep(id, turn),
+    });
   }
 
-  /** Begins with one key of each Gitea at most, and does not wait. */
-  pass(): void {
-    const { groups, guest } = this.#options;
-    const slots = tokenSlots(groups(), this.#names);
-    const existing = new Set(slots.map(({ id }) => id));
-    for (const id of this.#paces.keys()) if (!existing.has(id)) this.#paces.delete(id);
-    for (const slot of slots) {
-      const { target } = slot;
-      if (!this.#isDue(slot)) continue;
-      if (target instanceof Failure) this.#failed(slot, target);
-      else if (!this.#underWay.has(originOf(target)) && guest.pauseMs(target) === 0) this.#begin(slot, target);
+  /** Takes in which keys are to be filled now. */
+  follow(groups: readonly LiveGroup[], targetOf: TargetOf): void {
+    if (this.#from[0] === groups && this.#from[1] === targetOf) return;
+    this.#from = [groups, targetOf];
+    const before = this.#slots;
+    this.#slots = new Map(tokenSlots(groupsWithToken(groups, targetOf), this.#names).map((slot) => [slot.id, slot]));
+    this.#line.keepOnly(this.#slots);
+    for (const [id, slot] of this.#slots) {
+      const known = before.get(id);
+      // A new API token may do what the old one could not.
+      if (!known || isOther(known.target, slot.target)) this.#line.set(id, 0);
     }
   }
 
-  /** Resolves when nothing is under way any more. */
-  async ended(): Promise<void> {
-    await Promise.all(this.#underWay.values());
+  #originOf(id: string): string {
+    const target = this.#slots.get(id)?.target;
+    return target === undefined || target instanceof Failure ? `refused ${id}` : originOf(target);
   }
 
-  #begin(slot: TokenSlot, target: GiteaTarget): void {
-    const origin = originOf(target);
-    const work = this.#keep(slot, target).finally(() => this.#underWay.delete(origin));
-    this.#underWay.set(origin, work);
-  }
-
-  /** A new API token may do what the old one could not: then it is due at once. */
-  #isDue({ id, target }: TokenSlot): boolean {
-    const known = this.#paces.get(id);
-    if (!known || this.#options.clock.now() >= known.notBeforeMs) return true;
-    return target instanceof Failure ? !(known.target instanceof Failure) : known.target !== target;
-  }
-
-  async #keep(slot: TokenSlot, target: GiteaTarget): Promise<void> {
-    try {
-      // A Secret that hangs must not delay the end: it is broken off when its client is closed.
-      const outcome = await untilAborted(this.#signal, this.#fill(slot, target));
-      if (outcome === undefined) return;
-      // Nothing was written: it is tried again as after a failure.
-      this.#remember(slot, outcome === 'changed' ? this.#failures(slot) + 1 : 0);
-      if (outcome === 'written') this.#options.tell({ is: 'registration-token', ...told(slot), outcome });
-    } catch (error) {
-      // Leadership has ended, and the connections with it.
-      if (this.#signal.aborted) return;
-      if (!(error instanceof Failure)) throw error;
-      this.#options.guest.versions.clear();
-      this.#failed(slot, error);
-    }
+  async #keep(id: string, { signal }: Turn): Promise<Again | undefined> {
+    const { guest } = this.#context;
+    const slot = this.#slots.get(id);
+    if (!slot) return undefined;
+    if (slot.target instanceof Failure) throw slot.target;
+    const pausedMs = guest.pauseMs(slot.target);
+    if (pausedMs > 0) return { inMs: pausedMs, firm: true };
+    const outcome = await this.#fill(slot, slot.target, signal);
+    if (signal.aborted) return undefined;
+    if (outcome === 'written') this.#tell(id, outcome);
+    // Somebody else has changed it, so nothing was written.
+    return { inMs: outcome === 'changed' ? FIRST_MS : WELL_MS };
   }
 
   /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
-  async #fill(slot: TokenSlot, target: GiteaTarget): Promise<'written' | 'changed' | 'same'> {
+  async #fill(slot: TokenSlot, target: GiteaTarget, signal: AbortSignal): Promise<'written' | 'changed' | 'same'> {
     const client = this.#client;
-    const { timeoutMs } = this.#options.lookout;
+    const timeoutMs = this.#timeoutMs;
     const { annotations, keys, version } = await readSecret(client, slot, new Deadline(timeoutMs, client.clock));
     const bound = keys(URL_KEY)?.trim() || undefined;
     if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
@@ -147,9 +126,9 @@ class Filler {
     const holders = [...holdersIn(annotations[REGISTRATION_MARK])].filter(([key]) => keys(key)?.trim());
     const own = holderOf({ giteaUrl: target.url, scope: target.scope });
     const isMarked = checkHolder(slot, own, new Map(holders).get(slot.key));
-    const token = await this.#ask(slot, target);
+    const token = await this.#ask(slot, target, signal);
     if (keys(slot.key)?.trim() === token && bound !== undefined && isMarked) return 'same';
-    if (this.#signal.aborted) return 'changed';
+    if (signal.aborted) return 'changed';
     const wanted = {
       data: { [slot.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
       annotations: { [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [slot.key, own]])) },
@@ -157,31 +136,31 @@ class Filler {
     return await fillSecret(client, slot, version, wanted, new Deadline(timeoutMs, client.clock));
   }
 
-  async #ask(slot: TokenSlot, target: GiteaTarget): Promise<string> {
-    const { guest, lookout } = this.#options;
-    return await guest.visit(target, BACKGROUND, async () => {
-      const access = accessOf(guest, target, lookout.timeoutMs);
+  async #ask(slot: TokenSlot, target: GiteaTarget, signal: AbortSignal): Promise<string> {
+    const { guest } = this.#context;
+    const ask = async (): Promise<string> => {
+      const access = accessOf(guest, target, this.#timeoutMs);
       const level = await registrationLevel(access, target.scope);
       if (level) return await readRegistrationToken(access, level);
       throw refused(
         slot,
         `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone. Use an API token of that user with scope write:user`,
       );
-    });
+    };
+    return await guest.visit(target, BACKGROUND, ask, signal);
   }
 
-  #failed(slot: TokenSlot, failure: Failure): void {
-    this.#remember(slot, this.#failures(slot) + 1);
-    this.#options.tell({ is: 'registration-token', ...told(slot), outcome: 'failed', failure });
+  #tell(id: string, outcome: 'written' | 'failed', failure?: Failure): void {
+    const slot = this.#slots.get(id);
+    if (!slot) return;
+    if (failure && failure !== slot.target) this.#context.guest.versions.clear();
+    const told = { objects: slot.objects, secret: keyText(slot) };
+    this.#context.tell({ is: 'registration-token', ...told, outcome, ...(failure && { failure }) });
   }
+}
 
-  #failures({ id }: TokenSlot): number {
-    return this.#paces.get(id)?.failures ?? 0;
-  }
-
-  #remember({ id, target }: TokenSlot, failures: number): void {
-    this.#paces.set(id, { target, failures, notBeforeMs: this.#options.clock.now() + againMs(failures) });
-  }
+function isOther(a: TokenSlot['target'], b: TokenSlot['target']): boolean {
+  return b instanceof Failure ? !(a instanceof Failure) : a !== b;
 }
 
 /** True when the key is known to be for this scope. @throws Failure when it is for another one, or may be. */
@@ -193,8 +172,4 @@ function checkHolder(slot: TokenSlot, own: string, holder: string | undefined): 
   if (slot.unclear === undefined) return false;
   const what = `RunnerGroup ${slot.unclear} of this namespace is not valid, so it may name this key for another scope`;
   throw refused(slot, `${what}. Correct that group`);
-}
-
-function told(slot: TokenSlot) {
-  return { objects: slot.objects, secret: keyText(slot) };
 }

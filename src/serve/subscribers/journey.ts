@@ -12,7 +12,7 @@ import type { HeldBecause } from '../../plan/decisions.ts';
 import { printable } from '../../printable.ts';
 import type { SpanAttributes, SpanData } from '../../tracing/span.ts';
 import type { JobStay } from '../../tracing/trace-context.ts';
-import type { WakeOutcome } from '../waking/waker.ts';
+import type { WakeOutcome } from '../waking/wake-state.ts';
 
 /** What is known of a CI job that waits. Times are ms since 1970 by this machine's clock. */
 export interface Journey {

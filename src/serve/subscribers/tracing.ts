@@ -59,7 +59,7 @@ class Follower {
         if (event.look) this.#looked(event, event.look);
         return;
       case 'planned':
-        this.#plannedMs.set(event.application, this.#now());
+        this.#plannedMs.set(event.verdict.application, this.#now());
         return;
       case 'round-done':
         this.#decided(event);

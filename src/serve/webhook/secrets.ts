@@ -1,43 +1,42 @@
-/** The webhook secrets that are valid now. Secrets are replaced while we run, so their file is read again and again. */
-
+/** The webhook secrets that are valid now. Secrets are replaced while we run, so their files are read again and again. */
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '../../clock.ts';
-import { pause } from '../../clock.ts';
 import { Failure, systemReason } from '../../failure.ts';
+import type { Line, WorkQueue } from '../queue.ts';
 import { parseSecrets } from './gate.ts';
 
 const AGAIN_MS = 10_000;
+/** A file system that hangs. */
+const LONGEST_READ_MS = 10_000;
 
-export interface SecretsOptions {
-  /** One secret per line; absent: there are none, and no webhook is accepted. */
-  readonly file: string | undefined;
-  /** Told when the file cannot be read any more. The secrets of before stay valid. */
-  readonly onFailure: (failure: Failure) => void;
-  readonly clock: Clock;
-}
+export class SecretFiles {
+  /** By file. */
+  readonly #secrets = new Map<string, readonly string[]>();
+  readonly #line: Line;
 
-/** Gives a function that answers the secrets of the moment. @throws Failure when the file cannot be read at the start. */
-export async function watchSecrets(
-  { clock, file, onFailure }: SecretsOptions,
-  signal: AbortSignal,
-): Promise<() => readonly string[]> {
-  if (file === undefined) return () => [];
-  let secrets = await readSecrets(file);
-  const again = async (): Promise<void> => {
-    try {
-      secrets = await readSecrets(file);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      onFailure(error);
-    }
-    await later();
-  };
-  const later = async (): Promise<void> => {
-    await pause(clock, AGAIN_MS, signal);
-    if (!signal.aborted) await again();
-  };
-  void later();
-  return () => secrets;
+  /** @param onFailure told when a file cannot be read any more. The secrets of before stay valid. */
+  constructor(queue: WorkQueue, onFailure: (failure: Failure) => void) {
+    this.#line = queue.open('secret-file', {
+      width: 2,
+      deadlineMs: LONGEST_READ_MS,
+      backOffMs: () => AGAIN_MS,
+      onFailure: (_, failure) => onFailure(failure),
+      run: async (file) => {
+        this.#secrets.set(file, await readSecrets(file));
+        return { inMs: AGAIN_MS };
+      },
+    });
+  }
+
+  /**
+   * Gives a function that answers the secrets of the moment.
+   * @param file one secret per line; absent: there are none, and no webhook is accepted. @throws Failure when it cannot be read at the start.
+   */
+  async watch(file: string | undefined): Promise<() => readonly string[]> {
+    if (file === undefined) return () => [];
+    this.#secrets.set(file, await readSecrets(file));
+    this.#line.add(file, AGAIN_MS);
+    return () => this.#secrets.get(file) ?? [];
+  }
 }
 
 async function readSecrets(file: string): Promise<readonly string[]> {

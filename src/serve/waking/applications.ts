@@ -1,0 +1,242 @@
+/**
+ * All Applications that manage groups of ours: what each waits for (wake-state.ts), and what Argo CD says that it has printed.
+ *
+ * Two classes of the queue. `wake`: a refresh costs Argo CD a core for about a second, so few Applications are woken at the same time;
+ * whose need became due first goes first. `ask`: Argo CD is read at the start, after each outage of Gitea, and once a minute while nothing is
+ * wanted. Nothing is remembered from our own plans: another leader may have woken the Application, and others refresh it.
+ */
+import type { AppState } from '../../argocd/app-state.ts';
+import type { ApplicationRef, ObjectRef } from '../../argocd/application.ts';
+import { ANSWER_MS, noting, type WakeResult, type WakeStep, type WakeTarget, wake } from '../../argocd/wake.ts';
+import type { Clock } from '../../clock.ts';
+import { Failure } from '../../failure.ts';
+import { Deadline } from '../../http/deadline.ts';
+import { keyText } from '../../key-text.ts';
+import { parseRunnerName } from '../../plan/names.ts';
+import type { Tell } from '../events.ts';
+import type { LiveGroup } from '../planning/live.ts';
+import { applicationOfGroup, refOf } from '../planning/ownership.ts';
+import type { Again, Line, Turn, WorkQueue } from '../queue.ts';
+import type { AppVerdict, WakeFacts } from '../round.ts';
+import {
+  dueMs,
+  failedOutcome,
+  follow,
+  isDone,
+  NEVER_WOKEN,
+  shownAfterMs,
+  troubleOf,
+  type WakeNews,
+  type WakeOutcome,
+  type WakeState,
+} from './wake-state.ts';
+
+export interface ApplicationsOptions {
+  readonly argocd: WakeTarget;
+  readonly queue: WorkQueue;
+  readonly clock: Clock;
+  /** Wakes at the same time. */
+  readonly wakes: number;
+  readonly tell: Tell;
+  /** A wake has ended, or Argo CD has answered. */
+  readonly onNews: () => void;
+}
+
+/** The part of a verdict that is about waking. */
+type Wish = Pick<AppVerdict, 'planning' | 'difference' | 'settled'>;
+
+interface Managed {
+  readonly ref: ApplicationRef;
+  /** The RunnerGroups whose annotations name this Application. */
+  groups: readonly ObjectRef[];
+  state: WakeState;
+  /** Keys of our Jobs in Argo CD's copy of the output, as it has said last. */
+  printed: ReadonlySet<string>;
+  /** Argo CD may have met a fault that is not known here: nobody has asked since this began, or since Gitea failed. */
+  isUnknown: boolean;
+}
+
+/** Longest time for one wake. A refresh that is late is waited for: to ask for another one would make Argo CD slower. */
+const WAKE_MS = 600_000;
+/** An Application that nothing is wanted of is read when Argo CD has said nothing of it for so long, ms. */
+const ASK_EVERY_MS = 60_000;
+const ASKS = 8;
+/** Wakes that hang at the same time. With more, the others wait until one of them ends. */
+const MOST_HANGING = 120;
+/** Compared with the wakes before it, a wake that takes so many times as long hangs … */
+const TIMES_AS_LONG = 4;
+/** … but not before, and at the latest after these times, ms. Before any wake has ended the longest one holds. */
+const SHORTEST_HANG_MS = 5_000;
+const LONGEST_HANG_MS = 60_000;
+/** Wakes that are remembered for this. */
+const REMEMBERED = 8;
+
+export class Applications {
+  readonly #options: ApplicationsOptions;
+  readonly #apps = new Map<string, Managed>();
+  readonly #wakes: Line;
+  readonly #asks: Line;
+  /** How long the last wakes took, ms. */
+  #lastMs: readonly number[] = [];
+
+  constructor(options: ApplicationsOptions) {
+    this.#options = options;
+    const { queue, wakes: width } = options;
+    this.#wakes = queue.open('wake', {
+      width,
+      slow: { afterMs: () => hangsAfterMs(this.#lastMs), most: MOST_HANGING },
+      deadlineMs: WAKE_MS + ANSWER_MS,
+      run: (key, turn) => this.#wake(key, turn),
+    });
+    this.#asks = queue.open('ask', { width: ASKS, deadlineMs: 2 * ANSWER_MS, run: (key) => this.#ask(key) });
+  }
+
+  /** True once each one shows its plan or was woken in vain. */
+  get done(): boolean {
+    return [...this.#apps.values()].every(({ state }) => isDone(state));
+  }
+
+  /** Why wakes failed, one line for each Application. */
+  get troubles(): readonly string[] {
+    return [...this.#apps].flatMap(([key, { state }]) => {
+      const trouble = troubleOf(state);
+      return trouble === undefined ? [] : `${key}: ${trouble}`;
+    });
+  }
+
+  /** How each one was woken so far. */
+  get wakes(): ReadonlyMap<string, WakeFacts> {
+    return new Map([...this.#apps].map(([key, { printed, state }]) => [key, { printed, state }]));
+  }
+
+  /** These exist now, with their groups. The key of groups without an Application is ''. */
+  keep(byApp: ReadonlyMap<string, readonly LiveGroup[]>): void {
+    for (const key of this.#apps.keys()) if (!byApp.has(key)) this.#apps.delete(key);
+    this.#wakes.keepOnly(this.#apps);
+    this.#asks.keepOnly(this.#apps);
+    for (const [key, members] of byApp) {
+      if (key === '') continue;
+      const groups = members.map(({ object }) => refOf(object.metadata));
+      const known = this.#apps.get(key);
+      if (known) {
+        known.groups = groups;
+        continue;
+      }
+      const [first] = members;
+      const ref = first && applicationOfGroup(first);
+      if (!ref) throw new Error(`no Application behind ${key}`);
+      this.#apps.set(key, { ref, groups, state: NEVER_WOKEN, printed: new Set(), isUnknown: true });
+      this.#asks.add(key);
+    }
+  }
+
+  /** Wakes Argo CD until the cluster shows the plan. */
+  follow(key: string, { planning, difference, settled }: Wish): void {
+    const app = this.#apps.get(key);
+    if (!app) return;
+    if (planning.is === 'failed') {
+      app.isUnknown = true;
+      this.#hears(key, app, { is: 'no-plan' });
+      return;
+    }
+    this.#hears(key, app, { is: 'planned', difference, settled });
+    if (planning.is === 'planned' && app.isUnknown) this.#asks.add(key);
+  }
+
+  #hears(key: string, app: Managed, news: WakeNews): void {
+    const nowMs = this.#options.clock.steadyMs();
+    const before = app.state;
+    app.state = follow(before, news, nowMs);
+    const shownMs = shownAfterMs(before, app.state, nowMs);
+    if (shownMs !== undefined) this.#options.tell({ is: 'plan-shown', application: key, ms: shownMs });
+    const at = dueMs(app.state);
+    this.#wakes.set(key, at === undefined ? undefined : at - nowMs);
+  }
+
+  /** Whether it is wanted is asked again when its turn comes: it may have come by other ways meanwhile, and more may be wanted. */
+  async #wake(key: string, { waitedMs }: Turn): Promise<undefined> {
+    const { argocd, clock, onNews, tell } = this.#options;
+    const app = this.#apps.get(key);
+    if (!app) return;
+    this.#hears(key, app, { is: 'its-turn' });
+    if (app.state.is !== 'waking') return;
+    const beganMs = clock.steadyMs();
+    const steps: WakeStep[] = [];
+    const outcome = await this.#outcome(app, noting(argocd, steps), steps);
+    const ms = clock.steadyMs() - beganMs;
+    if (this.#apps.get(key) !== app || outcome === undefined) return;
+    // Only one that has refreshed tells how fast Argo CD is.
+    if (outcome.is !== 'failed' && outcome.is !== 'foreign') this.#lastMs = [...this.#lastMs, ms].slice(-REMEMBERED);
+    this.#hears(key, app, { is: 'woken', outcome });
+    this.#asks.set(key, ASK_EVERY_MS);
+    tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
+    onNews();
+  }
+
+  async #outcome(app: Managed, argocd: WakeTarget, steps: readonly WakeStep[]): Promise<WakeOutcome> {
+    try {
+      const result = await wake(argocd, app.ref, app.groups, new Deadline(WAKE_MS, this.#options.clock));
+      hear(app, result.app);
+      return outcomeOf(result);
+    } catch (error) {
+      if (error instanceof Failure) return failedOutcome(error, steps);
+      throw error;
+    }
+  }
+
+  /** An error that Argo CD has kept, and a Job of ours that is out of sync, are ended by a wake. What else is out of sync is not ours. */
+  async #ask(key: string): Promise<Again | undefined> {
+    const { argocd, clock, onNews, tell } = this.#options;
+    const app = this.#apps.get(key);
+    if (!app) return undefined;
+    const isRoutine = !app.isUnknown;
+    // A wake will tell.
+    if (isRoutine && !isDone(app.state)) return { inMs: ASK_EVERY_MS };
+    const { beganMs } = app.state;
+    app.isUnknown = false;
+    try {
+      const state = await argocd.read(app.ref, new Deadline(ANSWER_MS, clock));
+      // A wake that was begun since then knows more.
+      if (app.state.beganMs === beganMs) this.#answered(key, app, state);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      if (this.#apps.get(key) !== app) return undefined;
+      tell({ is: 'ask-failed', application: key, failure: error });
+      // Nothing is known to be wrong: the next minute asks again, and an Argo CD that comes back is not flooded.
+      if (!isRoutine) this.#hears(key, app, { is: 'unwell', outcome: failedOutcome(error) });
+    }
+    onNews();
+    return { inMs: ASK_EVERY_MS };
+  }
+
+  #answered(key: string, app: Managed, state: AppState): void {
+    const misses = hear(app, state);
+    const [first] = state.errors.filter(({ stops }) => stops);
+    if (first) this.#hears(key, app, { is: 'unwell', outcome: { is: 'error', message: first.message } });
+    else if (state.sync === 'Unknown' || misses) this.#hears(key, app, { is: 'unwell' });
+  }
+}
+
+/**
+ * Takes in which Jobs Argo CD has printed. What a comparison that failed says of them is not true, and the Jobs of a stranger's Application
+ * are not ours. Answers whether one of ours is out of sync.
+ */
+function hear(app: Managed, { errors, jobs, manages, sync }: AppState): boolean {
+  if (sync === 'Unknown' || !app.groups.some(manages) || errors.some(({ stops }) => stops)) return false;
+  const ours = jobs.filter(({ name }) => parseRunnerName(name) !== undefined);
+  app.printed = new Set(ours.map(keyText));
+  return ours.some(({ outOfSync }) => outOfSync);
+}
+
+function outcomeOf(result: WakeResult): WakeOutcome {
+  if (result.is === 'error') return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
+  const { message = '', phase } = result.app.operation ?? {};
+  const hasFailed = phase === 'Failed' || phase === 'Error';
+  return { is: result.is, ...(hasFailed && message !== '' && { message }) };
+}
+
+/** Pure. After how long a wake gives its place to others, when the wakes before it took these times, ms. */
+export function hangsAfterMs(lastMs: readonly number[]): number {
+  const median = [...lastMs].sort((a, b) => a - b)[Math.floor(lastMs.length / 2)] ?? LONGEST_HANG_MS;
+  return Math.min(Math.max(TIMES_AS_LONG * median, SHORTEST_HANG_MS), LONGEST_HANG_MS);
+}

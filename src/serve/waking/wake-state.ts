@@ -1,0 +1,253 @@
+/**
+ * What the next wake of one Application waits for. Pure: a state, what happens, and the state that follows. Times are by a steady clock.
+ *
+ *                     no plan                        the cluster shows the plan, and Argo CD is well
+ *     any state ─────────────────► unplanned     any ───────────────────────────────────────────────► shown
+ *
+ *     unplanned, shown ── a difference ─► gathering ── its turn ─► waking ─┬─ something new is wanted ─► gathering
+ *                                          others may come along,          └─ else, or in trouble ─────► pausing ── its turn ─► waking
+ *                                          a doubt may vanish                                            later and later
+ *     shown ── Argo CD is in error, or misses a Job ─► pausing
+ *
+ * Argo CD loses wake-ups that come while it compares (3.5: argo-cd issue 28306), so nothing counts but the cluster.
+ */
+import { isAway, type WakeResult, type WakeStep } from '../../argocd/wake.ts';
+import type { Failure } from '../../failure.ts';
+import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
+
+/** How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the sync before, has failed. */
+export type WakeOutcome =
+  | { readonly is: WakeResult['is']; readonly message?: string }
+  /** `away`: Argo CD could not be reached, and nothing but reads was asked of it. */
+  | { readonly is: 'failed'; readonly message: string; readonly away?: true };
+
+/** What is remembered in every state. */
+interface Memory {
+  /** What a sync would change; nothing without a plan. */
+  readonly difference: Difference;
+  /** Since when each Job of it has not been that of the plan, by its key. */
+  readonly differSince: ReadonlyMap<string, number>;
+  /** Since when there has been a difference without a break. */
+  readonly sinceMs?: number;
+  /** Since when the difference may be about nothing: a runner ended after the look. Each wake begins a new doubt. */
+  readonly doubtMs?: number;
+  /** How the last wake ended, when it began, and what it was for. */
+  readonly last?: WakeOutcome;
+  readonly beganMs: number;
+  readonly target: ReadonlySet<string>;
+  /** Not before this time for what the last wake was for already. */
+  readonly retryMs: number;
+  /** Wakes in a row that did not help. */
+  readonly fruitless: number;
+  /** Argo CD is in error or misses a Job: it is woken until it is not, also without a difference. */
+  readonly owes: boolean;
+}
+
+export type WakeState = Memory &
+  (
+    | { readonly is: 'unplanned' | 'shown' | 'waking' }
+    /** Nothing but time is missing, and its turn. */
+    | { readonly is: 'gathering' | 'pausing'; readonly untilMs: number }
+    /** There was no plan when the wake under way was told of last. */
+    | { readonly is: 'waking-unplanned' }
+  );
+
+export type WakeNews =
+  /** `settled`: false when a runner ended after the look began. */
+  | { readonly is: 'planned'; readonly difference: Difference; readonly settled: boolean }
+  /** Gitea or its token fails. Then `generate` would fail, too, and only send requests to that Gitea. */
+  | { readonly is: 'no-plan' }
+  /** It may be woken now. */
+  | { readonly is: 'its-turn' }
+  | { readonly is: 'woken'; readonly outcome: WakeOutcome }
+  /** Argo CD was found in error (`outcome`), or misses a Job. */
+  | { readonly is: 'unwell'; readonly outcome?: WakeOutcome };
+
+type Follow<E extends WakeNews['is']> = (
+  state: WakeState,
+  news: Extract<WakeNews, { readonly is: E }>,
+  nowMs: number,
+) => WakeState;
+
+export const NEVER_WOKEN: WakeState = {
+  is: 'shown',
+  difference: NO_DIFFERENCE,
+  differSince: new Map(),
+  beganMs: 0,
+  target: new Set(),
+  retryMs: 0,
+  fruitless: 0,
+  owes: false,
+};
+
+/** First pause after a wake that did not help, ms; doubled each time. */
+const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
+  // Argo CD applies one Job in about 50 ms, but the operation begins when its queue says so.
+  synced: 2_000,
+  'in-sync': 500,
+  busy: 250,
+  error: 5_000,
+  foreign: 30_000,
+  failed: 1_000,
+};
+const LONGEST_PAUSE_MS = 60_000;
+/** While Argo CD is away a wake ends with its first read and costs nobody anything. The end of the outage is to be noticed. */
+const AWAY_PAUSE_MS = 4_000;
+/** A difference that may be about nothing gets this long to vanish. Not longer: where runners end faster than Gitea is looked at, it stays. */
+const DOUBT_MS = 1_000;
+
+const stays = (state: WakeState): WakeState => state;
+const rests: Follow<'no-plan'> = (state) => ({ ...withoutPlan(state), is: 'unplanned' });
+const wakes: Follow<'its-turn'> = (state, _, nowMs) => {
+  const { doubtMs: _doubt, ...rest } = state;
+  return { ...rest, is: 'waking', beganMs: nowMs, target: new Set(changedKeys(state.difference)) };
+};
+const plans: Follow<'planned'> = (state, news, nowMs) => judge(planned(state, news, nowMs), nowMs);
+const owes: Follow<'unwell'> = (state, { outcome }, nowMs) => judge(owing(state, outcome), nowMs);
+
+/** Every state and all that can happen in it. */
+const TABLE: { readonly [S in WakeState['is']]: { readonly [E in WakeNews['is']]: Follow<E> } } = {
+  shown: { planned: plans, 'no-plan': rests, 'its-turn': stays, woken: stays, unwell: owes },
+  gathering: { planned: plans, 'no-plan': rests, 'its-turn': wakes, woken: stays, unwell: owes },
+  pausing: { planned: plans, 'no-plan': rests, 'its-turn': wakes, woken: stays, unwell: owes },
+  // Not woken for an error either, until there is a plan again.
+  unplanned: {
+    planned: plans,
+    'no-plan': stays,
+    'its-turn': stays,
+    woken: stays,
+    unwell: (state, { outcome }) => ({ ...owing(state, outcome), is: 'unplanned' }),
+  },
+  // What the wake finds is newer than what was found beside it.
+  waking: {
+    planned: (state, news, nowMs) => ({ ...planned(state, news, nowMs), is: 'waking' }),
+    'no-plan': (state) => ({ ...withoutPlan(state), is: 'waking-unplanned' }),
+    'its-turn': stays,
+    woken: (state, { outcome }, nowMs) => judge(ended(state, outcome, nowMs), nowMs),
+    unwell: stays,
+  },
+  'waking-unplanned': {
+    planned: (state, news, nowMs) => ({ ...planned(state, news, nowMs), is: 'waking' }),
+    'no-plan': stays,
+    'its-turn': stays,
+    woken: (state, { outcome }, nowMs) => ({ ...ended(state, outcome, nowMs), is: 'unplanned' }),
+    unwell: stays,
+  },
+};
+
+export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeState {
+  const step = TABLE[state.is][news.is] as Follow<WakeNews['is']>;
+  return step(state, news, nowMs);
+}
+
+/** When the Application may be woken; undefined: it need not be. */
+export function dueMs(state: WakeState): number | undefined {
+  return 'untilMs' in state ? state.untilMs : undefined;
+}
+
+/** True when it shows its plan, has none, or the last wake failed. */
+export function isDone(state: WakeState): boolean {
+  switch (state.is) {
+    case 'shown':
+    case 'unplanned':
+      return true;
+    case 'gathering':
+    case 'pausing':
+      return troubleOf(state) !== undefined;
+    case 'waking':
+    case 'waking-unplanned':
+      return false;
+    default:
+      return state satisfies never;
+  }
+}
+
+/** Why the last wake failed; undefined when it did not. */
+export function troubleOf({ last }: Pick<WakeState, 'last'>): string | undefined {
+  switch (last?.is) {
+    case 'error':
+    case 'failed':
+      return last.message ?? last.is;
+    case 'foreign':
+      return 'the Application does not manage the RunnerGroup that names it';
+    case 'synced':
+    case 'in-sync':
+    case 'busy':
+    case undefined:
+      return undefined;
+    default:
+      return last satisfies never;
+  }
+}
+
+/** How long after the begin of the last wake the cluster shows what it was for, ms; undefined: that is no news. */
+export function shownAfterMs(before: WakeState, after: WakeState, nowMs: number): number | undefined {
+  return before.target.size > 0 && after.target.size === 0 ? nowMs - after.beganMs : undefined;
+}
+
+/** The outcome of a request to Argo CD that failed. @param steps what was asked before, and the request itself. */
+export function failedOutcome(failure: Failure, steps: readonly WakeStep[] = []): WakeOutcome {
+  const away = isAway(failure) && steps.every(({ step }) => step === 'read');
+  return { is: 'failed', message: `${failure.code} ${failure.message}`, ...(away && { away }) };
+}
+
+function withoutPlan({ sinceMs: _since, doubtMs: _doubt, ...state }: WakeState): Memory {
+  return { ...state, difference: NO_DIFFERENCE, differSince: new Map() };
+}
+
+function owing(state: WakeState, outcome: WakeOutcome | undefined): Memory {
+  return { ...state, owes: true, ...(outcome && { last: outcome }) };
+}
+
+function planned(
+  state: WakeState,
+  { difference, settled }: Extract<WakeNews, { is: 'planned' }>,
+  nowMs: number,
+): Memory {
+  const { sinceMs = nowMs, doubtMs = nowMs, ...rest } = state;
+  const differSince = new Map(changedKeys(difference).map((key) => [key, state.differSince.get(key) ?? nowMs]));
+  if (mayWaitMs(difference) === undefined) return { ...rest, difference, differSince };
+  return { ...rest, difference, differSince, sinceMs, ...(!settled && { doubtMs }) };
+}
+
+function ended(state: WakeState, outcome: WakeOutcome, nowMs: number): Memory {
+  // The pauses of an outage are over with it.
+  const fruitless = isAwayNow(state.last) && !isAwayNow(outcome) ? 0 : state.fruitless;
+  const pause = pauseMs(outcome, nowMs - state.beganMs, fruitless);
+  const owes = outcome.is === 'error' || outcome.is === 'failed';
+  return { ...state, last: outcome, fruitless: fruitless + 1, retryMs: nowMs + pause, owes };
+}
+
+/** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */
+function pauseMs(outcome: WakeOutcome, tookMs: number, fruitless: number): number {
+  const first = outcome.is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, tookMs) : FIRST_PAUSE_MS[outcome.is];
+  const longest = isAwayNow(outcome) ? AWAY_PAUSE_MS : LONGEST_PAUSE_MS;
+  return Math.min(first * 2 ** Math.min(fruitless, 10), longest);
+}
+
+/** The state of an Application that is not being woken and has a plan. */
+function judge(memory: Memory, nowMs: number): WakeState {
+  const mayWait = mayWaitMs(memory.difference);
+  if (mayWait === undefined) {
+    const shown = memory.last?.is === 'synced' ? { ...memory, target: NEVER_WOKEN.target } : memory;
+    return memory.owes ? pausing(shown, nowMs) : { ...shown, is: 'shown', fruitless: 0 };
+  }
+  const { doubtMs = Number.NEGATIVE_INFINITY, sinceMs = nowMs } = memory;
+  const gatheredMs = Math.max(sinceMs + mayWait, doubtMs + DOUBT_MS);
+  // New Jobs need not wait for the fate of old ones, unless Argo CD itself is in trouble.
+  const isNew = changedKeys(memory.difference).some((key) => !memory.target.has(key)) && !isInTrouble(memory);
+  if (isNew) return { ...memory, is: 'gathering', untilMs: gatheredMs, fruitless: 0 };
+  return memory.retryMs > gatheredMs ? pausing(memory, nowMs) : { ...memory, is: 'gathering', untilMs: gatheredMs };
+}
+
+function pausing(memory: Memory, nowMs: number): WakeState {
+  return { ...memory, is: 'pausing', untilMs: Math.max(memory.retryMs, nowMs) };
+}
+
+function isInTrouble({ last }: Memory): boolean {
+  return last !== undefined && last.is !== 'synced' && last.is !== 'in-sync';
+}
+
+function isAwayNow(outcome: WakeOutcome | undefined): boolean {
+  return outcome?.is === 'failed' && outcome.away === true;
+}

@@ -1,0 +1,55 @@
+/** A clock whose time passes as fast as the program can follow. Nothing but what it started may be waited for: no sockets, no files. */
+import type { Clock } from '../../src/clock.ts';
+
+interface Timer {
+  readonly atMs: number;
+  readonly call: () => void;
+}
+
+export class VirtualClock implements Clock {
+  /** Ms since this clock was made. */
+  #nowMs = 0;
+  /** What the wall clock is ahead, ms since 1970. It may be set: `clock.aheadMs -= 3_600_000`. */
+  aheadMs = Date.UTC(2026, 10, 25);
+  /** By time; of the same time in the order of their setting. */
+  #timers: Timer[] = [];
+
+  readonly now = (): number => Math.floor(this.aheadMs + this.#nowMs);
+  readonly steadyMs = (): number => this.#nowMs;
+  readonly nextTurn = async (): Promise<void> => undefined;
+
+  readonly after = (ms: number, call: () => void): (() => void) => {
+    const timer = { atMs: this.#nowMs + Math.max(0, ms), call };
+    let low = 0;
+    for (let high = this.#timers.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if ((this.#timers[middle]?.atMs ?? 0) <= timer.atMs) low = middle + 1;
+      else high = middle;
+    }
+    this.#timers.splice(low, 0, timer);
+    return () => {
+      const at = this.#timers.indexOf(timer);
+      if (at >= 0) this.#timers.splice(at, 1);
+    };
+  };
+
+  /** Lets so much time pass. All that follows from a moment has happened before the next one. */
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.#nowMs + ms;
+    await settled();
+    for (;;) {
+      const [next] = this.#timers;
+      if (!next || next.atMs > untilMs) break;
+      this.#timers.shift();
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      next.call();
+      await settled();
+    }
+    this.#nowMs = untilMs;
+  }
+}
+
+/** All promises that can go on have gone on. */
+async function settled(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
