@@ -18,6 +18,7 @@ import type { DropReason } from './losses/decide.ts';
 import type { JobNotice, NotifyResult } from './notify/notice.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { EndedWait } from './planning/waiting-times.ts';
+import type { QueueRow } from './queue.ts';
 import type { AppVerdict } from './round.ts';
 import type { WakeOutcome } from './waking/wake-state.ts';
 import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
@@ -32,6 +33,9 @@ export type ServeEvent =
   | { readonly is: 'ending'; readonly signal: string }
   /** A mistake of ours; the process ends. Its message may hold anything, so only its kind and place are told. */
   | { readonly is: 'mistake'; readonly error: string; readonly at: readonly string[] }
+
+  /** Somebody asks for it: what is under way and what is due. */
+  | { readonly is: 'queue'; readonly rows: readonly QueueRow[] }
 
   /** A request was answered, or was not. */
   | { readonly is: 'gitea-request'; readonly line: RequestLine }

@@ -103,6 +103,7 @@ function count(set: MetricSet, event: ServeEvent): void {
       return;
     case 'serving':
     case 'ending':
+    case 'queue':
     case 'mistake':
     case 'secrets-unreadable':
     case 'looks-late':

@@ -77,6 +77,7 @@ class Follower {
         this.#stepped(event.jobUid, event.step);
         return;
       case 'ending':
+      case 'queue':
         this.#hand(Number.POSITIVE_INFINITY);
         return;
       case 'not-leading':
