@@ -21,6 +21,7 @@ import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { askedOutput } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
+import { byHand } from './own-kubeconfig.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
 import { paperOf } from './terminal.ts';
@@ -135,8 +136,13 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
   const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
   if (arePathsGiven || !isOfCluster) {
-    const { read, ...planned } = await readAndPlan(paths, flags, io, { includeBlocked: true, isOnlyRead: true });
-    if (read.groups.length > 0) return { ...planned, groups: read.groups, settings: await settingsFrom(flags, io) };
+    const settings = byHand(await settingsFrom(flags, io));
+    const { read, ...planned } = await readAndPlan(paths, flags, io, {
+      includeBlocked: true,
+      isOnlyRead: true,
+      settings,
+    });
+    if (read.groups.length > 0) return { ...planned, groups: read.groups, settings };
   }
   const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
   if (arePathsGiven) throw none;

@@ -6,6 +6,7 @@ import { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
+import { execLogin } from '../kubernetes/exec-login.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
 import { findRunnerJob, type NamedJob, writeExtension } from '../kubernetes/kept-job.ts';
 import { isOver, type LiveJob } from '../plan/evidence.ts';
@@ -28,7 +29,12 @@ export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io):
   const forMs = flagValue('for', flags, io);
   const timeoutMs = flagValue('timeout', flags, io) * 1000;
   const kubeconfig = flagValue('kubeconfig', flags, io) ?? (await ownKubeconfig(io.env));
-  const cluster = await findCluster({ cluster: 'auto', env: io.env, ...(kubeconfig !== undefined && { kubeconfig }) });
+  const cluster = await findCluster({
+    cluster: 'auto',
+    env: io.env,
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    logIn: execLogin({ env: io.env, timeoutMs }),
+  });
   if (!cluster) {
     throw new Failure(
       'GR-EXTEND-05',

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { execLogin } from '../kubernetes/exec-login.ts';
 import { findCluster } from '../kubernetes/find-cluster.ts';
+import type { Settings } from '../look/settings.ts';
 import type { Io } from './io.ts';
+
+/** Settings of a command that people type: the kubeconfig may start a program for its login. */
+export function byHand<S extends Settings>(settings: S): S {
+  return { ...settings, logIn: execLogin(settings) };
+}
 
 /** The kubeconfig that kubectl would take, for commands that people type. Undefined in a pod with a service account: it has its own cluster. */
 export async function ownKubeconfig(env: Io['env']): Promise<string | undefined> {

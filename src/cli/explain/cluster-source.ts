@@ -18,7 +18,7 @@ import { Deployment } from '../doctor/shapes.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
 import type { Io } from '../io.ts';
-import { ownKubeconfig } from '../own-kubeconfig.ts';
+import { byHand, ownKubeconfig } from '../own-kubeconfig.ts';
 import { readObject } from '../read-object.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
 import { installedSettings } from './installed-settings.ts';
@@ -43,7 +43,7 @@ const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: a
  * finds it. Undefined: there is none. @throws Failure (exit 1, 2) for one that cannot be used.
  */
 export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
-  const given = await settingsFrom(flags, io);
+  const given = byHand(await settingsFrom(flags, io));
   if (given.cluster === 'off') return undefined;
   const kubeconfig = given.kubeconfig ?? (await ownKubeconfig(io.env));
   const config = await findCluster({ ...given, ...(kubeconfig !== undefined && { kubeconfig }) });
