@@ -137,7 +137,7 @@ export class Leader {
   async run(signal: AbortSignal): Promise<void> {
     const tick = setInterval(() => this.changed(), TICK_MS);
     this.changed();
-    const sweeping = this.#options.sweep ? this.#sweep(signal) : Promise.resolve();
+    const sweeping = this.#sweep(signal);
     const { guest } = this.#lookout;
     const losses = { ...this.#options, guest, book: this.#lossBook, onChange: () => this.changed() };
     const rerunning = rerunAgainAndAgain(losses, signal);
@@ -175,12 +175,12 @@ export class Leader {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { cluster, instance, lookout, now, tell } = this.#options;
+    const { cluster, instance, lookout, now, sweep: deletes, tell } = this.#options;
     const groups = this.#sweptGroups;
     const liveJobs = () => (cluster.fresh ? cluster.runners().map(({ job }) => job) : undefined);
     const mayRead = (namespace: string) => cluster.mayRead(namespace);
     const { timeoutMs } = lookout;
-    const evidence = { groups, liveJobs, mayRead };
+    const evidence = { deletes, groups, liveJobs, mayRead };
     await sweepAgainAndAgain({ instance, timeoutMs, lookout: this.#lookout, ...evidence, tell, now }, signal);
   }
 
