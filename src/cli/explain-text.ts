@@ -21,12 +21,14 @@ import type { WaitEstimate } from './explain/wait-estimate.ts';
 import { whereText } from './explain/where-text.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, emittedRunners, findGroup } from './explanation.ts';
 import { runnerCounts, runnersIn } from './runner-counts.ts';
-import { type TableOptions, table } from './table.ts';
+import { type TableOptions, table, wrapped } from './table.ts';
 import type { Style } from './terminal.ts';
 
 /** What the table shows besides its usual columns: `-o wide`. */
 export interface ExplainOptions extends TableOptions {
   readonly wide?: boolean;
+  /** All jobs are of one run, which is named above. */
+  readonly isOfRun?: boolean;
 }
 
 /** @param all the explanation before filters: the last line is about everything */
@@ -34,13 +36,14 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
   const nowMs = Date.parse(explanation.checkedAt);
   const { groups, jobs, where } = explanation;
   const options = { ...given, whole: given.wide === true };
+  const columns = options.whole ? undefined : options.columns;
   const parts = [
-    ...(where ? [whereText(where, nowMs)] : []),
+    ...(where ? [wrapped(whereText(where, nowMs), columns)] : []),
     groupTable(groups, options),
-    jobs.length === 0 ? noJobs(all.jobs.length) : jobTable(explanation, nowMs, options),
+    jobs.length === 0 ? wrapped(noJobs(all.jobs.length), columns) : jobTable(explanation, nowMs, options),
     ...leftoverTable(explanation, nowMs, options),
-    ...adviceText(explanation, options.whole ? undefined : options.columns),
-    summary(all),
+    ...adviceText(explanation, columns),
+    wrapped(summary(all), columns),
   ];
   return parts.join('\n');
 }
@@ -64,12 +67,13 @@ function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): s
   return table(['GROUP', 'SCOPE', 'LABELS', 'RUNNERS', 'BUSY', 'WAITING', 'HELD'], rows, options);
 }
 
-function jobTable(explanation: Explanation, nowMs: number, options: ExplainOptions): string {
+/** @param explanation its `jobs`, in their order */
+export function jobTable(explanation: Explanation, nowMs: number, options: ExplainOptions): string {
   const { jobs } = explanation;
   const emitted = emittedRunners(explanation);
   const rows = jobs.map((decision) => [
     String(decision.job.id),
-    `${decision.job.repository} ${decision.job.name}`,
+    options.isOfRun ? decision.job.name : `${decision.job.repository} ${decision.job.name}`,
     decision.job.labels.join(',') || '<none>',
     duration(nowMs - decision.job.createdAtMs),
     ...(options.wide ? [decision.state, decision.job.url] : []),
@@ -82,7 +86,7 @@ function jobTable(explanation: Explanation, nowMs: number, options: ExplainOptio
 
 /** Words carry the meaning; colour only repeats it. */
 const STYLES: Readonly<Record<JobState, Style>> = {
-  stuck: 'red',
+  unserved: 'red',
   held: 'yellow',
   starting: 'cyan',
   blocked: 'dim',
@@ -290,11 +294,12 @@ const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   offline: 'is only an old registration: offline in Gitea',
 };
 
-/** `Plan: 4 runners (4 busy, 0 for queued jobs), 1 job stuck, 2 held back, 1 blocked.` */
+/** `Plan: 4 runners (4 busy, 0 for queued jobs), 1 job unserved, 2 held back, 1 blocked.` */
 function summary({ groups, jobs }: Explanation): string {
   const inState = (wanted: JobState): number => jobs.filter(({ state }) => state === wanted).length;
-  const [stuck, held] = [inState('stuck'), inState('held')];
-  const waiting = stuck > 0 ? `${count(stuck, 'job')} stuck, ${held} held back` : `${count(held, 'job')} held back`;
+  const [unserved, held] = [inState('unserved'), inState('held')];
+  const waiting =
+    unserved > 0 ? `${count(unserved, 'job')} unserved, ${held} held back` : `${count(held, 'job')} held back`;
   const { runners, uses } = runnerCounts(groups);
   return `Plan: ${runners} (${uses}), ${waiting}, ${inState('blocked')} blocked.\n`;
 }

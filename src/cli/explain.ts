@@ -42,9 +42,9 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
     if (format === 'json') throw together('-o json');
     return await watch(async () => (await once()).text, io);
   }
-  const { text, isStuck } = await once();
+  const { text, isUnserved } = await once();
   io.out(text);
-  return isStuck && flagValue('exitCode', flags, io) ? 4 : 0;
+  return isUnserved && flagValue('exitCode', flags, io) ? 4 : 0;
 }
 
 function together(flag: string): Failure {
@@ -61,8 +61,8 @@ function formatFrom(flags: FlagsOf<'explain'>, io: Io): Format {
 
 interface Answer {
   readonly text: string;
-  /** A job that is shown is stuck. */
-  readonly isStuck: boolean;
+  /** A job that is shown is unserved. */
+  readonly isUnserved: boolean;
 }
 
 function filterFrom(flags: FlagsOf<'explain'>, io: Io): Filter {
@@ -89,9 +89,9 @@ async function answer(
   const explanation = filtered(all, filter);
   const { what, written = '' } = asked;
   if (!what) {
-    const isStuck = explanation.jobs.some(({ state }) => state === 'stuck');
-    if (format === 'json') return { text: jsonText(explanation), isStuck };
-    return { text: explainText(explanation, { ...paperOf(io), wide: format === 'wide' }, all), isStuck };
+    const isUnserved = explanation.jobs.some(({ state }) => state === 'unserved');
+    if (format === 'json') return { text: jsonText(explanation), isUnserved };
+    return { text: explainText(explanation, { ...paperOf(io), wide: format === 'wide' }, all), isUnserved };
   }
   const subject = await findSubject(what, written, {
     explanation,
@@ -99,9 +99,9 @@ async function answer(
     groups: seen.groups,
     findRun: (wanted) => runOf(wanted, seen, io),
   });
-  const isStuck = isStuckSubject(subject, explanation);
-  if (format === 'json') return { text: jsonText({ checkedAt: explanation.checkedAt, ...subject }), isStuck };
-  return { text: answerText(subject, explanation, paperOf(io)), isStuck };
+  const isUnserved = isUnservedSubject(subject, explanation);
+  if (format === 'json') return { text: jsonText({ checkedAt: explanation.checkedAt, ...subject }), isUnserved };
+  return { text: answerText(subject, explanation, paperOf(io)), isUnserved };
 }
 
 /** Events are read only where a cluster is seen, and only for Jobs of which nothing else tells. */
@@ -111,12 +111,12 @@ async function toldByEvents(explanation: Explanation, settings: Settings): Promi
   return await withEvents(explanation, settings);
 }
 
-function isStuckSubject(subject: Subject, { jobs }: Explanation): boolean {
-  if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'stuck');
+function isUnservedSubject(subject: Subject, { jobs }: Explanation): boolean {
+  if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'unserved');
   if (subject.is === 'out-of-scope') return true;
   if (subject.is !== 'group') return subject.is === 'broken';
   const { group } = subject;
-  return jobs.some((job) => job.state === 'stuck' && findGroup(groupOfJob(job), [group]) !== undefined);
+  return jobs.some((job) => job.state === 'unserved' && findGroup(groupOfJob(job), [group]) !== undefined);
 }
 
 /** A plan, its groups, and how Gitea is asked again. */
