@@ -251,7 +251,7 @@ describe('the table', () => {
     const other = await run('--state', 'held');
     const typo = await run('--group', 'runners/cj', '--exit-code');
 
-    expect(other.stdout).toContain('\nNo job passes the filters. They leave out 5 jobs that have not finished.\n');
+    expect(other.stdout).toContain('\nNo job passes the filters. They leave out 5 unfinished jobs.\n');
     expect(other.stdout.split('\n').slice(-2)).toEqual((await run()).stdout.split('\n').slice(-2));
     expect(typo).toEqual({
       code: 2,

@@ -5,7 +5,7 @@
 import type { Run } from '../../gitea/runs.ts';
 import { keyText } from '../../key-text.ts';
 import type { Job } from '../../plan/evidence.ts';
-import { count, firstLines, printable } from '../../printable.ts';
+import { count, firstLines } from '../../printable.ts';
 import { adviceFor, runnerAdvice, slotsText } from '../advice.ts';
 import { duration } from '../duration.ts';
 import { jobTable, runnerText, troubleText, verdictText } from '../explain-text.ts';
@@ -18,22 +18,16 @@ import {
   groupOfJob,
 } from '../explanation.ts';
 import { runnersIn } from '../runner-counts.ts';
-import { broken } from '../table.ts';
-import { type Paper, painted } from '../terminal.ts';
+import type { Paper } from '../terminal.ts';
 import { blockedAdvice } from './blocked.ts';
 import { jobEvidence, podText, sinceText } from './evidence.ts';
 import { JOB_STATES } from './job-state.ts';
+import { type Line, linesText, paragraph, titleText } from './paragraph.ts';
 import { slotLines } from './slots.ts';
 import type { Subject } from './subject.ts';
 
-/** One line of a paragraph: `Since`, `Next`. */
-type Line = readonly [name: string, text: string];
-
 /** Groups, runners and steps that are told one by one. */
 const MOST_JOBS = 5;
-/** Without a terminal. */
-const USUAL_COLUMNS = 100;
-
 export function answerText(subject: Subject, explanation: Explanation, paper: Paper): string {
   switch (subject.is) {
     case 'jobs':
@@ -72,8 +66,7 @@ function jobsText({ jobs, run }: Subject & { readonly is: 'jobs' }, explanation:
   const ofRun = jobs.length > 1 || run ? [titleText(title, paper)] : [];
   if (jobs.length === 1)
     return [...ofRun, paragraph(jobTitle(first), jobLines(first, explanation, run), paper)].join('\n');
-  const nowMs = Date.parse(explanation.checkedAt);
-  const tableOfJobs = jobTable({ ...explanation, jobs }, nowMs, { ...paper, isOfRun: true });
+  const tableOfJobs = jobTable({ ...explanation, jobs }, { ...paper, isOfRun: true });
   return [...ofRun, tableOfJobs, linesText(runLines(jobs, explanation, run), paper)].join('\n');
 }
 
@@ -92,29 +85,6 @@ function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: 
     ['One job', `gitea-runners explain ${jobs[0]?.job.id} says since when, and how its pod is`],
     ...(url === '' ? [] : [['Link', url] as const]),
   ];
-}
-
-/** A bold sentence, and below it lines that begin with a word. */
-function paragraph(title: string, lines: readonly Line[], paper: Paper): string {
-  return titleText(title, paper) + linesText(lines, paper);
-}
-
-function titleText(title: string, paper: Paper): string {
-  return broken(printable(title), paper.columns ?? USUAL_COLUMNS)
-    .map((line) => `${painted('bold', line, paper)}\n`)
-    .join('');
-}
-
-function linesText(lines: readonly Line[], paper: Paper): string {
-  const width = (paper.columns ?? USUAL_COLUMNS) - 12;
-  return lines
-    .flatMap(([name, text]) =>
-      // An address is never broken: people click on it or copy it.
-      (name === 'Link' ? [printable(text)] : broken(printable(text), Math.max(20, width))).map(
-        (part, index) => `  ${(index === 0 ? `${name}:` : '').padEnd(10)}${part}\n`,
-      ),
-    )
-    .join('');
 }
 
 function runTitle({ repository, number, workflow, event, branch, status, conclusion }: Run): string {
