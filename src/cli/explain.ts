@@ -8,6 +8,7 @@ import type { Settings } from '../look/settings.ts';
 import { jsonText } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../runnergroup/scope.ts';
+import { fromWithin } from './doctor/fixes.ts';
 import { answerText } from './explain/answer.ts';
 import { type Filter, filtered } from './explain/filter.ts';
 import { withNotCreated } from './explain/not-created.ts';
@@ -36,7 +37,16 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
   const asked = splitArguments(args, io.cwd);
   const format = formatFrom(flags, io);
   const filter = filterFrom(flags, io);
-  const once = (): Promise<Answer> => answer(asked, format, filter, flags, io);
+  const once = async (): Promise<Answer> => {
+    try {
+      return await answer(asked, format, filter, flags, io);
+    } catch (error) {
+      const isForbidden = error instanceof Failure && error.code === 'GR-GITEA-02';
+      if (isForbidden && io.env['GITEA_TOKEN'])
+        io.err(`${AS_NO_OWNER} ${fromWithin(flagValue('argocdNamespace', flags, io))}\n\n`);
+      throw error;
+    }
+  };
   if (flagValue('watch', flags, io)) {
     if (flagValue('exitCode', flags, io)) throw together('--exit-code');
     if (format === 'json') throw together('-o json');
@@ -46,6 +56,9 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
   io.out(text);
   return isUnserved && flagValue('exitCode', flags, io) ? 4 : 0;
 }
+
+/** For a person's own token. */
+const AS_NO_OWNER = 'Gitea tells owners only. Who is none asks with the token of the installation.';
 
 function together(flag: string): Failure {
   return new Failure(

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import { API_SECRETS_DIR, NAME } from '../../install/names.ts';
-import type { ClusterSecrets } from '../../kubernetes/secrets.ts';
+import type { ClusterSecrets, SecretPlace } from '../../kubernetes/secrets.ts';
 import type { SecretKeys, SecretReader } from '../../tokens/api-token.ts';
 import type { Deployment } from './shapes.ts';
 
@@ -32,9 +32,15 @@ class MountedSecrets implements SecretReader {
   }
 
   async read(namespace: string, name: string): Promise<SecretKeys> {
+    const place = this.placeOf(namespace, name);
+    return await this.#secrets.read(place.namespace, place.name);
+  }
+
+  /** @throws Failure when it is not mounted */
+  placeOf(namespace: string, name: string): SecretPlace {
     const [own, common] = [join(API_SECRETS_DIR, namespace, name), join(API_SECRETS_DIR, name)];
     const mounted = this.#names ? (this.#names.get(own) ?? this.#names.get(common)) : name;
-    if (mounted !== undefined) return await this.#secrets.read(this.#argocdNamespace, mounted);
+    if (mounted !== undefined) return { namespace: this.#argocdNamespace, name: mounted };
     throw new Failure(
       'GR-DOCTOR-02',
       1,

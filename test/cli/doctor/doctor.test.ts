@@ -262,3 +262,15 @@ describe('dead rows in Gitea', () => {
     expect((await runHere()).stdout).toContain(line);
   });
 });
+
+it('names the Secret that it has read, which is not in the namespace of the group', async () => {
+  const { runHere } = await examine((world) => ({
+    ...world,
+    [API_TOKEN]: secret({ token: 'wrong', url: String(at(world[GROUPS], 'items', 0, 'spec', 'gitea')['url']) }),
+  }));
+
+  const { stdout } = await runHere();
+
+  expect(stdout).toContain('put a valid one into key token of Secret gitea-api of namespace argocd.');
+  expect(stdout).not.toContain('gitea-api of namespace runners');
+});
