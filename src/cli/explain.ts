@@ -22,7 +22,7 @@ import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { askedOutput } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
-import { byHand } from './own-kubeconfig.ts';
+import { byHand, noCluster } from './own-kubeconfig.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
 import { paperOf } from './terminal.ts';
@@ -161,20 +161,13 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   if (arePathsGiven) throw none;
   const { clusterSource, planOfCluster } = await import('./explain/cluster-source.ts');
   const source = await clusterSource(flags, io);
-  if (!source) throw isOfCluster ? noCluster() : none;
+  if (!source) throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', OR_FILES) : none;
   const planned = await planOfCluster(source, flags, io);
   if (planned.groups.length === 0 && planned.where.broken.length === 0) throw noneInCluster(planned.where);
   return planned;
 }
 
-function noCluster(): Failure {
-  return new Failure(
-    'GR-EXPLAIN-04',
-    2,
-    'read RunnerGroups from the cluster: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. ' +
-      'Give --kubeconfig, or name files.',
-  );
-}
+const OR_FILES = 'Give --kubeconfig, or name files.';
 
 function noneInCluster({ server, namespaces }: WhereIAm): Failure {
   const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;

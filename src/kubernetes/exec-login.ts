@@ -87,15 +87,15 @@ async function start({ file, exec, cluster }: NamedProgram, { env, timeoutMs }: 
       timeoutMs,
     },
   );
-  if (error && systemCode(error) === 'ENOENT')
-    throw failure('is not there', printable(installHint?.trim() || 'Install it, or add its folder to PATH.'));
-  if (error) throw failure(`cannot be started: ${systemReason(error)}`);
-  if (code === 'late')
+  if (error?.name === 'AbortError')
     throw failure(
       `has not ended within ${timeoutMs / 1000} s`,
       'If it waits for you, log in with kubectl first, or raise --timeout.',
     );
-  if (code !== 0) throw failure(`ended with ${code ?? 'a signal'}${said && `: ${printable(said)}`}`);
+  if (error && systemCode(error) === 'ENOENT')
+    throw failure('is not there', oneLine(installHint ?? '') || 'Install it, or add its folder to PATH.');
+  if (error) throw failure(`cannot be started: ${systemReason(error)}`);
+  if (code !== 0) throw failure(`ended with ${code ?? 'a signal'}${said && `: ${said}`}`);
   return answerIn(out, apiVersion, failure);
 }
 
@@ -115,24 +115,31 @@ function answerIn(out: string, apiVersion: string, failure: (what: string) => Fa
   };
 }
 
+/** What others wrote for people. */
+const oneLine = (text: string): string => printable(text.trim().replace(/\s+/g, ' '));
+
 interface Ended {
   readonly out: string;
   /** The end of what it said on stderr, when that is not the terminal itself. */
   readonly said: string;
-  /** `null`: a signal ended it. `late`: we did. */
-  readonly code: number | null | 'late';
-  /** It has not started. */
+  /** `null`: a signal ended it. */
+  readonly code: number | null;
+  /** It has not started, or took too long. */
   readonly error?: Error;
 }
 
 async function run(
   command: string,
   args: readonly string[],
-  options: { readonly env: NodeJS.ProcessEnv; readonly interactive: boolean; readonly timeoutMs: number },
+  { env, interactive, timeoutMs }: Start & { readonly interactive: boolean },
 ): Promise<Ended> {
-  const { env, interactive, timeoutMs } = options;
   const terminal = interactive ? 'inherit' : undefined;
-  const child = spawn(command, args, { env, stdio: [terminal ?? 'ignore', 'pipe', terminal ?? 'pipe'] });
+  const child = spawn(command, args, {
+    env,
+    stdio: [terminal ?? 'ignore', 'pipe', terminal ?? 'pipe'],
+    signal: AbortSignal.timeout(timeoutMs),
+    killSignal: 'SIGKILL',
+  });
   let out = '';
   let said = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -142,18 +149,12 @@ async function run(
     said = (said + text).slice(-LONGEST_WORDS);
   });
   return await new Promise((done) => {
-    const end = (code: Ended['code'], error?: Error): void => {
-      clearTimeout(timer);
-      done({ out, said: said.trim().replace(/\s+/g, ' '), code, ...(error && { error }) });
-    };
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
+    child.once('error', (error) => {
       // What it has started itself may hold these open.
       child.stdout?.destroy();
       child.stderr?.destroy();
-      end('late');
-    }, timeoutMs);
-    child.once('error', (error) => end(null, error));
-    child.once('close', (code) => end(code));
+      done({ out, said, code: null, error });
+    });
+    child.once('close', (code) => done({ out, said: oneLine(said), code }));
   });
 }

@@ -174,7 +174,7 @@ describe('a login', () => {
   it.each([
     [
       'is not there',
-      { command: 'no-such-login', installHint: 'Install it with: gcloud components install x\n' },
+      { command: 'no-such-login', installHint: 'Install it with:\n\n  gcloud components install x\n' },
       'there. Install it with: gcloud components install x',
     ],
     [
