@@ -234,8 +234,7 @@ function secretsOf(
   const { settingsMap, repoServer } = seen;
   if (!isByHand) return settings.secrets === 'api' ? { secrets: clusterSecrets } : {};
   const installed = 'value' in settingsMap ? settingsMap.value.data : {};
-  const known = 'value' in repoServer ? repoServer.value : undefined;
-  return { secrets: installedSecrets(clusterSecrets, installed, argocdNamespace, known) };
+  return { secrets: installedSecrets(clusterSecrets, installed, argocdNamespace, repoServer) };
 }
 
 async function groupsOf(

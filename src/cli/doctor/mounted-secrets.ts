@@ -4,19 +4,21 @@ import { Failure } from '../../failure.ts';
 import { API_SECRETS_DIR, NAME } from '../../install/names.ts';
 import type { ClusterSecrets, SecretPlace } from '../../kubernetes/secrets.ts';
 import type { SecretKeys, SecretReader } from '../../tokens/api-token.ts';
+import type { SeenOrNot } from './reader.ts';
 import type { Deployment } from './shapes.ts';
 
 /**
- * Where somebody who looks from outside finds the API tokens: where the sidecar has them. @param repoServer undefined: it could not be read
+ * Where somebody who looks from outside finds the API tokens: where the sidecar has them. @param repoServer undefined: it was not read
  */
 export function installedSecrets(
   secrets: ClusterSecrets,
   settings: Readonly<Record<string, string>>,
   argocdNamespace: string,
-  repoServer: Deployment | undefined,
+  repoServer: SeenOrNot<Deployment> | undefined,
 ): SecretReader {
   const isByApi = settings['GITEA_RUNNERS_SECRETS'] === 'api';
-  return isByApi ? secrets : new MountedSecrets(secrets, argocdNamespace, repoServer);
+  const sidecar = repoServer && 'value' in repoServer ? repoServer.value : undefined;
+  return isByApi ? secrets : new MountedSecrets(secrets, argocdNamespace, sidecar);
 }
 
 class MountedSecrets implements SecretReader {

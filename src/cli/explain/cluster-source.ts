@@ -101,13 +101,7 @@ export async function planOfCluster(
       ...settings,
       instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
       ...(readsSecrets && {
-        secretsIn: (secrets) =>
-          installedSecrets(
-            secrets,
-            installed,
-            argocdNamespace,
-            repoServer && 'value' in repoServer ? repoServer.value : undefined,
-          ),
+        secretsIn: (secrets) => installedSecrets(secrets, installed, argocdNamespace, repoServer),
       }),
     };
     const looking = lookAndPlan(groups, seen, {
