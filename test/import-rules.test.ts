@@ -224,3 +224,20 @@ describe('the whole program', () => {
     ).toEqual([]);
   });
 });
+
+it('only commands that people type can start the program of a kubeconfig', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join('src', file));
+  const importing = (target: string): readonly string[] =>
+    files.filter((file) => readFileSync(file, 'utf8').includes(`/${target}.ts'`)).sort();
+
+  expect(importing('exec-login')).toEqual(['src/cli/own-kubeconfig.ts']);
+  expect(importing('own-kubeconfig')).toEqual([
+    'src/cli/doctor.ts',
+    'src/cli/explain.ts',
+    'src/cli/explain/cluster-source.ts',
+    'src/cli/extend.ts',
+    'src/cli/sweep.ts',
+  ]);
+});

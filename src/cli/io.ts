@@ -15,6 +15,6 @@ export interface Io {
 
 /**
  * What a command answers: the process' exit code. Errors are thrown as `Failure` and printed in one place (process.ts).
- * 4: `explain --exit-code` found a stuck job. 130: Ctrl-C ended the command; 129 and 143: another signal.
+ * 4: `explain --exit-code` found an unserved job. 130: Ctrl-C ended the command; 129 and 143: another signal.
  */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 129 | 130 | 143;

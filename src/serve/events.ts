@@ -13,6 +13,7 @@ import type { RunnerGroupObject } from '../kubernetes/resources.ts';
 import type { Look } from '../plan/evidence.ts';
 import type { NotifyTarget } from '../runnergroup/notify-fields.ts';
 import type { LostJob } from '../runnergroup/status.ts';
+import type { SweptRegistration } from '../sweep/sweep.ts';
 import type { SpansLost } from '../tracing/sink.ts';
 import type { DropReason } from './losses/decide.ts';
 import type { JobNotice, NotifyResult } from './notify/notice.ts';
@@ -140,6 +141,8 @@ export type ServeEvent =
       /** With `failed`. */
       readonly failure?: Failure;
     }
+  /** Dead rows that a pass has left, or only counted. */
+  | { readonly is: 'dead-registrations'; readonly rows: readonly Pick<SweptRegistration, 'namespace' | 'group'>[] }
   | { readonly is: 'registration-deleted'; readonly gitea: string; readonly runner: string }
   /** A sweep failed: `all` of it, or a `part`. */
   | { readonly is: 'sweep-failed'; readonly failure: Failure; readonly of: 'all' | 'part' };

@@ -266,7 +266,7 @@ function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
     tellWaits,
     tellJobEnds({ timeoutMs, ...(notify && { notifyDefaults: notify.defaults }) }),
     rerunLostJobs(timeoutMs),
-    ...(sweep ? [sweepDeadRows({ instance, timeoutMs })] : []),
+    sweepDeadRows({ deletes: sweep, instance, timeoutMs }),
     ...(writesSecrets ? [fillSecrets({ names: new Set(names), client: writesSecrets, timeoutMs })] : []),
   ];
   const secretsApi = secrets === 'api' ? secretsClient(options.cluster) : undefined;

@@ -51,7 +51,7 @@ export const ALERTS: readonly AlertRule[] = [
   ),
   rule('GiteaRunnersJobsNotCovered', 'warning', 'max by (application) (gitea_runners_uncovered_jobs) > 0', '15m', {
     summary: '{{ $value }} CI jobs wait for labels that no RunnerGroup has',
-    description: `Probably a typing mistake in runs-on. The jobs, and the label that was perhaps meant: ${EXPLAIN} --state stuck`,
+    description: `Probably a typing mistake in runs-on. The jobs, and the label that was perhaps meant: ${EXPLAIN} --state unserved`,
   }),
   rule(
     'GiteaRunnersCapReached',

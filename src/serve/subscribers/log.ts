@@ -127,6 +127,7 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
         );
         return;
       case 'webhook':
+      case 'dead-registrations':
       case 'visit-waited':
       case 'planned':
       case 'job-started':

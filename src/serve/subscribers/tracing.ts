@@ -105,6 +105,7 @@ class Follower {
       case 'notified':
       case 'plan-shown':
       case 'ask-failed':
+      case 'dead-registrations':
       case 'registration-deleted':
       case 'registration-token':
       case 'sweep-failed':
