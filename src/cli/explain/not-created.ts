@@ -40,7 +40,7 @@ function causeIn({ applications, serve, statuses }: WhereIAm, group: string): No
     };
   }
   const isDown = !('unread' in serve) ? serve.isLate : serve.isMissing === true;
-  if (!isDown) return undefined;
+  if (!isDown) return status?.waits === undefined ? undefined : { ...USUAL, why: `${USUAL.why}: ${status.waits}` };
   const isByHand = application?.isAutomated === false;
   return {
     why: `serve does not run, so nothing wakes Argo CD${isByHand ? `, and Application ${application.name} has no automated sync` : ''}`,
