@@ -1,4 +1,5 @@
 /** The real process: its streams, and the one place where an error becomes a message and an exit code. */
+import { once } from 'node:events';
 import { Failure } from '../failure.ts';
 import { printable } from '../printable.ts';
 import { columnsFrom } from './columns.ts';
@@ -17,7 +18,7 @@ export function mainIo(): Io {
       return columnsFrom(process.env) ?? process.stdout.columns ?? 80;
     },
     now: Date.now,
-    out: (text) => void process.stdout.write(text),
+    out: (text) => (process.stdout.write(text) ? undefined : once(process.stdout, 'drain')),
     err: (text) => void process.stderr.write(text),
   };
 }
