@@ -1,5 +1,5 @@
 /**
- * Everything in `install/` but the CRD, as texts by file name.
+ * Everything in `install/` but the CRD and `monitoring/` (plain files), as texts by file name.
  *
  *   gitea-runners.yaml   our own objects beside Argo CD          ┐
  *   runners.yaml         a namespace for runners                 ├─ install.yaml, with the CRD: for a stock Argo CD
@@ -13,7 +13,6 @@
  *   cache.yaml           an option: a cache server for runners
  *   plugin.yaml          goes into the image
  *   examples/            what everybody writes for themselves
- *   monitoring/          an option: alerts, a dashboard, what Prometheus scrapes
  *   chart/               a Helm chart of the objects that are ours
  */
 import { crdText } from '../runnergroup/crd.ts';
@@ -23,7 +22,6 @@ import { chartFiles } from './chart/files.ts';
 import { exampleFiles } from './examples.ts';
 import { helmValues } from './helm.ts';
 import { comment, HEADER, ManifestFile } from './manifest-file.ts';
-import { monitoringFiles } from './monitoring/files.ts';
 import { cache, ownObjects, registrationSecrets, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
 import { plugin } from './plugin.ts';
 import { Removal } from './removal.ts';
@@ -48,7 +46,6 @@ export function installFiles(): Readonly<Record<string, string>> {
     'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yamlText(plugin)}`,
     'remove-from-argocd.yaml': `${HEADER}${comment(REMOVAL)}---\n${removal()}`,
     ...exampleFiles(),
-    ...monitoringFiles(),
     ...chartFiles(),
   };
 }
