@@ -15,6 +15,7 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     may: [
       'src/base-url.ts',
       'src/failure.ts',
+      'src/group-by.ts',
       'src/http',
       'src/parse-url.ts',
       'src/plan/evidence.ts',

@@ -39,7 +39,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
 }
 
 /** One text of all manifests would need as much memory again. */
-const PIECES_AT_ONCE = 1000;
+const PIECES_AT_ONCE = 100;
 
 /**
  * Characters of all manifests; 10,000 Jobs with nothing unusual have 32 million. Argo CD takes 100 MiB from a plugin. Its plugin server, which
