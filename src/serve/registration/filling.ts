@@ -23,7 +23,6 @@ import type { Tell } from '../events.ts';
 import { accessOf, BACKGROUND, type Guest, originOf } from '../looks/guest.ts';
 import type { LookoutOptions } from '../looks/lookout.ts';
 import { type GroupWithToken, refused, type TokenSlot, tokenSlots } from './choose.ts';
-import { againMs } from './pace.ts';
 
 export interface FillingOptions {
   /** Absent: nothing is done. */
@@ -197,4 +196,14 @@ function checkHolder(slot: TokenSlot, own: string, holder: string | undefined): 
 
 function told(slot: TokenSlot) {
   return { objects: slot.objects, secret: keyText(slot) };
+}
+
+/** Also how long a token that was replaced in Gitea stays in the Secret. */
+const WELL_MS = 300_000;
+const FIRST_MS = 15_000;
+const LONGEST_MS = 600_000;
+
+/** Time until `serve` asks Gitea for the same token again, ms, after so many failures in a row: 5 minutes after none; else 15 s, 30 s … 10 minutes. */
+export function againMs(failures: number): number {
+  return failures === 0 ? WELL_MS : Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS);
 }
