@@ -7,9 +7,8 @@ export interface Io {
   /** `COLUMNS`, else the width of the terminal; 80 when stdout is no terminal. */
   readonly columns: number;
   readonly now: () => number;
-  readonly out: (text: string) => void;
-  /** Optional. Writes several strings without joining them first. Pass the same string object for repeated parts: it is encoded once. */
-  readonly outPieces?: (texts: readonly string[]) => void;
+  /** A promise when not all of it has left the process. Who prints much waits for it: what waits is in memory. */
+  readonly out: (text: string) => unknown;
   readonly err: (text: string) => void;
 }
 

@@ -11,7 +11,7 @@ import type { Scope } from '../runnergroup/runner-group.ts';
 import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
 import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel, unreachable } from './endpoints.ts';
 import { failureOfStatus, type Rights } from './failures.ts';
-import { type JobsById, readRunners, readRunningJobs } from './lists.ts';
+import { type JobsById, readJobsIn, readRunners } from './lists.ts';
 import { readRunnerPage, readShape } from './shapes.ts';
 import { isTokenOf } from './user-repos.ts';
 
@@ -101,6 +101,6 @@ function writeRights({ runnersRights }: Level): Rights {
 
 async function readRunning(api: GiteaApi, level: Level): Promise<Look['jobs']> {
   const jobs: JobsById = new Map();
-  await readRunningJobs(api, level, jobs);
+  await readJobsIn(api, level, 'in_progress', jobs);
   return [...jobs.values()];
 }

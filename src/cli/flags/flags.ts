@@ -1,6 +1,6 @@
 /**
- * All flags. From this table follow: what commander reads and prints (`program.ts`), what is read without commander
- * (`plain-line.ts`), the environment variables (`flag.ts`), and the tables in docs/commands.md (`src/install/flag-tables.ts`).
+ * All flags. From this table follow: what commander reads and prints (`program.ts`), the environment variables (`flag.ts`), and the
+ * tables in docs/commands.md (`src/install/flag-tables.ts`).
  *
  * Long because: the flags are one list, in the order of the manual.
  *

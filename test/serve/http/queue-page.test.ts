@@ -31,5 +31,9 @@ it('says when there is none', () => {
 it('shows a thousand rows and counts the others', () => {
   const row = { of: 'look', key: 'x', is: 'waiting', ms: 1, failures: 0 } as const;
 
-  expect(queuePage(Array.from({ length: 1_002 }, () => row)).split('\n').at(-1)).toBe('… and 2 more rows');
+  expect(
+    queuePage(Array.from({ length: 1_002 }, () => row))
+      .split('\n')
+      .at(-1),
+  ).toBe('… and 2 more rows');
 });
