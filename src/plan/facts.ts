@@ -23,12 +23,14 @@ export interface Facts extends JobList, Runners {
 export function establishFacts(groups: readonly Group[], evidence: Evidence): Facts {
   const inOrder = [...groups].sort(byKey);
   const list = joinLooks(inOrder, evidence);
-  const runners = indexRunners(judgeRunners(gatherTraces(inOrder, evidence, list.jobs), evidence, list.jobs));
+  const ownersOf = ownersFinder(inOrder);
+  const traces = gatherTraces(inOrder, evidence, list.jobs, ownersOf);
+  const runners = indexRunners(judgeRunners(traces, evidence, list.jobs));
   return {
     groups: inOrder,
     ...list,
     ...runners,
-    ownersOf: ownersFinder(inOrder),
+    ownersOf,
     readySinceMs: readySinceFinder(list.jobs, runners.madeFor),
     unreadJobsOf: ({ look }) => evidence.looks.get(look)?.unreadJobs ?? 0,
     nowMs: evidence.nowMs,

@@ -33,7 +33,7 @@ import { withKept } from './troubled.ts';
 export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const facts = establishFacts(groups, evidence);
   const queue = queueReadyJobs(facts, replayPast(facts));
-  const given = giveRunners(queue, facts, evidence.liveJobs);
+  const given = giveRunners(queue, facts, evidence);
   const pools = fillPools(given, facts);
   const spares = keepSpares(given, pools, facts);
   return withKept(decide(facts, queue, given, { pools, spares }), groups, evidence);
