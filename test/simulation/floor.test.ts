@@ -42,6 +42,8 @@ const gapOf = (pods: readonly Pod[], isForgotten = false): string | undefined =>
     seesPods: true,
     forgetsForMs: 20_000,
     isForgotten: () => isForgotten,
+    minIdle: 1,
+    isOut: () => false,
   });
 
 describe('a pool of one has a gap', () => {

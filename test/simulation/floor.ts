@@ -3,7 +3,7 @@
  * for longer than Argo CD and a start take.
  */
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import type { Cluster, Pod } from './cluster.ts';
+import { type Cluster, isAstray, type Pod } from './cluster.ts';
 import { type GroupSpec, isInTrouble } from './history.ts';
 import { completedRows } from './look.ts';
 import { hasOpenJob, isRecreated } from './recreated.ts';
@@ -24,6 +24,10 @@ interface Now extends Synced {
   readonly forgetsForMs: number;
   /** A look does not show which runner ran this completed CI job. */
   readonly isForgotten: (job: GiteaJob) => boolean;
+  /** So many idle runners the group is to have. */
+  readonly minIdle: number;
+  /** A runner that gets no CI job of its group, and does not fill the pool. */
+  readonly isOut: (pod: Pod) => boolean;
 }
 
 /** Gitea calls a runner that is gone online for a minute; a little more for the look. */
@@ -43,23 +47,27 @@ export function gapsInPools(
   const isCleanedUp = history.acts.some(({ kind, atS }) => kind === 'clean-up' && atS < nowS);
   const forgetsForMs = SLOT_WAITS_MS + 1000 * Math.abs(history.clockSkewS);
   return groups.flatMap((group) => {
-    if (isInTrouble(history, group.name, lookedAtS, nowS)) return [];
+    // A look before the last commit was for another pool.
+    if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];
     const isForgotten = (job: GiteaJob): boolean =>
-      isCleanedUp || !completedRows(stage, group.scope, synced.seesPods).includes(job);
-    return gapInPool(cluster, group, { ...synced, nowMs, forgetsForMs, isForgotten }) ?? [];
+      isCleanedUp || !completedRows(stage, stage.specOf(group).scope, synced.seesPods).includes(job);
+    const isOut = (pod: Pod): boolean => isAstray(pod, stage);
+    const { minIdle = 0 } = stage.specOf(group);
+    return gapInPool(cluster, group, { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut }) ?? [];
   });
 }
 
 /** What must not be, in words. */
 export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | undefined {
-  const { minIdle = 0, cap } = group;
+  const { cap } = group;
+  const { minIdle } = now;
   if (minIdle === 0) return undefined;
   let idle = 0;
   let busy = 0;
   for (const pod of cluster.pods) {
     if (pod.group !== group) continue;
     if (mayWait(pod, now) || isExcuse(pod, group, now.nowMs) || isRecreated(cluster, pod)) return undefined;
-    if (isIdle(cluster, pod, now)) idle += 1;
+    if (isIdle(cluster, pod, now) && !now.isOut(pod)) idle += 1;
     if (isBusy(pod, now)) busy += 1;
   }
   const floor = Math.min(minIdle, cap - busy);

@@ -1,7 +1,7 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
 import { GRACEFUL_STOP_SECONDS } from '../../src/runnergroup/defaults.ts';
 import { ArgoCd } from './argo.ts';
-import { Cluster, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
+import { Cluster, isAstray, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
 import { type GroupSpec, type History, isInTrouble } from './history.ts';
 import { type Stay, staying } from './keeping.ts';
@@ -59,7 +59,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     timeMs: (job) => people.ciTimeMs(job),
     fails: (job) => people.fails(job),
   });
-  const people: People = new People(stage, () => cluster.notice());
+  const people: People = new People(stage, cluster);
   const statics = new Statics(stage, (job) => people.ciTimeMs(job));
   const watcher = new Watcher(stage, cluster, policy);
   const { breaches } = watcher;
@@ -225,7 +225,7 @@ class Watcher {
     const coming = this.#cluster.pods.filter(
       (pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod) && !isRecreated(this.#cluster, pod),
     );
-    const needs = this.#stage.mostReady(group, askedAtMs) + (group.minIdle ?? 0);
+    const needs = this.#stage.mostReady(group, askedAtMs) + this.#stage.largestPool(group, askedAtMs);
     if (coming.length <= needs) return;
     this.#note(
       'double-spawn',
@@ -234,7 +234,8 @@ class Watcher {
   }
 
   #maySoonWork(pod: Pod): boolean {
-    if (!isFree(pod) || pod.deletedMs !== undefined || pod.template !== this.#stage.template) return false;
+    if (!isFree(pod) || pod.deletedMs !== undefined) return false;
+    if (pod.template !== this.#stage.templateOf(pod.group) || isAstray(pod, this.#stage)) return false;
     const sinceMs = this.#stage.nowMs - (pod.registeredMs ?? pod.createdMs);
     if (pod.phase === 'idle') return sinceMs < TAKES_WITHIN_MS;
     return sinceMs < pod.group.spawnTimeoutS * 1000 || (this.#seesPods && pod.fate.start !== 'image');
@@ -260,7 +261,8 @@ function isRival(stage: Stage, other: KubeJob, made: KubeJob): boolean {
 
 /**
  * More alive than the cap allows; more only while more are busy. A runner whose CI job is over does not count: it is about to end. A
- * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003), and so does one that is to stay for a look.
+ * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003), and so does one that is to stay for a look. One that a
+ * restored Gitea knows nothing of does not count: nothing shows what it does.
  * @param isHidden these are left out
  */
 function overCap(
@@ -273,7 +275,7 @@ function overCap(
   let lost = 0;
   let free = 0;
   for (const pod of cluster.pods) {
-    if (pod.group !== group || isHidden(pod)) continue;
+    if (pod.group !== group || pod.forgotten || isHidden(pod)) continue;
     const works = hasOpenJob(pod);
     if (works && pod.phase === 'busy') busy += 1;
     else if (works && pod.phase === 'ended') lost += 1;
