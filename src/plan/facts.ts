@@ -1,5 +1,6 @@
 /** What is true before anything is decided. Every later step reads these facts; none writes. */
 import type { Evidence, Group } from './evidence.ts';
+import { findHeirs } from './heirs.ts';
 import { judgeRunners } from './judge.ts';
 import { byKey, type JobList, joinLooks, type ListedJob } from './listed-jobs.ts';
 import { type Owners, ownersFinder } from './owners.ts';
@@ -24,7 +25,8 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence): Fa
   const inOrder = [...groups].sort(byKey);
   const list = joinLooks(inOrder, evidence);
   const ownersOf = ownersFinder(inOrder);
-  const traces = gatherTraces(inOrder, evidence, list.jobs, ownersOf);
+  const heirs = findHeirs(inOrder, evidence, list.jobs, ownersOf);
+  const traces = gatherTraces(inOrder, evidence, list.jobs, heirs);
   const runners = indexRunners(judgeRunners(traces, evidence, list.jobs));
   return {
     groups: inOrder,

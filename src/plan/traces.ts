@@ -6,7 +6,6 @@ import type { GroupKey } from './decisions.ts';
 import type { Evidence, Group, Job, LiveJob, RegisteredRunner } from './evidence.ts';
 import { type ListedJob, looksOf } from './listed-jobs.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
-import type { Owners } from './owners.ts';
 
 /** What is known of one runner. */
 export interface RunnerTraces {
@@ -28,16 +27,16 @@ type OpenTraces = { -readonly [K in keyof RunnerTraces]: RunnerTraces[K] };
 
 /**
  * The traces of all runners, by group, in the order of the groups.
+ * @param heirs groups of runners whose own group is gone
  * @throws GroupsCollide when two groups could take each other's runners for their own
  */
 export function gatherTraces(
   groups: readonly Group[],
   evidence: Evidence,
   jobs: readonly ListedJob[],
-  ownersOf: (listed: ListedJob) => Owners,
+  heirs: ReadonlyMap<string, Group>,
 ): ReadonlyMap<Group, readonly RunnerTraces[]> {
   const findGroup = groupFinder(groups, evidence.instance);
-  const heirs = findHeirs(groups, evidence, jobs, ownersOf);
   const byName = new Map<string, OpenTraces>();
   const byGroup = new Map<Group, OpenTraces[]>(groups.map((group) => [group, []]));
 
@@ -82,34 +81,6 @@ export function gatherTraces(
     if (traces) traces.live = live;
   }
   return byGroup;
-}
-
-/**
- * Runners whose group is gone from their Application (it was renamed, or removed), and the group that each belongs to now: the one that would
- * get its CI job today (docs/adr/0054). A runner that has had no CI job belongs to none.
- */
-function findHeirs(
-  groups: readonly Group[],
-  { application, instance, liveJobs, troubled = [] }: Evidence,
-  jobs: readonly ListedJob[],
-  ownersOf: (listed: ListedJob) => Owners,
-): ReadonlyMap<string, Group> {
-  const heirs = new Map<string, Group>();
-  if (application === undefined) return heirs;
-  const findGroup = groupFinder<GroupKey>([...groups, ...troubled], instance);
-  const isOrphan = ({ application: of, name }: LiveJob): boolean => {
-    const parts = of === application ? parseRunnerName(name) : undefined;
-    return parts !== undefined && findGroup(parts) === undefined;
-  };
-  const namespaceOf = new Map(liveJobs.filter(isOrphan).map(({ name, namespace }) => [name, namespace]));
-  if (namespaceOf.size === 0) return heirs;
-  for (const listed of jobs) {
-    const { runner = '' } = listed.job;
-    const owners = ownersOf(listed);
-    const heir = owners.covered && owners.groups.find(({ namespace }) => namespace === namespaceOf.get(runner));
-    if (heir) heirs.set(runner, heir);
-  }
-  return heirs;
 }
 
 /**

@@ -97,9 +97,14 @@ export function isFree({ phase }: Pod): boolean {
   return phase === 'waiting' || phase === 'starting' || phase === 'idle';
 }
 
-/** True for one that is registered where its group is no more, or whose row Gitea has lost: it gets no CI job of its group. */
-export function isAstray({ registeredMs, rowId, place, group }: Pod, stage: Stage): boolean {
-  return registeredMs !== undefined && (rowId === 0 || place !== scopeKey(stage.specOf(group).scope));
+/** True for a runner that is registered where its group is no more. */
+export function isElsewhere({ place, group }: Pod, stage: Stage): boolean {
+  return place !== undefined && place !== scopeKey(stage.specOf(group).scope);
+}
+
+/** True for one that gets no CI job of its group: it is registered elsewhere, or Gitea has lost its row. */
+export function isAstray(pod: Pod, stage: Stage): boolean {
+  return isElsewhere(pod, stage) || (pod.place !== undefined && pod.rowId === 0);
 }
 
 /** True for a runner that was started for a warm pool. */

@@ -3,7 +3,7 @@
  * for longer than Argo CD and a start take.
  */
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import { type Cluster, isAstray, type Pod } from './cluster.ts';
+import { type Cluster, isElsewhere, type Pod } from './cluster.ts';
 import { type GroupSpec, isInTrouble } from './history.ts';
 import { completedRows } from './look.ts';
 import { hasOpenJob, isRecreated } from './recreated.ts';
@@ -26,7 +26,7 @@ interface Now extends Synced {
   readonly isForgotten: (job: GiteaJob) => boolean;
   /** So many idle runners the group is to have. */
   readonly minIdle: number;
-  /** A runner that gets no CI job of its group, and does not fill the pool. */
+  /** A runner that is registered where its group is no more: it does not fill the pool. */
   readonly isOut: (pod: Pod) => boolean;
 }
 
@@ -51,7 +51,7 @@ export function gapsInPools(
     if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];
     const isForgotten = (job: GiteaJob): boolean =>
       isCleanedUp || !completedRows(stage, stage.specOf(group).scope, synced.seesPods).includes(job);
-    const isOut = (pod: Pod): boolean => isAstray(pod, stage);
+    const isOut = (pod: Pod): boolean => isElsewhere(pod, stage);
     const { minIdle = 0 } = stage.specOf(group);
     return gapInPool(cluster, group, { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut }) ?? [];
   });

@@ -20,7 +20,7 @@ export function makeMixedHistory(seed: number): History {
 
 /** A group moves, and half of its people with it; a pool gets another size. Each in a tenth of all histories. */
 function withGroupChanges(history: History, seed: number): History {
-  const arrivalsS = Math.max(...history.pushes.map(({ atS }) => atS));
+  const arrivalsS = Math.max(0, ...history.pushes.map(({ atS }) => atS));
   const [first] = history.groups;
   if (!first) return history;
   const pool = new Random(seed, 'pool');

@@ -1,13 +1,14 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
+import { parseRunnerName } from '../../src/plan/names.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/runnergroup/defaults.ts';
 import { ArgoCd } from './argo.ts';
-import { Cluster, isAstray, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
+import { Cluster, isAstray, isElsewhere, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
 import { type GroupSpec, type History, isInTrouble } from './history.ts';
 import { type Stay, staying } from './keeping.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
-import { comesFromUnpinning, hasOpenJob, isRecreated } from './recreated.ts';
+import { comesBack, hasOpenJob, isRecreated } from './recreated.ts';
 import { type Claim, START_MS, Stage } from './stage.ts';
 import { Statics } from './statics.ts';
 
@@ -146,7 +147,7 @@ class Watcher {
     this.#cluster = cluster;
     cluster.onGrowth = (made, pod) => {
       this.#noteExcess(pod.group);
-      if (!made || isRecreated(cluster, pod) || comesFromUnpinning(cluster, pod)) return;
+      if (!made || isRecreated(cluster, pod) || comesBack(cluster, pod)) return;
       this.#noteExtra(made);
       stage.timeline.after(0, () => this.#noteRival(made));
     };
@@ -185,8 +186,20 @@ class Watcher {
     // Plans speak of names: the second pod of a name cannot go while the first one works. Its own job is seen once a look finds it.
     const isHidden = (pod: Pod): boolean =>
       (pod.deletedMs ?? 0) >= lookedAtMs ||
+      this.#isNobodys(pod) ||
       ((pod.claimedMs ?? lookedAtMs) >= lookedAtMs && isRecreated(this.#cluster, pod));
     return overCap(this.#cluster, group, this.#stage.nowMs, isHidden) !== undefined;
+  }
+
+  /**
+   * True for a runner that no look can tell to be of its group. Its name is that of the group before a commit renamed it, and without its Job
+   * nothing says whose it is. Or it is registered where the group was, and without its Job nobody looks there.
+   */
+  #isNobodys(pod: Pod): boolean {
+    if (this.#seesPods && pod.deletedMs === undefined) return false;
+    const name = parseRunnerName(pod.name);
+    const isRenamed = name !== undefined && name.prefix !== this.#stage.specOf(pod.group).name;
+    return isRenamed || isElsewhere(pod, this.#stage);
   }
 
   #note(law: Breach['law'], words: string): void {
@@ -220,7 +233,7 @@ class Watcher {
    */
   #noteExtra({ group, name, askedAtMs }: KubeJob): void {
     const isOfSameLook = (pod: Pod): boolean =>
-      this.#cluster.jobs.get(pod.name)?.askedAtMs === askedAtMs && !comesFromUnpinning(this.#cluster, pod);
+      this.#cluster.jobs.get(pod.name)?.askedAtMs === askedAtMs && !comesBack(this.#cluster, pod);
     const wasSeen = (pod: Pod): boolean => pod.createdMs < askedAtMs || isOfSameLook(pod);
     const coming = this.#cluster.pods.filter(
       (pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod) && !isRecreated(this.#cluster, pod),

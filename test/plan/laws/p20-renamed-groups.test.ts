@@ -43,6 +43,37 @@ describe('P20 a runner of a group that its Application has no more', () => {
     expect(planned.jobs[2]).toMatchObject({ verdict: 'held', because: 'cap' });
   });
 
+  test('stays while its row is busy and no list has its CI job: it is being cancelled', () => {
+    const liveJobs = [lives(first, { pinned: true })];
+    const other = group({ name: 'a', labels: ['linux', 'gpu'] });
+    const planned = planAfter(liveJobs, [], { runners: [row(first, { busy: true })] }, [other, now]);
+
+    expect(planned.runners).toMatchObject([{ emit: true, because: 'finishing', group: { name: 'builds' } }]);
+    expect(planAfter(liveJobs, [], { runners: [row(first)] }).runners).toEqual([]);
+  });
+
+  test('stays with a CI job that has no labels: its own labels tell the group', () => {
+    const odd = running(1, first, { labels: [] });
+
+    expect(planAfter([lives(first)], [odd], { runners: [row(first)] }).runners).toMatchObject([
+      { emit: true, because: 'busy', group: { name: 'builds' } },
+    ]);
+  });
+
+  test('goes to the group with its scope and labels, not to the first owner of its CI job', () => {
+    const narrow = group({ name: 'web', look: 'web', scope: 'repo', covers: 'acme/web' });
+    const work = [running(1, first)];
+    const looks = { acme: { jobs: work, runners: [row(first)] }, web: { jobs: work, runners: [] } };
+
+    expect(planAfter([lives(first)], [], { looks }, [narrow, now]).runners).toMatchObject([
+      { because: 'busy', group: { name: 'builds' } },
+    ]);
+    const unread = { ...looks, acme: { jobs: work, runners: [] } };
+    expect(planAfter([lives(first)], [], { looks: unread }, [narrow, now]).runners).toMatchObject([
+      { because: 'busy', group: { name: 'web' } },
+    ]);
+  });
+
   test('goes when it is idle or starting: its job gets a runner of the new name', () => {
     const printed = (id: number) => ({ jobUrl: job(id).url, giteaUrl: ORIGIN });
     const liveJobs = [lives(first, printed(1)), lives(second, printed(2), 'starting')];
