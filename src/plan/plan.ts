@@ -12,7 +12,7 @@
  *     decide ........... one decision for every job and every runner                                decide.ts
  *     withKept ......... Jobs of groups that cannot be planned stay                                  troubled.ts
  *
- * The laws P1 to P19 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
+ * The laws P1 to P21 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
  * runner. Nothing else is started, but for the pools. Doubt keeps.
  */
 import { decide } from './decide.ts';

@@ -78,6 +78,8 @@ export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | u
 
 /** What has come or gone since the look began was not to be seen. */
 function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods }: Now): boolean {
+  // A restored Gitea does not show what it works on: its row is idle, or gone as that of one that is just registering.
+  if (pod.forgotten && (pod.endedMs ?? lookedAtMs) >= lookedAtMs) return true;
   const leftMs = Math.min(...[pod.claimedMs, pod.endedMs, pod.deletedMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
   return leftMs >= lookedAtMs || lookedIdle(pod, lookedAtMs) || (!seesPods && isDeadUnseen(cluster, pod));
 }

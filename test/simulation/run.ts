@@ -68,7 +68,10 @@ export function runHistory(history: History, policy: Policy, withStory = false):
 
   const endMs = START_MS + history.patienceS * 1000;
   while ((!people.finished || stage.hasOpenJobs()) && stage.timeline.step(endMs));
-  while (cluster.pods.some(({ phase }) => phase === 'kept') && stage.timeline.step(endMs));
+  // Runners that stay for a look, and those at work of which Gitea knows nothing any more.
+  const goesOn = ({ phase, job }: Pod): boolean =>
+    phase === 'kept' || (phase === 'busy' && job !== undefined && stage.gitea.state.jobs.get(job.id) !== job);
+  while (cluster.pods.some(goesOn) && stage.timeline.step(endMs));
   const restMs = stage.nowMs + AFTERMATH_MS;
   while (stage.timeline.step(Math.min(restMs, endMs)));
 
