@@ -3,13 +3,17 @@
  * any more. They are known by Argo CD's mark on their Jobs, so nothing is taken from another Application.
  */
 import type { GroupKey } from './decisions.ts';
-import type { Evidence, Group, LiveJob, RegisteredRunner } from './evidence.ts';
+import { type Evidence, type Group, isPinnedAlive, type LiveJob } from './evidence.ts';
 import type { ListedJob } from './listed-jobs.ts';
+import { isOfOtherPlace } from './moved.ts';
 import { parseRunnerName } from './names.ts';
 import { byOwnership, type Owners } from './owners.ts';
 import { groupFinder } from './traces.ts';
 
-/** Names of such runners, and the group that each belongs to now: one with the same scope and labels, else the owner of its CI job. */
+/**
+ * Names of such runners, and the group that each belongs to now. It is the one with the same scope and labels, where a row tells them. Else it
+ * is the owner of its CI job. A pinned one of which neither is listed goes to the first group that its Job could be of.
+ */
 export function findHeirs(
   groups: readonly Group[],
   evidence: Evidence,
@@ -17,38 +21,44 @@ export function findHeirs(
   ownersOf: (listed: ListedJob) => Owners,
 ): ReadonlyMap<string, Group> {
   const heirs = new Map<string, Group>();
-  const namespaceOf = namespacesOfOrphans(groups, evidence);
-  if (namespaceOf.size === 0) return heirs;
+  const orphans = new Map(orphansOf(groups, evidence).map((live) => [live.name, live]));
+  if (orphans.size === 0) return heirs;
+  const inOrder = [...groups].sort(byOwnership);
+  const isNear = (group: Group, name = ''): boolean => group.namespace === orphans.get(name)?.namespace;
+  for (const live of orphans.values()) {
+    const heir =
+      isPinnedAlive(live) && inOrder.find((group) => isNear(group, live.name) && !isOfOtherPlace(live, group));
+    if (heir) heirs.set(live.name, heir);
+  }
   for (const listed of jobs) {
-    const { runner = '' } = listed.job;
-    const owners = namespaceOf.has(runner) ? ownersOf(listed) : NO_OWNERS;
-    const heir = owners.covered && owners.groups.find(({ namespace }) => namespace === namespaceOf.get(runner));
+    const { runner } = listed.job;
+    if (runner === undefined || !orphans.has(runner)) continue;
+    const owners = ownersOf(listed);
+    const heir = owners.covered && owners.groups.find((group) => isNear(group, runner));
     if (heir) heirs.set(runner, heir);
   }
   const ran = new Set(jobs.map(({ job }) => job.runner));
   // The list of a wide scope may have runners of narrower ones.
-  for (const group of [...groups].sort(byOwnership).toReversed()) {
-    const isOfGroup = ({ name, labels, online, busy }: RegisteredRunner): boolean =>
-      group.namespace === namespaceOf.get(name) && (ran.has(name) || (online && busy)) && hasSame(labels, group.labels);
-    for (const row of evidence.looks.get(group.look)?.runners ?? []) if (isOfGroup(row)) heirs.set(row.name, group);
+  for (const group of inOrder.toReversed()) {
+    for (const { name, labels, online, busy } of evidence.looks.get(group.look)?.runners ?? []) {
+      const works = ran.has(name) || (online && busy);
+      if (works && isNear(group, name) && hasSame(labels, group.labels)) heirs.set(name, group);
+    }
   }
   return heirs;
 }
 
-const NO_OWNERS = { covered: false } as const;
-
-/** Jobs of this Application whose names are of none of its groups, and their namespaces. */
-function namespacesOfOrphans(
+/** Jobs of this Application whose names are of none of its groups. */
+function orphansOf(
   groups: readonly Group[],
   { application, instance, liveJobs, troubled = [] }: Evidence,
-): ReadonlyMap<string, string> {
-  if (application === undefined) return new Map();
+): readonly LiveJob[] {
+  if (application === undefined) return [];
   const findGroup = groupFinder<GroupKey>([...groups, ...troubled], instance);
-  const isOrphan = ({ application: of, name }: LiveJob): boolean => {
-    const parts = of === application ? parseRunnerName(name) : undefined;
+  return liveJobs.filter((live) => {
+    const parts = live.application === application ? parseRunnerName(live.name) : undefined;
     return parts !== undefined && findGroup(parts) === undefined;
-  };
-  return new Map(liveJobs.filter(isOrphan).map(({ name, namespace }) => [name, namespace]));
+  });
 }
 
 function hasSame(labels: readonly string[], others: readonly string[]): boolean {

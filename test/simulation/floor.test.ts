@@ -44,6 +44,7 @@ const gapOf = (pods: readonly Pod[], isForgotten = false): string | undefined =>
     isForgotten: () => isForgotten,
     minIdle: 1,
     isOut: () => false,
+    isUnlisted: () => false,
   });
 
 describe('a pool of one has a gap', () => {

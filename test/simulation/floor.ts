@@ -28,6 +28,8 @@ interface Now extends Synced {
   readonly minIdle: number;
   /** A runner that is registered where its group is no more: it does not fill the pool. */
   readonly isOut: (pod: Pod) => boolean;
+  /** A runner at work of whose CI job Gitea has no row: its repository was deleted, or Gitea restored. */
+  readonly isUnlisted: (pod: Pod) => boolean;
 }
 
 /** Gitea calls a runner that is gone online for a minute; a little more for the look. */
@@ -51,9 +53,10 @@ export function gapsInPools(
     if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];
     const isForgotten = (job: GiteaJob): boolean =>
       isCleanedUp || !completedRows(stage, stage.specOf(group).scope, synced.seesPods).includes(job);
+    const isUnlisted = ({ job }: Pod): boolean => job !== undefined && stage.gitea.state.jobs.get(job.id) !== job;
     const isOut = (pod: Pod): boolean => isElsewhere(pod, stage);
     const { minIdle = 0 } = stage.specOf(group);
-    return gapInPool(cluster, group, { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut }) ?? [];
+    return gapInPool(cluster, group, { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut, isUnlisted }) ?? [];
   });
 }
 
@@ -77,9 +80,9 @@ export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | u
 }
 
 /** What has come or gone since the look began was not to be seen. */
-function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods }: Now): boolean {
-  // A restored Gitea does not show what it works on: its row is idle, or gone as that of one that is just registering.
-  if (pod.forgotten && (pod.endedMs ?? lookedAtMs) >= lookedAtMs) return true;
+function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods, isUnlisted }: Now): boolean {
+  // Gitea has no row of its CI job any more. Its own one is idle when it is silent for 10 s, or gone as that of one that is registering.
+  if (isUnlisted(pod) && (pod.endedMs ?? lookedAtMs) >= lookedAtMs) return true;
   const leftMs = Math.min(...[pod.claimedMs, pod.endedMs, pod.deletedMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
   return leftMs >= lookedAtMs || lookedIdle(pod, lookedAtMs) || (!seesPods && isDeadUnseen(cluster, pod));
 }

@@ -49,7 +49,7 @@ describe('P20 a runner of a group that its Application has no more', () => {
     const planned = planAfter(liveJobs, [], { runners: [row(first, { busy: true })] }, [other, now]);
 
     expect(planned.runners).toMatchObject([{ emit: true, because: 'finishing', group: { name: 'builds' } }]);
-    expect(planAfter(liveJobs, [], { runners: [row(first)] }).runners).toEqual([]);
+    expect(planAfter([lives(first)], [], { runners: [row(first)] }).runners).toEqual([]);
   });
 
   test('stays with a CI job that has no labels: its own labels tell the group', () => {
@@ -71,6 +71,15 @@ describe('P20 a runner of a group that its Application has no more', () => {
     const unread = { ...looks, acme: { jobs: work, runners: [] } };
     expect(planAfter([lives(first)], [], { looks: unread }, [narrow, now]).runners).toMatchObject([
       { because: 'busy', group: { name: 'web' } },
+    ]);
+  });
+
+  test('loses its pin when nothing shows its CI job any more', () => {
+    const at = { pinned: true, giteaUrl: ORIGIN, repository: 'acme/web' };
+    const elsewhere = group({ name: 'api', covers: 'acme/api', scope: 'repo' });
+
+    expect(planAfter([lives(first, at)], [], {}, [elsewhere, now]).runners).toMatchObject([
+      { because: 'unpinning', pinned: false, group: { name: 'builds' } },
     ]);
   });
 
