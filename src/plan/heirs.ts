@@ -26,14 +26,13 @@ export function findHeirs(
   const inOrder = [...groups].sort(byOwnership);
   const isNear = (group: Group, name = ''): boolean => group.namespace === orphans.get(name)?.namespace;
   for (const live of orphans.values()) {
-    const heir =
-      isPinnedAlive(live) && inOrder.find((group) => isNear(group, live.name) && !isOfOtherPlace(live, group));
+    if (!isPinnedAlive(live)) continue;
+    const heir = inOrder.find((group) => isNear(group, live.name) && !isOfOtherPlace(live, group));
     if (heir) heirs.set(live.name, heir);
   }
   for (const listed of jobs) {
-    const { runner } = listed.job;
-    if (runner === undefined || !orphans.has(runner)) continue;
-    const owners = ownersOf(listed);
+    const { runner = '' } = listed.job;
+    const owners = orphans.has(runner) ? ownersOf(listed) : NO_OWNERS;
     const heir = owners.covered && owners.groups.find((group) => isNear(group, runner));
     if (heir) heirs.set(runner, heir);
   }
@@ -47,6 +46,8 @@ export function findHeirs(
   }
   return heirs;
 }
+
+const NO_OWNERS = { covered: false } as const;
 
 /** Jobs of this Application whose names are of none of its groups. */
 function orphansOf(

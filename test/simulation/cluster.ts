@@ -7,7 +7,7 @@
  *
  * Deleting a Job (background) removes the object at once; its pod gets SIGTERM a moment later.
  */
-import { OF_POOL, POOL_LIFE_MS } from '../../src/plan/names.ts';
+import { OF_POOL, POOL_LIFE_MS, parseRunnerName } from '../../src/plan/names.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { scopeKey } from '../../src/simulator/runners.ts';
 import type { GroupSpec, PodFate, Trouble } from './history.ts';
@@ -100,6 +100,12 @@ export function isFree({ phase }: Pod): boolean {
 /** True for a runner that is registered where its group is no more. */
 export function isElsewhere({ place, group }: Pod, stage: Stage): boolean {
   return place !== undefined && place !== scopeKey(stage.specOf(group).scope);
+}
+
+/** True for a runner of ours whose group had another name when it was made. */
+export function isRenamed({ name, group }: Pod, stage: Stage): boolean {
+  const parts = parseRunnerName(name);
+  return parts !== undefined && parts.prefix !== stage.specOf(group).name;
 }
 
 /** True for one that gets no CI job of its group: it is registered elsewhere, or Gitea has lost its row. */

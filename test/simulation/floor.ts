@@ -3,7 +3,7 @@
  * for longer than Argo CD and a start take.
  */
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import { type Cluster, isElsewhere, type Pod } from './cluster.ts';
+import { type Cluster, isElsewhere, isRenamed, type Pod } from './cluster.ts';
 import { type GroupSpec, isInTrouble } from './history.ts';
 import { completedRows } from './look.ts';
 import { hasOpenJob, isRecreated } from './recreated.ts';
@@ -48,6 +48,8 @@ export function gapsInPools(
   const lookedAtS = (synced.lookedAtMs - START_MS) / 1000;
   const isCleanedUp = history.acts.some(({ kind, atS }) => kind === 'clean-up' && atS < nowS);
   const forgetsForMs = SLOT_WAITS_MS + 1000 * Math.abs(history.clockSkewS);
+  // A runner of a renamed group whose CI job is over may take a place of another one.
+  if (cluster.pods.some((pod) => pod.phase === 'kept' && isRenamed(pod, stage))) return [];
   return groups.flatMap((group) => {
     // A look before the last commit was for another pool.
     if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];

@@ -1,8 +1,7 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
-import { parseRunnerName } from '../../src/plan/names.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/runnergroup/defaults.ts';
 import { ArgoCd } from './argo.ts';
-import { Cluster, isAstray, isElsewhere, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
+import { Cluster, isAstray, isElsewhere, isFree, isRenamed, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
 import { type GroupSpec, type History, isInTrouble } from './history.ts';
 import { type Stay, staying } from './keeping.ts';
@@ -196,13 +195,13 @@ class Watcher {
 
   /**
    * True for a runner that no look can tell to be of its group. Its name is that of the group before a commit renamed it, and without its Job
-   * nothing says whose it is. Or it is registered where the group was, and without its Job nobody looks there.
+   * nothing says whose it is. When its CI job is over its row is gone, so it may count for another group. Or it is registered where the group
+   * was, and without its Job nobody looks there.
    */
   #isNobodys(pod: Pod): boolean {
-    if (this.#seesPods && pod.deletedMs === undefined) return false;
-    const name = parseRunnerName(pod.name);
-    const isRenamed = name !== undefined && name.prefix !== this.#stage.specOf(pod.group).name;
-    return isRenamed || isElsewhere(pod, this.#stage);
+    const isGone = !this.#seesPods || pod.deletedMs !== undefined;
+    if (isRenamed(pod, this.#stage)) return isGone || pod.phase === 'kept';
+    return isGone && isElsewhere(pod, this.#stage);
   }
 
   #note(law: Breach['law'], words: string): void {
