@@ -3,7 +3,7 @@
  * any more. They are known by Argo CD's mark on their Jobs, so nothing is taken from another Application.
  */
 import type { GroupKey } from './decisions.ts';
-import { type Evidence, type Group, isPinnedAlive, type LiveJob } from './evidence.ts';
+import { type Evidence, type Group, isPinnedAlive, type LiveJob, type RegisteredRunner } from './evidence.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { isOfOtherPlace } from './moved.ts';
 import { parseRunnerName } from './names.ts';
@@ -12,7 +12,7 @@ import { groupFinder } from './traces.ts';
 
 /**
  * Names of such runners, and the group that each belongs to now. It is the one with the same scope and labels, where a row tells them. Else it
- * is the owner of its CI job. A pinned one of which neither is listed goes to the first group that its Job could be of.
+ * is the owner of its CI job, if it has one. A pinned one of which neither is listed goes to the first group that its Job could be of.
  */
 export function findHeirs(
   groups: readonly Group[],
@@ -24,30 +24,35 @@ export function findHeirs(
   const orphans = new Map(orphansOf(groups, evidence).map((live) => [live.name, live]));
   if (orphans.size === 0) return heirs;
   const inOrder = [...groups].sort(byOwnership);
-  const isNear = (group: Group, name = ''): boolean => group.namespace === orphans.get(name)?.namespace;
-  for (const live of orphans.values()) {
-    if (!isPinnedAlive(live)) continue;
-    const heir = inOrder.find((group) => isNear(group, live.name) && !isOfOtherPlace(live, group));
-    if (heir) heirs.set(live.name, heir);
+  const isNear = (group: Group, name: string): boolean => group.namespace === orphans.get(name)?.namespace;
+  const bequeath = (name: string, willing: readonly Group[]): void => {
+    const heir = willing.find((group) => isNear(group, name));
+    if (heir) heirs.set(name, heir);
+    else heirs.delete(name);
+  };
+  for (const live of [...orphans.values()].filter(isPinnedAlive)) {
+    bequeath(
+      live.name,
+      inOrder.filter((group) => !isOfOtherPlace(live, group)),
+    );
   }
   for (const listed of jobs) {
-    const { runner = '' } = listed.job;
-    const owners = orphans.has(runner) ? ownersOf(listed) : NO_OWNERS;
-    const heir = owners.covered && owners.groups.find((group) => isNear(group, runner));
-    if (heir) heirs.set(runner, heir);
+    const { runner = '', labels } = listed.job;
+    if (!orphans.has(runner) || labels.length === 0) continue;
+    const owners = ownersOf(listed);
+    bequeath(runner, owners.covered ? owners.groups : []);
   }
   const ran = new Set(jobs.map(({ job }) => job.runner));
+  const isAtWork = ({ name, online, busy }: RegisteredRunner): boolean => ran.has(name) || (online && busy);
   // The list of a wide scope may have runners of narrower ones.
   for (const group of inOrder.toReversed()) {
-    for (const { name, labels, online, busy } of evidence.looks.get(group.look)?.runners ?? []) {
-      const works = ran.has(name) || (online && busy);
-      if (works && isNear(group, name) && hasSame(labels, group.labels)) heirs.set(name, group);
-    }
+    const isOfGroup = ({ name, labels }: RegisteredRunner): boolean =>
+      isNear(group, name) && hasSame(labels, group.labels);
+    const rows = evidence.looks.get(group.look)?.runners ?? [];
+    for (const row of rows) if (isAtWork(row) && isOfGroup(row)) heirs.set(row.name, group);
   }
   return heirs;
 }
-
-const NO_OWNERS = { covered: false } as const;
 
 /** Jobs of this Application whose names are of none of its groups. */
 function orphansOf(

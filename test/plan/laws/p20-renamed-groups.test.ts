@@ -122,7 +122,9 @@ describe('P20 a runner is not taken over', () => {
 
   test('into another namespace, or by a group that would not serve its CI job', () => {
     expect(runnersOf([lives(first, { namespace: 'others' })])).toEqual([]);
-    expect(runnersOf([lives(first)], undefined, {}, [group({ name: 'gpu', labels: ['gpu'] })])).toEqual([]);
+    const gpu = group({ name: 'gpu', labels: ['gpu'] });
+    expect(runnersOf([lives(first)], undefined, {}, [gpu])).toEqual([]);
+    expect(runnersOf([lives(first, { pinned: true })], undefined, {}, [gpu])).toEqual([]);
   });
 
   test('from a group that cannot be planned now', () => {
