@@ -174,6 +174,9 @@ export class Cluster {
   readonly jobs = new Map<string, KubeJob>();
   /** All pods there ever were. */
   readonly pods: Pod[] = [];
+  /** Names of which there were several. */
+  readonly madeAgain = new Set<string>();
+  readonly #names = new Set<string>();
   /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
   exchanged = 0;
   /** Times at which a sync would have changed the PriorityClass of a Job that exists. */
@@ -235,6 +238,8 @@ export class Cluster {
       finishedMs: undefined,
     };
     this.pods.push(pod);
+    if (this.#names.has(name)) this.madeAgain.add(name);
+    this.#names.add(name);
     this.jobs.set(name, job);
     this.#stage.version += 1;
     this.#stage.tell(() => `Kubernetes: Job ${name} is made (pod ${pod.nth})`);

@@ -9,7 +9,7 @@ import { completedRows } from './look.ts';
 import { hasOpenJob, isRecreated } from './recreated.ts';
 import { START_MS, type Stage } from './stage.ts';
 
-type Pods = Pick<Cluster, 'pods' | 'jobs'>;
+type Pods = Pick<Cluster, 'pods' | 'jobs' | 'madeAgain'>;
 
 /** A plan that has just been synced. */
 interface Synced {
@@ -53,8 +53,11 @@ export function gapsInPools(
   return groups.flatMap((group) => {
     // A look before the last commit was for another pool.
     if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];
-    const isForgotten = (job: GiteaJob): boolean =>
-      isCleanedUp || !completedRows(stage, stage.specOf(group).scope, synced.seesPods).includes(job);
+    let completed: readonly GiteaJob[] | undefined;
+    const isForgotten = (job: GiteaJob): boolean => {
+      completed ??= completedRows(stage, stage.specOf(group).scope, synced.seesPods);
+      return isCleanedUp || !completed.includes(job);
+    };
     const isUnlisted = ({ job }: Pod): boolean => job !== undefined && stage.gitea.state.jobs.get(job.id) !== job;
     const isOut = (pod: Pod): boolean => isElsewhere(pod, stage);
     const { minIdle = 0 } = stage.specOf(group);
@@ -71,7 +74,7 @@ export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | u
   let busy = 0;
   for (const pod of cluster.pods) {
     if (pod.group !== group) continue;
-    if (mayWait(pod, now) || isExcuse(pod, group, now.nowMs) || isRecreated(cluster, pod)) return undefined;
+    if (mayWait(pod, now) || isExcuse(pod, group, now.nowMs) || comesAgain(cluster, pod)) return undefined;
     if (isIdle(cluster, pod, now) && !now.isOut(pod)) idle += 1;
     if (isBusy(pod, now)) busy += 1;
   }
@@ -79,6 +82,11 @@ export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | u
   return idle < floor
     ? `${group.name}: ${idle} idle runners, ${busy} busy under a cap of ${cap}, ${minIdle} are to be idle`
     : undefined;
+}
+
+/** As `isRecreated`. Nearly all names are made once. */
+function comesAgain(cluster: Pods, pod: Pod): boolean {
+  return cluster.madeAgain.has(pod.name) && isRecreated(cluster, pod);
 }
 
 /** What has come or gone since the look began was not to be seen. */

@@ -217,16 +217,17 @@ class ScopeLook {
 /** The completed jobs that a look reads: the newest ones; up to 1.26 the last pages of an order that the database makes up. */
 export function completedRows(stage: Stage, scope: RunnerScope, seesJobs: boolean): readonly GiteaJob[] {
   const { seed, pageSize, database, gitea } = stage.history;
-  const rows = seesJobs ? COMPLETED_ROWS : MOST_COMPLETED_ROWS;
-  const most = Math.ceil(rows / pageSize) * pageSize;
-  const all = stage.gitea
-    .jobs()
-    .filter(({ status }) => isDone(status))
-    .filter((job) => stage.isSeenBy(scope, job));
-  if (all.length > most && gitea !== '1.27.3' && database === 'shuffled') {
-    all.sort((a, b) => draw(seed, 'list-lag', a.id) - draw(seed, 'list-lag', b.id));
+  const most = Math.ceil((seesJobs ? COMPLETED_ROWS : MOST_COMPLETED_ROWS) / pageSize) * pageSize;
+  const isShuffled = gitea !== '1.27.3' && database === 'shuffled';
+  const rows: GiteaJob[] = [];
+  // From the newest one on: of a long history most rows are older than those that are wanted.
+  for (const job of stage.gitea.jobs().toReversed()) {
+    if (rows.length === most && !isShuffled) break;
+    if (isDone(job.status) && stage.isSeenBy(scope, job)) rows.push(job);
   }
-  return all.slice(-most);
+  rows.reverse();
+  if (!isShuffled || rows.length <= most) return rows;
+  return rows.sort((a, b) => draw(seed, 'list-lag', a.id) - draw(seed, 'list-lag', b.id)).slice(-most);
 }
 
 type JobReader = (row: GiteaJob) => Job;

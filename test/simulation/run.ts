@@ -286,7 +286,7 @@ function overCap(
   nowMs: number,
   isHidden: (pod: Pod) => boolean = () => false,
 ): string | undefined {
-  let busy = staying(cluster.pods, group, nowMs).length;
+  let busy = staying(cluster.pods, group, nowMs).filter((pod) => !isHidden(pod)).length;
   let lost = 0;
   let free = 0;
   for (const pod of cluster.pods) {
