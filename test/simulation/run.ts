@@ -196,12 +196,13 @@ class Watcher {
   /**
    * True for a runner that no look can tell to be of its group. Its name is that of the group before a commit renamed it, and without its Job
    * nothing says whose it is. When its CI job is over its row is gone, so it may count for another group. Or it is registered where the group
-   * was, and without its Job nobody looks there.
+   * was, and nobody looks there: without its Job, or under its name of before, nothing says whose it is.
    */
   #isNobodys(pod: Pod): boolean {
     const isGone = !this.#seesPods || pod.deletedMs !== undefined;
-    if (isRenamed(pod, this.#stage)) return isGone || pod.phase === 'kept';
-    return isGone && isElsewhere(pod, this.#stage);
+    const isMoved = isElsewhere(pod, this.#stage);
+    if (isRenamed(pod, this.#stage)) return isGone || isMoved || pod.phase === 'kept';
+    return isGone && isMoved;
   }
 
   #note(law: Breach['law'], words: string): void {
