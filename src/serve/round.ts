@@ -146,7 +146,7 @@ function judgeApplication(
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
   const clocks = compareClocks(scene.clocks, originsOf(members));
-  const planning = planMembers(scene, members, others, clocks);
+  const planning = planMembers(scene, members, [...live, ...others], clocks);
   const runners = planning.is === 'planned' ? planning.plan.runners : [];
   const difference =
     isManaged && planning.is === 'planned' ? differenceOf(runners, live, nowMs, wake.printed) : NO_DIFFERENCE;
@@ -199,7 +199,9 @@ function planMembers(
     sighted.push({ group, templateHash: hashOf(group), lookKey, ...(look && { look }) });
   }
   const own = members.flatMap(({ key }) => survey.index.ofGroup(key));
-  return planApplication({ groups: sighted, broken, runners: [...own, ...others], instance, nowMs, clocks });
+  const runners = [...new Set([...own, ...others])];
+  const application = members[0]?.trackingId?.split(':')[0];
+  return planApplication({ groups: sighted, broken, runners, instance, application, nowMs, clocks });
 }
 
 /** Jobs of other groups that were printed for a queued job that these groups see. The planner reads no other foreign Jobs. */
