@@ -49,6 +49,8 @@ export interface Pod {
   place: string | undefined;
   /** Gitea was restored from a backup and knows nothing of its CI job, or of its row. */
   forgotten: boolean;
+  /** When it ended, git asked for another runner in its place: its group has another template, name or scope. */
+  outdated: boolean;
   job: GiteaJob | undefined;
   /** When its CI job will be over. */
   workUntilMs: number;
@@ -77,6 +79,7 @@ export interface Pod {
 export const NOTHING_YET = {
   place: undefined,
   forgotten: false,
+  outdated: false,
   job: undefined,
   workUntilMs: 0,
   deletedMs: undefined,
@@ -497,6 +500,7 @@ export class Cluster {
     if (stay) this.stays.push(stay);
     pod.phase = 'ended';
     pod.end = end;
+    pod.outdated = pod.template !== this.#stage.templateOf(pod.group);
     pod.endedMs = this.#stage.nowMs;
     this.#stage.version += 1;
     this.#stage.tell(() => `pod ${pod.nth} (${pod.name}) ends: ${end}${workOf(pod)}`);

@@ -75,7 +75,9 @@ export function runHistory(history: History, policy: Policy, withStory = false):
   while (stage.timeline.step(Math.min(restMs, endMs)));
 
   for (const group of history.groups) breaches.push(...findUnserved(stage, group));
-  const killed = cluster.pods.filter(({ end }) => end === 'killed');
+  // Where Gitea has lost the CI job, its result has no place to go.
+  const known = cluster.pods.filter(({ forgotten }) => !forgotten);
+  const killed = known.filter(({ end }) => end === 'killed');
   return {
     breaches,
     waitsMs: stage.claims.map(({ waitMs }) => waitMs),
@@ -87,7 +89,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     reclassed: cluster.reclassed,
     needless: cluster.pods.filter((pod) => isNeedless(pod) && !isWarm(pod) && !isPooled(pod)).length,
     needlessWarm: cluster.pods.filter((pod) => isNeedless(pod) && isWarm(pod) && !isPooled(pod)).length,
-    prunedAtWork: cluster.pods.filter(({ closeCall }) => closeCall).length,
+    prunedAtWork: known.filter(({ closeCall }) => closeCall).length,
     killed: killed.length,
     killedAtDefault: killed.filter(({ group }) => group.gracefulStopS === GRACEFUL_STOP_SECONDS).length,
     stays: cluster.stays,
@@ -321,6 +323,8 @@ function isPooled({ group, end }: Pod): boolean {
   return end === undefined && (group.minIdle ?? 0) > 0;
 }
 
-function isNeedless({ job, end, fate, isMade }: Pod): boolean {
+/** What a commit replaced was not needless, and neither was one that a restored Gitea has lost. */
+function isNeedless({ job, end, fate, isMade, outdated, forgotten }: Pod): boolean {
+  if (outdated || forgotten) return false;
   return isMade && job === undefined && fate.start === undefined && end !== 'lost' && end !== 'crashed';
 }
