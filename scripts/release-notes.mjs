@@ -8,7 +8,7 @@ const [tag = ''] = process.argv.slice(2);
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 if (tag !== `v${version}`) throw new Error(`the tag ${tag} is not v${version}, the version in package.json`);
 const chart = /^version: (\S+)$/m.exec(readFileSync('install/chart/Chart.yaml', 'utf8'))?.[1];
-if (chart !== version) throw new Error(`install/chart has version ${chart}, not ${version}: run "npm run generated"`);
+if (chart !== version) throw new Error(`install/chart has version ${chart}, not ${version}: run "npm run set-version"`);
 
 const sections = readFileSync('CHANGELOG.md', 'utf8').split(/^(?=## )/m);
 const section = sections.find((text) => text.startsWith(`## [${version}] `));

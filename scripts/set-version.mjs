@@ -1,6 +1,6 @@
 /**
  * Sets the version of everything, in one go: `VERSION=0.3.0 npm run set-version`. It writes package.json and each file that names the
- * version for readers. Then `npm run generated` writes the manifests and the chart.
+ * version for readers, and the chart. Then `npm run generated` writes the manifests.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -13,6 +13,7 @@ const FILES = [
   'docs/construct.md',
   'docs/examples/check-runnergroups.yml',
   'examples/cdk8s/package.json',
+  'install/chart/Chart.yaml',
 ];
 
 const wanted = process.env['VERSION'] ?? '';

@@ -1,5 +1,5 @@
 /**
- * Everything in `install/` but the CRD and `monitoring/` (plain files), as texts by file name.
+ * Everything in `install/` but the CRD, `monitoring/` and `chart/` (plain files), as texts by file name.
  *
  *   gitea-runners.yaml   our own objects beside Argo CD          ┐
  *   runners.yaml         a namespace for runners                 ├─ install.yaml, with the CRD: for a stock Argo CD
@@ -13,13 +13,12 @@
  *   cache.yaml           an option: a cache server for runners
  *   plugin.yaml          goes into the image
  *   examples/            what everybody writes for themselves
- *   chart/               a Helm chart of the objects that are ours
+ *   chart/templates/crd.yaml  the CRD as a template of the Helm chart
  */
 import { ApiObject } from 'cdk8s';
 import { crdText } from '../runnergroup/crd.ts';
 import { yamlText } from '../runnergroup/yaml-text.ts';
 import { ArgoCdCmPatch, ArgoCdRbacPatch, helmValues, RepoServerPatch } from './argocd-patches.ts';
-import { chartFiles } from './chart/files.ts';
 import { exampleFiles } from './examples.ts';
 import { comment, HEADER, ManifestFile } from './manifest-file.ts';
 import { ARGOCD_NAMESPACE, BUNDLE, NODE, PLUGIN } from './names.ts';
@@ -45,7 +44,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yamlText(plugin)}`,
     'remove-from-argocd.yaml': `${HEADER}${comment(REMOVAL)}---\n${removal()}`,
     ...exampleFiles(),
-    ...chartFiles(),
+    'chart/templates/crd.yaml': crdTemplate(),
   };
 }
 
@@ -118,6 +117,12 @@ function removal(): string {
     new ApiObject(file, name, { apiVersion, kind, metadata: { name, namespace: ARGOCD_NAMESPACE } });
   }
   return file.text();
+}
+
+/** A template and no file of `crds/`: Helm upgrades a template (ADR 43). Uninstalled, it leaves the CRD and so all RunnerGroups. */
+function crdTemplate(): string {
+  const crd = crdText({ 'helm.sh/resource-policy': 'keep' }).replace(/^#.*\n/, '');
+  return `${HEADER}{{- if $.Values.crds.enabled }}\n---\n${crd}{{- end }}\n`;
 }
 
 function argoCdPatches(): Readonly<Record<keyof typeof PATCHES, string>> {

@@ -1,8 +1,9 @@
 /**
  * `npm run generated [-- FOLDER]`: writes everything that follows from `src/runnergroup/schema.ts`, `src/cli/flags` and `src/install`:
- * `install/` with the Helm chart, the constructs of a RunnerGroup in `imports/` (ours, and the types of the package's), the tables of
- * fields in `docs/runnergroup.md` and `docs/policy.md`, of flags in `docs/commands.md`, of values in `docs/helm.md`. It writes into the
- * project or, for the drift tests, into another folder. It is started in the project's folder. It needs no network.
+ * `install/`, the constructs of a RunnerGroup in `imports/` (ours, and the types of the package's), the tables of fields in
+ * `docs/runnergroup.md` and `docs/policy.md`, and of flags in `docs/commands.md`. `docs/helm.md` gets a table of the chart's values, from
+ * their schema. It writes into the project or, for the drift tests, into another folder. It is started in the project's folder. It needs
+ * no network.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,9 +12,7 @@ import { constructDeclaration } from '../construct/declaration.ts';
 import { POLICY_FIELD_HEAD, policyFieldRows } from '../policy/json-schema.ts';
 import { crdText } from '../runnergroup/crd.ts';
 import { FIELD_HEAD, fieldRows } from '../runnergroup/field-table.ts';
-import { toJsonSchema } from '../runnergroup/json-schema.ts';
-import { ChartValues } from './chart/values.ts';
-import { VALUE_HEAD, valueRows } from './chart/values-text.ts';
+import type { JsonSchema } from '../runnergroup/json-schema.ts';
 import { installFiles } from './files.ts';
 import { flagTables } from './flag-tables.ts';
 import { type GeneratedPart, markdownTable, withPart } from './generated-part.ts';
@@ -23,6 +22,7 @@ const FIELDS_PAGE = join('docs', 'runnergroup.md');
 const POLICY_PAGE = join('docs', 'policy.md');
 const COMMANDS_PAGE = join('docs', 'commands.md');
 const HELM_PAGE = join('docs', 'helm.md');
+const HELM_VALUES = 'install/chart/values.schema.json';
 const CONSTRUCT = join('imports', 'construct.d.cts');
 const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
 
@@ -49,8 +49,16 @@ function policyTable(): GeneratedPart {
 }
 
 function valueTable(): GeneratedPart {
-  const text = markdownTable(VALUE_HEAD, valueRows(toJsonSchema(ChartValues)));
-  return { name: 'values', source: 'src/install/chart/values.ts', text };
+  const rows = valueRows(JSON.parse(readFileSync(HELM_VALUES, 'utf8')));
+  return { name: 'values', source: HELM_VALUES, text: markdownTable(['value', 'default', 'meaning'], rows) };
+}
+
+/** One row per value that has a default. */
+function valueRows({ properties = {} }: JsonSchema, path = ''): readonly (readonly string[])[] {
+  return Object.entries(properties).flatMap(([name, field]) => {
+    if (!('default' in field)) return valueRows(field, `${path}${name}.`);
+    return [[`\`${path}${name}\``, `\`${JSON.stringify(field['default'])}\``, String(field['description'])]];
+  });
 }
 
 function writePage(folder: string, page: string, parts: readonly GeneratedPart[]): void {

@@ -7,6 +7,7 @@ export const HEADER = '# Made from src/install by "npm run generated".\n';
 
 /** One YAML file: a chart whose objects keep their order and carry a comment for those who read the file. */
 export class ManifestFile extends Chart {
+  /** Lines that begin with `#`. */
   readonly #notes = new Map<ApiObject, string>();
 
   constructor(id: string) {
@@ -15,22 +16,14 @@ export class ManifestFile extends Chart {
 
   /** Says above an object why it is there. */
   note(construct: Construct, text: string): void {
-    this.#notes.set(ApiObject.of(construct), text);
+    this.#notes.set(ApiObject.of(construct), comment(text));
   }
 
   /** The objects as YAML documents, in the order in which they were made. */
   text(): string {
-    return this.entries()
-      .map(({ note, object }) => `${note}${yamlText(object)}`)
+    return this.apiObjects
+      .map((object) => `${this.#notes.get(object) ?? ''}${yamlText(object.toJson())}`)
       .join('---\n');
-  }
-
-  /** The objects as data, each with its comment: lines that begin with `#`, or none. */
-  entries(): readonly { readonly note: string; readonly object: unknown }[] {
-    return this.apiObjects.map((object) => {
-      const note = this.#notes.get(object);
-      return { note: note === undefined ? '' : comment(note), object: object.toJson() };
-    });
   }
 }
 

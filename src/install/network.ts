@@ -10,7 +10,7 @@ import { RUNNER_APP } from '../charts/marks.ts';
 import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, RUNNERS_NAMESPACE, SERVE_LABELS, WEBHOOK_PORT } from './names.ts';
 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
-export const OUTSIDE_PORTS = [80, 443, 3000, 6443];
+const OUTSIDE_PORTS = [80, 443, 3000, 6443];
 const ARGOCD_SERVER_PORT = 8080;
 /** Hand out credentials of the machine: link-local addresses on every large cloud, and two more on Alibaba's and on Azure. */
 const CLOUD_METADATA = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32'];

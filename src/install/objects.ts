@@ -1,4 +1,4 @@
-/** The objects of `install/`, file by file. The Helm chart is made of the same. */
+/** The objects of `install/`, file by file. A test holds the Helm chart to them. */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { SecurityLevel } from '../pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../pods/schema.ts';

@@ -30,9 +30,9 @@ const KEPT = [
   'x-kubernetes-list-map-keys',
 ];
 
-/** `install/crd.yaml`, byte for byte. */
-export function crdText(): string {
-  return HEADER + yamlText(crd());
+/** `install/crd.yaml`, byte for byte. The Helm chart's has annotations. */
+export function crdText(annotations?: Readonly<Record<string, string>>): string {
+  return HEADER + yamlText(crd(annotations));
 }
 
 /** Names of the fields below `spec` in the schema of a version of a CRD; without it, of ours. */
@@ -43,11 +43,11 @@ export function specFieldsOf(version: unknown = { openAPIV3Schema: rootSchema() 
   return Object.keys(path.reduce(of, version) ?? {});
 }
 
-function crd(): unknown {
+function crd(annotations?: Readonly<Record<string, string>>): unknown {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: 'runnergroups.gitea.bpg.pw' },
+    metadata: { name: 'runnergroups.gitea.bpg.pw', ...(annotations && { annotations }) },
     spec: {
       group: 'gitea.bpg.pw',
       scope: 'Namespaced',

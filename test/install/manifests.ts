@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 
-const KubeObject = z.looseObject({
+export const KubeObject = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),

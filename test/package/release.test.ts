@@ -131,7 +131,15 @@ describe('CHANGELOG.md', () => {
 });
 
 describe('VERSION', () => {
-  const NAMING = ['package.json', 'package-lock.json', 'Dockerfile', 'README.md', 'docs', 'examples/cdk8s'];
+  const NAMING = [
+    'package.json',
+    'package-lock.json',
+    'Dockerfile',
+    'README.md',
+    'docs',
+    'examples/cdk8s',
+    'install/chart/Chart.yaml',
+  ];
 
   function setVersion(version: string): { readonly folder: string; readonly code: number | null } {
     const folder = folderWith({});
@@ -145,7 +153,8 @@ describe('VERSION', () => {
 
     expect(code).toBe(0);
     const own = new RegExp(
-      `(?:argocd-gitea-runners[:-]|--version |tag: |/v|newTag: |"version": "|version=")${VERSION.replaceAll('.', '\\.')}`,
+      `(?:argocd-gitea-runners[:-]|--version |tag: |/v|newTag: |"version": "|^version: |^appVersion: |version=")${VERSION.replaceAll('.', '\\.')}`,
+      'm',
     );
     for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
       /\.(?:md|ya?ml|json)$|file$/.test(name),

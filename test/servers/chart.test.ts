@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import packageJson from '../../package.json' with { type: 'json' };
+import { expectedObjects, OPTIONS, sorted } from '../install/chart.ts';
 import { type KubeObject, objects } from '../install/manifests.ts';
 
 const CHART = join('install', 'chart');
@@ -33,18 +34,6 @@ function find(found: readonly KubeObject[], kind: string, name: string, namespac
   );
 }
 
-/** In an order that does not depend on the file. */
-function sorted(list: readonly KubeObject[]): readonly KubeObject[] {
-  const id = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`;
-  return [...list].sort((a, b) => id(a).localeCompare(id(b)));
-}
-
-/** As the chart has it: Helm leaves namespaces and the CRD alone when it uninstalls. */
-function kept(object: KubeObject): KubeObject {
-  if (!['Namespace', 'CustomResourceDefinition'].includes(object.kind)) return object;
-  return { ...object, metadata: { ...object.metadata, annotations: { 'helm.sh/resource-policy': 'keep' } } };
-}
-
 describe('the chart', () => {
   it('passes helm lint --strict, with its defaults and with each file of values', () => {
     const files = readdirSync(VALUES).map((file) => ['--values', join(VALUES, file)]);
@@ -57,21 +46,14 @@ describe('the chart', () => {
     expect(files.length).toBeGreaterThan(2);
   });
 
-  it('renders with its defaults the objects of crd.yaml, gitea-runners.yaml and runners.yaml', () => {
-    const plain = ['crd.yaml', 'gitea-runners.yaml', 'runners.yaml'].flatMap(objects);
-
-    expect(sorted(render({}))).toEqual(sorted(plain.map(kept)));
+  it('renders with its defaults the objects of install.yaml', () => {
+    expect(sorted(render({}))).toEqual(expectedObjects());
   });
 
   it('renders the objects of cache.yaml, secrets-api.yaml and registration-secrets.yaml when they are asked for', () => {
-    const found = render({
-      cache: { enabled: true },
-      secretsApi: { enabled: true },
-      registrationSecrets: { enabled: true },
-    });
+    const found = render(Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, { enabled: true }])));
 
-    const files = ['cache.yaml', 'secrets-api.yaml', 'registration-secrets.yaml'];
-    for (const object of files.flatMap(objects)) expect(found).toContainEqual(object);
+    for (const object of Object.values(OPTIONS).flatMap(objects)) expect(found).toContainEqual(object);
     expect(find(found, 'ConfigMap', 'gitea-runners-settings')).toMatchObject({
       data: { GITEA_RUNNERS_SECRETS: 'api', GITEA_RUNNERS_REGISTRATION_SECRETS: 'gitea-runner' },
     });
