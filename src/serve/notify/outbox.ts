@@ -65,7 +65,8 @@ export class Outbox<T> {
   /** Takes a message about a group of this namespace, and returns at once. @param addressee its lane. */
   add(addressee: string, namespace: string, message: T): void {
     const lane = this.#lanes.get(addressee);
-    if (lane ? lane.waiting.length >= MOST_IN_LANE : this.#isFull(namespace)) {
+    // The first one is on its way.
+    if (lane ? lane.waiting.length > MOST_IN_LANE : this.#isFull(namespace)) {
       this.#options.onEnd(message, 'dropped');
       return;
     }
