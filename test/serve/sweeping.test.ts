@@ -1,20 +1,24 @@
 /** Sweeps of `serve`: they leave a Gitea in trouble alone, and a new token takes the place of the old one. */
 
-import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { GiteaTarget } from '../../src/gitea/observe.ts';
-import { SweptGroups, sweepAgainAndAgain } from '../../src/serve/sweeping.ts';
+import type { TargetOf } from '../../src/serve/looks/targets.ts';
+import { WorkQueue } from '../../src/serve/queue.ts';
+import { SweptGroups, sweepDeadRows } from '../../src/serve/sweeping.ts';
 import type { SweepGroup } from '../../src/sweep/sweep.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { type FakeGitea, fakeGitea } from '../support/gitea-stand-in.ts';
 import { ACME, targetOf } from '../support/looking.ts';
 import { quietGuest } from '../support/quiet-guest.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+import { taskContext } from '../support/task-context.ts';
 import { until } from './rig.ts';
 
 interface Scene {
   readonly gitea: FakeGitea;
-  readonly groups: SweptGroups;
-  readonly ci: SweepGroup;
+  /** From now on its group has this target. */
+  readonly target: (target: GiteaTarget) => void;
   isWell: (target: GiteaTarget) => boolean;
   mayRead: (namespace: string) => boolean;
   /** How often the Jobs of the cluster were asked for. */
@@ -25,13 +29,14 @@ interface Scene {
 
 async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
   const gitea = await fakeGitea();
-  const guest = quietGuest(10_000);
   let passes = 0;
-  const ending = new AbortController();
+  let targets: TargetOf = new Map();
   const scene: Scene = {
     gitea,
-    groups: new SweptGroups(),
-    ci: { namespace: 'runners', name: 'ci', target: targetOf(gitea.url) },
+    target: (target) => {
+      targets = new Map([[runnerGroup(), target]]);
+      hear({ is: 'round-done', verdicts: [], skews: new Map() });
+    },
     isWell: () => isWell,
     mayRead,
     passes: () => passes,
@@ -40,32 +45,32 @@ async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
       await until('two passes', () => passes >= end);
     },
   };
-  scene.groups.exist([scene.ci], 0);
-  const sweeping = sweepAgainAndAgain(
-    {
-      instance: '',
-      timeoutMs: 10_000,
-      pauseMs: 1,
-      lookout: { guest, isWell: (target) => scene.isWell(target) },
-      groups: scene.groups,
+  const { context } = taskContext({
+    clock: { ...systemClock, now: () => 0 },
+    queue: new WorkQueue(FAST),
+    guest: quietGuest(10_000),
+    isWell: (target) => scene.isWell(target),
+    targetOf: () => targets,
+    cluster: {
       mayRead: (namespace) => scene.mayRead(namespace),
       // Asked for when the lists of a pass were read.
-      liveJobs: () => {
+      runners: () => {
         passes += 1;
         return [];
       },
-      tell: () => undefined,
-      clock: { ...systemClock, now: () => 0 },
     },
-    ending.signal,
-  );
-  onTestFinished(async () => {
-    ending.abort();
-    await guest.close();
-    await sweeping;
   });
+  const hear = sweepDeadRows({ instance: '', timeoutMs: 10_000 })(context);
+  scene.target(targetOf(gitea.url));
   return scene;
 }
+
+/** Passes follow each other after 60 ms, not after a minute. */
+const FAST: Clock = {
+  ...systemClock,
+  steadyMs: () => systemClock.steadyMs() * 1_000,
+  after: (ms, call) => systemClock.after(ms / 1_000, call),
+};
 
 test('a Gitea whose looks fail is not swept until they are good again', async () => {
   const scene = await start(false);
@@ -81,7 +86,7 @@ test('a token that was replaced is used no more', async () => {
   const scene = await start(true);
   await scene.pass();
   const token = new Token('another-token', scene.gitea.url);
-  scene.groups.exist([{ ...scene.ci, target: { key: 'new', url: scene.gitea.url, scope: ACME, token } }], 0);
+  scene.target({ key: 'new', url: scene.gitea.url, scope: ACME, token });
   await scene.pass();
   const before = scene.gitea.seen.length;
   await scene.pass();
