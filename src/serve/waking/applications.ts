@@ -192,12 +192,12 @@ export class Applications {
     const isRoutine = !app.isUnknown;
     // A wake will tell.
     if (isRoutine && !isDone(app.state)) return { inMs: ASK_EVERY_MS };
-    const { beganMs } = app.state;
+    const { beganMs, last } = app.state;
     app.isUnknown = false;
     try {
       const state = await argocd.read(app.ref, new Deadline(ANSWER_MS, clock));
-      // A wake that was begun since then knows more.
-      if (app.state.beganMs === beganMs) this.#answered(key, app, state);
+      // A wake that has begun or ended since then knows more.
+      if (app.state.beganMs === beganMs && app.state.last === last) this.#answered(key, app, state);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       if (this.#apps.get(key) !== app) return undefined;
