@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import * as z from 'zod';
+import { systemClock } from '../clock.ts';
 import { Failure, systemCode, systemReason } from '../failure.ts';
 import { parseJson } from '../http/parse-json.ts';
 import { isHeaderText } from '../http/request.ts';
@@ -50,7 +51,7 @@ export function execLogin(from: Start): LogIn {
   return async (named) => {
     const key = JSON.stringify(named);
     const known = answers.get(key);
-    if (known && (await known).untilMs > Date.now()) return await known;
+    if (known && (await known).untilMs > systemClock.now()) return await known;
     const answer = start(named, from);
     answers.set(key, answer);
     // Who looks again, as --watch does, starts it again.

@@ -22,7 +22,7 @@ import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/book.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { type Survey, survey } from './planning/survey.ts';
-import { type Again, type Line, type QueueRow, WorkQueue } from './queue.ts';
+import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
 import { type AppVerdict, originsOf, round, type Scene, type SceneClocks, skewsOf, TICK_MS } from './round.ts';
 import type { StartTask, TaskContext } from './task.ts';
 import { Applications } from './waking/applications.ts';
@@ -61,7 +61,7 @@ export class Leader {
   ready = false;
   readonly #options: LeaderOptions;
   readonly #queue: WorkQueue;
-  readonly #rounds: Line;
+  readonly #rounds: KeyQueue;
   readonly #lookout: Lookout;
   readonly #book: TargetBook;
   readonly #losses: LossBook;

@@ -94,7 +94,7 @@ const MOST_TURNS = 1_000;
 
 export class WorkQueue {
   readonly #clock: Clock;
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, KeyQueue>();
   #closed = false;
 
   constructor(clock: Clock) {
@@ -102,9 +102,9 @@ export class WorkQueue {
   }
 
   /** @param name unique; it stands in what is printed. */
-  open(name: string, work: WorkClass): Line {
+  open(name: string, work: WorkClass): KeyQueue {
     if (this.#lines.has(name)) throw new Error(`there is a class ${name} already`);
-    const line = new Line(name, this.#clock, work);
+    const line = new KeyQueue(name, this.#clock, work);
     this.#lines.set(name, line);
     if (this.#closed) void line.close();
     return line;
@@ -129,7 +129,7 @@ function byUrgency(a: QueueRow, b: QueueRow): number {
 }
 
 /** The keys of one class. */
-export class Line {
+export class KeyQueue {
   readonly #name: string;
   readonly #clock: Clock;
   readonly #work: WorkClass;

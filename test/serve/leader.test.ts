@@ -1,16 +1,12 @@
 /** What the leader must not miss. Its tick every 5 s is off here: it would hide what is missed. */
-import { it, onTestFinished } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { ServerClocks } from '../../src/http/clock.ts';
 import { Leader, type LeaderOptions } from '../../src/serve/leader.ts';
-import { TICK_MS } from '../../src/serve/round.ts';
 import { startRig, until } from './rig.ts';
 
-/** Without the tick. */
-const clock: Clock = {
-  ...systemClock,
-  after: (ms, call) => (ms === TICK_MS ? () => undefined : systemClock.after(ms, call)),
-};
+// Without the tick.
+vi.mock('../../src/serve/round.ts', async (original) => ({ ...(await original<object>()), TICK_MS: 600_000 }));
 
 it('plays another round for a change that came during a round', async () => {
   let rounds = 0;
@@ -27,7 +23,7 @@ it('plays another round for a change that came during a round', async () => {
     mayRead: () => true,
   };
   const lookout = { budget: 1200, clocks: new ServerClocks(), pollMs: 60_000, timeoutMs: 5_000 };
-  const client = { clock, origin: 'https://kubernetes' };
+  const client = { clock: systemClock, origin: 'https://kubernetes' };
   const options = {
     cluster,
     client,
@@ -35,7 +31,8 @@ it('plays another round for a change that came during a round', async () => {
     env: {},
     secretsDir: '/nowhere',
     wakes: 4,
-    clock,
+    tasks: [],
+    clock: systemClock,
     random: () => 0.5,
     tell: () => undefined,
   };
@@ -55,7 +52,7 @@ it('plays another round for a change that came during a round', async () => {
 it('looks at Gitea when a runner has ended', async () => {
   const rig = await startRig();
   rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-  const replica = await rig.start({ clock, pollMs: 600_000 });
+  const replica = await rig.start({ pollMs: 600_000 });
   await until('a Job', () => rig.cluster.all('jobs').length === 1);
   const [job] = rig.cluster.all('jobs');
   const looks = await replica.metric('gitea_runners_looks_total');

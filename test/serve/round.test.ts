@@ -7,11 +7,14 @@ import type { Sight } from '../../src/serve/looks/lookout.ts';
 import type { LiveGroup, LiveRunner } from '../../src/serve/planning/live.ts';
 import { survey } from '../../src/serve/planning/survey.ts';
 import { type AppVerdict, round, type Scene, skewsOf } from '../../src/serve/round.ts';
+import { NEVER_WOKEN } from '../../src/serve/waking/wake-state.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { job, live, NOW, ORIGIN } from '../support/scenario.ts';
 
 const NO_VERDICTS: ReadonlyMap<string, AppVerdict> = new Map();
+/** The same moment as `NOW` by a clock that is never set. */
+const STEADY = 500_000;
 const IDLE: Look = { jobs: [], runners: [] };
 
 /** A RunnerGroup of the Application of the same name; without one of none. */
@@ -49,6 +52,7 @@ function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners
   });
   return {
     nowMs: NOW,
+    steadyMs: STEADY,
     instance: 'test',
     survey: survey({
       groups: parts.map((part) => part.live),
@@ -177,20 +181,20 @@ describe('a verdict', () => {
     const surplus = liveRunner('b-9-1-0000cafe', 'b', 'starting');
     const runners = [{ ...surplus, trackingId: 'ci:batch/Job:runners/b-9-1-0000cafe' }];
     const differsForMs = (differSince: ReadonlyMap<string, number>) => {
-      const wakes = new Map([['argocd/ci', { printed: new Set<string>(), differSince }]]);
+      const wakes = new Map([['argocd/ci', { printed: new Set<string>(), state: { ...NEVER_WOKEN, differSince } }]]);
       const verdict = only(play(sceneOf(parts, { wakes }, runners)));
       return [verdict.difference, verdict.groups.map(({ facts }) => facts.argocd)] as const;
     };
     const [{ missing, surplus: tooMany }] = differsForMs(new Map());
     expect([missing.length, tooMany]).toEqual([2, ['runners/b-9-1-0000cafe']]);
 
-    const since = new Map([...missing.map((key, nth) => [key, NOW - 90_000 - nth] as const)]);
+    const since = new Map([...missing.map((key, nth) => [key, STEADY - 90_000 - nth] as const)]);
 
     expect(differsForMs(since)[1]).toEqual([
       { is: 'managed', differsForMs: 90_001 },
       { is: 'managed', differsForMs: 0 },
     ]);
-    expect(differsForMs(new Map([[tooMany[0] ?? '', NOW - 70_000]]))[1]).toEqual([
+    expect(differsForMs(new Map([[tooMany[0] ?? '', STEADY - 70_000]]))[1]).toEqual([
       { is: 'managed', differsForMs: 0 },
       { is: 'managed', differsForMs: 70_000 },
     ]);
@@ -235,7 +239,9 @@ describe('a verdict of the last round', () => {
     [
       'a wake has ended',
       {
-        wakes: new Map([['argocd/a', { printed: new Set<string>(), differSince: new Map(), last: { is: 'synced' } }]]),
+        wakes: new Map([
+          ['argocd/a', { printed: new Set<string>(), state: { ...NEVER_WOKEN, last: { is: 'synced' } } }],
+        ]),
       },
     ],
   ])('is renewed when %s, and the other Application keeps its own', (_what, change) => {
@@ -244,7 +250,7 @@ describe('a verdict of the last round', () => {
 
   it('is renewed when Argo CD says that it has printed something else', () => {
     const printed = new Set(['runners/b-7-1-0123abcd']);
-    const wakes = new Map([['argocd/b', { printed, differSince: new Map() }]]);
+    const wakes = new Map([['argocd/b', { printed, state: NEVER_WOKEN }]]);
 
     expect(kept({ ...first, wakes })).toEqual([true, false]);
     expect([...play({ ...first, wakes }, before).values()][1]?.difference.untidy).toEqual([...printed]);

@@ -1,10 +1,11 @@
 /** Law V21 (docs/spec.md): what `serve` tells of pods that cannot start. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { KubeClient } from '../../src/kubernetes/client.ts';
-import { EventWriter } from '../../src/serve/cluster/event-writer.ts';
+import { writeEvents } from '../../src/serve/cluster/event-writer.ts';
 import type { AppVerdict } from '../../src/serve/round.ts';
+import { taskContext } from '../support/task-context.ts';
 import { verdictOf } from '../support/verdict.ts';
 import { startFakeCluster } from './fake-cluster.ts';
 import { type Rig, startRig, until } from './rig.ts';
@@ -64,12 +65,13 @@ describe('serve', () => {
 
 it('an Event says what a pending pod waits for, once for each reason', async () => {
   const cluster = await startFakeCluster();
-  const client = new KubeClient(cluster.config, { clock: { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) } });
+  const clock: Clock = { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) };
+  const client = new KubeClient(cluster.config, { clock });
   onTestFinished(() => client.close());
-  const failures: unknown[] = [];
-  const writer = new EventWriter(client, (failure) => failures.push(failure));
+  const { context, told } = taskContext({ client, clock });
+  const hear = writeEvents(context);
   const tell = (reason: string, message: string) =>
-    writer.hear({ is: 'round-done', verdicts: [verdictWith(reason, message)], skews: new Map() });
+    hear({ is: 'round-done', verdicts: [verdictWith(reason, message)], skews: new Map() });
 
   tell('Unschedulable', '0/3 nodes are available.');
   tell('Unschedulable', '0/4 nodes are available.');
@@ -80,7 +82,7 @@ it('an Event says what a pending pod waits for, once for each reason', async () 
     ['WorkerPodStuckPending', 'ci-7-1-9c31e0aa: Unschedulable: 0/3 nodes are available.'],
     ['WorkerPodStuckPending', 'ci-7-1-9c31e0aa: ImagePullBackOff: not found'],
   ]);
-  expect(failures).toEqual([]);
+  expect(told).toEqual([]);
 });
 
 function verdictWith(reason: string, message: string): AppVerdict {

@@ -1,23 +1,25 @@
 /** Sweeps of `serve`: they leave a Gitea in trouble alone, and a new token takes the place of the old one. */
 
-import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { GiteaTarget } from '../../src/gitea/observe.ts';
-import type { ServeEvent } from '../../src/serve/events.ts';
-import { SweptGroups, sweepAgainAndAgain } from '../../src/serve/sweeping.ts';
-import { SIGHTINGS_APART_MS } from '../../src/sweep/choose.ts';
+import type { TargetOf } from '../../src/serve/looks/targets.ts';
+import { WorkQueue } from '../../src/serve/queue.ts';
+import { SweptGroups, sweepDeadRows } from '../../src/serve/sweeping.ts';
 import type { SweepGroup } from '../../src/sweep/sweep.ts';
 import { Token } from '../../src/tokens/token.ts';
 import { type FakeGitea, fakeGitea, type Intercept, runnerRow } from '../support/gitea-stand-in.ts';
 import { ACME, targetOf } from '../support/looking.ts';
 import { quietGuest } from '../support/quiet-guest.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+import { taskContext } from '../support/task-context.ts';
 import { INSTANCE, ownName } from '../sweep/scene.ts';
 import { until } from './rig.ts';
 
 interface Scene {
   readonly gitea: FakeGitea;
-  readonly groups: SweptGroups;
-  readonly ci: SweepGroup;
+  /** From now on its group has this target. */
+  readonly target: (target: GiteaTarget) => void;
   isWell: (target: GiteaTarget) => boolean;
   mayRead: (namespace: string) => boolean;
   /** How often the Jobs of the cluster were asked for. */
@@ -28,13 +30,14 @@ interface Scene {
 
 async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
   const gitea = await fakeGitea();
-  const guest = quietGuest(10_000);
   let passes = 0;
-  const ending = new AbortController();
+  let targets: TargetOf = new Map();
   const scene: Scene = {
     gitea,
-    groups: new SweptGroups(),
-    ci: { namespace: 'runners', name: 'ci', target: targetOf(gitea.url) },
+    target: (target) => {
+      targets = new Map([[runnerGroup(), target]]);
+      hear({ is: 'round-done', verdicts: [], skews: new Map() });
+    },
     isWell: () => isWell,
     mayRead,
     passes: () => passes,
@@ -43,33 +46,32 @@ async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
       await until('two passes', () => passes >= end);
     },
   };
-  scene.groups.exist([scene.ci], 0);
-  const sweeping = sweepAgainAndAgain(
-    {
-      instance: '',
-      timeoutMs: 10_000,
-      pauseMs: 1,
-      lookout: { guest, isWell: (target) => scene.isWell(target) },
-      groups: scene.groups,
+  const { context } = taskContext({
+    clock: { ...systemClock, now: () => 0 },
+    queue: new WorkQueue(FAST),
+    guest: quietGuest(10_000),
+    isWell: (target) => scene.isWell(target),
+    targetOf: () => targets,
+    cluster: {
       mayRead: (namespace) => scene.mayRead(namespace),
       // Asked for when the lists of a pass were read.
-      liveJobs: () => {
+      runners: () => {
         passes += 1;
         return [];
       },
-      deletes: true,
-      tell: () => undefined,
-      clock: { ...systemClock, now: () => 0 },
     },
-    ending.signal,
-  );
-  onTestFinished(async () => {
-    ending.abort();
-    await guest.close();
-    await sweeping;
   });
+  const hear = sweepDeadRows({ deletes: true, instance: '', timeoutMs: 10_000 })(context);
+  scene.target(targetOf(gitea.url));
   return scene;
 }
+
+/** Passes follow each other after 60 ms, not after a minute. */
+const FAST: Clock = {
+  ...systemClock,
+  steadyMs: () => systemClock.steadyMs() * 1_000,
+  after: (ms, call) => systemClock.after(ms / 1_000, call),
+};
 
 test('a Gitea whose looks fail is not swept until they are good again', async () => {
   const scene = await start(false);
@@ -85,7 +87,7 @@ test('a token that was replaced is used no more', async () => {
   const scene = await start(true);
   await scene.pass();
   const token = new Token('another-token', scene.gitea.url);
-  scene.groups.exist([{ ...scene.ci, target: { key: 'new', url: scene.gitea.url, scope: ACME, token } }], 0);
+  scene.target({ key: 'new', url: scene.gitea.url, scope: ACME, token });
   await scene.pass();
   const before = scene.gitea.seen.length;
   await scene.pass();
@@ -118,7 +120,8 @@ test('a pass deletes nothing when a namespace refuses while it reads', async () 
 });
 
 test('without --sweep dead rows are counted, and nothing is deleted', async () => {
-  const { namespace, name } = { namespace: 'runners', name: 'ci' };
+  const group = runnerGroup();
+  const { namespace, name } = group;
   const dead = ownName(1, { namespace, name });
   const offline = { status: 'offline' };
   const methods = new Set<string | undefined>();
@@ -130,35 +133,14 @@ test('without --sweep dead rows are counted, and nothing is deleted', async () =
     intercept,
     runners: [runnerRow(1, dead, offline), runnerRow(2, 'build-host', offline)],
   });
-  const guest = quietGuest(10_000);
-  const groups = new SweptGroups();
-  groups.exist([{ namespace, name, target: targetOf(gitea.url) }], 0);
-  const told: ServeEvent[] = [];
-  let nowMs = 0;
-  const ending = new AbortController();
-  const sweeping = sweepAgainAndAgain(
-    {
-      instance: INSTANCE,
-      deletes: false,
-      timeoutMs: 10_000,
-      pauseMs: 1,
-      steadyMs: () => nowMs,
-      lookout: { guest, isWell: () => true },
-      groups,
-      mayRead: () => true,
-      liveJobs: () => {
-        nowMs += SIGHTINGS_APART_MS;
-        return [];
-      },
-      tell: (event) => told.push(event),
-      now: () => 0,
-    },
-    ending.signal,
-  );
+  const { context, told } = taskContext({
+    clock: FAST,
+    guest: quietGuest(10_000),
+    targetOf: () => new Map([[group, targetOf(gitea.url)]]),
+  });
+  const hear = sweepDeadRows({ deletes: false, instance: INSTANCE, timeoutMs: 10_000 })(context);
+  hear({ is: 'round-done', verdicts: [], skews: new Map() });
   await until('three passes', () => told.length >= 3);
-  ending.abort();
-  await guest.close();
-  await sweeping;
 
   const rows = [expect.objectContaining({ namespace, group: name, name: dead })];
   expect(told.slice(0, 3)).toEqual([

@@ -6,7 +6,7 @@ import type { KubeQuestion } from '../../kubernetes/client.ts';
 import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { RunnerGroupStatus } from '../../runnergroup/status.ts';
 import { type GroupFacts, isWorthWriting, statusOf, tellsLess } from '../planning/group-status.ts';
-import type { Line } from '../queue.ts';
+import type { KeyQueue } from '../queue.ts';
 import type { StartTask, TaskContext } from '../task.ts';
 
 const SHORTEST_GAP_MS = 1_000;
@@ -34,7 +34,7 @@ export const writeStatuses: StartTask = (context) => {
 
 class StatusWriter {
   readonly #context: TaskContext;
-  readonly #line: Line;
+  readonly #line: KeyQueue;
   /** `<namespace>/<name>`, by uid. */
   readonly #names = new Map<string, string>();
   /** What is to be written, by uid. */

@@ -13,7 +13,7 @@ import { describeScope } from '../../gitea/endpoints.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../gitea/observe.ts';
 import type { Look } from '../../plan/evidence.ts';
-import type { Again, Line, Turn, WorkQueue } from '../queue.ts';
+import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
 import { Guest, type GuestOptions, LONGEST_TURN_MS, originOf } from './guest.ts';
@@ -72,7 +72,7 @@ export class Lookout {
   /** When `onLate` was called last, by origin. */
   readonly #toldLateMs = new Map<string, number>();
   readonly #limits: PollLimits;
-  readonly #looks: Line;
+  readonly #looks: KeyQueue;
   #bytesOf = shareOutBytes([]);
 
   constructor(options: LookoutOptions) {

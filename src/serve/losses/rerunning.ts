@@ -10,7 +10,7 @@ import { askForRerun, readRunJobs } from '../../gitea/reruns.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 import type { RerunOutcome } from '../events.ts';
 import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../looks/guest.ts';
-import type { Again, Line, Turn } from '../queue.ts';
+import type { Again, KeyQueue, Turn } from '../queue.ts';
 import type { StartTask, TaskContext } from '../task.ts';
 import type { GroupAtLoss } from './book.ts';
 import { decideRerun } from './decide.ts';
@@ -33,7 +33,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 class Rerunner {
   readonly #context: TaskContext;
   readonly #timeoutMs: number;
-  readonly #line: Line;
+  readonly #line: KeyQueue;
   #runs: ReadonlyMap<string, LostRun> = new Map();
   /** Questions in a row that changed nothing, by key of the run. */
   readonly #tries = new Map<string, number>();

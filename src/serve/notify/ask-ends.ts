@@ -12,7 +12,7 @@ import type { GiteaTarget } from '../../gitea/observe.ts';
 import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
 import { accessOf, BACKGROUND, LONGEST_TURN_MS } from '../looks/guest.ts';
 import type { LeftJob } from '../planning/ended-jobs.ts';
-import type { Line, Turn } from '../queue.ts';
+import type { KeyQueue, Turn } from '../queue.ts';
 import type { TaskContext } from '../task.ts';
 import { type JobNotice, shortName } from './notice.ts';
 
@@ -48,7 +48,7 @@ interface Waiting {
 export class EndReader {
   readonly #context: TaskContext;
   readonly #options: EndReaderOptions;
-  readonly #line: Line;
+  readonly #line: KeyQueue;
   /** Oldest first. */
   #waiting: readonly Waiting[] = [];
 

@@ -3,7 +3,7 @@
  * addressee that is dead delays nobody else, and memory is bounded: what does not fit is dropped and counted.
  */
 
-import type { Again, Line, WorkQueue } from '../queue.ts';
+import type { Again, KeyQueue, WorkQueue } from '../queue.ts';
 
 /** How an attempt to send ended. `again`: the same message may be accepted later. */
 export type SendResult = { readonly is: 'sent' } | { readonly is: 'failed'; readonly again: boolean };
@@ -49,7 +49,7 @@ export class Outbox<T> {
   readonly #times: OutboxTimes;
   /** By addressee, as in the queue. */
   readonly #lanes = new Map<string, Lane<T>>();
-  readonly #line: Line;
+  readonly #line: KeyQueue;
 
   constructor(options: OutboxOptions<T>) {
     this.#options = options;
@@ -65,7 +65,8 @@ export class Outbox<T> {
   /** Takes a message about a group of this namespace, and returns at once. @param addressee its lane. */
   add(addressee: string, namespace: string, message: T): void {
     const lane = this.#lanes.get(addressee);
-    if (lane ? lane.waiting.length >= MOST_IN_LANE : this.#isFull(namespace)) {
+    // The first one is on its way.
+    if (lane ? lane.waiting.length > MOST_IN_LANE : this.#isFull(namespace)) {
       this.#options.onEnd(message, 'dropped');
       return;
     }

@@ -20,7 +20,7 @@ import { holderOf, holdersIn, REGISTRATION_MARK } from '../../tokens/registratio
 import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../looks/guest.ts';
 import type { TargetOf } from '../looks/targets.ts';
 import type { LiveGroup } from '../planning/live.ts';
-import type { Again, Line, Turn } from '../queue.ts';
+import type { Again, KeyQueue, Turn } from '../queue.ts';
 import type { StartTask, TaskContext } from '../task.ts';
 import { groupsWithToken, refused, type TokenSlot, tokenSlots } from './choose.ts';
 
@@ -55,7 +55,7 @@ class Filler {
   readonly #client: KubeClient;
   readonly #names: ReadonlySet<string>;
   readonly #timeoutMs: number;
-  readonly #line: Line;
+  readonly #line: KeyQueue;
   #slots: ReadonlyMap<string, TokenSlot> = new Map();
   /** What the slots follow from. */
   #from: readonly unknown[] = [];

@@ -16,7 +16,7 @@ import { parseRunnerName } from '../../plan/names.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup } from '../planning/live.ts';
 import { applicationOfGroup, refOf } from '../planning/ownership.ts';
-import type { Again, Line, Turn, WorkQueue } from '../queue.ts';
+import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import type { AppVerdict, WakeFacts } from '../round.ts';
 import {
   dueMs,
@@ -74,8 +74,8 @@ const REMEMBERED = 8;
 export class Applications {
   readonly #options: ApplicationsOptions;
   readonly #apps = new Map<string, Managed>();
-  readonly #wakes: Line;
-  readonly #asks: Line;
+  readonly #wakes: KeyQueue;
+  readonly #asks: KeyQueue;
   /** How long the last wakes took, ms. */
   #lastMs: readonly number[] = [];
 
@@ -200,12 +200,12 @@ export class Applications {
     const isRoutine = !app.isUnknown;
     // A wake will tell.
     if (isRoutine && !isDone(app.state)) return { inMs: ASK_EVERY_MS };
-    const { beganMs } = app.state;
+    const { beganMs, last } = app.state;
     app.isUnknown = false;
     try {
       const state = await argocd.read(app.ref, new Deadline(ANSWER_MS, clock));
-      // A wake that was begun since then knows more.
-      if (app.state.beganMs === beganMs) this.#answered(key, app, state);
+      // A wake that has begun or ended since then knows more.
+      if (app.state.beganMs === beganMs && app.state.last === last) this.#answered(key, app, state);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       if (this.#apps.get(key) !== app) return undefined;

@@ -142,7 +142,8 @@ export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeSta
 
 /** When the Application may be woken; undefined: it need not be. */
 export function dueMs(state: WakeState): number | undefined {
-  return 'untilMs' in state ? state.untilMs : undefined;
+  // A state that was made of one that waited may still hold its time.
+  return state.is === 'gathering' || state.is === 'pausing' ? state.untilMs : undefined;
 }
 
 /** True when it shows its plan, has none, or the last wake failed. */

@@ -1,7 +1,7 @@
 /** The webhook secrets that are valid now. Secrets are replaced while we run, so their files are read again and again. */
 import { readFile } from 'node:fs/promises';
 import { Failure, systemReason } from '../../failure.ts';
-import type { Line, WorkQueue } from '../queue.ts';
+import type { KeyQueue, WorkQueue } from '../queue.ts';
 import { parseSecrets } from './gate.ts';
 
 const AGAIN_MS = 10_000;
@@ -11,7 +11,7 @@ const LONGEST_READ_MS = 10_000;
 export class SecretFiles {
   /** By file. */
   readonly #secrets = new Map<string, readonly string[]>();
-  readonly #line: Line;
+  readonly #line: KeyQueue;
 
   /** @param onFailure told when a file cannot be read any more. The secrets of before stay valid. */
   constructor(queue: WorkQueue, onFailure: (failure: Failure) => void) {

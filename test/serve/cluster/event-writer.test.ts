@@ -1,7 +1,8 @@
 /** Events of many runners at once. Real requests. */
 import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/kubernetes/client.ts';
-import { EventWriter } from '../../../src/serve/cluster/event-writer.ts';
+import { writeEvents } from '../../../src/serve/cluster/event-writer.ts';
+import { taskContext } from '../../support/task-context.ts';
 import { startFakeCluster } from '../fake-cluster.ts';
 import { until } from '../rig.ts';
 
@@ -9,11 +10,11 @@ async function startWriter() {
   const cluster = await startFakeCluster();
   const client = new KubeClient(cluster.config);
   onTestFinished(() => client.close());
-  const failures: unknown[] = [];
-  const writer = new EventWriter(client, (failure) => failures.push(failure));
+  const { context, told } = taskContext({ client });
+  const hear = writeEvents(context);
   /** A node takes this runner with it. */
   const lose = (nth: number): void =>
-    writer.hear({
+    hear({
       is: 'runner-lost',
       object: { metadata: { namespace: 'runners', name: 'ci', uid: 'u' } },
       lost: {
@@ -27,13 +28,13 @@ async function startWriter() {
       },
       isNoted: true,
     });
-  return { cluster, failures, lose };
+  return { cluster, told, lose };
 }
 
 it('each runner that a node takes with it has its Event', async () => {
-  const { cluster, failures, lose } = await startWriter();
+  const { cluster, told, lose } = await startWriter();
   for (let nth = 0; nth < 30; nth += 1) lose(nth);
 
   await until('all Events', () => cluster.all('events').length === 30);
-  expect(failures).toEqual([]);
+  expect(told).toEqual([]);
 });

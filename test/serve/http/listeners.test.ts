@@ -16,6 +16,7 @@ async function start(over: Partial<ListenersOptions> = {}): Promise<Listeners> {
     gate: new WebhookGate({ secrets: () => [], nowMs: () => 0 }),
     take: async () => 202,
     isReady: () => false,
+    queue: () => [],
     metricsPage: openMetrics().render,
     ...over,
   });
@@ -28,11 +29,11 @@ it('each port answers what it is for, and nothing else', async () => {
   const status = async (port: number, path: string): Promise<number> =>
     (await fetch(`http://127.0.0.1:${port}${path}`)).status;
   const of = (port: number): Promise<readonly number[]> =>
-    Promise.all(['/healthz', '/readyz', '/metrics', '/webhook'].map((path) => status(port, path)));
+    Promise.all(['/healthz', '/readyz', '/metrics', '/webhook', '/debug/queue'].map((path) => status(port, path)));
 
-  expect(await of(ports.probes)).toEqual([200, 503, 404, 404]);
-  expect(await of(ports.metrics)).toEqual([200, 503, 200, 404]);
-  expect(await of(ports.webhooks)).toEqual([404, 404, 404, 405]);
+  expect(await of(ports.probes)).toEqual([200, 503, 404, 404, 200]);
+  expect(await of(ports.metrics)).toEqual([200, 503, 200, 404, 404]);
+  expect(await of(ports.webhooks)).toEqual([404, 404, 404, 405, 404]);
 });
 
 it('the metrics are rendered once for a crowd that asks at the same time', async () => {

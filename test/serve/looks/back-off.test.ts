@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/clock.ts';
 import type { GiteaTarget } from '../../../src/gitea/observe.ts';
 import { ServerClocks } from '../../../src/http/clock.ts';
 import { Lookout, type Sight } from '../../../src/serve/looks/lookout.ts';
+import { WorkQueue } from '../../../src/serve/queue.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
 import { type FakeGitea, fakeGitea, type Intercept, json, type Seen } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
@@ -45,7 +46,9 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     return true;
   };
   const gitea = await fakeGitea({ intercept });
+  const queue = new WorkQueue(systemClock);
   const lookout = new Lookout({
+    queue,
     timeoutMs: 20_000,
     env: {},
     clocks: new ServerClocks(),
@@ -60,17 +63,20 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
       sights.set(key, sight);
     },
   });
-  onTestFinished(() => lookout.close());
+  onTestFinished(async () => {
+    await Promise.all([queue.close(), lookout.guest.close()]);
+  });
   const targets = Array.from({ length: scopes }, (_, at): GiteaTarget => {
     return targetOf(gitea.url, { kind: 'org', org: `org-${at}` }, `scope ${at}`);
   });
-  /** Each scope has one timer, or a look under way. */
+  /** Each scope waits for its time. */
   const settled = async (): Promise<void> => {
     for (let quiet = 0, seen = -1; quiet < 3; ) {
       await sleep(5);
       // A request is repeated after a pause.
       if (underWay.size > 0) await vi.advanceTimersByTimeAsync(5);
-      const isQuiet = vi.getTimerCount() === scopes && seen === looks + asked.length && !underWay.size;
+      const waiting = queue.rows().filter(({ is, ms }) => is === 'waiting' && ms > 0);
+      const isQuiet = waiting.length === scopes && seen === looks + asked.length && !underWay.size;
       seen = looks + asked.length;
       quiet = isQuiet ? quiet + 1 : 0;
     }

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/clock.ts';
 import type { GiteaTarget } from '../../../src/gitea/observe.ts';
 import { ServerClocks } from '../../../src/http/clock.ts';
 import { Lookout, type LookoutOptions } from '../../../src/serve/looks/lookout.ts';
+import { WorkQueue } from '../../../src/serve/queue.ts';
 import { fakeGitea, json } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
 import { until } from '../rig.ts';
@@ -14,7 +15,9 @@ function start(over: Partial<LookoutOptions> = {}): {
   readonly looked: Map<string, number>;
 } {
   const looked = new Map<string, number>();
+  const queue = new WorkQueue(systemClock);
   const lookout = new Lookout({
+    queue,
     timeoutMs: 20_000,
     env: {},
     clocks: new ServerClocks(),
@@ -27,7 +30,9 @@ function start(over: Partial<LookoutOptions> = {}): {
     onLook: ({ key }) => looked.set(key, (looked.get(key) ?? 0) + 1),
     ...over,
   });
-  onTestFinished(() => lookout.close());
+  onTestFinished(async () => {
+    await Promise.all([queue.close(), lookout.guest.close()]);
+  });
   return { lookout, looked };
 }
 

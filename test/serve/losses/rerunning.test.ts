@@ -1,16 +1,17 @@
 /** Law V41 (docs/spec.md): each Gitea has its own pace. Real requests. */
 
-import { expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
+import { expect, it } from 'vitest';
+import type { Guest } from '../../../src/serve/looks/guest.ts';
 import { LossBook } from '../../../src/serve/losses/book.ts';
-import { rerunAgainAndAgain } from '../../../src/serve/losses/rerunning.ts';
+import { rerunLostJobs } from '../../../src/serve/losses/rerunning.ts';
 import type { LiveGroup } from '../../../src/serve/planning/live.ts';
 import { survey } from '../../../src/serve/planning/survey.ts';
 import { Token } from '../../../src/tokens/token.ts';
-import { quietGuest } from '../../support/quiet-guest.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { serve } from '../../support/server.ts';
 import { startAcme, TOKEN } from '../../support/start-acme.ts';
+import { taskContext } from '../../support/task-context.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 import { until } from '../rig.ts';
 
 it('a Gitea that never answers does not hold up the lost jobs of another one', async () => {
@@ -20,17 +21,52 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
     simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
   }
   const { origin: deaf } = await serve(() => undefined);
+  const losses = lossesAt({ deaf, good: simulator.url }, [1, 2, 3], 0, Date.now());
+  const { context, told } = taskContext({ losses });
+  rerunLostJobs(20_000)(context)(ROUND_DONE);
+  const beganMs = performance.now();
+
+  const done = () => told.filter((event) => event.is === 'rerun' && event.outcome === 'superseded');
+  await until('all three of the good one', () => done().length === 3);
+  expect(performance.now() - beganMs).toBeLessThan(8_000);
+});
+
+it('asks after the delay of the group, then after 15 s, and at last every 5 minutes', async () => {
+  const clock = new VirtualClock();
+  const losses = lossesAt({ good: 'https://gitea.example.com' }, [1], 7, clock.now());
+  const asked: number[] = [];
+  // Asked, and nothing has changed.
+  const visit = async () => asked.push(clock.steadyMs());
+  const guest = { pauseMs: () => 0, visit, close: async () => undefined } as unknown as Guest;
+  const { context } = taskContext({ clock, losses, guest });
+  const hear = rerunLostJobs(20_000)(context);
+  for (let second = 0; second < 1_500; second += 1) {
+    hear(ROUND_DONE);
+    await clock.pass(1_000);
+  }
+
+  const waits = asked.map((at, nth) => at - (asked[nth - 1] ?? 0));
+  expect(waits).toEqual([7_000, 15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 300_000]);
+});
+
+const ROUND_DONE = { is: 'round-done', verdicts: [], skews: new Map() } as const;
+
+/** A group at each Gitea that has lost these jobs. A look has shown their ends. */
+function lossesAt(
+  urls: Readonly<Record<string, string>>,
+  jobIds: readonly number[],
+  evictionRetryDelaySeconds: number,
+  nowMs: number,
+): LossBook {
   const scope = { kind: 'org', org: 'acme' } as const;
-  const groups = [deaf, simulator.url].map((giteaUrl, nth): LiveGroup => {
-    const name = ['deaf', 'good'][nth] ?? '';
+  const groups = Object.entries(urls).map(([name, giteaUrl]): LiveGroup => {
     return {
       key: `runners/${name}`,
       object: { metadata: { namespace: 'runners', name, uid: name } },
-      group: runnerGroup({ name, giteaUrl, scope, maxEvictionRetries: 1, evictionRetryDelaySeconds: 0 }),
+      group: runnerGroup({ name, giteaUrl, scope, maxEvictionRetries: 1, evictionRetryDelaySeconds }),
     };
   });
-  const nowMs = Date.now();
-  const lostJobs = [1, 2, 3].map((id) => ({
+  const lostJobs = jobIds.map((id) => ({
     runner: `gone-${id}`,
     repository: 'acme/web',
     runId: id,
@@ -39,9 +75,10 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
     reason: 'Evicted',
     lostAt: new Date(nowMs - 60_000).toISOString(),
   }));
-  const told: unknown[] = [];
-  const tell = (event: object): void => void told.push({ ...event });
-  const book = new LossBook(() => ({ lostJobs }), tell);
+  const book = new LossBook(
+    () => ({ lostJobs }),
+    () => undefined,
+  );
   const targets = groups.map(({ key, group }) => {
     const url = group?.giteaUrl ?? '';
     return { key, url, scope, token: new Token(TOKEN, url) };
@@ -61,21 +98,5 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
     nowMs,
     hasPod: () => false,
   });
-  const ignore = (): void => undefined;
-  const guest = quietGuest();
-  const ending = new AbortController();
-  const running = rerunAgainAndAgain(
-    { book, guest, lookout: { timeoutMs: 20_000 }, clock: systemClock, tell, onChange: ignore },
-    ending.signal,
-  );
-  onTestFinished(async () => {
-    ending.abort();
-    await guest.close();
-    await running;
-  });
-  const beganMs = performance.now();
-
-  const done = () => told.filter((event) => (event as { outcome?: unknown }).outcome === 'superseded');
-  await until('all three of the good one', () => done().length === 3);
-  expect(performance.now() - beganMs).toBeLessThan(8_000);
-});
+  return book;
+}

@@ -1,16 +1,16 @@
 /** Law V55 (docs/spec.md): `serve --registration-secrets` keeps the registration tokens in Secrets as Gitea gives them. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
 import { secretsClient } from '../../../src/kubernetes/secrets.ts';
-import { fillAgainAndAgain } from '../../../src/serve/registration/filling.ts';
+import { fillSecrets } from '../../../src/serve/registration/filling.ts';
 import type { GiteaVersion } from '../../../src/simulator/versions.ts';
 import { REGISTRATION_MARK } from '../../../src/tokens/registration-mark.ts';
 import { Token } from '../../../src/tokens/token.ts';
-import { quietGuest } from '../../support/quiet-guest.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { serve } from '../../support/server.ts';
+import { SkippingClock } from '../../support/skipping-clock.ts';
 import { TOKEN } from '../../support/start-acme.ts';
+import { taskContext } from '../../support/task-context.ts';
 import { managedGroup } from '../managed-group.ts';
 import { type Replica, type Rig, startRig, until } from '../rig.ts';
 
@@ -45,11 +45,8 @@ function secret({ cluster }: Rig, name = SECRET): Keys | undefined {
 
 /** `serve`, whose clock can be put forward. */
 async function startFilling(rig: Rig, names: readonly string[] = [SECRET]) {
-  const clock = { aheadMs: 0 };
-  const replica = await rig.start({
-    registrationSecrets: names,
-    clock: { ...systemClock, now: () => Date.now() + clock.aheadMs },
-  });
+  const clock = new SkippingClock();
+  const replica = await rig.start({ registrationSecrets: names, clock });
   return { clock, replica };
 }
 
@@ -75,7 +72,7 @@ describe.each(['1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
 
     expect(secret(rig)).toEqual({ [KEY]: rig.simulator.gitea.registrationToken(ACME), url: rig.simulator.url });
     await until('the Event', () => eventsOf(rig, 'RegistrationTokenWritten').length === 1);
-    clock.aheadMs = 301_000;
+    clock.skip(301_000);
     await until('another question', () => asked(rig) === 2);
     expect(written(rig)).toBe(1);
     expect(await replica.metric('gitea_runners_registration_tokens_total')).toBe(1);
@@ -92,9 +89,10 @@ it('a token that was replaced in Gitea is replaced within five minutes, and the 
   const next = gitea.resetRegistrationToken(ACME);
   expect(secret(rig)?.[KEY]).not.toBe(next);
 
-  await until('the new token', () => {
+  await until('the new token', async () => {
     // In steps: the first question may not be over.
-    clock.aheadMs += 2_000;
+    clock.skip(100_000);
+    await new Promise((resolve) => setTimeout(resolve, 100));
     return secret(rig)?.[KEY] === next;
   });
 
@@ -112,7 +110,7 @@ it('a Secret that somebody else writes meanwhile is filled soon after', async ()
   await until('the write that came too late', () => written(rig) === 1);
   expect(secret(rig)).toEqual({ mine: 'stays' });
   await new Promise((resolve) => setTimeout(resolve, 100));
-  clock.aheadMs = 20_000;
+  clock.skip(20_000);
 
   await until('the token', () => secret(rig)?.[KEY] !== undefined);
   expect(secret(rig)).toMatchObject({ mine: 'stays' });
@@ -144,7 +142,7 @@ it('a Secret that does not exist is not made: Event and log say how, and it is f
   expect([asked(rig), secret(rig)]).toEqual([0, undefined]);
 
   putSecret(rig, {});
-  clock.aheadMs = 16_000;
+  clock.skip(16_000);
 
   await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
 });
@@ -158,14 +156,14 @@ it('an API token that may only read is told with the scope that is missing, rare
     code: 'GR-GITEA-02',
     error: expect.stringContaining('scope write:organization'),
   });
-  clock.aheadMs = 10_000;
+  clock.skip(10_000);
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   expect(failed(replica)).toHaveLength(1);
-  clock.aheadMs = 17_000;
+  clock.skip(7_000);
   await until('the second failure', () => failed(replica).length === 2);
 
   rig.simulator.gitea.addToken('anna', ['write:organization'], TOKEN);
-  clock.aheadMs = 17_000 + 31_000;
+  clock.skip(31_000);
 
   await until('the token', () => secret(rig)?.[KEY] !== undefined);
   expectSilence(rig, replica);
@@ -193,7 +191,7 @@ it('a key that holds the token of another scope is neither asked for nor written
   expect([asked(rig), secret(rig)]).toEqual([0, { [KEY]: 'of-evil' }]);
 
   putSecret(rig, {}, SECRET, `org:evil at ${rig.simulator.url}`);
-  clock.aheadMs = 16_000;
+  clock.skip(16_000);
 
   await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
 });
@@ -213,7 +211,7 @@ it('beside an invalid group a key is written only if it is known to be for this 
   expect([asked(rig), secret(rig)]).toEqual([0, { [KEY]: 'of-whom' }]);
 
   putSecret(rig, { [KEY]: 'old' }, SECRET, `org:acme at ${rig.simulator.url}`);
-  clock.aheadMs = 16_000;
+  clock.skip(16_000);
 
   await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
 });
@@ -266,26 +264,19 @@ it('a Gitea that never answers does not hold up the keys of another one', async 
     const group = runnerGroup({ name: 'ci', namespace, registrationToken, scope, giteaUrl });
     cluster.put('secrets', { metadata: { namespace, name: SECRET }, data: {} });
     return {
-      object: { metadata },
+      live: { key: `${namespace}/ci`, object: { metadata }, group },
       group,
       target: { key: namespace, url: giteaUrl, scope, token: new Token(TOKEN, giteaUrl) },
     };
   });
   const client = secretsClient(cluster.config);
-  const ignore = (): void => undefined;
-  const guest = quietGuest();
-  const ending = new AbortController();
-  const registration = { names: new Set([SECRET]), client };
-  const filling = fillAgainAndAgain(
-    { registration, guest, lookout: { timeoutMs: 20_000 }, groups: () => groups, clock: systemClock, tell: ignore },
-    ending.signal,
-  );
-  onTestFinished(async () => {
-    ending.abort();
-    await guest.close();
-    await client.close();
-    await filling;
+  onTestFinished(() => client.close());
+  const { context } = taskContext({
+    cluster: { groups: () => groups.map(({ live }) => live) },
+    targetOf: () => new Map(groups.map(({ group, target }) => [group, target])),
   });
+  const hear = fillSecrets({ names: new Set([SECRET]), client, timeoutMs: 20_000 })(context);
+  hear({ is: 'round-done', verdicts: [], skews: new Map() });
   const beganMs = performance.now();
 
   await until(

@@ -59,8 +59,9 @@ function follow(tracing = true) {
         look: { jobs, runners: [] },
       }),
     decided: (ms: number, ...jobs: readonly JobDecision[]) => {
-      at(ms, { is: 'planned', application: APPLICATION, ms: 1 });
-      at(ms, { is: 'round-done', verdicts: [verdict(jobs, tracing)], skews: new Map() });
+      const decided = verdict(jobs, tracing);
+      at(ms, { is: 'planned', verdict: decided, ms: 1 });
+      at(ms, { is: 'round-done', verdicts: [decided], skews: new Map() });
     },
     webhook: (ms: number, status: 'queued' | 'in_progress') =>
       at(ms, {

@@ -41,7 +41,7 @@ interface State {
   readonly waiting: ServerResponse[];
 }
 
-export const GROUP: ObjectRef = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
+const GROUP: ObjectRef = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
 
 /** @param refreshMs of one refresh; undefined for an Application whose refresh never ends. */
 export async function busyArgoCd(

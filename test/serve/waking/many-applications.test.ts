@@ -1,11 +1,14 @@
 /** Many Applications that need a wake at the same time. Laws V12 and V51 (docs/spec.md). */
 
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { WakeTarget } from '../../../src/argocd/wake.ts';
 import { systemClock } from '../../../src/clock.ts';
+import { Failure } from '../../../src/failure.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
-import { hangsAfterMs, WakeLine } from '../../../src/serve/waking/line.ts';
-import { ManagedApp, type Wish } from '../../../src/serve/waking/managed-app.ts';
-import { type BusyApp, type BusyArgoCd, busyArgoCd, GROUP } from './busy-argocd.ts';
+import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
+import { keyOf, openApplications, PLANNED } from '../../support/applications.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { type BusyApp, type BusyArgoCd, busyArgoCd } from './busy-argocd.ts';
 
 const CAP = 10;
 const JOBS = 30;
@@ -21,7 +24,7 @@ afterEach(() => void vi.useRealTimers());
 interface Scene {
   readonly argocd: BusyArgoCd;
   /** How wakes ended. */
-  readonly outcomes: readonly string[];
+  readonly outcomes: () => readonly string[];
   readonly doneAtMs: ReadonlyMap<string, number>;
   /** Lets these Applications have their jobs from now on. */
   readonly begin: (names: readonly string[]) => void;
@@ -32,7 +35,6 @@ async function scene(count: number, refreshMs: (name: string) => number | undefi
   const names = Array.from({ length: count }, (_, at) => `app-${at}`);
   const left = new Map(names.map((name) => [name, [] as readonly string[]]));
   const live = new Map(names.map((name) => [name, new Set<string>()]));
-  const outcomes: string[] = [];
   const doneAtMs = new Map<string, number>();
   const wanted = (name: string): readonly string[] => (left.get(name) ?? []).slice(0, CAP);
   const apps = names.map((name): BusyApp => {
@@ -53,42 +55,23 @@ async function scene(count: number, refreshMs: (name: string) => number | undefi
     return { name, wanted: () => wanted(name), apply };
   });
   const argocd = await busyArgoCd(apps, refreshMs);
-  const line = new WakeLine(4, systemClock);
-  const managed = new Map(
-    names.map((name) => [
-      name,
-      new ManagedApp(`argocd/${name}`, { namespace: 'argocd', name }, [GROUP], {
-        argocd: argocd.target,
-        line,
-        clock: systemClock,
-        tell: (event) => {
-          if (event.is === 'woken') outcomes.push(event.outcome.is);
-        },
-        onNews: () => tellPlan(name),
-      }),
-    ]),
-  );
+  const tellPlans = (): void => {
+    for (const name of names) tellPlan(name);
+  };
+  const { apps: managed, told } = openApplications(argocd.target, systemClock, { names, onNews: tellPlans });
   const tellPlan = (name: string): void => {
     const missing = wanted(name).filter((job) => !live.get(name)?.has(job));
-    const wish = {
-      planning: { is: 'planned' },
-      difference: { ...NO_DIFFERENCE, missing },
-      settled: true,
-    };
-    managed.get(name)?.follow(wish as unknown as Wish);
+    managed.follow(keyOf(name), { planning: PLANNED, difference: { ...NO_DIFFERENCE, missing }, settled: true });
   };
-  onTestFinished(() => {
-    for (const app of managed.values()) app.close();
-  });
   const rounds = (): void => {
-    for (const name of names) tellPlan(name);
+    tellPlans();
     setTimeout(rounds, TICK_MS);
   };
   rounds();
   await argocd.pass(100, () => false);
   return {
     argocd,
-    outcomes,
+    outcomes: () => told.flatMap((event) => (event.is === 'woken' ? [event.outcome.is] : [])),
     doneAtMs,
     begin: (some) => {
       for (const name of some) {
@@ -117,7 +100,7 @@ describe('20 Applications with 30 jobs each, and an Argo CD that refreshes one a
 
       expect(await argocd.pass(4 * HOUR_MS, () => doneAtMs.size === 20)).toBe(true);
       expect(argocd.most()).toBeLessThanOrEqual(4);
-      expect(new Set(outcomes)).toEqual(new Set(['synced']));
+      expect(new Set(outcomes())).toEqual(new Set(['synced']));
       // No refresh was thrown away.
       expect(argocd.refreshes() - argocd.syncs()).toBeLessThanOrEqual(4);
       // One after the other, three times: refresh, sync, CI jobs.
@@ -148,17 +131,29 @@ describe('an Application that hangs', () => {
   });
 
   it('does not take a wake that has failed for one that was fast', async () => {
-    const line = new WakeLine(1, systemClock);
-    const { signal } = new AbortController();
-    for (let at = 0; at < 8; at += 1) await line.pass(signal, 'away', async () => false);
-    void line.pass(signal, 'slow', async () => await new Promise(() => undefined));
-    const next = vi.fn(async () => true);
-    void line.pass(signal, 'next', next);
-    await vi.advanceTimersByTimeAsync(59_000);
-    expect(next).not.toHaveBeenCalled();
+    const clock = new VirtualClock();
+    const wokenMs: number[] = [];
+    let isAway = true;
+    const argocd = {
+      clock,
+      read: async ({ name }: { readonly name: string }) => {
+        if (isAway) throw new Failure('GR-HTTP-01', 1, 'refused.');
+        if (apps.wakes.get(keyOf(name))?.state.is === 'waking') wokenMs.push(clock.steadyMs());
+        return await new Promise(() => undefined);
+      },
+    } as unknown as WakeTarget;
+    const { apps, told } = openApplications(argocd, clock, { names: ['one', 'other'], wakes: 1 });
+    for (const name of ['one', 'other']) {
+      const difference = { ...NO_DIFFERENCE, missing: ['a'] };
+      apps.follow(keyOf(name), { planning: PLANNED, difference, settled: true });
+    }
+    await clock.pass(60_000);
+    expect(told.filter(({ is }) => is === 'woken').length).toBeGreaterThan(16);
 
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect(next).toHaveBeenCalledOnce();
+    isAway = false;
+    await clock.pass(100_000);
+    const [first = 0, next] = wokenMs;
+    expect(next).toBe(first + 60_000);
   });
 
   it('counts as one that hangs after four times what others take, between 5 and 60 s', () => {

@@ -1,26 +1,24 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+/** What Argo CD says of an Application, and what follows. In virtual time. */
+import { describe, expect, it, vi } from 'vitest';
 import type { AppJob, AppState } from '../../../src/argocd/app-state.ts';
 import type { WakeTarget } from '../../../src/argocd/wake.ts';
-import { systemClock } from '../../../src/clock.ts';
+import { pause } from '../../../src/clock.ts';
 import { Failure } from '../../../src/failure.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
-import type { Planning } from '../../../src/serve/planning/plan-application.ts';
-import { WakeLine } from '../../../src/serve/waking/line.ts';
-import { ManagedApp, type Wish } from '../../../src/serve/waking/managed-app.ts';
+import type { Applications } from '../../../src/serve/waking/applications.ts';
+import { NO_PLAN as FAILED, keyOf, openApplications, PLANNED } from '../../support/applications.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+type Wish = Parameters<Applications['follow']>[1];
 
 const REF = { namespace: 'argocd', name: 'runners' };
-const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
 const JOB: AppJob = { namespace: 'runners', name: 'ci-7-1-0123abcd', outOfSync: false };
 const LATER: AppJob = { namespace: 'runners', name: 'ci-8-1-0123abcd', outOfSync: false };
 const STRANGER: AppJob = { namespace: 'runners', name: 'backup', outOfSync: true };
 const KEPT_ERROR = { type: 'ComparisonError', message: 'GR-GITEA-01 list jobs', stops: true };
-const PLANNED: Planning = { is: 'planned', plan: { jobs: [], runners: [], groups: [] } } as unknown as Planning;
 const WELL: Wish = { planning: PLANNED, difference: NO_DIFFERENCE, settled: true };
 const MISSING: Wish = { ...WELL, difference: { ...NO_DIFFERENCE, missing: ['runners/ci-8-1-0123abcd'] } };
-const NO_PLAN: Wish = {
-  ...WELL,
-  planning: { is: 'failed', failure: new Failure('GR-GITEA-01', 1, 'down.') } as Planning,
-};
+const NO_PLAN: Wish = { ...WELL, planning: FAILED };
 
 function state(over: Partial<AppState> = {}): AppState {
   return {
@@ -37,7 +35,7 @@ function state(over: Partial<AppState> = {}): AppState {
 
 /** An Argo CD that says what its fields say, now or when it is let. */
 class Argo implements WakeTarget {
-  readonly clock = systemClock;
+  readonly clock = new VirtualClock();
   /** What a read shows, and what a refresh finds. */
   shown = state();
   found: AppState | undefined;
@@ -71,33 +69,30 @@ class Argo implements WakeTarget {
   }
 }
 
-async function start(argocd: Argo): Promise<ManagedApp> {
-  const line = new WakeLine(4, systemClock);
-  const app = new ManagedApp('argocd/runners', REF, [GROUP], {
-    argocd,
-    line,
-    clock: systemClock,
-    tell: () => undefined,
-    onNews: () => undefined,
-  });
-  await vi.advanceTimersByTimeAsync(0);
-  return app;
+interface Scene {
+  readonly apps: Applications;
+  readonly clock: VirtualClock;
+}
+
+const KEY = keyOf('runners');
+
+async function start(argocd: Argo): Promise<Scene> {
+  const { apps } = openApplications(argocd, argocd.clock);
+  await argocd.clock.pass(0);
+  return { apps, clock: argocd.clock };
 }
 
 /** The leader tells the verdict again every 5 s. */
-async function follow(app: ManagedApp, wish: Wish, ms: number): Promise<void> {
+async function follow({ apps, clock }: Scene, wish: Wish, ms: number): Promise<void> {
   for (let at = 0; at < ms; at += 5_000) {
-    app.follow(wish);
-    await vi.advanceTimersByTimeAsync(5_000);
+    apps.follow(KEY, wish);
+    await clock.pass(5_000);
   }
 }
 
-const printed = (app: ManagedApp): readonly string[] => [...app.wakes.printed];
+const printed = ({ apps }: Scene): readonly string[] => [...(apps.wakes.get(KEY)?.printed ?? [])];
 
 describe('an Application', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
   it('has printed what Argo CD says at the start, whoever led before', async () => {
     const argocd = new Argo();
     argocd.shown = state({ jobs: [JOB, STRANGER] });
@@ -133,7 +128,7 @@ describe('an Application', () => {
     const argocd = new Argo();
     argocd.shown = state({ sync: 'OutOfSync', jobs: [JOB, STRANGER] });
     const app = await start(argocd);
-    await follow(app, WELL, 600_000);
+    await follow(app, WELL, 595_000);
 
     expect(argocd.asked).toEqual(Array.from({ length: 10 }, () => 'read'));
   });
@@ -183,7 +178,7 @@ describe('an Application', () => {
     await follow(app, WELL, 5_000);
 
     expect(argocd.asked.slice(-2)).toEqual(['read', 'refresh']);
-    expect(app.trouble).toBeUndefined();
+    expect(app.apps.troubles).toEqual([]);
   });
 
   it('is refreshed less and less often while Argo CD answers reads and fails at the sync', async () => {
@@ -224,10 +219,10 @@ describe('an Application', () => {
     const argocd = new Argo();
     const app = await start(argocd);
     argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
-    await follow(app, WELL, 300_000);
+    await follow(app, WELL, 295_000);
 
     expect(argocd.asked).toEqual(Array.from({ length: 5 }, () => 'read'));
-    expect(app.trouble).toBeUndefined();
+    expect(app.apps.troubles).toEqual([]);
   });
 
   it('believes a wake more than a read that began before it', async () => {
@@ -242,7 +237,30 @@ describe('an Application', () => {
     await follow(app, MISSING, 5_000);
     argocd.shown = shown;
     release();
-    await vi.advanceTimersByTimeAsync(0);
+    await argocd.clock.pass(0);
+
+    expect(printed(app)).toEqual(['runners/ci-8-1-0123abcd']);
+  });
+
+  it('believes a wake more than a read that was sent beside it and came later', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    argocd.refresh = async () => {
+      await pause(argocd.clock, 1_000);
+      return state({ sync: 'OutOfSync', jobs: [LATER] });
+    };
+    argocd.shown = state({ jobs: [JOB] });
+    app.apps.follow(KEY, MISSING);
+    await argocd.clock.pass(500);
+    // Gitea fails for a moment during the wake, so Argo CD is asked.
+    app.apps.follow(KEY, NO_PLAN);
+    const before = argocd.shown;
+    argocd.read = async () => {
+      await pause(argocd.clock, 2_000);
+      return before;
+    };
+    app.apps.follow(KEY, MISSING);
+    await argocd.clock.pass(2_800);
 
     expect(printed(app)).toEqual(['runners/ci-8-1-0123abcd']);
   });
@@ -253,17 +271,14 @@ describe('an Application', () => {
       end = reject;
     });
     const onNews = vi.fn();
-    const app = new ManagedApp('argocd/runners', REF, [], {
-      argocd: { read: () => asked } as Partial<WakeTarget> as WakeTarget,
-      line: new WakeLine(4, systemClock),
-      clock: systemClock,
-      tell: () => undefined,
-      onNews,
-    });
-    app.close();
+    const clock = new VirtualClock();
+    const argocd = { clock, read: () => asked } as Partial<WakeTarget> as WakeTarget;
+    const { apps } = openApplications(argocd, clock, { onNews });
+    await clock.pass(0);
+    apps.keep(new Map());
     // As an HTTP client does that is closed while it waits before it tries again. Unhandled, it would fail this run.
     end(new DOMException('This operation was aborted', 'AbortError'));
-    await vi.advanceTimersByTimeAsync(0);
+    await clock.pass(0);
 
     expect(onNews).not.toHaveBeenCalled();
   });

@@ -1,0 +1,576 @@
+/** What a wake waits for: the table itself, and the scenarios of waking, played on the real queue in virtual time. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { AppState } from '../../../src/argocd/app-state.ts';
+import type { WakeTarget } from '../../../src/argocd/wake.ts';
+import { pause } from '../../../src/clock.ts';
+import { Failure } from '../../../src/failure.ts';
+import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
+import {
+  dueMs,
+  follow,
+  isDone,
+  NEVER_WOKEN,
+  shownAfterMs,
+  troubleOf,
+  type WakeNews,
+  type WakeState,
+} from '../../../src/serve/waking/wake-state.ts';
+import { keyOf, NO_PLAN, openApplications, PLANNED } from '../../support/applications.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const missing = (...names: string[]): Difference => ({ ...NO_DIFFERENCE, missing: names });
+
+type State = WakeState['is'];
+type News = WakeNews['is'];
+type Of<E extends News> = Extract<WakeNews, { readonly is: E }>;
+
+const NOW = 100_000;
+const SYNCED: Of<'woken'> = { is: 'woken', outcome: { is: 'synced' } };
+const REFUSED: Of<'woken'> = { is: 'woken', outcome: { is: 'failed', message: 'refused' } };
+const wants = (...names: string[]): Of<'planned'> => ({ is: 'planned', difference: missing(...names), settled: true });
+const NOTHING: Of<'planned'> = { is: 'planned', difference: NO_DIFFERENCE, settled: true };
+const DOUBTFUL: Of<'planned'> = { is: 'planned', difference: missing('a'), settled: false };
+const ILL: Of<'unwell'> = { is: 'unwell', outcome: { is: 'error', message: 'no Gitea' } };
+
+const played = (state: WakeState, ...news: readonly WakeNews[]): WakeState =>
+  news.reduce((was, each) => follow(was, each, NOW), state);
+
+const GATHERING = played(NEVER_WOKEN, wants('a'));
+const WAKING = played(GATHERING, { is: 'its-turn' });
+const AT: { readonly [S in State]: WakeState } = {
+  shown: NEVER_WOKEN,
+  gathering: GATHERING,
+  waking: WAKING,
+  pausing: played(WAKING, SYNCED),
+  unplanned: played(NEVER_WOKEN, { is: 'no-plan' }),
+  'waking-unplanned': played(WAKING, { is: 'no-plan' }),
+};
+
+/** What happens, the state that follows, and in how many ms it may be woken. */
+type Lines<E extends News> = readonly (readonly [Of<E>, State, number?])[];
+
+/** Every state and all that can happen in it: one that is new does not compile without its lines. */
+const TABLE: { readonly [S in State]: { readonly [E in News]: Lines<E> } } = {
+  shown: {
+    planned: [
+      [NOTHING, 'shown'],
+      [wants('a'), 'gathering', 30],
+      [DOUBTFUL, 'gathering', 1_000],
+      [{ is: 'planned', difference: { ...NO_DIFFERENCE, untidy: ['old'] }, settled: true }, 'gathering', 10_000],
+    ],
+    'no-plan': [[{ is: 'no-plan' }, 'unplanned']],
+    'its-turn': [[{ is: 'its-turn' }, 'shown']],
+    woken: [[SYNCED, 'shown']],
+    unwell: [
+      [ILL, 'pausing', 0],
+      [{ is: 'unwell' }, 'pausing', 0],
+    ],
+  },
+  gathering: {
+    planned: [
+      [NOTHING, 'shown'],
+      [wants('a', 'b'), 'gathering', 30],
+    ],
+    'no-plan': [[{ is: 'no-plan' }, 'unplanned']],
+    'its-turn': [[{ is: 'its-turn' }, 'waking']],
+    woken: [[SYNCED, 'gathering', 30]],
+    // Argo CD in trouble is no reason to wait for more: the wake is due as before.
+    unwell: [[ILL, 'gathering', 30]],
+  },
+  waking: {
+    planned: [
+      [NOTHING, 'waking'],
+      [wants('b'), 'waking'],
+    ],
+    'no-plan': [[{ is: 'no-plan' }, 'waking-unplanned']],
+    'its-turn': [[{ is: 'its-turn' }, 'waking']],
+    woken: [
+      [SYNCED, 'pausing', 2_000],
+      [{ is: 'woken', outcome: { is: 'in-sync' } }, 'pausing', 500],
+      [{ is: 'woken', outcome: { is: 'busy' } }, 'pausing', 250],
+      [{ is: 'woken', outcome: { is: 'error', message: 'no Gitea' } }, 'pausing', 5_000],
+      [{ is: 'woken', outcome: { is: 'foreign' } }, 'pausing', 30_000],
+      [REFUSED, 'pausing', 1_000],
+    ],
+    unwell: [[ILL, 'waking']],
+  },
+  pausing: {
+    planned: [
+      [NOTHING, 'shown'],
+      [wants('a'), 'pausing', 2_000],
+      // Something new need not wait for the fate of the old.
+      [wants('a', 'b'), 'gathering', 30],
+    ],
+    'no-plan': [[{ is: 'no-plan' }, 'unplanned']],
+    'its-turn': [[{ is: 'its-turn' }, 'waking']],
+    woken: [[SYNCED, 'pausing', 2_000]],
+    unwell: [[ILL, 'pausing', 2_000]],
+  },
+  unplanned: {
+    planned: [
+      [NOTHING, 'shown'],
+      [wants('a'), 'gathering', 30],
+    ],
+    'no-plan': [[{ is: 'no-plan' }, 'unplanned']],
+    'its-turn': [[{ is: 'its-turn' }, 'unplanned']],
+    woken: [[SYNCED, 'unplanned']],
+    unwell: [[ILL, 'unplanned']],
+  },
+  'waking-unplanned': {
+    planned: [[wants('a'), 'waking']],
+    'no-plan': [[{ is: 'no-plan' }, 'waking-unplanned']],
+    'its-turn': [[{ is: 'its-turn' }, 'waking-unplanned']],
+    woken: [
+      [SYNCED, 'unplanned'],
+      [REFUSED, 'unplanned'],
+    ],
+    unwell: [[ILL, 'waking-unplanned']],
+  },
+};
+
+describe('the table', () => {
+  const rows = Object.entries(TABLE).flatMap(([state, row]) =>
+    Object.entries(row).map(([news, cell]) => ({ state: state as State, news, cell: cell as Lines<News> })),
+  );
+  const all = rows.flatMap(({ state, cell }) => cell.map(([news, then, inMs]) => ({ state, news, then, inMs })));
+
+  it.each(all)('$state: $news leads to $then', ({ state, news, then, inMs }) => {
+    const found = follow(AT[state], news, NOW);
+
+    expect(found.is).toBe(then);
+    expect(dueMs(found)).toBe(inMs === undefined ? undefined : NOW + inMs);
+  });
+
+  it.each(Object.entries(AT))('%s is reached', (name, state) => expect(state.is).toBe(name));
+
+  it('has a line for each state and all that can happen in it', () => {
+    expect(rows.filter(({ cell }) => cell.length === 0)).toEqual([]);
+  });
+
+  it('is done when it shows its plan, has none, or was woken in vain', () => {
+    const failed = played(WAKING, REFUSED);
+
+    expect(Object.values(AT).filter(isDone)).toEqual([AT.shown, AT.unplanned]);
+    expect([failed.is, isDone(failed), troubleOf(failed)]).toEqual(['pausing', true, 'refused']);
+    expect(isDone(played(failed, wants('a', 'b')))).toBe(true);
+    expect(isDone(played(failed, { is: 'its-turn' }))).toBe(false);
+  });
+
+  it('remembers an error of Argo CD while there is no plan, and wakes for it with the next one', () => {
+    const found = played(AT.unplanned, ILL, NOTHING);
+
+    expect([found.is, dueMs(found)]).toEqual(['pausing', NOW]);
+  });
+
+  it('shows a plan when nothing differs any more after a sync, not before', () => {
+    const ended = follow(AT.pausing, NOTHING, NOW + 700);
+    const during = played(WAKING, NOTHING);
+
+    expect(shownAfterMs(AT.pausing, ended, NOW + 700)).toBe(700);
+    expect(shownAfterMs(WAKING, during, NOW)).toBeUndefined();
+    expect(shownAfterMs(during, follow(during, SYNCED, NOW + 500), NOW + 500)).toBe(500);
+  });
+
+  const difference = fc.record({
+    missing: fc.subarray(['a', 'b', 'c']),
+    unpinned: fc.subarray(['d']),
+    surplus: fc.subarray(['e']),
+    untidy: fc.subarray(['f']),
+  });
+  const outcome = fc.constantFrom(
+    { is: 'synced' as const },
+    { is: 'in-sync' as const },
+    { is: 'busy' as const },
+    { is: 'foreign' as const },
+    { is: 'error' as const, message: 'no Gitea' },
+    { is: 'failed' as const, message: 'refused' },
+    { is: 'failed' as const, message: 'away', away: true as const },
+  );
+  const history = fc.array(
+    fc.tuple(
+      fc.integer({ min: 0, max: 90_000 }),
+      fc.oneof<fc.Arbitrary<WakeNews>[]>(
+        fc.record({ is: fc.constant('planned' as const), difference, settled: fc.boolean() }),
+        fc.constant({ is: 'no-plan' as const }),
+        fc.constant({ is: 'its-turn' as const }),
+        fc.record({ is: fc.constant('woken' as const), outcome }),
+        fc.constant({ is: 'unwell' as const }),
+        fc.record({ is: fc.constant('unwell' as const), outcome }),
+      ),
+    ),
+    { maxLength: 60 },
+  );
+
+  it('forgets no difference and no error in any history: it is woken within a minute, or there is no plan', () => {
+    fc.assert(
+      fc.property(history, (steps) => {
+        let nowMs = 0;
+        let state = NEVER_WOKEN;
+        for (const [ms, news] of steps) {
+          nowMs += ms;
+          state = follow(state, news, nowMs);
+          const isWanted = mayWaitMs(state.difference) !== undefined || state.owes;
+          const due = dueMs(state);
+          if (state.is === 'shown') expect(isWanted).toBe(false);
+          if (state.is === 'gathering' || state.is === 'pausing') expect(isWanted).toBe(true);
+          // As long as the slowest refresh of this history took, if that was more.
+          if (due !== undefined) expect(due - nowMs).toBeLessThanOrEqual(60_000);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** How one wake ends; a function throws. */
+type Ending = Partial<AppState> | (() => never);
+
+const SYNC: Ending = { sync: 'OutOfSync' };
+const IN_SYNC: Ending = { sync: 'Synced' };
+const BROKEN: Ending = { sync: 'Unknown', errors: [{ type: 'ComparisonError', message: 'no Gitea', stops: true }] };
+
+const fails = (code: string): Ending => {
+  return () => {
+    throw new Failure(code, 1, 'refused.');
+  };
+};
+
+/** An Application whose wakes last 500 ms and end as `endings` say, the last of them for ever. */
+function start(...endings: readonly Ending[]) {
+  return startSlow(500, ...endings);
+}
+
+/** One whose wakes last so long. */
+function startSlow(wakeMs: number, ...endings: readonly Ending[]) {
+  const clock = new VirtualClock();
+  const woken: number[] = [];
+  const well: AppState = {
+    name: 'runners',
+    namespace: 'argocd',
+    project: 'default',
+    sync: 'OutOfSync',
+    errors: [],
+    refreshPending: false,
+    manages: () => true,
+    jobs: [],
+  };
+  /** What it shows to others than a wake. */
+  const shown = { state: well };
+  const ending = (): Ending => endings[Math.min(woken.length, endings.length) - 1] ?? SYNC;
+  const argocd: WakeTarget = {
+    clock,
+    read: async () => {
+      if (!state().is.startsWith('waking')) return shown.state;
+      woken.push(clock.steadyMs());
+      const end = ending();
+      if (typeof end !== 'function') return well;
+      await pause(clock, wakeMs);
+      return end();
+    },
+    refresh: async () => {
+      await pause(clock, wakeMs);
+      return { ...well, ...ending() };
+    },
+    sync: async () => 'started',
+  };
+  const { apps, queue, told } = openApplications(argocd, clock);
+  const state = (): WakeState => apps.wakes.get(keyOf('runners'))?.state ?? NEVER_WOKEN;
+  return {
+    clock,
+    apps,
+    queue,
+    woken,
+    show: (over: Partial<AppState>): void => {
+      shown.state = { ...well, ...over };
+    },
+    /** How long after its wake each plan was shown. */
+    shown: () => told.flatMap((event) => (event.is === 'plan-shown' ? [event.ms] : [])),
+    last: () => state().last,
+    differSince: () => state().differSince,
+    want: (difference: Difference, settled = true) =>
+      apps.follow(keyOf('runners'), { planning: PLANNED, difference, settled }),
+    rest: () => apps.follow(keyOf('runners'), { planning: NO_PLAN, difference: NO_DIFFERENCE, settled: true }),
+  };
+}
+
+describe('an Application', () => {
+  it('is not woken without a difference', async () => {
+    const { apps, clock, want, woken } = start();
+    for (let at = 0; at < 100; at += 1) want(NO_DIFFERENCE);
+    await clock.pass(600_000);
+
+    expect(woken).toEqual([]);
+    expect(apps.done).toBe(true);
+  });
+
+  it('is woken once for many tellings of the same difference, and is done when the cluster shows the plan', async () => {
+    const { apps, clock, want, woken, shown } = start();
+    for (let at = 0; at < 1000; at += 1) {
+      want(missing('a'));
+      await clock.pass(1);
+    }
+    expect(apps.done).toBe(false);
+    want(NO_DIFFERENCE);
+    await clock.pass(600_000);
+
+    expect(woken).toHaveLength(1);
+    expect(shown()).toHaveLength(1);
+    expect(apps.done).toBe(true);
+  });
+
+  it('needs at most three wakes for a new job every millisecond of a second', async () => {
+    const { clock, want, woken } = start();
+    for (let at = 0; at < 1000; at += 1) {
+      want(missing(...Array.from({ length: at + 1 }, (_, job) => `job-${job}`)));
+      await clock.pass(1);
+    }
+    const during = woken.length;
+    want(NO_DIFFERENCE);
+    await clock.pass(60_000);
+
+    expect(during).toBeGreaterThan(0);
+    expect(during).toBeLessThanOrEqual(3);
+  });
+
+  it('is woken at once again for a job that came during a wake', async () => {
+    const { clock, want, woken } = start();
+    want(missing('a'));
+    await clock.pass(100);
+    want(missing('a', 'b'));
+    await clock.pass(1_000);
+
+    expect(woken).toHaveLength(2);
+    expect(woken[1]).toBeLessThan(600);
+  });
+
+  it('is woken again and again, later and later, while the cluster does not show the plan', async () => {
+    const { clock, want, woken } = start(IN_SYNC);
+    want(missing('a'));
+    await clock.pass(300_000);
+    const gaps = woken.slice(1).map((at, index) => at - (woken[index] ?? 0));
+
+    expect(woken.length).toBeGreaterThan(5);
+    expect(gaps).toEqual([...gaps].sort((a, b) => a - b));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(60_500);
+  });
+
+  it('that needs long to compare gets as long to apply', async () => {
+    const { clock, want, woken } = startSlow(9_000, SYNC);
+    want(missing('a'));
+    await clock.pass(17_900);
+    expect(woken).toHaveLength(1);
+
+    await clock.pass(200);
+    expect(woken).toHaveLength(2);
+  });
+
+  it('waits for companions before it is tidied up, but not with a waiting CI job among them', async () => {
+    const { clock, want, woken } = start();
+    want({ ...NO_DIFFERENCE, untidy: ['old'] });
+    await clock.pass(4_000);
+    expect(woken).toEqual([]);
+
+    want({ ...NO_DIFFERENCE, untidy: ['old'], missing: ['new'] });
+    await clock.pass(100);
+    expect(woken).toHaveLength(1);
+  });
+
+  it('gives a doubtful difference time to vanish', async () => {
+    const { clock, want, woken } = start();
+    want(missing('a'), false);
+    await clock.pass(500);
+    want(NO_DIFFERENCE);
+    await clock.pass(60_000);
+
+    expect(woken).toEqual([]);
+  });
+
+  it('does not wait for ever when runners end faster than Gitea is looked at', async () => {
+    const { clock, want, woken } = start();
+    for (let at = 0; at < 100; at += 1) {
+      want(missing('a'), false);
+      await clock.pass(100);
+    }
+
+    expect(woken[0]).toBeLessThanOrEqual(1_100);
+  });
+
+  it('does not care when the clock is set', async () => {
+    const { clock, differSince, want, woken } = start(fails('GR-HTTP-01'));
+    want(missing('a'));
+    await clock.pass(300);
+    clock.aheadMs -= 3_600_000;
+    await clock.pass(300);
+    for (let second = 0; second < 10; second += 1) {
+      want(missing('a'));
+      await clock.pass(1_000);
+    }
+
+    expect(woken.length).toBeGreaterThan(1);
+    expect(differSince().get('a')).toBe(0);
+  });
+
+  it('is woken while Argo CD is in error although nothing differs any more, until it is well', async () => {
+    const { apps, clock, want, woken } = start(BROKEN, BROKEN, BROKEN, IN_SYNC);
+    want(missing('a'));
+    await clock.pass(600);
+    want(NO_DIFFERENCE);
+    expect(apps.troubles).toEqual(['argocd/runners: no Gitea']);
+
+    await clock.pass(600_000);
+    expect(woken).toHaveLength(4);
+    expect(apps.troubles).toEqual([]);
+    expect(apps.done).toBe(true);
+  });
+
+  it('is not woken for an error of Argo CD while there is no plan: its generator would fail, too', async () => {
+    const { apps, clock, rest, want, woken } = start(BROKEN, IN_SYNC);
+    want(missing('a'));
+    await clock.pass(600);
+    rest();
+    await clock.pass(600_000);
+    expect(woken).toHaveLength(1);
+    expect(apps.done).toBe(true);
+
+    want(NO_DIFFERENCE);
+    await clock.pass(1_000);
+    expect(woken).toHaveLength(2);
+  });
+
+  it.each(['GR-HTTP-01', 'GR-ARGOCD-07', 'GR-ARGOCD-08'])(
+    'notices within 5 s that Argo CD is back (%s)',
+    async (code) => {
+      const { clock, want, woken } = start(fails(code));
+      want(missing('a'));
+      await clock.pass(600_000);
+
+      const gaps = woken.slice(1).map((at, index) => at - (woken[index] ?? 0));
+      // A wake that fails lasts 500 ms here.
+      expect(Math.max(...gaps)).toBe(4_500);
+      expect(gaps.length).toBeLessThan(140);
+    },
+  );
+
+  it('is owed a wake that failed, although nothing differs any more', async () => {
+    const { clock, want, woken } = start(fails('GR-HTTP-01'), IN_SYNC);
+    want(missing('a'));
+    await clock.pass(600);
+    want(NO_DIFFERENCE);
+    await clock.pass(600_000);
+
+    expect(woken).toHaveLength(2);
+  });
+
+  it('lets a new difference wait for others again after there was no plan', async () => {
+    const surplus = { ...NO_DIFFERENCE, surplus: ['a'] };
+    const { clock, rest, want, woken } = start();
+    want(surplus);
+    await clock.pass(1_900);
+    rest();
+    await clock.pass(60_000);
+    want(surplus);
+    await clock.pass(1_900);
+    expect(woken).toEqual([]);
+
+    await clock.pass(200);
+    expect(woken).toHaveLength(1);
+  });
+
+  it('is not woken when its turn comes and nothing is wanted any more', async () => {
+    const clock = new VirtualClock();
+    const refreshed: string[] = [];
+    let end: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const argocd = {
+      clock,
+      read: async () => ({ sync: 'OutOfSync', errors: [], jobs: [], manages: () => true }),
+      refresh: async ({ name }: { readonly name: string }) => {
+        refreshed.push(name);
+        await held;
+        return { sync: 'Synced', errors: [], jobs: [], manages: () => true };
+      },
+    } as unknown as WakeTarget;
+    const { apps } = openApplications(argocd, clock, { names: ['first', 'second'], wakes: 1 });
+    const want = (name: string, difference: Difference): void =>
+      apps.follow(keyOf(name), { planning: PLANNED, difference, settled: true });
+    want('first', missing('a'));
+    await clock.pass(100);
+    want('second', missing('b'));
+    await clock.pass(1_000);
+    want('second', NO_DIFFERENCE);
+    want('first', NO_DIFFERENCE);
+    end();
+    await clock.pass(60_000);
+
+    expect(refreshed).toEqual(['first']);
+  });
+
+  it('is left alone by an Argo CD that refuses, also when new jobs keep coming', async () => {
+    const { apps, clock, want, woken } = start(fails('GR-ARGOCD-04'));
+    for (let second = 0; second < 60; second += 1) {
+      want(missing(...Array.from({ length: second + 1 }, (_, job) => `job-${job}`)));
+      await clock.pass(1_000);
+    }
+
+    expect(woken.length).toBeLessThan(10);
+    expect(woken.length).toBeGreaterThan(3);
+    expect(apps.troubles).toEqual(['argocd/runners: GR-ARGOCD-04 refused.']);
+  });
+
+  it('is woken for an error that was there before', async () => {
+    const { clock, show, woken } = start(IN_SYNC);
+    show(BROKEN as Partial<AppState>);
+    await clock.pass(100);
+
+    expect(woken).toHaveLength(1);
+  });
+
+  it.each(['its end', 'its removal'])('is not woken after %s', async (what) => {
+    const { apps, clock, queue, want, woken } = start();
+    want(missing('a'));
+    if (what === 'its end') await queue.close();
+    else apps.keep(new Map());
+    want(missing('b'));
+    await clock.pass(60_000);
+
+    expect(woken).toEqual([]);
+  });
+
+  it('says since when each Job has not been that of the plan', async () => {
+    const { clock, differSince, rest, want } = start(IN_SYNC);
+    want(missing('a'));
+    await clock.pass(7_000);
+    want(missing('a', 'b'));
+    expect([...differSince()]).toEqual([
+      ['a', 0],
+      ['b', 7_000],
+    ]);
+
+    want(missing('b'));
+    await clock.pass(1_000);
+    want(missing('a', 'b'));
+    expect([...differSince()]).toEqual([
+      ['a', 8_000],
+      ['b', 7_000],
+    ]);
+    rest();
+    expect(differSince().size).toBe(0);
+  });
+
+  it('says why the last sync has failed, as long as Argo CD says so', async () => {
+    const operation = { phase: 'Failed', message: 'one or more objects failed to apply', startedAtMs: 0 } as const;
+    const { clock, last, want } = start(
+      { sync: 'OutOfSync', operation },
+      { sync: 'OutOfSync', operation: { ...operation, phase: 'Succeeded' } },
+    );
+    want(missing('a'));
+    await clock.pass(1_000);
+    expect(last()).toEqual({ is: 'synced', message: 'one or more objects failed to apply' });
+
+    await clock.pass(60_000);
+    expect(last()).toEqual({ is: 'synced' });
+  });
+});

@@ -1,0 +1,46 @@
+/** Applications that are woken: each has one RunnerGroup. */
+import { onTestFinished } from 'vitest';
+import type { WakeTarget } from '../../src/argocd/wake.ts';
+import type { Clock } from '../../src/clock.ts';
+import { Failure } from '../../src/failure.ts';
+import type { ServeEvent } from '../../src/serve/events.ts';
+import type { LiveGroup } from '../../src/serve/planning/live.ts';
+import type { Planning } from '../../src/serve/planning/plan-application.ts';
+import { WorkQueue } from '../../src/serve/queue.ts';
+import { Applications } from '../../src/serve/waking/applications.ts';
+
+export const PLANNED: Planning = { is: 'planned', plan: { jobs: [], runners: [], groups: [] }, atMs: 0 };
+export const NO_PLAN: Planning = { is: 'failed', failure: new Failure('GR-GITEA-01', 1, 'down.') };
+
+export interface OpenApplications {
+  readonly apps: Applications;
+  readonly queue: WorkQueue;
+  readonly told: readonly ServeEvent[];
+}
+
+/** @param onNews a wake has ended, or Argo CD has answered. */
+export function openApplications(
+  argocd: WakeTarget,
+  clock: Clock,
+  { names = ['runners'], onNews = (): void => undefined, wakes = 4 } = {},
+): OpenApplications {
+  const queue = new WorkQueue(clock);
+  const told: ServeEvent[] = [];
+  const apps = new Applications({ argocd, queue, clock, wakes, tell: (event) => void told.push(event), onNews });
+  apps.keep(new Map(names.map((name) => [keyOf(name), [managedBy(name)]])));
+  onTestFinished(() => queue.close());
+  return { apps, queue, told };
+}
+
+export function keyOf(name: string): string {
+  return `argocd/${name}`;
+}
+
+/** RunnerGroup `runners/ci`, as this Application has made it. */
+function managedBy(name: string): LiveGroup {
+  return {
+    key: 'runners/ci',
+    object: { metadata: { namespace: 'runners', name: 'ci', uid: name } },
+    trackingId: `${name}:gitea.bpg.pw/RunnerGroup:runners/ci`,
+  };
+}

@@ -1,0 +1,42 @@
+/** This machine's clock, with hours left out. For tests with sockets: requests that are under way see the time pass, too. */
+import { type Clock, systemClock } from '../../src/clock.ts';
+
+interface Timer {
+  readonly atMs: number;
+  readonly call: () => void;
+  takeBack: () => void;
+}
+
+export class SkippingClock implements Clock {
+  #skippedMs = 0;
+  readonly #timers = new Set<Timer>();
+
+  readonly now = (): number => systemClock.now() + this.#skippedMs;
+  readonly steadyMs = (): number => systemClock.steadyMs() + this.#skippedMs;
+  readonly nextTurn = systemClock.nextTurn;
+
+  readonly after = (ms: number, call: () => void): (() => void) => {
+    const timer: Timer = { atMs: this.steadyMs() + ms, call, takeBack: () => undefined };
+    this.#timers.add(timer);
+    this.#arm(timer);
+    return () => {
+      timer.takeBack();
+      this.#timers.delete(timer);
+    };
+  };
+
+  skip(ms: number): void {
+    this.#skippedMs += ms;
+    for (const timer of this.#timers) {
+      timer.takeBack();
+      this.#arm(timer);
+    }
+  }
+
+  #arm(timer: Timer): void {
+    timer.takeBack = systemClock.after(Math.max(0, timer.atMs - this.steadyMs()), () => {
+      this.#timers.delete(timer);
+      timer.call();
+    });
+  }
+}

@@ -1,0 +1,48 @@
+/** What a task of the leader may use, for tests of one task. It ends with the test. */
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { KubeClient } from '../../src/kubernetes/client.ts';
+import type { LiveCluster } from '../../src/serve/cluster/live-cluster.ts';
+import type { ServeEvent } from '../../src/serve/events.ts';
+import { LossBook } from '../../src/serve/losses/book.ts';
+import { WorkQueue } from '../../src/serve/queue.ts';
+import type { TaskContext } from '../../src/serve/task.ts';
+import { quietGuest } from './quiet-guest.ts';
+
+interface ContextParts extends Omit<Partial<TaskContext>, 'cluster'> {
+  readonly cluster?: Partial<LiveCluster>;
+}
+
+/** What is not given is quiet, empty and well. `client` is to be given to tasks that write. */
+export function taskContext({ cluster, ...over }: ContextParts = {}): {
+  readonly context: TaskContext;
+  /** What the task has told, the oldest first. */
+  readonly told: readonly ServeEvent[];
+} {
+  const told: ServeEvent[] = [];
+  const tell = (event: ServeEvent): void => void told.push(event);
+  const { clock = systemClock } = over;
+  const context: TaskContext = {
+    clock,
+    queue: new WorkQueue(clock),
+    cluster: {
+      fresh: true,
+      mayRead: () => true,
+      groups: () => [],
+      runners: () => [],
+      ...cluster,
+    } satisfies Partial<LiveCluster> as unknown as LiveCluster,
+    client: undefined as unknown as KubeClient,
+    guest: quietGuest(),
+    isWell: () => true,
+    targetOf: () => new Map(),
+    losses: new LossBook(() => undefined, tell),
+    tell,
+    changed: () => undefined,
+    ...over,
+  };
+  onTestFinished(async () => {
+    await Promise.all([context.queue.close(), context.guest.close()]);
+  });
+  return { context, told };
+}
