@@ -6,13 +6,15 @@ import type { GiteaTarget } from '../../src/gitea/observe.ts';
 import type { TargetOf } from '../../src/serve/looks/targets.ts';
 import { WorkQueue } from '../../src/serve/queue.ts';
 import { SweptGroups, sweepDeadRows } from '../../src/serve/sweeping.ts';
+import { SIGHTINGS_APART_MS } from '../../src/sweep/choose.ts';
 import type { SweepGroup } from '../../src/sweep/sweep.ts';
 import { Token } from '../../src/tokens/token.ts';
-import { type FakeGitea, fakeGitea } from '../support/gitea-stand-in.ts';
+import { type FakeGitea, fakeGitea, type Intercept, runnerRow } from '../support/gitea-stand-in.ts';
 import { ACME, targetOf } from '../support/looking.ts';
 import { quietGuest } from '../support/quiet-guest.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { taskContext } from '../support/task-context.ts';
+import { INSTANCE, ownName } from '../sweep/scene.ts';
 import { until } from './rig.ts';
 
 interface Scene {
@@ -60,7 +62,7 @@ async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
       },
     },
   });
-  const hear = sweepDeadRows({ instance: '', timeoutMs: 10_000 })(context);
+  const hear = sweepDeadRows({ instance: '', deletes: true, timeoutMs: 10_000 })(context);
   scene.target(targetOf(gitea.url));
   return scene;
 }
@@ -116,6 +118,46 @@ test('a pass deletes nothing when a namespace refuses while it reads', async () 
 
   expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
   expect(scene.passes()).toBe(0);
+});
+
+test('without --sweep dead rows are counted, and nothing is deleted', async () => {
+  const { namespace, name } = { namespace: 'runners', name: 'ci' };
+  const dead = ownName(1, { namespace, name });
+  const offline = { status: 'offline' };
+  const methods = new Set<string | undefined>();
+  const intercept: Intercept = (_, __, { method }) => {
+    methods.add(method);
+    return false;
+  };
+  const gitea = await fakeGitea({
+    intercept,
+    runners: [runnerRow(1, dead, offline), runnerRow(2, 'build-host', offline)],
+  });
+  const targets: TargetOf = new Map([[runnerGroup({ namespace, name }), targetOf(gitea.url)]]);
+  let nowMs = 0;
+  const { context, told } = taskContext({
+    clock: { ...systemClock, steadyMs: () => nowMs },
+    queue: new WorkQueue(FAST),
+    guest: quietGuest(10_000),
+    targetOf: () => targets,
+    cluster: {
+      runners: () => {
+        nowMs += SIGHTINGS_APART_MS;
+        return [];
+      },
+    },
+  });
+  const hear = sweepDeadRows({ instance: INSTANCE, deletes: false, timeoutMs: 10_000 })(context);
+  hear({ is: 'round-done', verdicts: [], skews: new Map() });
+  await until('three passes', () => told.length >= 3);
+
+  const rows = [expect.objectContaining({ namespace, group: name, name: dead })];
+  expect(told.slice(0, 3)).toEqual([
+    { is: 'dead-registrations', rows: [] },
+    { is: 'dead-registrations', rows },
+    { is: 'dead-registrations', rows },
+  ]);
+  expect(methods).toEqual(new Set(['GET']));
 });
 
 const HOUR_MS = 3_600_000;

@@ -15,13 +15,18 @@ export type Stream =
   | 'poll-together'
   | 'wide'
   | 'transfer'
+  | 'delete-repo'
+  | 'restore'
+  | 'rename'
+  | 'move'
+  | 'pool'
+  | 'rollback'
   | 'apart'
   | 'silence'
   | 'list-lag'
   | 'partial'
   | 'mixed'
-  | 'warm'
-  | 'mixed';
+  | 'warm';
 
 /** A number in [0, 1) for one count of one stream. */
 export function draw(seed: number, stream: Stream, count: number): number {

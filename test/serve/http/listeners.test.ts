@@ -16,6 +16,7 @@ async function start(over: Partial<ListenersOptions> = {}): Promise<Listeners> {
     gate: new WebhookGate({ secrets: () => [], nowMs: () => 0 }),
     take: async () => 202,
     isReady: () => false,
+    queue: () => [],
     metricsPage: openMetrics().render,
     ...over,
   });
