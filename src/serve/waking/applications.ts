@@ -86,7 +86,7 @@ export class Applications {
       width,
       laneOf: (key) => this.#apps.get(key)?.groups[0]?.namespace ?? '',
       slow: { afterMs: () => hangsAfterMs(this.#lastMs), most: MOST_HANGING },
-      deadlineMs: WAKE_MS + ANSWER_MS,
+      deadlineMs: WAKE_MS + 2 * ANSWER_MS,
       // Its own deadline comes first: this one is for mistakes of ours.
       onFailure: (key, failure) => this.#failed(key, failure),
       run: (key, turn) => this.#wake(key, turn),
@@ -170,9 +170,9 @@ export class Applications {
     if (this.#apps.get(key) !== app || signal.aborted) return;
     // Only one that has refreshed tells how fast Argo CD is.
     if (outcome.is !== 'failed' && outcome.is !== 'foreign') this.#lastMs = [...this.#lastMs, ms].slice(-REMEMBERED);
+    tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
     this.#hears(key, app, { is: 'woken', outcome });
     this.#asks.set(key, ASK_EVERY_MS);
-    tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
     onNews();
   }
 

@@ -75,7 +75,7 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
       await sleep(5);
       // A request is repeated after a pause.
       if (underWay.size > 0) await vi.advanceTimersByTimeAsync(5);
-      const waiting = queue.rows().filter(({ is, ms }) => is === 'waiting' && ms > 0);
+      const waiting = queue.rows().filter(({ is }) => is === 'waiting');
       const isQuiet = waiting.length === scopes && seen === looks + asked.length && !underWay.size;
       seen = looks + asked.length;
       quiet = isQuiet ? quiet + 1 : 0;
