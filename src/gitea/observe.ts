@@ -124,7 +124,9 @@ export async function observeEach(
   options: ObserveOptions,
 ): Promise<ReadonlyMap<string, Look | Failure>> {
   const deadline = new Deadline(options.deadlineMs, options.clock);
-  const http = options.http ?? giteaClient(options);
+  // `clock` judges what Gitea tells. What servers tell of their clocks is compared with this machine's.
+  const { clock: _, ...sending } = options;
+  const http = options.http ?? giteaClient(sending);
   const versions: VersionCache = options.versions ?? new Map();
   const shares = shareOutBytes(targets);
   try {
