@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Failure } from '../../src/failure.ts';
 import { KubeClient } from '../../src/kubernetes/client.ts';
 import { RUNNER_GROUPS } from '../../src/kubernetes/resources.ts';
@@ -27,6 +28,9 @@ function event(type: string, object: object): string {
   return `${JSON.stringify({ type, object })}\n`;
 }
 
+/** Of a watch. Requests have other times. */
+const PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
+
 /** Starts a server and a watch on it. `onList` and `onWatch` are called with how often that was asked before. */
 async function start(
   onList: (nth: number) => Handler,
@@ -49,9 +53,17 @@ async function start(
     await new Promise((resolve) => server.close(resolve));
   });
   const { port } = server.address() as AddressInfo;
-  const client = new KubeClient({ url: `http://127.0.0.1:${port}`, token: async () => 'token' });
-  const failures: Failure[] = [];
   const life = new AbortController();
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, call) => {
+      if (!pause || !PAUSES_MS.includes(ms)) return systemClock.after(ms, call);
+      void pause(ms, life.signal).then(call);
+      return () => undefined;
+    },
+  };
+  const client = new KubeClient({ url: `http://127.0.0.1:${port}`, token: async () => 'token' }, { clock });
+  const failures: Failure[] = [];
   let changed: () => void = () => undefined;
   let onEach: () => void = () => undefined;
   const watch = new Watch(client, RUNNER_GROUPS, undefined, {
@@ -60,7 +72,6 @@ async function start(
       changed();
     },
     onFailure: (failure) => failures.push(failure),
-    ...(pause && { pause }),
   });
   const running = watch.run(life.signal);
   cleanups.push(async () => {
