@@ -2,7 +2,7 @@
 import { GROUP_NAME, TRACKING_ID } from '../../charts/marks.ts';
 import type { Failure } from '../../failure.ts';
 import { keyText } from '../../key-text.ts';
-import type { KubeClient } from '../../kubernetes/client.ts';
+import type { KubeApi } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
 import { podsByJob } from '../../kubernetes/observe.ts';
 import { hasComeBack, lossOf } from '../../kubernetes/pod-loss.ts';
@@ -71,7 +71,7 @@ export class LiveCluster {
   #jobsWithPods: ReadonlySet<string> = new Set();
   readonly #images: InstallationImages;
 
-  constructor(client: KubeClient, { namespaces, images }: Watched, listeners: ClusterListeners) {
+  constructor(client: KubeApi, { namespaces, images }: Watched, listeners: ClusterListeners) {
     const { onChange, onFailure, onJob, onPod } = listeners;
     this.#images = images;
     const where = namespaces.length > 0 ? namespaces : [undefined];

@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
-import { HttpClient } from '../../http/client.ts';
+import { HttpClient, type HttpOptions } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { Env } from '../../http/proxy.ts';
 import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
@@ -52,7 +52,7 @@ export interface NotifyOptions {
   readonly times?: OutboxTimes;
 }
 
-export interface NotifierOptions extends NotifyOptions {
+export interface NotifierOptions extends NotifyOptions, Pick<HttpOptions, 'wireTo'> {
   readonly env: Env;
   readonly clock: Clock;
   readonly queue: WorkQueue;
@@ -83,6 +83,7 @@ export class Notifier {
       env: options.env,
       attemptMs: ATTEMPT_MS,
       bodyLimit: LONGEST_ANSWER,
+      ...(options.wireTo && { wireTo: options.wireTo }),
     });
     this.#outbox = new Outbox({
       queue: options.queue,
