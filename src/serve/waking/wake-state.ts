@@ -142,7 +142,8 @@ export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeSta
 
 /** When the Application may be woken; undefined: it need not be. */
 export function dueMs(state: WakeState): number | undefined {
-  return 'untilMs' in state ? state.untilMs : undefined;
+  // Not by `untilMs`: a state is made of the one before, and may still hold it.
+  return state.is === 'gathering' || state.is === 'pausing' ? state.untilMs : undefined;
 }
 
 /** True when it shows its plan, has none, or the last wake failed. */
