@@ -21,7 +21,12 @@ export type Stream =
   | 'partial'
   | 'mixed'
   | 'warm'
-  | 'mixed';
+  | 'serve'
+  | 'serve-argocd'
+  | 'serve-gitea'
+  | 'serve-kubernetes'
+  | 'serve-pods'
+  | 'serve-process';
 
 /** A number in [0, 1) for one count of one stream. */
 export function draw(seed: number, stream: Stream, count: number): number {

@@ -19,7 +19,8 @@ export class VirtualClock implements Clock {
   readonly nextTurn = async (): Promise<void> => undefined;
 
   readonly after = (ms: number, call: () => void): (() => void) => {
-    const timer = { atMs: this.#nowMs + Math.max(0, ms), call };
+    // Whole ms, as Node's own timers: a rest that is smaller than the digits of the time would come at this very moment, for ever.
+    const timer = { atMs: this.#nowMs + Math.max(0, Math.ceil(ms)), call };
     let low = 0;
     for (let high = this.#timers.length; low < high; ) {
       const middle = (low + high) >> 1;
