@@ -38,18 +38,8 @@ const TRACE = /\/tracing\/run-trace\.ts$/;
 /** What only groups with a podTemplate or a securityProfile need. */
 const PODS = /\/(?:final-pods|pods\/asks)\.ts$/;
 const built = await Promise.all([
-  build({
-    ...options,
-    entryPoints: { generate: 'src/start/generate.ts', validate: 'src/start/validate.ts' },
-    plugins: [
-      apart(/\/connect\.ts$/, './proxied.cjs'),
-      apart(/\/documents\.ts$/, './documents.cjs'),
-      apart(/\/policy\/judge\.ts$/, './policy.cjs'),
-      apart(CHARTS, './charts.cjs'),
-      apart(PODS, './pods.cjs'),
-      apart(TRACE, './trace.cjs'),
-    ],
-  }),
+  oneCommand('generate', 'generate'),
+  oneCommand('validate', 'validate', 'settings', 'policy'),
   build({
     ...options,
     entryPoints: {
@@ -93,6 +83,25 @@ const written = new Set([...outputFiles.map(({ path }) => basename(path)), 'THIR
 for (const file of readdirSync(LIB)) if (!written.has(file.replace(/\.cache$/, ''))) rmSync(join(LIB, file));
 if (!process.argv.includes('--no-cache')) await makeCodeCache({ lib: LIB, node: process.execPath });
 
+/** src/cli.ts with one command. @param own the files of src/cli that it imports for this one */
+function oneCommand(name, ...own) {
+  const kept = new Set(own.map((file) => `./cli/${file}.ts`));
+  return build({
+    ...options,
+    entryPoints: { [name]: 'src/cli.ts' },
+    inject: ['src/start/without-jit.ts'],
+    plugins: [
+      apart(/^\.\/cli\//, './cli.cjs', kept),
+      apart(/\/connect\.ts$/, './proxied.cjs'),
+      apart(/\/documents\.ts$/, './documents.cjs'),
+      apart(/\/policy\/judge\.ts$/, './policy.cjs'),
+      apart(CHARTS, './charts.cjs'),
+      apart(PODS, './pods.cjs'),
+      apart(TRACE, './trace.cjs'),
+    ],
+  });
+}
+
 function write(path, text) {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
@@ -110,11 +119,13 @@ function asAscii(text, path) {
 }
 
 /** Leaves a module that is imported late to a file of its own: few need it, and all would read it. */
-function apart(filter, file) {
+function apart(filter, file, kept = new Set()) {
   return {
     name: 'apart',
     setup: ({ onResolve }) => {
-      onResolve({ filter }, ({ kind }) => (kind === 'dynamic-import' ? { path: file, external: true } : undefined));
+      onResolve({ filter }, ({ kind, path }) =>
+        kind === 'dynamic-import' && !kept.has(path) ? { path: file, external: true } : undefined,
+      );
     },
   };
 }

@@ -1,4 +1,4 @@
-/** lib/cli.cjs: every command of `gitea-runners`, loaded when the command line is more than `src/cli/plain-line.ts` reads. */
+/** lib/cli.cjs: every command of `gitea-runners`; lib/generate.cjs and lib/validate.cjs: one of them (scripts/build.mjs). */
 import { CommanderError } from 'commander';
 import type { GivenFlags } from './cli/flags/flags.ts';
 import type { ExitCode } from './cli/io.ts';
@@ -25,6 +25,8 @@ export function main(): void {
         const { pathsFrom } = await import('./cli/settings.ts');
         const { validate } = await import('./cli/validate.ts');
         const { policyFrom } = await import('./cli/policy.ts');
+        // This is one pass over files of a few lines: what V8 optimises in the background would be ready too late.
+        (await import('node:v8')).setFlagsFromString('--no-opt');
         return validate(io, { ...pathsFrom(paths, flags, io), policy: await policyFrom(flags, io) }, flags);
       }),
     schema: (flags) => run(async () => (await import('./cli/schema.ts')).schema(flags, io)),

@@ -19,6 +19,7 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
       'src/clock.ts',
       'src/base-url.ts',
       'src/failure.ts',
+      'src/group-by.ts',
       'src/http',
       'src/parse-url.ts',
       'src/plan/evidence.ts',
@@ -180,8 +181,8 @@ describe('the path that Argo CD runs', () => {
     );
 
   it('has of all packages those that read RunnerGroups, and cdk8s in a part of its own', () => {
-    expect(packagesIn('lib/generate.cjs')).toEqual(new Set(['zod']));
-    expect(packagesIn('lib/validate.cjs')).toEqual(new Set(['zod']));
+    expect(packagesIn('lib/generate.cjs')).toEqual(new Set(['commander', 'zod']));
+    expect(packagesIn('lib/validate.cjs')).toEqual(new Set(['commander', 'zod']));
     expect(packagesIn('lib/documents.cjs')).toEqual(new Set(['yaml']));
     expect(packagesIn('lib/policy.cjs')).toEqual(new Set(['yaml', 'zod']));
     expect(packagesIn('lib/charts.cjs')).toEqual(new Set(['cdk8s', 'cdk8s-plus-28', 'constructs']));
@@ -223,4 +224,21 @@ describe('the whole program', () => {
       ].filter((file) => eager.test(readFileSync(file, 'utf8'))),
     ).toEqual([]);
   });
+});
+
+it('only commands that people type can start the program of a kubeconfig', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join('src', file));
+  const importing = (target: string): readonly string[] =>
+    files.filter((file) => readFileSync(file, 'utf8').includes(`/${target}.ts'`)).sort();
+
+  expect(importing('exec-login')).toEqual(['src/cli/own-kubeconfig.ts']);
+  expect(importing('own-kubeconfig')).toEqual([
+    'src/cli/doctor.ts',
+    'src/cli/explain.ts',
+    'src/cli/explain/cluster-source.ts',
+    'src/cli/extend.ts',
+    'src/cli/sweep.ts',
+  ]);
 });

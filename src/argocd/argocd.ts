@@ -61,7 +61,7 @@ const BODY_LIMIT = 8 * 1024 * 1024;
 
 /**
  * In place of the Application's `syncPolicy.retry`. While Argo CD repeats a sync it refuses all others, by default for two minutes and
- * a half: one Job that Kubernetes refuses would keep the runners of other groups waiting. We repeat by ourselves (waker.ts).
+ * a half: one Job that Kubernetes refuses would keep the runners of other groups waiting. We repeat by ourselves (wake-state.ts).
  */
 const NO_RETRY = { limit: 0 };
 

@@ -88,8 +88,8 @@ function servedAdvice({
   ended,
   job,
 }: ExplainedJob & { readonly verdict: 'served' }): readonly string[] {
-  if (ended) return [...endAdvice(ended), ...(notCreated?.isStuck ? [notCreated.next] : [])];
-  if (notCreated?.isStuck) return [notCreated.next];
+  if (ended) return [...endAdvice(ended), ...(notCreated?.isUnserved ? [notCreated.next] : [])];
+  if (notCreated?.isUnserved) return [notCreated.next];
   if (isUnseen) return ['to see whether its runner starts, have the cluster looked at: add --kubeconfig'];
   if (idleMs === undefined) return [];
   return [

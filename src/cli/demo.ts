@@ -30,7 +30,7 @@ export interface DemoOptions {
   /** Story seconds for each real second; default 1. */
   readonly speed?: number;
   readonly generate: Generate;
-  /** Runs the real `explain --state stuck` in the same way. Absent: it is not shown. */
+  /** Runs the real `explain --state unserved` in the same way. Absent: it is not shown. */
   readonly explain?: Generate;
 }
 
@@ -157,7 +157,7 @@ export async function demo(io: Io, { speed = 1, generate, explain }: DemoOptions
       return code;
     }
     if (explained !== undefined)
-      io.out(`\n$ gitea-runners explain --state stuck   (while "train" had no group)\n\n${explained}`);
+      io.out(`\n$ gitea-runners explain --state unserved   (while "train" had no group)\n\n${explained}`);
     const { good, lines } = summarize(world, looks);
     io.out(`\n${lines.join('\n')}\n`);
     return good ? 0 : 1;

@@ -1,5 +1,4 @@
 /** `gitea-runners doctor`: what of an installation is good, what is not, and how to mend it. It changes nothing. */
-import { Failure } from '../failure.ts';
 import { jsonText, printable } from '../printable.ts';
 import { findingsOf } from './doctor/checks.ts';
 import type { DoctorFinding } from './doctor/finding.ts';
@@ -8,18 +7,14 @@ import { clusterSource } from './explain/cluster-source.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { isJson } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
+import { noCluster } from './own-kubeconfig.ts';
 import { type Paper, painted, paperOf } from './terminal.ts';
 
 /** @returns 1 when something is bad. @throws Failure when there is no cluster to look at, or it does not answer. */
 export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode> {
   const asJson = isJson('doctor', flags, io);
   const source = await clusterSource(flags, io);
-  if (!source)
-    throw new Failure(
-      'GR-DOCTOR-01',
-      2,
-      'look at an installation: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. Give --kubeconfig.',
-    );
+  if (!source) throw noCluster('GR-DOCTOR-01', 'look at an installation');
   const seen = await readInstallation(source, flagValue('argocdNamespace', flags, io));
   const findings = findingsOf(seen);
   const isBad = findings.some(({ is }) => is === 'bad');

@@ -17,16 +17,18 @@ import { duration } from './duration.ts';
 import { blockedText } from './explain/blocked.ts';
 import type { JobState } from './explain/job-state.ts';
 import { elsewhereText } from './explain/labels-elsewhere.ts';
-import type { WaitEstimate } from './explain/wait-estimate.ts';
+import { estimateText } from './explain/wait-estimate.ts';
 import { whereText } from './explain/where-text.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, emittedRunners, findGroup } from './explanation.ts';
 import { runnerCounts, runnersIn } from './runner-counts.ts';
-import { type TableOptions, table } from './table.ts';
+import { type TableOptions, table, wrapped } from './table.ts';
 import type { Style } from './terminal.ts';
 
 /** What the table shows besides its usual columns: `-o wide`. */
 export interface ExplainOptions extends TableOptions {
   readonly wide?: boolean;
+  /** All jobs are of one run, which is named above. */
+  readonly isOfRun?: boolean;
 }
 
 /** @param all the explanation before filters: the last line is about everything */
@@ -34,13 +36,14 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
   const nowMs = Date.parse(explanation.checkedAt);
   const { groups, jobs, where } = explanation;
   const options = { ...given, whole: given.wide === true };
+  const columns = options.whole ? undefined : options.columns;
   const parts = [
-    ...(where ? [whereText(where, nowMs)] : []),
+    ...(where ? [wrapped(whereText(where, nowMs), columns)] : []),
     groupTable(groups, options),
-    jobs.length === 0 ? noJobs(all.jobs.length) : jobTable(explanation, nowMs, options),
+    jobs.length === 0 ? noJobs(all.jobs.length) : jobTable(explanation, options),
     ...leftoverTable(explanation, nowMs, options),
-    ...adviceText(explanation, options.whole ? undefined : options.columns),
-    summary(all),
+    ...adviceText(explanation, columns),
+    wrapped(summary(all), columns),
   ];
   return parts.join('\n');
 }
@@ -48,7 +51,7 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
 /** @param hidden unfinished jobs that a filter leaves out */
 function noJobs(hidden: number): string {
   if (hidden === 0) return 'No jobs are queued or running.\n';
-  return `No job passes the filters. They leave out ${count(hidden, 'job')} that ${hidden === 1 ? 'has' : 'have'} not finished.\n`;
+  return `No job passes the filters. They leave out ${count(hidden, 'unfinished job')}.\n`;
 }
 
 function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): string {
@@ -57,45 +60,45 @@ function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): s
     `${group.gitea} ${group.scope}`,
     group.labels.join(','),
     `${runnersIn(group)} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
-    String(group.busy),
-    String(group.waiting),
-    String(group.held),
+    ...[group.busy, group.waiting, group.held].map(String),
   ]);
   return table(['GROUP', 'SCOPE', 'LABELS', 'RUNNERS', 'BUSY', 'WAITING', 'HELD'], rows, options);
 }
 
-function jobTable(explanation: Explanation, nowMs: number, options: ExplainOptions): string {
-  const { jobs } = explanation;
+/** All jobs of an explanation, in their order. */
+export function jobTable(explanation: Explanation, options: ExplainOptions): string {
+  const { jobs, checkedAt } = explanation;
+  const nowMs = Date.parse(checkedAt);
   const emitted = emittedRunners(explanation);
   const rows = jobs.map((decision) => [
     String(decision.job.id),
-    `${decision.job.repository} ${decision.job.name}`,
+    options.isOfRun ? decision.job.name : `${decision.job.repository} ${decision.job.name}`,
     decision.job.labels.join(',') || '<none>',
     duration(nowMs - decision.job.createdAtMs),
     ...(options.wide ? [decision.state, decision.job.url] : []),
     verdictText(decision, nowMs, emitted),
   ]);
-  const more = options.wide ? ['STATE', 'LINK'] : [];
-  const styleOf = (row: number): Style | undefined => STYLES[jobs[row]?.state ?? 'held'];
-  return table(['JOB', 'NAME', 'RUNS-ON', 'AGE', ...more, 'WHAT HAPPENS'], rows, { ...options, styleOf });
+  const header = ['JOB', 'NAME', 'RUNS-ON', 'AGE', ...(options.wide ? ['STATE', 'LINK'] : []), 'WHAT HAPPENS'];
+  return table(header, rows, { ...options, styleOf: (row) => STYLES[jobs[row]?.state ?? 'held'] });
 }
 
 /** Words carry the meaning; colour only repeats it. */
 const STYLES: Readonly<Record<JobState, Style>> = {
-  stuck: 'red',
+  unserved: 'red',
   held: 'yellow',
   starting: 'cyan',
   blocked: 'dim',
   running: 'green',
 };
 
-type RunnersByName = ReadonlyMap<string, EmittedRunner>;
-
 /** What happens to a job, and why: one case for each decision. */
-export function verdictText(decision: ExplainedJob, nowMs: number, runners: RunnersByName): string {
-  if (decision.isActionsOff) {
+export function verdictText(
+  decision: ExplainedJob,
+  nowMs: number,
+  runners: ReadonlyMap<string, EmittedRunner>,
+): string {
+  if (decision.isActionsOff)
     return `Actions is switched off in the settings of ${decision.job.repository}: Gitea gives its jobs to no runner`;
-  }
   switch (decision.verdict) {
     case 'running':
       return runningText(decision, runners);
@@ -110,7 +113,7 @@ export function verdictText(decision: ExplainedJob, nowMs: number, runners: Runn
 
 function servedText(
   { by, runner, isUnseen, notCreated, idleMs, ended }: ExplainedJob & { readonly verdict: 'served' },
-  runners: RunnersByName,
+  runners: ReadonlyMap<string, EmittedRunner>,
 ): string {
   const last = ended ? `; the last one failed: ${troubleText(ended)}` : '';
   const trouble = runners.get(runner)?.trouble;
@@ -127,7 +130,7 @@ export function troubleText({ reason, message }: Pick<RunnerTrouble, 'reason' | 
 
 function runningText(
   { job, group, ended }: ExplainedJob & { readonly verdict: 'running' },
-  runners: RunnersByName,
+  runners: ReadonlyMap<string, EmittedRunner>,
 ): string {
   const runner = job.runner ?? '<unknown>';
   if (!group) return `runs on ${runner} (not a runner of these groups)`;
@@ -183,10 +186,6 @@ function capText({ cap, next, position, estimate }: HeldJob, group: string): str
     ...(position === undefined ? [] : [`${ordinal(position)} in line`]),
     ...(estimate ? [estimateText(estimate)] : []),
   ].join('; ');
-}
-
-function estimateText({ ms, fromMs, toMs }: WaitEstimate): string {
-  return `about ${duration(ms)} (${duration(fromMs)} to ${duration(toMs)})`;
 }
 
 /** `1st`, `12th`, `22nd` */
@@ -290,11 +289,12 @@ const DROPPED: Readonly<Record<Exclude<DroppedBecause, 'used-up'>, string>> = {
   offline: 'is only an old registration: offline in Gitea',
 };
 
-/** `Plan: 4 runners (4 busy, 0 for queued jobs), 1 job stuck, 2 held back, 1 blocked.` */
+/** `Plan: 4 runners (4 busy, 0 for queued jobs), 1 job unserved, 2 held back, 1 blocked.` */
 function summary({ groups, jobs }: Explanation): string {
   const inState = (wanted: JobState): number => jobs.filter(({ state }) => state === wanted).length;
-  const [stuck, held] = [inState('stuck'), inState('held')];
-  const waiting = stuck > 0 ? `${count(stuck, 'job')} stuck, ${held} held back` : `${count(held, 'job')} held back`;
+  const [unserved, held] = [inState('unserved'), inState('held')];
+  const waiting =
+    unserved > 0 ? `${count(unserved, 'job')} unserved, ${held} held back` : `${count(held, 'job')} held back`;
   const { runners, uses } = runnerCounts(groups);
   return `Plan: ${runners} (${uses}), ${waiting}, ${inState('blocked')} blocked.\n`;
 }

@@ -8,6 +8,7 @@ import type { Settings } from '../look/settings.ts';
 import { jsonText } from '../printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { hasJobsOf } from '../runnergroup/scope.ts';
+import { fromWithin } from './doctor/fixes.ts';
 import { answerText } from './explain/answer.ts';
 import { type Filter, filtered } from './explain/filter.ts';
 import { withNotCreated } from './explain/not-created.ts';
@@ -21,6 +22,7 @@ import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { askedOutput } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
+import { byHand, noCluster } from './own-kubeconfig.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
 import { paperOf } from './terminal.ts';
@@ -35,16 +37,28 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
   const asked = splitArguments(args, io.cwd);
   const format = formatFrom(flags, io);
   const filter = filterFrom(flags, io);
-  const once = (): Promise<Answer> => answer(asked, format, filter, flags, io);
+  const once = async (): Promise<Answer> => {
+    try {
+      return await answer(asked, format, filter, flags, io);
+    } catch (error) {
+      const isForbidden = error instanceof Failure && error.code === 'GR-GITEA-02';
+      if (isForbidden && io.env['GITEA_TOKEN'])
+        io.err(`${AS_NO_OWNER} ${fromWithin(flagValue('argocdNamespace', flags, io))}\n\n`);
+      throw error;
+    }
+  };
   if (flagValue('watch', flags, io)) {
     if (flagValue('exitCode', flags, io)) throw together('--exit-code');
     if (format === 'json') throw together('-o json');
     return await watch(async () => (await once()).text, io);
   }
-  const { text, isStuck } = await once();
+  const { text, isUnserved } = await once();
   io.out(text);
-  return isStuck && flagValue('exitCode', flags, io) ? 4 : 0;
+  return isUnserved && flagValue('exitCode', flags, io) ? 4 : 0;
 }
+
+/** For a person's own token. */
+const AS_NO_OWNER = 'Gitea tells owners only. Who is none asks with the token of the installation.';
 
 function together(flag: string): Failure {
   return new Failure(
@@ -60,8 +74,8 @@ function formatFrom(flags: FlagsOf<'explain'>, io: Io): Format {
 
 interface Answer {
   readonly text: string;
-  /** A job that is shown is stuck. */
-  readonly isStuck: boolean;
+  /** A job that is shown is unserved. */
+  readonly isUnserved: boolean;
 }
 
 function filterFrom(flags: FlagsOf<'explain'>, io: Io): Filter {
@@ -88,9 +102,9 @@ async function answer(
   const explanation = filtered(all, filter);
   const { what, written = '' } = asked;
   if (!what) {
-    const isStuck = explanation.jobs.some(({ state }) => state === 'stuck');
-    if (format === 'json') return { text: jsonText(explanation), isStuck };
-    return { text: explainText(explanation, { ...paperOf(io), wide: format === 'wide' }, all), isStuck };
+    const isUnserved = explanation.jobs.some(({ state }) => state === 'unserved');
+    if (format === 'json') return { text: jsonText(explanation), isUnserved };
+    return { text: explainText(explanation, { ...paperOf(io), wide: format === 'wide' }, all), isUnserved };
   }
   const subject = await findSubject(what, written, {
     explanation,
@@ -98,9 +112,9 @@ async function answer(
     groups: seen.groups,
     findRun: (wanted) => runOf(wanted, seen, io),
   });
-  const isStuck = isStuckSubject(subject, explanation);
-  if (format === 'json') return { text: jsonText({ checkedAt: explanation.checkedAt, ...subject }), isStuck };
-  return { text: answerText(subject, explanation, paperOf(io)), isStuck };
+  const isUnserved = isUnservedSubject(subject, explanation);
+  if (format === 'json') return { text: jsonText({ checkedAt: explanation.checkedAt, ...subject }), isUnserved };
+  return { text: answerText(subject, explanation, paperOf(io)), isUnserved };
 }
 
 /** Events are read only where a cluster is seen, and only for Jobs of which nothing else tells. */
@@ -110,12 +124,12 @@ async function toldByEvents(explanation: Explanation, settings: Settings): Promi
   return await withEvents(explanation, settings);
 }
 
-function isStuckSubject(subject: Subject, { jobs }: Explanation): boolean {
-  if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'stuck');
+function isUnservedSubject(subject: Subject, { jobs }: Explanation): boolean {
+  if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'unserved');
   if (subject.is === 'out-of-scope') return true;
   if (subject.is !== 'group') return subject.is === 'broken';
   const { group } = subject;
-  return jobs.some((job) => job.state === 'stuck' && findGroup(groupOfJob(job), [group]) !== undefined);
+  return jobs.some((job) => job.state === 'unserved' && findGroup(groupOfJob(job), [group]) !== undefined);
 }
 
 /** A plan, its groups, and how Gitea is asked again. */
@@ -135,27 +149,25 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
   const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
   if (arePathsGiven || !isOfCluster) {
-    const { read, ...planned } = await readAndPlan(paths, flags, io, { includeBlocked: true, isOnlyRead: true });
-    if (read.groups.length > 0) return { ...planned, groups: read.groups, settings: await settingsFrom(flags, io) };
+    const settings = byHand(await settingsFrom(flags, io));
+    const { read, ...planned } = await readAndPlan(paths, flags, io, {
+      includeBlocked: true,
+      isOnlyRead: true,
+      settings,
+    });
+    if (read.groups.length > 0) return { ...planned, groups: read.groups, settings };
   }
   const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
   if (arePathsGiven) throw none;
   const { clusterSource, planOfCluster } = await import('./explain/cluster-source.ts');
   const source = await clusterSource(flags, io);
-  if (!source) throw isOfCluster ? noCluster() : none;
+  if (!source) throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', OR_FILES) : none;
   const planned = await planOfCluster(source, flags, io);
   if (planned.groups.length === 0 && planned.where.broken.length === 0) throw noneInCluster(planned.where);
   return planned;
 }
 
-function noCluster(): Failure {
-  return new Failure(
-    'GR-EXPLAIN-04',
-    2,
-    'read RunnerGroups from the cluster: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. ' +
-      'Give --kubeconfig, or name files.',
-  );
-}
+const OR_FILES = 'Give --kubeconfig, or name files.';
 
 function noneInCluster({ server, namespaces }: WhereIAm): Failure {
   const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;

@@ -56,7 +56,7 @@ export interface NotCreated {
   readonly why: string;
   readonly next: string;
   /** It does not come by itself. */
-  readonly isStuck: boolean;
+  readonly isUnserved: boolean;
 }
 
 export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {

@@ -6,14 +6,13 @@ import { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
 import { KubeClient } from '../kubernetes/client.ts';
 import type { ClusterConfig } from '../kubernetes/config.ts';
-import { findCluster } from '../kubernetes/find-cluster.ts';
 import { findRunnerJob, type NamedJob, writeExtension } from '../kubernetes/kept-job.ts';
 import { isOver, type LiveJob } from '../plan/evidence.ts';
 import { LONGEST_KEEP_MS } from '../plan/kept.ts';
 import { duration } from './duration.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import { ownKubeconfig } from './own-kubeconfig.ts';
+import { byHand, clusterByHand, noCluster } from './own-kubeconfig.ts';
 
 /** Somebody else may write the Job between our look and our patch. */
 const TRIES = 5;
@@ -27,15 +26,10 @@ export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io):
   }
   const forMs = flagValue('for', flags, io);
   const timeoutMs = flagValue('timeout', flags, io) * 1000;
-  const kubeconfig = flagValue('kubeconfig', flags, io) ?? (await ownKubeconfig(io.env));
-  const cluster = await findCluster({ cluster: 'auto', env: io.env, ...(kubeconfig !== undefined && { kubeconfig }) });
-  if (!cluster) {
-    throw new Failure(
-      'GR-EXTEND-05',
-      2,
-      'extend: there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config. Give --kubeconfig.',
-    );
-  }
+  const kubeconfig = flagValue('kubeconfig', flags, io);
+  const choice = { cluster: 'auto', env: io.env, timeoutMs, ...(kubeconfig !== undefined && { kubeconfig }) } as const;
+  const { config: cluster } = await clusterByHand(byHand(choice));
+  if (!cluster) throw noCluster('GR-EXTEND-05', 'extend');
   const namespace = flagValue('namespace', flags, io) ?? cluster.context?.namespace ?? 'default';
   const told = await extendIn(cluster, { namespace, name, forMs, timeoutMs, now: io.now });
   io.out(`${told}\n`);

@@ -7,14 +7,13 @@ export interface Io {
   /** `COLUMNS`, else the width of the terminal; 80 when stdout is no terminal. */
   readonly columns: number;
   readonly now: () => number;
-  readonly out: (text: string) => void;
-  /** Optional. Writes several strings without joining them first. Pass the same string object for repeated parts: it is encoded once. */
-  readonly outPieces?: (texts: readonly string[]) => void;
+  /** A promise when not all of it has left the process. Who prints much waits for it: what waits is in memory. */
+  readonly out: (text: string) => unknown;
   readonly err: (text: string) => void;
 }
 
 /**
  * What a command answers: the process' exit code. Errors are thrown as `Failure` and printed in one place (process.ts).
- * 4: `explain --exit-code` found a stuck job. 130: Ctrl-C ended the command; 129 and 143: another signal.
+ * 4: `explain --exit-code` found an unserved job. 130: Ctrl-C ended the command; 129 and 143: another signal.
  */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 129 | 130 | 143;

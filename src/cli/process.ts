@@ -1,10 +1,11 @@
 /** The real process: its streams, and the one place where an error becomes a message and an exit code. */
-import { Failure } from '../failure.ts';
+import { once } from 'node:events';
+import { writeSync } from 'node:fs';
+import { Failure, systemCode } from '../failure.ts';
 import { printable } from '../printable.ts';
 import { columnsFrom } from './columns.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
 import type { ExitCode, Io } from './io.ts';
-import { endOnRefusedOutput } from './refused-output.ts';
 
 /** The real process as an `Io`. */
 export function mainIo(): Io {
@@ -17,7 +18,7 @@ export function mainIo(): Io {
       return columnsFrom(process.env) ?? process.stdout.columns ?? 80;
     },
     now: Date.now,
-    out: (text) => void process.stdout.write(text),
+    out: (text) => (process.stdout.write(text) ? undefined : once(process.stdout, 'drain')),
     err: (text) => void process.stderr.write(text),
   };
 }
@@ -25,6 +26,21 @@ export function mainIo(): Io {
 /** Ends the process when nothing more can be printed. Node would print a stack trace. */
 export function endOnClosedOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', endOnRefusedOutput);
+}
+
+/** Ends the process with code 1: quietly when its reader has gone (`gitea-runners explain | head`), else with the reason on stderr. */
+function endOnRefusedOutput(error: unknown): never {
+  const code = systemCode(error);
+  if (code !== 'EPIPE') tell(`error: GR-OUTPUT-01 print: ${code}. What was printed before it is not whole.\n`);
+  process.exit(1);
+}
+
+function tell(line: string): void {
+  try {
+    writeSync(2, line);
+  } catch {
+    // It may be stderr itself that takes no more.
+  }
 }
 
 /** Longest error text, in lines: Argo CD shows all of stderr in its UI and keeps it in Redis. */

@@ -52,11 +52,11 @@ Examples:
   gitea-runners explain                        why has my job no runner?
   gitea-runners explain acme/api#8             run 8 of a repository: cause, evidence, what to do
   gitea-runners explain -A --watch             all groups of the cluster, again and again
-  gitea-runners explain --state stuck --exit-code
+  gitea-runners explain --state unserved --exit-code
   kubectl -n argocd exec deploy/gitea-runners -- gitea-runners explain
-  gitea-runners explain -o json | jq '.jobs[] | select(.state == "stuck")'
+  gitea-runners explain -o json | jq '.jobs[] | select(.state == "unserved")'
 
-Exit codes: 0 good; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused; with --exit-code 4: a job is stuck.
+Exit codes: 0 good; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused; with --exit-code 4: a job is unserved.
 On codes 1 to 3 stdout is empty.`,
   },
   validate: {

@@ -10,12 +10,22 @@ import { isOn } from './flags/flag.ts';
 import type { Io } from './io.ts';
 import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
-import { type ImageFlags, imagesFrom, type LookFlags, type PathFlags, pathsFrom, settingsFrom } from './settings.ts';
+import {
+  type CommandSettings,
+  type ImageFlags,
+  imagesFrom,
+  type LookFlags,
+  type PathFlags,
+  pathsFrom,
+  settingsFrom,
+} from './settings.ts';
 
 /** How it is looked and planned. */
 export interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
   /** One group's trouble is its own, where live Jobs are seen (docs/adr/0036). Default: it is everybody's. */
   readonly isolate?: boolean;
+  /** Default: those of the flags. */
+  readonly settings?: CommandSettings;
 }
 
 /** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
@@ -23,9 +33,9 @@ export async function readAndPlan(
   args: readonly string[],
   flags: LookFlags & PathFlags & ImageFlags,
   io: Io,
-  { isolate = false, ...options }: PlanOptions,
+  { isolate = false, settings: given, ...options }: PlanOptions,
 ): Promise<{ readonly read: ReadResult } & PlanOfNow> {
-  const settings = await settingsFrom(flags, io);
+  const settings = given ?? (await settingsFrom(flags, io));
   const images = imagesFrom(flags, io);
   const written = await readGroups({ ...pathsFrom(args, flags, io), isolate }, io);
   const read = { ...written, groups: written.groups.map((group) => withImages(group, images)) };

@@ -115,6 +115,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
     wakes: flagValue('wakes', flags, io),
     clock: { ...systemClock, now: io.now },
     random: Math.random,
+    onAskedForQueue: (tellQueue) => void process.on('SIGUSR2', tellQueue),
     subscribers: subscribersFrom(flags, io, spans),
     ...(spans && { spans }),
     sweep: flagValue('sweep', flags, io),

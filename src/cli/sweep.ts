@@ -15,6 +15,7 @@ import { Sweeper, type SweepGroup, type SweepReport, type SweepScene, type Swept
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { isJson } from './flags/output.ts';
 import type { ExitCode, Io } from './io.ts';
+import { byHand } from './own-kubeconfig.ts';
 import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
@@ -34,7 +35,7 @@ export async function sweep(
   io: Io,
   clock: SweepClock = systemClock,
 ): Promise<ExitCode> {
-  const settings = await settingsFrom(flags, io);
+  const settings = byHand(await settingsFrom(flags, io));
   const budget = flagValue('budget', flags, io);
   const dryRun = flagValue('dryRun', flags, io);
   const asJson = isJson('sweep', flags, io);

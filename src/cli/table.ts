@@ -64,6 +64,12 @@ function shrunk(wanted: readonly number[], columns: number | undefined): readonl
   return [...others, wanted[last] ?? 0];
 }
 
+/** Text that keeps to the paper: what is broken off goes on below, two columns to the right. */
+export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): string {
+  const lines = text.split('\n').map((line) => broken(line, Math.max(2 * NARROWEST, columns - 2)).join('\n  '));
+  return lines.join('\n');
+}
+
 /** Lines of at most so many characters, broken between words where that is possible. */
 export function broken(text: string, width: number): readonly string[] {
   const lines: string[] = [];

@@ -1,18 +1,18 @@
 /**
- * How much of the texts of a row is kept: a look may have 20,000 rows. Authors of workflows choose labels of any length. Gitea itself cuts
- * names to 255 bytes.
+ * How much of its rows a look keeps. Authors of workflows choose names and labels of any length and number; Gitea itself cuts names to
+ * 255 bytes. A text is cut first, then a row must have room in its look.
  */
+import { groupBy } from '../group-by.ts';
 
 const LONGEST_NAME = 1_000;
 const LONGEST_LINK = 2_000;
 const MOST_LABELS = 200;
-/** No runner of ours and no label of a group has a space in its name. */
-const TOO_LONG = '(too long)';
-const TOO_MANY = '(too many)';
-
 /** Characters of all labels of a job, and of a runner, which has all labels of its group. */
 const MOST_OF_JOB = 4_096;
 const MOST_OF_RUNNER = 16_384;
+/** No runner of ours and no label of a group has a space in its name. */
+const TOO_LONG = '(too long)';
+const TOO_MANY = '(too many)';
 
 /** What all looks of a process may keep. `serve` has a heap of 358 MiB (install/), keeps each look until the next one is read, and plans. */
 const BYTES_OF_ALL = 48 * 1024 * 1024;
@@ -25,35 +25,34 @@ const UNCOVERED_LABELS = 10;
 /** A row without its texts: an object with its numbers. */
 const ROW_BYTES = 300;
 
-interface WithUrl {
-  readonly url: string;
-}
+type WithUrl = { readonly url: string };
 
 /**
  * How many bytes the look at each of these targets may keep. The Giteas have equal shares, and so have the scopes of each: a tenant's Gitea
  * with many scopes takes from itself.
  */
 export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) => number {
-  const scopes = new Map<string, number>();
-  for (const { url } of targets) scopes.set(new URL(url).origin, (scopes.get(new URL(url).origin) ?? 0) + 1);
-  return ({ url }) => {
-    const share = BYTES_OF_ALL / Math.max(1, scopes.size) / (scopes.get(new URL(url).origin) ?? 1);
+  const originOf = ({ url }: WithUrl) => new URL(url).origin;
+  const giteas = groupBy(targets, originOf);
+  return (target) => {
+    const share = BYTES_OF_ALL / giteas.size / (giteas.get(originOf(target))?.length ?? 1);
     return Math.max(LEAST_OF_LOOK, Math.min(MOST_OF_LOOK, share));
   };
 }
 
-/** `needed`: without it the look fails. `optional` rows have half of the bytes, `uncovered` ones, which no group covers, a quarter. */
-export type RowUse = 'needed' | 'optional' | 'uncovered';
+/** What of a look's bytes such rows may fill. `needed`: without it the look fails. No group covers `uncovered` ones. */
+const SHARES = { needed: 1, optional: 1 / 2, uncovered: 1 / 4 } as const;
 
 /** What one look keeps. */
 export class Shelf {
   readonly #bytes: number;
   readonly #labels: ReadonlySet<string> | undefined;
-  #used = 0;
-  #uncoveredLeft = BYTES_OF_UNCOVERED;
   readonly #texts = new Map<string, string>();
   readonly #rows = new Set<number>();
-  #leftOut = 0;
+  #used = 0;
+  #uncoveredLeft = BYTES_OF_UNCOVERED;
+  /** Queued jobs that the look does not have. */
+  leftOut = 0;
 
   /** @param labels of all groups; absent: nobody knows which ones matter. */
   constructor(bytes = MOST_OF_LOOK, labels?: ReadonlySet<string>) {
@@ -61,25 +60,16 @@ export class Shelf {
     this.#labels = labels;
   }
 
-  /** Queued jobs that the look does not have. */
-  get leftOut(): number {
-    return this.#leftOut;
-  }
-
-  leaveOut(jobs: number): void {
-    this.#leftOut += jobs;
-  }
-
   /** False: a group with all of these labels cannot be. */
   mayBeCovered(labels: readonly string[]): boolean {
-    return this.#labels === undefined || labels.every((label) => this.#labels?.has(label));
+    return labels.every((label) => this.#labels?.has(label) ?? true);
   }
 
-  /** The labels of a row, each text once. Those that no group has are kept while there is room for them; one that no group can have stands for the others. */
+  /** The labels of a row. Those that no group has are kept while there is room for them; one that no group can have stands for the others. */
   labels(labels: readonly string[]): readonly string[] {
     let others = 0;
     const kept = labels.filter((label) => {
-      if (this.#labels === undefined || this.#labels.has(label)) return true;
+      if (this.mayBeCovered([label])) return true;
       others += 1;
       return others <= UNCOVERED_LABELS && this.#hasRoomFor(label);
     });
@@ -101,11 +91,10 @@ export class Shelf {
   }
 
   /** False: there is no room for the row. A list may be read several times. @param id negative: of a runner. */
-  hasRoom(id: number, use: RowUse, texts: readonly string[]): boolean {
+  hasRoom(id: number, use: keyof typeof SHARES, texts: readonly string[]): boolean {
     if (this.#rows.has(id)) return true;
     const bytes = texts.reduce((sum, text) => sum + bytesOf(text), ROW_BYTES);
-    const share = { needed: 1, optional: 1 / 2, uncovered: 1 / 4 }[use];
-    if (this.#used + bytes > this.#bytes * share) return false;
+    if (this.#used + bytes > this.#bytes * SHARES[use]) return false;
     this.#used += bytes;
     this.#rows.add(id);
     return true;
@@ -124,29 +113,22 @@ function bytesOf(text: string): number {
   return 24 + 2 * text.length;
 }
 
-/** Labels that a group cannot have stand for what is too long. */
-export function labelsOfJob(labels: readonly string[]): readonly string[] {
-  return bounded(labels, MOST_OF_JOB);
-}
+export const labelsOfJob = (labels: readonly string[]): readonly string[] => bounded(labels, MOST_OF_JOB);
+export const labelsOfRunner = (labels: readonly string[]): readonly string[] => bounded(labels, MOST_OF_RUNNER);
 
-export function labelsOfRunner(labels: readonly string[]): readonly string[] {
-  return bounded(labels, MOST_OF_RUNNER);
-}
-
+/** Each label once where something is cut. Labels that a group cannot have stand for what is too long or too much. */
 function bounded(labels: readonly string[], mostCharacters: number): readonly string[] {
   const length = labels.reduce((sum, label) => sum + label.length, 0);
   const isShort = labels.length <= MOST_LABELS && length <= mostCharacters;
   if (isShort && labels.every((label) => label.length <= LONGEST_NAME)) return labels;
   const different = [...new Set(labels)];
   let left = mostCharacters;
-  const kept = different
-    .slice(0, MOST_LABELS)
-    .map(boundedName)
-    .filter((label) => {
-      left -= label.length;
-      return left >= 0;
-    });
-  return kept.length < different.length ? [...kept, TOO_MANY] : kept;
+  const kept = different.slice(0, MOST_LABELS).map(boundedName);
+  const fitting = kept.filter((label) => {
+    left -= label.length;
+    return left >= 0;
+  });
+  return fitting.length < different.length ? [...fitting, TOO_MANY] : fitting;
 }
 
 export function boundedName(name: string): string {

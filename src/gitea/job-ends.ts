@@ -7,7 +7,7 @@ import type { Scope } from '../runnergroup/runner-group.ts';
 import type { GiteaApi, Question } from './api.ts';
 import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel } from './endpoints.ts';
 import { jobsQuestion, readPage } from './lists.ts';
-import { type ListPage, ShapeError } from './shapes.ts';
+import { type ListPage, readShape } from './shapes.ts';
 import { toAttempt } from './status.ts';
 import { isTokenOf } from './user-repos.ts';
 import type { VersionFacts } from './version.ts';
@@ -102,9 +102,8 @@ function runsQuestion({ name, jobsPath, jobsRights, missing }: Level): Question 
 
 async function readList(api: GiteaApi, question: Question, page: number): Promise<ListPage<unknown>> {
   const read = (json: unknown): ListPage<unknown> => {
-    const { data } = List.safeParse(json);
-    if (!data) throw new ShapeError('the list is not an object of the expected form');
-    return { rows: data.jobs ?? data.workflow_runs ?? [], total: data.total_count };
+    const { jobs, workflow_runs: runs, total_count: total } = readShape(List, json, 'the list');
+    return { rows: jobs ?? runs ?? [], total };
   };
   return await readPage(api, { question, read, standIn: () => undefined }, page, Number.POSITIVE_INFINITY);
 }

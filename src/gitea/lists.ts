@@ -71,31 +71,24 @@ async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly
 }
 
 /**
- * Puts all jobs in progress into `jobs`. They must be complete, because a busy runner that is skipped may be killed. A reading during which
- * the list moved proves nothing, so the list is read again. The rows of that reading stay: presence is evidence.
+ * Puts all jobs of a state into `jobs`. Those in progress must be complete, because a busy runner that is skipped may be killed. A reading
+ * during which the list moved proves nothing, so the list is read again. The rows of that reading stay: presence is evidence.
+ * Lists of jobs that wait may drift: the next look finds what this one misses. Of a very long one the ends are read: the oldest jobs are
+ * served first, and a flood may stand before the newest. Throws `Failure` when the list contradicts itself.
  */
-export async function readRunningJobs(api: GiteaApi, level: Level, jobs: JobsById): Promise<void> {
-  await readJobsIn(api, level, 'in_progress', jobs);
-}
-
-/**
- * Throws `Failure` when the list contradicts itself. Lists of jobs that wait may drift: the next look finds what this one misses. Of a very
- * long one the ends are read: the oldest jobs are served first, and a flood may stand before the newest.
- */
-async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
+export async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
   const question = jobsQuestion(level, [state]);
+  const waits = state !== 'in_progress';
+  // A job that waits and cannot be read has labels that no group has.
+  const reading = { question, read: readJobs(api), ...(waits && { standIn: unreadableJob, endsWillDo: true }) };
   for (let pass = 1; pass <= PASSES; pass += 1) {
-    const pages = await readPages(api, {
-      question,
-      read: readJobs(api),
-      // A job that waits and cannot be read has labels that no group has.
-      ...(state !== 'in_progress' && { standIn: unreadableJob, endsWillDo: true }),
-    });
-    if (state === 'in_progress') refuseWithoutRoom(api, question, pages);
+    const pages = await readPages(api, reading);
+    if (!waits) refuseWithoutRoom(api, question, pages);
     for (const page of pages) keep(jobs, page.rows);
     const verdict = judgePass(pages);
-    if (verdict === 'complete' || (verdict === 'drifted' && state !== 'in_progress')) {
-      if (state === 'queued' && isCut(pages)) api.shelf.leaveOut(countUnread(pages));
+    if (verdict === 'complete' || (verdict === 'drifted' && waits)) {
+      const isCut = pages.slice(0, 1).some(isLong) || lacksRoom(pages);
+      if (state === 'queued' && isCut) api.shelf.leftOut += countUnread(pages);
       return;
     }
     if (pass === PASSES) throw incomplete(api, question, pages);
@@ -115,11 +108,8 @@ export async function readRunners(api: GiteaApi, level: Level): Promise<readonly
   };
   const runners = new Map<number, RegisteredRunner>();
   for (let pass = 1; ; pass += 1) {
-    const pages = await readPages(api, {
-      question,
-      read: (json) => readRunnerPage(json, api.shelf),
-      standIn: unreadableRunner,
-    });
+    const read = (json: unknown) => readRunnerPage(json, api.shelf);
+    const pages = await readPages(api, { question, read, standIn: unreadableRunner });
     refuseWithoutRoom(api, question, pages);
     for (const { rows } of pages) for (const row of rows) runners.set(row.id, row);
     const enough = runners.size >= Math.max(...pages.map(({ total }) => total));
@@ -130,25 +120,19 @@ export async function readRunners(api: GiteaApi, level: Level): Promise<readonly
 
 /** The question for jobs of these states. Only Gitea 1.27 and newer obey `newestFirst`. */
 export function jobsQuestion(level: Level, states: readonly StatusFilter[], newestFirst = false): Question {
-  const names = states.map((state) => WORDS[state]);
-  const order: [string, string][] = newestFirst
-    ? [
-        ['sort', 'id'],
-        ['order', 'desc'],
-      ]
-    : [];
+  // `a, b and c`.
+  const names = states
+    .map((state) => WORDS[state])
+    .join(', ')
+    .replace(/, (\w+)$/, ' and $1');
+  const order = newestFirst ? { sort: 'id', order: 'desc' } : {};
   return {
-    what: `list ${listed(names)} jobs of ${level.name}`,
+    what: `list ${names} jobs of ${level.name}`,
     path: level.jobsPath,
-    query: [...states.map((state): [string, string] => ['status', state]), ...order],
+    query: [...states.map((state): [string, string] => ['status', state]), ...Object.entries(order)],
     rights: level.jobsRights,
     missing: level.missing,
   };
-}
-
-/** `a, b and c`. */
-function listed(words: readonly string[]): string {
-  return words.join(', ').replace(/, (\w+)$/, ' and $1');
 }
 
 /** Reads job rows, whose times are judged by the clock of the look. */
@@ -173,10 +157,9 @@ async function readPages<T>(api: GiteaApi, reading: Reading<T>): Promise<readonl
   return endsWillDo && isLong(first) ? pages : await withEnd(api, reading, pages);
 }
 
-/** True when rows of the list were left out, because it is too long or the look has no room for them. */
-function isCut(pages: readonly ListPage<Job>[]): boolean {
-  const [first] = pages;
-  return (first && isLong(first)) || pages.some(({ rows }) => rows.some(({ name }) => name === NO_ROOM));
+/** True when the look has no room for a row of the list. */
+function lacksRoom(pages: readonly ListPage<{ readonly name: string }>[]): boolean {
+  return pages.some(({ rows }) => rows.some(({ name }) => name === NO_ROOM));
 }
 
 function countUnread(pages: readonly ListPage<Job>[]): number {
@@ -227,12 +210,8 @@ export function keep(jobs: JobsById, rows: readonly Job[]): void {
 }
 
 /** Throws when the look has no room for a row without which it is not complete. */
-function refuseWithoutRoom(
-  api: GiteaApi,
-  question: Question,
-  pages: readonly ListPage<{ readonly name: string }>[],
-): void {
-  if (!pages.some(({ rows }) => rows.some(({ name }) => name === NO_ROOM))) return;
+function refuseWithoutRoom(api: GiteaApi, question: Question, pages: Parameters<typeof lacksRoom>[0]): void {
+  if (!lacksRoom(pages)) return;
   throw api.failure(
     question,
     'GR-GITEA-10',
@@ -242,18 +221,15 @@ function refuseWithoutRoom(
 }
 
 function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<{ readonly id: number }>[]): Failure {
-  const totals = [...new Set(pages.map(({ total }) => total))];
-  const counted =
-    totals.length === 1
-      ? `total_count is ${totals[0]}`
-      : `total_count moves between ${Math.min(...totals)} and ${Math.max(...totals)}`;
+  const totals = pages.map(({ total }) => total);
+  const [least, most] = [Math.min(...totals), Math.max(...totals)];
+  const counted = least === most ? `is ${most}` : `moves between ${least} and ${most}`;
   const different = idsOf(pages).size;
-  const arrived = different < Math.max(...totals) ? `only ${different} of these rows` : `${countRows(pages)} rows`;
-  const received = `${counted}, but ${arrived} arrived, in each of ${PASSES} readings`;
+  const arrived = different < most ? `only ${different} of these rows` : `${countRows(pages)} rows`;
   return api.failure(
     question,
     'GR-GITEA-09',
-    received,
+    `total_count ${counted}, but ${arrived} arrived, in each of ${PASSES} readings`,
     'Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy',
   );
 }

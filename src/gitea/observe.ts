@@ -43,7 +43,7 @@ import {
   unreachable,
 } from './endpoints.ts';
 import { foreignToken } from './failures.ts';
-import { type JobsById, readActiveJobs, readRunners, readRunningJobs } from './lists.ts';
+import { type JobsById, readActiveJobs, readJobsIn, readRunners } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
 import { isTokenOf, readJobsByRepo } from './user-repos.ts';
 
@@ -237,7 +237,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
     ? early(jobs)
     : runnersAndCompleted(api, level, jobs));
   if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
-  if (hasUnexplainedRunner(runners, jobs.values())) await readRunningJobs(api, level, jobs);
+  if (hasUnexplainedRunner(runners, jobs.values())) await readJobsIn(api, level, 'in_progress', jobs);
   return { jobs: [...jobs.values()], runners, rowsWereRead: true };
 }
 

@@ -11,8 +11,8 @@ import type { Scope } from '../runnergroup/runner-group.ts';
 import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
 import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel, unreachable } from './endpoints.ts';
 import { failureOfStatus, type Rights } from './failures.ts';
-import { type JobsById, readRunners, readRunningJobs } from './lists.ts';
-import { readRunnerPage, ShapeError } from './shapes.ts';
+import { type JobsById, readJobsIn, readRunners } from './lists.ts';
+import { readRunnerPage, readShape } from './shapes.ts';
 import { isTokenOf } from './user-repos.ts';
 
 /** Where the runners of a scope are listed; undefined for another user's: Gitea lists and deletes those for that user alone. */
@@ -71,11 +71,7 @@ export async function readRegistration(
  */
 export async function readRegistrationToken(access: GiteaAccess, level: Level): Promise<string> {
   const question = registrationTokenQuestion(level, `ask for the registration token of ${level.name}`);
-  return await new GiteaApi(access).get(question, (json) => {
-    const read = TokenAnswer.safeParse(json);
-    if (!read.success) throw new ShapeError('it has no usable "token"');
-    return read.data.token;
-  });
+  return await new GiteaApi(access).get(question, (json) => readShape(TokenAnswer, json, 'it').token);
 }
 
 /** The question for it, which needs the right to write. */
@@ -105,6 +101,6 @@ function writeRights({ runnersRights }: Level): Rights {
 
 async function readRunning(api: GiteaApi, level: Level): Promise<Look['jobs']> {
   const jobs: JobsById = new Map();
-  await readRunningJobs(api, level, jobs);
+  await readJobsIn(api, level, 'in_progress', jobs);
   return [...jobs.values()];
 }

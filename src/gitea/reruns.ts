@@ -11,7 +11,7 @@ import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
 import { repoLevel } from './endpoints.ts';
 import { failureOfStatus, type Rights } from './failures.ts';
 import { PAGE_LIMIT } from './paging.ts';
-import { ShapeError } from './shapes.ts';
+import { readShape } from './shapes.ts';
 import { toAttempt, toJobStatus } from './status.ts';
 
 /** A run of a workflow. */
@@ -70,9 +70,8 @@ export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise
   for (let page = 1; page <= MOST_PAGES; page += 1) {
     const query = [['page', String(page)] as const, ['limit', String(PAGE_LIMIT)] as const];
     const { rows, total } = await api.get({ ...question, query }, (json) => {
-      const read = JobPage.safeParse(json);
-      if (!read.success) throw new ShapeError(`the list has no usable "${String(read.error.issues[0]?.path[0])}"`);
-      return { rows: read.data.jobs, total: read.data.total_count };
+      const page = readShape(JobPage, json, 'the list');
+      return { rows: page.jobs, total: page.total_count };
     });
     for (const row of rows) {
       const status = toJobStatus(row.status);

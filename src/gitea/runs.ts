@@ -5,7 +5,7 @@ import { GiteaApi, type Question } from './api.ts';
 import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel } from './endpoints.ts';
 import { type GiteaTarget, giteaClient, type ObserveOptions } from './observe.ts';
 import { PAGE_LIMIT } from './paging.ts';
-import { ShapeError } from './shapes.ts';
+import { readShape } from './shapes.ts';
 
 /** A run of a workflow. */
 export interface Run {
@@ -114,11 +114,9 @@ function questionFor(level: Level, states: readonly string[], page: number): Que
 }
 
 function readRunPage(json: unknown): { readonly runs: readonly Run[]; readonly total: number } {
-  const page = RunPage.safeParse(json);
-  if (!page.success) throw new ShapeError('the list has no usable "workflow_runs"');
-  const runs = page.data.workflow_runs.map((row, index): Run => {
-    const { success, data } = RunRow.safeParse(row);
-    if (!success) throw new ShapeError(`run number ${index + 1} of the page is not an object of the expected form`);
+  const page = readShape(RunPage, json, 'the list');
+  const runs = page.workflow_runs.map((row, index): Run => {
+    const data = readShape(RunRow, row, `run number ${index + 1} of the page`);
     const { id, run_number: number, path, event, head_branch: branch = '', status, conclusion, html_url: url } = data;
     return {
       id,
@@ -133,5 +131,5 @@ function readRunPage(json: unknown): { readonly runs: readonly Run[]; readonly t
       ...(data.repository.has_actions === false && { isActionsOff: true as const }),
     };
   });
-  return { runs, total: page.data.total_count };
+  return { runs, total: page.total_count };
 }

@@ -8,12 +8,12 @@
 import * as z from 'zod';
 import { Failure } from '../failure.ts';
 import { parseJson } from '../http/parse-json.ts';
-import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
+import { type GiteaAccess, type GiteaApi, type Question, requestTo } from './api.ts';
 import type { Level } from './endpoints.ts';
-import { failureOfStatus } from './failures.ts';
+import { failureOfShape, failureOfStatus } from './failures.ts';
 import { PAGE_LIMIT } from './paging.ts';
 import { registrationTokenQuestion } from './registrations.ts';
-import { ShapeError } from './shapes.ts';
+import { readShape } from './shapes.ts';
 
 /** A webhook of one level. */
 export interface Hook {
@@ -67,7 +67,7 @@ export async function readActions(api: GiteaApi, level: Level): Promise<ActionsS
   const hints = { rights: level.jobsRights, missing: level.missing };
   const rows =
     kind === 'repos'
-      ? [await api.get({ ...hints, what: `read ${level.name}`, path: base }, (json) => shaped(RepoRow, json))]
+      ? [await api.get({ ...hints, what: `read ${level.name}`, path: base }, (json) => readShape(RepoRow, json, 'it'))]
       : await readPages(
           api,
           { ...hints, what: `list the repositories of ${level.name}`, path: `${base}/repos` },
@@ -88,30 +88,19 @@ export async function isRegistrationToken(access: GiteaAccess, level: Level, tok
   if (answer.status !== 200 && answer.status !== 201) throw failureOfStatus(request, answer, question, access.token);
   const { data } = z.object({ token: z.string().min(1) }).safeParse(parseJson(answer.text));
   if (data) return data.token === token;
-  throw new GiteaApi(access).failure(
-    question,
-    'GR-GITEA-08',
-    'the answer is not what Gitea sends: it has no token',
-    'Check what stands before Gitea',
-  );
+  throw failureOfShape(request, 'it has no usable "token"');
 }
 
 async function readPages<T>(api: GiteaApi, question: Question, row: z.ZodType<T>): Promise<readonly T[]> {
   const rows: T[] = [];
   for (let page = 1; page <= MOST_PAGES; page += 1) {
     const query = [['page', String(page)] as const, ['limit', String(PAGE_LIMIT)] as const];
-    const more = await api.get({ ...question, query }, (json) => shaped(z.array(row), json));
+    const more = await api.get({ ...question, query }, (json) => readShape(z.array(row), json, 'it'));
     rows.push(...more);
     // A server may allow smaller pages only: the last one is the empty one.
     if (more.length === 0) break;
   }
   return rows;
-}
-
-function shaped<T>(shape: z.ZodType<T>, json: unknown): T {
-  const { data, error } = shape.safeParse(json);
-  if (data !== undefined) return data;
-  throw new ShapeError(`it has no usable "${error?.issues[0]?.path.join('.') ?? ''}"`);
 }
 
 /** What Gitea answered, or why it did not. */

@@ -101,7 +101,7 @@ export function readJobPage(
   nowMs: number,
   shelf: Shelf = new Shelf(),
 ): ListPage<Job> {
-  const page = check(listShapes().JobPage, json, 'the list');
+  const page = readShape(listShapes().JobPage, json, 'the list');
   const shape = page.total_count > MANY ? compiledJobRow() : listShapes().JobRow;
   return {
     rows: page.jobs.map((row, index) => readJob(row, index, { version, shape, nowMs, shelf })),
@@ -111,29 +111,29 @@ export function readJobPage(
 
 /** Reads a runner list. Throws `ShapeError`. */
 export function readRunnerPage(json: unknown, shelf: Shelf = new Shelf()): ListPage<RegisteredRunner> {
-  const page = check(listShapes().RunnerPage, json, 'the list');
+  const page = readShape(listShapes().RunnerPage, json, 'the list');
   return { rows: page.runners.map((row, index) => readRunner(row, index, shelf)), total: page.total_count };
 }
 
 /** Reads `/version`. Throws `ShapeError`. */
 export function readVersionText(json: unknown): string {
-  return check(listShapes().VersionAnswer, json, 'the answer').version;
+  return readShape(listShapes().VersionAnswer, json, 'the answer').version;
 }
 
 /** Reads the login of `/user`. Throws `ShapeError`. */
 export function readLogin(json: unknown): string {
-  return check(userShapes().UserAnswer, json, 'the answer').login;
+  return readShape(userShapes().UserAnswer, json, 'the answer').login;
 }
 
 /** Reads `max_response_items` of `/settings/api`. Throws `ShapeError`. */
 export function readMaxItems(json: unknown): number {
-  return check(userShapes().ApiSettings, json, 'the answer').max_response_items;
+  return readShape(userShapes().ApiSettings, json, 'the answer').max_response_items;
 }
 
 /** Reads a page of repositories: a bare list, its count is in a header. Throws `ShapeError`. */
 export function readRepos(json: unknown): readonly ListedRepo[] {
-  return check(userShapes().RepoList, json, 'the list').map((row, index) => {
-    const repo = check(userShapes().RepoRow, row, `repository ${index + 1} of the page`);
+  return readShape(userShapes().RepoList, json, 'the list').map((row, index) => {
+    const repo = readShape(userShapes().RepoRow, row, `repository ${index + 1} of the page`);
     // Archived ones are asked too: jobs that ran or waited when it was archived live on (updateRepoArchivedState stops schedules only).
     return { owner: repo.owner.login, name: repo.name, mayHaveJobs: repo.has_actions && !repo.empty };
   });
@@ -149,7 +149,7 @@ interface RowReading {
 
 function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }: RowReading): Job {
   const subject = nameRow('job', json, index);
-  const row = check(shape, json, subject);
+  const row = readShape(shape, json, subject);
   const status = toJobStatus(row.status);
   const times = readTimes(row, status, subject, nowMs);
   const claimed = status === 'in_progress' || status === 'completed';
@@ -184,7 +184,7 @@ function conclusionOf(word: string | undefined | null): Pick<Job, 'conclusion'> 
 }
 
 function readRunner(json: unknown, index: number, shelf: Shelf): RegisteredRunner {
-  const row = check(listShapes().RunnerRow, json, nameRow('runner', json, index));
+  const row = readShape(listShapes().RunnerRow, json, nameRow('runner', json, index));
   const { id, name, busy, ephemeral } = row;
   const labels = labelsOfRunner((row.labels ?? []).map((label) => label.name));
   if (!shelf.hasRoom(-id, 'needed', [boundedName(name)])) return { ...unreadableRunner(id), name: NO_ROOM };
@@ -262,7 +262,8 @@ function nameRow(kind: string, json: unknown, index: number): string {
   return Number.isSafeInteger(id) ? `${kind} ${String(id)}` : `${kind} number ${index + 1} of the page`;
 }
 
-function check<T>(schema: z.ZodType<T>, json: unknown, subject: string): T {
+/** A part of an answer. @throws ShapeError that names the field */
+export function readShape<T>(schema: z.ZodType<T>, json: unknown, subject: string): T {
   const result = schema.safeParse(json);
   if (result.success) return result.data;
   throw unusable(subject, fieldOf(result.error.issues[0]?.path ?? []));

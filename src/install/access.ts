@@ -12,7 +12,6 @@ import {
   NAME,
   REGISTRATION_ROLE,
   REGISTRATION_SECRET,
-  REPO_SERVER_ACCOUNT,
   SECRETS_ROLE,
   SERVE_LABELS,
   SERVE_LEASE,
@@ -46,115 +45,51 @@ export class ServeRole extends k8s.KubeClusterRole {
   }
 }
 
-/** The Lease that says which replica works. `create` cannot be limited to a name. */
-export class LeaseRole extends k8s.KubeRole {
-  constructor(scope: Construct, id: string) {
+interface InNamespace {
+  /** Name of the role, and of its binding. */
+  readonly role: string;
+  readonly namespace: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** What serve, and with `SECRETS_ROLE` the sidecar too, may do in one namespace. */
+export class Role extends k8s.KubeRole {
+  constructor(scope: Construct, id: string, { role, namespace, labels = LABELS }: InNamespace) {
+    super(scope, id, { metadata: { name: role, namespace, labels }, rules: RULES[role] ?? [] });
+  }
+}
+
+/** Gives a role to service accounts beside Argo CD. */
+export class Binding extends k8s.KubeRoleBinding {
+  constructor(
+    scope: Construct,
+    id: string,
+    props: InNamespace & { readonly kind?: 'Role' | 'ClusterRole'; readonly to?: readonly string[] },
+  ) {
+    const { role, namespace, labels = LABELS, kind = 'Role', to = [NAME] } = props;
     super(scope, id, {
-      metadata: { name: SERVE_ROLE, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
-      rules: [
-        {
-          apiGroups: ['coordination.k8s.io'],
-          resources: ['leases'],
-          resourceNames: [SERVE_LEASE],
-          verbs: ['get', 'update'],
-        },
-        { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
-      ],
+      metadata: { name: role, namespace, labels },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
+      subjects: to.map((name) => ({ kind: 'ServiceAccount', name, namespace: ARGOCD_NAMESPACE })),
     });
   }
 }
 
-/** Gives serve its Lease. */
-export class LeaseBinding extends k8s.KubeRoleBinding {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: { name: SERVE_ROLE, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SERVE_ROLE },
-      subjects: [account(NAME)],
-    });
-  }
-}
-
-/** For `--secrets api`: one namespace's Secret, by its name. Nobody may list Secrets or read another one. */
-export class SecretsRole extends k8s.KubeRole {
-  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
-    super(scope, id, {
-      metadata: { name: SECRETS_ROLE, namespace, labels: LABELS },
-      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames: [API_SECRET], verbs: ['get'] }],
-    });
-  }
-}
-
-/** Lets the sidecar and serve read that Secret. */
-export class SecretsBinding extends k8s.KubeRoleBinding {
-  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
-    super(scope, id, {
-      metadata: { name: SECRETS_ROLE, namespace, labels: LABELS },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SECRETS_ROLE },
-      subjects: [account(REPO_SERVER_ACCOUNT), account(NAME)],
-    });
-  }
-}
-
-/** For `--registration-secrets`: serve writes one namespace's registration Secret, by its name. It makes none: `create` knows no names. */
-export class RegistrationRole extends k8s.KubeRole {
-  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
-    super(scope, id, {
-      metadata: { name: REGISTRATION_ROLE, namespace, labels: LABELS },
-      rules: [
-        { apiGroups: [''], resources: ['secrets'], resourceNames: [REGISTRATION_SECRET], verbs: ['get', 'patch'] },
-      ],
-    });
-  }
-}
-
-/** Gives serve that role. */
-export class RegistrationBinding extends k8s.KubeRoleBinding {
-  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
-    super(scope, id, {
-      metadata: { name: REGISTRATION_ROLE, namespace, labels: LABELS },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: REGISTRATION_ROLE },
-      subjects: [account(NAME)],
-    });
-  }
-}
-
-/** Gives a cluster role in one namespace to a service account beside Argo CD. */
-export class NamespaceBinding extends k8s.KubeRoleBinding {
-  constructor(scope: Construct, id: string, props: { readonly namespace: string; readonly to: 'sidecar' | 'serve' }) {
-    const role = props.to === 'sidecar' ? SIDECAR_ROLE : SERVE_ROLE;
-    super(scope, id, {
-      metadata: { name: role, namespace: props.namespace, labels: LABELS },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-      subjects: [account(props.to === 'sidecar' ? REPO_SERVER_ACCOUNT : NAME)],
-    });
-  }
-}
-
-function account(name: string): k8s.Subject {
-  return { kind: 'ServiceAccount', name, namespace: ARGOCD_NAMESPACE };
-}
-
-/** For the button in Slack: serve writes until when a runner stays. */
-export class ExtendRole extends k8s.KubeRole {
-  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
-    super(scope, id, {
-      metadata: { name: EXTEND_ROLE, namespace, labels: LABELS },
-      rules: [
-        { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'patch'] },
-        { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
-      ],
-    });
-  }
-}
-
-/** Gives serve that role. */
-export class ExtendBinding extends k8s.KubeRoleBinding {
-  constructor(scope: Construct, id: string, { namespace }: { readonly namespace: string }) {
-    super(scope, id, {
-      metadata: { name: EXTEND_ROLE, namespace, labels: LABELS },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: EXTEND_ROLE },
-      subjects: [account(NAME)],
-    });
-  }
-}
+const LEASES = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+const SECRETS = { apiGroups: [''], resources: ['secrets'] };
+const RULES: Readonly<Record<string, k8s.PolicyRule[]>> = {
+  // The Lease that says which replica works. `create` cannot be limited to a name.
+  [SERVE_ROLE]: [
+    { ...LEASES, resourceNames: [SERVE_LEASE], verbs: ['get', 'update'] },
+    { ...LEASES, verbs: ['create'] },
+  ],
+  // For `--secrets api`: one namespace's Secret, by its name. Nobody may list Secrets or read another one.
+  [SECRETS_ROLE]: [{ ...SECRETS, resourceNames: [API_SECRET], verbs: ['get'] }],
+  // For `--registration-secrets`: serve writes one namespace's registration Secret, by its name. It makes none: `create` knows no names.
+  [REGISTRATION_ROLE]: [{ ...SECRETS, resourceNames: [REGISTRATION_SECRET], verbs: ['get', 'patch'] }],
+  // For the button in Slack: serve writes until when a runner stays.
+  [EXTEND_ROLE]: [
+    { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'patch'] },
+    { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
+  ],
+};

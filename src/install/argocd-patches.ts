@@ -8,7 +8,7 @@ import { ApiObject } from 'cdk8s';
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
 import { HEALTH_LUA } from './health.ts';
-import { ACCOUNT, ARGOCD_NAMESPACE, PROJECT } from './names.ts';
+import { ACCOUNT, ARGOCD_NAMESPACE, PROJECT, REPO_SERVER_ACCOUNT } from './names.ts';
 import { sidecar, sidecarVolumes } from './sidecar.ts';
 
 /** Keys of the ConfigMap argocd-cm. */
@@ -69,4 +69,25 @@ export class ArgoCdRbacPatch extends k8s.KubeConfigMap {
 function metadata(name: string): k8s.ObjectMeta {
   const labels = { 'app.kubernetes.io/name': name, 'app.kubernetes.io/part-of': 'argocd' };
   return { name, namespace: ARGOCD_NAMESPACE, labels };
+}
+
+/**
+ * Values of the community chart `argo-cd` that have the effect of the patches. The chart passes `extraContainers` through its template engine; nothing of
+ * ours holds `{{`.
+ */
+export function helmValues(): unknown {
+  return {
+    configs: { cm: ARGOCD_CM, rbac: ARGOCD_RBAC_CM },
+    repoServer: {
+      // By default its name follows from that of the release, and our role binding would not find it.
+      serviceAccount: { name: REPO_SERVER_ACCOUNT },
+      extraContainers: [plain(k8s.toJson_Container(sidecar()))],
+      volumes: sidecarVolumes().map((volume) => plain(k8s.toJson_Volume(volume))),
+    },
+  };
+}
+
+/** Without the `undefined` members of the constructs, which YAML would show as null. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
 }

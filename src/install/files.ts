@@ -1,5 +1,5 @@
 /**
- * Everything in `install/` but the CRD, as texts by file name.
+ * Everything in `install/` but the CRD and `monitoring/` (plain files), as texts by file name.
  *
  *   gitea-runners.yaml   our own objects beside Argo CD          ┐
  *   runners.yaml         a namespace for runners                 ├─ install.yaml, with the CRD: for a stock Argo CD
@@ -13,20 +13,17 @@
  *   cache.yaml           an option: a cache server for runners
  *   plugin.yaml          goes into the image
  *   examples/            what everybody writes for themselves
- *   monitoring/          an option: alerts, a dashboard, what Prometheus scrapes
  *   chart/               a Helm chart of the objects that are ours
  */
+import { ApiObject } from 'cdk8s';
 import { crdText } from '../runnergroup/crd.ts';
 import { yamlText } from '../runnergroup/yaml-text.ts';
-import { ArgoCdCmPatch, ArgoCdRbacPatch, RepoServerPatch } from './argocd-patches.ts';
+import { ArgoCdCmPatch, ArgoCdRbacPatch, helmValues, RepoServerPatch } from './argocd-patches.ts';
 import { chartFiles } from './chart/files.ts';
 import { exampleFiles } from './examples.ts';
-import { helmValues } from './helm.ts';
 import { comment, HEADER, ManifestFile } from './manifest-file.ts';
-import { monitoringFiles } from './monitoring/files.ts';
+import { ARGOCD_NAMESPACE, BUNDLE, NODE, PLUGIN } from './names.ts';
 import { cache, ownObjects, registrationSecrets, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
-import { plugin } from './plugin.ts';
-import { Removal } from './removal.ts';
 
 /** File name below `install/` -> text. */
 export function installFiles(): Readonly<Record<string, string>> {
@@ -48,7 +45,6 @@ export function installFiles(): Readonly<Record<string, string>> {
     'plugin.yaml': `${HEADER}${comment(PLUGIN_NOTE)}${yamlText(plugin)}`,
     'remove-from-argocd.yaml': `${HEADER}${comment(REMOVAL)}---\n${removal()}`,
     ...exampleFiles(),
-    ...monitoringFiles(),
     ...chartFiles(),
   };
 }
@@ -93,9 +89,34 @@ const REMOVAL = `Takes out of Argo CD what install.yaml added:
 
   kubectl apply --server-side --field-manager=gitea-runners -f remove-from-argocd.yaml`;
 
+/**
+ * `plugin.yaml`, which Argo CD's cmp-server reads from its image. It is a file, no object of the cluster.
+ *
+ * No shell and no wrapper: the program is started itself, and nothing in a repository becomes part of a command. No
+ * `discover`: only an Application that names the plugin gets it, and the repository is sent once, not twice. No `version`:
+ * it would become part of the name in every Application. No `init`, no git credentials, no executable files.
+ */
+const plugin = {
+  apiVersion: 'argoproj.io/v1alpha1',
+  kind: 'ConfigManagementPlugin',
+  metadata: { name: PLUGIN },
+  spec: {
+    generate: { command: [NODE, BUNDLE, 'generate'] },
+    preserveFileMode: false,
+    provideGitCreds: false,
+  },
+} as const;
+
+/**
+ * The three patched objects of Argo CD with nothing of ours. Server-side apply removes the fields that a manager owned and does not
+ * name any more. So, applied with our field manager, this takes out exactly what we have put in.
+ */
 function removal(): string {
   const file = new ManifestFile('removal');
-  for (const { kind, name } of Object.values(PATCHES)) new Removal(file, name, { kind, name });
+  for (const { kind, name } of Object.values(PATCHES)) {
+    const apiVersion = kind === 'Deployment' ? 'apps/v1' : 'v1';
+    new ApiObject(file, name, { apiVersion, kind, metadata: { name, namespace: ARGOCD_NAMESPACE } });
+  }
   return file.text();
 }
 

@@ -2,22 +2,21 @@
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { SecurityLevel } from '../pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../pods/schema.ts';
-import {
-  ExtendBinding,
-  ExtendRole,
-  LeaseBinding,
-  LeaseRole,
-  NamespaceBinding,
-  RegistrationBinding,
-  RegistrationRole,
-  SecretsBinding,
-  SecretsRole,
-  ServeRole,
-  SidecarRole,
-} from './access.ts';
+import { Binding, Role, ServeRole, SidecarRole } from './access.ts';
 import { cacheServer } from './cache.ts';
 import { ManifestFile } from './manifest-file.ts';
-import { RUNNERS_NAMESPACE } from './names.ts';
+import {
+  ARGOCD_NAMESPACE,
+  EXTEND_ROLE,
+  NAME,
+  REGISTRATION_ROLE,
+  REPO_SERVER_ACCOUNT,
+  RUNNERS_NAMESPACE,
+  SECRETS_ROLE,
+  SERVE_LABELS,
+  SERVE_ROLE,
+  SIDECAR_ROLE,
+} from './names.ts';
 import { RunnerNetworkPolicy, ServeNetworkPolicy } from './network.ts';
 import { MetricsService, ServeAccount, ServeBudget, ServeDefaults, ServeDeployment, WebhookService } from './serve.ts';
 
@@ -29,8 +28,9 @@ export function ownObjects(): ManifestFile {
     new ServeRole(file, 'serve-role'),
     'serve looks, and writes the status of RunnerGroups. It creates and deletes nothing.',
   );
-  new LeaseRole(file, 'lease-role');
-  new LeaseBinding(file, 'lease-binding');
+  const lease = { role: SERVE_ROLE, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS };
+  new Role(file, 'lease-role', lease);
+  new Binding(file, 'lease-binding', lease);
   new ServeAccount(file, 'account');
   file.note(
     new ServeDefaults(file, 'defaults'),
@@ -55,8 +55,9 @@ export function runnersNamespace(): ManifestFile {
     'Docker in a pod needs "privileged". When all RunnerGroups have containerMode: host, make all three "restricted": then no ' +
       'privileged pod runs here, whoever asks for it. The version is that of the checks in RunnerGroups (securityProfile).',
   );
-  new NamespaceBinding(file, 'sidecar', { namespace, to: 'sidecar' });
-  new NamespaceBinding(file, 'serve', { namespace, to: 'serve' });
+  const kind = 'ClusterRole';
+  new Binding(file, 'sidecar', { role: SIDECAR_ROLE, namespace, kind, to: [REPO_SERVER_ACCOUNT] });
+  new Binding(file, 'serve', { role: SERVE_ROLE, namespace, kind });
   file.note(
     new RunnerNetworkPolicy(file, 'network', { namespace }),
     "CI jobs: nobody calls them, and they do not reach the cloud's metadata service.",
@@ -76,35 +77,35 @@ function podSecurity(level: SecurityLevel): Readonly<Record<string, string>> {
 
 /** For those who set GITEA_RUNNERS_SECRETS=api. */
 export function secretsApi(): ManifestFile {
-  const namespace = RUNNERS_NAMESPACE;
+  const at = { role: SECRETS_ROLE, namespace: RUNNERS_NAMESPACE };
   const file = new ManifestFile('secrets');
   file.note(
-    new SecretsRole(file, 'role', { namespace }),
+    new Role(file, 'role', at),
     'Add the names of the Secrets that RunnerGroups of this namespace name under authToken. With the name of the registration Secret ' +
       'a group of another Gitea is refused before its runner starts; without it the runner checks that.',
   );
-  new SecretsBinding(file, 'binding', { namespace });
+  new Binding(file, 'binding', { ...at, to: [REPO_SERVER_ACCOUNT, NAME] });
   return file;
 }
 
 /** For those who set GITEA_RUNNERS_REGISTRATION_SECRETS. */
 export function registrationSecrets(): ManifestFile {
-  const namespace = RUNNERS_NAMESPACE;
+  const at = { role: REGISTRATION_ROLE, namespace: RUNNERS_NAMESPACE };
   const file = new ManifestFile('registration');
   file.note(
-    new RegistrationRole(file, 'role', { namespace }),
+    new Role(file, 'role', at),
     'The same names as in GITEA_RUNNERS_REGISTRATION_SECRETS. No Secret with another token may be among them.',
   );
-  new RegistrationBinding(file, 'binding', { namespace });
+  new Binding(file, 'binding', at);
   return file;
 }
 
 /** For those who want the button in Slack. */
 export function slackExtend(): ManifestFile {
-  const namespace = RUNNERS_NAMESPACE;
+  const at = { role: EXTEND_ROLE, namespace: RUNNERS_NAMESPACE };
   const file = new ManifestFile('extend');
-  new ExtendRole(file, 'role', { namespace });
-  new ExtendBinding(file, 'binding', { namespace });
+  new Role(file, 'role', at);
+  new Binding(file, 'binding', at);
   return file;
 }
 

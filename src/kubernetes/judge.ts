@@ -17,7 +17,16 @@
  *   6. no pod yet and none counted ..................... starting
  *   7. anything else ................................... unknown (counts as running)
  */
-import { ENDED_AT, EXTEND_UNTIL, isPinned, JOB_URL, KEEP_UNTIL, REPOSITORY, type Texts } from '../charts/marks.ts';
+import {
+  ENDED_AT,
+  EXTEND_UNTIL,
+  isPinned,
+  JOB_URL,
+  KEEP_UNTIL,
+  REPOSITORY,
+  type Texts,
+  TRACKING_ID,
+} from '../charts/marks.ts';
 import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../plan/evidence.ts';
 import { podEndOf } from './pod-end.ts';
 import { conditionMet, runnerState } from './pod-parts.ts';
@@ -41,6 +50,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
   const { state, trouble, runningSinceMs, finishedAtMs } = judge(job, pods);
   const end = isOver(state) ? podEndOf(job, pods) : undefined;
+  const [application, ...tracked] = annotations?.[TRACKING_ID]?.split(':') ?? [];
   return {
     namespace,
     name,
@@ -55,6 +65,8 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(jobUrl && { jobUrl }),
     ...(repository && { repository }),
     ...(giteaUrl !== undefined && { giteaUrl }),
+    // A copy of a Job names its original.
+    ...(application && tracked.join(':') === `batch/Job:${namespace}/${name}` && { application }),
     ...keepOf(annotations ?? {}),
   };
 }

@@ -158,18 +158,20 @@ interface Untimed {
 function timed(
   { targets, looks, jobs, seen, listedAtMs, troubles: troubled }: Untimed,
   clocks: ServerClocks,
-  { instance, now, onWarning }: Settings,
+  { instance, now, onWarning, env }: Settings,
 ): Evidence {
   const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
   const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
   const correction = correctClocks(giteas, seen && clock(seen.origin));
   for (const { code, message } of correction.warnings) onWarning?.(`warning: ${code} ${message}`);
+  const application = env['ARGOCD_APP_NAME'];
   const urls = new Map(targets.map(({ key, url }) => [key, url]));
   return {
     instance,
     looks: new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)])),
     liveJobs: shiftJobs(jobs, correction.jobShiftMs),
     ...(seen && { jobsWereListed: true as const }),
+    ...(application && { application }),
     liveSinceMs: listedAtMs + correction.nowShiftMs,
     nowMs: now() + correction.nowShiftMs,
     troubled,

@@ -6,7 +6,7 @@
  * Then it gets a runner of ours, so nothing waits for ever. A runner of ours that is there already stays: what one Application leaves to the
  * other, the other may be leaving, too. Rows in Gitea's list do not count: the owner of a repository can register a runner of any name.
  */
-import type { LiveJob } from './evidence.ts';
+import type { Evidence, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { compareText, type ListedJob } from './listed-jobs.ts';
 import { mayStillCome, PENDING_TIMEOUTS } from './patience.ts';
@@ -15,10 +15,13 @@ import { mayStillCome, PENDING_TIMEOUTS } from './patience.ts';
 export type ElsewhereFinder = (listed: ListedJob, spawnTimeoutMs: number) => string | undefined;
 
 export function elsewhereFinder(
-  liveJobs: readonly LiveJob[],
+  { liveJobs, application }: Evidence,
   { jobs, findRunner, readySinceMs, nowMs }: Facts,
 ): ElsewhereFinder {
-  const ofOthers = liveJobs.filter(({ name, jobUrl }) => jobUrl && findRunner(name) === undefined);
+  // One of this Application is of a group that is gone, and goes.
+  const isOfOther = (live: LiveJob): boolean =>
+    findRunner(live.name) === undefined && (application === undefined || live.application !== application);
+  const ofOthers = liveJobs.filter((live) => live.jobUrl && isOfOther(live));
   // As in most clusters. Then nobody needs to know which runners have jobs.
   if (ofOthers.length === 0) return () => undefined;
   const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));

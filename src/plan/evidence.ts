@@ -140,6 +140,8 @@ export interface LiveJob {
   readonly repository?: string;
   /** Base URL of the Gitea that its pod was made for. */
   readonly giteaUrl?: string;
+  /** Argo CD's name of the Application that manages it, as its tracking annotation tells. */
+  readonly application?: string;
   /** Its whole spec, where it is to be printed again (docs/adr/0063). The planner does not use it. */
   readonly spec?: object;
 }
@@ -202,6 +204,8 @@ export interface Evidence {
   /** When `liveJobs` were asked for, by the clock of `nowMs`. Absent: some time during the look. */
   readonly liveSinceMs?: number;
   readonly nowMs: number;
+  /** Argo CD's name of the Application that is planned, all its groups together. Absent: nobody says it. */
+  readonly application?: string;
   /** Groups that cannot be planned. Only where `liveJobs` are all Jobs: what is not among them is not kept. */
   readonly troubled?: readonly Pick<Group, 'namespace' | 'name'>[];
 }

@@ -1,5 +1,6 @@
 /** What is true before anything is decided. Every later step reads these facts; none writes. */
 import type { Evidence, Group } from './evidence.ts';
+import { findHeirs } from './heirs.ts';
 import { judgeRunners } from './judge.ts';
 import { byKey, type JobList, joinLooks, type ListedJob } from './listed-jobs.ts';
 import { type Owners, ownersFinder } from './owners.ts';
@@ -23,12 +24,15 @@ export interface Facts extends JobList, Runners {
 export function establishFacts(groups: readonly Group[], evidence: Evidence): Facts {
   const inOrder = [...groups].sort(byKey);
   const list = joinLooks(inOrder, evidence);
-  const runners = indexRunners(judgeRunners(gatherTraces(inOrder, evidence, list.jobs), evidence, list.jobs));
+  const ownersOf = ownersFinder(inOrder);
+  const heirs = findHeirs(inOrder, evidence, list.jobs, ownersOf);
+  const traces = gatherTraces(inOrder, evidence, list.jobs, heirs);
+  const runners = indexRunners(judgeRunners(traces, evidence, list.jobs));
   return {
     groups: inOrder,
     ...list,
     ...runners,
-    ownersOf: ownersFinder(inOrder),
+    ownersOf,
     readySinceMs: readySinceFinder(list.jobs, runners.madeFor),
     unreadJobsOf: ({ look }) => evidence.looks.get(look)?.unreadJobs ?? 0,
     nowMs: evidence.nowMs,

@@ -2,7 +2,7 @@
 import type { Allotment } from './allot.ts';
 import { type Assignment, assignRunners } from './assign.ts';
 import { elsewhereFinder } from './elsewhere.ts';
-import type { Group, LiveJob } from './evidence.ts';
+import type { Evidence, Group } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { ListedJob } from './listed-jobs.ts';
 import { allotPlaces } from './overdue.ts';
@@ -23,8 +23,8 @@ export interface Given {
  * A job that would get a new runner, but has one elsewhere, leaves its slot to the next job. That one may have one elsewhere, too, so the
  * slots are given again until none is left.
  */
-export function giveRunners(queue: readonly ReadyJob[], facts: Facts, liveJobs: readonly LiveJob[]): Given {
-  const findElsewhere = elsewhereFinder(liveJobs, facts);
+export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: Evidence): Given {
+  const findElsewhere = elsewhereFinder(evidence, facts);
   const elsewhere = new Map<ListedJob, string>();
   for (;;) {
     const stillHere = queue.filter(({ listed }) => !elsewhere.has(listed));

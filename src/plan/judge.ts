@@ -134,9 +134,15 @@ function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): R
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';
 }
 
-/** Undefined when the Job is of the place where its group is, or when the group's Gitea shows what it did: then that counts. */
-function stateIfMoved({ row, completed, live }: RunnerTraces, { group }: Context): 'moved' | 'replaced' | undefined {
-  if (!live || row || completed || live.endedAtMs !== undefined || !isOfOtherPlace(live, group)) return undefined;
+/**
+ * Undefined when the Job is of the place where its group is, or when the group's Gitea shows what it did: then that counts. Another group that
+ * has stayed at the old place may list the row. Then the name tells the scope of a runner of a pool.
+ */
+function stateIfMoved(traces: RunnerTraces, context: Context): 'moved' | 'replaced' | undefined {
+  const { row, isListedHere, completed, live, madeFor } = traces;
+  if (!live || isListedHere || completed || live.endedAtMs !== undefined) return undefined;
+  const isOfOldPool = row !== undefined && madeFor.jobId === OF_POOL && !isOfThisTemplate(traces, context);
+  if (!isOfOldPool && !isOfOtherPlace(live, context.group)) return undefined;
   return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
 }
 

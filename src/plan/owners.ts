@@ -56,7 +56,7 @@ function toCandidates(groups: readonly Group[]): Candidates {
 }
 
 /** Narrowest scope, then fewest labels, then name. */
-function byOwnership(a: Group, b: Group): number {
+export function byOwnership(a: Group, b: Group): number {
   return (
     WIDTH[a.scope] - WIDTH[b.scope] ||
     a.labels.length - b.labels.length ||

@@ -12,7 +12,7 @@
  *     decide ........... one decision for every job and every runner                                decide.ts
  *     withKept ......... Jobs of groups that cannot be planned stay                                  troubled.ts
  *
- * The laws P1 to P19 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
+ * The laws P1 to P21 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
  * runner. Nothing else is started, but for the pools. Doubt keeps.
  */
 import { decide } from './decide.ts';
@@ -33,7 +33,7 @@ import { withKept } from './troubled.ts';
 export function plan(groups: readonly Group[], evidence: Evidence): Plan {
   const facts = establishFacts(groups, evidence);
   const queue = queueReadyJobs(facts, replayPast(facts));
-  const given = giveRunners(queue, facts, evidence.liveJobs);
+  const given = giveRunners(queue, facts, evidence);
   const pools = fillPools(given, facts);
   const spares = keepSpares(given, pools, facts);
   return withKept(decide(facts, queue, given, { pools, spares }), groups, evidence);

@@ -18,6 +18,8 @@ export interface RunnerTraces {
   readonly running: Job | undefined;
   readonly completed: Job | undefined;
   readonly row: RegisteredRunner | undefined;
+  /** A row of it is in the list of its group's own scope. */
+  readonly isListedHere: boolean;
   /** Ids of all rows of its name: names are not unique in Gitea. */
   readonly rowIds: readonly number[];
   readonly live: LiveJob | undefined;
@@ -27,12 +29,14 @@ type OpenTraces = { -readonly [K in keyof RunnerTraces]: RunnerTraces[K] };
 
 /**
  * The traces of all runners, by group, in the order of the groups.
+ * @param heirs groups of runners whose own group is gone
  * @throws GroupsCollide when two groups could take each other's runners for their own
  */
 export function gatherTraces(
   groups: readonly Group[],
   evidence: Evidence,
   jobs: readonly ListedJob[],
+  heirs: ReadonlyMap<string, Group>,
 ): ReadonlyMap<Group, readonly RunnerTraces[]> {
   const findGroup = groupFinder(groups, evidence.instance);
   const byName = new Map<string, OpenTraces>();
@@ -44,7 +48,7 @@ export function gatherTraces(
     const known = byName.get(name);
     if (known) return known.group[by] === place ? known : undefined;
     const madeFor = parseRunnerName(name);
-    const group = madeFor && findGroup(madeFor);
+    const group = madeFor && (findGroup(madeFor) ?? heirs.get(name));
     if (!group || group[by] !== place) return undefined;
     const first: OpenTraces = {
       name,
@@ -54,6 +58,7 @@ export function gatherTraces(
       running: undefined,
       completed: undefined,
       row: undefined,
+      isListedHere: false,
       rowIds: [],
       live: undefined,
     };
@@ -67,11 +72,11 @@ export function gatherTraces(
     const traces = tracesOf(job.runner, 'origin', origin);
     if (traces) noteJob(traces, job);
   }
-  for (const [{ origin }, { runners }] of looksOf(groups, evidence)) {
+  for (const [{ origin, look }, { runners }] of looksOf(groups, evidence)) {
     for (const row of runners) {
       // Every runner of ours is ephemeral. Anybody may register another one under a name of our form.
       const traces = row.ephemeral ? tracesOf(row.name, 'origin', origin) : undefined;
-      if (traces) noteRow(traces, row);
+      if (traces) noteRow(traces, row, look);
     }
   }
   for (const live of evidence.liveJobs) {
@@ -121,7 +126,8 @@ function noteJob(traces: OpenTraces, job: Job): void {
 }
 
 /** Two looks may show the same row. */
-function noteRow(traces: OpenTraces, row: RegisteredRunner): void {
+function noteRow(traces: OpenTraces, row: RegisteredRunner, look: string): void {
+  if (look === traces.group.look) traces.isListedHere = true;
   if (!traces.rowIds.includes(row.id)) traces.rowIds = [...traces.rowIds, row.id];
   traces.row = strongerRow(traces.row, row);
 }

@@ -48,81 +48,40 @@ const QUALIFIED = {
   wanted: 'must be a key of labels: NAME or PREFIX/NAME',
 };
 
-const NAMES: ReadonlyMap<string, { readonly test: RegExp; readonly wanted: string }> = new Map([
-  ['Container.name', LABEL],
-  ['Volume.name', LABEL],
-  ['PodResourceClaim.name', LABEL],
-  ['PodSpec.hostname', LABEL],
-  ['PodSpec.subdomain', LABEL],
-  ['PodSpec.priorityClassName', SUBDOMAIN],
-  ['PodSpec.runtimeClassName', SUBDOMAIN],
-  ['PodSpec.serviceAccountName', SUBDOMAIN],
-  ['EnvVar.name', ENV_NAME],
-  ['ContainerPort.name', PORT_NAME],
-  ['HTTPGetAction.port', PORT_NAME],
-  ['TCPSocketAction.port', PORT_NAME],
-  ['ConfigMapEnvSource.name', SUBDOMAIN],
-  ['ConfigMapKeySelector.name', SUBDOMAIN],
-  ['SecretEnvSource.name', SUBDOMAIN],
-  ['SecretKeySelector.name', SUBDOMAIN],
-  ['NodeSelectorRequirement.key', QUALIFIED],
-  ['Toleration.key', QUALIFIED],
-  ['PodAffinityTerm.topologyKey', QUALIFIED],
-]);
+/** @param rules each with its fields, `Struct.field`, between spaces. */
+function byField<T>(...rules: readonly (readonly [T, string])[]): ReadonlyMap<string, T> {
+  return new Map(rules.flatMap(([rule, fields]) => fields.split(' ').map((field): [string, T] => [field, rule])));
+}
+
+const NAMES = byField(
+  [LABEL, 'Container.name Volume.name PodResourceClaim.name PodSpec.hostname PodSpec.subdomain'],
+  [SUBDOMAIN, 'PodSpec.priorityClassName PodSpec.runtimeClassName PodSpec.serviceAccountName'],
+  [SUBDOMAIN, 'ConfigMapEnvSource.name ConfigMapKeySelector.name SecretEnvSource.name SecretKeySelector.name'],
+  [ENV_NAME, 'EnvVar.name'],
+  [PORT_NAME, 'ContainerPort.name HTTPGetAction.port TCPSocketAction.port'],
+  [QUALIFIED, 'NodeSelectorRequirement.key Toleration.key PodAffinityTerm.topologyKey'],
+);
 
 /** Fields that must say something, beyond those that the published schema requires: it lets them be empty. */
-const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
-  ['ConfigMapEnvSource', ['name']],
-  ['ConfigMapKeySelector', ['name']],
-  ['ConfigMapVolumeSource', ['name']],
-  ['Container', ['name']],
-  ['EnvVar', ['name']],
-  ['HostAlias', ['ip']],
-  ['HTTPGetAction', ['port']],
-  ['NodeSelectorRequirement', ['key', 'operator']],
-  ['ObjectFieldSelector', ['fieldPath']],
-  ['PersistentVolumeClaimVolumeSource', ['claimName']],
-  ['PodAffinityTerm', ['topologyKey']],
-  ['SeccompProfile', ['type']],
-  ['SecretEnvSource', ['name']],
-  ['SecretKeySelector', ['name']],
-  ['SecretVolumeSource', ['secretName']],
-  ['TCPSocketAction', ['port']],
-  ['TopologySpreadConstraint', ['topologyKey']],
-  ['Volume', ['name']],
-]);
+const NEEDED = [
+  'ConfigMapEnvSource.name ConfigMapKeySelector.name ConfigMapVolumeSource.name Container.name EnvVar.name Volume.name',
+  'SecretEnvSource.name SecretKeySelector.name SecretVolumeSource.secretName PersistentVolumeClaimVolumeSource.claimName',
+  'HostAlias.ip HTTPGetAction.port TCPSocketAction.port ObjectFieldSelector.fieldPath SeccompProfile.type',
+  'NodeSelectorRequirement.key NodeSelectorRequirement.operator',
+  'PodAffinityTerm.topologyKey TopologySpreadConstraint.topologyKey',
+].flatMap((fields) => fields.split(' ').map((field) => field.split('.')));
 
-const PORT = [1, 65_535] as const;
-const ID = [0, 2 ** 31 - 1] as const;
-const SECONDS = [0, 2 ** 31 - 1] as const;
-const MODE = [0, 0o777] as const;
-const WEIGHT = [1, 100] as const;
-
-const RANGES: ReadonlyMap<string, readonly [number, number]> = new Map<string, readonly [number, number]>([
-  ['ContainerPort.containerPort', PORT],
-  ['HTTPGetAction.port', PORT],
-  ['TCPSocketAction.port', PORT],
-  ['GRPCAction.port', PORT],
-  ['PodSecurityContext.fsGroup', ID],
-  ['PodSecurityContext.runAsGroup', ID],
-  ['PodSecurityContext.runAsUser', ID],
-  ['SecurityContext.runAsGroup', ID],
-  ['SecurityContext.runAsUser', ID],
-  ['Probe.failureThreshold', SECONDS],
-  ['Probe.initialDelaySeconds', SECONDS],
-  ['Probe.periodSeconds', SECONDS],
-  ['Probe.successThreshold', SECONDS],
-  ['Probe.timeoutSeconds', SECONDS],
-  ['ConfigMapVolumeSource.defaultMode', MODE],
-  ['DownwardAPIVolumeSource.defaultMode', MODE],
-  ['ProjectedVolumeSource.defaultMode', MODE],
-  ['SecretVolumeSource.defaultMode', MODE],
-  ['KeyToPath.mode', MODE],
-  ['PreferredSchedulingTerm.weight', WEIGHT],
-  ['WeightedPodAffinityTerm.weight', WEIGHT],
-  ['TopologySpreadConstraint.maxSkew', [1, 2 ** 31 - 1]],
-  ['TopologySpreadConstraint.minDomains', [1, 2 ** 31 - 1]],
-]);
+const MOST = 2 ** 31 - 1;
+const RANGES = byField<readonly [number, number]>(
+  [[1, 65_535], 'ContainerPort.containerPort HTTPGetAction.port TCPSocketAction.port GRPCAction.port'],
+  [[0, MOST], 'PodSecurityContext.fsGroup PodSecurityContext.runAsGroup PodSecurityContext.runAsUser'],
+  [[0, MOST], 'SecurityContext.runAsGroup SecurityContext.runAsUser Probe.failureThreshold Probe.initialDelaySeconds'],
+  [[0, MOST], 'Probe.periodSeconds Probe.successThreshold Probe.timeoutSeconds'],
+  [[0, 0o777], 'ConfigMapVolumeSource.defaultMode DownwardAPIVolumeSource.defaultMode KeyToPath.mode'],
+  [[0, 0o777], 'ProjectedVolumeSource.defaultMode SecretVolumeSource.defaultMode'],
+  [[1, 100], 'PreferredSchedulingTerm.weight WeightedPodAffinityTerm.weight'],
+  [[1, MOST], 'TopologySpreadConstraint.maxSkew TopologySpreadConstraint.minDomains'],
+);
 
 /** Structs of which one field says what it is. `least` 0: Kubernetes has a default. */
 const CHOICES: ReadonlyMap<string, { readonly least: 0 | 1; readonly besides: readonly string[] }> = new Map([
@@ -130,6 +89,7 @@ const CHOICES: ReadonlyMap<string, { readonly least: 0 | 1; readonly besides: re
   ['EnvVarSource', { least: 1, besides: [] }],
   ['EnvFromSource', { least: 1, besides: ['prefix'] }],
   ['LifecycleHandler', { least: 1, besides: [] }],
+  ['Probe', { least: 1, besides: [] }],
 ]);
 const PROBE_HANDLERS = ['exec', 'grpc', 'httpGet', 'tcpSocket'];
 
@@ -143,9 +103,9 @@ export function checkValues(struct: string, value: Mapping, path: FieldPath): re
       const message = wrongValue(`${struct}.${field}`, value, field);
       return message === undefined ? [] : [{ path: [...path, field], message }];
     }),
-    ...(NEEDED.get(struct) ?? [])
-      .filter((field) => (fieldValue(value, field) ?? '') === '')
-      .map((field) => ({ path: [...path, field], message: 'must not be empty' })),
+    ...NEEDED.filter(([of, field = '']) => of === struct && (fieldValue(value, field) ?? '') === '').map(
+      ([, field = '']) => ({ path: [...path, field], message: 'must not be empty' }),
+    ),
     ...wrongChoice(struct, value, path),
   ];
 }
@@ -164,21 +124,12 @@ function wrongValue(key: string, value: Mapping, field: string): string | undefi
 }
 
 function wrongChoice(struct: string, value: Mapping, path: FieldPath): readonly TemplateFault[] {
-  if (struct === 'Probe')
-    return oneOf(
-      PROBE_HANDLERS.filter((field) => isSet(value, field)),
-      1,
-      path,
-    );
   const choice = CHOICES.get(struct);
+  const fields = struct === 'Probe' ? PROBE_HANDLERS : Object.keys(value);
   if (!choice) return [];
-  const set = Object.keys(value).filter((field) => isSet(value, field) && !choice.besides.includes(field));
-  return oneOf(set, choice.least, path);
-}
-
-function oneOf(set: readonly string[], least: 0 | 1, path: FieldPath): readonly TemplateFault[] {
+  const set = fields.filter((field) => isSet(value, field) && !choice.besides.includes(field));
   if (set.length > 1) return [{ path, message: `may have one of ${set.join(' and ')}, not both` }];
-  return set.length < least ? [{ path, message: 'is empty; it must say one thing' }] : [];
+  return set.length < choice.least ? [{ path, message: 'is empty; it must say one thing' }] : [];
 }
 
 function isSet(value: Mapping, field: string): boolean {

@@ -167,7 +167,11 @@ export function reservedFields(
     findPlaces(field.path, ours, template)
       // A null that our pod does not have takes nothing away.
       .filter((found) => !isSame(found.value, found.ours) && !field.unless?.(found))
-      .map(({ path }) => ({ path, message: `is reserved: ${field.reason}; ${field.instead}` })),
+      // An element of a list is known by its name, not by its number.
+      .map(({ path, value }) => ({
+        path,
+        message: `${typeof path.at(-1) === 'number' ? `${stringOf(value, 'name')} ` : ''}is reserved: ${field.reason}; ${field.instead}`,
+      })),
   );
   const all = [...hits, ...ourMounts(ours, template), ...ofSecrets(template, secrets), ...takenAway(ours, template)];
   const first = new Map(all.toReversed().map((fault) => [JSON.stringify(fault.path), fault]));

@@ -152,34 +152,23 @@ function isTokenAt(path: Path, around: Surroundings): boolean {
 }
 
 function unknownField(path: Path, key: string, around: Surroundings): FieldProblem {
-  const owned = ownedKey([...path, key]);
-  if (owned !== undefined)
-    return { path: [...path, key], message: `is not yours to set: ${owned}`, code: 'GR-INPUT-04' };
-  if (isTokenAt([...path, key], around))
-    return { path: [...path, key], message: `unknown field; it ${NEVER_IN_GIT}`, code: 'GR-INPUT-04' };
+  const here = [...path, key];
+  const problem = (message: string): FieldProblem => ({ path: here, message, code: 'GR-INPUT-04' });
+  const owned = ownedKey(here);
+  if (owned !== undefined) return problem(`is not yours to set: ${owned}`);
+  if (isTokenAt(here, around)) return problem(`unknown field; it ${NEVER_IN_GIT}`);
   // A policy has other fields.
-  const isSpec = path.join('.') === 'spec' && around.schemaCommand === undefined;
-  const place = isSpec ? placeInPod(key) : undefined;
-  if (place !== undefined) {
-    const message = `unknown field; write it below podTemplate: "${place}"`;
-    return { path: [...path, key], message, code: 'GR-INPUT-04' };
+  if (around.schemaCommand === undefined) {
+    const place = path.join('.') === 'spec' ? placeInPod(key) : undefined;
+    if (place !== undefined) return problem(`unknown field; write it below podTemplate: "${place}"`);
+    if (Object.hasOwn(OF_OTHERS, here.join('.'))) return problem(`unknown field; ${OF_OTHERS[here.join('.')]}`);
   }
-  const of = [...path, key].join('.');
-  if (around.schemaCommand === undefined && Object.hasOwn(OF_OTHERS, of))
-    return { path: [...path, key], message: `unknown field; ${OF_OTHERS[of]}`, code: 'GR-INPUT-04' };
   const known = around.namesAt(path);
   const other = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key] : undefined;
   const meant = known.find((name) => name === other) ?? nearestName(key, known);
-  const list =
-    known.length > MOST_NAMES
-      ? `${around.schemaCommand ?? 'gitea-runners schema'} lists the known ones`
-      : `known here: ${known.join(', ')}`;
-  return {
-    path: [...path, key],
-    message: `unknown field; ${meant === undefined ? list : `did you mean "${meant}"?`}`,
-    code: 'GR-INPUT-04',
-    ...(meant !== undefined && { meant }),
-  };
+  if (meant !== undefined) return { ...problem(`unknown field; did you mean "${meant}"?`), meant };
+  if (known.length <= MOST_NAMES) return problem(`unknown field; known here: ${known.join(', ')}`);
+  return problem(`unknown field; ${around.schemaCommand ?? 'gitea-runners schema'} lists the known ones`);
 }
 
 function wrongType(path: Path, wanted: string, around: Surroundings): string {

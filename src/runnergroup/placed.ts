@@ -1,7 +1,8 @@
-/** Places of problems that are found after reading. The text of a file is parsed once more, with the reader that knows places. */
+/** Places of problems that are found after reading. The text of a file is parsed once more. */
 import { Budget } from './budget.ts';
 import type { Path } from './documents.ts';
 import { isMapping, pathText } from './paths.ts';
+import { type PlainDocument, readPlainYaml } from './plain-yaml.ts';
 import type { Problem } from './problems.ts';
 import type { FilePlace, RunnerGroup } from './runner-group.ts';
 import type { SourceFile } from './source-file.ts';
@@ -20,21 +21,24 @@ export async function placed(
   problems: readonly LateProblem[],
   sources: ReadonlyMap<string, SourceFile>,
 ): Promise<readonly Problem[]> {
-  const { readDocuments } = await import('./documents.ts');
   const places = new Map<LateProblem, FilePlace>();
   const toFind = new Map<string, LateProblem[]>();
   for (const problem of problems) listIn(toFind, keyOf(problem.group.place)).push(problem);
+  const find = ({ value, placeOf }: PlainDocument): void => {
+    for (const base of basesOf(value)) {
+      for (const problem of toFind.get(keyOf(placeOf(base))) ?? []) {
+        places.set(problem, placeOf([...base, ...problem.path]));
+      }
+    }
+  };
   const files = new Set(problems.flatMap(({ group }) => sources.get(group.place.file) ?? []));
   for (const file of files) {
-    readDocuments(file, new Budget(), (read) => {
-      if (!('document' in read)) return;
-      const { document } = read;
-      for (const base of basesOf(document.value)) {
-        for (const problem of toFind.get(keyOf(document.placeOf(base))) ?? []) {
-          places.set(problem, document.placeOf([...base, ...problem.path]));
-        }
-      }
-    });
+    const plain = readPlainYaml(file);
+    if (plain) plain.forEach(find);
+    else {
+      const { readDocuments } = await import('./documents.ts');
+      readDocuments(file, new Budget(), (read) => 'document' in read && find(read.document));
+    }
   }
   return problems.map((problem) => {
     const { group, path, message, code } = problem;

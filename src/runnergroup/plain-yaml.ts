@@ -1,22 +1,17 @@
 /**
  * Reads the YAML that people write for RunnerGroups: block mappings and lists, and words, numbers and `{…}` or `[…]` on one line. The package
  * `yaml` takes a start ten times as long. This reads less than the package does, and reads it in the same way
- * (test/runnergroup/plain-yaml.property.test.ts compares both). What is not plain is left to the package. So is everything with a problem,
- * because the package knows the place.
+ * (test/runnergroup/plain-yaml.property.test.ts compares both). What is not plain is left to the package, and so is everything with a problem.
  *
  *     file ─► lines without comments ─► document ─► mapping ─┬─ key: scalar
  *                                                            ├─ key: {flow}
  *                                                            └─ key: ─► mapping or list, deeper
  */
-import type { FilePlace } from './runner-group.ts';
+import type { Path, SourceDocument } from './documents.ts';
+import { valueAt } from './paths.ts';
 import type { SourceFile } from './source-file.ts';
 
-/** One document that is not empty. */
-export interface PlainDocument {
-  readonly place: FilePlace;
-  /** Plain data. */
-  readonly value: unknown;
-}
+export type PlainDocument = Pick<SourceDocument, 'place' | 'value' | 'placeOf'>;
 
 /** Longer files are left to the package, which has the limits. */
 const MOST_CHARACTERS = 32_768;
@@ -44,11 +39,41 @@ export function readPlainYaml({ name, text }: SourceFile): readonly PlainDocumen
     return documentsOf(text).map((lines) => {
       const [first] = lines;
       if (first?.indent !== 0) throw new NotPlain();
-      return { place: { file: name, line: first.number, column: 1 }, value: new Block(lines).read() };
+      const places = new Places();
+      const value = new Block(lines, places).read();
+      const place = { file: name, line: first.number, column: 1 };
+      return { place, value, placeOf: (path) => ({ ...place, ...places.find(value, path) }) };
     });
   } catch (error) {
     if (error instanceof NotPlain) return undefined;
     throw error;
+  }
+}
+
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Where keys and items stand. */
+class Places {
+  readonly #of = new Map<unknown, Map<string, Place>>();
+
+  note(parent: object, step: string | number, place: Place): void {
+    const known = this.#of.get(parent);
+    if (known) known.set(String(step), place);
+    else this.#of.set(parent, new Map([[String(step), place]]));
+  }
+
+  /** Of what is missing: where the last value on the way to it stands; undefined: at the root. */
+  find(root: unknown, path: Path): Place | undefined {
+    let [value, found]: [unknown, Place | undefined] = [root, undefined];
+    for (const step of path) {
+      const place = this.#of.get(value)?.get(String(step));
+      if (!place) break;
+      [value, found] = [valueAt(value, [step]), place];
+    }
+    return found;
   }
 }
 
@@ -89,10 +114,12 @@ const SPACES = / */y;
 /** Reads the lines of one document. */
 class Block {
   readonly #lines: readonly YamlLine[];
+  readonly #places: Places;
   #at = 0;
 
-  constructor(lines: readonly YamlLine[]) {
+  constructor(lines: readonly YamlLine[], places: Places) {
     this.#lines = lines;
+    this.#places = places;
   }
 
   read(): unknown {
@@ -101,27 +128,28 @@ class Block {
     return value;
   }
 
-  /** @param first the first line without what stands before the mapping in it (`- `). */
-  #mapping(indent: number, depth: number, first?: string): Readonly<Record<string, unknown>> {
+  /** @param first what reads the first line from where the mapping in it begins (behind `- `). */
+  #mapping(indent: number, depth: number, first?: Scanner): Readonly<Record<string, unknown>> {
     if (depth > DEEPEST) throw new NotPlain();
     const mapping: Record<string, unknown> = {};
-    for (let text = first ?? this.#textAt(indent); text !== undefined; text = this.#textAt(indent)) {
-      const scanner = new Scanner(text);
+    for (let scanner = first ?? this.#lineAt(indent); scanner !== undefined; scanner = this.#lineAt(indent)) {
+      const { place } = scanner;
       const key = scanner.need(KEY);
       if (Object.hasOwn(mapping, key)) throw new NotPlain();
       scanner.need(/:/y);
       this.#at += 1;
       mapping[key] = scanner.isDone() ? this.#below(indent, depth + 1) : scanner.value(depth + 1);
+      this.#places.note(mapping, key, place);
     }
     return mapping;
   }
 
-  /** The text of the current line when it stands at this indent; undefined at the end of the block. */
-  #textAt(indent: number): string | undefined {
+  /** Reads the current line when it stands at this indent; undefined at the end of the block. */
+  #lineAt(indent: number): Scanner | undefined {
     const line = this.#lines[this.#at];
     if (line === undefined || line.indent < indent) return undefined;
     if (line.indent > indent) throw new NotPlain();
-    return line.text;
+    return new Scanner(line, this.#places);
   }
 
   /** What stands below a key: deeper, or a list at the same depth. */
@@ -136,14 +164,15 @@ class Block {
   #list(indent: number, depth: number): readonly unknown[] {
     if (depth > DEEPEST) throw new NotPlain();
     const items: unknown[] = [];
-    for (let text = this.#textAt(indent); text?.startsWith('- '); text = this.#textAt(indent)) {
-      const item = text.slice(2).trimStart();
-      if (new Scanner(item).take(KEY) !== undefined) {
-        items.push(this.#mapping(indent + text.length - item.length, depth + 1, item));
+    for (let scanner = this.#lineAt(indent); scanner?.take(/- +/y); scanner = this.#lineAt(indent)) {
+      const { place } = scanner;
+      if (scanner.sees(KEY)) {
+        items.push(this.#mapping(place.column - 1, depth + 1, scanner));
       } else {
         this.#at += 1;
-        items.push(new Scanner(item).value(depth + 1));
+        items.push(scanner.value(depth + 1));
       }
+      this.#places.note(items, items.length - 1, place);
     }
     return items;
   }
@@ -151,17 +180,30 @@ class Block {
 
 /** Reads one line from left to right. */
 class Scanner {
+  readonly #line: YamlLine;
   readonly #text: string;
+  readonly #places: Places;
   #at = 0;
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(line: YamlLine, places: Places) {
+    this.#line = line;
+    this.#text = line.text;
+    this.#places = places;
+  }
+
+  get place(): Place {
+    return { line: this.#line.number, column: this.#line.indent + this.#at + 1 };
+  }
+
+  /** @param pattern sticky. */
+  sees(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    return pattern.test(this.#text);
   }
 
   /** True when nothing but a comment is left. */
   isDone(): boolean {
-    REST.lastIndex = this.#at;
-    return REST.test(this.#text);
+    return this.sees(REST);
   }
 
   /** What matches here, and goes behind it. @param pattern sticky. */
@@ -213,17 +255,22 @@ class Scanner {
   #flowMapping(depth: number): Readonly<Record<string, unknown>> {
     const mapping: Record<string, unknown> = {};
     this.#items('}', () => {
+      const { place } = this;
       const key = this.need(KEY);
       if (Object.hasOwn(mapping, key)) throw new NotPlain();
       this.need(/: */y);
       mapping[key] = this.#flow(WORD, depth + 1);
+      this.#places.note(mapping, key, place);
     });
     return mapping;
   }
 
   #flowList(depth: number): readonly unknown[] {
     const items: unknown[] = [];
-    this.#items(']', () => items.push(this.#flow(WORD, depth + 1)));
+    this.#items(']', () => {
+      this.#places.note(items, items.length, this.place);
+      items.push(this.#flow(WORD, depth + 1));
+    });
     return items;
   }
 

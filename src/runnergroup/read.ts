@@ -192,9 +192,10 @@ function quickGroups(file: SourceFile, defaultNamespace: string): readonly Runne
   const documents = readPlainYaml(file);
   if (!documents) return undefined;
   const groups: RunnerGroup[] = [];
-  for (const { place, value } of documents) {
+  for (const plain of documents) {
+    const { value } = plain;
     if (!isMapping(value) || value['apiVersion'] !== API_VERSION || value['kind'] !== KIND) return undefined;
-    const document = { placeOf: () => place, writtenAt: () => undefined };
+    const document = { ...plain, writtenAt: () => undefined };
     const result = toRunnerGroup({ document, base: [], value }, defaultNamespace);
     if ('problems' in result) return undefined;
     groups.push(result.group);

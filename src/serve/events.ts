@@ -13,11 +13,13 @@ import type { RunnerGroupObject } from '../kubernetes/resources.ts';
 import type { Look } from '../plan/evidence.ts';
 import type { NotifyTarget } from '../runnergroup/notify-fields.ts';
 import type { LostJob } from '../runnergroup/status.ts';
+import type { SweptRegistration } from '../sweep/sweep.ts';
 import type { SpansLost } from '../tracing/sink.ts';
 import type { DropReason } from './losses/decide.ts';
 import type { JobNotice, NotifyResult } from './notify/notice.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { EndedWait } from './planning/waiting-times.ts';
+import type { QueueRow } from './queue.ts';
 import type { AppVerdict } from './round.ts';
 import type { WakeOutcome } from './waking/wake-state.ts';
 import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
@@ -32,6 +34,9 @@ export type ServeEvent =
   | { readonly is: 'ending'; readonly signal: string }
   /** A mistake of ours; the process ends. Its message may hold anything, so only its kind and place are told. */
   | { readonly is: 'mistake'; readonly error: string; readonly at: readonly string[] }
+
+  /** Somebody asks for it: what is under way and what is due. */
+  | { readonly is: 'queue'; readonly rows: readonly QueueRow[] }
 
   /** A request was answered, or was not. */
   | { readonly is: 'gitea-request'; readonly line: RequestLine }
@@ -136,6 +141,8 @@ export type ServeEvent =
       /** With `failed`. */
       readonly failure?: Failure;
     }
+  /** Dead rows that a pass has left, or only counted. */
+  | { readonly is: 'dead-registrations'; readonly rows: readonly Pick<SweptRegistration, 'namespace' | 'group'>[] }
   | { readonly is: 'registration-deleted'; readonly gitea: string; readonly runner: string }
   /** A sweep failed: `all` of it, or a `part`. */
   | { readonly is: 'sweep-failed'; readonly failure: Failure; readonly of: 'all' | 'part' };

@@ -35,6 +35,8 @@ export interface Turn {
 export interface WorkClass {
   /** Runs a key. Answers when it is due again; undefined: when it is added again. A `Failure` that it throws is told to `onFailure`. */
   readonly run: (key: string, turn: Turn) => Promise<Again | undefined>;
+  /** What stands in the printed queue. Default: the key. It must hold no secret. */
+  readonly nameOf?: (key: string) => string;
   /** Runs at the same time. */
   readonly width: number;
   /** Longest time of a run, ms. Then its signal is aborted, and it is waited for no longer. */
@@ -202,7 +204,7 @@ export class Line {
         ? ({ is: 'running', ms: nowMs - run.beganMs } as const)
         : ({ is: 'waiting', ms: this.#startMs(entry) - nowMs } as const);
       const more = { failures, ...(failed && { failed: { code: failed.code, agoMs: nowMs - failed.atMs } }) };
-      return { of: this.#name, key, ...times, ...more };
+      return { of: this.#name, key: this.#work.nameOf?.(key) ?? key, ...times, ...more };
     });
   }
 
@@ -343,7 +345,11 @@ export class Line {
 
   #outOfTime(key: string): Failure {
     const seconds = this.#work.deadlineMs / 1000;
-    return new Failure('GR-SERVE-04', 1, `${this.#name} ${key}: not done within ${seconds} s. It is tried again.`);
+    return new Failure(
+      'GR-SERVE-04',
+      1,
+      `${this.#name} ${this.#work.nameOf?.(key) ?? key}: not done within ${seconds} s. It is tried again.`,
+    );
   }
 
   #end(entry: Entry, run: Run, again: Again | undefined): void {

@@ -7,6 +7,7 @@
  *
  * The leader makes the scene and acts on the verdicts.
  */
+import { timeText } from '../charts/marks.ts';
 import { templateHash } from '../charts/pod-template.ts';
 import { Failure } from '../failure.ts';
 import type { ClockBounds } from '../http/clock.ts';
@@ -30,7 +31,7 @@ import {
 } from './planning/plan-application.ts';
 import type { Survey } from './planning/survey.ts';
 import { oncePerObject, sameElements } from './unchanged.ts';
-import { NEVER_WOKEN, type WakeState } from './waking/wake-state.ts';
+import { NEVER_WOKEN, type WakeState, waitText } from './waking/wake-state.ts';
 
 /** Everything that a round depends on. */
 export interface Scene {
@@ -145,13 +146,13 @@ function judgeApplication(
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
   const clocks = compareClocks(scene.clocks, originsOf(members));
-  const planning = planMembers(scene, members, others, clocks);
+  const planning = planMembers(scene, members, [...live, ...others], clocks);
   const runners = planning.is === 'planned' ? planning.plan.runners : [];
   const difference =
     isManaged && planning.is === 'planned' ? differenceOf(runners, live, nowMs, wake.printed) : NO_DIFFERENCE;
   const differing = differingByGroup(difference, runners, live);
   const argocdOf = ({ key }: LiveGroup): GroupFacts['argocd'] =>
-    isManaged ? argocdFacts(wake, differing.get(key) ?? [], scene.steadyMs) : { is: 'unmanaged' };
+    isManaged ? argocdFacts(wake, differing.get(key) ?? [], scene) : { is: 'unmanaged' };
   return {
     application,
     planning,
@@ -198,7 +199,9 @@ function planMembers(
     sighted.push({ group, templateHash: hashOf(group), lookKey, ...(look && { look }) });
   }
   const own = members.flatMap(({ key }) => survey.index.ofGroup(key));
-  return planApplication({ groups: sighted, broken, runners: [...own, ...others], instance, nowMs, clocks });
+  const runners = [...new Set([...own, ...others])];
+  const application = members[0]?.trackingId?.split(':')[0];
+  return planApplication({ groups: sighted, broken, runners, instance, application, nowMs, clocks });
 }
 
 /** Jobs of other groups that were printed for a queued job that these groups see. The planner reads no other foreign Jobs. */
@@ -242,12 +245,14 @@ function judgeGroup(scene: Scene, live: LiveGroup, planning: Planning, argocd: G
 
 /** @param differing Jobs of one group. */
 function argocdFacts(
-  { state: { differSince, last } }: WakeFacts,
+  { state }: WakeFacts,
   differing: readonly string[],
-  steadyMs: number,
+  { nowMs, steadyMs }: Scene,
 ): GroupFacts['argocd'] {
-  const differsForMs = Math.max(0, ...differing.map((key) => steadyMs - (differSince.get(key) ?? steadyMs)));
-  return { is: 'managed', differsForMs, ...(last && { last }) };
+  const { last } = state;
+  const differsForMs = Math.max(0, ...differing.map((key) => steadyMs - (state.differSince.get(key) ?? steadyMs)));
+  const waits = waitText(state, (atMs) => timeText(nowMs + atMs - steadyMs));
+  return { is: 'managed', differsForMs, ...(last && { last }), ...(waits !== undefined && { waits }) };
 }
 
 /** The end of a runner is news that only a later look explains. */

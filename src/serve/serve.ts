@@ -33,7 +33,7 @@ import { tellJobEnds } from './notify/job-ends.ts';
 import { Notifier, type NotifyOptions } from './notify/notifier.ts';
 import { interactiveListener } from './notify/slack-interactive.ts';
 import { PressGate } from './notify/slack-presses.ts';
-import { WorkQueue } from './queue.ts';
+import { type QueueRow, WorkQueue } from './queue.ts';
 import { fillSecrets } from './registration/filling.ts';
 import { openMetrics } from './subscribers/metrics.ts';
 import { sweepDeadRows } from './sweeping.ts';
@@ -88,6 +88,8 @@ export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly registrationSecrets?: readonly string[];
   /** Absent: nobody is told that CI jobs have ended. */
   readonly notify?: NotifyOptions;
+  /** Registers what tells the queue to the subscribers: SIGUSR2. */
+  readonly onAskedForQueue?: (tellQueue: () => void) => void;
   readonly clock: Clock;
   /** 0 to 1. */
   readonly random: () => number;
@@ -143,6 +145,8 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     tell({ is: 'webhook', result: 'forwarded' });
     return status;
   };
+  const rows = (): readonly QueueRow[] => [...(leader?.queue ?? []), ...queue.rows()];
+  options.onAskedForQueue?.(() => tell({ is: 'queue', rows: rows() }));
   const { listen, metricsListen, probeListen } = options;
   const listeners: Listeners = await startListeners({
     listen,
@@ -153,6 +157,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     take,
     interactive: interactiveListener({ gate: pressGate, onPress: notifier.pressed }),
     isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
+    queue: rows,
     metricsPage: metrics.render,
   });
   tell({ is: 'serving', ports: listeners.ports });
@@ -261,7 +266,7 @@ function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
     tellWaits,
     tellJobEnds({ timeoutMs, ...(notify && { notifyDefaults: notify.defaults }) }),
     rerunLostJobs(timeoutMs),
-    ...(sweep ? [sweepDeadRows({ instance, timeoutMs })] : []),
+    sweepDeadRows({ deletes: sweep, instance, timeoutMs }),
     ...(writesSecrets ? [fillSecrets({ names: new Set(names), client: writesSecrets, timeoutMs })] : []),
   ];
   const secretsApi = secrets === 'api' ? secretsClient(options.cluster) : undefined;

@@ -1,8 +1,11 @@
-/** Sweeps dead registrations once a minute (`--sweep`): one key of the queue. What is dead: src/sweep/choose.ts. */
+/**
+ * Sweeps dead registrations once a minute (`--sweep`): one key of the queue. Without `--sweep` they are counted every ten minutes. What is
+ * dead: src/sweep/choose.ts.
+ */
 import { Failure } from '../failure.ts';
 import { describeScope } from '../gitea/endpoints.ts';
 import { keyText } from '../key-text.ts';
-import { Sweeper, type SweepGroup } from '../sweep/sweep.ts';
+import { Sweeper, type SweepGroup, type SweepOutcome } from '../sweep/sweep.ts';
 import { BACKGROUND } from './looks/guest.ts';
 import type { TargetOf } from './looks/targets.ts';
 import type { StartTask, TaskContext } from './task.ts';
@@ -10,11 +13,17 @@ import type { StartTask, TaskContext } from './task.ts';
 export interface SweepingOptions {
   /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
+  /** False: they are only counted. */
+  readonly deletes: boolean;
   /** For the look at one scope, ms. */
   readonly timeoutMs: number;
 }
 
 const PAUSE_MS = 60_000;
+/** A count costs each scope two or three requests. */
+const COUNT_PAUSE_MS = 600_000;
+/** What became of a dead row that is still there. */
+const LEFT: ReadonlySet<SweepOutcome['is']> = new Set(['would-delete', 'postponed', 'failed']);
 /** How long a group that is gone is remembered: its last runners end after it. */
 const REMEMBERED_MS = 3_600_000;
 /** Groups that are gone and remembered. */
@@ -29,17 +38,20 @@ export function sweepDeadRows(options: SweepingOptions): StartTask {
     const groups = new SweptGroups();
     let known: TargetOf | undefined;
     const sweep = sweeping(context, options, groups);
+    const pauseMs = options.deletes ? PAUSE_MS : COUNT_PAUSE_MS;
     const line = context.queue.open('sweep', {
       width: 1,
       deadlineMs: LONGEST_PASS_MS,
-      onFailure: (_, failure) => context.tell({ is: 'sweep-failed', failure, of: 'all' }),
-      backOffMs: () => PAUSE_MS,
+      // Who has not asked for sweeps need not hear that they could not be done.
+      onFailure: (_, failure) => options.deletes && context.tell({ is: 'sweep-failed', failure, of: 'all' }),
+      backOffMs: () => pauseMs,
       run: async (_, { signal }) => {
         await sweep(signal);
-        return { inMs: PAUSE_MS };
+        return { inMs: pauseMs };
       },
     });
-    line.add(ALL);
+    // A start is busy enough.
+    line.add(ALL, options.deletes ? 0 : pauseMs);
     return ({ is }) => {
       const targetOf = context.targetOf();
       if (is !== 'round-done' || targetOf === known) return;
@@ -52,7 +64,7 @@ export function sweepDeadRows(options: SweepingOptions): StartTask {
 /** One pass. Where looks fail nothing is swept, and where Jobs cannot be seen. */
 function sweeping(
   { clock, cluster, guest, isWell, tell }: TaskContext,
-  { instance, timeoutMs }: SweepingOptions,
+  { deletes, instance, timeoutMs }: SweepingOptions,
   groups: SweptGroups,
 ): (signal: AbortSignal) => Promise<void> {
   const { http, versions } = guest;
@@ -61,6 +73,7 @@ function sweeping(
     http,
     versions,
     timeoutMs,
+    dryRun: !deletes,
     clock,
     queue: BACKGROUND,
     visit: (target, work) => guest.visit(target, BACKGROUND, work),
@@ -79,10 +92,11 @@ function sweeping(
       },
       signal,
     );
+    tell({ is: 'dead-registrations', rows: registrations.filter(({ outcome }) => LEFT.has(outcome.is)) });
     for (const { gitea, name, outcome } of registrations) {
       if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
     }
-    for (const failure of failures) tell({ is: 'sweep-failed', failure, of: 'part' });
+    for (const failure of deletes ? failures : []) tell({ is: 'sweep-failed', failure, of: 'part' });
   };
 }
 

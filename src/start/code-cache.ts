@@ -14,7 +14,7 @@ import { Script } from 'node:vm';
 
 /** A part of the program that is a command. */
 export interface ProgramPart {
-  readonly main: (line: unknown) => void;
+  readonly main: () => void;
 }
 
 const loaded = new Map<string, unknown>();

@@ -7,7 +7,6 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import v8 from 'node:v8';
 import type { Script } from 'node:vm';
-import { plainLine } from '../cli/plain-line.ts';
 import { compile, type ProgramPart, run, sealed } from './code-cache.ts';
 
 const [folder = '', part = '', ...args] = process.argv.slice(2);
@@ -31,4 +30,4 @@ process.on('exit', () => {
     renameSync(`${cache}.new`, cache);
   }
 });
-(load(part) as ProgramPart).main(plainLine(args));
+(load(part) as ProgramPart).main();

@@ -41,6 +41,8 @@ export interface SecretReader {
   readonly read: (namespace: string, name: string) => Promise<SecretKeys>;
   /** Key `url` only. Undefined: there is none, there is no such Secret, or this process may not read it. */
   readonly readUrl: (namespace: string, name: string) => Promise<string | undefined>;
+  /** Where the Secret is that is read for this one. Absent: it is this one. */
+  readonly placeOf?: (namespace: string, name: string) => Record<'namespace' | 'name', string>;
 }
 
 /** Value of a key as text; undefined when the Secret has no such key. */
@@ -97,16 +99,20 @@ async function secretInCluster(group: RunnerGroup, secrets: SecretReader): Promi
   for (const part of [namespace, name, key]) if (!PATH_PART.test(part)) throw missingKey(group);
   const keys = await secrets.read(namespace, name);
   const token = keys(key)?.trim();
-  if (token === undefined) throw missingKey(group);
-  const called = `Secret ${name} of namespace ${namespace}`;
+  const place = secrets.placeOf?.(namespace, name) ?? { namespace, name };
+  const called = `Secret ${place.name} of namespace ${place.namespace}`;
+  if (token === undefined) throw missingKey(group, called);
   return { token, url: keys(URL_KEY)?.trim(), called, source: `key ${key} of ${called}` };
 }
 
-function missingKey({ namespace, name: group, authToken: { name, key } }: RunnerGroup): Failure {
+function missingKey(
+  { namespace, name: group, authToken: { name, key } }: RunnerGroup,
+  called = `Secret ${name} of namespace ${namespace}`,
+): Failure {
   return new Failure(
     'GR-TOKEN-08',
     1,
-    `find the API token of RunnerGroup ${namespace}/${group}: Secret ${name} of namespace ${namespace} has no key ${key}. ` +
+    `find the API token of RunnerGroup ${namespace}/${group}: ${called} has no key ${key}. ` +
       'Add the key to the Secret, or correct authToken.',
   );
 }

@@ -50,7 +50,7 @@ const JOBS: readonly (readonly [object, string])[] = [
     `${RUNNER} (owned by group runners/ci; it is registered and idle for 5m00s: Gitea does not give it the job)`,
   ],
   [
-    { ...served('new-runner'), notCreated: { why: 'serve does not run', next: '', isStuck: false } },
+    { ...served('new-runner'), notCreated: { why: 'serve does not run', next: '', isUnserved: false } },
     `${RUNNER} (owned by group runners/ci; serve does not run)`,
   ],
   [held('blocked'), 'blocked: waits for jobs it needs, for its concurrency group or for approval'],

@@ -18,7 +18,7 @@ it('gets every CI job done with the real generate: none killed, no cap exceeded,
   const real = runs((own) => generate([], {}, own));
   const asks = runs((own) => {
     asked += 1;
-    return explain([], { state: 'stuck' }, own);
+    return explain([], { state: 'unserved' }, own);
   });
 
   const exit = await demo(io, { speed: 1_000_000, generate: real, explain: asks });
@@ -27,6 +27,6 @@ it('gets every CI job done with the real generate: none killed, no cap exceeded,
   expect(exit).toBe(0);
   expect(asked).toBe(1);
   expect(printed.out).toMatch(
-    /\$ gitea-runners explain --state stuck .*\n\n(?:.*\n)+.* train +gpu .* labels not covered: gpu/,
+    /\$ gitea-runners explain --state unserved .*\n\n(?:.*\n)+.* train +gpu .* labels not covered: gpu/,
   );
 });

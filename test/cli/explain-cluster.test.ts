@@ -235,7 +235,7 @@ describe('without PATH and without files here', () => {
 });
 
 describe('pods', () => {
-  it('are told of with the words of Kubernetes and their age, and a late one makes its job stuck', async () => {
+  it('are told of with the words of Kubernetes and their age, and a late one makes its job unserved', async () => {
     const first = await scene((url) => ({ groups: [groupObject(url)] }));
     const runner = newRunnerIn(
       (await runCli(['generate', folderWith({ 'ci.yaml': groupYaml(giteaUrl) })], first.env)).stdout,

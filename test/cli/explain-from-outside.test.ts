@@ -127,6 +127,24 @@ it('says how to ask from inside when only the cluster reaches Gitea', async () =
   );
 });
 
+it('says to a member, who is no owner, how to ask with the token of the installation', async () => {
+  const { simulator } = await startAcme();
+  simulator.gitea.addUser('bob');
+  simulator.gitea.addToken('bob', ['read:organization'], 'token-of-bob-0123456789');
+  const files = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+
+  const { code, stderr } = await runCli(['explain', files], {
+    GITEA_URL: simulator.url,
+    GITEA_TOKEN: 'token-of-bob-0123456789',
+  });
+
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/error: GR-GITEA-02 /);
+  expect(stderr).toContain(
+    'Gitea tells owners only. Who is none asks with the token of the installation. From inside the cluster: kubectl -n argocd exec deploy/gitea-runners -- gitea-runners explain\n',
+  );
+});
+
 it.each([
   [
     404,

@@ -58,7 +58,7 @@ const ROWS: readonly Row[] = [
     },
     code: 4,
     says: [
-      'is stuck: it gets no runner until somebody acts. Cause: Actions is switched off in the settings of acme/web: Gitea gives its jobs to no runner Since:',
+      'is unserved: it gets no runner until somebody acts. Cause: Actions is switched off in the settings of acme/web: Gitea gives its jobs to no runner Since:',
       'Next: switch Actions on in the settings of acme/web; if the job is not to run, cancel its run then Link:',
     ],
   },

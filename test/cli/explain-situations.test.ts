@@ -148,6 +148,23 @@ describe('explain, at 3 a.m., when', () => {
       next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why',
     },
     {
+      when: 'Argo CD is slow, and serve says what it waits for',
+      groupStatus: {
+        conditions: [
+          {
+            type: 'ArgoCDSynced',
+            status: 'True',
+            reason: 'Waiting',
+            message: 'The cluster does not show the plan yet. Now Argo CD is being woken since 2026-11-25T12:00:00Z.',
+            lastTransitionTime: LONG_AGO,
+          },
+        ],
+      },
+      cause:
+        'Argo CD has not created its Kubernetes Job yet: The cluster does not show the plan yet. Now Argo CD is being woken since 2026-11-25T12:00:00Z.',
+      next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why',
+    },
+    {
       when: 'the plugin fails in Argo CD',
       application: application({ conditions: [DISCONNECTED] }),
       code: 4,

@@ -74,7 +74,7 @@ Next: group runners/ci has no free slot (1 busy, 1 starting): raise spec.maxActi
 Next: if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs
 Next: add arm to spec.labels of a group whose scope has the job, or correct its runs-on
 
-Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs stuck, 2 held back, 1 blocked.
+Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs unserved, 2 held back, 1 blocked.
 `);
   });
 

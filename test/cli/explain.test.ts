@@ -50,19 +50,37 @@ describe('explain WHAT', () => {
 
       const [test, train, pack] = web.jobs.map(({ id }) => id);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout.match(/^(?:Run|Job) .*$/gm)).toEqual([
+      expect(stdout.match(/^(?:Run|JOB|\d+) .*$/gm)).toEqual([
         expect.stringMatching(/^Run acme\/web#1 \(.*\): queued$/),
-        `Job ${train} "train" of acme/web is stuck: it gets no runner until somebody acts.`,
-        `Job ${test} "test" of acme/web waits for its runner.`,
-        `Job ${pack} "pack" of acme/web is blocked in Gitea.`,
+        expect.stringMatching(/^JOB +NAME +RUNS-ON +AGE +WHAT HAPPENS$/),
+        expect.stringMatching(
+          `^${train} +train +linus .*labels not covered: linus \\(did you mean linux \\(runners/ci\\)\\?\\)$`,
+        ),
+        expect.stringMatching(`^${test} +test +linux .*would be started; the cluster was not looked at\\)$`),
+        expect.stringMatching(
+          `^${pack} +pack +linux .*blocked: probably needs test \\(queued\\), train \\(queued\\) of its run$`,
+        ),
       ]);
-      expect(stdout).toContain('Cause:    labels not covered: linus (did you mean linux (runners/ci)?)\n');
-      expect(stdout).toMatch(/ {2}Since: {4}it was created \d+s ago \(20\d\d-/);
-      expect(stdout).toContain('  Next:     runs-on linus: did you mean linux (runners/ci)?');
-      expect(stdout).toContain('Cause:    blocked: probably needs test (queued), train (queued) of its run\n');
-      expect(stdout).toContain(`  Link:     ${web.jobs[1] && jobUrl(stdout)}`);
+      expect(stdout.match(/^ {2}[A-Z].*?:/gm)).toEqual([
+        '  Group:',
+        '  Next:',
+        '  Next:',
+        '  Next:',
+        '  One job:',
+        '  Link:',
+      ]);
+      expect(stdout).toContain(`gitea-runners explain ${train} says since when`);
+      expect(stdout).toMatch(new RegExp(`^ {2}Link: {5}http.*/acme/web/actions/runs/${web.run.id}$`, 'm'));
     },
   );
+
+  it('of a run keeps to the width of the terminal', async () => {
+    const { env, folder } = await scene();
+
+    const { stdout } = await runCli(['explain', 'acme/web#1'], { ...env, COLUMNS: '80' }, folder);
+
+    expect(stdout.split('\n').filter((line) => line.length > 80 && !line.startsWith('  Link:'))).toEqual([]);
+  });
 
   it('takes the page of a run or of a job, also by another host name and with attempts', async () => {
     const { simulator, web, run } = await scene();
@@ -73,7 +91,7 @@ describe('explain WHAT', () => {
     const ofAttempt = await run(`https://gitea.example.com${runPage}/attempts/1`);
     const ofJob = await run(`https://gitea.example.com${jobPage}`);
 
-    expect(ofRun.stdout.match(/^Job /gm)).toHaveLength(3);
+    expect(ofRun.stdout.match(/^\d+ /gm)).toHaveLength(3);
     expect(timeless(ofAttempt.stdout)).toBe(timeless(ofRun.stdout));
     expect(ofJob.stdout.match(/^Job .*$/gm)).toEqual([
       expect.stringContaining('"test" of acme/web waits for its runner'),
@@ -100,7 +118,7 @@ describe('explain WHAT', () => {
     const ofRunner = await run(runner);
 
     expect(group.stdout).toContain('RunnerGroup runners/ci holds nothing back.\n');
-    expect(group.stdout).toMatch(/Jobs: {5}1 stuck, 1 starting/);
+    expect(group.stdout).toMatch(/Jobs: {5}1 unserved, 1 starting/);
     expect(timeless((await run('group/ci')).stdout)).toBe(timeless(group.stdout));
     expect(timeless((await run('runners/ci')).stdout)).toBe(timeless(group.stdout));
     expect(ofRunner.stdout).toContain(`Runner ${runner} of runners/ci stays.\n`);
@@ -174,7 +192,7 @@ describe('explain WHAT', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       is: 'jobs',
       run: { number: 1, repository: 'acme/web', status: 'queued' },
-      jobs: [{ state: 'stuck', job: { id: web.jobs[1]?.id } }, { state: 'starting' }, { state: 'blocked' }],
+      jobs: [{ state: 'unserved', job: { id: web.jobs[1]?.id } }, { state: 'starting' }, { state: 'blocked' }],
     });
   });
 });
@@ -182,10 +200,6 @@ describe('explain WHAT', () => {
 /** Without ages: a second may pass between two looks. */
 function timeless(text: string): string {
   return text.replaceAll(/\d+s( ago|\b)/g, 'Ns').replaceAll(/\s+/g, ' ');
-}
-
-function jobUrl(stdout: string): string {
-  return /Link: {5}(\S+)/.exec(stdout)?.[1] ?? 'no link';
 }
 
 describe('WHAT and PATH', () => {
@@ -225,10 +239,10 @@ describe('the table', () => {
       return (JSON.parse(stdout) as { jobs: { state: string }[] }).jobs.map(({ state }) => state);
     };
 
-    expect(await states()).toEqual(['stuck', 'starting', 'blocked', 'blocked', 'running']);
-    expect(await states('--state', 'running,stuck')).toEqual(['stuck', 'running']);
+    expect(await states()).toEqual(['unserved', 'starting', 'blocked', 'blocked', 'running']);
+    expect(await states('--state', 'running,unserved')).toEqual(['unserved', 'running']);
     expect(await states('--repository', 'Acme/API')).toEqual(['blocked', 'running']);
-    expect(await states('--group', 'runners/ci')).toEqual(['stuck', 'starting']);
+    expect(await states('--group', 'runners/ci')).toEqual(['unserved', 'starting']);
   });
 
   it('does not say that all is well when a filter leaves everything out', async () => {
@@ -237,7 +251,7 @@ describe('the table', () => {
     const other = await run('--state', 'held');
     const typo = await run('--group', 'runners/cj', '--exit-code');
 
-    expect(other.stdout).toContain('\nNo job passes the filters. They leave out 5 jobs that have not finished.\n');
+    expect(other.stdout).toContain('\nNo job passes the filters. They leave out 5 unfinished jobs.\n');
     expect(other.stdout.split('\n').slice(-2)).toEqual((await run()).stdout.split('\n').slice(-2));
     expect(typo).toEqual({
       code: 2,
@@ -271,14 +285,14 @@ describe('the table', () => {
 
     const { stdout } = await runCli(['explain'], { ...env, COLUMNS: '80' }, folder);
 
-    const rows = stdout.split('\n').filter((line) => !line.startsWith('Next: '));
-    expect(Math.max(...rows.map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(stdout.split('\n').filter(({ length }) => length > 80)).toEqual([]);
+    expect(stdout).toMatch(/^Plan: .*\n {2}\S/m);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(did you mean linux (runners/ci)?)');
   });
 });
 
 describe('--exit-code', () => {
-  it('is 4 when a job that is shown is stuck, and the table is printed', async () => {
+  it('is 4 when a job that is shown is unserved, and the table is printed', async () => {
     const { run } = await scene();
 
     const stuck = await run('--exit-code');

@@ -67,7 +67,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   output: ['json', 'json'],
   group: ['ci', 'ci'],
   repository: ['acme/web', 'acme/web'],
-  state: ['running,stuck', ['stuck', 'running']],
+  state: ['running,unserved', ['unserved', 'running']],
   gitea: ['https://g', 'https://g'],
   scope: ['repo', 'repo'],
   owner: ['acme', 'acme'],
@@ -178,12 +178,16 @@ test.each([
   ['runnerImageRootless', 'a@sha256:00', 'GR-FLAG-15'],
   ['dockerImage', `a${'b'.repeat(512)}`, 'GR-FLAG-15'],
   ['repository', 'web', 'GR-FLAG-17'],
-  ['state', 'stuck,broken', 'GR-FLAG-18'],
+  ['state', 'unserved,broken', 'GR-FLAG-18'],
   ['state', ',', 'GR-FLAG-18'],
 ])('--%s %s is refused with %s', (name, text, code) => {
   const failure = failureOf(name, { [name]: text });
 
   expect([failure.code, failure.exit]).toEqual([code, 2]);
+});
+
+test('jobs that were called stuck are unserved: the old word is still read', () => {
+  expect(read('state', { state: 'held,stuck' }, {})).toEqual(['unserved', 'held']);
 });
 
 test('a kubeconfig is a relative path on the command line only', () => {

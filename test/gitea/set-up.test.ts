@@ -113,7 +113,7 @@ describe('the registration token', () => {
 
   it.each([
     ['a token that only reads', 403, 'GR-GITEA-02', 'scope write:organization'],
-    ['an answer without a token', {}, 'GR-GITEA-08', 'it has no token'],
+    ['an answer without a token', {}, 'GR-GITEA-08', 'it has no usable "token"'],
   ] as const)('cannot be compared by %s', async (_, answer, code, text) => {
     const { access } = await open((path) => (path === PATH ? answer : undefined));
 

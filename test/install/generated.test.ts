@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { documents, installFileNames, installText, objects } from './manifests.ts';
 
 let folder = '';
+/** Files of install/monitoring are nobody's output. */
+const generated = installFileNames().filter((file) => !file.startsWith('monitoring/'));
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'install-'));
@@ -15,10 +17,10 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('install/ holds what "npm run generated" makes, and nothing else', () => {
-  expect(installFileNames()).toEqual(installFileNames(folder));
+  expect(generated).toEqual(installFileNames(folder));
 });
 
-test.each(installFileNames())('install/%s is what "npm run generated" makes', (file) => {
+test.each(generated)('install/%s is what "npm run generated" makes', (file) => {
   expect(installText(file)).toBe(readFileSync(join(folder, 'install', file), 'utf8'));
 });
 

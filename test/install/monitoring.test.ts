@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { DASHBOARD_QUERIES } from '../../src/install/monitoring/dashboard.ts';
-import { ALERTS } from '../../src/install/monitoring/rules.ts';
+import { SERVE_SELECTOR, serveLogs } from '../../src/install/names.ts';
 import { openMetrics } from '../../src/serve/subscribers/metrics.ts';
+import { ALERTS, DASHBOARD_QUERIES } from '../support/monitoring.ts';
 import { objects } from './manifests.ts';
 
 describe('install/monitoring', () => {
@@ -21,6 +21,18 @@ describe('install/monitoring', () => {
     const without = ALERTS.filter(({ annotations }) => !annotations.description.includes(': kubectl '));
 
     expect(without.map(({ alert }) => alert)).toEqual(['GiteaRunnersRateLimited', 'GiteaRunnersClockSkew']);
+  });
+
+  it('commands of alerts name our own pods as the manifests do', () => {
+    const commands = ALERTS.flatMap(({ annotations }) => annotations.description.match(/kubectl -n argocd .+/g) ?? []);
+    const ours = [
+      serveLogs('argocd'),
+      `describe pods -l ${SERVE_SELECTOR}`,
+      'exec deploy/gitea-runners -- gitea-runners',
+    ];
+
+    expect(commands.filter((command) => !ours.some((known) => command.includes(known)))).toEqual([]);
+    expect(commands.length).toBeGreaterThan(2);
   });
 
   it('the manual tells of every alert, and of no other', () => {

@@ -77,7 +77,11 @@ describe('a kubeconfig', () => {
   });
 
   it.each([
-    ['that starts a program', { user: { exec: { command: 'aws' } } }, 'When kubectl logs in with a program'],
+    [
+      'that starts a program',
+      { user: { exec: { command: 'aws' } } },
+      'with exec, which is not supported; use a token or a client certificate: only commands that people type start a program.',
+    ],
     ['with an auth provider', { user: { 'auth-provider': { name: 'gcp' } } }, 'auth-provider'],
     [
       'that checks no certificate',

@@ -25,7 +25,7 @@ describe('reservedFields', () => {
 
     expect(told({ spec: { containers: [{ name: 'runner', env }], terminationGracePeriodSeconds: 1 } })).toEqual([
       'spec.terminationGracePeriodSeconds: is reserved: a stopped runner finishes its CI job in it; use spec.gracefulStopSeconds',
-      'spec.containers.0.env.0: is reserved: the runner is registered and configured with it; use the fields of the RunnerGroup',
+      'spec.containers.0.env.0: GITEA_RUNNER_NAME is reserved: the runner is registered and configured with it; use the fields of the RunnerGroup',
     ]);
   });
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Budget } from '../../src/runnergroup/budget.ts';
-import { type Read, readDocuments } from '../../src/runnergroup/documents.ts';
-import { readPlainYaml } from '../../src/runnergroup/plain-yaml.ts';
+import { type Path, type Read, readDocuments } from '../../src/runnergroup/documents.ts';
+import { type PlainDocument, readPlainYaml } from '../../src/runnergroup/plain-yaml.ts';
 import { RUNS } from '../support/property.ts';
 
 const indent = fc.constantFrom('', '', '  ', '  ', '    ', '      ', ' ', '   ');
@@ -163,11 +163,20 @@ function expectTheSame(text: string): void {
   readDocuments(file, new Budget(), (read) => found.push(read));
 
   // As text, because the order of keys counts.
-  expect(JSON.stringify(quick)).toBe(
-    JSON.stringify(
-      found.map((read) => ('problem' in read ? read : { place: read.document.place, value: read.document.value })),
-    ),
+  expect(JSON.stringify(quick.map(told))).toBe(
+    JSON.stringify(found.map((read) => ('problem' in read ? read : told(read.document)))),
   );
+}
+
+/** A document with the places of all that is in it, and of something that is not. */
+function told({ place, value, placeOf }: PlainDocument): unknown {
+  return { place, value, places: pathsIn(value).map((path) => [path, placeOf(path), placeOf([...path, 'missing'])]) };
+}
+
+function pathsIn(value: unknown): readonly Path[] {
+  if (typeof value !== 'object' || value === null) return [[]];
+  const steps = Array.isArray(value) ? value.map((item, at) => [at, item] as const) : Object.entries(value);
+  return [[], ...steps.flatMap(([step, inner]) => pathsIn(inner).map((path) => [step, ...path]))];
 }
 
 describe('a text that is read quickly is read as the package reads it', () => {

@@ -3,12 +3,15 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { GiteaTarget } from '../../src/gitea/observe.ts';
+import type { ServeEvent } from '../../src/serve/events.ts';
 import { SweptGroups, sweepAgainAndAgain } from '../../src/serve/sweeping.ts';
+import { SIGHTINGS_APART_MS } from '../../src/sweep/choose.ts';
 import type { SweepGroup } from '../../src/sweep/sweep.ts';
 import { Token } from '../../src/tokens/token.ts';
-import { type FakeGitea, fakeGitea } from '../support/gitea-stand-in.ts';
+import { type FakeGitea, fakeGitea, type Intercept, runnerRow } from '../support/gitea-stand-in.ts';
 import { ACME, targetOf } from '../support/looking.ts';
 import { quietGuest } from '../support/quiet-guest.ts';
+import { INSTANCE, ownName } from '../sweep/scene.ts';
 import { until } from './rig.ts';
 
 interface Scene {
@@ -54,6 +57,7 @@ async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
         passes += 1;
         return [];
       },
+      deletes: true,
       tell: () => undefined,
       clock: { ...systemClock, now: () => 0 },
     },
@@ -111,6 +115,58 @@ test('a pass deletes nothing when a namespace refuses while it reads', async () 
 
   expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
   expect(scene.passes()).toBe(0);
+});
+
+test('without --sweep dead rows are counted, and nothing is deleted', async () => {
+  const { namespace, name } = { namespace: 'runners', name: 'ci' };
+  const dead = ownName(1, { namespace, name });
+  const offline = { status: 'offline' };
+  const methods = new Set<string | undefined>();
+  const intercept: Intercept = (_, __, { method }) => {
+    methods.add(method);
+    return false;
+  };
+  const gitea = await fakeGitea({
+    intercept,
+    runners: [runnerRow(1, dead, offline), runnerRow(2, 'build-host', offline)],
+  });
+  const guest = quietGuest(10_000);
+  const groups = new SweptGroups();
+  groups.exist([{ namespace, name, target: targetOf(gitea.url) }], 0);
+  const told: ServeEvent[] = [];
+  let nowMs = 0;
+  const ending = new AbortController();
+  const sweeping = sweepAgainAndAgain(
+    {
+      instance: INSTANCE,
+      deletes: false,
+      timeoutMs: 10_000,
+      pauseMs: 1,
+      steadyMs: () => nowMs,
+      lookout: { guest, isWell: () => true },
+      groups,
+      mayRead: () => true,
+      liveJobs: () => {
+        nowMs += SIGHTINGS_APART_MS;
+        return [];
+      },
+      tell: (event) => told.push(event),
+      now: () => 0,
+    },
+    ending.signal,
+  );
+  await until('three passes', () => told.length >= 3);
+  ending.abort();
+  await guest.close();
+  await sweeping;
+
+  const rows = [expect.objectContaining({ namespace, group: name, name: dead })];
+  expect(told.slice(0, 3)).toEqual([
+    { is: 'dead-registrations', rows: [] },
+    { is: 'dead-registrations', rows },
+    { is: 'dead-registrations', rows },
+  ]);
+  expect(methods).toEqual(new Set(['GET']));
 });
 
 const HOUR_MS = 3_600_000;

@@ -37,11 +37,11 @@ const CAUSES: Readonly<Record<keyof typeof JOBS, readonly [state: string, cause:
   first: ['starting', 'would be started; the cluster was not looked at'],
   second: ['held', 'held back by the cap of group runners/ci; 1st in line'],
   after: ['blocked', 'blocked: probably needs'],
-  misspelt: ['stuck', 'labels not covered: linus (did you mean linux (runners/ci)?)'],
-  unknown: ['stuck', 'labels not covered: mainframe'],
-  suspended: ['stuck', 'held back: group runners/idle is suspended'],
-  capped: ['stuck', 'held back: group runners/zero starts no runners, because its cap is 0'],
-  several: ['stuck', 'labels not covered:'],
+  misspelt: ['unserved', 'labels not covered: linus (did you mean linux (runners/ci)?)'],
+  unknown: ['unserved', 'labels not covered: mainframe'],
+  suspended: ['unserved', 'held back: group runners/idle is suspended'],
+  capped: ['unserved', 'held back: group runners/zero starts no runners, because its cap is 0'],
+  several: ['unserved', 'labels not covered:'],
 };
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
@@ -101,7 +101,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(Answer.parse(JSON.parse(byRun.stdout)).jobs).toHaveLength(Object.keys(JOBS).length);
   });
 
-  it('ends with 4 where a job is stuck, and with 2 for a run that is not there', async () => {
+  it('ends with 4 where a job is unserved, and with 2 for a run that is not there', async () => {
     expect((await explain('--exit-code', '--repository', 'acme/api')).exit).toBe(4);
     expect((await explain('--exit-code', '--state', 'held')).exit).toBe(0);
     expect(await explain('acme/api#99')).toMatchObject({ exit: 2, stdout: '' });

@@ -76,32 +76,32 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     next: 'see what first waits for: gitea-runners explain',
   },
   misspelt: {
-    title: /is stuck/,
+    title: /is unserved/,
     cause: 'labels not covered: linus (did you mean linux (runners/ci)?)',
     next: 'Correct it in the workflow',
   },
   unknown: {
-    title: /is stuck/,
+    title: /is unserved/,
     cause: 'labels not covered: mainframe',
     next: 'add mainframe to spec.labels of a group whose scope has the job, or correct its runs-on',
   },
   suspended: {
-    title: /is stuck/,
+    title: /is unserved/,
     cause: 'held back: group runners/idle is suspended',
     next: 'remove spec.suspend in',
   },
   capped: {
-    title: /is stuck/,
+    title: /is unserved/,
     cause: 'held back: group runners/zero starts no runners, because its cap is 0',
     next: 'raise spec.maxActiveRunners in',
   },
   several: {
-    title: /is stuck/,
+    title: /is unserved/,
     cause: 'no group has all of them: linux is in runners/ci, paused is in runners/idle',
     next: 'one runner must have all labels of runs-on',
   },
   elsewhere: {
-    title: /is stuck/,
+    title: /is unserved/,
     cause: 'runners/ml has them, but its scope, repository acme/ml, does not have acme/api',
     next: 'widen the scope of runners/ml',
   },

@@ -3,7 +3,7 @@
  * compares with the live objects once, at its begin; then it prunes, then it creates and sets annotations. It prunes nothing that
  * was pinned when it compared.
  */
-import { type Cluster, isFree, type KubeJob, type Pod } from './cluster.ts';
+import { type Cluster, isAstray, isFree, type KubeJob, type Pod } from './cluster.ts';
 import { type GroupSpec, ordinaryWake, type Wake } from './history.ts';
 import { Lookout } from './look.ts';
 import type { Generator, Wanted } from './policies/policy.ts';
@@ -152,7 +152,8 @@ export class ArgoCd {
 /** Free, not over its spawn timeout, and made from the pod template of now. */
 function mayTakeJob(pod: Pod, stage: Stage): boolean {
   const { createdMs, group, template } = pod;
-  return isFree(pod) && stage.nowMs - createdMs < group.spawnTimeoutS * 1000 && template === stage.template;
+  const isYoung = stage.nowMs - createdMs < group.spawnTimeoutS * 1000;
+  return isFree(pod) && isYoung && template === stage.templateOf(group) && !isAstray(pod, stage);
 }
 
 /** How many were dropped for others that can do no more. */

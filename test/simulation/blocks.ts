@@ -23,7 +23,11 @@ export async function runBlocks<T>(histories: number, add: (result: T) => void):
   }
   const work = async (): Promise<void> => {
     // One worker for all its blocks: a new one is slow until its code is compiled, and that takes as long as a dozen histories.
-    const worker = new Worker(process.argv[1] ?? '', { argv: process.argv.slice(2) });
+    const worker = new Worker(process.argv[1] ?? '', {
+      argv: process.argv.slice(2),
+      // Each plan is garbage as soon as it is synced.
+      resourceLimits: { maxYoungGenerationSizeMb: 96 },
+    });
     for (let block = blocks.shift(); block; block = blocks.shift()) {
       worker.postMessage(block);
       const [result] = (await once(worker, 'message')) as [T];

@@ -7,8 +7,9 @@
  *
  * Deleting a Job (background) removes the object at once; its pod gets SIGTERM a moment later.
  */
-import { OF_POOL, POOL_LIFE_MS } from '../../src/plan/names.ts';
+import { OF_POOL, POOL_LIFE_MS, parseRunnerName } from '../../src/plan/names.ts';
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
+import { scopeKey } from '../../src/simulator/runners.ts';
 import type { GroupSpec, PodFate, Trouble } from './history.ts';
 import { ORDINARY_POD } from './history.ts';
 import { type PrintedStay, type Stay, stayThatEnds, waits } from './keeping.ts';
@@ -42,7 +43,14 @@ export interface Pod {
   /** Pod template that it was made from. */
   readonly template: string;
   phase: PodPhase;
+  /** 0: it has none, or Gitea has lost it. */
   rowId: number;
+  /** Where it is registered. */
+  place: string | undefined;
+  /** Gitea was restored from a backup and knows nothing of its CI job, or of its row. */
+  forgotten: boolean;
+  /** When it ended, git asked for another runner in its place: its group has another template, name or scope. */
+  outdated: boolean;
   job: GiteaJob | undefined;
   /** When its CI job will be over. */
   workUntilMs: number;
@@ -69,6 +77,9 @@ export interface Pod {
 
 /** Of a pod to which nothing has happened but its start. */
 export const NOTHING_YET = {
+  place: undefined,
+  forgotten: false,
+  outdated: false,
   job: undefined,
   workUntilMs: 0,
   deletedMs: undefined,
@@ -89,9 +100,32 @@ export function isFree({ phase }: Pod): boolean {
   return phase === 'waiting' || phase === 'starting' || phase === 'idle';
 }
 
+/** True for a runner that is registered where its group is no more. */
+export function isElsewhere({ place, group }: Pod, stage: Stage): boolean {
+  return place !== undefined && place !== scopeKey(stage.specOf(group).scope);
+}
+
+/** True for a runner of ours whose group had another name when it was made. */
+export function isRenamed({ name, group }: Pod, stage: Stage): boolean {
+  const parts = parseRunnerName(name);
+  return parts !== undefined && parts.prefix !== stage.specOf(group).name;
+}
+
+/** True for one that gets no CI job of its group: it is registered elsewhere, or Gitea has lost its row. */
+export function isAstray(pod: Pod, stage: Stage): boolean {
+  return isElsewhere(pod, stage) || (pod.place !== undefined && pod.rowId === 0);
+}
+
 /** True for a runner that was started for a warm pool. */
 export function isWarm({ madeFor }: Pod): boolean {
   return madeFor?.jobId === OF_POOL;
+}
+
+/** A CI job in an annotation. */
+export interface Print {
+  readonly jobId: number | undefined;
+  readonly repository: string | undefined;
+  readonly sinceMs: number;
 }
 
 /** A Kubernetes Job of ours. */
@@ -106,7 +140,7 @@ export interface KubeJob {
   /** What its annotations say about its stay. */
   stay: PrintedStay | undefined;
   /** Id of the CI job in its annotation, now and before, newest first. */
-  readonly prints: { readonly jobId: number | undefined; readonly sinceMs: number }[];
+  readonly prints: Print[];
   finished: 'complete' | 'failed' | undefined;
   finishedMs: number | undefined;
 }
@@ -116,6 +150,7 @@ export interface Annotations {
   readonly pinned: boolean;
   /** Id of the CI job that it is for. */
   readonly printedFor?: number | undefined;
+  readonly repository?: string | undefined;
   readonly stay?: PrintedStay | undefined;
 }
 
@@ -142,6 +177,9 @@ export class Cluster {
   readonly jobs = new Map<string, KubeJob>();
   /** All pods there ever were. */
   readonly pods: Pod[] = [];
+  /** Names of which there were several. */
+  readonly madeAgain = new Set<string>();
+  readonly #names = new Set<string>();
   /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
   exchanged = 0;
   /** Times at which a sync would have changed the PriorityClass of a Job that exists. */
@@ -183,7 +221,7 @@ export class Cluster {
       fate,
       createdMs: nowMs,
       priorityClass,
-      template: this.#stage.template,
+      template: this.#stage.templateOf(group),
       phase: 'waiting',
       rowId: 0,
       isMade: false,
@@ -203,6 +241,8 @@ export class Cluster {
       finishedMs: undefined,
     };
     this.pods.push(pod);
+    if (this.#names.has(name)) this.madeAgain.add(name);
+    this.#names.add(name);
     this.jobs.set(name, job);
     this.#stage.version += 1;
     this.#stage.tell(() => `Kubernetes: Job ${name} is made (pod ${pod.nth})`);
@@ -213,11 +253,11 @@ export class Cluster {
   }
 
   /** Sets the annotations: those that keep Argo CD from pruning it, and the CI job that it is for. */
-  annotate(job: KubeJob, { pinned, printedFor, stay }: Annotations): void {
+  annotate(job: KubeJob, { pinned, printedFor, repository, stay }: Annotations): void {
     if (job.stay?.untilMs !== stay?.untilMs || job.stay?.endedAtMs !== stay?.endedAtMs) this.#stage.version += 1;
     job.stay = stay;
     if (job.prints[0]?.jobId !== printedFor) {
-      job.prints.unshift({ jobId: printedFor, sinceMs: this.#stage.nowMs });
+      job.prints.unshift({ jobId: printedFor, repository, sinceMs: this.#stage.nowMs });
       this.#stage.version += 1;
     }
     if (job.pinned === pinned) return;
@@ -260,6 +300,26 @@ export class Cluster {
       const noticedMs = 500 + 4500 * this.#stage.luck('cancel-notice');
       const cleaningMs = pod.job.status === 'cancelling' ? 20_000 * this.#stage.luck('cancel-notice') : 0;
       this.#workUntil(pod, Math.min(pod.workUntilMs, this.#stage.nowMs + noticedMs + cleaningMs));
+    }
+  }
+
+  /** Before Gitea is restored: what runners work on stays what it is, whatever becomes of its row. */
+  beforeRestore(): void {
+    for (const pod of this.pods) if (pod.job) pod.job = { ...pod.job };
+  }
+
+  /** Gitea was restored, and has lost rows: of CI jobs, of tasks, of runners. */
+  afterRestore(): void {
+    const { gitea } = this.#stage;
+    for (const pod of this.pods) {
+      if (pod.rowId !== 0 && !gitea.state.runners.has(pod.rowId)) {
+        pod.rowId = 0;
+        pod.forgotten = true;
+      }
+      if (!pod.job) continue;
+      const row = gitea.state.jobs.get(pod.job.id);
+      if (row?.taskId === pod.job.taskId) pod.job = row;
+      else pod.forgotten = true;
     }
   }
 
@@ -316,7 +376,8 @@ export class Cluster {
 
   #register(pod: Pod): void {
     if (pod.phase !== 'starting' || pod.stopping) return;
-    const { scope, labels } = pod.group;
+    const { scope, labels } = this.#stage.specOf(pod.group);
+    pod.place = scopeKey(scope);
     pod.rowId = this.#stage.gitea.register({ name: pod.name, scope, labels }).id;
     pod.phase = 'idle';
     pod.registeredMs = this.#stage.nowMs;
@@ -350,13 +411,15 @@ export class Cluster {
   /** Asks for work, by chance in the same moment as another runner. */
   #poll(pod: Pod): GiteaJob | undefined {
     const { gitea, history } = this.#stage;
+    // Gitea knows it no more.
+    if (pod.rowId === 0) return undefined;
     if (history.pollTogether === 0 || this.#stage.luck('poll-together') >= history.pollTogether) {
       return gitea.poll(pod.rowId);
     }
     const rival = this.pods.find((other) => other !== pod && !other.stopping && this.#comesSoon(other));
     if (!rival) return gitea.poll(pod.rowId);
     if (rival.phase === 'starting') this.#register(rival);
-    if (rival.phase !== 'idle') return gitea.poll(pod.rowId);
+    if (rival.phase !== 'idle' || rival.rowId === 0) return gitea.poll(pod.rowId);
     const [first, own] = gitea.pollTogether([rival.rowId, pod.rowId]);
     if (first) this.#claim(rival, first);
     return own;
@@ -416,19 +479,28 @@ export class Cluster {
   /** The runner reports how its CI job ended, if it still has it. */
   #tellGitea(pod: Pod, result: 'success' | 'failure'): void {
     const { gitea } = this.#stage;
+    this.#endUnlisted(pod, result);
     const row = gitea.state.runners.get(pod.rowId);
     if (!row || row.deleted || !gitea.jobOfRunner(pod.rowId)) return;
     gitea.finish(pod.rowId, result);
     this.#stage.settle();
   }
 
+  /** The CI job of a runner is over, of which Gitea has no row any more. */
+  #endUnlisted(pod: Pod, status: 'success' | 'failure'): void {
+    const { job } = pod;
+    if (job?.status === 'running' && this.#stage.gitea.state.jobs.get(job.id) !== job) pod.job = { ...job, status };
+  }
+
   #end(pod: Pod, end: PodEnd): void {
     if (pod.phase === 'ended') return;
     const wasBusy = pod.phase === 'busy';
+    this.#endUnlisted(pod, 'failure');
     const stay = stayThatEnds(pod);
     if (stay) this.stays.push(stay);
     pod.phase = 'ended';
     pod.end = end;
+    pod.outdated = pod.template !== this.#stage.templateOf(pod.group);
     pod.endedMs = this.#stage.nowMs;
     this.#stage.version += 1;
     this.#stage.tell(() => `pod ${pod.nth} (${pod.name}) ends: ${end}${workOf(pod)}`);

@@ -36,12 +36,15 @@ const job = (over: Partial<GiteaJob>): GiteaJob => ({ ...CI_JOB, ...over });
 const done = (over: Partial<Pod> = {}): Pod =>
   pod({ phase: 'ended', end: 'done', claimedMs: 50_000, endedMs: 97_000, job: job({ stopped: 97 }), ...over });
 const gapOf = (pods: readonly Pod[], isForgotten = false): string | undefined =>
-  gapInPool({ pods: [...pods], jobs: new Map() }, GROUP, {
+  gapInPool({ pods: [...pods], jobs: new Map(), madeAgain: new Set() }, GROUP, {
     nowMs: NOW_MS,
     lookedAtMs: LOOKED_AT_MS,
     seesPods: true,
     forgetsForMs: 20_000,
     isForgotten: () => isForgotten,
+    minIdle: 1,
+    isOut: () => false,
+    isUnlisted: () => false,
   });
 
 describe('a pool of one has a gap', () => {

@@ -3,13 +3,13 @@
  * for longer than Argo CD and a start take.
  */
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import type { Cluster, Pod } from './cluster.ts';
+import { type Cluster, isElsewhere, isRenamed, type Pod } from './cluster.ts';
 import { type GroupSpec, isInTrouble } from './history.ts';
 import { completedRows } from './look.ts';
 import { hasOpenJob, isRecreated } from './recreated.ts';
 import { START_MS, type Stage } from './stage.ts';
 
-type Pods = Pick<Cluster, 'pods' | 'jobs'>;
+type Pods = Pick<Cluster, 'pods' | 'jobs' | 'madeAgain'>;
 
 /** A plan that has just been synced. */
 interface Synced {
@@ -24,6 +24,12 @@ interface Now extends Synced {
   readonly forgetsForMs: number;
   /** A look does not show which runner ran this completed CI job. */
   readonly isForgotten: (job: GiteaJob) => boolean;
+  /** So many idle runners the group is to have. */
+  readonly minIdle: number;
+  /** A runner that is registered where its group is no more: it does not fill the pool. */
+  readonly isOut: (pod: Pod) => boolean;
+  /** A runner at work of whose CI job Gitea has no row: its repository was deleted, or Gitea restored. */
+  readonly isUnlisted: (pod: Pod) => boolean;
 }
 
 /** Gitea calls a runner that is gone online for a minute; a little more for the look. */
@@ -42,24 +48,34 @@ export function gapsInPools(
   const lookedAtS = (synced.lookedAtMs - START_MS) / 1000;
   const isCleanedUp = history.acts.some(({ kind, atS }) => kind === 'clean-up' && atS < nowS);
   const forgetsForMs = SLOT_WAITS_MS + 1000 * Math.abs(history.clockSkewS);
+  // A runner of a renamed group whose CI job is over may take a place of another one.
+  if (cluster.pods.some((pod) => pod.phase === 'kept' && isRenamed(pod, stage))) return [];
   return groups.flatMap((group) => {
-    if (isInTrouble(history, group.name, lookedAtS, nowS)) return [];
-    const isForgotten = (job: GiteaJob): boolean =>
-      isCleanedUp || !completedRows(stage, group.scope, synced.seesPods).includes(job);
-    return gapInPool(cluster, group, { ...synced, nowMs, forgetsForMs, isForgotten }) ?? [];
+    // A look before the last commit was for another pool.
+    if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];
+    let completed: readonly GiteaJob[] | undefined;
+    const isForgotten = (job: GiteaJob): boolean => {
+      completed ??= completedRows(stage, stage.specOf(group).scope, synced.seesPods);
+      return isCleanedUp || !completed.includes(job);
+    };
+    const isUnlisted = ({ job }: Pod): boolean => job !== undefined && stage.gitea.state.jobs.get(job.id) !== job;
+    const isOut = (pod: Pod): boolean => isElsewhere(pod, stage);
+    const { minIdle = 0 } = stage.specOf(group);
+    return gapInPool(cluster, group, { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut, isUnlisted }) ?? [];
   });
 }
 
 /** What must not be, in words. */
 export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | undefined {
-  const { minIdle = 0, cap } = group;
+  const { cap } = group;
+  const { minIdle } = now;
   if (minIdle === 0) return undefined;
   let idle = 0;
   let busy = 0;
   for (const pod of cluster.pods) {
     if (pod.group !== group) continue;
-    if (mayWait(pod, now) || isExcuse(pod, group, now.nowMs) || isRecreated(cluster, pod)) return undefined;
-    if (isIdle(cluster, pod, now)) idle += 1;
+    if (mayWait(pod, now) || isExcuse(pod, group, now.nowMs) || comesAgain(cluster, pod)) return undefined;
+    if (isIdle(cluster, pod, now) && !now.isOut(pod)) idle += 1;
     if (isBusy(pod, now)) busy += 1;
   }
   const floor = Math.min(minIdle, cap - busy);
@@ -68,8 +84,15 @@ export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | u
     : undefined;
 }
 
+/** As `isRecreated`. Nearly all names are made once. */
+function comesAgain(cluster: Pods, pod: Pod): boolean {
+  return cluster.madeAgain.has(pod.name) && isRecreated(cluster, pod);
+}
+
 /** What has come or gone since the look began was not to be seen. */
-function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods }: Now): boolean {
+function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods, isUnlisted }: Now): boolean {
+  // Gitea has no row of its CI job any more. Its own one is idle when it is silent for 10 s, or gone as that of one that is registering.
+  if (isUnlisted(pod) && (pod.endedMs ?? lookedAtMs) >= lookedAtMs) return true;
   const leftMs = Math.min(...[pod.claimedMs, pod.endedMs, pod.deletedMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
   return leftMs >= lookedAtMs || lookedIdle(pod, lookedAtMs) || (!seesPods && isDeadUnseen(cluster, pod));
 }

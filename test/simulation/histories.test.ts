@@ -61,6 +61,17 @@ describe.each(OURS)('%s', (policy) => {
     expect(prunedAtWork).toBe(policy === 'ours, live Jobs' ? 0 : 1);
   });
 
+  it('lets a runner finish whose repository is deleted', () => {
+    const { pods, prunedAtWork } = run(named.DELETED_AT_WORK);
+
+    expect(pods.map(({ end }) => end)).toEqual(['done']);
+    expect(prunedAtWork).toBe(policy === 'ours, live Jobs' ? 0 : 1);
+  });
+
+  it('serves the first CI job of the place where a group with a pool has moved at once', () => {
+    expect(Math.max(...run(named.MOVED_WITH_POOL).waitsMs)).toBeLessThan(2000);
+  });
+
   it('starts a new runner for a rerun that keeps its id', () => {
     expect(ends(named.RERUN_KEEPS_THE_ID)).toEqual(['done', 'done']);
   });
@@ -104,6 +115,18 @@ describe('with sight of Kubernetes', () => {
 
   it('gives the slot of a runner that was lost at work to the next job within seconds', () => {
     expect(Math.max(...run(named.LOST_AT_WORK).waitsMs)).toBeLessThan(30_000);
+  });
+
+  it('keeps the runners of a group that is renamed while they work, pinned or not, and counts them under its cap', () => {
+    const { pods, prunedAtWork, waitsMs } = run(named.RENAMED_AT_WORK);
+
+    expect(pods.map(({ end }) => end)).toEqual(['done', 'done', 'done']);
+    expect(prunedAtWork).toBe(0);
+    expect(Math.max(...waitsMs)).toBeGreaterThan(80_000);
+  });
+
+  it('serves a CI job whose id has come again within a spawn timeout, although a runner of its name works', () => {
+    expect(Math.max(...run(named.IDS_COME_AGAIN).waitsMs)).toBeLessThan(330_000);
   });
 
   it('keeps the runner whose job a static runner took for the next job', () => {

@@ -80,8 +80,20 @@ export type Act =
   | { readonly atS: number; readonly kind: 'clean-up' }
   /** A repository goes to an organization that no group covers, with its jobs at work. */
   | { readonly atS: number; readonly kind: 'transfer'; readonly repo: string }
+  /** A repository is deleted, with its CI jobs at work. */
+  | { readonly atS: number; readonly kind: 'delete-repo'; readonly repo: string }
+  /** Gitea is restored from a backup of that time: what came later is gone, and ids come again. */
+  | { readonly atS: number; readonly kind: 'restore'; readonly backupS: number }
   /** A commit changes the pod template: runners that are not registered get other names. */
-  | { readonly atS: number; readonly kind: 'new-template' };
+  | { readonly atS: number; readonly kind: 'new-template' }
+  /** A commit renames a group. */
+  | { readonly atS: number; readonly kind: 'rename'; readonly group: string }
+  /** A commit moves a group to the other organization. Its registration Secret keeps its name. */
+  | { readonly atS: number; readonly kind: 'move'; readonly group: string }
+  /** A commit changes the size of a pool. */
+  | { readonly atS: number; readonly kind: 'pool'; readonly group: string; readonly minIdle: number }
+  /** The last commit is taken back. */
+  | { readonly atS: number; readonly kind: 'rollback' };
 
 /** A runner of others that is always there. */
 export interface StaticRunner {

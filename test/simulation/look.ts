@@ -13,7 +13,7 @@ import type { Cluster, KubeJob } from './cluster.ts';
 import type { GroupSpec } from './history.ts';
 import { stayOf } from './keeping.ts';
 import { draw } from './random.ts';
-import type { Stage } from './stage.ts';
+import { type Commit, type Stage, specIn } from './stage.ts';
 
 /** Completed jobs that are read where live Jobs are seen, as `lists.ts`. */
 const COMPLETED_ROWS = 150;
@@ -25,8 +25,10 @@ const IN_PROGRESS: Status = 'running';
 
 /** What one look found. */
 export interface Sight {
-  /** The groups that it was for. */
+  /** The groups that it was for, by what they were at the beginning. */
   readonly groups: readonly GroupSpec[];
+  /** What stood in git when it began. */
+  readonly commit: Commit;
   readonly looks: ReadonlyMap<string, Look>;
   readonly liveJobs: readonly LiveJob[];
   /** When they were listed. */
@@ -44,7 +46,6 @@ export class Lookout {
   readonly #stage: Stage;
   readonly #cluster: Cluster;
   readonly #groups: readonly GroupSpec[];
-  readonly #scopes: ReadonlyMap<string, RunnerScope>;
   readonly #readJob: JobReader;
   readonly #seesJobs: boolean;
 
@@ -54,14 +55,15 @@ export class Lookout {
     this.#stage = stage;
     this.#cluster = cluster;
     this.#groups = groups;
-    this.#scopes = new Map(groups.map(({ scope }) => [lookKey(scope), scope]));
     this.#readJob = jobReader(stage);
   }
 
   /** Hands over what it found after `lookMs`. */
   look(lookMs: number, done: (sight: Sight) => void): void {
-    const { timeline, version } = this.#stage;
+    const { timeline, version, commit } = this.#stage;
     const groups = this.#groups;
+    const specs = groups.map((group) => specIn(commit, group));
+    const scopes = new Map(specs.map(({ scope }) => [lookKey(scope), scope]));
     const looks = new Map<string, Look>();
     let liveJobs: readonly LiveJob[] = [];
     let liveSinceMs = 0;
@@ -70,13 +72,13 @@ export class Lookout {
       const held = this.#cluster.heldBy()?.kind;
       liveJobs = [...this.#cluster.jobs.values()].map((job) => judge(job, this.#stage.history.clockSkewS, held));
     });
-    for (const [key, scope] of this.#scopes) {
-      const hasPool = groups.some((group) => lookKey(group.scope) === key && (group.minIdle ?? 0) > 0);
+    for (const [key, scope] of scopes) {
+      const hasPool = specs.some((group) => lookKey(group.scope) === key && (group.minIdle ?? 0) > 0);
       const how = { seesJobs: this.#seesJobs, hasPool };
       new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob, how).start((look) => {
         looks.set(key, look);
-        if (looks.size < this.#scopes.size) return;
-        timeline.after(lookMs / 4, () => done({ groups, looks, liveJobs, liveSinceMs, version }));
+        if (looks.size < scopes.size) return;
+        timeline.after(lookMs / 4, () => done({ groups, commit, looks, liveJobs, liveSinceMs, version }));
       });
     }
   }
@@ -215,22 +217,24 @@ class ScopeLook {
 /** The completed jobs that a look reads: the newest ones; up to 1.26 the last pages of an order that the database makes up. */
 export function completedRows(stage: Stage, scope: RunnerScope, seesJobs: boolean): readonly GiteaJob[] {
   const { seed, pageSize, database, gitea } = stage.history;
-  const rows = seesJobs ? COMPLETED_ROWS : MOST_COMPLETED_ROWS;
-  const most = Math.ceil(rows / pageSize) * pageSize;
-  const all = stage.gitea
-    .jobs()
-    .filter(({ status }) => isDone(status))
-    .filter((job) => stage.isSeenBy(scope, job));
-  if (all.length > most && gitea !== '1.27.3' && database === 'shuffled') {
-    all.sort((a, b) => draw(seed, 'list-lag', a.id) - draw(seed, 'list-lag', b.id));
+  const most = Math.ceil((seesJobs ? COMPLETED_ROWS : MOST_COMPLETED_ROWS) / pageSize) * pageSize;
+  const isShuffled = gitea !== '1.27.3' && database === 'shuffled';
+  const rows: GiteaJob[] = [];
+  // From the newest one on: of a long history most rows are older than those that are wanted.
+  for (const job of stage.gitea.jobs().toReversed()) {
+    if (rows.length === most && !isShuffled) break;
+    if (isDone(job.status) && stage.isSeenBy(scope, job)) rows.push(job);
   }
-  return all.slice(-most);
+  rows.reverse();
+  if (!isShuffled || rows.length <= most) return rows;
+  return rows.sort((a, b) => draw(seed, 'list-lag', a.id) - draw(seed, 'list-lag', b.id)).slice(-most);
 }
 
 type JobReader = (row: GiteaJob) => Job;
 
 /** A job as it was read last, and what of its row may change. */
 interface Reading {
+  readonly row: GiteaJob;
   readonly shown: GiteaJob['status'];
   readonly attempt: number;
   readonly started: number;
@@ -249,10 +253,14 @@ function jobReader(stage: Stage): JobReader {
     const { status: shown, attempt, started, stopped } = row;
     const last = readings.get(row.id);
     const same =
-      last?.shown === shown && last.attempt === attempt && last.started === started && last.stopped === stopped;
+      last?.row === row &&
+      last.shown === shown &&
+      last.attempt === attempt &&
+      last.started === started &&
+      last.stopped === stopped;
     if (same && last.runner === runner) return last.job;
     const job = seeJob(stage, row, runner);
-    readings.set(row.id, { shown, attempt, started, stopped, runner, job });
+    readings.set(row.id, { row, shown, attempt, started, stopped, runner, job });
     return job;
   };
 }
@@ -286,7 +294,7 @@ export function urlOf(jobId: number): string {
 /** Times are by Kubernetes' clock. */
 function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined): LiveJob {
   const { name, pod, finishedMs, pinned, prints } = job;
-  const printedFor = prints[0]?.jobId;
+  const { jobId: printedFor, repository } = prints[0] ?? {};
   const byItsClock = (atMs: number): number => Math.floor((atMs + skewS * 1000) / 1000) * 1000;
   const state = liveState(job);
   const trouble = troubleOf(job, held);
@@ -302,6 +310,8 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     pinned,
     giteaUrl: 'https://gitea.example.com',
     ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
+    ...(repository !== undefined && { repository }),
+    application: job.group.application,
     ...stayOf(job),
   };
 }

@@ -6,7 +6,7 @@ import type { GroupSpec, History } from './history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
 import { Random } from './random.ts';
 
-const LARGEST_POOL = 4;
+export const LARGEST_POOL = 4;
 
 export function makeWarmHistory(seed: number): History {
   const random = new Random(seed, 'warm');

@@ -5,7 +5,7 @@
 import type { JobSpec } from '../../src/simulator/queue.ts';
 import type { Act, GroupSpec, History, PodFate, Push, Trouble, Wake } from './history.ts';
 import { makeHistory } from './make-history.ts';
-import { Random } from './random.ts';
+import { Random, type Stream } from './random.ts';
 
 /** 300 jobs, 6 at a time, each in a pod that takes 10 minutes to start: 9 hours of work for any policy. */
 const BUSY_EXTRA_S = 57_600;
@@ -18,7 +18,7 @@ export function makeWideHistory(seed: number): History {
   return {
     ...base,
     groups: base.groups.map((group): GroupSpec => ({ ...group, gracefulStopS: graceS })),
-    acts: withTransfer(base, seed),
+    acts: withChanges(withTransfer(base, seed), base, seed),
     pods: slowStarts(base.pods, random),
     troubles: [...base.troubles, ...makeTroubles(random, base.patienceS - 14_400)],
     wakes: base.wakes.map((wake) => aged(wake, random)),
@@ -31,11 +31,35 @@ export function makeWideHistory(seed: number): History {
 /** In a tenth of all histories a repository, which no group is for alone, goes to another organization. */
 function withTransfer({ acts, groups, pushes, patienceS }: History, seed: number): readonly Act[] {
   const random = new Random(seed, 'transfer');
-  const isScope = (repo: string): boolean => groups.some(({ scope }) => scope.kind === 'repo' && scope.repo === repo);
-  const repos = [...new Set(pushes.map(({ repo }) => repo))].filter((repo) => !isScope(repo));
+  const repos = [...new Set(pushes.map(({ repo }) => repo))].filter((repo) => !isScope(repo, groups));
   if (repos.length === 0 || !random.chance(0.1)) return acts;
   const transfer: Act = { atS: random.seconds(0, patienceS - 14_400), kind: 'transfer', repo: random.pick(repos) };
   return [...acts, transfer].sort((a, b) => a.atS - b.atS);
+}
+
+/** What becomes of repositories and of Gitea, and commits: each in a tenth of all histories. */
+function withChanges(acts: readonly Act[], { groups, pushes, patienceS }: History, seed: number): readonly Act[] {
+  const arrivalsS = patienceS - 14_400;
+  const changes: Act[] = [];
+  const sometimes = (stream: Stream, make: (random: Random, atS: number) => readonly Act[]): void => {
+    const random = new Random(seed, stream);
+    if (random.chance(0.1)) changes.push(...make(random, random.seconds(0, arrivalsS)));
+  };
+  const group = (random: Random): string => (random.pick(groups) as GroupSpec).name;
+  sometimes('rename', (random, atS) => [{ atS, kind: 'rename', group: group(random) }]);
+  sometimes('rollback', (random, atS) => [
+    random.chance(0.5) ? { atS, kind: 'new-template' } : { atS, kind: 'rename', group: group(random) },
+    { atS: atS + random.whole(10, 600), kind: 'rollback' },
+  ]);
+  sometimes('restore', (random, atS) => [{ atS, kind: 'restore', backupS: Math.max(0, atS - random.whole(10, 900)) }]);
+  const repos = [...new Set(pushes.map(({ repo }) => repo))].filter((repo) => !isScope(repo, groups));
+  if (repos.length > 0)
+    sometimes('delete-repo', (random, atS) => [{ atS, kind: 'delete-repo', repo: random.pick(repos) }]);
+  return [...acts, ...changes].sort((a, b) => a.atS - b.atS);
+}
+
+function isScope(repo: string, groups: readonly GroupSpec[]): boolean {
+  return groups.some(({ scope }) => scope.kind === 'repo' && scope.repo === repo);
 }
 
 /** Several afternoons at once, with caps up to 50: more jobs than the 150 completed ones that a look with live Jobs reads. */

@@ -1,28 +1,41 @@
-/** People and Gitea's cron: pushes, cancels, reruns, approvals, the nightly clean-up, a commit of a new pod template. */
+/** People and Gitea's cron: pushes, cancels, reruns, approvals, the nightly clean-up, what becomes of repositories and of Gitea, commits. */
 import type { GiteaJob } from '../../src/simulator/gitea.ts';
 import { RerunRefused } from '../../src/simulator/reruns.ts';
-import type { Act } from './history.ts';
+import { backUp, deleteRepo } from './backup.ts';
+import type { Act, GroupSpec } from './history.ts';
 import { ELSEWHERE, type Stage } from './stage.ts';
+
+/** What the runners are told. */
+export interface Runners {
+  /** Running jobs may have been cancelled. */
+  readonly notice: () => void;
+  readonly beforeRestore: () => void;
+  readonly afterRestore: () => void;
+}
 
 export class People {
   readonly #stage: Stage;
   readonly #runOfPush = new Map<number, number>();
   readonly #pushOfRun = new Map<number, number>();
   /** New names of repositories. */
-  readonly #moved = new Map<string, string>();
+  #moved: ReadonlyMap<string, string> = new Map();
   #toCome: number;
-  readonly #afterCancel: () => void;
+  readonly #runners: Runners;
+  /** How Gitea is restored, by the time of the backup. */
+  readonly #restores = new Map<number, () => void>();
 
-  /** @param afterCancel told when running jobs may have been cancelled. */
-  constructor(stage: Stage, afterCancel: () => void) {
+  constructor(stage: Stage, runners: Runners) {
     this.#stage = stage;
-    this.#afterCancel = afterCancel;
+    this.#runners = runners;
     const { pushes, acts } = stage.history;
     this.#toCome = pushes.length + acts.length;
     pushes.forEach(({ atS, repo, run }, index) => {
       stage.timeline.after(atS * 1000, () => {
         this.#toCome -= 1;
-        const { run: row, jobs } = stage.gitea.push(this.#moved.get(repo) ?? repo, run);
+        const name = this.#moved.get(repo) ?? repo;
+        // It was deleted.
+        if (!stage.gitea.state.repos.has(name)) return;
+        const { run: row, jobs } = stage.gitea.push(name, run);
         this.#runOfPush.set(index, row.id);
         this.#pushOfRun.set(row.id, index);
         stage.tell(() => `push ${index} to ${repo}: jobs ${jobs.map(({ id, name }) => `${id} "${name}"`).join(', ')}`);
@@ -30,6 +43,7 @@ export class People {
       });
     });
     for (const act of acts) {
+      if (act.kind === 'restore') stage.timeline.after(act.backupS * 1000, () => this.#backUp(act.backupS));
       stage.timeline.after(act.atS * 1000, () => {
         this.#toCome -= 1;
         this.#act(act);
@@ -63,27 +77,46 @@ export class People {
         gitea.cleanUp();
         return;
       case 'transfer':
-        this.#moved.set(act.repo, gitea.transferRepo(act.repo, ELSEWHERE).fullName);
+        if (!gitea.state.repos.has(act.repo)) return;
+        this.#moved = new Map(this.#moved).set(act.repo, gitea.transferRepo(act.repo, ELSEWHERE).fullName);
+        return;
+      case 'delete-repo':
+        deleteRepo(gitea, this.#moved.get(act.repo) ?? act.repo);
+        return;
+      case 'restore':
+        this.#restores.get(act.backupS)?.();
         return;
       case 'new-template':
-        this.#stage.template = `${this.#stage.template}+`;
+        this.#stage.push({ ...this.#stage.commit, template: `${this.#stage.commit.template}+` });
+        return;
+      case 'rename':
+        this.#change(act.group, ({ name }) => ({ name: `${name}2` }));
+        return;
+      case 'move':
+        this.#change(act.group, () => ({ scope: { kind: 'owner', owner: ELSEWHERE } }));
+        return;
+      case 'pool':
+        this.#change(act.group, () => ({ minIdle: act.minIdle }));
+        return;
+      case 'rollback':
+        this.#stage.rollBack();
         return;
       default:
     }
     const run = this.#runOfPush.get(act.push);
-    if (run === undefined) return;
+    if (run === undefined || !gitea.state.runs.has(run)) return;
     switch (act.kind) {
       case 'approve':
         gitea.approve(run);
         return;
       case 'cancel-run':
         gitea.cancelRun(run);
-        this.#afterCancel();
+        this.#runners.notice();
         return;
       case 'cancel-job': {
         const job = gitea.jobsOfRun(run).find(({ position, caller }) => position === act.position && !caller);
         if (job) gitea.cancelJob(job.id);
-        this.#afterCancel();
+        this.#runners.notice();
         return;
       }
       case 'rerun':
@@ -92,6 +125,29 @@ export class People {
       default:
         act satisfies never;
     }
+  }
+
+  /** A commit changes a group. */
+  #change(name: string, change: (spec: GroupSpec) => Partial<GroupSpec>): void {
+    const { commit, history } = this.#stage;
+    const group = history.groups.find((each) => each.name === name);
+    if (!group) return;
+    const spec = this.#stage.specOf(group);
+    this.#stage.push({ ...commit, specs: new Map(commit.specs).set(group, { ...spec, ...change(spec) }) });
+  }
+
+  #backUp(atS: number): void {
+    const restore = backUp(this.#stage.gitea);
+    const [moved, runOfPush] = [this.#moved, new Map(this.#runOfPush)];
+    this.#restores.set(atS, () => {
+      this.#runners.beforeRestore();
+      restore();
+      this.#moved = moved;
+      this.#runOfPush.clear();
+      for (const [push, run] of runOfPush) this.#runOfPush.set(push, run);
+      this.#runners.afterRestore();
+      this.#stage.forget();
+    });
   }
 
   #rerun(run: number): void {

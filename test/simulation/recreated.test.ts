@@ -1,6 +1,6 @@
 /** Which pods the simulation does not count as started for a job (recreated.ts). */
 import { describe, expect, it } from 'vitest';
-import { comesFromUnpinning, isRecreated } from './recreated.ts';
+import { comesBack, isRecreated } from './recreated.ts';
 
 /** Times are seconds. The look that asked for the new pod began at 100. */
 const LOOK_AT = 100;
@@ -66,26 +66,31 @@ describe('a pod is a new start', () => {
   });
 });
 
-/** A free runner whose Job was pinned, lost its pin and was pruned, at these times. */
+/** A free runner whose Job was pinned, lost its pin and was pruned, at these times. Its pod had ended before the look. */
 const freed = (pinnedMs?: number, unpinnedMs?: number, deletedMs?: number, over: Partial<Namesake> = {}): Namesake =>
-  pod({ nth: 1, createdMs: 10, pinnedMs, unpinnedMs, deletedMs, ...over });
-const comesBack = (...earlier: Namesake[]): boolean =>
-  comesFromUnpinning({ pods: [...earlier, pod()], jobs: new Map([['ci-1-1-0', { askedAtMs: LOOK_AT }]]) }, pod());
+  pod({ nth: 1, createdMs: 10, endedMs: 95, pinnedMs, unpinnedMs, deletedMs, ...over });
+const isBack = (...earlier: Namesake[]): boolean =>
+  comesBack({ pods: [...earlier, pod()], jobs: new Map([['ci-1-1-0', { askedAtMs: LOOK_AT }]]) }, pod());
 
 it('a Job comes back by the plan that took its pin off, when it was pruned since', () => {
-  expect(comesBack(freed(90, 110, 120))).toBe(true);
+  expect(isBack(freed(90, 110, 120))).toBe(true);
+});
+
+it('a Job comes back by a plan that kept it, when an older plan pruned it since', () => {
+  expect(isBack(freed(undefined, undefined, 120, { endedMs: 121 }))).toBe(true);
 });
 
 it.each<[string, Namesake[]]>([
   ['there was none', []],
-  ['it had no pin', [freed(undefined, undefined, 120)]],
+  ['it had no pin and had ended', [freed(undefined, undefined, 120)]],
   ['its pin was gone when the look began', [freed(50, 99, 120)]],
   ['it was pinned after the look began', [freed(101, 110, 120)]],
   ['it has its pin still', [freed(90, undefined, 120)]],
   ['it was pruned before the look', [freed(90, 110, 99)]],
   ['it was not pruned', [freed(90, 110)]],
+  ['it was not there when the look began', [freed(undefined, undefined, 120, { createdMs: 101, endedMs: 121 })]],
   ['only another name was pinned', [freed(90, 110, 120, { name: 'ci-2-1-0' })]],
   ['the one that was pinned is a later one of its name', [freed(90, 110, 120, { nth: 3 })]],
 ])('a Job does not come back by that plan when %s', (_, earlier) => {
-  expect(comesBack(...earlier)).toBe(false);
+  expect(isBack(...earlier)).toBe(false);
 });

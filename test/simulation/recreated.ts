@@ -35,22 +35,32 @@ export function isRecreated({ pods, jobs }: Pods, pod: Namesake): boolean {
 }
 
 /**
- * True when the Job of an earlier pod of that name was there and pinned when the look began that asked for this one, and was pruned since.
- * The plan asked for no start: it printed the Job without `hook: Skip`, so that a sync takes its pin off. Of two syncs of these manifests the
- * faster one does, a newer plan prunes the Job, and the slower one creates it again. No plan can take a pin off without printing its Job.
+ * True when the Job of an earlier pod of that name was there, alive or pinned, when the look began that asked for this one, and was pruned
+ * since. The plan asked for no start:
+ *
+ * - It printed a runner that lives. The sync of an older plan, which did not want that one, was slower, and pruned it in between.
+ * - It printed the Job without `hook: Skip`, so that a sync takes its pin off. Of two syncs of these manifests the faster one does, a newer
+ *   plan prunes the Job, and the slower one creates it again. No plan can take a pin off without printing its Job.
  *
  * For the look after this one the pod is a free runner like any other.
  */
-export function comesFromUnpinning({ pods, jobs }: Pods, pod: Namesake): boolean {
+export function comesBack({ pods, jobs }: Pods, pod: Namesake): boolean {
   const askedAtMs = jobs.get(pod.name)?.askedAtMs ?? pod.createdMs;
   return pods.some(
     (other) =>
-      other.name === pod.name && other.nth < pod.nth && wasPinned(other, askedAtMs) && isGone(other, askedAtMs),
+      other.name === pod.name &&
+      other.nth < pod.nth &&
+      (wasPinned(other, askedAtMs) || wasAlive(other, askedAtMs)) &&
+      isGone(other, askedAtMs),
   );
 }
 
 function wasPinned({ pinnedMs, unpinnedMs }: Namesake, atMs: number): boolean {
   return pinnedMs !== undefined && pinnedMs <= atMs && unpinnedMs !== undefined && unpinnedMs >= atMs;
+}
+
+function wasAlive({ createdMs, endedMs }: Namesake, atMs: number): boolean {
+  return createdMs < atMs && (endedMs ?? atMs) >= atMs;
 }
 
 function isGone({ deletedMs }: Namesake, sinceMs: number): boolean {

@@ -1,13 +1,13 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
 import { GRACEFUL_STOP_SECONDS } from '../../src/runnergroup/defaults.ts';
 import { ArgoCd } from './argo.ts';
-import { Cluster, isFree, isWarm, type KubeJob, type Pod } from './cluster.ts';
+import { Cluster, isAstray, isElsewhere, isFree, isRenamed, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
 import { type GroupSpec, type History, isInTrouble } from './history.ts';
 import { type Stay, staying } from './keeping.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
-import { comesFromUnpinning, hasOpenJob, isRecreated } from './recreated.ts';
+import { comesBack, hasOpenJob, isRecreated } from './recreated.ts';
 import { type Claim, START_MS, Stage } from './stage.ts';
 import { Statics } from './statics.ts';
 
@@ -59,7 +59,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     timeMs: (job) => people.ciTimeMs(job),
     fails: (job) => people.fails(job),
   });
-  const people: People = new People(stage, () => cluster.notice());
+  const people: People = new People(stage, cluster);
   const statics = new Statics(stage, (job) => people.ciTimeMs(job));
   const watcher = new Watcher(stage, cluster, policy);
   const { breaches } = watcher;
@@ -67,12 +67,17 @@ export function runHistory(history: History, policy: Policy, withStory = false):
 
   const endMs = START_MS + history.patienceS * 1000;
   while ((!people.finished || stage.hasOpenJobs()) && stage.timeline.step(endMs));
-  while (cluster.pods.some(({ phase }) => phase === 'kept') && stage.timeline.step(endMs));
+  // Runners that stay for a look, and those at work of which Gitea knows nothing any more.
+  const goesOn = ({ phase, job }: Pod): boolean =>
+    phase === 'kept' || (phase === 'busy' && job !== undefined && stage.gitea.state.jobs.get(job.id) !== job);
+  while (cluster.pods.some(goesOn) && stage.timeline.step(endMs));
   const restMs = stage.nowMs + AFTERMATH_MS;
   while (stage.timeline.step(Math.min(restMs, endMs)));
 
   for (const group of history.groups) breaches.push(...findUnserved(stage, group));
-  const killed = cluster.pods.filter(({ end }) => end === 'killed');
+  // Where Gitea has lost the CI job, its result has no place to go.
+  const known = cluster.pods.filter(({ forgotten }) => !forgotten);
+  const killed = known.filter(({ end }) => end === 'killed');
   return {
     breaches,
     waitsMs: stage.claims.map(({ waitMs }) => waitMs),
@@ -84,7 +89,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     reclassed: cluster.reclassed,
     needless: cluster.pods.filter((pod) => isNeedless(pod) && !isWarm(pod) && !isPooled(pod)).length,
     needlessWarm: cluster.pods.filter((pod) => isNeedless(pod) && isWarm(pod) && !isPooled(pod)).length,
-    prunedAtWork: cluster.pods.filter(({ closeCall }) => closeCall).length,
+    prunedAtWork: known.filter(({ closeCall }) => closeCall).length,
     killed: killed.length,
     killedAtDefault: killed.filter(({ group }) => group.gracefulStopS === GRACEFUL_STOP_SECONDS).length,
     stays: cluster.stays,
@@ -146,7 +151,7 @@ class Watcher {
     this.#cluster = cluster;
     cluster.onGrowth = (made, pod) => {
       this.#noteExcess(pod.group);
-      if (!made || isRecreated(cluster, pod) || comesFromUnpinning(cluster, pod)) return;
+      if (!made || isRecreated(cluster, pod) || comesBack(cluster, pod)) return;
       this.#noteExtra(made);
       stage.timeline.after(0, () => this.#noteRival(made));
     };
@@ -185,8 +190,21 @@ class Watcher {
     // Plans speak of names: the second pod of a name cannot go while the first one works. Its own job is seen once a look finds it.
     const isHidden = (pod: Pod): boolean =>
       (pod.deletedMs ?? 0) >= lookedAtMs ||
+      this.#isNobodys(pod) ||
       ((pod.claimedMs ?? lookedAtMs) >= lookedAtMs && isRecreated(this.#cluster, pod));
     return overCap(this.#cluster, group, this.#stage.nowMs, isHidden) !== undefined;
+  }
+
+  /**
+   * True for a runner that no look can tell to be of its group. Its name is that of the group before a commit renamed it, and without its Job
+   * nothing says whose it is. When its CI job is over its row is gone, so it may count for another group. Or it is registered where the group
+   * was, and nobody looks there: without its Job, or under its name of before, nothing says whose it is.
+   */
+  #isNobodys(pod: Pod): boolean {
+    const isGone = !this.#seesPods || pod.deletedMs !== undefined;
+    const isMoved = isElsewhere(pod, this.#stage);
+    if (isRenamed(pod, this.#stage)) return isGone || isMoved || pod.phase === 'kept';
+    return isGone && isMoved;
   }
 
   #note(law: Breach['law'], words: string): void {
@@ -220,12 +238,12 @@ class Watcher {
    */
   #noteExtra({ group, name, askedAtMs }: KubeJob): void {
     const isOfSameLook = (pod: Pod): boolean =>
-      this.#cluster.jobs.get(pod.name)?.askedAtMs === askedAtMs && !comesFromUnpinning(this.#cluster, pod);
+      this.#cluster.jobs.get(pod.name)?.askedAtMs === askedAtMs && !comesBack(this.#cluster, pod);
     const wasSeen = (pod: Pod): boolean => pod.createdMs < askedAtMs || isOfSameLook(pod);
     const coming = this.#cluster.pods.filter(
       (pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod) && !isRecreated(this.#cluster, pod),
     );
-    const needs = this.#stage.mostReady(group, askedAtMs) + (group.minIdle ?? 0);
+    const needs = this.#stage.mostReady(group, askedAtMs) + this.#stage.largestPool(group, askedAtMs);
     if (coming.length <= needs) return;
     this.#note(
       'double-spawn',
@@ -234,7 +252,8 @@ class Watcher {
   }
 
   #maySoonWork(pod: Pod): boolean {
-    if (!isFree(pod) || pod.deletedMs !== undefined || pod.template !== this.#stage.template) return false;
+    if (!isFree(pod) || pod.deletedMs !== undefined) return false;
+    if (pod.template !== this.#stage.templateOf(pod.group) || isAstray(pod, this.#stage)) return false;
     const sinceMs = this.#stage.nowMs - (pod.registeredMs ?? pod.createdMs);
     if (pod.phase === 'idle') return sinceMs < TAKES_WITHIN_MS;
     return sinceMs < pod.group.spawnTimeoutS * 1000 || (this.#seesPods && pod.fate.start !== 'image');
@@ -260,7 +279,8 @@ function isRival(stage: Stage, other: KubeJob, made: KubeJob): boolean {
 
 /**
  * More alive than the cap allows; more only while more are busy. A runner whose CI job is over does not count: it is about to end. A
- * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003), and so does one that is to stay for a look.
+ * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003), and so does one that is to stay for a look. One that a
+ * restored Gitea knows nothing of does not count: nothing shows what it does.
  * @param isHidden these are left out
  */
 function overCap(
@@ -269,11 +289,11 @@ function overCap(
   nowMs: number,
   isHidden: (pod: Pod) => boolean = () => false,
 ): string | undefined {
-  let busy = staying(cluster.pods, group, nowMs).length;
+  let busy = staying(cluster.pods, group, nowMs).filter((pod) => !isHidden(pod)).length;
   let lost = 0;
   let free = 0;
   for (const pod of cluster.pods) {
-    if (pod.group !== group || isHidden(pod)) continue;
+    if (pod.group !== group || pod.forgotten || isHidden(pod)) continue;
     const works = hasOpenJob(pod);
     if (works && pod.phase === 'busy') busy += 1;
     else if (works && pod.phase === 'ended') lost += 1;
@@ -303,6 +323,8 @@ function isPooled({ group, end }: Pod): boolean {
   return end === undefined && (group.minIdle ?? 0) > 0;
 }
 
-function isNeedless({ job, end, fate, isMade }: Pod): boolean {
+/** What a commit replaced was not needless, and neither was one that a restored Gitea has lost. */
+function isNeedless({ job, end, fate, isMade, outdated, forgotten }: Pod): boolean {
+  if (outdated || forgotten) return false;
   return isMade && job === undefined && fate.start === undefined && end !== 'lost' && end !== 'crashed';
 }

@@ -1,7 +1,7 @@
 /** What all parts of a run share: the clock, the Gitea, the history, and the book in which is written what happened. */
 import { Gitea, type GiteaJob } from '../../src/simulator/gitea.ts';
 import { repoOf } from '../../src/simulator/model.ts';
-import { sees } from '../../src/simulator/runners.ts';
+import { scopeKey, sees } from '../../src/simulator/runners.ts';
 import type { GroupSpec, History } from './history.ts';
 import { draw, type Stream } from './random.ts';
 import { Timeline } from './timeline.ts';
@@ -20,6 +20,19 @@ export interface Claim {
   readonly waitMs: number;
 }
 
+/** What stands in git about the groups. */
+export interface Commit {
+  /** Part of the names of new runners. */
+  readonly template: string;
+  /** Groups that are not as their history begins. */
+  readonly specs: ReadonlyMap<GroupSpec, GroupSpec>;
+}
+
+/** A group as a commit has it. Everything else names it by what it was at the beginning. */
+export function specIn({ specs }: Commit, group: GroupSpec): GroupSpec {
+  return specs.get(group) ?? group;
+}
+
 export class Stage {
   readonly history: History;
   readonly timeline = new Timeline(START_MS);
@@ -29,8 +42,13 @@ export class Stage {
   readonly story: string[] | undefined;
   /** Grows with every change of Gitea or Kubernetes: a look at an unchanged world can be left out. */
   version = 0;
-  /** Part of the names of new runners; a commit can change it. */
-  template = 't1';
+  /** What stands in git. */
+  commit: Commit = { template: 't1', specs: new Map() };
+  /** When it was changed last. */
+  changedMs = START_MS;
+  /** Commits before this one, newest last. */
+  readonly #before: Commit[] = [];
+  readonly #undone: Commit[] = [];
   /** Called before Gitea's cron, so that live runners are not taken for silent. */
   reportAll: () => void = () => undefined;
   #lastPlan = '';
@@ -55,6 +73,41 @@ export class Stage {
 
   get nowMs(): number {
     return this.timeline.nowMs;
+  }
+
+  /** Somebody commits, or takes the last commit back. */
+  push(commit: Commit): void {
+    this.#before.push(this.commit);
+    this.#set(commit);
+  }
+
+  rollBack(): void {
+    const before = this.#before.pop();
+    if (!before) return;
+    this.#undone.push(this.commit);
+    this.#set(before);
+  }
+
+  #set(commit: Commit): void {
+    this.commit = commit;
+    this.changedMs = this.nowMs;
+  }
+
+  /** A group as git has it now. */
+  specOf(group: GroupSpec): GroupSpec {
+    return specIn(this.commit, group);
+  }
+
+  /** The most idle runners that a group was to have at one moment since then. */
+  largestPool(group: GroupSpec, sinceMs: number): number {
+    const commits = this.changedMs >= sinceMs ? [this.commit, ...this.#before, ...this.#undone] : [this.commit];
+    return Math.max(...commits.map((commit) => specIn(commit, group).minIdle ?? 0));
+  }
+
+  /** What new runners of a group are made from: those of another one get other names. */
+  templateOf(group: GroupSpec): string {
+    const { name, scope } = this.specOf(group);
+    return `${this.commit.template} ${name} ${scopeKey(scope)}`;
   }
 
   /** Seconds since the start, for stories. */
@@ -96,12 +149,17 @@ export class Stage {
     }
   }
 
+  /** Gitea is another one: what was known of its CI jobs may be of others. */
+  forget(): void {
+    this.#readySinceMs.clear();
+  }
+
   /** To be called after every change in Gitea: notes which jobs have become ready. */
   settle(): void {
     this.version += 1;
     this.#countReady();
     for (const id of this.#readySinceMs.keys()) {
-      if (this.gitea.job(id).status !== 'waiting') this.#readySinceMs.delete(id);
+      if (this.gitea.state.jobs.get(id)?.status !== 'waiting') this.#readySinceMs.delete(id);
     }
     for (const job of this.gitea.state.openJobs.values()) {
       const ready = job.status === 'waiting' && !job.caller;
@@ -157,7 +215,8 @@ export class Stage {
   }
 
   /** True when runners of this group may take the job, and should: unlabelled jobs are left to others. */
-  isFor({ scope, labels }: GroupSpec, job: GiteaJob): boolean {
+  isFor(group: GroupSpec, job: GiteaJob): boolean {
+    const { scope, labels } = this.specOf(group);
     const wanted = job.labels ?? [];
     return wanted.length > 0 && wanted.every((label) => labels.includes(label)) && this.isSeenBy(scope, job);
   }

@@ -24,7 +24,7 @@ export interface Cluster {
   readonly pageSize?: number;
   readonly override?: Override;
   /** Serves https on `localhost`, as a kubeconfig wants it. */
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tls?: { readonly key: string; readonly cert: string; readonly requestCert?: true; readonly ca?: string };
 }
 
 export async function startApiServer(cluster: Cluster): Promise<ApiServer> {
@@ -32,7 +32,9 @@ export async function startApiServer(cluster: Cluster): Promise<ApiServer> {
   const handle: RequestListener = (request, response) => {
     const url = new URL(request.url ?? '/', 'http://api');
     seen.push(url);
-    if (request.headers.authorization !== `Bearer ${TOKEN}`) status(response, 401, 'Unauthorized');
+    // With `requestCert` no one else gets through the handshake.
+    const isKnown = cluster.tls?.requestCert || request.headers.authorization === `Bearer ${TOKEN}`;
+    if (!isKnown) status(response, 401, 'Unauthorized');
     else if (!cluster.override?.(url, response, request)) answer(cluster, url, response);
   };
   const options = { keepAliveTimeout: 5 };

@@ -75,6 +75,7 @@ export interface Scene {
   readonly liveSinceMs?: number;
   readonly nowMs?: number;
   readonly troubled?: readonly GroupKey[];
+  readonly application?: string;
 }
 
 export function planScene(scene: Scene): Plan {
@@ -85,8 +86,12 @@ export function planScene(scene: Scene): Plan {
 export function evidenceOfScene(scene: Scene): Evidence {
   const { jobs = [], runners = [], liveJobs = [], nowMs = NOW } = scene;
   const looks = new Map(Object.entries(scene.looks ?? { acme: { jobs, runners } }));
-  const { liveSinceMs, troubled } = scene;
-  const since = { ...(liveSinceMs && { liveSinceMs }), ...(troubled && { troubled }) };
+  const { liveSinceMs, troubled, application } = scene;
+  const since = {
+    ...(liveSinceMs && { liveSinceMs }),
+    ...(troubled && { troubled }),
+    ...(application && { application }),
+  };
   return { instance: INSTANCE, looks, liveJobs, ...since, nowMs };
 }
 

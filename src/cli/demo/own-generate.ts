@@ -5,7 +5,7 @@ import type { Generate } from '../demo.ts';
 export const ownGenerate: Generate = (env, cwd) => ownCommand(['generate'], env, cwd);
 
 /** The same for the question of a person. */
-export const ownExplain: Generate = (env, cwd) => ownCommand(['explain', '--state', 'stuck'], env, cwd);
+export const ownExplain: Generate = (env, cwd) => ownCommand(['explain', '--state', 'unserved'], env, cwd);
 
 function ownCommand(args: readonly string[], env: Record<string, string>, cwd: string): ReturnType<Generate> {
   const program = process.argv[1];

@@ -3,6 +3,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { specFieldsOf } from '../../runnergroup/crd.ts';
 import { account, applications, rights } from './argocd.ts';
 import { access, leader, networkPolicy, serve, serveSecret, service, sidecar } from './control-plane.ts';
+import { deadRows } from './dead-rows.ts';
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
 import { groups } from './groups.ts';
@@ -26,6 +27,7 @@ export function findingsOf(seen: Installation): readonly DoctorFinding[] {
     ...rights(seen),
     ...applications(seen),
     ...groups(seen),
+    ...deadRows(seen),
   ];
 }
 

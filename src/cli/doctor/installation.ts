@@ -1,13 +1,16 @@
 /** Reads what `doctor` judges. What cannot be read is no error here: it says why. */
 import * as z from 'zod';
 import { Failure } from '../../failure.ts';
+import { orFailure } from '../../gitea/set-up.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { parseJson } from '../../http/parse-json.ts';
 import { NAME, SERVE_SECRET, SETTINGS } from '../../install/names.ts';
 import { keyText } from '../../key-text.ts';
 import { KubeClient, unexpectedStatus } from '../../kubernetes/client.ts';
+import { observeCluster } from '../../kubernetes/observe.ts';
 import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { ClusterSecrets } from '../../kubernetes/secrets.ts';
+import type { LiveJob } from '../../plan/evidence.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import type { SecretReader } from '../../tokens/api-token.ts';
 import { type ClusterSource, listObjects, sortedOut } from '../explain/cluster-source.ts';
@@ -52,6 +55,10 @@ export interface Installation {
   readonly hasAutoscaler: boolean;
   readonly deliveries: Deliveries | string;
   readonly gitea: GiteaSeen;
+  /** Listed after Gitea's rows. */
+  readonly liveJobs: readonly LiveJob[] | Failure;
+  /** The ConfigMap of the installation. */
+  readonly settings: SeenOrNot<WithData>;
 }
 
 /** Groups that are looked at; more would load Gitea and the API server. */
@@ -97,6 +104,8 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
       registrationTokens: new Map(asked.flatMap((group) => registrationOf(group, secrets))),
       ...secretsOf(source, { settingsMap, repoServer }, clusterSecrets, argocdNamespace),
     });
+    const ofRunners = { deadlineMs: deadline.remainingMs() };
+    const liveJobs = await orFailure(observeCluster([...namespaces.keys()], config, ofRunners));
     return {
       argocdNamespace,
       inNamespaces,
@@ -115,6 +124,8 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
       secrets,
       deliveries: await readDeliveries(client, argocdNamespace, deadline),
       gitea,
+      liveJobs,
+      settings: settingsMap,
       ...rest,
     };
   } finally {
@@ -223,8 +234,7 @@ function secretsOf(
   const { settingsMap, repoServer } = seen;
   if (!isByHand) return settings.secrets === 'api' ? { secrets: clusterSecrets } : {};
   const installed = 'value' in settingsMap ? settingsMap.value.data : {};
-  const known = 'value' in repoServer ? repoServer.value : undefined;
-  return { secrets: installedSecrets(clusterSecrets, installed, argocdNamespace, known) };
+  return { secrets: installedSecrets(clusterSecrets, installed, argocdNamespace, repoServer) };
 }
 
 async function groupsOf(

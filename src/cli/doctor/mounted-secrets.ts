@@ -2,21 +2,23 @@
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import { API_SECRETS_DIR, NAME } from '../../install/names.ts';
-import type { ClusterSecrets } from '../../kubernetes/secrets.ts';
+import type { ClusterSecrets, SecretPlace } from '../../kubernetes/secrets.ts';
 import type { SecretKeys, SecretReader } from '../../tokens/api-token.ts';
+import type { SeenOrNot } from './reader.ts';
 import type { Deployment } from './shapes.ts';
 
 /**
- * Where somebody who looks from outside finds the API tokens: where the sidecar has them. @param repoServer undefined: it could not be read
+ * Where somebody who looks from outside finds the API tokens: where the sidecar has them. @param repoServer undefined: it was not read
  */
 export function installedSecrets(
   secrets: ClusterSecrets,
   settings: Readonly<Record<string, string>>,
   argocdNamespace: string,
-  repoServer: Deployment | undefined,
+  repoServer: SeenOrNot<Deployment> | undefined,
 ): SecretReader {
   const isByApi = settings['GITEA_RUNNERS_SECRETS'] === 'api';
-  return isByApi ? secrets : new MountedSecrets(secrets, argocdNamespace, repoServer);
+  const sidecar = repoServer && 'value' in repoServer ? repoServer.value : undefined;
+  return isByApi ? secrets : new MountedSecrets(secrets, argocdNamespace, sidecar);
 }
 
 class MountedSecrets implements SecretReader {
@@ -32,9 +34,15 @@ class MountedSecrets implements SecretReader {
   }
 
   async read(namespace: string, name: string): Promise<SecretKeys> {
+    const place = this.placeOf(namespace, name);
+    return await this.#secrets.read(place.namespace, place.name);
+  }
+
+  /** @throws Failure when it is not mounted */
+  placeOf(namespace: string, name: string): SecretPlace {
     const [own, common] = [join(API_SECRETS_DIR, namespace, name), join(API_SECRETS_DIR, name)];
     const mounted = this.#names ? (this.#names.get(own) ?? this.#names.get(common)) : name;
-    if (mounted !== undefined) return await this.#secrets.read(this.#argocdNamespace, mounted);
+    if (mounted !== undefined) return { namespace: this.#argocdNamespace, name: mounted };
     throw new Failure(
       'GR-DOCTOR-02',
       1,

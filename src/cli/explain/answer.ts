@@ -5,10 +5,10 @@
 import type { Run } from '../../gitea/runs.ts';
 import { keyText } from '../../key-text.ts';
 import type { Job } from '../../plan/evidence.ts';
-import { count, printable } from '../../printable.ts';
+import { count, firstLines } from '../../printable.ts';
 import { adviceFor, runnerAdvice, slotsText } from '../advice.ts';
 import { duration } from '../duration.ts';
-import { runnerText, troubleText, verdictText } from '../explain-text.ts';
+import { jobTable, runnerText, troubleText, verdictText } from '../explain-text.ts';
 import {
   type ExplainedGroup,
   type ExplainedJob,
@@ -18,33 +18,20 @@ import {
   groupOfJob,
 } from '../explanation.ts';
 import { runnersIn } from '../runner-counts.ts';
-import { broken } from '../table.ts';
-import { type Paper, painted } from '../terminal.ts';
+import type { Paper } from '../terminal.ts';
 import { blockedAdvice } from './blocked.ts';
 import { jobEvidence, podText, sinceText } from './evidence.ts';
 import { JOB_STATES } from './job-state.ts';
+import { type Line, linesText, paragraph, titleText } from './paragraph.ts';
 import { slotLines } from './slots.ts';
 import type { Subject } from './subject.ts';
 
-/** One line of a paragraph: `Since`, `Next`. */
-type Line = readonly [name: string, text: string];
-
-/** Jobs of a run that are told one by one; the others are counted. */
+/** Groups, runners and steps that are told one by one. */
 const MOST_JOBS = 5;
-/** Without a terminal. */
-const USUAL_COLUMNS = 100;
-
 export function answerText(subject: Subject, explanation: Explanation, paper: Paper): string {
   switch (subject.is) {
-    case 'jobs': {
-      const told = subject.jobs.slice(0, MOST_JOBS);
-      const rest = subject.jobs.length - told.length;
-      return [
-        ...(subject.run ? [`${runTitle(subject.run)}\n`] : []),
-        ...told.map((job) => paragraph(jobTitle(job), jobLines(job, explanation, subject.run), paper)),
-        ...(rest > 0 ? [`… and ${count(rest, 'more unfinished job')} of this run.\n`] : []),
-      ].join('\n');
-    }
+    case 'jobs':
+      return jobsText(subject, explanation, paper);
     case 'finished':
       return finishedText(subject, explanation, paper);
     case 'group':
@@ -71,26 +58,38 @@ export function answerText(subject: Subject, explanation: Explanation, paper: Pa
   }
 }
 
-/** A bold sentence, and below it lines that begin with a word. */
-function paragraph(title: string, lines: readonly Line[], paper: Paper): string {
-  const width = (paper.columns ?? USUAL_COLUMNS) - 12;
-  const body = lines.flatMap(([name, text]) =>
-    // An address is never broken: people click on it or copy it.
-    (name === 'Link' ? [printable(text)] : broken(printable(text), Math.max(20, width))).map(
-      (part, index) => `  ${(index === 0 ? `${name}:` : '').padEnd(10)}${part}`,
-    ),
-  );
+/** One job in all that is known of it, several as a table: what they share is said once. */
+function jobsText({ jobs, run }: Subject & { readonly is: 'jobs' }, explanation: Explanation, paper: Paper): string {
+  const [first] = jobs;
+  if (first === undefined) return '';
+  const title = run ? runTitle(run) : `Unfinished jobs of ${first.job.repository}: ${jobs.length}.`;
+  const ofRun = jobs.length > 1 || run ? [titleText(title, paper)] : [];
+  if (jobs.length === 1)
+    return [...ofRun, paragraph(jobTitle(first), jobLines(first, explanation, run), paper)].join('\n');
+  const tableOfJobs = jobTable({ ...explanation, jobs }, { ...paper, isOfRun: true });
+  return [...ofRun, tableOfJobs, linesText(runLines(jobs, explanation, run), paper)].join('\n');
+}
+
+/** Below the table of a run. */
+function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: Run | undefined): readonly Line[] {
+  const groupsOf = (some: readonly ExplainedJob[]): readonly ExplainedGroup[] => [
+    ...new Set(some.flatMap((job) => (job.elsewhere ? [] : (groupOf(job, explanation) ?? [])))),
+  ];
+  const next = [...new Set(jobs.flatMap((job) => nextSteps(job, explanation)))];
+  const url = run?.url || (jobs[0]?.job.url.replace(/\/jobs\/\d+$/, '') ?? '');
   return [
-    ...broken(printable(title), paper.columns ?? USUAL_COLUMNS).map((line) => painted('bold', line, paper)),
-    ...body,
-  ]
-    .map((line) => `${line}\n`)
-    .join('');
+    ...(jobs.some((job) => notCounted(job, explanation).length > 0) ? brokenLines(explanation) : []),
+    ...groupsOf(jobs).map((group): Line => ['Group', groupText(group)]),
+    ...groupsOf(jobs.filter(waitsForSlot)).flatMap((group) => slotLines(group, explanation).map(slotLine)),
+    ...firstLines(next, MOST_JOBS).map((text): Line => ['Next', text]),
+    ['One job', `gitea-runners explain ${jobs[0]?.job.id} says since when, and how its pod is`],
+    ...(url === '' ? [] : [['Link', url] as const]),
+  ];
 }
 
 function runTitle({ repository, number, workflow, event, branch, status, conclusion }: Run): string {
   const of = [workflow, event, ...(branch === '' ? [] : [`branch ${branch}`])].join(', ');
-  return printable(`Run ${repository}#${number} (${of}): ${conclusion ?? statusWord(status)}`);
+  return `Run ${repository}#${number} (${of}): ${conclusion ?? statusWord(status)}`;
 }
 
 /** Gitea's API says `waiting` for what is blocked. */
@@ -103,27 +102,37 @@ function jobTitle({ job, state }: ExplainedJob): string {
 }
 
 const STATE_WORDS: Readonly<Record<(typeof JOB_STATES)[number], string>> = {
-  stuck: 'is stuck: it gets no runner until somebody acts',
+  unserved: 'is unserved: it gets no runner until somebody acts',
   held: 'is held back',
   starting: 'waits for its runner',
   blocked: 'is blocked in Gitea',
   running: 'runs',
 };
 
-function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
-  const nowMs = Date.parse(explanation.checkedAt);
-  const runner = job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
-  const decision = explanation.runners.find((each) => each.runner === runner);
+/** The runner of a job, or the last one that it had. */
+function runnerOf(job: ExplainedJob): string | undefined {
+  return job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
+}
+
+function nextSteps(job: ExplainedJob, explanation: Explanation): readonly string[] {
+  const decision = explanation.runners.find((each) => each.runner === runnerOf(job));
   const last = explanation.runners.find((each) => each.runner === job.ended?.runner && each !== decision);
-  const live = explanation.liveJobs?.find(({ name }) => name === runner);
-  const group = groupOf(job, explanation);
-  const slots = waitsForSlot(job) && group ? slotLines(group, explanation) : [];
-  const next = [
-    ...adviceFor(job, group),
+  return [
+    ...adviceFor(job, groupOf(job, explanation)),
     ...askedAdvice(job),
     ...(decision?.because === 'lost' ? ['re-run the job when Gitea has failed it'] : []),
     ...[decision, last].flatMap((each) => (each ? runnerAdvice(each) : [])),
   ];
+}
+
+const slotLine = (text: string): Line => ['Slot', text];
+
+function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
+  const group = groupOf(job, explanation);
+  const slots = waitsForSlot(job) && group ? slotLines(group, explanation) : [];
+  const next = nextSteps(job, explanation);
   return [
     ['Cause', verdictText(job, nowMs, emittedRunners(explanation))],
     ['Since', sinceText(job.job, nowMs)],
@@ -131,7 +140,7 @@ function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefi
     ...notCounted(job, explanation),
     // The nearest group has nothing to do with labels that others have.
     ...(group && !job.elsewhere ? [['Group', groupText(group)] as const] : []),
-    ...slots.map((text): Line => ['Slot', text]),
+    ...slots.map(slotLine),
     ...(live ? [['Pod', podText(live, nowMs)] as const] : []),
     ...(next.length > 0 ? next.map((text) => ['Next', text] as const) : [['Next', nothingToDo(job)] as const]),
     ...linkLine(job.job),
@@ -147,7 +156,7 @@ function askedAdvice(job: ExplainedJob): readonly string[] {
   if (job.isActionsOff) return [];
   if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job);
   // How its last runner failed comes first: to wait helps nobody then.
-  return job.notCreated && !job.notCreated.isStuck && !job.ended ? [job.notCreated.next] : [];
+  return job.notCreated && !job.notCreated.isUnserved && !job.ended ? [job.notCreated.next] : [];
 }
 
 /** A job that no group covers may be meant for one that is broken. */

@@ -1,10 +1,10 @@
 /** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
 import { Failure } from '../../failure.ts';
 import { Deadline } from '../../http/deadline.ts';
+import { SETTINGS } from '../../install/names.ts';
 import { keyText } from '../../key-text.ts';
 import { KubeClient } from '../../kubernetes/client.ts';
 import type { ClusterConfig } from '../../kubernetes/config.ts';
-import { findCluster } from '../../kubernetes/find-cluster.ts';
 import { listAll } from '../../kubernetes/list.ts';
 import { RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { lookAndPlan, type PlanOfNow } from '../../look/look-and-plan.ts';
@@ -14,14 +14,13 @@ import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
 import { finishOwn, groupOfObject } from '../../serve/cluster/own-pod.ts';
 import { fromWithin } from '../doctor/fixes.ts';
 import { installedSecrets } from '../doctor/mounted-secrets.ts';
-import { Deployment } from '../doctor/shapes.ts';
+import { Reader } from '../doctor/reader.ts';
+import { Deployment, WithData } from '../doctor/shapes.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
 import type { Io } from '../io.ts';
-import { ownKubeconfig } from '../own-kubeconfig.ts';
-import { readObject } from '../read-object.ts';
+import { byHand, clusterByHand } from '../own-kubeconfig.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
-import { installedSettings } from './installed-settings.ts';
 import { lookAround, type UnservedGroup, type WhereIAm } from './where.ts';
 import { whereText } from './where-text.ts';
 
@@ -43,10 +42,9 @@ const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: a
  * finds it. Undefined: there is none. @throws Failure (exit 1, 2) for one that cannot be used.
  */
 export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
-  const given = await settingsFrom(flags, io);
+  const given = byHand(await settingsFrom(flags, io));
   if (given.cluster === 'off') return undefined;
-  const kubeconfig = given.kubeconfig ?? (await ownKubeconfig(io.env));
-  const config = await findCluster({ ...given, ...(kubeconfig !== undefined && { kubeconfig }) });
+  const { config, kubeconfig } = await clusterByHand(given);
   if (!config) return undefined;
   const isByHand = kubeconfig !== undefined && flags.secrets === undefined && !io.env['GITEA_RUNNERS_SECRETS'];
   const settings: Settings = {
@@ -90,17 +88,15 @@ export async function planOfCluster(
   try {
     const objects = await listObjects(client, namespaces, deadline);
     const argocdNamespace = flagValue('argocdNamespace', flags, io);
+    const reader = new Reader(client, deadline, argocdNamespace);
     const readsSecrets = isByHand && settings.secrets === 'api';
     const [installed, repoServer] = await Promise.all([
-      config.context ? installedSettings(client, argocdNamespace, deadline) : ({} as Readonly<Record<string, string>>),
-      readsSecrets ? readRepoServer(client, argocdNamespace, deadline) : undefined,
+      config.context ? installedSettings(reader) : ({} as Readonly<Record<string, string>>),
+      readsSecrets ? reader.inArgo('deployments', 'argocd-repo-server', Deployment) : undefined,
     ]);
     const env = { ...installed, ...io.env };
     const { groups, broken } = sortedOut(objects, imagesFrom(flags, { env }));
-    const plane = {
-      argocdNamespace,
-      nowMs: settings.now(),
-    };
+    const plane = { argocdNamespace, nowMs: settings.now() };
     const seen: Settings = {
       ...settings,
       instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
@@ -138,15 +134,20 @@ export async function planOfCluster(
   }
 }
 
-/** Undefined: it is not there, or may not be read. */
-async function readRepoServer(
-  client: KubeClient,
-  argocdNamespace: string,
-  deadline: Deadline,
-): Promise<Deployment | undefined> {
-  const path = `/apis/apps/v1/namespaces/${encodeURIComponent(argocdNamespace)}/deployments/argocd-repo-server`;
-  const answer = await readObject(client, `read ${path}`, path, deadline);
-  return Deployment.safeParse('json' in answer ? answer.json : {}).data;
+/** Names of runners follow from these. Who looks from outside does not have them in the environment. */
+const SETTINGS_OF_NAMES: ReadonlySet<string> = new Set([
+  'GITEA_RUNNERS_INSTANCE',
+  'GITEA_RUNNERS_RUNNER_IMAGE',
+  'GITEA_RUNNERS_RUNNER_IMAGE_ROOTLESS',
+  'GITEA_RUNNERS_DOCKER_IMAGE',
+  'GITEA_RUNNERS_SECRETS',
+]);
+
+/** These variables, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */
+async function installedSettings(reader: Reader): Promise<Readonly<Record<string, string>>> {
+  const map = await reader.inArgo('configmaps', SETTINGS, WithData);
+  const data = 'value' in map ? map.value.data : {};
+  return Object.fromEntries(Object.entries(data).filter(([name]) => SETTINGS_OF_NAMES.has(name)));
 }
 
 export async function listObjects(

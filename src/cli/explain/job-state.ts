@@ -2,10 +2,10 @@
 import type { JobDecision, RunnerDecision } from '../../plan/decisions.ts';
 
 /** The worst first: the order of the table. */
-export const JOB_STATES = ['stuck', 'held', 'starting', 'blocked', 'running'] as const;
+export const JOB_STATES = ['unserved', 'held', 'starting', 'blocked', 'running'] as const;
 
 /**
- * - `stuck`: it gets no runner until somebody acts. No group has its labels, its group is suspended or has a cap of 0, its runners fail,
+ * - `unserved`: it gets no runner until somebody acts. No group has its labels, its group is suspended or has a cap of 0, its runners fail,
  *   the pod of its runner cannot start or all slots are taken by such pods, Argo CD does not create its runner's Job, or its repository
  *   has Actions switched off (known only of a job or run that was asked about).
  * - `held`: it waits for a slot, or it has no labels.
@@ -45,7 +45,7 @@ export function stateOf(decision: Exclude<JobDecision, { readonly verdict: 'done
       return 'running';
     case 'served': {
       const runner = facts.runners.get(decision.runner);
-      return runner?.emit && runner.trouble?.isLate ? 'stuck' : 'starting';
+      return runner?.emit && runner.trouble?.isLate ? 'unserved' : 'starting';
     }
     case 'held':
       return heldState(decision, facts);
@@ -61,11 +61,11 @@ function heldState({ because, group }: JobDecision & { readonly verdict: 'held' 
     case 'labels-not-covered':
     case 'suspended':
     case 'backing-off':
-      return 'stuck';
+      return 'unserved';
     case 'cap': {
       const { cap, cannotStart } = groups.get(`${group?.namespace}/${group?.name}`) ?? { cap: 1, cannotStart: 0 };
       // No slot comes free: there is none, or all are taken by runners that cannot start.
-      return cannotStart >= cap ? 'stuck' : 'held';
+      return cannotStart >= cap ? 'unserved' : 'held';
     }
     case 'no-labels':
       return 'held';

@@ -8,7 +8,7 @@ import type { ApplicationSeen, WhereIAm } from './where.ts';
 const USUAL: NotCreated = {
   why: 'Argo CD has not created its Kubernetes Job yet',
   next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why: its last sync, and its conditions',
-  isStuck: false,
+  isUnserved: false,
 };
 
 /** The same explanation; jobs whose runner has no Job in the cluster say why. */
@@ -20,7 +20,7 @@ export function withNotCreated(explanation: Explanation): Explanation {
   const jobs = explanation.jobs.map((job): ExplainedJob => {
     if (job.verdict !== 'served' || job.by !== 'new-runner' || seen.has(job.runner)) return job;
     const notCreated = where ? (causeIn(where, keyText(job.group)) ?? USUAL) : USUAL;
-    return { ...job, notCreated, ...(notCreated.isStuck && { state: 'stuck' as const }) };
+    return { ...job, notCreated, ...(notCreated.isUnserved && { state: 'unserved' as const }) };
   });
   jobs.sort(byState);
   return { ...explanation, jobs };
@@ -36,16 +36,16 @@ function causeIn({ applications, serve, statuses }: WhereIAm, group: string): No
     return {
       why: `RunnerGroup ${group} is not ready: ${status.notReady}`,
       next: `correct it; serve tries again by itself: kubectl -n ${group.split('/')[0]} describe runnergroup ${group.split('/')[1]}`,
-      isStuck: true,
+      isUnserved: true,
     };
   }
   const isDown = !('unread' in serve) ? serve.isLate : serve.isMissing === true;
-  if (!isDown) return undefined;
+  if (!isDown) return status?.waits === undefined ? undefined : { ...USUAL, why: `${USUAL.why}: ${status.waits}` };
   const isByHand = application?.isAutomated === false;
   return {
     why: `serve does not run, so nothing wakes Argo CD${isByHand ? `, and Application ${application.name} has no automated sync` : ''}`,
     next: `start serve again: kubectl -n ${namespaceOf(application)} get pods; ${serveLogs(namespaceOf(application))}`,
-    isStuck: isByHand,
+    isUnserved: isByHand,
   };
 }
 
@@ -55,14 +55,14 @@ function failureOf({ name, error, isMissing }: ApplicationSeen): NotCreated | un
     return {
       why: `Application ${name}, which made the RunnerGroup, does not exist any more`,
       next: 'create it again, or delete the RunnerGroup',
-      isStuck: true,
+      isUnserved: true,
     };
   }
   if (error === undefined) return undefined;
   return {
     why: `Argo CD does not sync Application ${name}: ${error}`,
     next: `correct what it says; all of it: kubectl -n ${namespace} describe applications.argoproj.io ${application}`,
-    isStuck: true,
+    isUnserved: true,
   };
 }
 

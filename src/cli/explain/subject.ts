@@ -95,7 +95,7 @@ function jobsOfRun(run: Run, places: SearchedIn): Subject & { readonly is: 'jobs
 /** What has started the run tells whether a job may wait for an approval. Without Actions in the repository no job of it is given away. */
 function withFactsOf({ event, isActionsOff }: Run, job: ExplainedJob): ExplainedJob {
   const isWaiting = isActionsOff && job.verdict !== 'running';
-  return { ...job, event, ...(isWaiting && { isActionsOff, state: 'stuck' as const }) };
+  return { ...job, event, ...(isWaiting && { isActionsOff, state: 'unserved' as const }) };
 }
 
 /** The run is not asked for where nothing of it is told: its job runs, or needs another one. */

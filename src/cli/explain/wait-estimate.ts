@@ -3,6 +3,7 @@
  * same name have taken. An estimate is no promise: docs/explain.md tells how far off it is.
  */
 import type { Job } from '../../plan/evidence.ts';
+import { duration } from '../duration.ts';
 
 /** A span of time, ms. Half of all waits should end between `fromMs` and `toMs`. */
 export interface WaitEstimate {
@@ -11,6 +12,11 @@ export interface WaitEstimate {
   readonly toMs: number;
   /** How many finished jobs it is made from. */
   readonly samples: number;
+}
+
+/** `about 4m00s (2m10s to 6m30s)` */
+export function estimateText({ ms, fromMs, toMs }: WaitEstimate): string {
+  return `about ${duration(ms)} (${duration(fromMs)} to ${duration(toMs)})`;
 }
 
 /** What the slots of a group do. */

@@ -62,6 +62,8 @@ export interface StatusSeen {
   readonly lastCheckTime?: string;
   /** Why it is not ready: reason and message. */
   readonly notReady?: string;
+  /** What `serve` waits for while the cluster does not show the plan, and until when. */
+  readonly waits?: string;
 }
 
 /** Where the Lease and the Applications are, and by which time a Lease is late. */
@@ -171,10 +173,12 @@ function isAutomated(json: unknown): boolean {
 export function statusSeen({ metadata, status }: RunnerGroupObject, made?: FullReference): StatusSeen {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
+  const waits = data?.conditions?.find(({ type }) => type === 'ArgoCDSynced');
   return {
     group: keyText(metadata),
     ...(made && { application: keyText(made) }),
     ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
+    ...(waits?.reason === 'Waiting' && { waits: waits.message }),
     ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * All flags. From this table follow: what commander reads and prints (`program.ts`), what is read without commander
- * (`plain-line.ts`), the environment variables (`flag.ts`), and the tables in docs/commands.md (`src/install/flag-tables.ts`).
+ * All flags. From this table follow: what commander reads and prints (`program.ts`), the environment variables (`flag.ts`), and the
+ * tables in docs/commands.md (`src/install/flag-tables.ts`).
  *
  * Long because: the flags are one list, in the order of the manual.
  *
@@ -116,7 +116,7 @@ export const FLAGS = {
       extend: `${OWN_ACCOUNT}, else that of kubectl`,
     },
     help: 'the cluster in which the runners run',
-    more: 'The variable must hold an absolute path. The file needs a token or a client certificate; a kubeconfig that starts a program is refused.',
+    more: 'The variable must hold an absolute path. In generate and serve it needs a token or a client certificate; the other commands also log in with the program that it names (`exec`).',
     read: readTrustedPath,
   },
   policy: {

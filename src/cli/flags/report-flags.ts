@@ -64,7 +64,7 @@ export const REPORT_FLAGS = {
     of: ['explain'],
     value: 'LIST',
     defaultNote: 'all',
-    help: 'only jobs in these states, comma-separated: stuck, held, starting, blocked, running',
+    help: 'only jobs in these states, comma-separated: unserved, held, starting, blocked, running',
     read: readStates,
   },
   watch: {
@@ -74,7 +74,7 @@ export const REPORT_FLAGS = {
   },
   exitCode: {
     of: ['explain'],
-    help: 'end with exit code 4 when a job that is shown is stuck',
+    help: 'end with exit code 4 when a job that is shown is unserved',
   },
   strict: {
     of: ['validate'],

@@ -11,7 +11,8 @@ export function readRepository(text: string, { name }: Source): string {
 
 /** States of jobs between commas. */
 export function readStates(text: string, { name }: Source): readonly JobState[] {
-  const words = readList(text);
+  // `stuck`: the word before, to go after 0.2.
+  const words = readList(text).map((word) => (word === 'stuck' ? 'unserved' : word));
   const states = JOB_STATES.filter((state) => words.includes(state));
   if (words.length > 0 && states.length === new Set(words).size) return states;
   throw new Failure(

@@ -24,15 +24,6 @@ export const PodSpec = z.looseObject({
     .array(z.looseObject({ name: z.string(), configMap: z.looseObject({ name: z.string() }).optional() }))
     .default([]),
   serviceAccountName: z.string().optional(),
-  nodeSelector: z.unknown().optional(),
-  tolerations: z.unknown().optional(),
-  affinity: z.unknown().optional(),
-  topologySpreadConstraints: z.unknown().optional(),
-  imagePullSecrets: z.unknown().optional(),
-  runtimeClassName: z.unknown().optional(),
-  hostAliases: z.unknown().optional(),
-  dnsConfig: z.unknown().optional(),
-  priorityClassName: z.unknown().optional(),
 });
 export type PodSpec = z.output<typeof PodSpec>;
 type Container = z.output<typeof Container>;
@@ -104,17 +95,15 @@ export function fromPod(pod: PodSpec, file?: FromRunnerFile): FromPod | undefine
 }
 
 /** What the runner's container needs, in the fields of a RunnerGroup. */
-function partsOf(pod: PodSpec, { env, resources }: Container): Readonly<Record<string, unknown>> {
-  const { requests, limits } = resources ?? {};
-  return filled({
-    resources: filled({ requests: asTexts(requests), limits: asTexts(limits) }),
-    podTemplate: templateOf(
-      pod,
-      env.filter(
-        (each) => !OURS.test(each.name) && (each.value ?? each.valueFrom) !== undefined && !isPlainSecret(each),
-      ),
-    ),
+function partsOf(pod: PodSpec, runner: Container): Readonly<Record<string, unknown>> {
+  const { requests, limits } = runner.resources ?? {};
+  const isSaid = ({ value, valueFrom }: Container['env'][number]) => (value ?? valueFrom) !== undefined;
+  const env = runner.env.filter((each) => !OURS.test(each.name) && isSaid(each) && !isPlainSecret(each));
+  const spec = filled({
+    ...Object.fromEntries(CARRIED.map((field) => [field, pod[field]])),
+    containers: env.length > 0 ? [{ name: 'runner', env }] : undefined,
   });
+  return { resources: filled({ requests: asTexts(requests), limits: asTexts(limits) }), podTemplate: filled({ spec }) };
 }
 
 /** Kubernetes takes `cpu: 0.5`; a quantity here is a string or a whole number. */
@@ -137,14 +126,6 @@ function isRunner({ image, env }: Container): boolean {
   );
 }
 
-function templateOf(pod: PodSpec, env: Container['env']): Readonly<Record<string, unknown>> {
-  const spec = filled({
-    ...Object.fromEntries(CARRIED.map((field) => [field, pod[field]])),
-    containers: env.length > 0 ? [{ name: 'runner', env }] : undefined,
-  });
-  return filled({ spec });
-}
-
 type Mode = 'dind-rootless' | 'dind' | 'host';
 
 function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): readonly [Mode, readonly string[]] {
@@ -165,38 +146,23 @@ function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean, hasFi
   const volumes = pod.volumes.filter((volume) => 'persistentVolumeClaim' in volume).map(({ name }) => name);
   const secrets = runner.env.filter((each) => !OURS.test(each.name) && isPlainSecret(each)).map(({ name }) => name);
   const others = pod.containers.filter((each) => each !== runner && !/(?:^|\/)docker[:@]/.test(each.image));
-  return [
-    ...(tokenIsWritten
-      ? [
-          `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
-        ]
-      : []),
-    ...(secrets.length > 0
-      ? [`Plain values that may be secrets are not carried over: ${secrets.join(', ')}. Put them into a Secret.`]
-      : []),
-    ...(runner.image === ''
-      ? []
-      : [`The image ${runner.image} is not carried over: runners have the image of this version.`]),
-    ...(volumes.length > 0
-      ? [
-          `Persistent volumes are not carried over (${volumes.join(', ')}): runners end with their CI job. See docs/cache.md.`,
-        ]
-      : []),
-    ...(others.length > 0
-      ? [
-          `Containers beside the runner are not carried over (${others.map(({ name }) => name).join(', ')}): add them to podTemplate.`,
-        ]
-      : []),
-    ...(pod.serviceAccountName !== undefined
-      ? [`serviceAccountName ${pod.serviceAccountName} is not carried over: a policy must allow it (docs/policy.md).`]
-      : []),
-    ...('securityContext' in pod || 'securityContext' in runner
-      ? ['securityContext is not carried over: containerMode and securityProfile set it.']
-      : []),
-    ...(!hasFile && runner.env.some(({ name }) => name === 'CONFIG_FILE')
-      ? [
-          'The config.yaml of the runner was in none of the files. Put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
-        ]
-      : []),
+  const notes = [
+    tokenIsWritten &&
+      `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
+    secrets.length > 0 &&
+      `Plain values that may be secrets are not carried over: ${secrets.join(', ')}. Put them into a Secret.`,
+    runner.image !== '' && `The image ${runner.image} is not carried over: runners have the image of this version.`,
+    volumes.length > 0 &&
+      `Persistent volumes are not carried over (${volumes.join(', ')}): runners end with their CI job. See docs/cache.md.`,
+    others.length > 0 &&
+      `Containers beside the runner are not carried over (${others.map(({ name }) => name).join(', ')}): add them to podTemplate.`,
+    pod.serviceAccountName !== undefined &&
+      `serviceAccountName ${pod.serviceAccountName} is not carried over: a policy must allow it (docs/policy.md).`,
+    ('securityContext' in pod || 'securityContext' in runner) &&
+      'securityContext is not carried over: containerMode and securityProfile set it.',
+    !hasFile &&
+      runner.env.some(({ name }) => name === 'CONFIG_FILE') &&
+      'The config.yaml of the runner was in none of the files. Put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
   ];
+  return notes.filter((note) => note !== false);
 }

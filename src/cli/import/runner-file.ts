@@ -31,22 +31,31 @@ export function fromRunnerFile(value: unknown): FromRunnerFile | undefined {
   const read = RunnerFile.safeParse(value);
   if (!read.success) return undefined;
   const { labels, capacity, timeout } = read.data.runner;
-  const keys = Object.entries(read.data).flatMap(([section, keysOf]) =>
-    Object.entries(filled(Section.safeParse(keysOf).data ?? {}))
-      .map(([key, of]) => ({ section, key, of, name: `${section}.${key}` }))
-      .filter(({ of, name }) => of !== '' && !SILENT.has(name) && !(of === false && LEFT_OUT.has(name))),
-  );
-  const fits = ({ section, key, of, name }: (typeof keys)[number]): boolean =>
-    !LEFT_OUT.has(name) && !LEFT_OUT.has(section) && RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success;
   const kept: Record<string, Record<string, unknown>> = {};
-  for (const each of keys.filter(fits)) kept[each.section] = { ...kept[each.section], [each.key]: each.of };
-  const lost = keys.filter((each) => !fits(each)).map(({ name }) => name);
+  const lost: string[] = [];
+  for (const [section, keys] of Object.entries(read.data)) {
+    for (const [key, of] of Object.entries(filled(Section.safeParse(keys).data ?? {}))) {
+      const name = `${section}.${key}`;
+      if (saysNothing(name, of)) continue;
+      if (
+        LEFT_OUT.has(name) ||
+        LEFT_OUT.has(section) ||
+        !RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success
+      )
+        lost.push(name);
+      else kept[section] = { ...kept[section], [key]: of };
+    }
+  }
   return {
     labels: labels ?? [],
     capacity: capacity ?? 1,
     spec: filled({ activeDeadlineSeconds: secondsOf(timeout ?? '') || undefined, runnerConfig: kept }),
     notes: lost.length > 0 ? [`Of the runner's config.yaml these are not carried over: ${lost.join(', ')}.`] : [],
   };
+}
+
+function saysNothing(name: string, of: unknown): boolean {
+  return of === '' || SILENT.has(name) || (of === false && LEFT_OUT.has(name));
 }
 
 /** `1h30m` is 5400. */

@@ -2,9 +2,11 @@
 import { askedWithoutPolicy } from '../../policy/pod-template.ts';
 import { type OtherDocument, PASS_WORKLOADS, refusedDocuments } from '../../policy/workloads.ts';
 import { parseLabel } from '../../runnergroup/label.ts';
+import { valueAt } from '../../runnergroup/paths.ts';
 import type { LateProblem } from '../../runnergroup/placed.ts';
 import type { Problem, WarningCode } from '../../runnergroup/problems.ts';
 import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { machineOf } from '../label-hint.ts';
 import { type Overlap, overlappingGroup } from './overlaps.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
@@ -31,78 +33,57 @@ export function warningsAbout(others: readonly OtherDocument[]): readonly Proble
   });
 }
 
+/** Field of the spec, code and message. */
+type Warning = readonly [field: string, code: WarningCode, message: string];
+
 function aboutGroup(group: RunnerGroup): readonly LateProblem[] {
-  const warn = (code: WarningCode, path: readonly string[], message: string): LateProblem => ({
-    group,
-    path: ['spec', ...path],
-    message,
-    code,
-  });
-  const { authToken, giteaUrl, image, labels, maxActiveRunners, registrationToken, resources, suspend } = group;
-  const others = labels.filter(({ name }) => /^(?:windows|macos)\b/i.test(name)).map(({ name }) => name);
+  return warningsIn(group).map(([field, code, message]) => ({ group, path: ['spec', field], message, code }));
+}
+
+function warningsIn(group: RunnerGroup): readonly Warning[] {
+  const { authToken, giteaUrl, image, labels, maxActiveRunners, podTemplate, registrationToken, resources } = group;
+  const others = labels.map(({ name }) => name).filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
+  const asksNothing = Object.keys({ ...resources.requests, ...resources.limits }).length === 0 && !podTemplate;
   const isOneKey = authToken.name === registrationToken.name && authToken.key === registrationToken.key;
+  const when = (is: boolean, ...warning: Warning): readonly Warning[] => (is ? [warning] : []);
   return [
-    ...(maxActiveRunners === 0 && !suspend
-      ? [
-          warn(
-            'GR-WARN-01',
-            ['maxActiveRunners'],
-            'the cap is 0, so the group starts no runners: raise it, or set suspend: true',
-          ),
-        ]
-      : []),
-    ...movingImages(group).map(({ path, image }) =>
-      warn(
-        'GR-WARN-02',
-        path,
-        `the image ${image} has no fixed version, so runners may differ: give it a tag other than latest, or a digest`,
-      ),
+    ...when(
+      maxActiveRunners === 0 && !group.suspend,
+      'maxActiveRunners',
+      'GR-WARN-01',
+      'the cap is 0, so the group starts no runners: raise it, or set suspend: true',
     ),
-    ...(isPlainHttp(giteaUrl)
-      ? [
-          warn(
-            'GR-WARN-03',
-            [urlField(group)],
-            'plain http: tokens travel unencrypted. Use https, or keep this to a network that you trust',
-          ),
-        ]
-      : []),
-    ...(Object.keys({ ...resources.requests, ...resources.limits }).length === 0 && group.podTemplate === undefined
-      ? [
-          warn(
-            'GR-WARN-08',
-            ['resources'],
-            'is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}"',
-          ),
-        ]
-      : []),
-    ...(others.length > 0
-      ? [
-          warn(
-            'GR-WARN-09',
-            ['labels'],
-            `runners are Linux pods, and jobs with runs-on ${others.join(', ')} would run there: remove the label`,
-          ),
-        ]
-      : []),
-    ...(/forgejo/i.test(image)
-      ? [
-          warn(
-            'GR-WARN-09',
-            ['image'],
-            `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`,
-          ),
-        ]
-      : []),
-    ...(isOneKey
-      ? [
-          warn(
-            'GR-WARN-04',
-            ['registrationToken'],
-            'is the same key of the same Secret as authToken: an API token registers no runner. Name the key with the registration token',
-          ),
-        ]
-      : []),
+    ...movingImages(group),
+    ...when(
+      isPlainHttp(giteaUrl),
+      valueAt(group.manifest, ['spec', 'giteaURL']) === undefined ? 'gitea' : 'giteaURL',
+      'GR-WARN-03',
+      'plain http: tokens travel unencrypted. Use https, or keep this to a network that you trust',
+    ),
+    ...when(
+      asksNothing,
+      'resources',
+      'GR-WARN-08',
+      'is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}"',
+    ),
+    ...when(
+      others.length > 0,
+      'labels',
+      'GR-WARN-09',
+      `runners are Linux pods, and jobs with runs-on ${others.join(', ')} would run there: remove the label`,
+    ),
+    ...when(
+      /forgejo/i.test(image),
+      'image',
+      'GR-WARN-09',
+      `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`,
+    ),
+    ...when(
+      isOneKey,
+      'registrationToken',
+      'GR-WARN-04',
+      'is the same key of the same Secret as authToken: an API token registers no runner. Name the key with the registration token',
+    ),
   ];
 }
 
@@ -112,34 +93,20 @@ function isPlainHttp(url: string): boolean {
   return protocol === 'http:' && !/^(?:localhost|127\..*|\[::1\])$/.test(hostname);
 }
 
-function urlField({ manifest }: RunnerGroup): 'gitea' | 'giteaURL' {
-  const spec = manifest['spec'];
-  return typeof spec === 'object' && spec !== null && 'giteaURL' in spec ? 'giteaURL' : 'gitea';
-}
-
-interface MovingImage {
-  readonly path: readonly string[];
-  readonly image: string;
-}
-
-/** Images without a tag and digest, or with the tag `latest`. */
-function movingImages({ image, labels }: RunnerGroup): readonly MovingImage[] {
-  const named = [{ path: ['image'], image }, ...labels.map(({ text }) => ({ path: ['labels'], image: imageOf(text) }))];
-  return named.flatMap((each) =>
-    each.image !== undefined && isMoving(each.image) ? [{ ...each, image: each.image }] : [],
-  );
+/** About images without a tag and digest, or with the tag `latest`. */
+function movingImages({ image, labels }: RunnerGroup): readonly Warning[] {
+  const named = [['image', image] as const, ...labels.map(({ text }) => ['labels', imageOf(text)] as const)];
+  return named.flatMap(([field, each]): readonly Warning[] => {
+    if (each === undefined || each.includes('@') || /:(?!latest$)[^:/]+$/.test(each)) return [];
+    const message = `the image ${each} has no fixed version, so runners may differ: give it a tag other than latest, or a digest`;
+    return [[field, 'GR-WARN-02', message]];
+  });
 }
 
 function imageOf(label: string): string | undefined {
   const parsed = parseLabel(label);
   if ('wrong' in parsed || parsed.schema !== 'docker') return undefined;
   return label.slice(`${parsed.name}:docker:`.length).replace(/^\/\//, '');
-}
-
-function isMoving(image: string): boolean {
-  if (image.includes('@')) return false;
-  const tag = /:([^/:]+)$/.exec(image)?.[1];
-  return tag === undefined || tag === 'latest';
 }
 
 function aboutOverlap(group: RunnerGroup, overlap: Overlap | undefined): readonly LateProblem[] {

@@ -35,6 +35,8 @@ export const writeStatuses: StartTask = (context) => {
 class StatusWriter {
   readonly #context: TaskContext;
   readonly #line: Line;
+  /** `<namespace>/<name>`, by uid. */
+  readonly #names = new Map<string, string>();
   /** What is to be written, by uid. */
   readonly #wanted = new Map<string, Wanted>();
   /** What we wrote last, by uid: the copy of the watch is a moment behind. */
@@ -44,6 +46,7 @@ class StatusWriter {
     this.#context = context;
     this.#line = context.queue.open('status', {
       width: WRITES,
+      nameOf: (uid) => this.#names.get(uid) ?? uid,
       gapMs: SHORTEST_GAP_MS,
       deadlineMs: 2 * WRITE_MS,
       onFailure: (_, problem) => context.tell({ is: 'cluster-failed', failure: problem }),
@@ -59,12 +62,13 @@ class StatusWriter {
       return;
     }
     this.#wanted.set(uid, wanted);
+    this.#names.set(uid, keyText(wanted.object.metadata));
     this.#line.add(uid);
   }
 
   /** Forgets groups that are gone. */
   keepOnly(uids: ReadonlySet<string>): void {
-    for (const known of [this.#wanted, this.#written])
+    for (const known of [this.#names, this.#wanted, this.#written])
       for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
     this.#line.keepOnly(uids);
   }

@@ -9,8 +9,10 @@
 import type { RequestListener } from 'node:http';
 import type { Listener, Ports, Tell } from '../events.ts';
 import { INTERACTIVE_PATH } from '../notify/slack-interactive.ts';
+import type { QueueRow } from '../queue.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
 import { type RawDelivery, webhookListener } from '../webhook/listener.ts';
+import { queuePage } from './queue-page.ts';
 import {
   type HttpServer,
   type HttpServerOptions,
@@ -32,6 +34,7 @@ export interface ListenersOptions {
   /** Takes presses of buttons in Slack. Absent: they are refused as other paths are. */
   readonly interactive?: RequestListener;
   readonly isReady: () => boolean;
+  readonly queue: () => readonly QueueRow[];
   /** What `/metrics` shows. */
   readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
@@ -76,7 +79,11 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
         address: options.metricsListen,
         onRequest: servePages({ ...probes, ...metricsPage }),
       }),
-      probes: await start({ what: 'probes', address: options.probeListen, onRequest: servePages(probes) }),
+      probes: await start({
+        what: 'probes',
+        address: options.probeListen,
+        onRequest: servePages({ ...probes, '/debug/queue': () => plain(200, queuePage(options.queue())) }),
+      }),
     };
     return { ports, close };
   } catch (error) {

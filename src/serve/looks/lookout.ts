@@ -9,6 +9,7 @@
  */
 import { Failure } from '../../failure.ts';
 import { shareOutBytes } from '../../gitea/bounds.ts';
+import { describeScope } from '../../gitea/endpoints.ts';
 import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../gitea/observe.ts';
 import type { Look } from '../../plan/evidence.ts';
@@ -79,6 +80,10 @@ export class Lookout {
     this.#limits = pollLimits(options.pollMs);
     this.guest = new Guest({ ...options, onWaited: (origin, ms) => this.#waited(origin, ms) });
     this.#looks = options.queue.open('look', {
+      nameOf: (key) => {
+        const { scope, url } = this.#posts.get(key)?.target ?? {};
+        return url && scope ? `${url} ${describeScope(scope)}` : key;
+      },
       // How many look at the same time follows from the request budget and the connections of each Gitea.
       width: Number.POSITIVE_INFINITY,
       gapMs: SHORTEST_GAP_MS,

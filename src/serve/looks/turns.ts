@@ -61,12 +61,19 @@ export class Turns {
   /** Resolves when a look at this target may begin; its first request is then paid for. Rejects when `signal` is aborted before. */
   async take(key: string, signal?: AbortSignal): Promise<void> {
     await new Promise<void>((go, stop) => {
-      const waiting = { key, sinceMs: this.#options.clock.now(), go };
-      this.#waiting = [...this.#waiting, waiting];
       const leave = (): void => {
         this.#waiting = this.#waiting.filter((each) => each !== waiting);
         stop(signal?.reason);
       };
+      const waiting: Waiting = {
+        key,
+        sinceMs: this.#options.clock.now(),
+        go: () => {
+          signal?.removeEventListener('abort', leave);
+          go();
+        },
+      };
+      this.#waiting = [...this.#waiting, waiting];
       signal?.addEventListener('abort', leave, { once: true });
       if (signal?.aborted) leave();
       this.#go();

@@ -56,6 +56,7 @@ export class EndReader {
     this.#context = context;
     this.#options = options;
     this.#line = context.queue.open('job-end', {
+      nameOf: (key) => this.#waiting.find(({ asked }) => asked.target.key === key)?.asked.job.repository ?? key,
       width: WIDTH,
       deadlineMs: LONGEST_TURN_MS + options.timeoutMs,
       run: (key, turn) => this.#askScope(key, turn),

@@ -5,11 +5,13 @@
  *
  * Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event or a message.
  */
+import { hash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { HttpClient, type HttpOptions } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { Env } from '../../http/proxy.ts';
+import { parseUrl } from '../../parse-url.ts';
 import type { NotifyTarget } from '../../runnergroup/notify-fields.ts';
 import type { ServeEvent, Tell } from '../events.ts';
 import type { WorkQueue } from '../queue.ts';
@@ -195,5 +197,8 @@ export class Notifier {
 }
 
 function addresseeOf({ slack, webhook }: NotifyTarget): string {
-  return slack ? `slack ${slack.channel}` : `webhook ${webhook?.url ?? ''}`;
+  if (slack) return `slack ${slack.channel}`;
+  // The path of a webhook may be its secret, and keys are printed (/debug/queue).
+  const url = webhook?.url ?? '';
+  return `webhook ${parseUrl(url)?.origin ?? ''} ${hash('sha256', url).slice(0, 8)}`;
 }

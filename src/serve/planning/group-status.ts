@@ -36,13 +36,22 @@ export interface GroupFacts {
 
 export type ArgoFacts =
   /** No tracking annotation: no Application is known. */
-  { readonly is: 'unmanaged' } | { readonly is: 'managed'; readonly last?: WakeOutcome; readonly differsForMs: number };
+  | { readonly is: 'unmanaged' }
+  | {
+      readonly is: 'managed';
+      readonly last?: WakeOutcome;
+      readonly differsForMs: number;
+      /** What is waited for, and until when. */
+      readonly waits?: string;
+    };
 
 type Condition = NonNullable<RunnerGroupStatus['conditions']>[number];
 type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
 export const TOLERATED_DIFFERENCE_MS = 60_000;
+/** After this time people are told what is waited for. */
+const WAIT_TOLD_MS = 30_000;
 const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s: look at the last sync of the Application, and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve.`;
 /** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
 export const CHECK_TIME_MS = 60_000;
@@ -183,7 +192,8 @@ function argoCd({ argocd }: GroupFacts): Draft {
       'No Argo CD Application manages this object (annotation argocd.argoproj.io/tracking-id), so nobody makes its runners. Commit it to the repository of one.',
     );
   }
-  const { last, differsForMs } = argocd;
+  const { last, differsForMs, waits } = argocd;
+  const wait = waits === undefined || differsForMs < WAIT_TOLD_MS ? '' : ` Now ${waits}.`;
   const late = differsForMs > TOLERATED_DIFFERENCE_MS;
   switch (last?.is) {
     case 'error':
@@ -196,9 +206,10 @@ function argoCd({ argocd }: GroupFacts): Draft {
     case 'in-sync':
     case 'busy':
     case undefined:
+      if (!late && wait !== '') return draft('True', 'Waiting', `The cluster does not show the plan yet.${wait}`);
       if (!late) return draft('True', 'Synced', 'The cluster shows the plan, or will in a moment.');
       return last?.message === undefined
-        ? draft('False', 'PlanDiffers', PLAN_DIFFERS)
+        ? draft('False', 'PlanDiffers', PLAN_DIFFERS + wait)
         : draft('False', 'SyncFailed', `Argo CD cannot apply all Jobs: ${last.message}`);
     default:
       return last satisfies never;

@@ -28,6 +28,8 @@ export interface PlanningInput {
   /** Jobs in the cluster; those in other namespaces are left out, as `generate` does. */
   readonly runners: readonly LiveRunner[];
   readonly instance: string;
+  /** Argo CD's name of the Application. Absent: none manages the groups. */
+  readonly application?: string | undefined;
   /** By this machine's clock. */
   readonly nowMs: number;
   /** Makes Gitea's time of it, and of that of the Jobs; default: the clocks are the same. */
@@ -49,7 +51,14 @@ export type Planning =
 /** A watch tells of a change well within this time. */
 const WATCH_LAG_MS = 5_000;
 
-export function planApplication({ groups, broken = [], runners, instance, ...time }: PlanningInput): Planning {
+export function planApplication({
+  groups,
+  broken = [],
+  runners,
+  instance,
+  application,
+  ...time
+}: PlanningInput): Planning {
   // `generate` fails for all groups. But it does not see a group that another namespace has written under the name of this Application.
   const stopped = new Map<string, Failure>();
   for (const { group, look } of groups) {
@@ -84,6 +93,7 @@ export function planApplication({ groups, broken = [], runners, instance, ...tim
     const liveSinceMs = nowMs - WATCH_LAG_MS;
     const plan = planOrRefuse(planned, {
       instance,
+      ...(application && { application }),
       looks,
       liveJobs,
       jobsWereListed: true,

@@ -72,7 +72,7 @@ class Filler {
       perLane: 1,
       gapMs: GAP_MS,
       deadlineMs: LONGEST_TURN_MS + 3 * timeoutMs,
-      backOffMs: (failures) => Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS),
+      backOffMs: againMs,
       onFailure: (id, failure) => this.#tell(id, 'failed', failure),
       run: (id, turn) => this.#keep(id, turn),
     });
@@ -108,7 +108,7 @@ class Filler {
     if (signal.aborted) return undefined;
     if (outcome === 'written') this.#tell(id, outcome);
     // Somebody else has changed it, so nothing was written.
-    return { inMs: outcome === 'changed' ? FIRST_MS : WELL_MS };
+    return { inMs: againMs(outcome === 'changed' ? 1 : 0) };
   }
 
   /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
@@ -172,4 +172,9 @@ function checkHolder(slot: TokenSlot, own: string, holder: string | undefined): 
   if (slot.unclear === undefined) return false;
   const what = `RunnerGroup ${slot.unclear} of this namespace is not valid, so it may name this key for another scope`;
   throw refused(slot, `${what}. Correct that group`);
+}
+
+/** Time until Gitea is asked for the same token again, ms: 5 minutes after none, else 15 s, 30 s … 10 minutes after so many failures in a row. */
+export function againMs(failures: number): number {
+  return failures === 0 ? WELL_MS : Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS);
 }

@@ -60,6 +60,9 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
           'a mistake in gitea-runners: please report it',
         );
         return;
+      case 'queue':
+        logQueue(log, event);
+        return;
       case 'gitea-request':
         log.debug(fieldsOf(event.line), 'request to Gitea');
         return;
@@ -99,12 +102,7 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
         log.warn({ application: event.application, ...reason(event.failure) }, 'cannot ask Argo CD');
         return;
       case 'runner-lost':
-        log.warn(
-          lossFields(event),
-          event.isNoted
-            ? 'a runner was lost with its CI job'
-            : `a runner was lost with its CI job, which is not re-run: ${MOST_LOST_JOBS} jobs of the group wait already`,
-        );
+        logLoss(log, event);
         return;
       case 'rerun':
         logRerun(log, event);
@@ -129,6 +127,7 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
         );
         return;
       case 'webhook':
+      case 'dead-registrations':
       case 'visit-waited':
       case 'planned':
       case 'job-started':
@@ -145,6 +144,10 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
   };
 }
 
+function logQueue(log: Log, { rows }: EventOf<'queue'>): void {
+  for (const row of rows) log.info(row, 'queue');
+}
+
 function logToken(log: Log, { failure, objects, secret }: EventOf<'registration-token'>): void {
   const groups = objects.map(({ metadata }) => keyText(metadata));
   if (failure) log.warn({ secret, groups, ...reason(failure) }, 'cannot fill a Secret with the registration token');
@@ -158,6 +161,11 @@ function logRerun(log: Log, event: EventOf<'rerun'>): void {
   const isGood = !['exhausted', 'failed', 'expired'].includes(outcome);
   const fields = { ...lossFields(event), outcome, ...(failure && reason(failure)) };
   log[isGood ? 'info' : 'warn'](fields, outcome === 'rerun' ? 're-ran a lost CI job' : 'did not re-run a lost CI job');
+}
+
+function logLoss(log: Log, event: EventOf<'runner-lost'>): void {
+  const more = event.isNoted ? '' : `, which is not re-run: ${MOST_LOST_JOBS} jobs of the group wait already`;
+  log.warn(lossFields(event), `a runner was lost with its CI job${more}`);
 }
 
 function lossFields({ object: { metadata }, lost }: LossEvent): object {

@@ -105,6 +105,11 @@ export function makeMetrics(registry: Registry) {
       ['listener'],
     ),
     clusterErrors: counter('cluster_errors_total', 'Failed requests to the Kubernetes API, by error code.', ['code']),
+    deadRegistrations: gauge(
+      'dead_registrations',
+      'Dead rows of runners in Gitea that are still there; GITEA_RUNNERS_SWEEP=true (--sweep) deletes them.',
+      GROUP,
+    ),
     swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
     lostRunners: counter('lost_runners_total', 'Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
     reruns: counter('reruns_total', 'Lost CI jobs by what became of them.', [...GROUP, 'outcome']),

@@ -41,6 +41,7 @@ function count(set: MetricSet, event: ServeEvent): void {
       return;
     case 'not-leading':
       set.leader.set(0);
+      set.deadRegistrations.reset();
       return;
     case 'gitea-request':
       set.giteaRequests.inc({ origin: new URL(event.line.url).origin, status: String(event.line.status) });
@@ -83,6 +84,10 @@ function count(set: MetricSet, event: ServeEvent): void {
     case 'plan-shown':
       set.shownSeconds.observe({ application: event.application }, event.ms / 1000);
       return;
+    case 'dead-registrations':
+      set.deadRegistrations.reset();
+      for (const { namespace, group } of event.rows) set.deadRegistrations.inc({ namespace, group });
+      return;
     case 'registration-deleted':
       set.swept.inc({ origin: new URL(event.gitea).origin });
       return;
@@ -103,6 +108,7 @@ function count(set: MetricSet, event: ServeEvent): void {
       return;
     case 'serving':
     case 'ending':
+    case 'queue':
     case 'mistake':
     case 'secrets-unreadable':
     case 'looks-late':

@@ -77,6 +77,7 @@ class Follower {
         this.#stepped(event.jobUid, event.step);
         return;
       case 'ending':
+      case 'queue':
         this.#hand(Number.POSITIVE_INFINITY);
         return;
       case 'not-leading':
@@ -104,6 +105,7 @@ class Follower {
       case 'notified':
       case 'plan-shown':
       case 'ask-failed':
+      case 'dead-registrations':
       case 'registration-deleted':
       case 'registration-token':
       case 'sweep-failed':

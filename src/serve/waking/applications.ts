@@ -1,8 +1,8 @@
 /**
  * All Applications that manage groups of ours: what each waits for (wake-state.ts), and what Argo CD says that it has printed.
  *
- * Two classes of the queue. `wake`: a refresh costs Argo CD a core for about a second, so few Applications are woken at the same time;
- * whose need became due first goes first. `ask`: Argo CD is read at the start, after each outage of Gitea, and once a minute while nothing is
+ * Two classes of the queue. `wake`: a refresh costs Argo CD a core for about a second, so few Applications are woken at the same time.
+ * Namespaces of RunnerGroups take turns, and within one whose need became due first goes first. `ask`: Argo CD is read at the start, after each outage of Gitea, and once a minute while nothing is
  * wanted. Nothing is remembered from our own plans: another leader may have woken the Application, and others refresh it.
  */
 import type { AppState } from '../../argocd/app-state.ts';
@@ -84,8 +84,11 @@ export class Applications {
     const { queue, wakes: width } = options;
     this.#wakes = queue.open('wake', {
       width,
+      laneOf: (key) => this.#apps.get(key)?.groups[0]?.namespace ?? '',
       slow: { afterMs: () => hangsAfterMs(this.#lastMs), most: MOST_HANGING },
       deadlineMs: WAKE_MS + ANSWER_MS,
+      // Its own deadline comes first: this one is for mistakes of ours.
+      onFailure: (key, failure) => this.#failed(key, failure),
       run: (key, turn) => this.#wake(key, turn),
     });
     this.#asks = queue.open('ask', { width: ASKS, deadlineMs: 2 * ANSWER_MS, run: (key) => this.#ask(key) });
@@ -154,7 +157,7 @@ export class Applications {
   }
 
   /** Whether it is wanted is asked again when its turn comes: it may have come by other ways meanwhile, and more may be wanted. */
-  async #wake(key: string, { waitedMs }: Turn): Promise<undefined> {
+  async #wake(key: string, { signal, waitedMs }: Turn): Promise<undefined> {
     const { argocd, clock, onNews, tell } = this.#options;
     const app = this.#apps.get(key);
     if (!app) return;
@@ -164,13 +167,18 @@ export class Applications {
     const steps: WakeStep[] = [];
     const outcome = await this.#outcome(app, noting(argocd, steps), steps);
     const ms = clock.steadyMs() - beganMs;
-    if (this.#apps.get(key) !== app || outcome === undefined) return;
+    if (this.#apps.get(key) !== app || signal.aborted) return;
     // Only one that has refreshed tells how fast Argo CD is.
     if (outcome.is !== 'failed' && outcome.is !== 'foreign') this.#lastMs = [...this.#lastMs, ms].slice(-REMEMBERED);
     this.#hears(key, app, { is: 'woken', outcome });
     this.#asks.set(key, ASK_EVERY_MS);
     tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
     onNews();
+  }
+
+  #failed(key: string, failure: Failure): void {
+    const app = this.#apps.get(key);
+    if (app) this.#hears(key, app, { is: 'woken', outcome: failedOutcome(failure) });
   }
 
   async #outcome(app: Managed, argocd: WakeTarget, steps: readonly WakeStep[]): Promise<WakeOutcome> {

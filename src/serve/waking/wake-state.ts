@@ -181,6 +181,24 @@ export function troubleOf({ last }: Pick<WakeState, 'last'>): string | undefined
   }
 }
 
+/** What is waited for while the cluster does not show the plan, and until when. @param timeOf the wall clock at a steady time, as text. */
+export function waitText(state: WakeState, timeOf: (steadyMs: number) => string): string | undefined {
+  switch (state.is) {
+    case 'shown':
+    case 'unplanned':
+      return undefined;
+    case 'gathering':
+      return `Argo CD is woken at ${timeOf(state.untilMs)}, or when its turn comes`;
+    case 'pausing':
+      return `the last wake ended with ${state.last?.is ?? 'nothing'}; the next one comes at ${timeOf(state.untilMs)}`;
+    case 'waking':
+    case 'waking-unplanned':
+      return `Argo CD is being woken since ${timeOf(state.beganMs)}`;
+    default:
+      return state satisfies never;
+  }
+}
+
 /** How long after the begin of the last wake the cluster shows what it was for, ms; undefined: that is no news. */
 export function shownAfterMs(before: WakeState, after: WakeState, nowMs: number): number | undefined {
   return before.target.size > 0 && after.target.size === 0 ? nowMs - after.beganMs : undefined;

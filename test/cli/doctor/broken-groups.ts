@@ -83,6 +83,12 @@ export const BROKEN_GROUPS: readonly (readonly [string, (world: World) => World,
     'docs/errors.md',
   ],
   [
+    'a Secret without the key of the API token',
+    (world) => ({ ...world, [API_TOKEN]: secret({ other: 'x' }) }),
+    '✗ RunnerGroup runners/ci: API token: GR-TOKEN-08 find the API token of RunnerGroup runners/ci: Secret gitea-api of namespace argocd has no key token',
+    'step 1',
+  ],
+  [
     'no Secret with the API token',
     without(API_TOKEN),
     '✗ RunnerGroup runners/ci: API token: GR-TOKEN-10 ',

@@ -1,7 +1,10 @@
 /** `doctor` on installations: whole ones, and those that lack or break one thing. Real program, real HTTPS server, simulated Gitea. */
 import { describe, expect, it } from 'vitest';
+import { liveJob } from '../../kubernetes/through-cli.ts';
+import { runnerRow } from '../../support/gitea-stand-in.ts';
 import { folderWith, runCli } from '../../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN } from '../../support/start-acme.ts';
+import { ownName } from '../../sweep/scene.ts';
 import { BROKEN_GROUPS } from './broken-groups.ts';
 import { BROKEN_PARTS } from './broken-parts.ts';
 import {
@@ -202,4 +205,72 @@ it('needs a cluster', async () => {
 
   expect(outcome).toMatchObject({ code: 2, stdout: '' });
   expect(outcome.stderr).toContain('error: GR-DOCTOR-01 ');
+});
+
+describe('dead rows in Gitea', () => {
+  const RUNNERS = '/api/v1/orgs/acme/actions/runners';
+  const JOBS = '/apis/batch/v1/namespaces/runners/jobs';
+  const ci = { namespace: 'runners', name: 'ci' };
+  const offline = { status: 'offline' };
+  const dead = [runnerRow(1, ownName(1, ci, ''), offline), runnerRow(2, ownName(2, ci, ''), offline)];
+  const runners = [...dead, runnerRow(3, ownName(3, ci, '')), runnerRow(4, 'build-host', offline)];
+  const rows = { [RUNNERS]: { total_count: runners.length, runners } };
+
+  it('are counted, and what switches sweeps on is named', async () => {
+    const { runHere } = await examine((world) => ({ ...world, ...rows }));
+
+    const { code, stdout } = await runHere();
+
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      '? dead rows in Gitea: 2 of 3 rows of its runners seem dead; nothing deletes them, because --sweep is off\n' +
+        '    Set GITEA_RUNNERS_SWEEP: "true" in ConfigMap gitea-runners-settings of namespace argocd',
+    );
+  });
+
+  it.each([
+    [
+      'serve sweeps',
+      { ...rows, [SETTINGS]: { data: { GITEA_RUNNERS_SWEEP: 'true' } } },
+      '✓ dead rows in Gitea: 2 of 3 rows of its runners seem dead; serve deletes them\n',
+    ],
+    [
+      'the Jobs cannot be listed',
+      { ...rows, [JOBS]: 403 },
+      '? dead rows in Gitea: not counted, because the Jobs cannot be listed: GR-CLUSTER-06\n',
+    ],
+    [
+      'they are of another instance',
+      { ...rows, [SETTINGS]: { data: { GITEA_RUNNERS_INSTANCE: 'north' } } },
+      '✓ dead rows in Gitea: none\n',
+    ],
+    [
+      'their Jobs live',
+      {
+        ...rows,
+        [JOBS]: {
+          kind: 'JobList',
+          metadata: { resourceVersion: '1' },
+          items: dead.map(({ name }) => liveJob(String(name), Date.now(), { active: 1 })),
+        },
+      },
+      '✓ dead rows in Gitea: none\n',
+    ],
+  ])('are told when %s', async (_, more, line) => {
+    const { runHere } = await examine((world) => ({ ...world, ...more }));
+
+    expect((await runHere()).stdout).toContain(line);
+  });
+});
+
+it('names the Secret that it has read, which is not in the namespace of the group', async () => {
+  const { runHere } = await examine((world) => ({
+    ...world,
+    [API_TOKEN]: secret({ token: 'wrong', url: String(at(world[GROUPS], 'items', 0, 'spec', 'gitea')['url']) }),
+  }));
+
+  const { stdout } = await runHere();
+
+  expect(stdout).toContain('put a valid one into key token of Secret gitea-api of namespace argocd.');
+  expect(stdout).not.toContain('gitea-api of namespace runners');
 });

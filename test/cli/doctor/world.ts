@@ -118,6 +118,7 @@ function whole(url: string, spec = ''): World {
       ],
     },
     [NAMESPACE]: manifest('runners.yaml'),
+    [`${NAMESPACE}/pods`]: { kind: 'PodList', metadata: { resourceVersion: '1' }, items: [] },
     [REGISTRATION]: secret({ token: 'registration', 'registration-token': 'registration', url }),
     [API_TOKEN]: secret({ token: GITEA_TOKEN, url }),
   };

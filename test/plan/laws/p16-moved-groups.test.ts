@@ -125,3 +125,35 @@ describe('P16 nothing has moved', () => {
     ]);
   });
 });
+
+describe('P16 another group of the old place lists the row of a runner', () => {
+  const there = group({ look: 'beta', covers: 'beta', minIdleRunners: 1 });
+  const other = group({ name: 'gpu', covers: 'acme', labels: ['gpu'] });
+  const waiting = job(9, { repository: 'beta/x' });
+  const fatesOf = (runner: string, over: Partial<LiveJob>, at: 'acme' | 'beta', busy = false) => {
+    const rows = [row(runner, { busy })];
+    const looks = {
+      acme: { jobs: [], runners: at === 'acme' ? rows : [], rowsWereRead: true as const },
+      beta: { jobs: [waiting], runners: at === 'beta' ? rows : [], rowsWereRead: true as const },
+    };
+    const liveJobs = [live(runner, 'running', { giteaUrl: ORIGIN, ...over })];
+    return planScene({ groups: [there, other], looks, liveJobs }).runners.find(({ runner: each }) => each === runner);
+  };
+  const ofPool = named({ ...there, covers: 'acme' }, 0, 0, 1);
+  const ofJob = named(there, 1);
+
+  test('an idle one of a pool, or for a CI job, goes', () => {
+    expect(fatesOf(ofPool, {}, 'acme')).toMatchObject({ emit: false, because: 'replaced' });
+    expect(fatesOf(ofJob, { repository: 'acme/web' }, 'acme')).toMatchObject({ emit: false, because: 'replaced' });
+  });
+
+  test('one at work stays', () => {
+    expect(fatesOf(ofPool, { pinned: true }, 'acme', true)).toMatchObject({ because: 'finishing', pinned: true });
+    expect(fatesOf(ofJob, { pinned: true, repository: 'acme/web' }, 'acme')).toMatchObject({ because: 'moved' });
+  });
+
+  test('one that is listed at the new place serves there', () => {
+    expect(fatesOf(ofPool, {}, 'beta')).toMatchObject({ emit: true, because: 'free-runner' });
+    expect(fatesOf(ofJob, { repository: 'acme/web' }, 'beta')).toMatchObject({ emit: true, because: 'free-runner' });
+  });
+});

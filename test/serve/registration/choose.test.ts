@@ -3,7 +3,7 @@ import { Failure } from '../../../src/failure.ts';
 import type { RunnerGroupObject } from '../../../src/kubernetes/resources.ts';
 import type { RunnerGroup, Scope, SecretKey } from '../../../src/runnergroup/runner-group.ts';
 import { type GroupWithToken, tokenSlots } from '../../../src/serve/registration/choose.ts';
-import { againMs } from '../../../src/serve/registration/pace.ts';
+import { againMs } from '../../../src/serve/registration/filling.ts';
 import { ACME, targetOf } from '../../support/looking.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 

@@ -123,3 +123,17 @@ it('tells when the last webhook of each result came', async () => {
   expect(body).not.toContain('timestamp_seconds{result="signature"}');
   expect(deliveriesIn([body])).toMatchObject({ lastMs: new Map([['accepted', Number(told) * 1000]]) });
 });
+
+it('counts the dead rows of each group that are left in Gitea, while it leads', async () => {
+  const { render, subscriber } = openMetrics();
+  const shown = async () => (await render()).body.match(/^gitea_runners_dead_registrations\{.*$/gm) ?? [];
+  const row = (group: string) => ({ namespace: 'runners', group });
+
+  subscriber({ is: 'dead-registrations', rows: [row('ci'), row('ml')] });
+  subscriber({ is: 'dead-registrations', rows: [row('ci'), row('ci')] });
+  const counted = await shown();
+  subscriber({ is: 'not-leading' });
+
+  expect(counted).toEqual(['gitea_runners_dead_registrations{namespace="runners",group="ci"} 2']);
+  expect(await shown()).toEqual([]);
+});

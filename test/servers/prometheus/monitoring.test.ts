@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { DASHBOARD_QUERIES } from '../../../src/install/monitoring/dashboard.ts';
+import { DASHBOARD_QUERIES } from '../../support/monitoring.ts';
 import { Playground, waitUntil } from '../process.ts';
 import { promtool, type RuleFile, rulesOf, startPrometheus } from './prometheus.ts';
 import { startServe } from './serve-process.ts';

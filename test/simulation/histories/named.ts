@@ -194,3 +194,29 @@ export const TRANSFERRED_AT_WORK: History = quietHistory({
   pushes: [push(1, [300], job('long'))],
   acts: [{ atS: 60, kind: 'transfer', repo: 'acme/web' }],
 });
+
+/** The group of a runner at work is renamed, before the first sync has pinned its Job (law P20). */
+export const RENAMED_AT_WORK: History = quietHistory({
+  groups: [groupSpec({ cap: 2 })],
+  pushes: [push(1, [120, 100], job('long'), job('longer')), push(20, [10], job('next'))],
+  acts: [{ atS: 11, kind: 'rename', group: 'ci' }],
+});
+
+/** The repository of the only CI job is deleted: only the row of its runner shows that it is at work (law L17). */
+export const DELETED_AT_WORK: History = quietHistory({
+  pushes: [push(1, [300], job('long'))],
+  acts: [{ atS: 60, kind: 'delete-repo', repo: 'acme/web' }],
+});
+
+/** A group with a pool moves to another organization, under the same registration Secret. Its idle runner is registered at the old one. */
+export const MOVED_WITH_POOL: History = quietHistory({
+  groups: [groupSpec({ minIdle: 1 })],
+  pushes: [{ ...push(120, [10], job('first')), repo: 'beta/app' }],
+  acts: [{ atS: 60, kind: 'move', group: 'ci' }],
+});
+
+/** Gitea is restored while a runner works, and the id of its CI job comes again. Nothing shows what it works on. */
+export const IDS_COME_AGAIN: History = quietHistory({
+  pushes: [push(30, [200], job('lost')), push(90, [10], job('again'))],
+  acts: [{ atS: 60, kind: 'restore', backupS: 20 }],
+});

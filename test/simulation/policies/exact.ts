@@ -3,7 +3,7 @@
  * a pod that will never start looks like a slow one to it, too), counts, and keeps no names. It has the same Argo CD.
  */
 import type { GiteaJob } from '../../../src/simulator/gitea.ts';
-import type { Cluster, KubeJob, Pod } from '../cluster.ts';
+import { type Cluster, isAstray, type KubeJob, type Pod } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import { staying } from '../keeping.ts';
 import type { Sight } from '../look.ts';
@@ -77,8 +77,9 @@ function nameOf(group: GroupSpec, job: GiteaJob, ordinal: number): string {
 }
 
 /** Runners of an older pod template that have not come are replaced, as ours are: that is asked for, and costs starts. */
-function isFree({ pod, createdMs, group }: KubeJob, { nowMs, template }: Stage): boolean {
-  if (pod.phase !== 'idle' && pod.template !== template) return false;
+function isFree({ pod, createdMs, group }: KubeJob, stage: Stage): boolean {
+  const { nowMs } = stage;
+  if (isAstray(pod, stage) || (pod.phase !== 'idle' && pod.template !== stage.templateOf(group))) return false;
   switch (pod.phase) {
     case 'idle':
       // It lets a ready job wait: it has lost a race and sleeps (#38200).

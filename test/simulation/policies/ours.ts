@@ -7,7 +7,7 @@ import { plan } from '../../../src/plan/plan.ts';
 import type { RunnerScope } from '../../../src/simulator/model.ts';
 import { type GroupSpec, isInTrouble } from '../history.ts';
 import { lookKey } from '../look.ts';
-import type { Stage } from '../stage.ts';
+import { type Commit, specIn } from '../stage.ts';
 import type { Generator } from './policy.ts';
 
 const WIDTH: Readonly<Record<RunnerScope['kind'], ScopeWidth>> = { repo: 'repo', owner: 'owner', global: 'global' };
@@ -22,12 +22,15 @@ function ours(seesJobs: boolean): Generator {
     kind: 'generator',
     seesPods: seesJobs,
     keepsPools: true,
-    decide: (stage, _cluster, { groups: specsOfApp, looks, liveJobs, liveSinceMs }) => {
-      const specs = new Map(specsOfApp.map((spec) => [spec.name, spec]));
-      const groups = specsOfApp.map((spec) => toPlanned(spec, stage));
-      const troubled = seesJobs ? groups.filter(({ name }) => isInTrouble(stage.history, name, stage.nowS)) : [];
+    decide: (stage, _cluster, { groups: ofApp, commit, looks, liveJobs, liveSinceMs }) => {
+      const specs = new Map(ofApp.map((group) => [specIn(commit, group).name, group]));
+      const groups = [...specs.values()].map((group) => toPlanned(specIn(commit, group), commit));
+      const isTroubled = ({ name }: Group): boolean =>
+        isInTrouble(stage.history, specs.get(name)?.name ?? name, stage.nowS);
+      const troubled = seesJobs ? groups.filter(isTroubled) : [];
       const { nowMs } = stage;
-      const evidence = { instance: 'test', looks, liveJobs: seesJobs ? liveJobs : [], liveSinceMs, nowMs, troubled };
+      const of = { instance: 'test', application: ofApp[0]?.application ?? '' };
+      const evidence = { ...of, looks, liveJobs: seesJobs ? liveJobs : [], liveSinceMs, nowMs, troubled };
       const seen = { ...evidence, ...(seesJobs && { jobsWereListed: true as const }) };
       const planned = plan(
         groups.filter((group) => !troubled.includes(group)),
@@ -40,14 +43,39 @@ function ours(seesJobs: boolean): Generator {
         const name = parseRunnerName(decision.runner);
         const madeFor = name && { jobId: name.jobId, attempt: name.attempt };
         const { runner, pinned, skip, job, priorityClass, keep: stay } = decision;
-        return [{ name: runner, group, pinned, skip, madeFor, printedFor: job?.id, priorityClass, stay }];
+        return [
+          {
+            name: runner,
+            group,
+            pinned,
+            skip,
+            madeFor,
+            printedFor: job?.id,
+            repository: job?.repository,
+            priorityClass,
+            stay,
+          },
+        ];
       });
     },
   };
 }
 
+function coveredBy(scope: RunnerScope): Pick<Group, 'covers'> {
+  switch (scope.kind) {
+    case 'global':
+      return {};
+    case 'owner':
+      return { covers: scope.owner };
+    case 'repo':
+      return { covers: scope.repo };
+    default:
+      return scope satisfies never;
+  }
+}
+
 /** A history's group as the planner is given it. */
-export function toPlanned(spec: GroupSpec, stage: Stage): Group {
+export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
   return {
     namespace: 'runners',
     name: spec.name,
@@ -64,7 +92,8 @@ export function toPlanned(spec: GroupSpec, stage: Stage): Group {
     pendingDeadlineMs: spec.pendingDeadlineS * 1000,
     priorityTiers: spec.priorityTiers,
     ...(spec.keepFailedS !== undefined && { keepFailedMs: spec.keepFailedS * 1000 }),
-    templateHash: stage.template,
+    ...coveredBy(spec.scope),
+    templateHash: template,
   };
 }
 

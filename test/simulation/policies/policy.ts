@@ -15,6 +15,8 @@ export interface Wanted {
   readonly madeFor: MadeFor | undefined;
   /** Id of the CI job that it works on or is wanted for, as its annotation tells. */
   readonly printedFor?: number | undefined;
+  /** Repository of that CI job. */
+  readonly repository?: string | undefined;
   readonly priorityClass?: string | undefined;
   readonly stay?: PrintedStay | undefined;
 }

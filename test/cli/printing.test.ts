@@ -1,4 +1,4 @@
-/** What a quick start prints arrives whole, whoever reads it and however slowly. */
+/** What the program prints arrives whole, whoever reads it and however slowly. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,19 +10,19 @@ import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runNode } from '../support/run-cli.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quick-process-'));
-const program = join(folder, 'prints.cjs');
+const folder = mkdtempSync(join(tmpdir(), 'printing-'));
+const program = join(folder, 'prints.mjs');
 
 /** Prints pieces as `generate` does, short and long, ASCII and not, some too long for any buffer; then a line on stderr. */
 const PRINTS = `
-  import { quickEnd, quickIo } from './src/start/quick-process.ts';
-  const io = quickIo();
-  const pieces = Array.from({ length: Number(process.argv[2]) }, (_, i) => [
-    'short ' + i + ' \\u00e4\\u{1f600}\\n', 'long '.repeat(200), '\\u4e2d'.repeat(300), i % 50 === 0 ? 'x'.repeat(300_000) : '',
-  ]).flat();
-  io.outPieces(pieces);
+  import { endOnClosedOutput, mainIo } from './src/cli/process.ts';
+  const io = mainIo();
+  endOnClosedOutput();
+  process.exitCode = Number(process.argv[3]);
+  for (let i = 0; i < Number(process.argv[2]); i += 1) {
+    await io.out('short ' + i + ' \\u00e4\\u{1f600}\\n' + 'long '.repeat(200) + '\\u4e2d'.repeat(300) + (i % 50 === 0 ? 'x'.repeat(300_000) : ''));
+  }
   io.err('done\\n');
-  quickEnd(Number(process.argv[3]));
 `;
 
 function expected(count: number): string {
@@ -39,7 +39,7 @@ beforeAll(() => {
     outfile: program,
     bundle: true,
     platform: 'node',
-    format: 'cjs',
+    format: 'esm',
   });
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -68,10 +68,9 @@ describe('the output', () => {
     // Node makes sockets non-blocking, and the child gets this very one as its stdout.
     const child = spawn(process.execPath, [program, '400', '0'], { stdio: ['ignore', ours, 'pipe'] });
     ours.destroy();
-    const said = new Promise<void>((resolve) => child.stderr?.once('data', () => resolve()));
     const closed = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
 
-    await said;
+    await new Promise((resolve) => setTimeout(resolve, 200));
     const chunks: Buffer[] = [];
     reader.on('data', (chunk: Buffer) => chunks.push(chunk));
     const code = await closed;
@@ -100,8 +99,8 @@ describe('the output', () => {
   });
 });
 
-describe('the output of a command that is not quick', () => {
-  test.each(['--help', 'schema'])('of %s, when it is refused, too', async (argument) => {
+describe('the output of a command', () => {
+  test.each(['--help', 'schema'])('%s, when it is refused', async (argument) => {
     expect(await runInto('/dev/full', ['lib/gitea-runners.cjs', argument])).toEqual({ code: 1, stderr: REFUSED });
   });
 });
