@@ -12,8 +12,8 @@ export interface Stage extends Around {
 
 /** A watch of which nothing comes is begun anew after 150 s. */
 const SILENT_WATCH_MS = 153_000;
-/** A list or watch that failed comes again after half a second to half a minute. */
-const LIST_AGAIN_MS = 32_000;
+/** A list that is not answered is given up after half a minute, and comes again after half a second to half a minute. */
+const LIST_AGAIN_MS = 62_000;
 /** Argo CD that is away is asked again every 4 s; what was begun before it went, a minute later at most. */
 const ARGOCD_AGAIN_MS = 5_000;
 /** A request to Argo CD that is not answered is given up after half a minute, and the wake comes again soon. */

@@ -236,7 +236,7 @@ export class Kubernetes {
   }
 
   async *#stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
-    const { clock, luck, sleep } = bound(this.#world);
+    const { luck, sleep } = bound(this.#world);
     const [, namespace, found = ''] = PATH.exec(question.path) ?? [];
     if (!isKind(found)) throw new Error(`no watch of ${question.path}`);
     await sleep(1 + 10 * luck('serve-kubernetes'));
@@ -245,38 +245,58 @@ export class Kubernetes {
     const log = this.#log[found];
     const from = Number(question.query?.['resourceVersion']);
     const later = log.findIndex(({ version }) => version > from);
-    let place = later < 0 ? log.length : later;
+    const place = later < 0 ? log.length : later;
     const connection: Connection = { kind: found, namespace, fate: 'good', wake: () => undefined };
     this.#connections.add(connection);
-    let lastMs = clock.steadyMs();
-    const endMs = lastMs + LONGEST_WATCH_MS;
     const stop = (): void => connection.wake();
     signal.addEventListener('abort', stop);
     try {
-      for (;;) {
-        const nowMs = clock.steadyMs();
-        const end = signal.aborted || nowMs >= Math.min(lastMs + idleMs, endMs) ? 'ended' : connection.fate;
-        if (end === 'ended') return;
-        if (end === 'broken') throw new Failure('GR-HTTP-02', 1, 'the connection was reset');
-        if (end === 'expired') return yield EXPIRED;
-        const next = end === 'silent' ? undefined : log[place];
-        if (!next || next.toldMs > nowMs) {
-          const untilMs = Math.min(next?.toldMs ?? Number.POSITIVE_INFINITY, lastMs + idleMs, endMs);
-          await wokenAfter(clock, untilMs - nowMs, connection);
-          continue;
-        }
-        place += 1;
-        if (namespace !== undefined && next.object.metadata.namespace !== namespace) continue;
-        lastMs = nowMs;
-        const line = JSON.stringify({ type: next.type, object: next.object });
-        yield line;
-        if (this.eventsAreRepeated) yield line;
-      }
+      yield* this.#lines(connection, log, place, idleMs, signal);
     } finally {
       signal.removeEventListener('abort', stop);
       this.#connections.delete(connection);
     }
   }
+
+  async *#lines(
+    connection: Connection,
+    log: readonly Logged[],
+    from: number,
+    idleMs: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<string> {
+    const { clock } = this.#world;
+    let place = from;
+    let lastMs = clock.steadyMs();
+    const endMs = lastMs + LONGEST_WATCH_MS;
+    for (;;) {
+      const nowMs = clock.steadyMs();
+      const idleEndMs = Math.min(lastMs + idleMs, endMs);
+      const end = signal.aborted || nowMs >= idleEndMs ? 'ended' : connection.fate;
+      if (end === 'broken') throw new Failure('GR-HTTP-02', 1, 'the connection was reset');
+      if (end === 'expired') yield EXPIRED;
+      if (end === 'ended' || end === 'expired') return;
+      const next = end === 'silent' ? undefined : log[place];
+      const toldMs = next?.toldMs ?? Number.POSITIVE_INFINITY;
+      if (toldMs > nowMs) await wokenAfter(clock, Math.min(toldMs, idleEndMs) - nowMs, connection);
+      else {
+        place += 1;
+        if (!isSeenBy(connection, next)) continue;
+        lastMs = nowMs;
+        yield* this.#told(next);
+      }
+    }
+  }
+
+  *#told({ object, type }: Logged): Generator<string> {
+    const line = JSON.stringify({ type, object });
+    yield line;
+    if (this.eventsAreRepeated) yield line;
+  }
+}
+
+function isSeenBy({ namespace }: Connection, logged: Logged | undefined): logged is Logged {
+  return logged !== undefined && (namespace === undefined || logged.object.metadata.namespace === namespace);
 }
 
 const EXPIRED = JSON.stringify({ type: 'ERROR', object: { code: 410 } });
@@ -296,6 +316,6 @@ function isKind(kind: string): kind is Kind {
   return kind === 'runnergroups' || kind === 'jobs' || kind === 'pods' || kind === 'leases';
 }
 
-function bound(world: World): Pick<World, 'clock' | 'luck' | 'sleep'> {
-  return { clock: world.clock, luck: (stream) => world.luck(stream), sleep: (ms) => world.sleep(ms) };
+function bound(world: World): Pick<World, 'luck' | 'sleep'> {
+  return { luck: (stream) => world.luck(stream), sleep: (ms) => world.sleep(ms) };
 }

@@ -135,7 +135,9 @@ export class Laws {
     this.#differs.set(app.name, since);
     if (app.isAsked) return;
     for (const [key, waitMs] of [...due, ...error]) {
-      const fromMs = Math.max((since.get(key) ?? nowMs) + waitMs, world.obstacleEndMs(app.name), app.lastAskedMs);
+      // What is seen again after an obstacle may wait for others from then on.
+      const seenMs = Math.max(since.get(key) ?? nowMs, world.obstacleEndMs(app.name));
+      const fromMs = Math.max(seenMs + waitMs, app.lastAskedMs);
       const silentMs = nowMs - fromMs;
       this.longestSilenceMs = Math.max(this.longestSilenceMs, silentMs);
       if (silentMs <= WAKE_WITHIN_MS) continue;
@@ -165,8 +167,10 @@ export class Laws {
       const told = `${status?.['activeRunners']} active, ${status?.['queuedJobs']} queued, ${status?.['heldJobs']} held`;
       const key = keyText({ namespace: NAMESPACE, name: group.name });
       const seen = this.#truths.get(key);
-      const sinceMs = seen?.words === truth ? seen.sinceMs : world.nowMs;
-      this.#truths.set(key, { words: truth, sinceMs });
+      // Since when it is untrue in this way.
+      const words = told === truth ? '' : truth;
+      const sinceMs = seen?.words === words ? seen.sinceMs : world.nowMs;
+      this.#truths.set(key, { words, sinceMs });
       if (told === truth || world.nowMs - Math.max(sinceMs, world.obstacleEndMs(app.name)) <= TRUE_WITHIN_MS) continue;
       this.#break('status', `${group.name} says ${told}, but there are ${truth}`);
     }

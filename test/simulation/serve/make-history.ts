@@ -62,7 +62,7 @@ export function makeHistory(seed: number, kinds?: readonly FaultKind[]): History
 function restS(kinds: readonly FaultKind[]): number {
   if (kinds.includes('watch-silent')) return 190;
   if (kinds.includes('eviction')) return 130;
-  return kinds.some((kind) => LONG.has(kind)) ? 110 : 60;
+  return kinds.some((kind) => LONG.has(kind)) ? 130 : 60;
 }
 
 const LONG: ReadonlySet<FaultKind> = new Set([

@@ -219,7 +219,7 @@ export class ServeProcess {
       tellWaits,
       tellJobEnds({ timeoutMs: TIMEOUT_MS }),
       rerunLostJobs(TIMEOUT_MS),
-      sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS }),
+      sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS, deletes: true }),
     ];
     const lease = new Lease(this.#kubernetes(clock), {
       namespace: NAMESPACE,
