@@ -1,4 +1,5 @@
 /** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods. Watches keep it up to date. Reads only. */
+import { setMaxListeners } from 'node:events';
 import { GROUP_NAME, TRACKING_ID } from '../../charts/marks.ts';
 import type { Failure } from '../../failure.ts';
 import { keyText } from '../../key-text.ts';
@@ -126,6 +127,8 @@ export class LiveCluster {
 
   /** Runs until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
+    // Each watch listens twice; Node would print a warning with two namespaces.
+    setMaxListeners(0, signal);
     await Promise.all(this.#copies.flatMap(watchesOf).map((watch) => watch.run(signal)));
   }
 
