@@ -39,7 +39,9 @@ type Task =
 
 /** Who asks: a wake of a process. */
 export interface Asker {
+  readonly leader: string;
   readonly isDead: boolean;
+  readonly leads: boolean;
 }
 
 export interface Around {
@@ -71,8 +73,8 @@ export class Application {
   };
   /** Who waits for the answer to a refresh or a sync. */
   readonly asking = new Set<Asker>();
-  /** The most processes, dead ones left out, that asked at the same time, or one of them twice. */
-  mostAsking = 0;
+  /** Who asks what it must not. */
+  fault: string | undefined;
   /** Begin of the last refresh or sync of `serve`, by the begin of the history. */
   lastAskedMs = 0;
   syncs = 0;
@@ -210,8 +212,9 @@ export class Application {
   }
 
   async #ask<T>(asker: Asker, work: () => Promise<T>): Promise<T> {
-    const others = [...this.asking].filter(({ isDead }) => !isDead);
-    this.mostAsking = Math.max(this.mostAsking, others.length + 1);
+    const others = [...this.asking].filter(({ leader }) => leader === asker.leader);
+    if (others.length > 0) this.fault = `${asker.leader} asks twice at a time`;
+    if (!asker.leads) this.fault = `${asker.leader} asks, and leads no more`;
     this.asking.add(asker);
     this.lastAskedMs = this.#around.world.nowMs;
     try {

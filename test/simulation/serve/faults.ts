@@ -18,6 +18,11 @@ const LIST_AGAIN_MS = 62_000;
 const ARGOCD_AGAIN_MS = 5_000;
 /** A request to Argo CD that is not answered is given up after half a minute, and the wake comes again soon. */
 const NO_ANSWER_MS = 36_000;
+/**
+ * For a minute the clocks of servers are compared with what they told before (src/http/clock.ts), and Gitea tells its time with the next look
+ * after that. A pin depends on when its CI job began.
+ */
+const CLOCKS_MS = 62_000 + LONGEST_POLL_MS;
 /** A Lease that is not renewed for 15 s is taken over; then everything is looked at. */
 const LEASE_MS = 25_000;
 
@@ -160,13 +165,16 @@ export function beginFault(fault: Fault, stage: Stage): void {
       return;
     case 'clock-set':
       stage.setClock(fault.byS * 1000);
-      // What its queue holds is timed by another clock; the clocks of servers are compared anew.
       world.obstacle(fault.is, 10_000);
+      world.obstacle(fault.is, CLOCKS_MS, PINS);
       return;
     default:
       fault satisfies never;
   }
 }
+
+/** Obstacles for the pins of Jobs alone. */
+export const PINS = 'pins';
 
 /** A namespace that may be named, in which nothing lives. */
 export const EMPTY_NAMESPACE = 'empty';

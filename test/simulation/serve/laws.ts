@@ -4,7 +4,7 @@
  *
  *   silence ....... what a sync would change is followed by a wake within 10 s, and the time that it may wait for others
  *   kept error .... an error that Argo CD has met by itself ends within two minutes: it is asked once a minute
- *   one wake ...... no Application is asked for two wakes at a time
+ *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
  *   wakes ......... at most three for each change
  *   status ........ counts are true within 10 s
  *   leader ........ somebody leads within 25 s
@@ -20,7 +20,7 @@ import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../.
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, type Planning } from '../../../src/serve/planning/plan-application.ts';
 import type { Application } from './application.ts';
-import type { Stage } from './faults.ts';
+import { PINS, type Stage } from './faults.ts';
 import { liveRunners, planOf, runnerGroupOf } from './groups.ts';
 import { NAMESPACE } from './pods.ts';
 import type { ServeProcess } from './process.ts';
@@ -101,8 +101,7 @@ export class Laws {
       const own = runners.filter(({ trackingId }) => trackingId?.startsWith(`${app.name}:`));
       this.#checkSilence(app, planning, own);
       if (!app.isBusy) this.#checkStatus(app, planning, own);
-      if (app.mostAsking > 1) this.#break('one wake', `${app.name} is asked for two wakes at a time`);
-      app.mostAsking = 0;
+      if (app.fault !== undefined) this.#break('one wake', `${app.name}: ${app.fault}`);
     }
     this.#checkOnce();
     this.#checkRows();
@@ -133,10 +132,11 @@ export class Laws {
     const error = app.error === undefined ? [] : [['an error of Argo CD', KEPT_ERROR_MS] as const];
     const since = new Map([...due, ...error].map(([key]) => [key, before?.get(key) ?? nowMs]));
     this.#differs.set(app.name, since);
+    const pinsFromMs = (key: string): number => (key.startsWith('unpinned') ? world.obstacleEndMs(PINS) : 0);
     if (app.isAsked) return;
     for (const [key, waitMs] of [...due, ...error]) {
       // What is seen again after an obstacle may wait for others from then on.
-      const seenMs = Math.max(since.get(key) ?? nowMs, world.obstacleEndMs(app.name));
+      const seenMs = Math.max(since.get(key) ?? nowMs, world.obstacleEndMs(app.name), pinsFromMs(key));
       const fromMs = Math.max(seenMs + waitMs, app.lastAskedMs);
       const silentMs = nowMs - fromMs;
       this.longestSilenceMs = Math.max(this.longestSilenceMs, silentMs);

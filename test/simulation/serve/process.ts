@@ -60,6 +60,7 @@ export class ServeProcess {
   readonly #life = new AbortController();
   readonly #queue: WorkQueue;
   #isDead = false;
+  #leads = 0;
   /** Resolves when it has ended by itself. */
   readonly ended: Promise<void>;
 
@@ -146,10 +147,12 @@ export class ServeProcess {
     }
   }
 
-  /** Each request is one: a process must not ask twice at a time either. */
+  /** One for each request. */
   #asker(): Asker {
     const isDead = (): boolean => this.#isDead;
     return {
+      leader: `${this.name}, leading for the ${this.#leads}. time`,
+      leads: this.leader !== undefined,
       get isDead() {
         return isDead();
       },
@@ -229,6 +232,7 @@ export class ServeProcess {
       onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
     });
     const lead = async (leading: AbortSignal): Promise<void> => {
+      this.#leads += 1;
       this.leader = new Leader({
         env,
         instance: '',
