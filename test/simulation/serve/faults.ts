@@ -18,11 +18,6 @@ const LIST_AGAIN_MS = 62_000;
 const ARGOCD_AGAIN_MS = 5_000;
 /** A request to Argo CD that is not answered is given up after half a minute, and the wake comes again soon. */
 const NO_ANSWER_MS = 36_000;
-/**
- * For a minute the clocks of servers are compared with what they told before (src/http/clock.ts), and Gitea tells its time with the next look
- * after that. A pin depends on when its CI job began.
- */
-const CLOCKS_MS = 62_000 + LONGEST_POLL_MS;
 /** A Lease that is not renewed for 15 s is taken over; then everything is looked at. */
 const LEASE_MS = 25_000;
 
@@ -134,13 +129,12 @@ export function beginFault(fault: Fault, stage: Stage): void {
       });
       return;
     case 'gitea-away':
-      // The pause between looks that fail doubles.
-      during(forMs * 1.3 + 10_000, (isOn) => {
+      during(pausesAfter(forMs), (isOn) => {
         server.isAway = isOn;
       });
       return;
     case 'looks-fail':
-      during(20_000, (isOn) => {
+      during(pausesAfter(forMs), (isOn) => {
         server.looksFail = isOn ? 0.3 : 0;
       });
       return;
@@ -166,15 +160,16 @@ export function beginFault(fault: Fault, stage: Stage): void {
     case 'clock-set':
       stage.setClock(fault.byS * 1000);
       world.obstacle(fault.is, 10_000);
-      world.obstacle(fault.is, CLOCKS_MS, PINS);
       return;
     default:
       fault satisfies never;
   }
 }
 
-/** Obstacles for the pins of Jobs alone. */
-export const PINS = 'pins';
+/** The pause between looks that fail doubles, to five minutes at most. It is as long as all before together. */
+function pausesAfter(forMs: number): number {
+  return Math.min(forMs * 1.3, 300_000) + 20_000;
+}
 
 /** A namespace that may be named, in which nothing lives. */
 export const EMPTY_NAMESPACE = 'empty';

@@ -2,7 +2,8 @@
  * The laws of `serve`, checked each second of a history against what really is. Times begin at the end of the last obstacle, as the manual
  * gives it for each kind (faults.ts).
  *
- *   silence ....... what a sync would change is followed by a wake within 10 s, and the time that it may wait for others
+ *   silence ....... what a sync would change is followed by a wake within 10 s, and the time that it may wait for others. After a wake that
+ *                   took longer: within that time more, a minute at most. An Application that is slow to compare is slow to apply
  *   kept error .... an error that Argo CD has met by itself ends within two minutes: it is asked once a minute
  *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
  *   wakes ......... at most three for each change
@@ -20,7 +21,7 @@ import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../.
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, type Planning } from '../../../src/serve/planning/plan-application.ts';
 import type { Application } from './application.ts';
-import { PINS, type Stage } from './faults.ts';
+import type { Stage } from './faults.ts';
 import { liveRunners, planOf, runnerGroupOf } from './groups.ts';
 import { NAMESPACE } from './pods.ts';
 import type { ServeProcess } from './process.ts';
@@ -69,6 +70,8 @@ export class Laws {
   /** Since when what differs has differed, by Application and key. */
   readonly #differs = new Map<string, ReadonlyMap<string, number>>();
   readonly #truths = new Map<string, Seen>();
+  /** How long the last wake took, by Application. */
+  readonly #tookMs = new Map<string, number>();
   #leaderMs = 0;
 
   constructor(stage: Stage, processes: () => readonly ServeProcess[]) {
@@ -78,11 +81,12 @@ export class Laws {
 
   heard(event: ServeEvent): void {
     if (event.is !== 'woken') return;
-    const { application, outcome } = event;
+    const { application, ms, outcome } = event;
     this.#stage.world.tell(`woken ${application}: ${JSON.stringify(outcome)}, ${Math.round(event.ms)} ms`);
     // Argo CD that is away was not woken.
     if (outcome.is === 'failed' && outcome.away) return;
     const [, name = ''] = application.split('/');
+    this.#tookMs.set(name, Math.min(ms, 60_000));
     this.wakes.set(name, (this.wakes.get(name) ?? 0) + 1);
   }
 
@@ -132,12 +136,11 @@ export class Laws {
     const error = app.error === undefined ? [] : [['an error of Argo CD', KEPT_ERROR_MS] as const];
     const since = new Map([...due, ...error].map(([key]) => [key, before?.get(key) ?? nowMs]));
     this.#differs.set(app.name, since);
-    const pinsFromMs = (key: string): number => (key.startsWith('unpinned') ? world.obstacleEndMs(PINS) : 0);
     if (app.isAsked) return;
     for (const [key, waitMs] of [...due, ...error]) {
       // What is seen again after an obstacle may wait for others from then on.
-      const seenMs = Math.max(since.get(key) ?? nowMs, world.obstacleEndMs(app.name), pinsFromMs(key));
-      const fromMs = Math.max(seenMs + waitMs, app.lastAskedMs);
+      const seenMs = Math.max(since.get(key) ?? nowMs, world.obstacleEndMs(app.name));
+      const fromMs = Math.max(seenMs + waitMs, app.lastAskedMs + (this.#tookMs.get(app.name) ?? 0));
       const silentMs = nowMs - fromMs;
       this.longestSilenceMs = Math.max(this.longestSilenceMs, silentMs);
       if (silentMs <= WAKE_WITHIN_MS) continue;

@@ -34,10 +34,30 @@ export const POLL_MS = 5_000;
 /** What can be broken on purpose, to see that the laws notice. */
 export interface Sabotage {
   readonly argocd?: (argocd: WakeTarget) => WakeTarget;
-  readonly tasks?: (tasks: readonly StartTask[]) => readonly StartTask[];
-  /** Events that do not reach the tasks and the notifier. */
+  /** This task is not done. */
+  readonly without?: TaskName;
+  /** This is done, too. */
+  readonly more?: StartTask;
+  /** How the notifier hears what happens. */
   readonly hears?: (tell: Tell) => Tell;
-  readonly webhooks?: (event: WebhookEvent) => readonly WebhookEvent[];
+  readonly neverLeads?: true;
+}
+
+type TaskName = keyof typeof TASKS;
+
+/** As in src/serve/serve.ts, but for Secrets. */
+const TASKS = {
+  statuses: writeStatuses,
+  events: writeEvents,
+  waits: tellWaits,
+  ends: tellJobEnds({ timeoutMs: TIMEOUT_MS }),
+  reruns: rerunLostJobs(TIMEOUT_MS),
+  sweeps: sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS, deletes: true }),
+} as const;
+
+function tasksOf({ more, without }: Sabotage): readonly StartTask[] {
+  const kept = Object.entries(TASKS).flatMap(([name, task]) => (name === without ? [] : [task]));
+  return [...kept, ...(more ? [more] : [])];
 }
 
 export interface ProcessOptions {
@@ -82,8 +102,7 @@ export class ServeProcess {
   }
 
   announced(event: WebhookEvent): void {
-    const { sabotage } = this.#options;
-    for (const each of sabotage.webhooks?.(event) ?? [event]) this.leader?.announced(each);
+    this.leader?.announced(event);
   }
 
   /** SIGTERM. */
@@ -216,14 +235,6 @@ export class ServeProcess {
         onPod: () => undefined,
       },
     );
-    const tasks: readonly StartTask[] = [
-      writeStatuses,
-      writeEvents,
-      tellWaits,
-      tellJobEnds({ timeoutMs: TIMEOUT_MS }),
-      rerunLostJobs(TIMEOUT_MS),
-      sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS, deletes: true }),
-    ];
     const lease = new Lease(this.#kubernetes(clock), {
       namespace: NAMESPACE,
       name: 'gitea-runners',
@@ -244,7 +255,7 @@ export class ServeProcess {
         tell,
         argocd: this.#argocd(clock),
         controlPlaneNamespace: 'argocd',
-        tasks: sabotage.tasks?.(tasks) ?? tasks,
+        tasks: tasksOf(sabotage),
         wakes,
         lookout: { timeoutMs: TIMEOUT_MS, pollMs: POLL_MS, budget: 1_200, clocks, wireTo },
       });
@@ -257,7 +268,7 @@ export class ServeProcess {
       }
     };
     const watching = cluster.run(this.#life.signal);
-    await lease.run(this.#life.signal, lead);
+    if (!sabotage.neverLeads) await lease.run(this.#life.signal, lead);
     await Promise.all([watching, this.#queue.close()]);
     await notifier.close();
   }

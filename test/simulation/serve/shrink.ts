@@ -24,15 +24,20 @@ export async function shrink(history: History, law: Law, options: RunOptions = {
 
 function smallerOnes(history: History): readonly History[] {
   const { acts, apps, faults, replicas } = history;
-  const last = apps.length - 1;
   return [
     ...without(faults).map((left): History => ({ ...history, faults: left })),
-    ...(last > 0 && !acts.some((act) => 'app' in act && act.app === last)
-      ? [{ ...history, apps: apps.slice(0, -1) }]
-      : []),
+    ...(apps.length > 1 ? [withoutLastApp(history)] : []),
     ...halves(acts).map((left): History => ({ ...history, acts: left })),
     ...(replicas > 1 ? [{ ...history, replicas: 1 }] : []),
   ];
+}
+
+function withoutLastApp(history: History): History {
+  const { acts, apps } = history;
+  const orgs = new Set(apps.at(-1)?.groups.map(({ org }) => org));
+  const isOfIt = (act: Act): boolean =>
+    'org' in act ? orgs.has(act.org.replace(/-b$/, '')) : act.app === apps.length - 1;
+  return { ...history, apps: apps.slice(0, -1), acts: acts.filter((act) => !isOfIt(act)) };
 }
 
 function without(faults: readonly Fault[]): readonly (readonly Fault[])[] {
