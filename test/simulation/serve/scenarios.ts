@@ -36,6 +36,13 @@ export const SCENARIOS = {
   quiet: (seed) => history(seed, [push(30, 5)], [], 300),
   /** Argo CD has met an error by itself, and nobody needs a runner. */
   keptError: (seed) => history(seed, [], [{ atS: 30, is: 'kept-error', app: 0 }], 200),
+  /** A request about one Application is swallowed while another one waits, and one wake is made at a time. */
+  neighbours: (seed) => {
+    const other = { name: 'beta', groups: [{ ...GROUP, name: 'beta-ci', org: 'beta-org' }] };
+    const acts = [push(30, 5), push(60, 5), push(60.5, 5, 'beta-org')];
+    const alone = history(seed, acts, [{ atS: 58, is: 'read-lost', app: 0 }], 200);
+    return { ...alone, apps: [...alone.apps, other], wakes: 1 };
+  },
   /** A runner is evicted at work. */
   eviction: (seed) => history(seed, [push(30, 60)], [{ atS: 50, is: 'eviction' }], 220),
   /** The leader dies while the output holds the Job of a short CI job that is pinned. Nothing else happens. */

@@ -60,6 +60,8 @@ describe('the laws hold', () => {
 const BROKEN: readonly (readonly [law: Law, what: string, sabotage: Sabotage, history: History])[] = [
   ['silence', 'refreshes are eaten', { argocd: eatingRefreshes }, SCENARIOS.hungSync(1)],
   ['silence', 'syncs are eaten', { argocd: eatingSyncs }, SCENARIOS.hungSync(1)],
+  ['silence', 'all Applications wait for one', { argocd: oneAtATime }, SCENARIOS.neighbours(1)],
+  ['silence', 'a leader does not read which Jobs were printed', { argocd: blindToJobs }, SCENARIOS.leaderChange(2)],
   ['kept error', 'errors of Argo CD are not seen', { argocd: blindToErrors }, SCENARIOS.keptError(1)],
   ['one wake', 'each sync is asked for twice', { argocd: askingTwice }, SCENARIOS.hungSync(1)],
   ['wakes', 'syncs are eaten for minutes', { argocd: eatingSyncs }, SCENARIOS.quiet(1)],
@@ -106,6 +108,20 @@ function blindToErrors(argocd: WakeTarget): WakeTarget {
     ...argocd,
     read: async (app, deadline) => ({ ...(await argocd.read(app, deadline)), errors: [], sync: 'Synced' }),
   };
+}
+
+function blindToJobs(argocd: WakeTarget): WakeTarget {
+  return { ...argocd, read: async (app, deadline) => ({ ...(await argocd.read(app, deadline)), jobs: [] }) };
+}
+
+function oneAtATime(argocd: WakeTarget): WakeTarget {
+  let last: Promise<unknown> = Promise.resolve();
+  const read: WakeTarget['read'] = (app, deadline) => {
+    const next = last.then(() => argocd.read(app, deadline));
+    last = next.catch(() => undefined);
+    return next;
+  };
+  return { ...argocd, read };
 }
 
 function askingTwice(argocd: WakeTarget): WakeTarget {
