@@ -73,7 +73,13 @@ export class GiteaServer {
     if (this.webhooks === 'twice') this.#world.later(30 + 10_000 * chance(), () => this.onWebhook(event));
   }
 
-  /** A connection of one process. @param now the Gitea's clock has nothing to do with that of the process. */
+  orgOf(run: number): string {
+    const { state } = this.gitea;
+    const row = state.runs.get(run);
+    return row ? repoOf(state, row).owner : '';
+  }
+
+  /** A connection of one process. */
   wire(origin: string): Wire {
     return {
       send: (request) => ({

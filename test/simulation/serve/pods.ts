@@ -14,7 +14,7 @@ import type { World } from './world.ts';
 export const NAMESPACE = 'runners';
 export const TTL_S = 20;
 /** Gitea fails the CI job of a runner that is gone after this time. Ten minutes really; a history is shorter. */
-const ZOMBIE_MS = 25_000;
+export const ZOMBIE_MS = 25_000;
 
 interface Runner {
   readonly job: StoredObject;
