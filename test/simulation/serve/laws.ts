@@ -12,7 +12,7 @@
  *   once .......... a notification comes once; a lost CI job is re-run once
  *   re-run ........ a lost CI job is re-run, whoever leads
  *   rows .......... the queues hold no more than what lives
- *   mistake ....... nothing is rejected that nobody handles
+ *   mistake ....... nothing is rejected that nobody handles, and nothing runs again and again without a pause
  */
 import { keyText } from '../../../src/key-text.ts';
 import { hasEnded } from '../../../src/plan/evidence.ts';

@@ -46,15 +46,17 @@ export function makeHistory(seed: number, kinds?: readonly FaultKind[]): History
   const busyS = random.whole(60, 120);
   const faults = drawn.map((kind) => makeFault(random, kind, busyS));
   const lastS = Math.max(busyS, ...faults.map((fault) => fault.atS + ('forS' in fault ? fault.forS : 0)));
+  const lengthS = FIRST_S + lastS + restS(drawn);
   return {
     seed,
     apps,
     replicas: random.pick([1, 2, 2]),
     wakes: random.pick([1, 4]),
     namesNamespaces: drawn.includes('namespace-refused') || random.chance(0.3),
-    acts: makeActs(random, apps, busyS),
+    // The last ones meet what the faults have left.
+    acts: [...makeActs(random, apps, FIRST_S, busyS, 14), ...makeActs(random, apps, busyS, lengthS - 45, 25)],
     faults,
-    lengthS: FIRST_S + lastS + restS(drawn),
+    lengthS,
   };
 }
 
@@ -94,9 +96,15 @@ function makeGroup(random: Random, name: string, org: string): GroupInGit {
   };
 }
 
-function makeActs(random: Random, apps: readonly AppInGit[], busyS: number): readonly Act[] {
+function makeActs(
+  random: Random,
+  apps: readonly AppInGit[],
+  fromS: number,
+  untilS: number,
+  gapS: number,
+): readonly Act[] {
   const acts: Act[] = [];
-  for (let atS = FIRST_S; atS < busyS; atS += 1 + random.gap(14)) {
+  for (let atS = fromS; atS < untilS; atS += 1 + random.gap(gapS)) {
     const index = random.whole(0, apps.length - 1);
     const group = random.pick(apps[index]?.groups ?? []);
     const chance = random.unit();

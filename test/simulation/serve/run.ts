@@ -91,14 +91,18 @@ export async function runHistory(
   for (const fault of history.faults) world.later(fault.atS * 1000, () => beginFault(fault, stage));
   // Argo CD applies what is in git, and `serve` begins to lead.
   world.obstacle('the beginning', 20_000);
-  for (let second = 0; second < history.lengthS; second += 1) {
-    await world.clock.pass(1_000);
-    laws.check();
+  try {
+    for (let second = 0; second < history.lengthS; second += 1) {
+      await world.clock.pass(1_000);
+      laws.check();
+    }
+  } catch (error) {
+    laws.mistake(error);
   }
   const changesOf = (app: Application): number => changes(history, apps.indexOf(app));
   laws.conclude(changesOf);
   for (const process of processes) process.stop();
-  await world.clock.pass(5_000);
+  if (!laws.breaches.some(({ law }) => law === 'mistake')) await world.clock.pass(5_000);
   const jobs = server.gitea.jobs();
   return {
     breaches: laws.breaches,

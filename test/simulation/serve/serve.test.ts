@@ -51,8 +51,8 @@ describe('the laws hold', () => {
   });
 
   it.each(Object.entries(SCENARIOS))('in scenario %s', async (_, make) => {
-    const found = await Promise.all([1, 2, 3].map((seed) => judge(make(seed))));
-    expect(found).toEqual([undefined, undefined, undefined]);
+    const found = await Promise.all([1, 2].map((seed) => judge(make(seed))));
+    expect(found).toEqual([undefined, undefined]);
   });
 });
 
@@ -83,7 +83,7 @@ describe('a law notices', () => {
   it('and the history is shrunk to what is needed, and told with the command that repeats it', async () => {
     const history = makeHistory(5, ['clock-set', 'eviction', 'killed']);
     const options = { sabotage: { without: 'statuses' } } as const;
-    const small = await shrink(history, 'status', options);
+    const small = await shrink(history, 'status', options, 12);
     expect(small.faults).toEqual([]);
     expect(small.acts.length).toBeLessThan(history.acts.length);
     expect(await judge(history, options)).toContain('Repeat: SEED=5 npx vitest run test/simulation/serve');
