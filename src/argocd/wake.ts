@@ -49,22 +49,26 @@ export interface WakeStep {
   readonly endedMs: number;
 }
 
-/** The same Argo CD; what is asked of it is noted in `steps`, answered or not. */
-export function noting(argocd: WakeTarget, steps: WakeStep[]): WakeTarget {
+/**
+ * The same Argo CD; what is asked of it is noted in `steps`, answered or not. Once `signal` is aborted nothing more is asked: another process
+ * may lead by then, and wake the same Application.
+ */
+export function noting(argocd: WakeTarget, steps: WakeStep[], signal: AbortSignal): WakeTarget {
   const { clock } = argocd;
-  const note = async <T>(step: keyof WakeTarget, work: Promise<T>): Promise<T> => {
+  const note = async <T>(step: keyof WakeTarget, work: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
     const beganMs = clock.now();
     try {
-      return await work;
+      return await work();
     } finally {
       if (steps.length < MOST_STEPS) steps.push({ step, beganMs, endedMs: clock.now() });
     }
   };
   return {
     clock,
-    read: (app, deadline) => note('read', argocd.read(app, deadline)),
-    refresh: (app, deadline) => note('refresh', argocd.refresh(app, deadline)),
-    sync: (app, deadline) => note('sync', argocd.sync(app, deadline)),
+    read: (app, deadline) => note('read', () => argocd.read(app, deadline)),
+    refresh: (app, deadline) => note('refresh', () => argocd.refresh(app, deadline)),
+    sync: (app, deadline) => note('sync', () => argocd.sync(app, deadline)),
   };
 }
 

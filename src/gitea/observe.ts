@@ -159,9 +159,9 @@ export async function observeEach(
 /** Sends requests to Gitea as `observe` does; to be closed by the caller. */
 export function giteaClient(
   options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest' | 'clock' | 'clocks'> &
-    Pick<HttpOptions, 'courtesy'>,
+    Pick<HttpOptions, 'courtesy' | 'wireTo'>,
 ): HttpClient {
-  const { ca, clock, clocks, courtesy, deadlineMs, env, onRequest } = options;
+  const { ca, clock, clocks, courtesy, deadlineMs, env, onRequest, wireTo } = options;
   const attemptMs = Math.max(10_000, deadlineMs / 2);
   const more = { ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }), ...(clocks && { clocks }) };
   return new HttpClient({
@@ -171,6 +171,7 @@ export function giteaClient(
     ...more,
     ...(clock && { clock }),
     ...(courtesy && { courtesy }),
+    ...(wireTo && { wireTo }),
   });
 }
 

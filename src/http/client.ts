@@ -45,6 +45,8 @@ export interface HttpOptions extends Trust {
   readonly courtesy?: Courtesy;
   /** Default: the real one. */
   readonly clock?: Clock;
+  /** What carries the requests to an origin. Default: sockets. */
+  readonly wireTo?: (origin: string) => Wire;
 }
 
 const QUICK_PAUSES_MS = [100, 400];
@@ -261,7 +263,7 @@ export class HttpClient {
   #laneTo(url: URL): Lane {
     const known = this.#lanes.get(url.origin);
     if (known !== undefined) return known;
-    const { ca, caFrom, clientCertificate, connections = 8, env, slowRequests } = this.#options;
+    const { ca, caFrom, clientCertificate, connections = 8, env, slowRequests, wireTo } = this.#options;
     refuseBadCa(ca, caFrom);
     const proxy = proxyFor(url, env);
     const options = {
@@ -270,9 +272,11 @@ export class HttpClient {
       ...(ca !== undefined && { ca }),
       ...(clientCertificate && { clientCertificate }),
     };
-    const wire = proxy
-      ? import('./connect.ts').then(({ proxiedWire }) => proxiedWire(url.origin, { ...options, proxy }))
-      : directWire(url.origin, options);
+    const wire = wireTo
+      ? Promise.resolve(wireTo(url.origin))
+      : proxy
+        ? import('./connect.ts').then(({ proxiedWire }) => proxiedWire(url.origin, { ...options, proxy }))
+        : directWire(url.origin, options);
     // Whoever sends meets the rejection; `close` must not.
     wire.catch(noop);
     const lane = {

@@ -44,6 +44,9 @@ export interface KubeClientOptions {
   readonly clock?: Clock;
 }
 
+/** What is asked of an API server, whoever carries it. */
+export type KubeApi = Pick<KubeClient, 'clock' | 'origin' | 'request' | 'send' | 'stream'>;
+
 export class KubeClient {
   readonly #config: ClusterConfig;
   readonly #clocks: ServerClocks | undefined;

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import type { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import type { HttpAnswer } from '../http/request.ts';
-import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
+import { type KubeApi, type KubeQuestion, parseAnswer } from './client.ts';
 import { failureOfSecret, type KeysOfSecret, keysOf, type SecretPlace, secretPath } from './secrets.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export interface ReadSecret {
 }
 
 /** @throws Failure exit 1 for every answer but that Secret. */
-export async function readSecret(client: KubeClient, place: SecretPlace, deadline: Deadline): Promise<ReadSecret> {
+export async function readSecret(client: KubeApi, place: SecretPlace, deadline: Deadline): Promise<ReadSecret> {
   const question = { what: `read ${nameOf(place)}`, path: secretPath(place) };
   const answer = await client.send(question, deadline);
   if (answer.status !== 200) throw failureOf(client, question, answer, place);
@@ -46,7 +46,7 @@ export async function readSecret(client: KubeClient, place: SecretPlace, deadlin
  * @throws Failure exit 1 for every other answer.
  */
 export async function fillSecret(
-  client: KubeClient,
+  client: KubeApi,
   place: SecretPlace,
   version: string,
   wanted: { readonly data: Texts; readonly annotations: Texts },
@@ -67,7 +67,7 @@ export async function fillSecret(
   throw failureOf(client, question, answer, place);
 }
 
-function failureOf(client: KubeClient, question: KubeQuestion, answer: HttpAnswer, place: SecretPlace): Failure {
+function failureOf(client: KubeApi, question: KubeQuestion, answer: HttpAnswer, place: SecretPlace): Failure {
   const { namespace, name } = place;
   return failureOfSecret(client.request(question), answer, place, {
     verbs: 'get,patch',

@@ -11,7 +11,7 @@ import { Failure } from '../failure.ts';
 import { Deadline } from '../http/deadline.ts';
 import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
-import { type KubeClient, type KubeQuestion, parseAnswer } from './client.ts';
+import { type KubeApi, type KubeQuestion, parseAnswer } from './client.ts';
 
 export interface LeaseOptions {
   readonly namespace: string;
@@ -55,7 +55,7 @@ const LeaseObject = z.object({
 type LeaseObject = z.infer<typeof LeaseObject>;
 
 export class Lease {
-  readonly #client: KubeClient;
+  readonly #client: KubeApi;
   readonly #options: LeaseOptions;
   readonly #times: LeaseTimes;
   readonly #clock: Clock;
@@ -64,7 +64,7 @@ export class Lease {
   /** When the last write that succeeded was sent: others count from then at the earliest. */
   #writtenMs = 0;
 
-  constructor(client: KubeClient, options: LeaseOptions) {
+  constructor(client: KubeApi, options: LeaseOptions) {
     this.#client = client;
     this.#options = options;
     this.#clock = client.clock;

@@ -2,7 +2,7 @@
 import type { Failure } from '../failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpRequest, isTooLong } from '../http/request.ts';
-import { firstPath, type KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
+import { firstPath, type KubeApi, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
 import { listPath, type Resource, RUNNER_GROUPS } from './resources.ts';
 import { KubeList } from './shapes.ts';
 
@@ -29,7 +29,7 @@ export const FORBIDDEN = 'GR-CLUSTER-06';
  * @param namespace undefined: all namespaces.
  */
 export async function listAll<T>(
-  client: KubeClient,
+  client: KubeApi,
   resource: Resource<T>,
   namespace: string | undefined,
   deadline: Deadline,
@@ -49,7 +49,7 @@ export async function listAll<T>(
 }
 
 async function listOnce<T>(
-  client: KubeClient,
+  client: KubeApi,
   resource: Resource<T>,
   namespace: string | undefined,
   deadline: Deadline,
@@ -113,7 +113,7 @@ export function inNamespace(namespace: string | undefined): string {
 }
 
 function failureOfList(
-  client: KubeClient,
+  client: KubeApi,
   question: KubeQuestion,
   status: number,
   resource: string,

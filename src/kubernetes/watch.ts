@@ -17,7 +17,7 @@ import { Deadline } from '../http/deadline.ts';
 import { parseJson } from '../http/parse-json.ts';
 import { failure } from '../http/request.ts';
 import { untilAborted } from '../http/until-aborted.ts';
-import { firstPath, type KubeClient, type KubeQuestion, unreadable } from './client.ts';
+import { firstPath, type KubeApi, type KubeQuestion, unreadable } from './client.ts';
 import { FORBIDDEN, inNamespace, listAll } from './list.ts';
 import { listPath, type Resource } from './resources.ts';
 
@@ -59,7 +59,7 @@ const Event = z.object({
 });
 
 export class Watch<T extends Named> {
-  readonly #client: KubeClient;
+  readonly #client: KubeApi;
   readonly #resource: Resource<T>;
   readonly #namespace: string | undefined;
   readonly #listeners: WatchListeners<T>;
@@ -69,7 +69,7 @@ export class Watch<T extends Named> {
   #pauseMs = FIRST_PAUSE_MS;
 
   /** @param namespace undefined: all namespaces. */
-  constructor(client: KubeClient, resource: Resource<T>, namespace: string | undefined, listeners: WatchListeners<T>) {
+  constructor(client: KubeApi, resource: Resource<T>, namespace: string | undefined, listeners: WatchListeners<T>) {
     this.#client = client;
     this.#resource = resource;
     this.#namespace = namespace;

@@ -12,7 +12,7 @@ import type { Clock } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { isRefusal } from '../gitea/failures.ts';
 import { untilAborted } from '../http/until-aborted.ts';
-import type { KubeClient } from '../kubernetes/client.ts';
+import type { KubeApi } from '../kubernetes/client.ts';
 import { isPinnedAlive } from '../plan/evidence.ts';
 import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
@@ -32,7 +32,7 @@ export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
   /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
   readonly openSecrets?: () => SecretReader;
   readonly cluster: LiveCluster;
-  readonly client: KubeClient;
+  readonly client: KubeApi;
   readonly argocd: WakeTarget;
   readonly controlPlaneNamespace: string;
   readonly instance: string;
@@ -40,7 +40,7 @@ export interface LeaderOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly wakes: number;
   /** Absent: no policy is named. */
   readonly policyFile?: string;
-  readonly lookout: Pick<LookoutOptions, 'budget' | 'ca' | 'clocks' | 'pollMs' | 'timeoutMs'>;
+  readonly lookout: Pick<LookoutOptions, 'budget' | 'ca' | 'clocks' | 'pollMs' | 'timeoutMs' | 'wireTo'>;
   /** What is done besides. */
   readonly tasks: readonly StartTask[];
   readonly clock: Clock;

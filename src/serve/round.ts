@@ -149,7 +149,7 @@ function judgeApplication(
   const planning = planMembers(scene, members, [...live, ...others], clocks);
   const runners = planning.is === 'planned' ? planning.plan.runners : [];
   const difference =
-    isManaged && planning.is === 'planned' ? differenceOf(runners, live, nowMs, wake.printed) : NO_DIFFERENCE;
+    isManaged && planning.is === 'planned' ? differenceOf(runners, live, planning.atMs, wake.printed) : NO_DIFFERENCE;
   const differing = differingByGroup(difference, runners, live);
   const argocdOf = ({ key }: LiveGroup): GroupFacts['argocd'] =>
     isManaged ? argocdFacts(wake, differing.get(key) ?? [], scene) : { is: 'unmanaged' };

@@ -1,7 +1,7 @@
 /** What the leading process also does, beside looking, planning and waking. The leader knows none of it: it gets a list. */
 import type { Clock } from '../clock.ts';
 import type { GiteaTarget } from '../gitea/observe.ts';
-import type { KubeClient } from '../kubernetes/client.ts';
+import type { KubeApi } from '../kubernetes/client.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import type { Subscriber, Tell } from './events.ts';
 import type { Guest } from './looks/guest.ts';
@@ -14,7 +14,7 @@ export interface TaskContext {
   readonly clock: Clock;
   readonly queue: WorkQueue;
   readonly cluster: LiveCluster;
-  readonly client: KubeClient;
+  readonly client: KubeApi;
   /** For requests to Gitea: its budget and pauses hold for tasks, too. */
   readonly guest: Guest;
   /** False while looks at this target fail. */

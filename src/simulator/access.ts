@@ -38,7 +38,7 @@ function secretOf(header: string): string | undefined {
 }
 
 /** Reads the Authorization header. @throws ErrorAnswer 401 for a token that Gitea does not know, on every page of the API. */
-export function authenticate(state: State, request: IncomingMessage): Doer {
+export function authenticate(state: State, request: Pick<IncomingMessage, 'headers'>): Doer {
   const secret = secretOf(request.headers.authorization ?? '');
   if (secret === undefined) return {};
   const token = state.tokens.get(secret);

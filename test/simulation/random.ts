@@ -26,7 +26,13 @@ export type Stream =
   | 'list-lag'
   | 'partial'
   | 'mixed'
-  | 'warm';
+  | 'warm'
+  | 'serve'
+  | 'serve-argocd'
+  | 'serve-gitea'
+  | 'serve-kubernetes'
+  | 'serve-pods'
+  | 'serve-process';
 
 /** A number in [0, 1) for one count of one stream. */
 export function draw(seed: number, stream: Stream, count: number): number {

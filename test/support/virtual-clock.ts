@@ -1,6 +1,9 @@
 /** A clock whose time passes as fast as the program can follow. Nothing but what it started may be waited for: no sockets, no files. */
 import type { Clock } from '../../src/clock.ts';
 
+/** More at one moment is something that runs again and again without a pause. */
+const MOST_CALLS = 5_000;
+
 interface Timer {
   readonly atMs: number;
   readonly call: () => void;
@@ -9,6 +12,8 @@ interface Timer {
 export class VirtualClock implements Clock {
   /** Ms since this clock was made. */
   #nowMs = 0;
+  /** Timers of this moment so far. */
+  #calls = 0;
   /** What the wall clock is ahead, ms since 1970. It may be set: `clock.aheadMs -= 3_600_000`. */
   aheadMs = Date.UTC(2026, 10, 25);
   /** By time; of the same time in the order of their setting. */
@@ -19,7 +24,8 @@ export class VirtualClock implements Clock {
   readonly nextTurn = async (): Promise<void> => undefined;
 
   readonly after = (ms: number, call: () => void): (() => void) => {
-    const timer = { atMs: this.#nowMs + Math.max(0, ms), call };
+    // Whole ms, as Node's own timers: a rest that is smaller than the digits of the time would come at this very moment, for ever.
+    const timer = { atMs: this.#nowMs + Math.max(0, Math.ceil(ms)), call };
     let low = 0;
     for (let high = this.#timers.length; low < high; ) {
       const middle = (low + high) >> 1;
@@ -41,6 +47,8 @@ export class VirtualClock implements Clock {
       const [next] = this.#timers;
       if (!next || next.atMs > untilMs) break;
       this.#timers.shift();
+      this.#calls = next.atMs > this.#nowMs ? 1 : this.#calls + 1;
+      if (this.#calls > MOST_CALLS) throw new Error(`time stands still: ${MOST_CALLS} timers in one millisecond`);
       this.#nowMs = Math.max(this.#nowMs, next.atMs);
       next.call();
       await settled();

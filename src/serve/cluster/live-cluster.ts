@@ -1,8 +1,9 @@
 /** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods. Watches keep it up to date. Reads only. */
+import { setMaxListeners } from 'node:events';
 import { GROUP_NAME, TRACKING_ID } from '../../charts/marks.ts';
 import type { Failure } from '../../failure.ts';
 import { keyText } from '../../key-text.ts';
-import type { KubeClient } from '../../kubernetes/client.ts';
+import type { KubeApi } from '../../kubernetes/client.ts';
 import { judgeJob } from '../../kubernetes/judge.ts';
 import { podsByJob } from '../../kubernetes/observe.ts';
 import { hasComeBack, lossOf } from '../../kubernetes/pod-loss.ts';
@@ -71,7 +72,7 @@ export class LiveCluster {
   #jobsWithPods: ReadonlySet<string> = new Set();
   readonly #images: InstallationImages;
 
-  constructor(client: KubeClient, { namespaces, images }: Watched, listeners: ClusterListeners) {
+  constructor(client: KubeApi, { namespaces, images }: Watched, listeners: ClusterListeners) {
     const { onChange, onFailure, onJob, onPod } = listeners;
     this.#images = images;
     const where = namespaces.length > 0 ? namespaces : [undefined];
@@ -126,6 +127,8 @@ export class LiveCluster {
 
   /** Runs until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
+    // Each watch listens twice; Node would print a warning with two namespaces.
+    setMaxListeners(0, signal);
     await Promise.all(this.#copies.flatMap(watchesOf).map((watch) => watch.run(signal)));
   }
 

@@ -9,7 +9,7 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../clock.ts';
 import type { GiteaAccess, VersionCache } from '../../gitea/api.ts';
 import { type GiteaTarget, giteaClient } from '../../gitea/observe.ts';
-import type { HttpClient } from '../../http/client.ts';
+import type { HttpClient, HttpOptions } from '../../http/client.ts';
 import type { ServerClocks } from '../../http/clock.ts';
 import { Courtesy } from '../../http/courtesy.ts';
 import { Deadline } from '../../http/deadline.ts';
@@ -18,7 +18,7 @@ import type { RequestLine } from '../../http/request.ts';
 import { untilAborted } from '../../http/until-aborted.ts';
 import { Turns } from './turns.ts';
 
-export interface GuestOptions {
+export interface GuestOptions extends Pick<HttpOptions, 'wireTo'> {
   /** For one look, ms. */
   readonly timeoutMs: number;
   readonly ca?: string;
@@ -51,7 +51,7 @@ export class Guest {
 
   constructor(options: GuestOptions) {
     this.#options = options;
-    const { timeoutMs: deadlineMs, env, ca, clock, clocks } = options;
+    const { timeoutMs: deadlineMs, env, ca, clock, clocks, wireTo } = options;
     this.#courtesy = new Courtesy(clock);
     this.clock = clock;
     const onRequest = (line: RequestLine): void => {
@@ -61,7 +61,8 @@ export class Guest {
     // Every visit that waits listens.
     setMaxListeners(0, this.#life.signal);
     const courtesy = this.#courtesy;
-    this.http = giteaClient({ deadlineMs, env, clock, clocks, courtesy, onRequest, ...(ca !== undefined && { ca }) });
+    const more = { ...(ca !== undefined && { ca }), ...(wireTo && { wireTo }) };
+    this.http = giteaClient({ deadlineMs, env, clock, clocks, courtesy, onRequest, ...more });
   }
 
   /** What is looked at from now on, for the groups of which namespaces. */

@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
-import { HttpClient } from '../../http/client.ts';
+import { HttpClient, type HttpOptions } from '../../http/client.ts';
 import { Deadline } from '../../http/deadline.ts';
 import type { Env } from '../../http/proxy.ts';
 import { parseUrl } from '../../parse-url.ts';
@@ -54,7 +54,7 @@ export interface NotifyOptions {
   readonly times?: OutboxTimes;
 }
 
-export interface NotifierOptions extends NotifyOptions {
+export interface NotifierOptions extends NotifyOptions, Pick<HttpOptions, 'wireTo'> {
   readonly env: Env;
   readonly clock: Clock;
   readonly queue: WorkQueue;
@@ -85,6 +85,7 @@ export class Notifier {
       env: options.env,
       attemptMs: ATTEMPT_MS,
       bodyLimit: LONGEST_ANSWER,
+      ...(options.wireTo && { wireTo: options.wireTo }),
     });
     this.#outbox = new Outbox({
       queue: options.queue,

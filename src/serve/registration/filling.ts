@@ -13,7 +13,7 @@ import type { GiteaTarget } from '../../gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../gitea/registrations.ts';
 import { Deadline } from '../../http/deadline.ts';
 import { keyText } from '../../key-text.ts';
-import type { KubeClient } from '../../kubernetes/client.ts';
+import type { KubeApi } from '../../kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../kubernetes/fill-secret.ts';
 import { URL_KEY } from '../../tokens/api-token.ts';
 import { holderOf, holdersIn, REGISTRATION_MARK } from '../../tokens/registration-mark.ts';
@@ -28,7 +28,7 @@ export interface FillingOptions {
   /** Names of the Secrets that may be written. */
   readonly names: ReadonlySet<string>;
   /** For Secrets alone. Whoever made it closes it. */
-  readonly client: KubeClient;
+  readonly client: KubeApi;
   /** For each question to Kubernetes or Gitea. */
   readonly timeoutMs: number;
 }
@@ -52,7 +52,7 @@ export function fillSecrets(options: FillingOptions): StartTask {
 
 class Filler {
   readonly #context: TaskContext;
-  readonly #client: KubeClient;
+  readonly #client: KubeApi;
   readonly #names: ReadonlySet<string>;
   readonly #timeoutMs: number;
   readonly #line: KeyQueue;

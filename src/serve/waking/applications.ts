@@ -165,7 +165,7 @@ export class Applications {
     if (app.state.is !== 'waking') return;
     const beganMs = clock.steadyMs();
     const steps: WakeStep[] = [];
-    const outcome = await this.#outcome(app, noting(argocd, steps), steps);
+    const outcome = await this.#outcome(app, noting(argocd, steps, signal), steps);
     const ms = clock.steadyMs() - beganMs;
     if (this.#apps.get(key) !== app || signal.aborted) return;
     // Only one that has refreshed tells how fast Argo CD is.

@@ -1,0 +1,175 @@
+/** What each fault does, and for how long `serve` cannot be blamed for what follows: the times are those of the manual. */
+
+import type { Application, Around } from './application.ts';
+import { LONGEST_POLL_MS } from './gitea.ts';
+import type { Fault } from './history.ts';
+
+export interface Stage extends Around {
+  readonly apps: readonly Application[];
+  readonly stopLeader: (how: 'killed' | 'stopped', backAfterMs: number) => void;
+  readonly setClock: (byMs: number) => void;
+}
+
+/** A watch of which nothing comes is begun anew after 150 s. */
+const SILENT_WATCH_MS = 153_000;
+/** A list that is not answered is given up after half a minute, and comes again after half a second to half a minute. */
+const LIST_AGAIN_MS = 62_000;
+/** Argo CD that is away is asked again every 4 s; what was begun before it went, a minute later at most. */
+const ARGOCD_AGAIN_MS = 5_000;
+/** A request to Argo CD that is not answered is given up after half a minute, and the wake comes again soon. */
+const NO_ANSWER_MS = 36_000;
+/** A Lease that is not renewed for 15 s is taken over; then everything is looked at. */
+const LEASE_MS = 25_000;
+
+/** Begins a fault; its end is set. */
+export function beginFault(fault: Fault, stage: Stage): void {
+  const { kubernetes, pods, server, world } = stage;
+  const forMs = 'forS' in fault ? fault.forS * 1000 : 0;
+  const app = 'app' in fault ? stage.apps[fault.app % stage.apps.length] : undefined;
+  const during = (restMs: number, set: (isOn: boolean) => void): void => {
+    set(true);
+    world.obstacle(fault.is, forMs + restMs, app?.name);
+    world.later(forMs, () => {
+      set(false);
+      world.tell(`end of ${fault.is}`);
+    });
+  };
+  world.tell(`fault: ${JSON.stringify(fault)}`);
+  switch (fault.is) {
+    case 'watch-cut':
+      kubernetes.spoil(fault.kind, fault.how);
+      world.obstacle(fault.is, LIST_AGAIN_MS);
+      return;
+    case 'watch-silent':
+      kubernetes.spoil(fault.kind, 'silent');
+      world.obstacle(fault.is, SILENT_WATCH_MS);
+      return;
+    case 'events-late':
+      during(5_000, (isOn) => {
+        kubernetes.eventsAreLate = isOn;
+      });
+      return;
+    case 'events-repeated':
+      during(0, (isOn) => {
+        kubernetes.eventsAreRepeated = isOn;
+      });
+      return;
+    case 'kubernetes-away':
+      during(LIST_AGAIN_MS, (isOn) => kubernetes.setAway(isOn));
+      return;
+    case 'old-lists':
+      // Who lists meanwhile does so because its watch ended.
+      kubernetes.spoil('jobs', 'expired');
+      kubernetes.spoil('pods', 'expired');
+      during(5_000, (isOn) => {
+        kubernetes.listsAreOld = isOn;
+      });
+      return;
+    case 'status-conflicts':
+      during(10_000, (isOn) => {
+        kubernetes.statusConflicts = isOn;
+      });
+      return;
+    case 'namespace-refused':
+      during(0, (isOn) => {
+        kubernetes.refuse(isOn ? EMPTY_NAMESPACE : undefined);
+      });
+      return;
+    case 'eviction':
+      pods.evict();
+      return;
+    case 'refresh-lost':
+      during(NO_ANSWER_MS, (isOn) => {
+        if (app) app.faults.refreshLost = isOn;
+      });
+      return;
+    case 'refresh-hangs':
+      if (app) app.faults.hangsUntilMs = world.nowMs + forMs;
+      world.obstacle(fault.is, forMs + 10_000, app?.name);
+      return;
+    case 'read-lost':
+      if (app) app.faults.readLost = 1;
+      world.obstacle(fault.is, LONGEST_POLL_MS + NO_ANSWER_MS, app?.name);
+      return;
+    case 'sync-lost':
+      if (app) app.faults.syncLost = 1;
+      return;
+    case 'answers-late':
+      during(20_000, (isOn) => {
+        for (const each of stage.apps) each.faults.answersLate = isOn;
+      });
+      return;
+    case 'comparison-slow':
+      during(20_000, (isOn) => {
+        if (app) app.faults.slow = isOn ? 8 : 1;
+      });
+      return;
+    case 'kept-error':
+      app?.keepError();
+      return;
+    case 'operation':
+      app?.hold(forMs);
+      return;
+    case 'old-sync':
+      app?.syncOld();
+      return;
+    case 'argocd-away':
+      during(ARGOCD_AGAIN_MS, (isOn) => {
+        for (const each of stage.apps) each.faults.isAway = isOn;
+      });
+      return;
+    case 'apply-fails':
+      during(60_000, (isOn) => {
+        if (app) app.faults.appliesFail = isOn;
+      });
+      return;
+    case 'others-out-of-sync':
+      during(0, (isOn) => {
+        if (app) app.faults.othersDiffer = isOn;
+      });
+      return;
+    case 'gitea-away':
+      during(pausesAfter(forMs), (isOn) => {
+        server.isAway = isOn;
+      });
+      return;
+    case 'looks-fail':
+      during(pausesAfter(forMs), (isOn) => {
+        server.looksFail = isOn ? 0.3 : 0;
+      });
+      return;
+    case 'webhooks-lost':
+    case 'webhooks-late':
+    case 'webhooks-twice': {
+      const kind = fault.is.slice('webhooks-'.length) as 'lost' | 'late' | 'twice';
+      server.webhooks = kind;
+      world.later(forMs, () => {
+        server.webhooks = 'good';
+      });
+      return;
+    }
+    case 'killed':
+    case 'stopped':
+      stage.stopLeader(fault.is, fault.backAfterS * 1000);
+      return;
+    case 'lease-away':
+      during(LEASE_MS, (isOn) => {
+        kubernetes.leaseIsAway = isOn;
+      });
+      return;
+    case 'clock-set':
+      stage.setClock(fault.byS * 1000);
+      world.obstacle(fault.is, 10_000);
+      return;
+    default:
+      fault satisfies never;
+  }
+}
+
+/** The pause between looks that fail doubles, to five minutes at most. It is as long as all before together. */
+function pausesAfter(forMs: number): number {
+  return Math.min(forMs * 1.3, 300_000) + 20_000;
+}
+
+/** A namespace that may be named, in which nothing lives. */
+export const EMPTY_NAMESPACE = 'empty';

@@ -1,0 +1,244 @@
+/**
+ * The laws of `serve`, checked each second of a history against what really is. Times begin at the end of the last obstacle, as the manual
+ * gives it for each kind (faults.ts).
+ *
+ *   silence ....... what a sync would change is followed by a wake within 10 s, and the time that it may wait for others. After a wake that
+ *                   took longer: within that time more, a minute at most. An Application that is slow to compare is slow to apply
+ *   kept error .... an error that Argo CD has met by itself ends within two minutes: it is asked once a minute
+ *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
+ *   wakes ......... at most three for each change
+ *   status ........ counts are true within 10 s
+ *   leader ........ somebody leads within 25 s
+ *   once .......... a notification comes once; a lost CI job is re-run once
+ *   re-run ........ a lost CI job is re-run, whoever leads
+ *   rows .......... the queues hold no more than what lives
+ *   mistake ....... nothing is rejected that nobody handles, and nothing runs again and again without a pause
+ */
+import { keyText } from '../../../src/key-text.ts';
+import { hasEnded } from '../../../src/plan/evidence.ts';
+import type { ServeEvent } from '../../../src/serve/events.ts';
+import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
+import type { LiveRunner } from '../../../src/serve/planning/live.ts';
+import { countsOf, type Planning } from '../../../src/serve/planning/plan-application.ts';
+import type { Application } from './application.ts';
+import type { Stage } from './faults.ts';
+import { liveRunners, planOf, runnerGroupOf } from './groups.ts';
+import { NAMESPACE, ZOMBIE_MS } from './pods.ts';
+import type { ServeProcess } from './process.ts';
+import { EVERYBODY } from './world.ts';
+
+export type Law =
+  | 'silence'
+  | 'kept error'
+  | 'one wake'
+  | 'wakes'
+  | 'status'
+  | 'leader'
+  | 'once'
+  | 're-run'
+  | 'rows'
+  | 'mistake';
+
+export interface Breach {
+  readonly law: Law;
+  readonly atS: number;
+  readonly words: string;
+}
+
+const WAKE_WITHIN_MS = 10_000;
+const KEPT_ERROR_MS = 120_000;
+const TRUE_WITHIN_MS = 10_000;
+const LEADER_WITHIN_MS = 25_000;
+const RERUN_WITHIN_MS = 90_000;
+const WAKES_PER_CHANGE = 3;
+/** Rows of the queues: rounds, sweeps, Events and notifications; and wakes, questions, looks, statuses and ends of CI jobs of each. */
+const FIXED_ROWS = 12;
+const ROWS_EACH = 4;
+const KINDS = ['missing', 'unpinned', 'surplus', 'untidy'] as const;
+
+interface Seen {
+  readonly words: string;
+  readonly sinceMs: number;
+}
+
+export class Laws {
+  readonly breaches: Breach[] = [];
+  /** The longest time without a wake that was due. */
+  longestSilenceMs = 0;
+  readonly wakes = new Map<string, number>();
+  readonly #stage: Stage;
+  readonly #processes: () => readonly ServeProcess[];
+  /** Since when what differs has differed, by Application and key. */
+  readonly #differs = new Map<string, ReadonlyMap<string, number>>();
+  readonly #truths = new Map<string, Seen>();
+  /** How long the last wake took, by Application. */
+  readonly #tookMs = new Map<string, number>();
+  /** Runs whose losses may stay unseen. */
+  readonly #excused = new Set<number>();
+  #leaderMs = 0;
+
+  constructor(stage: Stage, processes: () => readonly ServeProcess[]) {
+    this.#stage = stage;
+    this.#processes = processes;
+  }
+
+  heard(event: ServeEvent): void {
+    if (event.is !== 'woken') return;
+    const { application, ms, outcome } = event;
+    this.#stage.world.tell(`woken ${application}: ${JSON.stringify(outcome)}, ${Math.round(event.ms)} ms`);
+    // Argo CD that is away was not woken.
+    if (outcome.is === 'failed' && outcome.away) return;
+    const [, name = ''] = application.split('/');
+    this.#tookMs.set(name, Math.min(ms, 60_000));
+    this.wakes.set(name, (this.wakes.get(name) ?? 0) + 1);
+  }
+
+  mistake(error: unknown): void {
+    this.#break('mistake', error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+
+  /** Everything as it is now. */
+  check(): void {
+    const { apps, kubernetes, server, world } = this.#stage;
+    this.#checkLeader();
+    const runners = liveRunners(kubernetes);
+    const nowMs = world.clock.now();
+    for (const app of apps) {
+      const planning = planOf(app.groups, (org) => server.look(org), runners, nowMs);
+      const own = runners.filter(({ trackingId }) => trackingId?.startsWith(`${app.name}:`));
+      this.#checkSilence(app, planning, own);
+      if (!app.isBusy) this.#checkStatus(app, planning, own);
+      if (app.fault !== undefined) this.#break('one wake', `${app.name}: ${app.fault}`);
+    }
+    this.#excuseLosses();
+    this.#checkOnce();
+    this.#checkRows();
+  }
+
+  /** At the end. @param changes what people, CI and faults did, by Application. */
+  conclude(changes: (app: Application) => number): void {
+    for (const app of this.#stage.apps) {
+      const wakes = this.wakes.get(app.name) ?? 0;
+      const most = WAKES_PER_CHANGE * changes(app);
+      if (wakes > most) this.#break('wakes', `${app.name}: ${wakes} wakes for ${changes(app)} changes`);
+    }
+    const { pods, server, world } = this.#stage;
+    for (const [run, { atMs }] of pods.losses) {
+      const sinceMs = Math.max(atMs, world.obstacleEndMs(EVERYBODY));
+      if (this.#excused.has(run) || server.reruns.includes(run) || world.nowMs - sinceMs < RERUN_WITHIN_MS) continue;
+      this.#break('re-run', `run ${run} lost its runner at ${atMs / 1000} s, and was not re-run`);
+    }
+  }
+
+  #checkSilence(app: Application, planning: Planning, own: readonly LiveRunner[]): void {
+    const { world } = this.#stage;
+    if (app.isBusy) world.obstacle('an operation', 0, app.name);
+    const { nowMs } = world;
+    const before = this.#differs.get(app.name);
+    const difference = planning.is === 'planned' ? this.#differenceOf(app, planning, own) : NO_DIFFERENCE;
+    const due = mayWaitMs(difference) === undefined ? new Map<string, number>() : dueTimes(difference);
+    const error = app.error === undefined ? [] : [['an error of Argo CD', KEPT_ERROR_MS] as const];
+    const since = new Map([...due, ...error].map(([key]) => [key, before?.get(key) ?? nowMs]));
+    this.#differs.set(app.name, since);
+    if (app.isAsked) return;
+    for (const [key, waitMs] of [...due, ...error]) {
+      // What is seen again after an obstacle may wait for others from then on.
+      const seenMs = Math.max(since.get(key) ?? nowMs, world.obstacleEndMs(app.name));
+      const fromMs = Math.max(seenMs + waitMs, app.lastAskedMs + (this.#tookMs.get(app.name) ?? 0));
+      const silentMs = nowMs - fromMs;
+      this.longestSilenceMs = Math.max(this.longestSilenceMs, silentMs);
+      if (silentMs <= WAKE_WITHIN_MS) continue;
+      const law = key === 'an error of Argo CD' ? 'kept error' : 'silence';
+      this.#break(law, `${app.name}: ${key} for ${(nowMs - (since.get(key) ?? nowMs)) / 1000} s`);
+    }
+  }
+
+  #differenceOf(
+    app: Application,
+    { plan }: Planning & { readonly is: 'planned' },
+    own: readonly LiveRunner[],
+  ): Difference {
+    return differenceOf(plan.runners, own, this.#stage.world.clock.now(), app.printed);
+  }
+
+  #checkStatus(app: Application, planning: Planning, own: readonly LiveRunner[]): void {
+    if (planning.is !== 'planned') return;
+    const { kubernetes, world } = this.#stage;
+    for (const group of app.groups) {
+      const counts = countsOf(planning.plan, runnerGroupOf(group));
+      const active = own.filter(({ groupName, job }) => groupName === group.name && !hasEnded(job.state)).length;
+      const truth = `${active} active, ${counts.queued} queued, ${counts.held.cap} held`;
+      const status = kubernetes.get('runnergroups', NAMESPACE, group.name)?.status as
+        | Record<string, unknown>
+        | undefined;
+      const told = `${status?.['activeRunners']} active, ${status?.['queuedJobs']} queued, ${status?.['heldJobs']} held`;
+      const key = keyText({ namespace: NAMESPACE, name: group.name });
+      const seen = this.#truths.get(key);
+      // Since when it is untrue in this way.
+      const words = told === truth ? '' : truth;
+      const sinceMs = seen?.words === words ? seen.sinceMs : world.nowMs;
+      this.#truths.set(key, { words, sinceMs });
+      if (told === truth || world.nowMs - Math.max(sinceMs, world.obstacleEndMs(app.name)) <= TRUE_WITHIN_MS) continue;
+      this.#break('status', `${group.name} says ${told}, but there are ${truth}`);
+    }
+  }
+
+  /** A loss can be told only while Gitea shows the CI job at work, and where a group still looks. Really that takes Gitea ten minutes. */
+  #excuseLosses(): void {
+    const { apps, pods, server, world } = this.#stage;
+    const orgs = new Set(apps.flatMap(({ groups }) => groups.map(({ org }) => org)));
+    for (const [run, { atMs }] of pods.losses) {
+      if (world.nowMs - atMs > ZOMBIE_MS) continue;
+      const isHidden = world.obstacleEndMs(EVERYBODY) > world.nowMs || !orgs.has(server.orgOf(run));
+      if (isHidden) this.#excused.add(run);
+    }
+  }
+
+  #checkLeader(): void {
+    const { world } = this.#stage;
+    const leaders = this.#processes().filter(({ leader }) => leader !== undefined);
+    if (leaders.length > 0) this.#leaderMs = world.nowMs;
+    else world.obstacle('no leader', 6_000);
+    if (leaders.length > 1) this.#break('leader', 'two processes lead');
+    const isAway = this.#stage.kubernetes.isAway || this.#stage.kubernetes.leaseIsAway;
+    if (isAway || this.#processes().length === 0) this.#leaderMs = world.nowMs;
+    if (world.nowMs - this.#leaderMs > LEADER_WITHIN_MS) this.#break('leader', 'nobody leads');
+  }
+
+  #checkOnce(): void {
+    const { pods, server } = this.#stage;
+    const [twice] = server.notified.filter((each, index) => server.notified.indexOf(each) < index);
+    if (twice !== undefined) this.#break('once', `CI job ${twice} was told twice`);
+    for (const run of new Set(server.reruns)) {
+      const times = server.reruns.filter((each) => each === run).length;
+      if (times > (pods.losses.get(run)?.times ?? 0)) this.#break('once', `run ${run} was re-run ${times} times`);
+    }
+  }
+
+  #checkRows(): void {
+    const { apps } = this.#stage;
+    const groups = apps.reduce((sum, app) => sum + app.groups.length, 0);
+    const most = FIXED_ROWS + ROWS_EACH * (apps.length + groups) + this.#stage.pods.losses.size;
+    for (const process of this.#processes()) {
+      const { length } = process.rows();
+      if (length > most) this.#break('rows', `${length} rows in the queues of ${process.name}, more than ${most}`);
+    }
+  }
+
+  /** The first breach of each law is enough. */
+  #break(law: Law, words: string): void {
+    if (this.breaches.some((each) => each.law === law)) return;
+    const { world } = this.#stage;
+    this.breaches.push({ law, atS: world.nowMs / 1000, words });
+    world.tell(`BROKEN: ${law}: ${words}`);
+  }
+}
+
+/** How long each key may wait for others, ms. */
+function dueTimes(difference: Difference): ReadonlyMap<string, number> {
+  return new Map(
+    KINDS.flatMap((kind) =>
+      difference[kind].map((key) => [`${kind} ${key}`, mayWaitMs({ ...NO_DIFFERENCE, [kind]: [key] }) ?? 0] as const),
+    ),
+  );
+}

@@ -1,0 +1,275 @@
+/**
+ * A process of `serve`, wired as in src/serve/serve.ts: copies of the cluster, a Lease, and a Leader with all its tasks while it leads. Only
+ * what it talks to is a model. It can be killed: from then on it does nothing more, and no answer reaches it.
+ */
+import type { ApplicationRef } from '../../../src/argocd/application.ts';
+import type { WakeTarget } from '../../../src/argocd/wake.ts';
+import type { Clock } from '../../../src/clock.ts';
+import { Failure } from '../../../src/failure.ts';
+import { ServerClocks } from '../../../src/http/clock.ts';
+import type { KubeApi } from '../../../src/kubernetes/client.ts';
+import { Lease } from '../../../src/kubernetes/lease.ts';
+import { writeEvents } from '../../../src/serve/cluster/event-writer.ts';
+import { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
+import { writeStatuses } from '../../../src/serve/cluster/status-writer.ts';
+import { type ServeEvent, type Tell, tellAll } from '../../../src/serve/events.ts';
+import { Leader } from '../../../src/serve/leader.ts';
+import { rerunLostJobs } from '../../../src/serve/losses/rerunning.ts';
+import { tellJobEnds } from '../../../src/serve/notify/job-ends.ts';
+import { Notifier } from '../../../src/serve/notify/notifier.ts';
+import { type QueueRow, WorkQueue } from '../../../src/serve/queue.ts';
+import { sweepDeadRows } from '../../../src/serve/sweeping.ts';
+import type { StartTask } from '../../../src/serve/task.ts';
+import { tellWaits } from '../../../src/serve/tell-waits.ts';
+import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
+import type { Application, Around, Asker } from './application.ts';
+import { GITEA_URL, HOOK_URL, TOKEN } from './gitea.ts';
+import { NAMESPACE } from './pods.ts';
+import { never } from './world.ts';
+
+/** Looks at one scope, and questions about ends and re-runs, ms. */
+const TIMEOUT_MS = 20_000;
+export const POLL_MS = 5_000;
+
+/** What can be broken on purpose, to see that the laws notice. */
+export interface Sabotage {
+  readonly argocd?: (argocd: WakeTarget) => WakeTarget;
+  /** This task is not done. */
+  readonly without?: TaskName;
+  /** This is done, too. */
+  readonly more?: StartTask;
+  /** How the notifier hears what happens. */
+  readonly hears?: (tell: Tell) => Tell;
+  readonly neverLeads?: true;
+}
+
+type TaskName = keyof typeof TASKS;
+
+/** As in src/serve/serve.ts, but for Secrets. */
+const TASKS = {
+  statuses: writeStatuses,
+  events: writeEvents,
+  waits: tellWaits,
+  ends: tellJobEnds({ timeoutMs: TIMEOUT_MS }),
+  reruns: rerunLostJobs(TIMEOUT_MS),
+  sweeps: sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS, deletes: true }),
+} as const;
+
+function tasksOf({ more, without }: Sabotage): readonly StartTask[] {
+  const kept = Object.entries(TASKS).flatMap(([name, task]) => (name === without ? [] : [task]));
+  return [...kept, ...(more ? [more] : [])];
+}
+
+export interface ProcessOptions {
+  readonly around: Around;
+  readonly apps: ReadonlyMap<string, Application>;
+  readonly name: string;
+  readonly wakes: number;
+  readonly namespaces: readonly string[];
+  /** What its clock is ahead of the right time, ms. */
+  readonly aheadMs: () => number;
+  readonly sabotage: Sabotage;
+  readonly onEvent: (event: ServeEvent) => void;
+  readonly onMistake: (error: unknown) => void;
+}
+
+export class ServeProcess {
+  readonly name: string;
+  leader: Leader | undefined;
+  readonly #options: ProcessOptions;
+  readonly #life = new AbortController();
+  readonly #queue: WorkQueue;
+  #isDead = false;
+  #leads = 0;
+  /** Resolves when it has ended by itself. */
+  readonly ended: Promise<void>;
+
+  constructor(options: ProcessOptions) {
+    this.#options = options;
+    this.name = options.name;
+    const clock = this.#clock();
+    this.#queue = new WorkQueue(clock);
+    this.ended = this.#run(clock).catch((error: unknown) => options.onMistake(error));
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** Its queues, of the leader and its own. */
+  rows(): readonly QueueRow[] {
+    return [...this.#queue.rows(), ...(this.leader?.queue ?? [])];
+  }
+
+  announced(event: WebhookEvent): void {
+    this.leader?.announced(event);
+  }
+
+  /** SIGTERM. */
+  stop(): void {
+    this.#life.abort();
+  }
+
+  /** SIGKILL, or its node is gone. */
+  kill(): void {
+    this.#isDead = true;
+    this.leader = undefined;
+  }
+
+  /** Time stands still for a dead process. */
+  #clock(): Clock {
+    const { aheadMs, around } = this.#options;
+    const { clock } = around.world;
+    return {
+      now: () => clock.now() + aheadMs(),
+      steadyMs: clock.steadyMs,
+      nextTurn: clock.nextTurn,
+      after: (ms, call) =>
+        clock.after(ms, () => {
+          if (!this.#isDead) call();
+        }),
+    };
+  }
+
+  /** No answer reaches a dead process. */
+  async #unlessDead<T>(work: Promise<T>): Promise<T> {
+    try {
+      const answer = await work;
+      return this.#isDead ? await never<T>() : answer;
+    } catch (error) {
+      if (this.#isDead) return await never<T>();
+      throw error;
+    }
+  }
+
+  #kubernetes(clock: Clock, clocks?: ServerClocks): KubeApi {
+    const { around } = this.#options;
+    const api = around.kubernetes.api(clock);
+    return {
+      ...api,
+      send: async (question, deadline) => {
+        const sentMs = clock.now();
+        const answer = await this.#unlessDead(api.send(question, deadline));
+        const date = new Date(around.world.clock.now()).toUTCString();
+        clocks?.note(api.origin, { sentMs, receivedMs: clock.now(), date });
+        return answer;
+      },
+      stream: (question, idleMs, signal) => this.#streamed(api.stream(question, idleMs, signal)),
+    };
+  }
+
+  async *#streamed(lines: AsyncGenerator<string>): AsyncGenerator<string> {
+    for (;;) {
+      const { done, value } = await this.#unlessDead(lines.next());
+      if (done) return;
+      yield value;
+    }
+  }
+
+  /** One for each request. */
+  #asker(): Asker {
+    const isDead = (): boolean => this.#isDead;
+    return {
+      leader: `${this.name}, leading for the ${this.#leads}. time`,
+      leads: this.leader !== undefined,
+      get isDead() {
+        return isDead();
+      },
+    };
+  }
+
+  #argocd(clock: Clock): WakeTarget {
+    const { apps, sabotage } = this.#options;
+    const app = ({ name }: ApplicationRef): Application => {
+      const found = apps.get(name);
+      if (!found) throw new Failure('GR-ARGOCD-05', 1, `no Application ${name}`);
+      return found;
+    };
+    const target: WakeTarget = {
+      clock,
+      read: (ref) => this.#unlessDead(app(ref).read()),
+      refresh: (ref, deadline) => this.#unlessDead(app(ref).refresh(deadline, this.#asker())),
+      sync: (ref) => this.#unlessDead(app(ref).sync(this.#asker())),
+    };
+    return sabotage.argocd?.(target) ?? target;
+  }
+
+  async #run(clock: Clock): Promise<void> {
+    const { around, name, namespaces, onEvent, sabotage, wakes } = this.#options;
+    const { server, world } = around;
+    const env = { GITEA_TOKEN: TOKEN, GITEA_URL };
+    const clocks = new ServerClocks();
+    const wireTo = (origin: string) => {
+      const wire = server.wire(origin);
+      return {
+        close: wire.close,
+        send: (request: Parameters<typeof wire.send>[0]) => {
+          const { answer, cancel } = wire.send(request);
+          return { answer: this.#unlessDead(answer), cancel };
+        },
+      };
+    };
+    const notifier = new Notifier({
+      allowedUrls: [new URL(HOOK_URL)],
+      defaults: [],
+      env,
+      clock,
+      queue: this.#queue,
+      tell: (event) => tell(event),
+      wireTo,
+    });
+    const tell: Tell = tellAll([
+      (event) => {
+        if (!this.#isDead) onEvent(event);
+      },
+      (sabotage.hears ?? ((hears: Tell) => hears))(notifier.subscriber),
+    ]);
+    const client = this.#kubernetes(clock, clocks);
+    const cluster = new LiveCluster(
+      client,
+      { namespaces, images: {} },
+      {
+        onChange: () => this.leader?.changed(),
+        onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
+        onJob: () => undefined,
+        onPod: () => undefined,
+      },
+    );
+    const lease = new Lease(this.#kubernetes(clock), {
+      namespace: NAMESPACE,
+      name: 'gitea-runners',
+      identity: name,
+      address: `http://${name}`,
+      onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
+    });
+    const lead = async (leading: AbortSignal): Promise<void> => {
+      this.#leads += 1;
+      this.leader = new Leader({
+        env,
+        instance: '',
+        clock,
+        random: () => world.luck('serve-process'),
+        secretsDir: '/nowhere',
+        cluster,
+        client,
+        tell,
+        argocd: this.#argocd(clock),
+        controlPlaneNamespace: 'argocd',
+        tasks: tasksOf(sabotage),
+        wakes,
+        lookout: { timeoutMs: TIMEOUT_MS, pollMs: POLL_MS, budget: 1_200, clocks, wireTo },
+      });
+      tell({ is: 'leading' });
+      try {
+        await this.leader.run(leading);
+      } finally {
+        this.leader = undefined;
+        tell({ is: 'not-leading' });
+      }
+    };
+    const watching = cluster.run(this.#life.signal);
+    if (!sabotage.neverLeads) await lease.run(this.#life.signal, lead);
+    await Promise.all([watching, this.#queue.close()]);
+    await notifier.close();
+  }
+}

@@ -1,0 +1,75 @@
+/** Histories that were faults once, or that a review asked for. What they say is exact; the luck of a run still follows from the seed. */
+import type { Act, Fault, GroupInGit, History } from './history.ts';
+
+const GROUP: GroupInGit = {
+  name: 'alpha-ci',
+  org: 'alpha-org',
+  maxActiveRunners: 5,
+  minIdleRunners: 0,
+  maxEvictionRetries: 3,
+};
+
+function push(atS: number, takesS: number, org = GROUP.org): Act {
+  return { atS, is: 'push', org, takesS, fails: false };
+}
+
+function history(seed: number, acts: readonly Act[], faults: readonly Fault[], lengthS: number): History {
+  const apps = [{ name: 'alpha', groups: [GROUP] }];
+  return { seed, apps, replicas: 2, wakes: 4, namesNamespaces: false, acts, faults, lengthS };
+}
+
+/** A commit moves the group while one runner is busy and one is idle. Then a CI job comes at the new place. */
+function move(seed: number, faults: readonly Fault[]): History {
+  const pool: GroupInGit = { ...GROUP, minIdleRunners: 1 };
+  const moved: GroupInGit = { ...GROUP, org: 'alpha-org-b' };
+  const acts: readonly Act[] = [
+    { atS: 21, is: 'commit', app: 0, group: pool },
+    push(35, 65),
+    { atS: 50, is: 'commit', app: 0, group: moved },
+    push(70, 1, moved.org),
+  ];
+  return history(seed, acts, faults, 220);
+}
+
+export const SCENARIOS = {
+  /** All is well. */
+  quiet: (seed) => history(seed, [push(30, 5)], [], 300),
+  /** Argo CD has met an error by itself, and nobody needs a runner. */
+  keptError: (seed) => history(seed, [], [{ atS: 30, is: 'kept-error', app: 0 }], 200),
+  /** A request about one Application is swallowed while another one waits, and one wake is made at a time. */
+  neighbours: (seed) => {
+    const other = { name: 'beta', groups: [{ ...GROUP, name: 'beta-ci', org: 'beta-org' }] };
+    const acts = [push(30, 5), push(60, 5), push(60.5, 5, 'beta-org')];
+    const alone = history(seed, acts, [{ atS: 58, is: 'read-lost', app: 0 }], 200);
+    return { ...alone, apps: [...alone.apps, other], wakes: 1 };
+  },
+  /** A runner is evicted at work. */
+  eviction: (seed) => history(seed, [push(30, 60)], [{ atS: 50, is: 'eviction' }], 220),
+  /** The leader dies while the output holds the Job of a short CI job that is pinned. Nothing else happens. */
+  leaderChange: (seed) =>
+    history(seed, [push(30, 8)], [{ atS: 36 + (seed % 12), is: 'killed', backAfterS: seed % 2 === 0 ? 1 : 30 }], 150),
+  moveLeader: (seed) => move(seed, [{ atS: 25 + ((seed * 7) % 90), is: 'stopped', backAfterS: 5 }]),
+  /** A request is swallowed by a dead connection. */
+  hungRead: (seed) => history(seed, [push(30, 5), push(60, 5)], [{ atS: 29, is: 'read-lost', app: 0 }], 230),
+  hungSync: (seed) => history(seed, [push(30, 5), push(60, 5)], [{ atS: 29, is: 'sync-lost', app: 0 }], 160),
+  argoAway: (seed) =>
+    history(seed, [push(30, 5)], [{ atS: 25, is: 'argocd-away', forS: 60 + ((seed * 13) % 120) }], 270),
+  /** Looks fail now and then, for minutes. */
+  flapping: (seed) => {
+    const acts = Array.from({ length: 20 }, (_, index) => push(25 + 9 * index, 3));
+    return history(seed, acts, [{ atS: 25, is: 'looks-fail', forS: 180 }], 520);
+  },
+  /** A wake goes on while its leader ends: what is left of it must not be asked of Argo CD. */
+  stoppedInWake: (seed) =>
+    history(
+      seed,
+      [push(30, 20)],
+      [
+        { atS: 25, is: 'comparison-slow', app: 0, forS: 30 },
+        { atS: 30.2 + (seed % 20) / 10, is: 'stopped', backAfterS: 5 },
+      ],
+      130,
+    ),
+  /** This machine's clock is ahead of all others: runners at work are pinned all the same. */
+  clockAhead: (seed) => history(seed, [push(60, 40)], [{ atS: 25, is: 'clock-set', byS: 37 }], 140),
+} satisfies Readonly<Record<string, (seed: number) => History>>;

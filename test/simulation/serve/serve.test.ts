@@ -1,0 +1,152 @@
+/**
+ * `serve` as a whole in virtual time. `HISTORIES=1000` for more of them, `SEED=7` for one, `KINDS=killed,gitea-away` for faults of these kinds;
+ * `npm run soak:serve` for many on all processors.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WakeTarget } from '../../../src/argocd/wake.ts';
+import type { Subscriber, Tell } from '../../../src/serve/events.ts';
+import type { TaskContext } from '../../../src/serve/task.ts';
+import type { History } from './history.ts';
+import type { Law } from './laws.ts';
+import { FAULT_KINDS, makeHistory } from './make-history.ts';
+import type { Sabotage } from './process.ts';
+import { describeBreach } from './report.ts';
+import { type RunOptions, runHistory } from './run.ts';
+import { SCENARIOS } from './scenarios.ts';
+import { shrink } from './shrink.ts';
+
+const SEED = process.env['SEED'];
+const CHOSEN = process.env['KINDS'];
+const KINDS = CHOSEN === undefined ? undefined : FAULT_KINDS.filter((kind) => CHOSEN.split(',').includes(kind));
+const HISTORIES = Number(process.env['HISTORIES'] ?? 30);
+
+/** What Node warns of, and what is rejected without a handler. */
+const complaints: string[] = [];
+const complain = (what: unknown): void => {
+  complaints.push(String(what));
+};
+beforeAll(() => {
+  process.on('warning', complain).on('unhandledRejection', complain);
+});
+afterAll(() => {
+  process.off('warning', complain).off('unhandledRejection', complain);
+});
+
+/** Why it is not as it should be, shrunk and told; undefined: all laws hold. */
+async function judge(history: History, options: RunOptions = {}): Promise<string | undefined> {
+  const { breaches } = await runHistory(history, options);
+  const [breach] = breaches;
+  if (!breach) return undefined;
+  const small = await shrink(history, breach.law, options);
+  const outcome = await runHistory(small, { ...options, withStory: true });
+  const shown = outcome.breaches.find(({ law }) => law === breach.law) ?? breach;
+  return describeBreach(small, shown, outcome, KINDS);
+}
+
+describe('the laws hold', () => {
+  const seeds = SEED === undefined ? Array.from({ length: HISTORIES }, (_, index) => index + 1) : [Number(SEED)];
+  it(`in ${seeds.length} histories`, { timeout: 3_600_000 }, async () => {
+    for (const seed of seeds) expect(await judge(makeHistory(seed, KINDS)), `history ${seed}`).toBe(undefined);
+    expect(complaints).toEqual([]);
+  });
+
+  it.each(Object.entries(SCENARIOS))('in scenario %s', async (_, make) => {
+    const found = await Promise.all([1, 2].map((seed) => judge(make(seed))));
+    expect(found).toEqual([undefined, undefined]);
+  });
+});
+
+/** Each law, with a `serve` that is broken so that the law must notice. */
+const BROKEN: readonly (readonly [law: Law, what: string, sabotage: Sabotage, history: History])[] = [
+  ['silence', 'refreshes are eaten', { argocd: eatingRefreshes }, SCENARIOS.hungSync(1)],
+  ['silence', 'syncs are eaten', { argocd: eatingSyncs }, SCENARIOS.hungSync(1)],
+  ['silence', 'all Applications wait for one', { argocd: oneAtATime }, SCENARIOS.neighbours(1)],
+  ['silence', 'a leader does not read which Jobs were printed', { argocd: blindToJobs }, SCENARIOS.leaderChange(2)],
+  ['kept error', 'errors of Argo CD are not seen', { argocd: blindToErrors }, SCENARIOS.keptError(1)],
+  ['one wake', 'each sync is asked for twice', { argocd: askingTwice }, SCENARIOS.hungSync(1)],
+  ['wakes', 'syncs are eaten for minutes', { argocd: eatingSyncs }, SCENARIOS.quiet(1)],
+  ['status', 'statuses are not written', { without: 'statuses' }, SCENARIOS.quiet(1)],
+  ['leader', 'nobody takes the Lease', { neverLeads: true }, SCENARIOS.quiet(1)],
+  ['once', 'the notifier hears all twice', { hears: twice }, SCENARIOS.quiet(1)],
+  ['re-run', 'lost CI jobs are not re-run', { without: 'reruns' }, SCENARIOS.eviction(1)],
+  ['rows', 'a task leaves keys in the queue', { more: littering }, SCENARIOS.quiet(1)],
+  ['mistake', 'a task cannot begin', { more: failing }, SCENARIOS.quiet(1)],
+];
+
+describe('a law notices', () => {
+  it.each(BROKEN)('"%s": %s', async (law, _, sabotage, history) => {
+    expect((await runHistory(history)).breaches).toEqual([]);
+    const { breaches } = await runHistory(history, { sabotage });
+    expect(breaches.map((breach) => breach.law)).toContain(law);
+  });
+
+  it('and the history is shrunk to what is needed, and told with the command that repeats it', async () => {
+    const history = makeHistory(5, ['clock-set', 'eviction', 'killed']);
+    const options = { sabotage: { without: 'statuses' } } as const;
+    const small = await shrink(history, 'status', options, 12);
+    expect(small.faults).toEqual([]);
+    expect(small.acts.length).toBeLessThan(history.acts.length);
+    expect(await judge(history, options)).toContain('Repeat: SEED=5 npx vitest run test/simulation/serve');
+  });
+
+  it('and a history runs the same way each time', async () => {
+    const run = async () => (await runHistory(makeHistory(3), { withStory: true })).story;
+    expect(await run()).toEqual(await run());
+  });
+});
+
+function eatingRefreshes(argocd: WakeTarget): WakeTarget {
+  return { ...argocd, refresh: () => new Promise(() => undefined) };
+}
+
+function eatingSyncs(argocd: WakeTarget): WakeTarget {
+  return { ...argocd, sync: async () => 'started' };
+}
+
+function blindToErrors(argocd: WakeTarget): WakeTarget {
+  return {
+    ...argocd,
+    read: async (app, deadline) => ({ ...(await argocd.read(app, deadline)), errors: [], sync: 'Synced' }),
+  };
+}
+
+function blindToJobs(argocd: WakeTarget): WakeTarget {
+  return { ...argocd, read: async (app, deadline) => ({ ...(await argocd.read(app, deadline)), jobs: [] }) };
+}
+
+function oneAtATime(argocd: WakeTarget): WakeTarget {
+  let last: Promise<unknown> = Promise.resolve();
+  const read: WakeTarget['read'] = (app, deadline) => {
+    const next = last.then(() => argocd.read(app, deadline));
+    last = next.catch(() => undefined);
+    return next;
+  };
+  return { ...argocd, read };
+}
+
+function askingTwice(argocd: WakeTarget): WakeTarget {
+  return {
+    ...argocd,
+    sync: async (app, deadline) => (await Promise.all([1, 2].map(() => argocd.sync(app, deadline))))[0] ?? 'busy',
+  };
+}
+
+function twice(tell: Tell): Tell {
+  return (event) => {
+    tell(event);
+    tell(event);
+  };
+}
+
+function littering({ queue }: TaskContext): Subscriber {
+  const line = queue.open('litter', { width: 1, deadlineMs: 1_000, run: async () => undefined });
+  let keys = 0;
+  return () => {
+    keys += 1;
+    line.add(`key ${keys}`, 3_600_000);
+  };
+}
+
+function failing(): never {
+  throw new Error('sabotage');
+}

@@ -1,0 +1,69 @@
+/** What all parts of a history share: time, luck, the story, and what stands in the way of `serve` until when. */
+import { pause } from '../../../src/clock.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { draw, type Stream } from '../random.ts';
+
+/** Of all Applications. */
+export const EVERYBODY = '';
+
+export class World {
+  readonly clock = new VirtualClock();
+  readonly seed: number;
+  /** What happened, in words; undefined when nobody wants to read it. */
+  readonly story: string[] | undefined;
+  /** Changes in Gitea, Kubernetes and git: while it stays, the same is true as before. */
+  version = 0;
+  readonly #counts = new Map<Stream, number>();
+  readonly #obstacles = new Map<string, { readonly endMs: number; readonly what: string }>();
+
+  constructor(seed: number, withStory: boolean) {
+    this.seed = seed;
+    this.story = withStory ? [] : undefined;
+  }
+
+  /** Ms since the begin of the history. */
+  get nowMs(): number {
+    return this.clock.steadyMs();
+  }
+
+  tell(words: string): void {
+    this.story?.push(`${(this.nowMs / 1000).toFixed(2).padStart(7)} s  ${words}`);
+  }
+
+  /** The next number of a stream of chance, from 0 to below 1. */
+  luck(stream: Stream): number {
+    const count = (this.#counts.get(stream) ?? 0) + 1;
+    this.#counts.set(stream, count);
+    return draw(this.seed, stream, count);
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await pause(this.clock, ms);
+  }
+
+  later(ms: number, call: () => void): void {
+    this.clock.after(ms, call);
+  }
+
+  /** For so long `serve` cannot know or do better, as its manual says. @param app Default: every Application is concerned. */
+  obstacle(what: string, forMs: number, app = EVERYBODY): void {
+    const endMs = this.nowMs + forMs;
+    if (endMs > (this.#obstacles.get(app)?.endMs ?? 0)) this.#obstacles.set(app, { endMs, what });
+  }
+
+  /** When the last obstacle of an Application ends or has ended. */
+  obstacleEndMs(app: string): number {
+    return Math.max(this.#obstacles.get(EVERYBODY)?.endMs ?? 0, this.#obstacles.get(app)?.endMs ?? 0);
+  }
+
+  lastObstacle(app: string): string {
+    const own = this.#obstacles.get(app);
+    const all = this.#obstacles.get(EVERYBODY);
+    return (own && own.endMs > (all?.endMs ?? 0) ? own.what : all?.what) ?? 'none';
+  }
+}
+
+/** A question that is never answered. */
+export function never<T>(): Promise<T> {
+  return new Promise<T>(() => undefined);
+}
