@@ -43,6 +43,8 @@ export function poolScenarios(theRig: () => Rig, say: (line: string) => void): v
   it('starts CI jobs on runners that wait for them, refills the pool, and drains it', async () => {
     const rig = theRig();
     const { world } = rig;
+    // The scenario before may have had a pool.
+    await rig.until('no idle runner is left', async () => (await idleRunners(rig)).length === 0);
     const without: CiJob[] = [];
     for (let run = 0; run < RUNS; run += 1) without.push(await runOne(rig));
 

@@ -47,7 +47,7 @@ export interface Pod {
   rowId: number;
   /** Where it is registered. */
   place: string | undefined;
-  /** Gitea was restored from a backup and knows nothing of its CI job, or of its row. */
+  /** Gitea was restored from a backup, or a repository was deleted: Gitea knows nothing of its CI job, or of its row. */
   forgotten: boolean;
   /** When it ended, git asked for another runner in its place: its group has another template, name or scope. */
   outdated: boolean;
@@ -303,13 +303,13 @@ export class Cluster {
     }
   }
 
-  /** Before Gitea is restored: what runners work on stays what it is, whatever becomes of its row. */
-  beforeRestore(): void {
+  /** Before Gitea loses rows: what runners work on stays what it is, whatever becomes of its row. */
+  beforeLoss(): void {
     for (const pod of this.pods) if (pod.job) pod.job = { ...pod.job };
   }
 
-  /** Gitea was restored, and has lost rows: of CI jobs, of tasks, of runners. */
-  afterRestore(): void {
+  /** Gitea was restored, or a repository was deleted: it has lost rows of CI jobs, of tasks, of runners. */
+  afterLoss(): void {
     const { gitea } = this.#stage;
     for (const pod of this.pods) {
       if (pod.rowId !== 0 && !gitea.state.runners.has(pod.rowId)) {

@@ -62,10 +62,11 @@ describe.each(OURS)('%s', (policy) => {
   });
 
   it('lets a runner finish whose repository is deleted', () => {
-    const { pods, prunedAtWork } = run(named.DELETED_AT_WORK);
+    const { pods } = run(named.DELETED_AT_WORK);
 
     expect(pods.map(({ end }) => end)).toEqual(['done']);
-    expect(prunedAtWork).toBe(policy === 'ours, live Jobs' ? 0 : 1);
+    // With Gitea alone its Job is not in the output, and has its grace period.
+    expect(pods.map(({ closeCall }) => closeCall)).toEqual([policy !== 'ours, live Jobs']);
   });
 
   it('serves the first CI job of the place where a group with a pool has moved at once', () => {

@@ -9,8 +9,8 @@ import { ELSEWHERE, type Stage } from './stage.ts';
 export interface Runners {
   /** Running jobs may have been cancelled. */
   readonly notice: () => void;
-  readonly beforeRestore: () => void;
-  readonly afterRestore: () => void;
+  readonly beforeLoss: () => void;
+  readonly afterLoss: () => void;
 }
 
 export class People {
@@ -81,7 +81,9 @@ export class People {
         this.#moved = new Map(this.#moved).set(act.repo, gitea.transferRepo(act.repo, ELSEWHERE).fullName);
         return;
       case 'delete-repo':
+        this.#runners.beforeLoss();
         deleteRepo(gitea, this.#moved.get(act.repo) ?? act.repo);
+        this.#runners.afterLoss();
         return;
       case 'restore':
         this.#restores.get(act.backupS)?.();
@@ -140,12 +142,12 @@ export class People {
     const restore = backUp(this.#stage.gitea);
     const [moved, runOfPush] = [this.#moved, new Map(this.#runOfPush)];
     this.#restores.set(atS, () => {
-      this.#runners.beforeRestore();
+      this.#runners.beforeLoss();
       restore();
       this.#moved = moved;
       this.#runOfPush.clear();
       for (const [push, run] of runOfPush) this.#runOfPush.set(push, run);
-      this.#runners.afterRestore();
+      this.#runners.afterLoss();
       this.#stage.forget();
     });
   }
