@@ -6,6 +6,8 @@ import type { Fault } from './history.ts';
 
 export interface Stage extends Around {
   readonly apps: readonly Application[];
+  /** Wakes at the same time. */
+  readonly places: number;
   readonly stopLeader: (how: 'killed' | 'stopped', backAfterMs: number) => void;
   readonly setClock: (byMs: number) => void;
 }

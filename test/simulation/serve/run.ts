@@ -69,6 +69,7 @@ export async function runHistory(
   const stage: Stage = {
     ...around,
     apps,
+    places: history.wakes,
     setClock: (byMs) => {
       aheadMs += byMs;
     },
