@@ -131,12 +131,12 @@ export function beginFault(fault: Fault, stage: Stage): void {
       });
       return;
     case 'gitea-away':
-      during(pausesAfter(forMs), (isOn) => {
+      during(pausesAfter(server.troubledMs(world.nowMs, forMs)), (isOn) => {
         server.isAway = isOn;
       });
       return;
     case 'looks-fail':
-      during(pausesAfter(forMs), (isOn) => {
+      during(pausesAfter(server.troubledMs(world.nowMs, forMs)), (isOn) => {
         server.looksFail = isOn ? 0.3 : 0;
       });
       return;

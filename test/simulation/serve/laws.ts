@@ -88,8 +88,9 @@ export class Laws {
   heard(event: ServeEvent): void {
     if (event.is === 'leading') this.#hasWoken = false;
     if (event.is !== 'woken') return;
-    this.#hasWoken = true;
     const { application, ms, outcome } = event;
+    // Only one that has refreshed tells how fast Argo CD is.
+    if (outcome.is !== 'failed') this.#hasWoken = true;
     this.#stage.world.tell(`woken ${application}: ${JSON.stringify(outcome)}, ${Math.round(event.ms)} ms`);
     // Argo CD that is away was not woken.
     if (outcome.is === 'failed' && outcome.away) return;
