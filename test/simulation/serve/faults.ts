@@ -6,6 +6,8 @@ import type { Fault } from './history.ts';
 
 export interface Stage extends Around {
   readonly apps: readonly Application[];
+  /** Wakes at the same time. */
+  readonly places: number;
   readonly stopLeader: (how: 'killed' | 'stopped', backAfterMs: number) => void;
   readonly setClock: (byMs: number) => void;
 }
@@ -129,12 +131,12 @@ export function beginFault(fault: Fault, stage: Stage): void {
       });
       return;
     case 'gitea-away':
-      during(pausesAfter(forMs), (isOn) => {
+      during(pausesAfter(server.troubledMs(world.nowMs, forMs)), (isOn) => {
         server.isAway = isOn;
       });
       return;
     case 'looks-fail':
-      during(pausesAfter(forMs), (isOn) => {
+      during(pausesAfter(server.troubledMs(world.nowMs, forMs)), (isOn) => {
         server.looksFail = isOn ? 0.3 : 0;
       });
       return;

@@ -30,6 +30,8 @@ export class GiteaServer {
   readonly reruns: number[] = [];
   /** Notifications that came, as `<job id> <attempt>`. */
   readonly notified: string[] = [];
+  /** Since when there has been trouble, and until when the pauses that follow may last. */
+  #trouble: readonly [sinceMs: number, pausesMs: number] = [0, 0];
   readonly #world: World;
 
   constructor(world: World, orgs: readonly string[]) {
@@ -71,6 +73,14 @@ export class GiteaServer {
     if (lateMs > 3_000) this.#world.obstacle('a webhook is late', lateMs);
     this.#world.later(30 + lateMs * chance(), () => this.onWebhook(event));
     if (this.webhooks === 'twice') this.#world.later(30 + 10_000 * chance(), () => this.onWebhook(event));
+  }
+
+  /** A trouble of so many ms begins. Answers how long looks may have failed when it ends: those before it count, if pauses of theirs last. */
+  troubledMs(nowMs: number, forMs: number): number {
+    const [sinceMs, pausesMs] = this.#trouble;
+    const fromMs = nowMs < pausesMs ? sinceMs : nowMs;
+    this.#trouble = [fromMs, Math.max(pausesMs, nowMs + forMs + 1.3 * (nowMs + forMs - fromMs) + 20_000)];
+    return nowMs + forMs - fromMs;
   }
 
   orgOf(run: number): string {

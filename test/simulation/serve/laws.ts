@@ -3,7 +3,8 @@
  * gives it for each kind (faults.ts).
  *
  *   silence ....... what a sync would change is followed by a wake within 10 s, and the time that it may wait for others. After a wake that
- *                   took longer: within that time more, a minute at most. An Application that is slow to compare is slow to apply
+ *                   took longer: within that time more, a minute at most. An Application that is slow to compare is slow to
+ *                   apply. The trouble of one is no excuse for another one, but for the first wakes of a leader
  *   kept error .... an error that Argo CD has met by itself ends within two minutes: it is asked once a minute
  *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
  *   wakes ......... at most three for each change
@@ -75,6 +76,8 @@ export class Laws {
   readonly #tookMs = new Map<string, number>();
   /** Runs whose losses may stay unseen. */
   readonly #excused = new Set<number>();
+  /** A wake has ended under the leader of now. */
+  #hasWoken = false;
   #leaderMs = 0;
 
   constructor(stage: Stage, processes: () => readonly ServeProcess[]) {
@@ -83,8 +86,11 @@ export class Laws {
   }
 
   heard(event: ServeEvent): void {
+    if (event.is === 'leading') this.#hasWoken = false;
     if (event.is !== 'woken') return;
     const { application, ms, outcome } = event;
+    // Only one that has refreshed tells how fast Argo CD is.
+    if (outcome.is !== 'failed') this.#hasWoken = true;
     this.#stage.world.tell(`woken ${application}: ${JSON.stringify(outcome)}, ${Math.round(event.ms)} ms`);
     // Argo CD that is away was not woken.
     if (outcome.is === 'failed' && outcome.away) return;
@@ -133,6 +139,7 @@ export class Laws {
   #checkSilence(app: Application, planning: Planning, own: readonly LiveRunner[]): void {
     const { world } = this.#stage;
     if (app.isBusy) world.obstacle('an operation', 0, app.name);
+    if (this.#waitsForPlace(app)) world.obstacle('no place for another wake', 2_000, app.name);
     const { nowMs } = world;
     const before = this.#differs.get(app.name);
     const difference = planning.is === 'planned' ? this.#differenceOf(app, planning, own) : NO_DIFFERENCE;
@@ -151,6 +158,12 @@ export class Laws {
       const law = key === 'an error of Argo CD' ? 'kept error' : 'silence';
       this.#break(law, `${app.name}: ${key} for ${(nowMs - (since.get(key) ?? nowMs)) / 1000} s`);
     }
+  }
+
+  /** Before a leader has seen a wake end, one that hangs keeps its place for a minute; later for 4 × as long as they take, 5 s at least. */
+  #waitsForPlace(app: Application): boolean {
+    const { apps, places } = this.#stage;
+    return !this.#hasWoken && apps.filter((other) => other !== app && other.isStuck).length >= places;
   }
 
   #differenceOf(

@@ -25,8 +25,11 @@ export interface RunOptions {
   readonly withStory?: boolean;
 }
 
-/** In the 150 s of a silent watch, wakes in vain come later and later: nine of them. */
-const BLIND = 3;
+/**
+ * In the 150 s of a silent watch Argo CD says in vain that all is well. Each new change begins with short pauses again, so there are up to
+ * twenty wakes more.
+ */
+const BLIND = 7;
 /** Of a CI job that nobody pushed: a re-run. */
 const RERUN = { takesMs: 4_000, fails: false };
 
@@ -69,6 +72,7 @@ export async function runHistory(
   const stage: Stage = {
     ...around,
     apps,
+    places: history.wakes,
     setClock: (byMs) => {
       aheadMs += byMs;
     },
