@@ -1,4 +1,4 @@
-// Changes the planner in hundreds of small ways, one at a time, and runs its tests against each: every mutant must be caught.
+// Changes the planner (`-- --serve`: the queue and the wakes of serve) in hundreds of small ways, one at a time, and runs its tests against each: every mutant must be caught.
 // `npm run mutants`, or `npm run mutants -- owners.ts` for those whose address has these words. An address is
 // `file · function · operator · nth`: the operators are in mutants/operators.mjs, and a mutant knows no line and no text of the source.
 // `--quick` leaves out the golden outputs and the model, which cost the most.
@@ -8,7 +8,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { allMutants } from './mutants/files.mjs';
+
+if (process.argv.includes('--serve')) process.env.MUTANTS_SUBJECT = 'serve';
+const { allMutants } = await import('./mutants/files.mjs');
 
 const PROCESSES = 2;
 const WIDTH = 110;
@@ -16,7 +18,8 @@ const WIDTH = 110;
 const HANGS_MS = 120_000;
 
 /** Mutants that no test catches, below the reason: they do what the source does, or nobody has looked yet. */
-const LIST = 'scripts/mutants/listed.json';
+const isServe = process.argv.includes('--serve');
+const LIST = isServe ? 'scripts/mutants/listed-serve.json' : 'scripts/mutants/listed.json';
 const NOT_JUDGED = 'not judged';
 const words = process.argv.slice(2);
 const isQuick = words.includes('--quick');

@@ -3,24 +3,57 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mutantsOf } from './instrument.mjs';
 
-/** The planner, and the oracles that judge it: a law that cannot fail proves nothing. */
-const MUTATED = [/^src\/plan\/.*\.ts$/, /^test\/model\/laws\.ts$/, /^test\/simulation\/tally\.ts$/];
+/**
+ * @typedef {object} Subject
+ * @property {readonly RegExp[]} mutated
+ * @property {readonly RegExp[]} cheap tests of one scene each
+ * @property {readonly RegExp[]} quick tests that find most of the others
+ * @property {readonly RegExp[]} all tests that cost the most
+ * @property {readonly string[]} folders where all of these are
+ */
 
-/** Tests of one scene each. */
-const CHEAP = [
-  /^test\/plan\/.*(?<!\.property)\.test\.ts$/,
-  /^test\/model\/laws\.test\.ts$/,
-  /^test\/simulation\/tally\.test\.ts$/,
-];
+/** The planner, and the oracles that judge it: a law that cannot fail proves nothing. @type {Subject} */
+const PLANNER = {
+  mutated: [/^src\/plan\/.*\.ts$/, /^test\/model\/laws\.ts$/, /^test\/simulation\/tally\.ts$/],
+  cheap: [
+    /^test\/plan\/.*(?<!\.property)\.test\.ts$/,
+    /^test\/model\/laws\.test\.ts$/,
+    /^test\/simulation\/tally\.test\.ts$/,
+  ],
+  quick: [/^test\/plan\/.*\.property\.test\.ts$/, /^test\/simulation\/histories\.test\.ts$/],
+  all: [/^test\/golden\/golden\.test\.ts$/, /^test\/model\/histories\.property\.test\.ts$/],
+  folders: ['src/plan', 'test/plan', 'test/model', 'test/simulation', 'test/golden'],
+};
 
+/** What `serve` must never miss: its queue, what a wake waits for, and when Gitea is looked at. `-- --serve` @type {Subject} */
+const SERVE = {
+  mutated: [
+    /^src\/serve\/queue\.ts$/,
+    /^src\/serve\/waking\/(?:wake-state|applications)\.ts$/,
+    /^src\/serve\/planning\/difference\.ts$/,
+    /^src\/serve\/looks\/poll-interval\.ts$/,
+  ],
+  cheap: [
+    /^test\/serve\/queue\.test\.ts$/,
+    /^test\/serve\/waking\/(?:wake-state|applications)\.test\.ts$/,
+    /^test\/serve\/planning\/.*\.test\.ts$/,
+    /^test\/serve\/looks\/poll-interval\.test\.ts$/,
+  ],
+  quick: [/^test\/serve\/round\.test\.ts$/],
+  all: [/^test\/simulation\/serve\/serve\.test\.ts$/],
+  folders: ['src/serve', 'test/serve', 'test/simulation/serve'],
+};
+
+const SUBJECT = process.env.MUTANTS_SUBJECT === 'serve' ? SERVE : PLANNER;
 /** Cheapest first: a mutant that is caught is not tried again. */
-const QUICK = [...CHEAP, /^test\/plan\/.*\.property\.test\.ts$/, /^test\/simulation\/histories\.test\.ts$/];
-const TESTS = [...QUICK, /^test\/golden\/golden\.test\.ts$/, /^test\/model\/histories\.property\.test\.ts$/];
+const QUICK = [...SUBJECT.cheap, ...SUBJECT.quick];
+const TESTS = [...QUICK, ...SUBJECT.all];
 
 /** Files in the order of the patterns. @type {(patterns: readonly RegExp[]) => string[]} */
 function filesOf(patterns) {
-  const folders = ['src/plan', 'test/plan', 'test/model', 'test/simulation', 'test/golden'];
-  const files = folders.flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name)));
+  const files = SUBJECT.folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true }).map((name) => join(folder, name)),
+  );
   return patterns.flatMap((pattern) => files.filter((file) => pattern.test(file)).sort());
 }
 
@@ -28,7 +61,7 @@ function filesOf(patterns) {
 export const testFiles = (isQuick) => filesOf(isQuick ? QUICK : TESTS);
 
 /** True for a file whose tests are cheap. @type {(file: string) => boolean} */
-export const isCheap = (file) => CHEAP.some((pattern) => pattern.test(file));
+export const isCheap = (file) => SUBJECT.cheap.some((pattern) => pattern.test(file));
 
 /**
  * All mutants in a fixed order, each with its number; `firstIds` has the number of the first one of each file.
@@ -37,7 +70,7 @@ export const isCheap = (file) => CHEAP.some((pattern) => pattern.test(file));
 export function allMutants() {
   const mutants = [];
   const firstIds = new Map();
-  for (const file of filesOf(MUTATED)) {
+  for (const file of filesOf(SUBJECT.mutated)) {
     firstIds.set(file, mutants.length);
     for (const mutant of mutantsOf(file, readFileSync(file, 'utf8'))) mutants.push({ ...mutant, id: mutants.length });
   }
