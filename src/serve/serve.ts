@@ -158,6 +158,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     interactive: interactiveListener({ gate: pressGate, onPress: notifier.pressed }),
     isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
     queue: rows,
+    leads: () => leader !== undefined,
     metricsPage: metrics.render,
   });
   tell({ is: 'serving', ports: listeners.ports });

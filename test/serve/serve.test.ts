@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { freePort } from '../servers/process.ts';
 import { TOKEN } from '../support/start-acme.ts';
-import { delivery, payload } from './deliveries.ts';
+import { delivery, payload, SECRET } from './deliveries.ts';
 import { managedGroup } from './managed-group.ts';
 import { startRig, until } from './rig.ts';
 
@@ -324,6 +324,26 @@ describe('serve', () => {
 
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThan(2 * APPLICATIONS);
+  });
+
+  it('shows its queue: what is due, and no secret of it', async () => {
+    const rig = await startRig();
+    let tellQueue = (): void => undefined;
+    const onAskedForQueue = (tell: () => void): void => {
+      tellQueue = tell;
+    };
+    const { log, probes } = await rig.start({ pollMs: 600_000, onAskedForQueue });
+    const page = async () => await (await fetch(`http://127.0.0.1:${probes}/debug/queue`)).text();
+    await until('a look is due again', async () => /^look +due in \d+/m.test(await page()));
+    tellQueue();
+
+    const text = await page();
+    expect(text).toContain('This process leads.');
+    expect(text).toMatch(/^reconcile .* all Applications$/m);
+    expect(text).toMatch(/^ask .* argocd\/runners$/m);
+    const logged = log.filter(({ message }) => message === 'queue');
+    expect(logged.map(({ of }) => of)).toEqual(expect.arrayContaining(['look', 'ask', 'reconcile']));
+    for (const secret of [TOKEN, SECRET]) expect(text + JSON.stringify(logged)).not.toContain(secret);
   });
 
   it('with --once does what is to be done and ends', async () => {

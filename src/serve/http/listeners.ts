@@ -35,6 +35,7 @@ export interface ListenersOptions {
   readonly interactive?: RequestListener;
   readonly isReady: () => boolean;
   readonly queue: () => readonly QueueRow[];
+  readonly leads: () => boolean;
   /** What `/metrics` shows. */
   readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
@@ -82,7 +83,10 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
       probes: await start({
         what: 'probes',
         address: options.probeListen,
-        onRequest: servePages({ ...probes, '/debug/queue': () => plain(200, queuePage(options.queue())) }),
+        onRequest: servePages({
+          ...probes,
+          '/debug/queue': () => plain(200, queuePage(options.queue(), options.leads())),
+        }),
       }),
     };
     return { ports, close };

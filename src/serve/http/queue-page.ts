@@ -5,8 +5,9 @@ import type { QueueRow } from '../queue.ts';
 /** Rows that are shown; the ones that run longest and those due first. */
 const MOST_ROWS = 1_000;
 
-export function queuePage(rows: readonly QueueRow[]): string {
-  if (rows.length === 0) return 'Nothing is under way and nothing is due: this process does not lead.';
+export function queuePage(rows: readonly QueueRow[], leads: boolean): string {
+  const title = leads ? 'This process leads.' : 'This process does not lead: ask the other replicas.';
+  if (rows.length === 0) return title;
   const shown = rows.slice(0, MOST_ROWS).map((row) => [row.of, whenText(row), row.key, failureText(row)] as const);
   const widthOf = (column: 0 | 1): number => Math.max(...shown.map((row) => row[column].length));
   const [ofWidth, whenWidth] = [widthOf(0), widthOf(1)];
@@ -14,7 +15,7 @@ export function queuePage(rows: readonly QueueRow[]): string {
     `${of.padEnd(ofWidth)}  ${when.padEnd(whenWidth)}  ${key}${failed}`.trimEnd(),
   );
   const more = rows.length - shown.length;
-  return [...lines, ...(more > 0 ? [`… and ${count(more, 'more row')}`] : [])].join('\n');
+  return [title, '', ...lines, ...(more > 0 ? [`… and ${count(more, 'more row')}`] : [])].join('\n');
 }
 
 function whenText({ is, ms }: QueueRow): string {

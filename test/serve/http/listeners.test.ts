@@ -17,6 +17,7 @@ async function start(over: Partial<ListenersOptions> = {}): Promise<Listeners> {
     take: async () => 202,
     isReady: () => false,
     queue: () => [],
+    leads: () => false,
     metricsPage: openMetrics().render,
     ...over,
   });

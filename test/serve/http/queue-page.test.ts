@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { queuePage } from '../../../src/serve/http/queue-page.ts';
+import type { QueueRow } from '../../../src/serve/queue.ts';
 
 it('says what runs since when, what is due when, and what failed last', () => {
-  const page = queuePage([
+  const rows: readonly QueueRow[] = [
     { of: 'wake', key: 'argocd/runners', is: 'running', ms: 240_000, failures: 0 },
     { of: 'look', key: 'https://gitea.example.com org acme', is: 'waiting', ms: -1_500, failures: 0 },
     {
@@ -13,10 +14,12 @@ it('says what runs since when, what is due when, and what failed last', () => {
       failures: 2,
       failed: { code: 'GR-CLUSTER-13', agoMs: 800 },
     },
-  ]);
+  ];
 
-  expect(page).toBe(
+  expect(queuePage(rows, true)).toBe(
     [
+      'This process leads.',
+      '',
       'wake    running for 240.0 s           argocd/runners',
       'look    waits for its turn for 1.5 s  https://gitea.example.com org acme',
       'status  due in 3.2 s                  ci/small  (failed with GR-CLUSTER-13 1 s ago, 2 times in a row)',
@@ -24,15 +27,18 @@ it('says what runs since when, what is due when, and what failed last', () => {
   );
 });
 
-it('says when there is none', () => {
-  expect(queuePage([])).toBe('Nothing is under way and nothing is due: this process does not lead.');
+it('says that it does not lead', () => {
+  expect(queuePage([], false)).toBe('This process does not lead: ask the other replicas.');
 });
 
 it('shows a thousand rows and counts the others', () => {
   const row = { of: 'look', key: 'x', is: 'waiting', ms: 1, failures: 0 } as const;
 
   expect(
-    queuePage(Array.from({ length: 1_002 }, () => row))
+    queuePage(
+      Array.from({ length: 1_002 }, () => row),
+      true,
+    )
       .split('\n')
       .at(-1),
   ).toBe('… and 2 more rows');
