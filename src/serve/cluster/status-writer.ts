@@ -6,10 +6,12 @@ import type { KubeQuestion } from '../../kubernetes/client.ts';
 import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
 import { RunnerGroupStatus } from '../../runnergroup/status.ts';
 import { type GroupFacts, isWorthWriting, statusOf, tellsLess } from '../planning/group-status.ts';
-import type { KeyQueue } from '../queue.ts';
+import type { Again, KeyQueue } from '../queue.ts';
 import type { StartTask, TaskContext } from '../task.ts';
 
 const SHORTEST_GAP_MS = 1_000;
+/** A group that was re-created is forgotten by then. */
+const CONFLICT_MS = 3_000;
 const WRITE_MS = 10_000;
 /** At the same time. */
 const WRITES = 8;
@@ -81,15 +83,20 @@ class StatusWriter {
     return tellsLess(facts, old, clock.now()) || !isWorthWriting(next, old) ? undefined : next;
   }
 
-  async #write(uid: string): Promise<undefined> {
+  async #write(uid: string): Promise<Again | undefined> {
     const wanted = this.#wanted.get(uid);
     this.#wanted.delete(uid);
     const status = wanted && this.#next(wanted);
-    if (!status) return;
+    if (!status) return undefined;
     const before = this.#written.get(uid);
     this.#written.set(uid, status);
     try {
-      if (!(await this.#patch(wanted.object, status))) this.#written.delete(uid);
+      const answer = await this.#patch(wanted.object, status);
+      if (answer === 200) return undefined;
+      this.#written.delete(uid);
+      if (answer === 404) return undefined;
+      if (!this.#wanted.has(uid)) this.#wanted.set(uid, wanted);
+      return { inMs: CONFLICT_MS };
     } catch (error) {
       if (before) this.#written.set(uid, before);
       else this.#written.delete(uid);
@@ -99,8 +106,11 @@ class StatusWriter {
     }
   }
 
-  /** False: meanwhile the group was deleted (404), or deleted and re-created (409). @throws Failure */
-  async #patch({ metadata: { namespace, name, uid } }: RunnerGroupObject, status: RunnerGroupStatus): Promise<boolean> {
+  /** 404: meanwhile the group was deleted. 409: deleted and re-created, or somebody wrote at the same time. @throws Failure */
+  async #patch(
+    { metadata: { namespace, name, uid } }: RunnerGroupObject,
+    status: RunnerGroupStatus,
+  ): Promise<200 | 404 | 409> {
     const { client, clock } = this.#context;
     const question: KubeQuestion = {
       what: `write the status of RunnerGroup ${namespace}/${name}`,
@@ -110,8 +120,7 @@ class StatusWriter {
       body: { metadata: { uid }, status },
     };
     const answer = await client.send(question, new Deadline(WRITE_MS, clock));
-    if (answer.status === 404 || answer.status === 409) return false;
-    if (answer.status === 200) return true;
+    if (answer.status === 200 || answer.status === 404 || answer.status === 409) return answer.status;
     const remedy =
       'Grant the service account "patch" on "runnergroups/status" of "gitea.bpg.pw", and install the CRD of this release';
     throw failure(client.request(question), 'GR-CLUSTER-13', `status ${answer.status}`, remedy);

@@ -168,9 +168,9 @@ export function beginFault(fault: Fault, stage: Stage): void {
   }
 }
 
-/** The pause between looks that fail doubles, to five minutes at most. It is as long as all before together. */
+/** The pause between looks that fail doubles, to five minutes at most. Chance makes some shorter, so one may be longer than all before together. */
 function pausesAfter(forMs: number): number {
-  return Math.min(forMs * 1.3, 300_000) + 20_000;
+  return Math.min(forMs * 2, 300_000) + 20_000;
 }
 
 /** A namespace that may be named, in which nothing lives. */

@@ -79,7 +79,7 @@ export class GiteaServer {
   troubledMs(nowMs: number, forMs: number): number {
     const [sinceMs, pausesMs] = this.#trouble;
     const fromMs = nowMs < pausesMs ? sinceMs : nowMs;
-    this.#trouble = [fromMs, Math.max(pausesMs, nowMs + forMs + 1.3 * (nowMs + forMs - fromMs) + 20_000)];
+    this.#trouble = [fromMs, Math.max(pausesMs, nowMs + forMs + 2 * (nowMs + forMs - fromMs) + 20_000)];
     return nowMs + forMs - fromMs;
   }
 

@@ -43,6 +43,9 @@ export const SCENARIOS = {
     const alone = history(seed, acts, [{ atS: 58, is: 'read-lost', app: 0 }], 200);
     return { ...alone, apps: [...alone.apps, other], wakes: 1 };
   },
+  /** Somebody writes the status at the same time, while a CI job ends. Then nothing happens. */
+  statusConflict: (seed) =>
+    history(seed, [push(30, 5)], [{ atS: 34, is: 'status-conflicts', forS: 6 + (seed % 4) }], 110),
   /** A runner is evicted at work. */
   eviction: (seed) => history(seed, [push(30, 60)], [{ atS: 50, is: 'eviction' }], 220),
   /** The leader dies while the output holds the Job of a short CI job that is pinned. Nothing else happens. */
