@@ -4,6 +4,7 @@
  * Long because: all that a class may ask of it is shown here, one behaviour a test.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
 import { Failure } from '../../src/failure.ts';
 import { type Again, type Turn, type WorkClass, WorkQueue } from '../../src/serve/queue.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -88,6 +89,7 @@ describe('a key', () => {
     line.set('a', 700);
     line.add('b', 100);
     line.set('b', undefined);
+    expect(line.has('b')).toBe(false);
     await clock.pass(5_000);
 
     expect(began).toEqual(['700 a']);
@@ -263,12 +265,12 @@ describe('what is printed', () => {
   });
 
   it('is of all classes, each of which is there once', async () => {
-    const { clock, line, queue } = open();
+    const { clock, line, queue } = open({ run: hang });
     const other = queue.open('other', { width: 1, deadlineMs: 1_000, run: hang });
+    line.add('c');
+    await clock.pass(900);
     line.add('a', 100);
     other.add('b', 50);
-    line.add('c', 10);
-    await clock.pass(0);
 
     expect(queue.rows().map(({ of, key }) => `${of} ${key}`)).toEqual(['work c', 'other b', 'work a']);
     expect(() => queue.open('other', { width: 1, deadlineMs: 1_000, run: hang })).toThrow('other');
@@ -392,6 +394,7 @@ describe('a failure', () => {
     });
     for (const key of ['failed', 'again']) line.add(key);
     line.add('added', 500);
+    line.set('set', 300);
     line.set('set', 600);
     for (const key of ['added', 'set', 'stranger']) line.lift(key);
     await clock.pass(50);
@@ -433,10 +436,10 @@ describe('a failure', () => {
     const signals: AbortSignal[] = [];
     const { clock, line } = open({
       onFailure: (key) => told.push(key),
-      run: async (key, { signal }) => {
+      run: (key, { signal }) => {
         signals.push(signal);
-        if (key === 'done') return undefined;
-        return await new Promise((_, reject) => {
+        return new Promise((resolve, reject) => {
+          if (key === 'done') resolve(undefined);
           signal.addEventListener('abort', () => reject(refused));
         });
       },
@@ -615,6 +618,39 @@ describe('a class', () => {
     expect(began).toEqual(['a']);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
     expect(queue.rows()).toEqual([]);
+  });
+
+  it('leaves no timer behind when it is closed: the process could not end', async () => {
+    const clock = new VirtualClock();
+    const left = new Set<symbol>();
+    const counting: Clock = {
+      now: clock.now,
+      steadyMs: clock.steadyMs,
+      nextTurn: clock.nextTurn,
+      after: (ms, call) => {
+        const timer = Symbol();
+        left.add(timer);
+        const takeBack = clock.after(ms, () => {
+          left.delete(timer);
+          call();
+        });
+        return () => {
+          left.delete(timer);
+          takeBack();
+        };
+      },
+    };
+    const queue = new WorkQueue(counting);
+    const slow = { afterMs: () => 500, most: 1 };
+    const line = queue.open('work', { width: 1, deadlineMs: 1_000, slow, run: hang });
+    line.add('a');
+    line.add('b', 50);
+    await clock.pass(10);
+    line.add('c', 40);
+    queue.close();
+    await clock.pass(0);
+
+    expect(left.size).toBe(0);
   });
 
   it('does not care when the clock is set', async () => {
