@@ -3,10 +3,11 @@
  *
  * Long because: all that a class may ask of it is shown here, one behaviour a test.
  */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { Failure } from '../../src/failure.ts';
 import { type Again, type Turn, type WorkClass, WorkQueue } from '../../src/serve/queue.ts';
+import { strayErrors } from '../support/stray-errors.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A class whose runs take 100 ms, and what has run when. */
@@ -408,13 +409,7 @@ describe('a failure', () => {
   });
 
   it('that is a mistake of ours reaches the process, unless its run was broken off', async () => {
-    const others = process.listeners('unhandledRejection');
-    const seen: unknown[] = [];
-    process.removeAllListeners('unhandledRejection').on('unhandledRejection', (error) => seen.push(error));
-    onTestFinished(() => {
-      process.removeAllListeners('unhandledRejection');
-      for (const each of others) process.on('unhandledRejection', each);
-    });
+    const seen = strayErrors();
     const { clock, line } = open({
       run: async (key) => {
         await new Promise<void>((resolve) => clock.after(100, resolve));

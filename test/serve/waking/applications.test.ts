@@ -11,6 +11,7 @@ import { Failure } from '../../../src/failure.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { Applications } from '../../../src/serve/waking/applications.ts';
 import { NO_PLAN as FAILED, keyOf, managedBy, openApplications, PLANNED } from '../../support/applications.ts';
+import { strayErrors } from '../../support/stray-errors.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 type Wish = Parameters<Applications['follow']>[1];
@@ -316,26 +317,40 @@ describe('what is told', () => {
     expect(onNews).toHaveBeenCalledTimes(3);
   });
 
-  it('is nothing of an Application that is gone, or whose queue is closed, and nothing more is asked of Argo CD', async () => {
-    for (const end of ['gone', 'closed']) {
-      const argocd = new Argo();
-      const { apps, queue, told } = openApplications(argocd, argocd.clock);
-      await argocd.clock.pass(0);
-      apps.follow(KEY, MISSING);
-      argocd.found = state({ sync: 'OutOfSync' });
-      argocd.refresh = async () => {
-        await pause(argocd.clock, 700);
-        return state({ sync: 'OutOfSync' });
-      };
-      await argocd.clock.pass(500);
-      if (end === 'gone') apps.keep(new Map());
-      else queue.close();
-      expect(queue.rows()).toEqual([]);
-      await argocd.clock.pass(5_000);
+  it.each(
+    (['gone', 'closed'] as const).flatMap((end) => (['Synced', 'OutOfSync'] as const).map((sync) => ({ end, sync }))),
+  )('is nothing of a wake whose Application or queue is $end, and no more is asked: $sync', async ({ end, sync }) => {
+    const argocd = new Argo();
+    const { apps, queue, told } = openApplications(argocd, argocd.clock);
+    await argocd.clock.pass(0);
+    apps.follow(KEY, MISSING);
+    argocd.refresh = async () => {
+      await pause(argocd.clock, 700);
+      return state({ sync });
+    };
+    await argocd.clock.pass(500);
+    if (end === 'gone') apps.keep(new Map());
+    else queue.close();
+    expect(queue.rows()).toEqual([]);
+    await argocd.clock.pass(5_000);
 
-      expect(argocd.asked).toEqual(['read', 'read']);
-      expect(told).toEqual([]);
-    }
+    expect(argocd.asked).toEqual(['read', 'read']);
+    expect(told).toEqual([]);
+  });
+
+  it.each(['read', 'refresh'] as const)('is no mistake of ours, which ends the process: %s', async (step) => {
+    const seen = strayErrors();
+    const argocd = new Argo();
+    argocd[step] = async () => {
+      throw new TypeError(step);
+    };
+    const { apps, told } = openApplications(argocd, argocd.clock);
+    await argocd.clock.pass(0);
+    apps.follow(KEY, MISSING);
+    await argocd.clock.pass(100);
+
+    expect(seen[0]).toEqual(new TypeError(step));
+    expect(told).toEqual([]);
   });
 
   it('is no question that fails after its Application is gone', async () => {
@@ -521,13 +536,14 @@ describe('a wake', () => {
 });
 
 describe('turns of wakes', () => {
-  /** Wakes by name, one place, each as long as the next number says. 0: it fails at once. */
+  /** Wakes by name, one place, each so long. 0: it fails at once. Below: it is of somebody else. */
   function line(names: readonly string[], lastsMs: (name: string) => number, wakes = 1) {
     const argocd = new Argo();
     const woken: string[] = [];
     const { apps } = openApplications(argocd, argocd.clock, { names, wakes });
     const target: WakeTarget = argocd;
     Object.assign(target, {
+      read: async ({ name }: { readonly name: string }) => state({ manages: () => lastsMs(name) >= 0 }),
       refresh: async ({ name }: { readonly name: string }): Promise<AppState> => {
         woken.push(name);
         if (lastsMs(name) === 0) throw new Failure('GR-ARGOCD-04', 1, 'refused.');
@@ -570,8 +586,9 @@ describe('turns of wakes', () => {
     expect(await nextAfterS([...slow, ...quick])).toBe(5);
   });
 
-  it('are not hurried by wakes that failed: they tell nothing of how fast Argo CD is', async () => {
+  it('are not hurried by wakes that ended before a refresh: they tell nothing of how fast Argo CD is', async () => {
     expect(await nextAfterS([10_000, 0, 0, 0, 0])).toBe(40);
+    expect(await nextAfterS([10_000, -1, -1, -1, -1])).toBe(40);
   });
 
   it('may hang 120 at a time', async () => {
