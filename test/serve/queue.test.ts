@@ -642,6 +642,9 @@ describe('a class', () => {
     line.add('b', 50);
     await clock.pass(10);
     line.add('c', 40);
+    const idle = queue.open('idle', { width: 1, deadlineMs: 1_000, run: hang });
+    idle.add('a', 60_000);
+    idle.set('a', undefined);
     queue.close();
     await clock.pass(0);
 
