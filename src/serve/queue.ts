@@ -256,9 +256,11 @@ export class KeyQueue {
     if (running.length - late.length >= width) return undefined;
     const inLane = groupBy(running, ({ lane }) => lane);
     const nth = ({ lane }: Entry): number => this.#turns.get(lane)?.nth ?? -1;
+    const isBefore = (a: Entry, b: Entry): boolean => (nth(a) - nth(b) || a.dueMs - b.dueMs) < 0;
+    // Not sorted: there may be thousands, and one is wanted.
     return all
       .filter((entry) => this.#startMs(entry) <= nowMs && (inLane.get(entry.lane)?.length ?? 0) < perLane)
-      .sort((a, b) => nth(a) - nth(b) || a.dueMs - b.dueMs)[0];
+      .reduce<Entry | undefined>((first, each) => (first && !isBefore(each, first) ? first : each), undefined);
   }
 
   #begin(entry: Entry, nowMs: number): void {
