@@ -22,7 +22,7 @@ export interface OpenApplications {
 export function openApplications(
   argocd: WakeTarget,
   clock: Clock,
-  { names = ['runners'], onNews = (): void => undefined, wakes = 4 } = {},
+  { names = ['runners'] as readonly string[], onNews = (): void => undefined, wakes = 4 } = {},
 ): OpenApplications {
   const queue = new WorkQueue(clock);
   const told: ServeEvent[] = [];
