@@ -39,7 +39,7 @@ const SERVE = {
     /^test\/serve\/planning\/.*\.test\.ts$/,
     /^test\/serve\/looks\/poll-interval\.test\.ts$/,
   ],
-  quick: [/^test\/serve\/round\.test\.ts$/],
+  quick: [/^test\/serve\/waking\/many-applications\.test\.ts$/, /^test\/serve\/round\.test\.ts$/],
   all: [/^test\/simulation\/serve\/serve\.test\.ts$/],
   folders: ['src/serve', 'test/serve', 'test/simulation/serve'],
 };

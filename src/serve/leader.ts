@@ -147,7 +147,8 @@ export class Leader {
     this.changed();
     await untilAborted(signal, new Promise(() => undefined));
     this.#closed = true;
-    await Promise.all([this.#queue.close(), this.#lookout.guest.close()]);
+    this.#queue.close();
+    await this.#lookout.guest.close();
   }
 
   /** Something may have changed: a round follows soon. */

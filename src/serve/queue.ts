@@ -72,9 +72,9 @@ export interface QueueRow {
 interface Entry {
   readonly key: string;
   readonly lane: string;
-  /** Undefined: it is not due. While it runs: it was added meanwhile. */
-  dueMs: number | undefined;
-  /** Not before, whoever adds it. */
+  /** While it runs: it was added meanwhile. */
+  dueMs: number;
+  /** Not before, whoever adds it. 0: no back-off. */
   firmMs: number;
   run: Run | undefined;
   failures: number;
@@ -84,12 +84,19 @@ interface Entry {
 interface Run {
   readonly beganMs: number;
   readonly abort: () => void;
-  hasPlace: boolean;
   isLate: boolean;
 }
 
+/** The last turn of a lane: how many there were before it, and when the next one may come. */
+interface LastTurn {
+  readonly nth: number;
+  readonly freeMs: number;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
-/** Lanes whose last turn is remembered. */
+/** Lanes whose last turn is remembered. Those within their gap are, however many they are. */
 const MOST_TURNS = 1_000;
 
 export class WorkQueue {
@@ -106,23 +113,22 @@ export class WorkQueue {
     if (this.#lines.has(name)) throw new Error(`there is a class ${name} already`);
     const line = new KeyQueue(name, this.#clock, work);
     this.#lines.set(name, line);
-    if (this.#closed) void line.close();
+    if (this.#closed) line.close();
     return line;
   }
 
-  /** All keys, those that are due first at first. */
+  /** All keys: what runs longest, then what is due first. */
   rows(): readonly QueueRow[] {
     return [...this.#lines.values()].flatMap((line) => line.rows()).sort(byUrgency);
   }
 
-  /** Aborts what runs, and resolves when it has ended. Nothing begins any more. */
-  async close(): Promise<void> {
+  /** Aborts what runs and forgets all keys. Nothing begins any more. */
+  close(): void {
     this.#closed = true;
-    await Promise.all([...this.#lines.values()].map((line) => line.close()));
+    for (const line of this.#lines.values()) line.close();
   }
 }
 
-/** What runs longest, then what is due first. */
 function byUrgency(a: QueueRow, b: QueueRow): number {
   if (a.is !== b.is) return a.is === 'running' ? -1 : 1;
   return a.is === 'running' ? b.ms - a.ms : a.ms - b.ms;
@@ -134,17 +140,11 @@ export class KeyQueue {
   readonly #clock: Clock;
   readonly #work: WorkClass;
   readonly #entries = new Map<string, Entry>();
-  /** When a run of each lane began last; lanes without a gap are not in it. */
-  readonly #beganMs = new Map<string, number>();
-  /** Lanes that had a turn, the last one last. */
-  #turns: readonly string[] = [];
-  readonly #running = new Set<Promise<void>>();
-  /** Runs in each lane. */
-  readonly #perLane = new Map<string, number>();
-  #used = 0;
-  #slow = 0;
+  /** By lane, the oldest turn first. */
+  readonly #turns = new Map<string, LastTurn>();
+  #begun = 0;
   #takeBack = (): void => undefined;
-  #timerMs = Number.POSITIVE_INFINITY;
+  #timerMs = NEVER;
   #closed = false;
 
   constructor(name: string, clock: Clock, work: WorkClass) {
@@ -157,35 +157,31 @@ export class KeyQueue {
   add(key: string, inMs = 0): void {
     if (this.#closed) return;
     const entry = this.#entryOf(key);
-    this.#due(entry, Math.min(this.#clock.steadyMs() + inMs, entry.dueMs ?? Number.POSITIVE_INFINITY));
+    entry.dueMs = Math.min(this.#clock.steadyMs() + inMs, entry.dueMs);
+    this.#wakeAt(this.#startMs(entry));
   }
 
   /** It is due in exactly so many ms, or not at all. A run that is under way goes on. */
   set(key: string, inMs: number | undefined): void {
-    if (this.#closed || (inMs === undefined && !this.#entries.has(key))) return;
-    const entry = this.#entryOf(key);
-    entry.firmMs = 0;
-    if (inMs === undefined && !entry.run) this.#entries.delete(key);
-    else this.#due(entry, inMs === undefined ? undefined : this.#clock.steadyMs() + inMs);
+    const entry = this.#entries.get(key);
+    if (entry) Object.assign(entry, { dueMs: NEVER, firmMs: 0 });
+    if (inMs !== undefined) this.add(key, inMs);
+    else if (!entry?.run) this.#entries.delete(key);
   }
 
   /** Ends a back-off: it is due now. */
   lift(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry?.dueMs === undefined || entry.firmMs === 0) return;
-    entry.firmMs = 0;
-    this.#due(entry, this.#clock.steadyMs());
+    if (this.#entries.get(key)?.firmMs) this.set(key, 0);
   }
 
-  /** It exists no more. A run of it is aborted. */
-  forget(key: string): void {
-    this.#entries.get(key)?.run?.abort();
-    this.#entries.delete(key);
-  }
-
-  /** Forgets all others. */
+  /** Forgets all others: they exist no more. Their runs are aborted. */
   keepOnly(keys: { readonly has: (key: string) => boolean }): void {
-    for (const key of this.#entries.keys()) if (!keys.has(key)) this.forget(key);
+    for (const [key, { run }] of this.#entries) {
+      if (keys.has(key)) continue;
+      run?.abort();
+      this.#entries.delete(key);
+      this.#wakeAt(this.#clock.steadyMs());
+    }
   }
 
   has(key: string): boolean {
@@ -204,45 +200,40 @@ export class KeyQueue {
         ? ({ is: 'running', ms: nowMs - run.beganMs } as const)
         : ({ is: 'waiting', ms: this.#startMs(entry) - nowMs } as const);
       const more = { failures, ...(failed && { failed: { code: failed.code, agoMs: nowMs - failed.atMs } }) };
-      return { of: this.#name, key: this.#work.nameOf?.(key) ?? key, ...times, ...more };
+      return { of: this.#name, key: this.#nameOf(key), ...times, ...more };
     });
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#closed = true;
+    this.keepOnly(new Set());
     this.#takeBack();
-    for (const { run } of this.#entries.values()) run?.abort();
-    await Promise.all(this.#running);
+  }
+
+  #nameOf(key: string): string {
+    return this.#work.nameOf?.(key) ?? key;
   }
 
   #entryOf(key: string): Entry {
     const known = this.#entries.get(key);
     if (known) return known;
     const lane = this.#work.laneOf?.(key) ?? key;
-    const entry: Entry = { key, lane, dueMs: undefined, firmMs: 0, run: undefined, failures: 0, failed: undefined };
+    const entry: Entry = { key, lane, dueMs: NEVER, firmMs: 0, run: undefined, failures: 0, failed: undefined };
     this.#entries.set(key, entry);
     return entry;
   }
 
-  #due(entry: Entry, dueMs: number | undefined): void {
-    entry.dueMs = dueMs;
-    if (dueMs !== undefined && entry.run === undefined) this.#wakeAt(this.#startMs(entry));
-  }
-
   /** When the entry may begin, as far as times say; never: it is not waiting. */
   #startMs({ dueMs, firmMs, lane, run }: Entry): number {
-    if (dueMs === undefined || run) return Number.POSITIVE_INFINITY;
-    const { gapMs = 0 } = this.#work;
-    const free = gapMs === 0 ? 0 : (this.#beganMs.get(lane) ?? Number.NEGATIVE_INFINITY) + gapMs;
-    return Math.max(dueMs, firmMs, free);
+    return run ? NEVER : Math.max(dueMs, firmMs, this.#turns.get(lane)?.freeMs ?? 0);
   }
 
   #wakeAt(atMs: number): void {
-    if (atMs >= this.#timerMs || this.#closed) return;
+    if (atMs >= this.#timerMs) return;
     this.#takeBack();
     this.#timerMs = atMs;
     this.#takeBack = this.#clock.after(Math.max(0, atMs - this.#clock.steadyMs()), () => {
-      this.#timerMs = Number.POSITIVE_INFINITY;
+      this.#timerMs = NEVER;
       this.#go();
     });
   }
@@ -250,140 +241,109 @@ export class KeyQueue {
   /** Begins what is due and has a place, and sets the timer for what is due next. */
   #go(): void {
     const nowMs = this.#clock.steadyMs();
-    const { gapMs = 0, perLane = Number.POSITIVE_INFINITY, width } = this.#work;
-    for (const [lane, beganMs] of this.#beganMs) if (nowMs - beganMs >= gapMs) this.#beganMs.delete(lane);
-    for (const entry of this.#inTurns(nowMs)) {
-      if (this.#used >= width) break;
-      // Its lane may have begun another one just now.
-      if (this.#startMs(entry) > nowMs || (this.#perLane.get(entry.lane) ?? 0) >= perLane) continue;
-      this.#begin(entry, nowMs);
-    }
+    for (let entry = this.#next(nowMs); entry; entry = this.#next(nowMs)) this.#begin(entry, nowMs);
     const later = [...this.#entries.values()].map((entry) => this.#startMs(entry)).filter((atMs) => atMs > nowMs);
-    const nextMs = later.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-    if (nextMs < Number.POSITIVE_INFINITY) this.#wakeAt(nextMs);
+    this.#wakeAt(later.reduce((a, b) => Math.min(a, b), NEVER));
   }
 
-  /** What is due, one of each lane after the other. A lane that had a turn stands last. */
-  *#inTurns(nowMs: number): Generator<Entry, void> {
-    const due = [...this.#entries.values()].filter((entry) => this.#startMs(entry) <= nowMs);
-    due.sort((a, b) => (a.dueMs ?? 0) - (b.dueMs ?? 0));
-    const lanes = groupBy(due, ({ lane }) => lane);
-    const turnOf = (lane: string): number => this.#turns.indexOf(lane);
-    const order = [...lanes.keys()].sort((a, b) => turnOf(a) - turnOf(b));
-    for (let turn = 0; turn < due.length; turn += 1) {
-      for (const lane of order) {
-        const entry = lanes.get(lane)?.[turn];
-        if (entry) yield entry;
-      }
-    }
+  /** What begins next: of the lane whose last turn is the oldest, what is due first. Undefined: nothing is due, or has a place. */
+  #next(nowMs: number): Entry | undefined {
+    const { perLane = NEVER, slow, width } = this.#work;
+    const all = [...this.#entries.values()];
+    const running = all.filter(({ run }) => run);
+    // Runs that take long have given their places up, as far as there may be more of them without one.
+    const late = running.filter(({ run }) => run?.isLate).slice(0, slow?.most);
+    if (running.length - late.length >= width) return undefined;
+    const inLane = groupBy(running, ({ lane }) => lane);
+    const nth = ({ lane }: Entry): number => this.#turns.get(lane)?.nth ?? -1;
+    const isBefore = (a: Entry, b: Entry): boolean => (nth(a) - nth(b) || a.dueMs - b.dueMs) < 0;
+    // Not sorted: there may be thousands, and one is wanted.
+    return all
+      .filter((entry) => this.#startMs(entry) <= nowMs && (inLane.get(entry.lane)?.length ?? 0) < perLane)
+      .reduce<Entry | undefined>((first, each) => (first && !isBefore(each, first) ? first : each), undefined);
   }
 
   #begin(entry: Entry, nowMs: number): void {
     const life = new AbortController();
-    const waitedMs = Math.max(0, nowMs - this.#startMs(entry));
-    const run: Run = { beganMs: nowMs, abort: () => life.abort(), hasPlace: true, isLate: false };
+    const run: Run = { beganMs: nowMs, abort: () => life.abort(), isLate: false };
     const absorb = (): void => {
-      if (entry.run === run) entry.dueMs = undefined;
+      if (entry.run === run) entry.dueMs = NEVER;
     };
-    entry.run = run;
-    entry.dueMs = undefined;
-    this.#used += 1;
-    if (this.#work.gapMs) this.#beganMs.set(entry.lane, nowMs);
-    this.#perLane.set(entry.lane, (this.#perLane.get(entry.lane) ?? 0) + 1);
-    this.#turns = [...this.#turns.filter((lane) => lane !== entry.lane), entry.lane].slice(-MOST_TURNS);
-    const running = this.#run(entry, run, { signal: life.signal, waitedMs, absorb }).finally(() =>
-      this.#running.delete(running),
-    );
-    this.#running.add(running);
+    const turn = { signal: life.signal, waitedMs: nowMs - this.#startMs(entry), absorb };
+    Object.assign(entry, { run, dueMs: NEVER, firmMs: 0 });
+    this.#hasTurn(entry.lane, nowMs);
+    // An error that is no `Failure` is for the process.
+    void this.#run(entry, run, turn);
+  }
+
+  #hasTurn(lane: string, nowMs: number): void {
+    const { gapMs } = this.#work;
+    this.#turns.delete(lane);
+    this.#turns.set(lane, { nth: this.#begun, freeMs: gapMs ? nowMs + gapMs : 0 });
+    this.#begun += 1;
+    for (const [oldest, { freeMs }] of this.#turns) {
+      if (this.#turns.size <= MOST_TURNS || freeMs > nowMs) break;
+      this.#turns.delete(oldest);
+    }
   }
 
   async #run(entry: Entry, run: Run, turn: Turn): Promise<void> {
     const { deadlineMs, slow } = this.#work;
     let isOutOfTime = false;
-    const takeBacks = [
-      this.#clock.after(deadlineMs, () => {
-        isOutOfTime = true;
-        run.abort();
-      }),
-    ];
-    if (slow) {
-      takeBacks.push(
-        this.#clock.after(slow.afterMs(), () => {
-          run.isLate = true;
-          this.#letYield();
-        }),
-      );
-    }
+    const endDeadline = this.#clock.after(deadlineMs, () => {
+      isOutOfTime = true;
+      run.abort();
+    });
+    const endSlow =
+      slow &&
+      this.#clock.after(slow.afterMs(), () => {
+        run.isLate = true;
+        this.#wakeAt(this.#clock.steadyMs());
+      });
     let again: Again | undefined;
     try {
       again = await untilAborted(turn.signal, this.#work.run(entry.key, turn));
-      if (isOutOfTime) throw this.#outOfTime(entry.key);
-      entry.failures = 0;
+      if (!isOutOfTime) entry.failures = 0;
     } catch (error) {
-      if (!(error instanceof Failure)) {
-        // Whatever was broken off fails in its own way.
-        if (!turn.signal.aborted) throw error;
-      } else if (isOutOfTime || !turn.signal.aborted) again = this.#failed(entry, error);
+      // Whatever was broken off fails in its own way.
+      if (!turn.signal.aborted) {
+        if (!(error instanceof Failure)) throw error;
+        again = this.#failed(entry, error);
+      }
     } finally {
-      for (const takeBack of takeBacks) takeBack();
-      this.#end(entry, run, again);
+      endDeadline();
+      endSlow?.();
+      if (isOutOfTime) again = this.#failed(entry, this.#outOfTime(entry.key));
+      this.#end(entry, again);
     }
   }
 
   #failed(entry: Entry, failure: Failure): Again | undefined {
-    const {
-      mostTries = Number.POSITIVE_INFINITY,
-      backOffMs = (failures) => Math.min(1_000 * 2 ** (failures - 1), LONGEST_BACK_OFF_MS),
-      onFailure,
-    } = this.#work;
+    const { backOffMs = backOff, mostTries = NEVER, onFailure } = this.#work;
     entry.failures += 1;
     entry.failed = { code: failure.code, atMs: this.#clock.steadyMs() };
     onFailure?.(entry.key, failure);
-    if (entry.failures >= mostTries) return undefined;
-    return { inMs: backOffMs(entry.failures), firm: true };
+    return entry.failures < mostTries ? { inMs: backOffMs(entry.failures), firm: true } : undefined;
   }
 
   #outOfTime(key: string): Failure {
-    const seconds = this.#work.deadlineMs / 1000;
-    return new Failure(
-      'GR-SERVE-04',
-      1,
-      `${this.#name} ${this.#work.nameOf?.(key) ?? key}: not done within ${seconds} s. It is tried again.`,
-    );
+    const what = `${this.#name} ${this.#nameOf(key)}: not done within ${this.#work.deadlineMs / 1000} s.`;
+    return new Failure('GR-SERVE-04', 1, `${what} It is tried again.`);
   }
 
-  #end(entry: Entry, run: Run, again: Again | undefined): void {
-    if (run.hasPlace) this.#used -= 1;
-    else this.#slow -= 1;
+  #end(entry: Entry, again: Again | undefined): void {
     entry.run = undefined;
-    const left = (this.#perLane.get(entry.lane) ?? 0) - 1;
-    if (left > 0) this.#perLane.set(entry.lane, left);
-    else this.#perLane.delete(entry.lane);
-    if (this.#closed) return;
     // A key that was forgotten meanwhile, or exists anew, is not this one.
-    if (this.#entries.get(entry.key) === entry) this.#comesAgain(entry, again);
-    this.#letYield();
-    this.#wakeAt(this.#clock.steadyMs());
-  }
-
-  #comesAgain(entry: Entry, again: Again | undefined): void {
+    if (this.#entries.get(entry.key) !== entry) return;
     const nowMs = this.#clock.steadyMs();
-    const atMs = again ? nowMs + again.inMs : undefined;
-    if (atMs !== undefined) entry.dueMs = Math.min(atMs, entry.dueMs ?? atMs);
-    entry.firmMs = again?.firm && atMs !== undefined ? atMs : 0;
-    if (entry.dueMs === undefined) this.#entries.delete(entry.key);
+    const againMs = again ? nowMs + again.inMs : NEVER;
+    entry.dueMs = Math.min(againMs, entry.dueMs);
+    if (again?.firm) entry.firmMs = againMs;
+    if (entry.dueMs === NEVER) this.#entries.delete(entry.key);
+    this.#wakeAt(nowMs);
   }
+}
 
-  /** Runs that take long give their places up, as far as there may be more of them without one. */
-  #letYield(): void {
-    const most = this.#work.slow?.most ?? 0;
-    for (const { run } of this.#entries.values()) {
-      if (this.#slow >= most) return;
-      if (!run?.isLate || !run.hasPlace) continue;
-      run.hasPlace = false;
-      this.#used -= 1;
-      this.#slow += 1;
-      this.#wakeAt(this.#clock.steadyMs());
-    }
-  }
+function backOff(failures: number): number {
+  return Math.min(FIRST_BACK_OFF_MS * 2 ** (failures - 1), LONGEST_BACK_OFF_MS);
 }

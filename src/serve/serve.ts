@@ -180,7 +180,8 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     await (lease ? lease.run(life.signal, lead) : lead(life.signal));
   } finally {
     stop();
-    await Promise.all([watching, listening, queue.close()]);
+    queue.close();
+    await Promise.all([watching, listening]);
     await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), notifier.close(), open.close()]);
   }
 }

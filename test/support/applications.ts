@@ -22,7 +22,7 @@ export interface OpenApplications {
 export function openApplications(
   argocd: WakeTarget,
   clock: Clock,
-  { names = ['runners'], onNews = (): void => undefined, wakes = 4 } = {},
+  { names = ['runners'] as readonly string[], onNews = (): void => undefined, wakes = 4 } = {},
 ): OpenApplications {
   const queue = new WorkQueue(clock);
   const told: ServeEvent[] = [];
@@ -36,11 +36,11 @@ export function keyOf(name: string): string {
   return `argocd/${name}`;
 }
 
-/** RunnerGroup `runners/ci`, as this Application has made it. */
-function managedBy(name: string): LiveGroup {
+/** A RunnerGroup, as this Application has made it. */
+export function managedBy(app: string, namespace = 'runners', name = 'ci'): LiveGroup {
   return {
-    key: 'runners/ci',
-    object: { metadata: { namespace: 'runners', name: 'ci', uid: name } },
-    trackingId: `${name}:gitea.bpg.pw/RunnerGroup:runners/ci`,
+    key: `${namespace}/${name}`,
+    object: { metadata: { namespace, name, uid: app } },
+    trackingId: `${app}:gitea.bpg.pw/RunnerGroup:${namespace}/${name}`,
   };
 }

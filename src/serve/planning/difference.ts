@@ -50,8 +50,9 @@ export function differenceOf(
     if (decision.emit) wanted.set(keyOfDecision(decision), decision);
   }
   const changes = new Map<string, keyof Difference | undefined>();
-  for (const key of printed) if (!wanted.has(key)) changes.set(key, 'untidy');
-  for (const [key, runner] of liveByKey) if (!wanted.has(key)) changes.set(key, excessOf(runner) ?? changes.get(key));
+  for (const key of printed) changes.set(key, 'untidy');
+  for (const [key, runner] of liveByKey) changes.set(key, excessOf(runner) ?? changes.get(key));
+  // What is wanted is judged by what it lacks, whatever was said of it.
   for (const [key, decision] of wanted) changes.set(key, lackOf(decision, liveByKey.get(key), nowMs));
   const keysOfChange = (change: keyof Difference): readonly string[] =>
     [...changes].flatMap(([key, of]) => (of === change ? key : [])).sort();

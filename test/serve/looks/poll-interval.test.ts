@@ -91,8 +91,34 @@ describe('the poll interval', () => {
     const { pace, jobs, nowMs } = afterProofs(3);
     const more = [...jobs, queued(50)];
 
-    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 14_000, LIMITS).doubtful.size).toBe(0);
-    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 16_000, LIMITS).doubtful.size).toBe(1);
+    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 15_000, LIMITS).doubtful.size).toBe(0);
+    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 15_001, LIMITS).doubtful.size).toBe(1);
+  });
+
+  it('remembers what was announced before a look could show it', () => {
+    const { pace, jobs, nowMs } = afterProofs(3);
+    const early = announced(pace, queued(50), nowMs);
+    const kept = (ms: number) => looked(early, jobs, nowMs + ms, LIMITS).announced.size;
+
+    expect([kept(15_000), kept(15_001)]).toEqual([1, 0]);
+    expect(
+      looked(looked(early, jobs, nowMs + 100, LIMITS), [...jobs, queued(50)], nowMs + 5_000, LIMITS),
+    ).toMatchObject({
+      doubtful: new Map(),
+    });
+  });
+
+  it('gives a webhook five seconds before it counts as missed', () => {
+    const { pace, jobs, nowMs } = afterProofs(7);
+    const doubting = looked(pace, [...jobs, queued(50)], nowMs, LIMITS);
+    const later = (ms: number) => looked(doubting, [...jobs, queued(50)], nowMs + ms, LIMITS);
+
+    expect([later(4_999).doubtful.size, later(4_999).intervalMs]).toEqual([1, 60_000]);
+    expect([later(5_000).doubtful.size, later(5_000).intervalMs]).toEqual([0, 5_000]);
+  });
+
+  it('is up to a tenth shorter or longer by chance', () => {
+    expect([0, 0.5, 1].map((chance) => nextLookMs(newPace(LIMITS), chance, LIMITS))).toEqual([4500, 5000, 5500]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { jobAnnotations, present } from '../../../src/charts/labels.ts';
 import type { LiveState } from '../../../src/plan/evidence.ts';
-import { differenceOf, mayWaitMs } from '../../../src/serve/planning/difference.ts';
+import { differenceOf, differingByGroup, mayWaitMs } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { job, runner } from '../../charts/fixtures.ts';
 
@@ -26,6 +26,19 @@ describe('the difference between a plan and the cluster', () => {
 
   it('names a runner without a Job', () => {
     expect(differenceOf([runner()], [], NOW)).toEqual({ ...NOTHING, missing: [KEY] });
+  });
+
+  it('names what it finds in order, and by group', () => {
+    const first = { ...runner(), runner: 'ci-1-1-0123abcd' };
+    const found = differenceOf([runner(), first], [], NOW);
+
+    expect(found).toEqual({ ...NOTHING, missing: ['runners/ci-1-1-0123abcd', KEY] });
+    expect([...differingByGroup({ ...NOTHING, missing: [KEY, 'gone/by-now'] }, [runner()], [])]).toEqual([
+      ['runners/ci', [KEY]],
+    ]);
+    expect([...differingByGroup({ ...NOTHING, missing: ['runners/ci-1-1-0123abcd'] }, [first], []).values()]).toEqual([
+      ['runners/ci-1-1-0123abcd'],
+    ]);
   });
 
   it('takes a Job of the same name in another namespace for another one', () => {
@@ -72,7 +85,9 @@ describe('the difference between a plan and the cluster', () => {
 
   it.each(['complete', 'failed'] as const)('is in no hurry with a Job that is %s', (state) => {
     expect(differenceOf([], [live(state)], NOW)).toEqual({ ...NOTHING, untidy: [KEY] });
-    expect(differenceOf([runner({ pinned: true })], [live(state)], NOW)).toEqual(NOTHING);
+    expect(differenceOf([runner({ pinned: true, job: job({ startedAtMs: NOW }) })], [live(state)], NOW)).toEqual(
+      NOTHING,
+    );
   });
 
   it('leaves alone what a prune would leave alone', () => {
@@ -121,8 +136,7 @@ describe('patience', () => {
       mayWaitMs({ ...NOTHING, untidy: ['a'] }),
     ];
 
-    expect(waits).toEqual([...waits].sort((a, b) => (a ?? 0) - (b ?? 0)));
-    expect(new Set(waits).size).toBe(4);
+    expect(waits).toEqual([30, 2_000, 3_000, 10_000]);
     expect(mayWaitMs(NOTHING)).toBeUndefined();
   });
 });

@@ -1,4 +1,8 @@
-/** What Argo CD says of an Application, and what follows. In virtual time. */
+/**
+ * What Argo CD says of an Application, and what follows. In virtual time.
+ *
+ * Long because: one Argo CD that answers as it is told is the scene of all.
+ */
 import { describe, expect, it, vi } from 'vitest';
 import type { AppJob, AppState } from '../../../src/argocd/app-state.ts';
 import type { WakeTarget } from '../../../src/argocd/wake.ts';
@@ -6,7 +10,8 @@ import { pause } from '../../../src/clock.ts';
 import { Failure } from '../../../src/failure.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { Applications } from '../../../src/serve/waking/applications.ts';
-import { NO_PLAN as FAILED, keyOf, openApplications, PLANNED } from '../../support/applications.ts';
+import { NO_PLAN as FAILED, keyOf, managedBy, openApplications, PLANNED } from '../../support/applications.ts';
+import { strayErrors } from '../../support/stray-errors.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 type Wish = Parameters<Applications['follow']>[1];
@@ -281,5 +286,328 @@ describe('an Application', () => {
     await clock.pass(0);
 
     expect(onNews).not.toHaveBeenCalled();
+  });
+});
+
+const never = <T>(): Promise<T> => new Promise(() => undefined);
+
+describe('what is told', () => {
+  it('is each wake with its times and steps, and each question that failed', async () => {
+    const argocd = new Argo();
+    const onNews = vi.fn();
+    const { apps, told } = openApplications(argocd, argocd.clock, { onNews });
+    await argocd.clock.pass(0);
+    expect(onNews).toHaveBeenCalledTimes(1);
+    argocd.refresh = async () => {
+      await pause(argocd.clock, 700);
+      return state();
+    };
+    apps.follow(KEY, MISSING);
+    await argocd.clock.pass(1_000);
+    apps.follow(KEY, WELL);
+
+    const woken = told.filter(({ is }) => is === 'woken');
+    expect(woken).toMatchObject([{ application: KEY, outcome: { is: 'in-sync' }, ms: 700, waitedMs: 0 }]);
+    expect(woken).toMatchObject([{ steps: [{ step: 'read' }, { step: 'refresh' }] }]);
+    expect(onNews).toHaveBeenCalledTimes(2);
+
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    await argocd.clock.pass(60_000);
+    expect(told.slice(1)).toMatchObject([{ is: 'ask-failed', application: KEY, failure: { code: 'GR-HTTP-01' } }]);
+    expect(onNews).toHaveBeenCalledTimes(3);
+  });
+
+  it.each(
+    (['gone', 'closed'] as const).flatMap((end) => (['Synced', 'OutOfSync'] as const).map((sync) => ({ end, sync }))),
+  )('is nothing of a wake whose Application or queue is $end, and no more is asked: $sync', async ({ end, sync }) => {
+    const argocd = new Argo();
+    const { apps, queue, told } = openApplications(argocd, argocd.clock);
+    await argocd.clock.pass(0);
+    apps.follow(KEY, MISSING);
+    argocd.refresh = async () => {
+      await pause(argocd.clock, 700);
+      return state({ sync });
+    };
+    await argocd.clock.pass(500);
+    if (end === 'gone') apps.keep(new Map());
+    else queue.close();
+    expect(queue.rows()).toEqual([]);
+    await argocd.clock.pass(5_000);
+
+    expect(argocd.asked).toEqual(['read', 'read']);
+    expect(told).toEqual([]);
+  });
+
+  it.each(['read', 'refresh'] as const)('is no mistake of ours, which ends the process: %s', async (step) => {
+    const seen = strayErrors();
+    const argocd = new Argo();
+    argocd[step] = async () => {
+      throw new TypeError(step);
+    };
+    const { apps, told } = openApplications(argocd, argocd.clock);
+    await argocd.clock.pass(0);
+    apps.follow(KEY, MISSING);
+    await argocd.clock.pass(100);
+
+    expect(seen[0]).toEqual(new TypeError(step));
+    expect(told).toEqual([]);
+  });
+
+  it('is no question that fails after its Application is gone', async () => {
+    const argocd = new Argo();
+    const release = argocd.hold();
+    const { apps, told } = openApplications(argocd, argocd.clock);
+    await argocd.clock.pass(0);
+    apps.keep(new Map());
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    release();
+    await argocd.clock.pass(100);
+
+    expect(told).toEqual([]);
+  });
+
+  it.each([
+    [
+      { phase: 'Error' as const, message: 'no rights', startedAtMs: 0 },
+      { is: 'synced', message: 'no rights' },
+    ],
+    [{ phase: 'Failed' as const, message: '', startedAtMs: 0 }, { is: 'synced' }],
+    [{ phase: 'Succeeded' as const, message: 'all applied', startedAtMs: 0 }, { is: 'synced' }],
+  ])('of a wake is why the last sync has failed: %j', async (operation, outcome) => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    argocd.found = state({ sync: 'OutOfSync', operation });
+    await follow(app, MISSING, 1_000);
+
+    expect(app.apps.wakes.get(KEY)?.state.last).toEqual(outcome);
+  });
+});
+
+describe('the Applications that are kept', () => {
+  it('are as they were when they are kept again, and are not asked again', async () => {
+    const argocd = new Argo();
+    argocd.shown = state({ jobs: [JOB] });
+    const app = await start(argocd);
+    app.apps.follow(KEY, MISSING);
+    await argocd.clock.pass(100);
+    const before = app.apps.wakes.get(KEY);
+    app.apps.keep(new Map([[KEY, [managedBy('runners')]]]));
+    await argocd.clock.pass(0);
+
+    expect(app.apps.wakes.get(KEY)).toEqual(before);
+    expect(argocd.asked).toEqual(['read', 'read', 'refresh']);
+  });
+
+  it('are woken for the groups that they have now, one of which is enough', async () => {
+    const argocd = new Argo();
+    argocd.shown = state({ manages: ({ name }) => name === 'new', jobs: [JOB] });
+    const app = await start(argocd);
+    await follow(app, MISSING, 5_000);
+    expect(argocd.asked).toEqual(['read', 'read']);
+
+    app.apps.keep(new Map([[KEY, [managedBy('runners'), managedBy('runners', 'runners', 'new')]]]));
+    await follow(app, MISSING, 60_000);
+    expect(argocd.asked).toContain('refresh');
+    expect(printed(app)).toEqual(['runners/ci-7-1-0123abcd']);
+  });
+
+  it('are none without an Application', async () => {
+    const { apps } = openApplications(new Argo(), new VirtualClock());
+    apps.keep(new Map([['', [managedBy('runners')]]]));
+
+    expect([...apps.wakes]).toEqual([]);
+    expect(() => apps.keep(new Map([['argocd/other', []]]))).toThrow('no Application behind argocd/other');
+  });
+
+  it('are done when all of them are', async () => {
+    const argocd = new Argo();
+    const { apps } = openApplications(argocd, argocd.clock, { names: ['runners', 'other'] });
+    await argocd.clock.pass(0);
+    apps.follow(KEY, MISSING);
+
+    expect(apps.done).toBe(false);
+  });
+
+  it('are asked eight at a time', async () => {
+    const argocd = new Argo();
+    argocd.hold();
+    openApplications(argocd, argocd.clock, { names: Array.from({ length: 20 }, (_, n) => `app-${n}`) });
+    await argocd.clock.pass(100);
+
+    expect(argocd.asked).toHaveLength(8);
+  });
+});
+
+describe('a question', () => {
+  it('that is lost is asked again after a minute', async () => {
+    const argocd = new Argo();
+    argocd.hold();
+    await start(argocd);
+    await argocd.clock.pass(60_500);
+    expect(argocd.asked).toHaveLength(1);
+
+    await argocd.clock.pass(1_000);
+    expect(argocd.asked).toHaveLength(2);
+  });
+
+  it('comes a minute after the last wake, which has told the same', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    await follow(app, WELL, 50_000);
+    app.apps.follow(KEY, MISSING);
+    await argocd.clock.pass(100);
+    app.apps.follow(KEY, WELL);
+    await argocd.clock.pass(58_900);
+    expect(argocd.asked).toEqual(['read', 'read', 'refresh']);
+
+    await argocd.clock.pass(1_100);
+    expect(argocd.asked).toEqual(['read', 'read', 'refresh', 'read']);
+  });
+
+  it('is asked after an outage of Gitea also when a wake is due, and not while there is no plan yet', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    app.apps.follow(KEY, NO_PLAN);
+    app.apps.follow(KEY, { ...MISSING, planning: { is: 'waiting' } });
+    await argocd.clock.pass(10);
+    expect(argocd.asked).toEqual(['read']);
+
+    app.apps.follow(KEY, MISSING);
+    await argocd.clock.pass(10);
+    expect(argocd.asked).toEqual(['read', 'read']);
+  });
+
+  it('is believed less than a wake that is under way', async () => {
+    const argocd = new Argo();
+    const release = argocd.hold();
+    argocd.shown = state({ jobs: [JOB] });
+    const app = await start(argocd);
+    argocd.hold()();
+    argocd.refresh = never;
+    await follow(app, MISSING, 1_000);
+    release();
+    await argocd.clock.pass(0);
+
+    expect(printed(app)).toEqual([]);
+  });
+
+  it.each<[string, Partial<AppState>]>([
+    ['is not managed by it', { manages: () => false, jobs: [{ ...JOB, outOfSync: true }] }],
+    ['has met an error that stops nothing', { errors: [{ ...KEPT_ERROR, stops: false }] }],
+  ])('wakes nobody when the answer is of an Application that %s', async (_, over) => {
+    const argocd = new Argo();
+    argocd.shown = state(over);
+    await follow(await start(argocd), WELL, 20_000);
+
+    expect(argocd.asked).toEqual(['read']);
+  });
+});
+
+describe('a wake', () => {
+  it('waits ten minutes for a refresh that is late', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    argocd.shown = state({ refreshPending: true });
+    argocd.refresh = async () => {
+      throw new Failure('GR-HTTP-09', 1, 'no answer.');
+    };
+    await follow(app, MISSING, 590_000);
+    expect(app.apps.troubles).toEqual([]);
+
+    await follow(app, MISSING, 10_000);
+    expect(app.apps.troubles).toMatchObject([expect.stringContaining('GR-ARGOCD-14')]);
+  });
+
+  it('that never ends is given up a minute later, and comes again', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    argocd.refresh = () => {
+      argocd.asked.push('refresh');
+      return never();
+    };
+    await follow(app, MISSING, 660_000);
+    expect(app.apps.troubles).toEqual([]);
+    expect(argocd.asked).toEqual(['read', 'read', 'refresh']);
+
+    await follow(app, MISSING, 5_000);
+    expect(app.apps.troubles).toMatchObject([expect.stringContaining('GR-SERVE-04')]);
+    expect(argocd.asked.slice(3)).toEqual(['read', 'refresh']);
+  });
+});
+
+describe('turns of wakes', () => {
+  /** Wakes by name, one place, each so long. 0: it fails at once. Below: it is of somebody else. */
+  function line(names: readonly string[], lastsMs: (name: string) => number, wakes = 1) {
+    const argocd = new Argo();
+    const woken: string[] = [];
+    const { apps } = openApplications(argocd, argocd.clock, { names, wakes });
+    const target: WakeTarget = argocd;
+    Object.assign(target, {
+      read: async ({ name }: { readonly name: string }) => state({ manages: () => lastsMs(name) >= 0 }),
+      refresh: async ({ name }: { readonly name: string }): Promise<AppState> => {
+        woken.push(name);
+        if (lastsMs(name) === 0) throw new Failure('GR-ARGOCD-04', 1, 'refused.');
+        await pause(argocd.clock, lastsMs(name));
+        return state();
+      },
+    });
+    const want = (name: string, wish: Wish): void => apps.follow(keyOf(name), wish);
+    /** Is woken once, and nothing is wanted of it any more. */
+    const once = async (name: string): Promise<void> => {
+      want(name, MISSING);
+      await argocd.clock.pass(lastsMs(name) + 31);
+      want(name, WELL);
+    };
+    return { apps, clock: argocd.clock, once, want, woken };
+  }
+
+  /** In how many seconds the next one begins beside one that hangs. */
+  async function nextAfterS(past: readonly number[]): Promise<number> {
+    const names = [...past.map((_, n) => `past-${n}`), 'hangs', 'next'];
+    const { clock, once, want, woken } = line(names, (name) => past[names.indexOf(name)] ?? 600_000);
+    await clock.pass(0);
+    for (const name of names.slice(0, -2)) await once(name);
+    woken.length = 0;
+    want('hangs', MISSING);
+    await clock.pass(40);
+    want('next', MISSING);
+    for (let second = 0; second < 100; second += 1) {
+      if (woken.includes('next')) return second;
+      await clock.pass(1_000);
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  it('come when the one before hangs, compared with the newest eight', async () => {
+    const slow = Array.from({ length: 8 }, () => 10_000);
+    const quick = Array.from({ length: 8 }, () => 1_000);
+
+    expect(await nextAfterS([...quick, ...slow])).toBe(40);
+    expect(await nextAfterS([...slow, ...quick])).toBe(5);
+  });
+
+  it('are not hurried by wakes that ended before a refresh: they tell nothing of how fast Argo CD is', async () => {
+    expect(await nextAfterS([10_000, 0, 0, 0, 0])).toBe(40);
+    expect(await nextAfterS([10_000, -1, -1, -1, -1])).toBe(40);
+  });
+
+  it('may hang 120 at a time', async () => {
+    const names = Array.from({ length: 160 }, (_, n) => `app-${n}`);
+    const { clock, want, woken } = line(names, () => 3_600_000, 20);
+    await clock.pass(1_000);
+    for (const name of names) want(name, MISSING);
+    await clock.pass(600_000);
+
+    expect(woken).toHaveLength(140);
+  });
+
+  it('go round among the namespaces', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const { apps, clock, want, woken } = line(names, () => 1_000);
+    apps.keep(new Map(names.map((name) => [keyOf(name), [managedBy(name, name === 'd' ? 'one' : 'many')]])));
+    for (const name of names) want(name, MISSING);
+    await clock.pass(2_000);
+
+    expect(woken).toEqual(['a', 'd']);
   });
 });

@@ -8,6 +8,7 @@ import { Failure } from '../../../src/failure.ts';
 import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import {
   dueMs,
+  failedOutcome,
   follow,
   isDone,
   NEVER_WOKEN,
@@ -15,6 +16,7 @@ import {
   troubleOf,
   type WakeNews,
   type WakeState,
+  waitText,
 } from '../../../src/serve/waking/wake-state.ts';
 import { keyOf, NO_PLAN, openApplications, PLANNED } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -170,6 +172,60 @@ describe('the table', () => {
     expect(shownAfterMs(AT.pausing, ended, NOW + 700)).toBe(700);
     expect(shownAfterMs(WAKING, during, NOW)).toBeUndefined();
     expect(shownAfterMs(during, follow(during, SYNCED, NOW + 500), NOW + 500)).toBe(500);
+  });
+
+  it('shows no plan when the cluster came to it without a sync', () => {
+    const ended = played(WAKING, { is: 'woken', outcome: { is: 'in-sync' } });
+
+    expect(shownAfterMs(ended, played(ended, NOTHING), NOW)).toBeUndefined();
+  });
+
+  it('pauses twice as long after each wake that did not help, and begins anew after a plan that was shown', () => {
+    const turn: WakeNews = { is: 'its-turn' };
+    const wakeEnds: WakeNews = { is: 'woken', outcome: { is: 'error', message: 'no Gitea' } };
+
+    expect(dueMs(played(AT.pausing, turn, SYNCED))).toBe(NOW + 4_000);
+    expect(dueMs(played(AT.pausing, turn, SYNCED, turn, SYNCED))).toBe(NOW + 8_000);
+    expect(dueMs(played(NEVER_WOKEN, ILL, turn, wakeEnds))).toBe(NOW + 5_000);
+    expect(dueMs(played(AT.pausing, turn, SYNCED, NOTHING, ILL, turn, wakeEnds))).toBe(NOW + 5_000);
+  });
+
+  it('begins with short pauses after an outage of Argo CD', () => {
+    const away: WakeNews = { is: 'woken', outcome: { is: 'failed', message: 'away', away: true } };
+    const turn: WakeNews = { is: 'its-turn' };
+
+    expect(dueMs(played(WAKING, away, turn, away, turn, REFUSED))).toBe(NOW + 1_000);
+    expect(dueMs(played(WAKING, away, turn, away, turn, REFUSED, turn, REFUSED))).toBe(NOW + 2_000);
+  });
+
+  it('lets a new difference wait for others after there was none', () => {
+    const none = played(GATHERING, NOTHING);
+
+    expect(dueMs(follow(none, wants('a'), NOW + 1_000))).toBe(NOW + 1_030);
+  });
+
+  it('does not wait for the fate of the old after an Application that was in sync', () => {
+    const found = played(WAKING, { is: 'woken', outcome: { is: 'in-sync' } }, wants('a', 'b'));
+
+    expect([found.is, dueMs(found)]).toEqual(['gathering', NOW + 30]);
+  });
+
+  it('knows why Argo CD is in trouble: by the last wake, or as it was found', () => {
+    const failed = played(WAKING, REFUSED);
+
+    expect(troubleOf(played(NEVER_WOKEN, ILL))).toBe('no Gitea');
+    expect(troubleOf(played(failed, ILL))).toBe('no Gitea');
+    expect(troubleOf(played(failed, { is: 'unwell' }))).toBe('refused');
+    expect(troubleOf({ last: { is: 'error' } })).toBe('error');
+    expect(failedOutcome(new Failure('GR-ARGOCD-04', 1, 'refused.'))).toEqual({
+      is: 'failed',
+      message: 'GR-ARGOCD-04 refused.',
+    });
+  });
+
+  it('says how the last wake ended', () => {
+    expect(waitText(AT.pausing, String)).toContain('ended with synced; the next one comes at 102000');
+    expect(waitText(played(NEVER_WOKEN, { is: 'unwell' }), String)).toContain('ended with nothing');
   });
 
   const difference = fc.record({
