@@ -10,8 +10,9 @@ type Bars = Partial<Figures>;
 const ALWAYS: Bars = { killedAtDefault: 0, overCap: 0, doubleSpawns: 0, neverServed: 0, gaps: 0 };
 
 const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> = {
+  // Groups are renamed and moved, commits rolled back: the exact policy has 1.35 here, and 1.3 in mixed ones.
   wide: {
-    'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, later: 2, needless: 1.5 },
+    'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, later: 2, needless: 1.5 },
     'ours, Gitea alone': { p99: 1.05, needless: 5 },
   },
   ordinary: {
@@ -25,7 +26,7 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   /** How long a group cannot be seen decides how long its jobs wait. */
   apart: {},
   mixed: {
-    'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, needless: 2, needlessWarm: 2 },
+    'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 2, needlessWarm: 2 },
   },
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },
