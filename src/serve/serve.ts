@@ -108,10 +108,19 @@ const ONCE_MS = 120_000;
  * @throws Failure when it cannot begin: a port is taken, an option is wrong.
  */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
+  // Of the process: what does not end with its leadership.
+  const queue = new WorkQueue(options.clock);
+  try {
+    await serveWith(queue, options, signal);
+  } finally {
+    // Also when it cannot begin: what is due would keep the process.
+    queue.close();
+  }
+}
+
+async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortSignal): Promise<void> {
   const { clock } = options;
   const metrics = openMetrics();
-  // Of the process: what does not end with its leadership.
-  const queue = new WorkQueue(clock);
   const notifier = new Notifier({
     ...(options.notify ?? NOTIFIES_NOBODY),
     env: options.env,

@@ -1,6 +1,10 @@
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { freePort } from '../servers/process.ts';
+import { startQuietServe } from '../support/quiet-serve.ts';
+import { folderWith } from '../support/run-cli.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload, SECRET } from './deliveries.ts';
 import { managedGroup } from './managed-group.ts';
@@ -346,6 +350,30 @@ describe('serve', () => {
     for (const secret of [TOKEN, SECRET]) expect(text + JSON.stringify(logged)).not.toContain(secret);
   });
 
+  it('leaves nothing due when it cannot begin', async () => {
+    const taken = await takenPort();
+    const due = new Set<object>();
+    const clock: Clock = {
+      ...systemClock,
+      after: (ms, call) => {
+        const timer = {};
+        due.add(timer);
+        const takeBack = systemClock.after(ms, call);
+        return () => {
+          due.delete(timer);
+          takeBack();
+        };
+      },
+    };
+    const webhookSecretFile = join(folderWith({ secret: SECRET }), 'secret');
+    const listen = { host: '127.0.0.1', port: taken };
+    const cluster = { url: 'http://127.0.0.1:1' };
+
+    const { end } = startQuietServe({ cluster, env: {}, clock, listen, webhookSecretFile });
+    await expect(end()).rejects.toMatchObject({ code: 'GR-LISTEN-01' });
+    expect(due.size).toBe(0);
+  });
+
   it('with --once does what is to be done and ends', async () => {
     const rig = await startRig();
     rig.simulator.gitea.push('acme/web', linux);
@@ -377,3 +405,11 @@ describe('serve', () => {
     }
   });
 });
+
+/** A port at which somebody listens until the test ends. */
+async function takenPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
