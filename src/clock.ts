@@ -39,3 +39,8 @@ export async function pause({ after }: Pick<Clock, 'after'>, ms: number, signal?
     signal?.addEventListener('abort', end, { once: true });
   });
 }
+
+/** A pause that is doubled so many times, and never longer than the longest one, ms. */
+export function doubled(firstMs: number, times: number, longestMs: number): number {
+  return Math.min(firstMs * 2 ** times, longestMs);
+}

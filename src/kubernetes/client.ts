@@ -44,7 +44,7 @@ export interface KubeClientOptions {
   readonly clock?: Clock;
 }
 
-/** What is asked of an API server, whoever carries it. */
+/** The part of `KubeClient` that others need. A simulation has one of its own. */
 export type KubeApi = Pick<KubeClient, 'clock' | 'origin' | 'request' | 'send' | 'stream'>;
 
 export class KubeClient {

@@ -16,7 +16,7 @@ import type { KubeApi } from '../kubernetes/client.ts';
 import { isPinnedAlive } from '../plan/evidence.ts';
 import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
-import { type Subscriber, type Tell, tellAll } from './events.ts';
+import { type Tell, tellAll } from './events.ts';
 import { Lookout, type LookoutOptions } from './looks/lookout.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/book.ts';
@@ -67,7 +67,6 @@ export class Leader {
   readonly #losses: LossBook;
   readonly #apps: Applications;
   readonly #tell: Tell;
-  readonly #tasks: readonly Subscriber[];
   #survey: Survey | undefined;
   /** Of the last round, by Application. */
   #verdicts: ReadonlyMap<string, AppVerdict> = new Map();
@@ -82,8 +81,9 @@ export class Leader {
     this.#options = options;
     const { clock, cluster, env, lookout, random } = options;
     this.#queue = new WorkQueue(clock);
+    let tellEach = options.tell;
     this.#tell = (event) => {
-      if (!this.#closed) tellAll([options.tell, ...this.#tasks])(event);
+      if (!this.#closed) tellEach(event);
     };
     const tell = this.#tell;
     this.#rounds = this.#queue.open('reconcile', {
@@ -116,7 +116,8 @@ export class Leader {
       onWaited: (origin, ms) => tell({ is: 'visit-waited', origin, ms }),
       onLate: (origin, scopes) => tell({ is: 'looks-late', origin, scopes }),
     });
-    this.#tasks = options.tasks.map((start) => start(this.#context()));
+    const context = this.#context();
+    tellEach = tellAll([options.tell, ...options.tasks.map((start) => start(context))]);
   }
 
   /** True while everything that exists was looked at once. */

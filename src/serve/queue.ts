@@ -10,7 +10,7 @@
  *
  * Long because: a class and its keys are one thought.
  */
-import type { Clock } from '../clock.ts';
+import { type Clock, doubled } from '../clock.ts';
 import { Failure } from '../failure.ts';
 import { groupBy } from '../group-by.ts';
 import { untilAborted } from '../http/until-aborted.ts';
@@ -74,7 +74,7 @@ interface Entry {
   readonly lane: string;
   /** While it runs: it was added meanwhile. */
   dueMs: number;
-  /** Not before, whoever adds it. 0: no back-off. */
+  /** A back-off ends then: `add` does not make it sooner. 0: no back-off. */
   firmMs: number;
   run: Run | undefined;
   failures: number;
@@ -333,7 +333,7 @@ export class KeyQueue {
 
   #end(entry: Entry, again: Again | undefined): void {
     entry.run = undefined;
-    // A key that was forgotten meanwhile, or exists anew, is not this one.
+    // Its key was forgotten meanwhile, and may have been added again.
     if (this.#entries.get(entry.key) !== entry) return;
     const nowMs = this.#clock.steadyMs();
     const againMs = again ? nowMs + again.inMs : NEVER;
@@ -345,5 +345,5 @@ export class KeyQueue {
 }
 
 function backOff(failures: number): number {
-  return Math.min(FIRST_BACK_OFF_MS * 2 ** (failures - 1), LONGEST_BACK_OFF_MS);
+  return doubled(FIRST_BACK_OFF_MS, failures - 1, LONGEST_BACK_OFF_MS);
 }

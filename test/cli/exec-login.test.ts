@@ -2,25 +2,14 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { execLogin } from '../../src/kubernetes/exec-login.ts';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
-import { CERTIFICATES, kubeconfigFor } from '../kubernetes/through-cli.ts';
-import { type ApiServer, type Cluster, send, startApiServer, TOKEN } from '../support/api-server.ts';
+import { CERTIFICATES, kubeconfigFor, startCluster } from '../kubernetes/through-cli.ts';
+import { send, TOKEN } from '../support/api-server.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
-
-const servers: ApiServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
-async function startCluster(cluster: Cluster = {}): Promise<ApiServer> {
-  const server = await startApiServer({ tls: CERTIFICATES, ...cluster });
-  servers.push(server);
-  return server;
-}
 
 const V1 = 'client.authentication.k8s.io/v1';
 

@@ -1,21 +1,10 @@
 /** `--kubeconfig`: a hub Argo CD looks at the Jobs of the cluster where the runners run. Real program, real HTTPS server. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
-import { type ApiServer, type Cluster, startApiServer, TOKEN } from '../support/api-server.ts';
+import { describe, expect, it } from 'vitest';
+import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../kubernetes/through-cli.ts';
+import { TOKEN } from '../support/api-server.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
-
-const servers: ApiServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
-async function startCluster(cluster: Cluster = {}): Promise<ApiServer> {
-  const server = await startApiServer({ tls: CERTIFICATES, ...cluster });
-  servers.push(server);
-  return server;
-}
 
 /** One queued job of org acme, and a folder with the group that serves it. */
 async function oneQueuedJob() {

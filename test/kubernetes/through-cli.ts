@@ -1,13 +1,21 @@
 /** What tests of the real program against a Kubernetes API need: certificates, a kubeconfig, a Job. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import { type ApiServer, TOKEN } from '../support/api-server.ts';
+import { type ApiServer, type Cluster, startApiServer, TOKEN } from '../support/api-server.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { folderWith } from '../support/run-cli.ts';
 
 /** Made once: openssl takes its time. */
 export const CERTIFICATES = makeCertificates();
+
+/** An API server with TLS. It ends with the test. */
+export async function startCluster(cluster: Cluster = {}): Promise<ApiServer> {
+  const server = await startApiServer({ tls: CERTIFICATES, ...cluster });
+  onTestFinished(() => server.close());
+  return server;
+}
 
 /** Writes a kubeconfig for the server; answers its path. @param user default: the token that the server accepts. */
 export function kubeconfigFor({ config: { url } }: Pick<ApiServer, 'config'>, user: object = { token: TOKEN }): string {

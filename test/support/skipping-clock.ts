@@ -25,7 +25,7 @@ export class SkippingClock implements Clock {
     };
   };
 
-  skip(ms: number): void {
+  leaveOut(ms: number): void {
     this.#skippedMs += ms;
     for (const timer of this.#timers) {
       timer.takeBack();

@@ -102,14 +102,11 @@ export class Lookout {
     this.#bytesOf = shareOutBytes(targets);
     for (const target of targets) {
       const known = this.#posts.get(target.key);
-      // What was read for the labels of before lacks those of now.
-      if (known?.target.labels === target.labels && known) {
-        known.target = target;
-        continue;
-      }
+      const labels = known?.target.labels;
       if (known) known.target = target;
       else this.#posts.set(target.key, { target, pace: newPace(this.#limits), sight: undefined });
-      this.#looks.add(target.key);
+      // What was read for the labels of before lacks those of now.
+      if (!known || labels !== target.labels) this.#looks.add(target.key);
     }
   }
 

@@ -16,6 +16,7 @@
  * needed because Gitea sends a webhook up to seconds after the job has changed: its queue of webhooks sleeps up to 2 s when idle.
  * Not announced although webhooks work: jobs of a deleted repository; that costs some quick looks.
  */
+import { doubled } from '../../clock.ts';
 
 /** A job as a look or a webhook shows it. */
 export interface AnnouncedJob {
@@ -125,7 +126,7 @@ export function nextLookMs(pace: PollPace, random: number, limits: PollLimits): 
 
 function backOffMs({ failures, refused }: LookTrouble, { shortestMs }: PollLimits): number {
   const first = refused ? Math.max(shortestMs, REFUSED_MS) : shortestMs;
-  return Math.min(first * 2 ** Math.min(failures - 1, 20), Math.max(first, LONGEST_BACK_OFF_MS));
+  return doubled(first, failures - 1, Math.max(first, LONGEST_BACK_OFF_MS));
 }
 
 function nextInterval(

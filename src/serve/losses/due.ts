@@ -1,4 +1,5 @@
 /** When Gitea is asked about the runs of lost CI jobs. Pure. */
+import { doubled } from '../../clock.ts';
 import { groupBy } from '../../group-by.ts';
 import type { LostJob } from '../../runnergroup/status.ts';
 import type { GroupAtLoss } from './book.ts';
@@ -38,7 +39,7 @@ export function showsEnd({ at: { look }, losses }: LostRun): boolean {
 
 /** The pause after so many questions that changed nothing, ms: 15 s, 30 s … 5 minutes. */
 export function laterMs(tries: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(tries, 10), LONGEST_PAUSE_MS);
+  return doubled(FIRST_PAUSE_MS, tries, LONGEST_PAUSE_MS);
 }
 
 export function isExpired({ lostAt }: LostJob, nowMs: number): boolean {

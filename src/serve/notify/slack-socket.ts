@@ -12,7 +12,7 @@ import { setMaxListeners } from 'node:events';
 import { SocketModeClient, type SocketModeOptions } from '@slack/socket-mode';
 import type { Dispatcher } from 'undici';
 import * as z from 'zod';
-import { type Clock, pause } from '../../clock.ts';
+import { type Clock, doubled, pause } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { HttpClient } from '../../http/client.ts';
 import { connectTo } from '../../http/connect.ts';
@@ -60,7 +60,7 @@ export const listenToSlack: ListenToSlack = async (options, signal) => {
     if (signal.aborted) return;
     if (failure) onFailure(failure);
     failures = failure ? failures + 1 : 0;
-    const longest = Math.min(pauseMs * 2 ** failures, LONGEST_PAUSE_MS);
+    const longest = doubled(pauseMs, failures, LONGEST_PAUSE_MS);
     await pause(clock, longest * (1 - JITTER * random()), signal);
   }
 };

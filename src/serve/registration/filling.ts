@@ -6,7 +6,9 @@
  * Bounds: one key per second and Gitea. Each key is asked for again after 5 minutes, after a failure sooner at first and then less
  * often. A token goes from Gitea's answer into the Secret and nowhere else.
  */
+
 import { normalBase } from '../../base-url.ts';
+import { doubled } from '../../clock.ts';
 import { Failure } from '../../failure.ts';
 import { describeScope } from '../../gitea/endpoints.ts';
 import type { GiteaTarget } from '../../gitea/observe.ts';
@@ -176,5 +178,5 @@ function checkHolder(slot: TokenSlot, own: string, holder: string | undefined): 
 
 /** Time until Gitea is asked for the same token again, ms: 5 minutes after none, else 15 s, 30 s … 10 minutes after so many failures in a row. */
 export function againMs(failures: number): number {
-  return failures === 0 ? WELL_MS : Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS);
+  return failures === 0 ? WELL_MS : doubled(FIRST_MS, failures - 1, LONGEST_MS);
 }

@@ -12,6 +12,7 @@
  * Argo CD loses wake-ups that come while it compares (3.5: argo-cd issue 28306), so nothing counts but the cluster.
  */
 import { isAway, type WakeResult, type WakeStep } from '../../argocd/wake.ts';
+import { doubled } from '../../clock.ts';
 import type { Failure } from '../../failure.ts';
 import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
 
@@ -241,7 +242,7 @@ function ended(state: WakeState, outcome: WakeOutcome, nowMs: number): Memory {
 function pauseMs(outcome: WakeOutcome, tookMs: number, fruitless: number): number {
   const first = outcome.is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, tookMs) : FIRST_PAUSE_MS[outcome.is];
   const longest = isAwayNow(outcome) ? AWAY_PAUSE_MS : LONGEST_PAUSE_MS;
-  return Math.min(first * 2 ** Math.min(fruitless, 10), longest);
+  return doubled(first, fruitless, longest);
 }
 
 /** The state of an Application that is not being woken and has a plan. */

@@ -72,7 +72,7 @@ describe.each(['1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
 
     expect(secret(rig)).toEqual({ [KEY]: rig.simulator.gitea.registrationToken(ACME), url: rig.simulator.url });
     await until('the Event', () => eventsOf(rig, 'RegistrationTokenWritten').length === 1);
-    clock.skip(301_000);
+    clock.leaveOut(301_000);
     await until('another question', () => asked(rig) === 2);
     expect(written(rig)).toBe(1);
     expect(await replica.metric('gitea_runners_registration_tokens_total')).toBe(1);
@@ -91,7 +91,7 @@ it('a token that was replaced in Gitea is replaced within five minutes, and the 
 
   await until('the new token', async () => {
     // In steps: the first question may not be over.
-    clock.skip(100_000);
+    clock.leaveOut(100_000);
     await new Promise((resolve) => setTimeout(resolve, 100));
     return secret(rig)?.[KEY] === next;
   });
@@ -110,7 +110,7 @@ it('a Secret that somebody else writes meanwhile is filled soon after', async ()
   await until('the write that came too late', () => written(rig) === 1);
   expect(secret(rig)).toEqual({ mine: 'stays' });
   await new Promise((resolve) => setTimeout(resolve, 100));
-  clock.skip(20_000);
+  clock.leaveOut(20_000);
 
   await until('the token', () => secret(rig)?.[KEY] !== undefined);
   expect(secret(rig)).toMatchObject({ mine: 'stays' });
@@ -142,7 +142,7 @@ it('a Secret that does not exist is not made: Event and log say how, and it is f
   expect([asked(rig), secret(rig)]).toEqual([0, undefined]);
 
   putSecret(rig, {});
-  clock.skip(16_000);
+  clock.leaveOut(16_000);
 
   await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
 });
@@ -156,14 +156,14 @@ it('an API token that may only read is told with the scope that is missing, rare
     code: 'GR-GITEA-02',
     error: expect.stringContaining('scope write:organization'),
   });
-  clock.skip(10_000);
+  clock.leaveOut(10_000);
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   expect(failed(replica)).toHaveLength(1);
-  clock.skip(7_000);
+  clock.leaveOut(7_000);
   await until('the second failure', () => failed(replica).length === 2);
 
   rig.simulator.gitea.addToken('anna', ['write:organization'], TOKEN);
-  clock.skip(31_000);
+  clock.leaveOut(31_000);
 
   await until('the token', () => secret(rig)?.[KEY] !== undefined);
   expectSilence(rig, replica);
@@ -191,7 +191,7 @@ it('a key that holds the token of another scope is neither asked for nor written
   expect([asked(rig), secret(rig)]).toEqual([0, { [KEY]: 'of-evil' }]);
 
   putSecret(rig, {}, SECRET, `org:evil at ${rig.simulator.url}`);
-  clock.skip(16_000);
+  clock.leaveOut(16_000);
 
   await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
 });
@@ -211,7 +211,7 @@ it('beside an invalid group a key is written only if it is known to be for this 
   expect([asked(rig), secret(rig)]).toEqual([0, { [KEY]: 'of-whom' }]);
 
   putSecret(rig, { [KEY]: 'old' }, SECRET, `org:acme at ${rig.simulator.url}`);
-  clock.skip(16_000);
+  clock.leaveOut(16_000);
 
   await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
 });
