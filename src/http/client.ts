@@ -5,8 +5,6 @@
  *                     ▲                    │ 3xx: again, within the origin only
  *                     └── pause, try again ┘ 429, 503 with Retry-After; GET: 500, 502, 504, broken connection
  *
- * Long because: one call is one story.
- *
  * Everything else is a `Failure` (exit 1) whose text is: operation, method and address without query, what came, what to do.
  * No header, body or token ever gets into it.
  */

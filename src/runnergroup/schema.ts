@@ -7,8 +7,6 @@
  * Every start makes these schemas again. zod copies a schema for each `.min()`, `.regex()` or `.meta()` behind it, and copies take time.
  * So all checks stand in one `check`, and `register` keeps a description beside its schema.
  *
- * Long because: the fields are one list, in the order of the manual.
- *
  * To add a field: add its entry to `Spec`, with default and description, and run `npm run generated`. The model has it then. A field
  * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (rules.ts).
  */

@@ -7,8 +7,6 @@
  *
  * A key runs once at a time. What is added while it runs is one more run. A run has a deadline, and ends with its queue. Times are by a
  * clock that is never set. What the queue holds can be printed: what is due when, what runs since when, what failed last.
- *
- * Long because: a class and its keys are one thought.
  */
 import { type Clock, doubled } from '../clock.ts';
 import { Failure } from '../failure.ts';

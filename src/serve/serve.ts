@@ -7,8 +7,6 @@
  *     watches of the cluster (every replica: a new leader must not wait for them)
  *     Lease ──► Leader (one replica at a time)
  *     what happens ──► metrics, log and other subscribers (events.ts)
- *
- * Long because: it wires the whole process.
  */
 import { type Clock, pause } from '../clock.ts';
 import type { Failure } from '../failure.ts';

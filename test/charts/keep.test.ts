@@ -52,31 +52,36 @@ interface Ended {
   readonly said: string;
 }
 
-/** Starts the container as the kubelet does; `entry` is the image's entry point. `onLine` hears each line that is said. */
-function start(onLine: (line: string, stop: () => void) => void = () => undefined): Promise<Ended> {
+/** Starts the container as the kubelet does; `entry` is the image's entry point. The pod is stopped as soon as these words are said. */
+function start(stopWhenItSays?: string): Promise<Ended> {
   const command = keepCommand('host').slice(0, 4);
   const [shell = '', ...words] = wordsOf(command, '/data');
   const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` };
   const child = spawn(shell, [...words, 'entry'], { stdio: ['ignore', 'pipe', 'pipe'], env, detached: true });
   containers.add(child);
   let said = '';
+  let stopped = false;
   const hear = (chunk: string): void => {
     said += chunk;
-    for (const line of chunk.split('\n')) onLine(line, () => child.kill('SIGTERM'));
+    if (stopWhenItSays === undefined || !said.includes(stopWhenItSays) || stopped) return;
+    stopped = true;
+    child.kill('SIGTERM');
   };
   child.stdout.setEncoding('utf8').on('data', hear);
   child.stderr.setEncoding('utf8').on('data', hear);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
+    // Long before the test's own limit: this one says what the container does.
+    const tooLong = setTimeout(() => {
+      const lives = execFileSync('ps', ['-eo', 'pid,ppid,pgid,stat,wchan:20,args'], { encoding: 'utf8' });
+      const ours = lives.split('\n').filter((line) => line.trim().split(/\s+/)[2] === String(child.pid));
+      reject(new Error(`the container lives after 60 s (stopped: ${stopped}). It said: ${said}\n${ours.join('\n')}`));
+    }, 60_000);
+    child.on('exit', () => clearTimeout(tooLong));
     // Not `close`: a `sleep` that nobody waits for holds the pipes. In a pod it ends with the container, here in `afterEach`.
     child.on('exit', (code) => resolve({ code, said }));
   });
 }
-
-/** Waits for the words, then stops the pod. */
-const stopWhenItWaits = (line: string, stop: () => void): void => {
-  if (line.includes(WAITS)) stop();
-};
 
 describe('a runner whose CI job has ended', () => {
   it.each([['[build] Job succeeded'], ['[build / test (1, 2)] Job succeeded'], ['[build/test] 🏁  Job succeeded']])(
@@ -101,7 +106,7 @@ describe('a runner whose CI job has ended', () => {
   ])('waits when %s, and ends at once when the pod is stopped', async (_, text) => {
     program('run.sh', text);
 
-    const { code, said } = await start(stopWhenItWaits);
+    const { code, said } = await start(WAITS);
 
     expect(code).toBe(0);
     expect(said).toContain(WAITS);
@@ -131,9 +136,7 @@ describe('a runner that is stopped at work', () => {
       `trap 'echo finishing >&2; echo "[build] Job failed"; touch "${folder}/finished"; exit 0' TERM\necho ready >&2\nwhile :; do /bin/sleep 0.05; done`,
     );
 
-    const { code, said } = await start((line, stop) => {
-      if (line.includes('ready')) stop();
-    });
+    const { code, said } = await start('ready');
 
     expect([code, said]).toEqual([0, 'ready\nfinishing\n']);
     expect(existsSync(join(folder, 'finished'))).toBe(true);

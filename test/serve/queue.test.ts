@@ -1,7 +1,5 @@
 /**
  * The work queue, in virtual time.
- *
- * Long because: all that a class may ask of it is shown here, one behaviour a test.
  */
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';

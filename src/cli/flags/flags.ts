@@ -2,8 +2,6 @@
  * All flags. From this table follow: what commander reads and prints (`program.ts`), the environment variables (`flag.ts`), and the
  * tables in docs/commands.md (`src/install/flag-tables.ts`).
  *
- * Long because: the flags are one list, in the order of the manual.
- *
  * To add a flag: add its entry here, use it with `flagValue('name', flags, io)`, and run `npm run generated`.
  */
 import { DEFAULT_IMAGES } from '../../runnergroup/defaults.ts';

@@ -1,7 +1,5 @@
 /**
  * What Argo CD says of an Application, and what follows. In virtual time.
- *
- * Long because: one Argo CD that answers as it is told is the scene of all.
  */
 import { describe, expect, it, vi } from 'vitest';
 import type { AppJob, AppState } from '../../../src/argocd/app-state.ts';
