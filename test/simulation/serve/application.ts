@@ -77,6 +77,8 @@ export class Application {
   fault: string | undefined;
   /** Begin of the last refresh or sync of `serve`, by the begin of the history. */
   lastAskedMs = 0;
+  /** Its copy of the output comes of a refresh that `serve` did not ask for. */
+  hasPrintedUnasked = false;
   syncs = 0;
   refreshes = 0;
   readonly #around: Around;
@@ -322,6 +324,7 @@ export class Application {
     const { kubernetes, server, world } = this.#around;
     const revision = this.#revision;
     const groups = this.#git;
+    const isAsked = this.#answers.length > 0;
     const slowly = async (leastMs: number, mostMs: number): Promise<void> =>
       world.sleep((leastMs + (mostMs - leastMs) * world.luck('serve-argocd')) * this.faults.slow);
     await slowly(100, 400);
@@ -344,6 +347,7 @@ export class Application {
     if (this.#output) this.#older.push(this.#output);
     if (this.#older.length > 5) this.#older.shift();
     this.#output = { revision, groups, jobs };
+    this.hasPrintedUnasked = !isAsked;
     world.version += 1;
   }
 

@@ -4,7 +4,8 @@
  *
  *   silence ....... what a sync would change is followed by a wake within 10 s, and the time that it may wait for others. After a wake that
  *                   took longer: within that time more, a minute at most. An Application that is slow to compare is slow to
- *                   apply. The trouble of one is no excuse for another one, but for the first wakes of a leader
+ *                   apply. The trouble of one is no excuse for another one, but for the first wakes of a leader. A name that Argo CD
+ *                   has printed unasked is found within a minute: that often it is read
  *   kept error .... an error that Argo CD has met by itself ends within two minutes: it is asked once a minute
  *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
  *   wakes ......... at most three for each change
@@ -48,6 +49,8 @@ export interface Breach {
 
 const WAKE_WITHIN_MS = 10_000;
 const KEPT_ERROR_MS = 120_000;
+/** `serve` reads what Argo CD has printed by itself once a minute. */
+const READ_EVERY_MS = 60_000;
 const TRUE_WITHIN_MS = 10_000;
 const LEADER_WITHIN_MS = 25_000;
 const RERUN_WITHIN_MS = 90_000;
@@ -151,7 +154,8 @@ export class Laws {
     for (const [key, waitMs] of [...due, ...error]) {
       // What is seen again after an obstacle may wait for others from then on.
       const seenMs = Math.max(since.get(key) ?? nowMs, world.obstacleEndMs(app.name));
-      const fromMs = Math.max(seenMs + waitMs, app.lastAskedMs + (this.#tookMs.get(app.name) ?? 0));
+      const unreadMs = key.startsWith('untidy') && app.hasPrintedUnasked ? READ_EVERY_MS : 0;
+      const fromMs = Math.max(seenMs + waitMs + unreadMs, app.lastAskedMs + (this.#tookMs.get(app.name) ?? 0));
       const silentMs = nowMs - fromMs;
       this.longestSilenceMs = Math.max(this.longestSilenceMs, silentMs);
       if (silentMs <= WAKE_WITHIN_MS) continue;
