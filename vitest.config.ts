@@ -15,8 +15,8 @@ const shared = {
  */
 const LONG = [
   'test/cli/hostile-answers.test.ts',
-  'test/gitea/long-rows.test.ts',
-  'test/runnergroup/{budget,memory}.test.ts',
+  'test/clients/gitea/long-rows.test.ts',
+  'test/config/runnergroup/{budget,memory}.test.ts',
   'test/serve/memory.test.ts',
   'test/simulation/{ablation,apart,stuck}.test.ts',
 ];

@@ -6,9 +6,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
-import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../src/plan/evidence.ts';
-import { runnerName } from '../src/plan/names.ts';
-import { plan } from '../src/plan/plan.ts';
+import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../src/planner/evidence.ts';
+import { runnerName } from '../src/planner/names.ts';
+import { plan } from '../src/planner/plan.ts';
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 21);
 const SIZES = [1_000, 2_000, 5_000, 10_000];

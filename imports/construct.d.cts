@@ -1,4 +1,4 @@
-// Made from src/runnergroup/schema.ts by "npm run generated".
+// Made from src/config/runnergroup/schema.ts by "npm run generated".
 import { ApiObject, type ApiObjectMetadata } from 'cdk8s';
 import type { Construct } from 'constructs';
 

@@ -1,5 +1,5 @@
 /**
- * Bundles the program into lib/: one file per part, so that a start reads what it needs and no node_modules (src/start/launcher.ts).
+ * Bundles the program into lib/: one file per part, so that a start reads what it needs and no node_modules (src/cli/start/launcher.ts).
  * Then a code cache for the parts, made by this Node: `npm run build -- --no-cache` leaves it out.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -43,16 +43,16 @@ const built = await Promise.all([
   build({
     ...options,
     entryPoints: {
-      'gitea-runners': 'src/start/launcher.ts',
-      proxied: 'src/http/connect.ts',
-      documents: 'src/runnergroup/documents.ts',
-      policy: 'src/policy/judge.ts',
-      cli: 'src/cli.ts',
+      'gitea-runners': 'src/cli/start/launcher.ts',
+      proxied: 'src/clients/http/connect.ts',
+      documents: 'src/config/runnergroup/documents.ts',
+      policy: 'src/config/policy/judge.ts',
+      cli: 'src/cli/cli.ts',
       main: 'src/main.ts',
-      pods: 'src/start/pods.ts',
-      trace: 'src/tracing/run-trace.ts',
-      tracing: 'src/tracing/otlp.ts',
-      'slack-socket': 'src/serve/notify/slack-socket.ts',
+      pods: 'src/cli/start/pods.ts',
+      trace: 'src/telemetry/tracing/run-trace.ts',
+      tracing: 'src/telemetry/tracing/otlp.ts',
+      'slack-socket': 'src/tasks/notify/slack-socket.ts',
     },
     plugins: [
       apart(CHARTS, './charts.cjs'),
@@ -64,12 +64,16 @@ const built = await Promise.all([
   }),
   build({
     ...options,
-    entryPoints: { charts: 'src/start/charts.ts' },
+    entryPoints: { charts: 'src/cli/start/charts.ts' },
     minifyIdentifiers: true,
     plugins: [onlyWhatAJobNeeds],
   }),
   // For users of cdk8s, who have their own: an object of another copy fits into no chart.
-  build({ ...options, entryPoints: { construct: 'src/construct/index.ts' }, external: ['cdk8s', 'constructs'] }),
+  build({
+    ...options,
+    entryPoints: { construct: 'src/manifests/construct/index.ts' },
+    external: ['cdk8s', 'constructs'],
+  }),
 ]);
 const outputFiles = built.flatMap((result) => result.outputFiles);
 // Each file appears whole or not at all: somebody may be starting the program just now.
@@ -83,13 +87,13 @@ const written = new Set([...outputFiles.map(({ path }) => basename(path)), 'THIR
 for (const file of readdirSync(LIB)) if (!written.has(file.replace(/\.cache$/, ''))) rmSync(join(LIB, file));
 if (!process.argv.includes('--no-cache')) await makeCodeCache({ lib: LIB, node: process.execPath });
 
-/** src/cli.ts with one command. @param own the files of src/cli that it imports for this one */
+/** src/cli/cli.ts with one command. @param own the files of src/cli that it imports for this one */
 function oneCommand(name, ...own) {
   const kept = new Set(own.map((file) => `./cli/${file}.ts`));
   return build({
     ...options,
-    entryPoints: { [name]: 'src/cli.ts' },
-    inject: ['src/start/without-jit.ts'],
+    entryPoints: { [name]: 'src/cli/cli.ts' },
+    inject: ['src/cli/start/without-jit.ts'],
     plugins: [
       apart(/^\.\/cli\//, './cli.cjs', kept),
       apart(/\/connect\.ts$/, './proxied.cjs'),

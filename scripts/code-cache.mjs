@@ -1,5 +1,5 @@
 /**
- * Makes the code caches of lib/ (src/start/code-cache.ts) with a given Node: each part is run once, against a stand-in for Gitea.
+ * Makes the code caches of lib/ (src/cli/start/code-cache.ts) with a given Node: each part is run once, against a stand-in for Gitea.
  *
  *   node scripts/code-cache.mjs [--node PATH] [--lib FOLDER] [--out FOLDER]
  *
@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 
-const TRAIN = fileURLToPath(new URL('../src/start/train.ts', import.meta.url));
+const TRAIN = fileURLToPath(new URL('../src/cli/start/train.ts', import.meta.url));
 
 /** Writes `PART.cjs.cache` into `out` (default: `lib`) for each part that is not rare, made by the program `node`. */
 export async function makeCodeCache({ lib, node, out = lib }) {
@@ -33,7 +33,7 @@ export async function makeCodeCache({ lib, node, out = lib }) {
     });
     const [group, second] = [join(folder, 'group.yaml'), join(folder, 'second.yaml')];
     writeFileSync(group, runnerGroup(gitea.url, 'ci', 'dind-rootless'));
-    // Not plain (src/runnergroup/plain-yaml.ts), so that the other reader is run too.
+    // Not plain (src/config/runnergroup/plain-yaml.ts), so that the other reader is run too.
     writeFileSync(second, `%YAML 1.1\n---\n${runnerGroup(gitea.url, 'second', 'dind')}`);
     const third = join(folder, 'third.yaml');
     writeFileSync(third, runnerGroup(gitea.url, 'third', 'host') + POD_TEMPLATE);

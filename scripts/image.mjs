@@ -17,7 +17,7 @@ import { fetchNode, NODE_VERSION } from './fetch-node.mjs';
 import { imageLabels, lddClosure, writeImage } from './oci-image.mjs';
 
 const LIB = 'lib';
-/** The launcher, and what it loads (src/start/launcher.ts). */
+/** The launcher, and what it loads (src/cli/start/launcher.ts). */
 const PROGRAMS = [
   'gitea-runners',
   'generate',

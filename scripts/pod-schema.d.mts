@@ -1,4 +1,4 @@
-/** The text of src/pods/pod-schema.json. */
+/** The text of src/config/pods/pod-schema.json. */
 export function podSchema(swagger: unknown, kubernetes: string, checksum: string): string;
 
 /** Version and checksum of the Kubernetes module that test/servers builds. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Its table of fields is in the programs (scripts/pod-schema.mjs), although it is no package. */
-const POD_SCHEMA = 'src/pods/pod-schema.json';
+const POD_SCHEMA = 'src/config/pods/pod-schema.json';
 
 const NOTICE = /^(?:licen[cs]e|copying|notice)/i;
 

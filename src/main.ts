@@ -7,16 +7,16 @@
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { outputOf } from './charts/output.ts';
 import { FLAGS } from './cli/flags/flags.ts';
-import type { Io } from './cli/io.ts';
 import { mainIo, reportFailure } from './cli/process.ts';
 import { readAndPlan } from './cli/read-and-plan.ts';
 import { readGroups } from './cli/read-groups.ts';
-import { planOfExample } from './look/example.ts';
-import { podsOf } from './look/pods.ts';
-import { refuseUnseen } from './look/unseen-fields.ts';
-import { standIn } from './runnergroup/broken.ts';
+import { standIn } from './config/runnergroup/broken.ts';
+import { outputOf } from './manifests/output.ts';
+import { planOfExample } from './observe/example.ts';
+import { podsOf } from './observe/pods.ts';
+import { refuseUnseen } from './observe/unseen-fields.ts';
+import type { Io } from './shared/io.ts';
 
 async function synth(io: Io): Promise<void> {
   const { values } = parseArgs({ options: { examples: { type: 'string' } } });
@@ -25,7 +25,7 @@ async function synth(io: Io): Promise<void> {
     examples !== undefined && !isGiteaNamed(io)
       ? await example(examples, io)
       : await asked(examples === undefined ? [] : [examples], io);
-  const written = app ?? new (await import('./charts/app.ts')).RunnersApp([]);
+  const written = app ?? new (await import('./manifests/app.ts')).RunnersApp([]);
   written.emit(await outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn)));
   written.synth();
 }
@@ -49,7 +49,7 @@ function isGiteaNamed(io: Io): boolean {
 
 async function example(folder: string, io: Io) {
   const read = await readGroups({ paths: [folder], recursive: false }, io);
-  const { RunnersApp } = await import('./charts/app.ts');
+  const { RunnersApp } = await import('./manifests/app.ts');
   const pods = await podsOf(read);
   const app = new RunnersApp(read.groups, { finish: pods?.finish });
   await pods?.check();

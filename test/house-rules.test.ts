@@ -26,11 +26,11 @@ describe('one word means one thing', () => {
   });
 });
 
-it('URLs are parsed by src/parse-url.ts: URL.canParse of Node 20 is sometimes wrong', () => {
+it('URLs are parsed by src/shared/parse-url.ts: URL.canParse of Node 20 is sometimes wrong', () => {
   expect(files.filter(({ text }) => text.includes('URL.canParse(')).map(({ file }) => file)).toEqual([]);
 });
 
-it('only src/clock.ts knows the time: whatever waits has a clock handed in', () => {
+it('only src/shared/clock.ts knows the time: whatever waits has a clock handed in', () => {
   const rooms = /^src\/(?:argocd|gitea|http|kubernetes|look|serve|sweep|tokens|tracing)\//;
   const knows =
     /\b(?:setTimeout|setInterval|Date\.now|performance\.now|process\.hrtime|Math\.random)\b|timers\/promises/;

@@ -1,95 +1,111 @@
-/** The direction of imports (docs/adr/0001): arrows point towards `src/plan`, which points nowhere. */
+/** The direction of imports (docs/adr/0001): arrows point towards `src/planner`, which points nowhere. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 /** What a room may import besides itself: other rooms (`src/…`), packages, node modules. Rooms not named may import all. */
 const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly instead: string }>> = {
-  'src/plan': { may: ['node:crypto'], instead: 'give it what it needs as evidence' },
-  'src/runnergroup': {
-    may: ['src/base-url.ts', 'src/failure.ts', 'src/parse-url.ts', 'src/printable.ts', 'node:*', 'yaml', 'zod'],
+  'src/planner': { may: ['node:crypto'], instead: 'give it what it needs as evidence' },
+  'src/config/runnergroup': {
+    may: [
+      'src/shared/base-url.ts',
+      'src/shared/failure.ts',
+      'src/shared/parse-url.ts',
+      'src/shared/printable.ts',
+      'node:*',
+      'yaml',
+      'zod',
+    ],
     instead: 'reading RunnerGroups needs nothing but files',
   },
-  'src/http': {
-    may: ['src/clock.ts', 'src/failure.ts', 'src/parse-url.ts', 'node:*', 'undici'],
+  'src/clients/http': {
+    may: ['src/shared/clock.ts', 'src/shared/failure.ts', 'src/shared/parse-url.ts', 'node:*', 'undici'],
     instead: 'it knows no server',
   },
-  'src/gitea': {
+  'src/clients/gitea': {
     may: [
-      'src/clock.ts',
-      'src/base-url.ts',
-      'src/failure.ts',
-      'src/group-by.ts',
-      'src/http',
-      'src/parse-url.ts',
-      'src/plan/evidence.ts',
-      'src/tokens/token.ts',
-      'src/runnergroup/runner-group.ts',
+      'src/shared/clock.ts',
+      'src/shared/base-url.ts',
+      'src/shared/failure.ts',
+      'src/shared/group-by.ts',
+      'src/clients/http',
+      'src/shared/parse-url.ts',
+      'src/planner/evidence.ts',
+      'src/clients/tokens/token.ts',
+      'src/config/runnergroup/runner-group.ts',
       'node:*',
       'undici',
       'zod',
     ],
-    instead: 'return evidence and let src/look/look-and-plan.ts join it',
+    instead: 'return evidence and let src/observe/look-and-plan.ts join it',
   },
-  'src/kubernetes': {
+  'src/clients/kubernetes': {
     may: [
-      'src/clock.ts',
-      'src/charts/marks.ts',
-      'src/failure.ts',
-      'src/group-by.ts',
-      'src/http',
-      'src/parse-url.ts',
-      'src/plan/evidence.ts',
-      'src/printable.ts',
-      'src/runnergroup/documents.ts',
+      'src/shared/clock.ts',
+      'src/shared/marks.ts',
+      'src/shared/failure.ts',
+      'src/shared/group-by.ts',
+      'src/clients/http',
+      'src/shared/parse-url.ts',
+      'src/planner/evidence.ts',
+      'src/shared/printable.ts',
+      'src/config/runnergroup/documents.ts',
       'node:*',
       'undici',
       'zod',
     ],
-    instead: 'return evidence and let src/look/look-and-plan.ts join it',
+    instead: 'return evidence and let src/observe/look-and-plan.ts join it',
   },
-  'src/argocd': {
+  'src/clients/argocd': {
     may: [
-      'src/clock.ts',
-      'src/charts/marks.ts',
-      'src/failure.ts',
-      'src/http',
-      'src/parse-url.ts',
-      'src/tokens/token.ts',
-      'src/printable.ts',
+      'src/shared/clock.ts',
+      'src/shared/marks.ts',
+      'src/shared/failure.ts',
+      'src/clients/http',
+      'src/shared/parse-url.ts',
+      'src/clients/tokens/token.ts',
+      'src/shared/printable.ts',
       'node:*',
       'zod',
     ],
     instead: 'it knows Applications, and src/serve knows why they are woken',
   },
-  'src/tokens': {
+  'src/clients/tokens': {
     may: [
-      'src/base-url.ts',
-      'src/failure.ts',
-      'src/printable.ts',
-      'src/runnergroup/runner-group.ts',
-      'src/runnergroup/scope.ts',
+      'src/shared/base-url.ts',
+      'src/shared/failure.ts',
+      'src/shared/printable.ts',
+      'src/config/runnergroup/runner-group.ts',
+      'src/config/runnergroup/scope.ts',
       'node:*',
     ],
     instead: 'it knows where a token may go, and asks nobody',
   },
-  'src/tracing': {
-    may: ['src/clock.ts', 'src/plan/decisions.ts', 'package.json', 'node:*', '@opentelemetry/*'],
-    instead: 'it writes spans; what they tell is for src/serve/subscribers',
+  'src/telemetry/tracing': {
+    may: ['src/shared/clock.ts', 'src/planner/decisions.ts', 'package.json', 'node:*', '@opentelemetry/*'],
+    instead: 'it writes spans; what they tell is for src/telemetry',
   },
-  'src/policy': {
-    may: ['src/base-url.ts', 'src/failure.ts', 'src/printable.ts', 'src/pods', 'src/runnergroup', 'node:fs', 'zod'],
+  'src/config/policy': {
+    may: [
+      'src/shared/base-url.ts',
+      'src/shared/failure.ts',
+      'src/shared/printable.ts',
+      'src/config/pods',
+      'src/config/runnergroup',
+      'node:fs',
+      'zod',
+    ],
     instead: 'it judges RunnerGroups by a file, and asks nobody',
   },
-  'src/charts': {
+  'src/manifests': {
     may: [
-      'src/plan/decisions.ts',
-      'src/plan/evidence.ts',
-      'src/plan/names.ts',
-      'src/runnergroup/runner-group.ts',
-      'src/failure.ts',
-      'src/group-by.ts',
-      'src/key-text.ts',
+      'src/planner/decisions.ts',
+      'src/planner/evidence.ts',
+      'src/planner/names.ts',
+      'src/config/runnergroup/runner-group.ts',
+      'src/shared/failure.ts',
+      'src/shared/group-by.ts',
+      'src/shared/key-text.ts',
       'node:*',
       'cdk8s',
       'cdk8s-plus-28',
@@ -98,12 +114,15 @@ const RULES: Readonly<Record<string, { readonly may: readonly string[]; readonly
     ],
     instead: 'charts render finished decisions',
   },
-  'src/construct': {
-    may: ['src/failure.ts', 'src/runnergroup', 'cdk8s', 'constructs', 'zod'],
+  'src/manifests/construct': {
+    may: ['src/shared/failure.ts', 'src/config/runnergroup', 'cdk8s', 'constructs', 'zod'],
     instead: 'it is a library: whatever it imports comes into the projects of others',
   },
-  'src/pods': { may: ['node:path'], instead: 'it judges and merges templates; give it what it needs as arguments' },
-  'src/simulator': { may: ['node:*'], instead: 'it stands for a foreign server and must not share our view of it' },
+  'src/config/pods': {
+    may: ['node:path'],
+    instead: 'it judges and merges templates; give it what it needs as arguments',
+  },
+  'model/gitea': { may: ['node:*'], instead: 'it stands for a foreign server and must not share our view of it' },
 };
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
@@ -146,28 +165,30 @@ describe.each(Object.entries(RULES))('%s', (room, { may, instead }) => {
   });
 });
 
-describe('src/charts/marks.ts', () => {
+describe('src/shared/marks.ts', () => {
   it('imports nothing, and no other file spells a label or annotation that two rooms know', () => {
     const marks = [
-      ...readFileSync('src/charts/marks.ts', 'utf8').matchAll(/'((?:argocd\.argoproj\.io|gitea\.bpg\.pw)\/[^']+)'/g),
+      ...readFileSync('src/shared/marks.ts', 'utf8').matchAll(/'((?:argocd\.argoproj\.io|gitea\.bpg\.pw)\/[^']+)'/g),
     ];
     const spelled = files.filter((file) => {
       const text = readFileSync(file, 'utf8');
-      return file !== 'src/charts/marks.ts' && marks.some(([quoted]) => text.includes(quoted));
+      return file !== 'src/shared/marks.ts' && marks.some(([quoted]) => text.includes(quoted));
     });
 
     expect(marks.length).toBeGreaterThan(10);
-    expect(importsOf('src/charts/marks.ts')).toEqual([]);
+    expect(importsOf('src/shared/marks.ts')).toEqual([]);
     expect(spelled).toEqual([]);
   });
 });
 
-describe('src/plan', () => {
+describe('src/planner', () => {
   it('reads no clock, chance or environment', () => {
     const impure =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\b|\bperformance\b|\bfetch\(|\bsetTimeout\b|\bconsole\b/;
 
-    expect(files.filter((file) => file.startsWith('src/plan/') && impure.test(readFileSync(file, 'utf8')))).toEqual([]);
+    expect(files.filter((file) => file.startsWith('src/planner/') && impure.test(readFileSync(file, 'utf8')))).toEqual(
+      [],
+    );
   });
 });
 
@@ -216,8 +237,8 @@ describe('the whole program', () => {
 
     expect(
       [
-        'src/cli.ts',
-        'src/look/look-and-plan.ts',
+        'src/cli/cli.ts',
+        'src/observe/look-and-plan.ts',
         'src/cli/read-and-plan.ts',
         'src/cli/generate.ts',
         'src/main.ts',

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { Simulator, SimulatorOptions } from '../src/simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../model/gitea/simulator.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from './support/run-cli.ts';
 import {
   done,

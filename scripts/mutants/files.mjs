@@ -22,7 +22,7 @@ const PLANNER = {
   ],
   quick: [/^test\/plan\/.*\.property\.test\.ts$/, /^test\/simulation\/histories\.test\.ts$/],
   all: [/^test\/golden\/golden\.test\.ts$/, /^test\/model\/histories\.property\.test\.ts$/],
-  folders: ['src/plan', 'test/plan', 'test/model', 'test/simulation', 'test/golden'],
+  folders: ['src/planner', 'test/planner', 'test/model', 'test/simulation', 'test/golden'],
 };
 
 /** What `serve` must never miss: its queue, what a wake waits for, and when Gitea is looked at. `-- --serve` @type {Subject} */

@@ -1,14 +1,14 @@
 /** What `explain` advises about jobs that wait for a person. */
 
-import { keyText } from '../key-text.ts';
-import type { EmittedRunner, RunnerDecision, RunnerTrouble } from '../plan/decisions.ts';
-import { NO_POD, type PodEnd } from '../plan/evidence.ts';
-import { UNREAD_ADVICE, unreadText } from '../plan/unread.ts';
-import { printable } from '../printable.ts';
+import type { EmittedRunner, RunnerDecision, RunnerTrouble } from '../planner/decisions.ts';
+import { NO_POD, type PodEnd } from '../planner/evidence.ts';
+import { UNREAD_ADVICE, unreadText } from '../planner/unread.ts';
+import { keyText } from '../shared/key-text.ts';
+import { printable } from '../shared/printable.ts';
+import { broken } from '../shared/table.ts';
 import { elsewhereAdvice } from './explain/labels-elsewhere.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, findGroup } from './explanation.ts';
 import { type LabelHint, machineOf } from './label-hint.ts';
-import { broken } from './table.ts';
 
 /** One line per cause, all in one string. Nothing when there is nothing to do. */
 export function adviceText(

@@ -2,9 +2,10 @@
  * `gitea-runners completion SHELL`: a script for the shell, made of the tables of commands and flags. It starts no process while
  * somebody types.
  */
+
+import type { ExitCode, Io } from '../shared/io.ts';
 import { COMMANDS, type CommandName, type Flag, helpOf, longName } from './flags/flag.ts';
 import { flagsOf, hasPaths, PATH } from './flags/flags.ts';
-import type { ExitCode, Io } from './io.ts';
 
 const NAME = 'gitea-runners';
 

@@ -1,14 +1,15 @@
 /** `gitea-runners doctor`: what of an installation is good, what is not, and how to mend it. It changes nothing. */
-import { jsonText, printable } from '../printable.ts';
+
+import type { ExitCode, Io } from '../shared/io.ts';
+import { jsonText, printable } from '../shared/printable.ts';
+import { type Paper, painted, paperOf } from '../shared/terminal.ts';
 import { findingsOf } from './doctor/checks.ts';
 import type { DoctorFinding } from './doctor/finding.ts';
 import { readInstallation } from './doctor/installation.ts';
 import { clusterSource } from './explain/cluster-source.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { isJson } from './flags/output.ts';
-import type { ExitCode, Io } from './io.ts';
 import { noCluster } from './own-kubeconfig.ts';
-import { type Paper, painted, paperOf } from './terminal.ts';
 
 /** @returns 1 when something is bad. @throws Failure when there is no cluster to look at, or it does not answer. */
 export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode> {

@@ -1,6 +1,5 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
-import { timeText } from '../charts/marks.ts';
-import { keyText } from '../key-text.ts';
+
 import type {
   DroppedBecause,
   EmittedBecause,
@@ -9,9 +8,13 @@ import type {
   RunnerDecision,
   RunnerTrouble,
   ServedBy,
-} from '../plan/decisions.ts';
-import { slotOf } from '../plan/names.ts';
-import { count } from '../printable.ts';
+} from '../planner/decisions.ts';
+import { slotOf } from '../planner/names.ts';
+import { keyText } from '../shared/key-text.ts';
+import { timeText } from '../shared/marks.ts';
+import { count } from '../shared/printable.ts';
+import { type TableOptions, table, wrapped } from '../shared/table.ts';
+import type { Style } from '../shared/terminal.ts';
 import { adviceText, meantText } from './advice.ts';
 import { duration } from './duration.ts';
 import { blockedText } from './explain/blocked.ts';
@@ -21,8 +24,6 @@ import { estimateText } from './explain/wait-estimate.ts';
 import { whereText } from './explain/where-text.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, emittedRunners, findGroup } from './explanation.ts';
 import { runnerCounts, runnersIn } from './runner-counts.ts';
-import { type TableOptions, table, wrapped } from './table.ts';
-import type { Style } from './terminal.ts';
 
 /** What the table shows besides its usual columns: `-o wide`. */
 export interface ExplainOptions extends TableOptions {

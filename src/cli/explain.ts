@@ -1,13 +1,16 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
-import { Failure } from '../failure.ts';
-import { findRun, type Run, type RunWanted } from '../gitea/runs.ts';
-import { keyText } from '../key-text.ts';
-import { findTargets } from '../look/find-targets.ts';
-import type { PlanOfNow } from '../look/look-and-plan.ts';
-import type { Settings } from '../look/settings.ts';
-import { jsonText } from '../printable.ts';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { hasJobsOf } from '../runnergroup/scope.ts';
+
+import { findRun, type Run, type RunWanted } from '../clients/gitea/runs.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { hasJobsOf } from '../config/runnergroup/scope.ts';
+import { findTargets } from '../observe/find-targets.ts';
+import type { PlanOfNow } from '../observe/look-and-plan.ts';
+import type { Settings } from '../observe/settings.ts';
+import { Failure } from '../shared/failure.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
+import { keyText } from '../shared/key-text.ts';
+import { jsonText } from '../shared/printable.ts';
+import { paperOf } from '../shared/terminal.ts';
 import { fromWithin } from './doctor/fixes.ts';
 import { answerText } from './explain/answer.ts';
 import { type Filter, filtered } from './explain/filter.ts';
@@ -20,12 +23,10 @@ import { explainText } from './explain-text.ts';
 import { type Explanation, explanationOf, findGroup, groupOfJob } from './explanation.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { askedOutput } from './flags/output.ts';
-import type { ExitCode, Io } from './io.ts';
 import { noGroups } from './no-groups.ts';
 import { byHand, noCluster } from './own-kubeconfig.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
-import { paperOf } from './terminal.ts';
 
 type Format = 'text' | 'wide' | 'json';
 

@@ -1,10 +1,10 @@
-import { describeScope } from '../gitea/endpoints.ts';
-import { groupBy } from '../group-by.ts';
-import { keyText } from '../key-text.ts';
-import type { EmittedRunner, GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from '../plan/decisions.ts';
-import type { Evidence, Group, LiveJob } from '../plan/evidence.ts';
-import { waitingLine } from '../plan/line.ts';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { describeScope } from '../clients/gitea/endpoints.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { EmittedRunner, GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from '../planner/decisions.ts';
+import type { Evidence, Group, LiveJob } from '../planner/evidence.ts';
+import { waitingLine } from '../planner/line.ts';
+import { groupBy } from '../shared/group-by.ts';
+import { keyText } from '../shared/key-text.ts';
 import { type BlockedBy, blockedBy } from './explain/blocked.ts';
 import { byState, type JobState, stateOf } from './explain/job-state.ts';
 import { type LabelsElsewhere, labelsElsewhere } from './explain/labels-elsewhere.ts';

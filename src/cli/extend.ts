@@ -1,17 +1,17 @@
 /** `gitea-runners extend POD --for 1h`: a runner whose CI job failed stays longer. With the rights of who calls it (docs/debugging.md). */
 
-import { timeText } from '../charts/marks.ts';
-import { Failure } from '../failure.ts';
-import { ServerClocks } from '../http/clock.ts';
-import { Deadline } from '../http/deadline.ts';
-import { KubeClient } from '../kubernetes/client.ts';
-import type { ClusterConfig } from '../kubernetes/config.ts';
-import { findRunnerJob, type NamedJob, writeExtension } from '../kubernetes/kept-job.ts';
-import { isOver, type LiveJob } from '../plan/evidence.ts';
-import { LONGEST_KEEP_MS } from '../plan/kept.ts';
+import { ServerClocks } from '../clients/http/clock.ts';
+import { Deadline } from '../clients/http/deadline.ts';
+import { KubeClient } from '../clients/kubernetes/client.ts';
+import type { ClusterConfig } from '../clients/kubernetes/config.ts';
+import { findRunnerJob, type NamedJob, writeExtension } from '../clients/kubernetes/kept-job.ts';
+import { isOver, type LiveJob } from '../planner/evidence.ts';
+import { LONGEST_KEEP_MS } from '../planner/kept.ts';
+import { Failure } from '../shared/failure.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
+import { timeText } from '../shared/marks.ts';
 import { duration } from './duration.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import type { ExitCode, Io } from './io.ts';
 import { byHand, clusterByHand, noCluster } from './own-kubeconfig.ts';
 
 /** Somebody else may write the Job between our look and our patch. */

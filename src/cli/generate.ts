@@ -1,14 +1,14 @@
-import { outputOf } from '../charts/output.ts';
-import { Failure } from '../failure.ts';
-import { keyText } from '../key-text.ts';
-import { refuseUnseen } from '../look/unseen-fields.ts';
-import type { HeldBecause, Plan } from '../plan/decisions.ts';
-import { unreadText } from '../plan/unread.ts';
-import { printable } from '../printable.ts';
-import { standIn } from '../runnergroup/broken.ts';
-import type { RunTrace } from '../tracing/run-trace.ts';
+import { standIn } from '../config/runnergroup/broken.ts';
+import { outputOf } from '../manifests/output.ts';
+import { refuseUnseen } from '../observe/unseen-fields.ts';
+import type { HeldBecause, Plan } from '../planner/decisions.ts';
+import { unreadText } from '../planner/unread.ts';
+import { Failure } from '../shared/failure.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
+import { keyText } from '../shared/key-text.ts';
+import { printable } from '../shared/printable.ts';
+import type { RunTrace } from '../telemetry/tracing/run-trace.ts';
 import type { FlagsOf } from './flags/flags.ts';
-import type { ExitCode, Io } from './io.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { runnerCounts } from './runner-counts.ts';
 import { tracingFrom } from './tracing.ts';
@@ -22,7 +22,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   const trace = await openTrace(flags, io);
   const { read, plan, app, seen, jobsWereListed, broken } = await readAndPlan(args, flags, io, options);
   refuseUnseen(read.groups, jobsWereListed);
-  const { manifestPieces } = await import('../charts/text.ts');
+  const { manifestPieces } = await import('../manifests/text.ts');
   const output = await outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn));
   const pieces = manifestPieces(app?.groupCharts ?? [], output);
   refuseLargeOutput(pieces);
@@ -64,7 +64,7 @@ async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<RunTrace |
   try {
     const settings = tracingFrom(flags, io);
     if (!settings) return undefined;
-    const { openRunTrace } = await import('../tracing/run-trace.ts');
+    const { openRunTrace } = await import('../telemetry/tracing/run-trace.ts');
     return openRunTrace(settings, io.env['TRACEPARENT'], io.now);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -3,17 +3,17 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
-import { Failure } from '../failure.ts';
-import { count, printable } from '../printable.ts';
-import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
-import { API_VERSION, KIND } from '../runnergroup/schema.ts';
-import { dnsLabelOf } from '../runnergroup/words.ts';
-import { yamlText } from '../runnergroup/yaml-text.ts';
+import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
+import { API_VERSION, KIND } from '../config/runnergroup/schema.ts';
+import { dnsLabelOf } from '../config/runnergroup/words.ts';
+import { yamlText } from '../config/runnergroup/yaml-text.ts';
+import { Failure } from '../shared/failure.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
+import { count, printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import type { ImportedGroup, Known } from './import/found.ts';
 import { fromObject } from './import/objects.ts';
 import { toScope } from './init/answers.ts';
-import type { ExitCode, Io } from './io.ts';
 
 /** Of one file, as for RunnerGroups. */
 const MOST_BYTES = 4 * 1024 * 1024;

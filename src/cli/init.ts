@@ -1,14 +1,14 @@
 /** `gitea-runners init`: writes what a new installation commits, applies and runs. It applies nothing and asks no server. */
 import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { Failure, systemCode, systemReason } from '../failure.ts';
-import { printable } from '../printable.ts';
-import { runnerGroupFromObject } from '../runnergroup/from-object.ts';
+import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
+import { Failure, systemCode, systemReason } from '../shared/failure.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
+import { printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { type Answers, type AskPerson, answersOf } from './init/answers.ts';
 import { applicationText, externalSecretsText, groupText, manifestFrom } from './init/manifests.ts';
 import { setupScript } from './init/setup-script.ts';
-import type { ExitCode, Io } from './io.ts';
 
 /**
  * Writes the files below `folder` and prints what to do with them.

@@ -1,8 +1,9 @@
 /** A misspelt `runs-on` -> the label that was probably meant. */
-import type { GroupKey, JobDecision } from '../plan/decisions.ts';
-import { nearestName } from '../runnergroup/nearest.ts';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { hasJobsOf } from '../runnergroup/scope.ts';
+
+import { nearestName } from '../config/runnergroup/nearest.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { hasJobsOf } from '../config/runnergroup/scope.ts';
+import type { GroupKey, JobDecision } from '../planner/decisions.ts';
 
 /** Machines that a label asks for, and that a group without a nodeSelector does not have. */
 const MACHINES: readonly (readonly [RegExp, Machine])[] = [

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Failure } from '../failure.ts';
-import { count } from '../printable.ts';
-import { readFiles, STANDARD_INPUT } from '../runnergroup/files.ts';
+import { readFiles, STANDARD_INPUT } from '../config/runnergroup/files.ts';
+import { Failure } from '../shared/failure.ts';
+import { count } from '../shared/printable.ts';
 
 /** Files that the message names. */
 const SHOWN = 5;

@@ -1,11 +1,11 @@
 /** The cluster of commands that people type: that of kubectl, with the login that its kubeconfig names. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Failure } from '../failure.ts';
-import type { ClusterConfig } from '../kubernetes/config.ts';
-import { execLogin } from '../kubernetes/exec-login.ts';
-import { type ClusterChoice, findCluster } from '../kubernetes/find-cluster.ts';
-import type { Settings } from '../look/settings.ts';
+import type { ClusterConfig } from '../clients/kubernetes/config.ts';
+import { execLogin } from '../clients/kubernetes/exec-login.ts';
+import { type ClusterChoice, findCluster } from '../clients/kubernetes/find-cluster.ts';
+import type { Settings } from '../observe/settings.ts';
+import { Failure } from '../shared/failure.ts';
 
 /** Settings with which the kubeconfig may start a program for its login. */
 export function byHand<S extends Pick<Settings, 'env' | 'timeoutMs'>>(settings: S): S & Pick<Settings, 'logIn'> {

@@ -1,11 +1,11 @@
 /** The real process: its streams, and the one place where an error becomes a message and an exit code. */
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
-import { Failure, systemCode } from '../failure.ts';
-import { printable } from '../printable.ts';
-import { columnsFrom } from './columns.ts';
+import { columnsFrom } from '../shared/columns.ts';
+import { Failure, systemCode } from '../shared/failure.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
+import { printable } from '../shared/printable.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
-import type { ExitCode, Io } from './io.ts';
 
 /** The real process as an `Io`. */
 export function mainIo(): Io {

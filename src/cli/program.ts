@@ -1,6 +1,6 @@
 /**
  * The commands and their help, for commander; their flags are in `flags/flags.ts`. Knows no command's code: that is loaded when the
- * command is called (`src/cli.ts`).
+ * command is called (`src/cli/cli.ts`).
  *
  * commander does not read the environment here. For a switch it takes any value of the variable as "on", `false` too
  * (commander 14, `_parseOptionsEnv`); `flags/flag.ts` refuses what is neither true nor false.

@@ -1,13 +1,13 @@
-import { type LookOptions, lookAndPlan, type PlanOfNow } from '../look/look-and-plan.ts';
-import { podsOf } from '../look/pods.ts';
-import { refuseAll, troubleLines } from '../look/troubles.ts';
-import { refuseForeignNamespaces } from '../policy/namespaces.ts';
-import { refuseByDefault } from '../policy/pod-template.ts';
-import { PASS_WORKLOADS, refuseWorkloads } from '../policy/workloads.ts';
-import { withImages } from '../runnergroup/installation.ts';
-import type { ReadResult } from '../runnergroup/read.ts';
+import { refuseForeignNamespaces } from '../config/policy/namespaces.ts';
+import { refuseByDefault } from '../config/policy/pod-template.ts';
+import { PASS_WORKLOADS, refuseWorkloads } from '../config/policy/workloads.ts';
+import { withImages } from '../config/runnergroup/installation.ts';
+import type { ReadResult } from '../config/runnergroup/read.ts';
+import { type LookOptions, lookAndPlan, type PlanOfNow } from '../observe/look-and-plan.ts';
+import { podsOf } from '../observe/pods.ts';
+import { refuseAll, troubleLines } from '../observe/troubles.ts';
+import type { Io } from '../shared/io.ts';
 import { isOn } from './flags/flag.ts';
-import type { Io } from './io.ts';
 import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import {

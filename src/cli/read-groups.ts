@@ -1,7 +1,8 @@
 /** Reads RunnerGroups for a command, and tells what in their folders is no manifest. */
-import { count, printable } from '../printable.ts';
-import { type ReadResult, readRunnerGroups } from '../runnergroup/read.ts';
-import type { Io } from './io.ts';
+
+import { type ReadResult, readRunnerGroups } from '../config/runnergroup/read.ts';
+import type { Io } from '../shared/io.ts';
+import { count, printable } from '../shared/printable.ts';
 import { defaultNamespace } from './settings.ts';
 
 /** Skipped files that the line names; the others are counted. */

@@ -1,8 +1,9 @@
 /** Reads one object of the cluster, for commands that show what they may see. Nothing that is missing or refused is an error here. */
-import { Failure } from '../failure.ts';
-import type { Deadline } from '../http/deadline.ts';
-import { parseJson } from '../http/parse-json.ts';
-import type { KubeClient } from '../kubernetes/client.ts';
+
+import type { Deadline } from '../clients/http/deadline.ts';
+import { parseJson } from '../clients/http/parse-json.ts';
+import type { KubeClient } from '../clients/kubernetes/client.ts';
+import { Failure } from '../shared/failure.ts';
 
 /** Why an object is not known, and whether it is known that there is none. */
 export interface Unread {

@@ -1,10 +1,10 @@
-import { Failure } from '../failure.ts';
-import { podTemplateSchema } from '../pods/json-schema.ts';
-import { policyJsonSchema } from '../policy/json-schema.ts';
-import { crdText } from '../runnergroup/crd.ts';
-import { type JsonSchema, jsonSchema } from '../runnergroup/json-schema.ts';
+import { podTemplateSchema } from '../config/pods/json-schema.ts';
+import { policyJsonSchema } from '../config/policy/json-schema.ts';
+import { crdText } from '../config/runnergroup/crd.ts';
+import { type JsonSchema, jsonSchema } from '../config/runnergroup/json-schema.ts';
+import { Failure } from '../shared/failure.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import type { ExitCode, Io } from './io.ts';
 
 /**
  * `gitea-runners schema`: prints the JSON Schema of a RunnerGroup or a policy file for editors, or with `--crd` the

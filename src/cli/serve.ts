@@ -3,22 +3,22 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { systemClock } from '../clock.ts';
-import { Failure } from '../failure.ts';
-import { SERVE_LEASE } from '../install/names.ts';
-import { findCluster } from '../kubernetes/find-cluster.ts';
-import type { Settings } from '../look/settings.ts';
-import { printable } from '../printable.ts';
+import { findCluster } from '../clients/kubernetes/find-cluster.ts';
+import type { Settings } from '../observe/settings.ts';
 import { type Subscriber, tellAll } from '../serve/events.ts';
-import { readNotifyFile } from '../serve/notify/defaults.ts';
-import type { NotifyOptions } from '../serve/notify/notifier.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
-import { logTo, openLog } from '../serve/subscribers/log.ts';
-import { traceTo } from '../serve/subscribers/tracing.ts';
-import type { SpanSink } from '../tracing/sink.ts';
+import { systemClock } from '../shared/clock.ts';
+import { Failure } from '../shared/failure.ts';
+import { SERVE_LEASE } from '../shared/installed/names.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
+import { printable } from '../shared/printable.ts';
+import { readNotifyFile } from '../tasks/notify/defaults.ts';
+import type { NotifyOptions } from '../tasks/notify/notifier.ts';
+import { logTo, openLog } from '../telemetry/log.ts';
+import type { SpanSink } from '../telemetry/tracing/sink.ts';
+import { traceTo } from '../telemetry/tracing.ts';
 import { extendIn } from './extend.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import type { ExitCode, Io } from './io.ts';
 import { imagesFrom, readCa, settingsFrom } from './settings.ts';
 import { tracingFrom } from './tracing.ts';
 
@@ -65,7 +65,7 @@ export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<Exi
 /** OpenTelemetry's packages are loaded here, and only for an endpoint (docs/adr/0049). */
 async function spansFrom(flags: FlagsOf<'serve'>, io: Io): Promise<SpanSink | undefined> {
   const settings = tracingFrom(flags, io);
-  return settings && (await import('../tracing/otlp.ts')).openSink(settings);
+  return settings && (await import('../telemetry/tracing/otlp.ts')).openSink(settings);
 }
 
 async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | undefined): Promise<ServeOptions> {
@@ -145,7 +145,7 @@ async function notifyFrom(
 
 /** The packages of socket mode are loaded here, and only for an app-level token (docs/adr/0040). */
 async function socketFrom(tokenFile: string): Promise<NonNullable<NotifyOptions['slackSocket']>> {
-  return { tokenFile, listen: (await import('../serve/notify/slack-socket.ts')).listenToSlack };
+  return { tokenFile, listen: (await import('../tasks/notify/slack-socket.ts')).listenToSlack };
 }
 
 /** Hear what happens. `serve` adds the metrics. */

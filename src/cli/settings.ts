@@ -1,11 +1,11 @@
 /** Flags and environment -> `Settings` and paths. */
 import { readFileSync } from 'node:fs';
-import { Failure, systemReason } from '../failure.ts';
-import type { Settings } from '../look/settings.ts';
-import { printable } from '../printable.ts';
-import type { InstallationImages } from '../runnergroup/installation.ts';
+import type { InstallationImages } from '../config/runnergroup/installation.ts';
+import type { Settings } from '../observe/settings.ts';
+import { Failure, systemReason } from '../shared/failure.ts';
+import type { Io } from '../shared/io.ts';
+import { printable } from '../shared/printable.ts';
 import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';
-import type { Io } from './io.ts';
 import { type InstalledPolicy, policyFrom } from './policy.ts';
 
 /** The flags that every command that looks at Gitea has. */

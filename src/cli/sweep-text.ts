@@ -1,8 +1,8 @@
 /** `sweep` for people: a pure function of what `sweep --json` prints. */
-import { count } from '../printable.ts';
-import type { SweepOutcome, SweepReport, SweptRegistration } from '../sweep/sweep.ts';
-import { table } from './table.ts';
-import type { Paper } from './terminal.ts';
+import { count } from '../shared/printable.ts';
+import { table } from '../shared/table.ts';
+import type { Paper } from '../shared/terminal.ts';
+import type { SweepOutcome, SweepReport, SweptRegistration } from '../tasks/sweep/sweep.ts';
 
 /** What `sweep --json` prints, and all that the text is made from. */
 export interface SweepResult extends Omit<SweepReport, 'failures'> {

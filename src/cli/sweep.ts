@@ -1,26 +1,33 @@
-/** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/sweep/choose.ts. */
-import { type Clock, pause, systemClock } from '../clock.ts';
-import { Failure, joinFailures } from '../failure.ts';
-import { type GiteaTarget, giteaClient } from '../gitea/observe.ts';
-import type { HttpClient } from '../http/client.ts';
-import type { ClusterConfig } from '../kubernetes/config.ts';
-import { findCluster } from '../kubernetes/find-cluster.ts';
-import { observeCluster } from '../kubernetes/observe.ts';
-import { findTargets } from '../look/find-targets.ts';
-import type { Settings } from '../look/settings.ts';
-import { count, jsonText } from '../printable.ts';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { SIGHTINGS_APART_MS } from '../sweep/choose.ts';
-import { Sweeper, type SweepGroup, type SweepReport, type SweepScene, type SweptRegistration } from '../sweep/sweep.ts';
+/** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/tasks/sweep/choose.ts. */
+
+import { type GiteaTarget, giteaClient } from '../clients/gitea/observe.ts';
+import type { HttpClient } from '../clients/http/client.ts';
+import type { ClusterConfig } from '../clients/kubernetes/config.ts';
+import { findCluster } from '../clients/kubernetes/find-cluster.ts';
+import { observeCluster } from '../clients/kubernetes/observe.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { findTargets } from '../observe/find-targets.ts';
+import type { Settings } from '../observe/settings.ts';
+import { type Clock, pause, systemClock } from '../shared/clock.ts';
+import { Failure, joinFailures } from '../shared/failure.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
+import { count, jsonText } from '../shared/printable.ts';
+import { paperOf } from '../shared/terminal.ts';
+import { SIGHTINGS_APART_MS } from '../tasks/sweep/choose.ts';
+import {
+  Sweeper,
+  type SweepGroup,
+  type SweepReport,
+  type SweepScene,
+  type SweptRegistration,
+} from '../tasks/sweep/sweep.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { isJson } from './flags/output.ts';
-import type { ExitCode, Io } from './io.ts';
 import { byHand } from './own-kubeconfig.ts';
 import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
 import { type SweepResult, sweepText } from './sweep-text.ts';
-import { paperOf } from './terminal.ts';
 
 /** Time as the command uses it; a test hands in its own. */
 export type SweepClock = Pick<Clock, 'after' | 'steadyMs'>;

@@ -1,10 +1,10 @@
 /** Flags of tracing -> settings. Nothing of it is loaded or read without an endpoint. */
-import { Failure } from '../failure.ts';
-import { parseUrl } from '../parse-url.ts';
-import type { TracingSettings } from '../tracing/settings.ts';
+import { Failure } from '../shared/failure.ts';
+import type { Io } from '../shared/io.ts';
+import { parseUrl } from '../shared/parse-url.ts';
+import type { TracingSettings } from '../telemetry/tracing/settings.ts';
 import { variableOf } from './flags/flag.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
-import type { Io } from './io.ts';
 
 export type TracingFlags = GivenFlags<
   'tracingEndpoint' | 'tracingInsecure' | 'tracingSampler' | 'tracingSamplerArg' | 'tracingResourceAttributes'

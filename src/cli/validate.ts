@@ -1,17 +1,23 @@
-import { keyText } from '../key-text.ts';
-import { podsOf } from '../look/pods.ts';
-import type { Denial } from '../policy/denial.ts';
-import { denialLine } from '../policy/refuse.ts';
-import { PASS_WORKLOADS } from '../policy/workloads.ts';
-import { count, printable } from '../printable.ts';
-import { valueAt } from '../runnergroup/paths.ts';
-import { byPlace, formatProblem, InputProblems, type Problem, type ReadInSpite } from '../runnergroup/problems.ts';
-import type { PassThrough } from '../runnergroup/read.ts';
-import { hasOwnPod } from '../runnergroup/runner-group.ts';
+import type { Denial } from '../config/policy/denial.ts';
+import { denialLine } from '../config/policy/refuse.ts';
+import { PASS_WORKLOADS } from '../config/policy/workloads.ts';
+import { valueAt } from '../config/runnergroup/paths.ts';
+import {
+  byPlace,
+  formatProblem,
+  InputProblems,
+  type Problem,
+  type ReadInSpite,
+} from '../config/runnergroup/problems.ts';
+import type { PassThrough } from '../config/runnergroup/read.ts';
+import { hasOwnPod } from '../config/runnergroup/runner-group.ts';
+import { podsOf } from '../observe/pods.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
+import { keyText } from '../shared/key-text.ts';
+import { count, printable } from '../shared/printable.ts';
 import { isOn } from './flags/flag.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { askedOutput, type OutputOf } from './flags/output.ts';
-import type { ExitCode, Io } from './io.ts';
 import { askerFrom, type InstalledPolicy, judgeByPolicy } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import { imagesFrom } from './settings.ts';
@@ -88,7 +94,7 @@ async function warn(
   const beside = isOn(env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
   const found = await warningsOf(groups, policy !== undefined);
   if (found.length === 0) return beside;
-  const { placed } = await import('../runnergroup/placed.ts');
+  const { placed } = await import('../config/runnergroup/placed.ts');
   return [...beside, ...(await placed(found, sources))].sort(byPlace);
 }
 
@@ -147,7 +153,7 @@ async function problemsOfPods({ groups, pods: others, sources }: ReadInSpite): P
   });
   const pods = await podsOf({ groups: single, sources });
   if (!pods) return [];
-  const { RunnersApp } = await import('../charts/app.ts');
+  const { RunnersApp } = await import('../manifests/app.ts');
   new RunnersApp(single.filter(hasOwnPod), { finish: pods.finish });
   try {
     await pods.check();

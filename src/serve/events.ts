@@ -5,18 +5,18 @@
  *
  * An event holds no token, header or body. To add a subscriber: write it in `subscribers/`, and add it to the list in `src/cli/serve.ts`.
  */
-import type { WakeStep } from '../argocd/wake.ts';
-import type { Failure } from '../failure.ts';
-import type { RequestLine } from '../http/request.ts';
-import type { PodStep } from '../kubernetes/pod-step.ts';
-import type { RunnerGroupObject } from '../kubernetes/resources.ts';
-import type { Look } from '../plan/evidence.ts';
-import type { NotifyTarget } from '../runnergroup/notify-fields.ts';
-import type { LostJob } from '../runnergroup/status.ts';
-import type { SweptRegistration } from '../sweep/sweep.ts';
-import type { SpansLost } from '../tracing/sink.ts';
-import type { DropReason } from './losses/decide.ts';
-import type { JobNotice, NotifyResult } from './notify/notice.ts';
+import type { WakeStep } from '../clients/argocd/wake.ts';
+import type { RequestLine } from '../clients/http/request.ts';
+import type { PodStep } from '../clients/kubernetes/pod-step.ts';
+import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
+import type { NotifyTarget } from '../config/runnergroup/notify-fields.ts';
+import type { LostJob } from '../config/runnergroup/status.ts';
+import type { Look } from '../planner/evidence.ts';
+import type { Failure } from '../shared/failure.ts';
+import type { DropReason } from '../tasks/losses/decide.ts';
+import type { JobNotice, NotifyResult } from '../tasks/notify/notice.ts';
+import type { SweptRegistration } from '../tasks/sweep/sweep.ts';
+import type { SpansLost } from '../telemetry/tracing/sink.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { EndedWait } from './planning/waiting-times.ts';
 import type { QueueRow } from './queue.ts';
@@ -68,7 +68,7 @@ export type ServeEvent =
 
   /** One Application was planned and compared with its Jobs. */
   | { readonly is: 'planned'; readonly verdict: AppVerdict; readonly ms: number }
-  /** Told with each plan that is concerned. @see `src/look/clock-correction.ts` */
+  /** Told with each plan that is concerned. @see `src/observe/clock-correction.ts` */
   | {
       readonly is: 'clocks-differ';
       readonly code: string;

@@ -7,19 +7,19 @@
  *
  * All that is done again and again is a key of its queue. Only Argo CD makes and prunes Jobs.
  */
-import type { WakeTarget } from '../argocd/wake.ts';
-import type { Clock } from '../clock.ts';
-import { Failure } from '../failure.ts';
-import { isRefusal } from '../gitea/failures.ts';
-import { untilAborted } from '../http/until-aborted.ts';
-import type { KubeApi } from '../kubernetes/client.ts';
-import { isPinnedAlive } from '../plan/evidence.ts';
-import type { SecretReader, TokenSources } from '../tokens/api-token.ts';
+import type { WakeTarget } from '../clients/argocd/wake.ts';
+import { isRefusal } from '../clients/gitea/failures.ts';
+import { untilAborted } from '../clients/http/until-aborted.ts';
+import type { KubeApi } from '../clients/kubernetes/client.ts';
+import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
+import { isPinnedAlive } from '../planner/evidence.ts';
+import type { Clock } from '../shared/clock.ts';
+import { Failure } from '../shared/failure.ts';
+import { LossBook } from '../tasks/losses/book.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import { type Tell, tellAll } from './events.ts';
 import { Lookout, type LookoutOptions } from './looks/lookout.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
-import { LossBook } from './losses/book.ts';
 import { groupKeyOfRunner, type LiveGroup } from './planning/live.ts';
 import { type Survey, survey } from './planning/survey.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';

@@ -8,10 +8,11 @@
  * A key runs once at a time. What is added while it runs is one more run. A run has a deadline, and ends with its queue. Times are by a
  * clock that is never set. What the queue holds can be printed: what is due when, what runs since when, what failed last.
  */
-import { type Clock, doubled } from '../clock.ts';
-import { Failure } from '../failure.ts';
-import { groupBy } from '../group-by.ts';
-import { untilAborted } from '../http/until-aborted.ts';
+
+import { untilAborted } from '../clients/http/until-aborted.ts';
+import { type Clock, doubled } from '../shared/clock.ts';
+import { Failure } from '../shared/failure.ts';
+import { groupBy } from '../shared/group-by.ts';
 
 /** When a key is due again. */
 export interface Again {

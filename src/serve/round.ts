@@ -7,15 +7,16 @@
  *
  * The leader makes the scene and acts on the verdicts.
  */
-import { timeText } from '../charts/marks.ts';
-import { templateHash } from '../charts/pod-template.ts';
-import { Failure } from '../failure.ts';
-import type { ClockBounds } from '../http/clock.ts';
-import { type ClockCorrection, type ClockWarning, correctClocks } from '../look/clock-correction.ts';
-import type { Trouble } from '../look/troubles.ts';
-import { hasEnded, type Look } from '../plan/evidence.ts';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import type { LostJob } from '../runnergroup/status.ts';
+
+import type { ClockBounds } from '../clients/http/clock.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { LostJob } from '../config/runnergroup/status.ts';
+import { templateHash } from '../manifests/pod-template.ts';
+import { type ClockCorrection, type ClockWarning, correctClocks } from '../observe/clock-correction.ts';
+import type { Trouble } from '../observe/troubles.ts';
+import { hasEnded, type Look } from '../planner/evidence.ts';
+import { Failure } from '../shared/failure.ts';
+import { timeText } from '../shared/marks.ts';
 import { finishOwn } from './cluster/own-pod.ts';
 import type { Sight } from './looks/lookout.ts';
 import type { TargetOf } from './looks/targets.ts';

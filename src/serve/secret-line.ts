@@ -1,4 +1,4 @@
-import { normalBase } from '../base-url.ts';
+import { normalBase } from '../shared/base-url.ts';
 
 /** A line of a file with secrets: `SECRET`, or `https://gitea.example.com SECRET`. */
 export interface SecretLine {

@@ -8,17 +8,25 @@
  *     Lease ──► Leader (one replica at a time)
  *     what happens ──► metrics, log and other subscribers (events.ts)
  */
-import { type Clock, pause } from '../clock.ts';
-import type { Failure } from '../failure.ts';
-import { ServerClocks } from '../http/clock.ts';
-import { Deadline } from '../http/deadline.ts';
-import { KubeClient } from '../kubernetes/client.ts';
-import type { ClusterConfig } from '../kubernetes/config.ts';
-import { Lease, type LeaseOptions } from '../kubernetes/lease.ts';
-import { ClusterSecrets, secretsClient } from '../kubernetes/secrets.ts';
-import type { InstallationImages } from '../runnergroup/installation.ts';
-import type { SecretsMode, TokenSources } from '../tokens/api-token.ts';
-import type { SpanSink } from '../tracing/sink.ts';
+
+import { ServerClocks } from '../clients/http/clock.ts';
+import { Deadline } from '../clients/http/deadline.ts';
+import { KubeClient } from '../clients/kubernetes/client.ts';
+import type { ClusterConfig } from '../clients/kubernetes/config.ts';
+import { Lease, type LeaseOptions } from '../clients/kubernetes/lease.ts';
+import { ClusterSecrets, secretsClient } from '../clients/kubernetes/secrets.ts';
+import type { SecretsMode, TokenSources } from '../clients/tokens/api-token.ts';
+import type { InstallationImages } from '../config/runnergroup/installation.ts';
+import { type Clock, pause } from '../shared/clock.ts';
+import type { Failure } from '../shared/failure.ts';
+import { rerunLostJobs } from '../tasks/losses/rerunning.ts';
+import { tellJobEnds } from '../tasks/notify/job-ends.ts';
+import { Notifier, type NotifyOptions } from '../tasks/notify/notifier.ts';
+import { interactiveListener } from '../tasks/notify/slack-interactive.ts';
+import { PressGate } from '../tasks/notify/slack-presses.ts';
+import { fillSecrets } from '../tasks/registration/filling.ts';
+import { openMetrics } from '../telemetry/metrics.ts';
+import type { SpanSink } from '../telemetry/tracing/sink.ts';
 import { writeEvents } from './cluster/event-writer.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { writeStatuses } from './cluster/status-writer.ts';
@@ -26,14 +34,7 @@ import { type Subscriber, type Tell, tellAll } from './events.ts';
 import { type Listeners, startListeners } from './http/listeners.ts';
 import type { ListenAddress } from './http/server.ts';
 import { Leader, type LeaderOptions } from './leader.ts';
-import { rerunLostJobs } from './losses/rerunning.ts';
-import { tellJobEnds } from './notify/job-ends.ts';
-import { Notifier, type NotifyOptions } from './notify/notifier.ts';
-import { interactiveListener } from './notify/slack-interactive.ts';
-import { PressGate } from './notify/slack-presses.ts';
 import { type QueueRow, WorkQueue } from './queue.ts';
-import { fillSecrets } from './registration/filling.ts';
-import { openMetrics } from './subscribers/metrics.ts';
 import { sweepDeadRows } from './sweeping.ts';
 import type { StartTask } from './task.ts';
 import { tellWaits } from './tell-waits.ts';

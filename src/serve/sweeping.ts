@@ -1,11 +1,12 @@
 /**
  * Sweeps dead registrations once a minute (`--sweep`): one key of the queue. Without `--sweep` they are counted every ten minutes. What is
- * dead: src/sweep/choose.ts.
+ * dead: src/tasks/sweep/choose.ts.
  */
-import { Failure } from '../failure.ts';
-import { describeScope } from '../gitea/endpoints.ts';
-import { keyText } from '../key-text.ts';
-import { Sweeper, type SweepGroup, type SweepOutcome } from '../sweep/sweep.ts';
+
+import { describeScope } from '../clients/gitea/endpoints.ts';
+import { Failure } from '../shared/failure.ts';
+import { keyText } from '../shared/key-text.ts';
+import { Sweeper, type SweepGroup, type SweepOutcome } from '../tasks/sweep/sweep.ts';
 import { BACKGROUND } from './looks/guest.ts';
 import type { TargetOf } from './looks/targets.ts';
 import type { StartTask, TaskContext } from './task.ts';

@@ -1,12 +1,13 @@
 /** What the leading process also does, beside looking, planning and waking. The leader knows none of it: it gets a list. */
-import type { Clock } from '../clock.ts';
-import type { GiteaTarget } from '../gitea/observe.ts';
-import type { KubeApi } from '../kubernetes/client.ts';
+
+import type { GiteaTarget } from '../clients/gitea/observe.ts';
+import type { KubeApi } from '../clients/kubernetes/client.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { LossBook } from '../tasks/losses/book.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import type { Subscriber, Tell } from './events.ts';
 import type { Guest } from './looks/guest.ts';
 import type { TargetOf } from './looks/targets.ts';
-import type { LossBook } from './losses/book.ts';
 import type { WorkQueue } from './queue.ts';
 
 /** What a task may use. All of it ends with the leadership. */

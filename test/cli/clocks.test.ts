@@ -1,7 +1,7 @@
 /** Servers whose clocks differ: real program, a Gitea and an API server with clocks of their own. */
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
 import { type ApiServer, startApiServer } from '../support/api-server.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';

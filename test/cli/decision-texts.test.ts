@@ -10,7 +10,7 @@ import type {
   HeldBecause,
   RunnerDecision,
   ServedBy,
-} from '../../src/plan/decisions.ts';
+} from '../../src/planner/decisions.ts';
 import { DROPPED, HELD, KEPT, SERVED } from '../golden/coverage.ts';
 import { job, NOW } from '../support/scenario.ts';
 

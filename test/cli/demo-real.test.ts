@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { demo, type Generate } from '../../src/cli/demo.ts';
+import { demo, type Generate } from '../../demo/demo.ts';
 import { explain } from '../../src/cli/explain.ts';
 import { generate } from '../../src/cli/generate.ts';
-import type { Io } from '../../src/cli/io.ts';
+import type { Io } from '../../src/shared/io.ts';
 import { printingIo } from '../support/printing-io.ts';
 
 it('gets every CI job done with the real generate: none killed, no cap exceeded, nothing left', async () => {

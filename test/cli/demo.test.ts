@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { demo, type Generate } from '../../src/cli/demo.ts';
-import type { Io } from '../../src/cli/io.ts';
+import { demo, type Generate } from '../../demo/demo.ts';
+import type { Io } from '../../src/shared/io.ts';
 import { type Printed, printingIo } from '../support/printing-io.ts';
 import { standIn } from './generate-stand-in.ts';
 

@@ -1,7 +1,7 @@
 /** `explain` from a machine outside of the cluster: what it cannot reach, and what it does not have. Real program, real HTTPS server. */
 import { afterEach, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { CERTIFICATES, kubeconfigFor } from '../kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor } from '../clients/kubernetes/through-cli.ts';
 import { type ApiServer, type Override, send, startApiServer, status } from '../support/api-server.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';

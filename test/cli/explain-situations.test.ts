@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
 import { type ApiServer, send, startApiServer, status } from '../support/api-server.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN, startAcme } from '../support/start-acme.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { CERTIFICATES, kubeconfigFor } from '../kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor } from '../clients/kubernetes/through-cli.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { type Outcome, runCli } from '../support/run-cli.ts';
 

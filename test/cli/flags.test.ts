@@ -4,7 +4,7 @@ import { type CommandName, type Flag, longName, variableOf } from '../../src/cli
 import { FLAGS, type FlagName, flagsOf, flagValue, hasPaths } from '../../src/cli/flags/flags.ts';
 import { readAddress } from '../../src/cli/flags/readers.ts';
 import { makeProgram } from '../../src/cli/program.ts';
-import { Failure } from '../../src/failure.ts';
+import { Failure } from '../../src/shared/failure.ts';
 
 const program = makeProgram({
   generate: async () => undefined,

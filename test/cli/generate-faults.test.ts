@@ -1,6 +1,6 @@
-/** Every fault of `test/gitea/faults.ts` once more, from outside: exit 1, nothing on stdout, a short text without secrets. */
+/** Every fault of `test/clients/gitea/faults.ts` once more, from outside: exit 1, nothing on stdout, a short text without secrets. */
 import { describe, it } from 'vitest';
-import { FAULTS, LEAK } from '../gitea/faults.ts';
+import { FAULTS, LEAK } from '../clients/gitea/faults.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { Generate } from '../../src/cli/demo.ts';
+import type { Generate } from '../../demo/demo.ts';
 
 interface JobRow {
   readonly id: number;

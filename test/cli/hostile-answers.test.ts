@@ -6,12 +6,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { HostileAnswer } from '../gitea/answers/answer.ts';
-import { FIELD_ANSWERS } from '../gitea/answers/fields.ts';
-import { LIST_ANSWERS } from '../gitea/answers/lists.ts';
-import { NAME_ANSWERS } from '../gitea/answers/names.ts';
-import { TRANSPORT_ANSWERS } from '../gitea/answers/transport.ts';
-import { LEAK } from '../gitea/fault.ts';
+import type { HostileAnswer } from '../clients/gitea/answers/answer.ts';
+import { FIELD_ANSWERS } from '../clients/gitea/answers/fields.ts';
+import { LIST_ANSWERS } from '../clients/gitea/answers/lists.ts';
+import { NAME_ANSWERS } from '../clients/gitea/answers/names.ts';
+import { TRANSPORT_ANSWERS } from '../clients/gitea/answers/transport.ts';
+import { LEAK } from '../clients/gitea/fault.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
 

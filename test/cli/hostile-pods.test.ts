@@ -1,11 +1,11 @@
 /**
  * RunnerGroups of people who want more than they may have, through the whole of `generate`: the real reader, a look at a Gitea with a
- * queued job, the cdk8s app. Every one ends with exit 2 or 3 and prints nothing. The table of test/pods/hostile.ts says more about each.
+ * queued job, the cdk8s app. Every one ends with exit 2 or 3 and prints nothing. The table of test/config/pods/hostile.ts says more about each.
  */
 import { describe, expect, it } from 'vitest';
 import { generate } from '../../src/cli/generate.ts';
 import { reportFailure } from '../../src/cli/process.ts';
-import { HOSTILE } from '../pods/hostile.ts';
+import { HOSTILE } from '../config/pods/hostile.ts';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
 import { printingIo } from '../support/printing-io.ts';
 import { folderWith, runCli } from '../support/run-cli.ts';
@@ -168,7 +168,7 @@ function expectNothing(
   expect(err.trim().split('\n').length).toBeLessThanOrEqual(20);
 }
 
-/** As `src/cli.ts` runs it, in this process. */
+/** As `src/cli/cli.ts` runs it, in this process. */
 async function generated(text: string): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   const { url } = await fakeGitea({ jobs: [jobRow(1)] });
   const folder = folderWith({ 'ci.yaml': text.replaceAll(GITEA, url) });

@@ -1,6 +1,6 @@
 /** Groups with `keepFailedSeconds` in the real program: what is refused, and what a look at Gitea reads for them. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { CERTIFICATES, kubeconfigFor, liveJob } from '../kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor, liveJob } from '../clients/kubernetes/through-cli.ts';
 import { startApiServer } from '../support/api-server.ts';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';

@@ -1,6 +1,6 @@
 /** `--kubeconfig`: a hub Argo CD looks at the Jobs of the cluster where the runners run. Real program, real HTTPS server. */
 import { describe, expect, it } from 'vitest';
-import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../kubernetes/through-cli.ts';
+import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';

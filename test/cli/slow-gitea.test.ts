@@ -1,6 +1,6 @@
 /** Law L5: the Jobs are listed again after a slow Gitea has answered. Those that ended meanwhile may have done what Gitea did not know yet. */
 import { expect, it, onTestFinished } from 'vitest';
-import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
 import { startApiServer } from '../support/api-server.ts';
 import { answerer, fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';

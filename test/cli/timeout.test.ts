@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { explain } from '../../src/cli/explain.ts';
 import { generate } from '../../src/cli/generate.ts';
-import type { ExitCode, Io } from '../../src/cli/io.ts';
 import { exitCodeOf } from '../../src/cli/process.ts';
+import type { ExitCode, Io } from '../../src/shared/io.ts';
 import { type Printed, printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { Durations, estimateWaits } from '../../src/cli/explain/wait-estimate.ts';
-import type { Job } from '../../src/plan/evidence.ts';
+import type { Job } from '../../src/planner/evidence.ts';
 import { done, job, NOW, running } from '../support/scenario.ts';
 
 const MINUTE = 60_000;

@@ -1,8 +1,8 @@
-/** RunnerGroups that the CRD's own rules (src/runnergroup/admission.ts) refuse, and all valid ones that this repository has. */
+/** RunnerGroups that the CRD's own rules (src/config/runnergroup/admission.ts) refuse, and all valid ones that this repository has. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { isMapping } from '../../src/runnergroup/paths.ts';
+import { isMapping } from '../../src/config/runnergroup/paths.ts';
 
 export type SpecValues = Readonly<Record<string, unknown>>;
 

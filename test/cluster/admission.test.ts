@@ -2,11 +2,11 @@
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
-import { Deadline } from '../../src/http/deadline.ts';
-import { KubeClient } from '../../src/kubernetes/client.ts';
-import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
-import { ADMISSION_RULES } from '../../src/runnergroup/admission.ts';
-import { runnerGroupFromObject } from '../../src/runnergroup/from-object.ts';
+import { Deadline } from '../../src/clients/http/deadline.ts';
+import { KubeClient } from '../../src/clients/kubernetes/client.ts';
+import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
+import { ADMISSION_RULES } from '../../src/config/runnergroup/admission.ts';
+import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';
 import { Playground } from '../servers/process.ts';
 import { BAD, EDGES, GOOD, type SpecValues, writtenSpecs } from './admission-groups.ts';
 import { installCrd } from './stack/crd.ts';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { docBlocks } from '../install/doc-blocks.ts';
+import { docBlocks } from '../packaging/doc-blocks.ts';
 import { workflow } from '../servers/workflows.ts';
 import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
 import { oneJobSucceeds } from './one-job.ts';

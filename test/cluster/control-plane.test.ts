@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Failure } from '../../src/failure.ts';
-import { KubeClient } from '../../src/kubernetes/client.ts';
-import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
-import { Lease, type LeaseTimes } from '../../src/kubernetes/lease.ts';
-import { RUNNER_GROUPS } from '../../src/kubernetes/resources.ts';
-import { Watch } from '../../src/kubernetes/watch.ts';
+import { KubeClient } from '../../src/clients/kubernetes/client.ts';
+import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
+import { Lease, type LeaseTimes } from '../../src/clients/kubernetes/lease.ts';
+import { RUNNER_GROUPS } from '../../src/clients/kubernetes/resources.ts';
+import { Watch } from '../../src/clients/kubernetes/watch.ts';
+import { Failure } from '../../src/shared/failure.ts';
 import { Playground, waitUntil } from '../servers/process.ts';
 import { installCrd } from './stack/crd.ts';
 import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';

@@ -77,7 +77,7 @@ describe('the image', () => {
   });
 
   it('holds code caches that its own Node takes', () => {
-    // Without them everything works too, so only the seal can tell (src/start/code-cache.ts).
+    // Without them everything works too, so only the seal can tell (src/cli/start/code-cache.ts).
     const check = `
       const { readFileSync } = require('node:fs');
       const key = Buffer.from(process.version + ' ' + process.arch + ' ' + process.platform + '\\0');

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
-import { docBlocks } from '../install/doc-blocks.ts';
+import { docBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
 import { runCli } from '../support/run-cli.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { docScript } from '../install/doc-blocks.ts';
+import { docScript } from '../packaging/doc-blocks.ts';
 import type { ClusterBuilds } from '../servers/build.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import type { Stack } from './stack/stack.ts';

@@ -11,7 +11,7 @@ import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { goldenPods } from '../golden/golden-pods.ts';
-import { Deployment, installText, objects, podOf } from '../install/manifests.ts';
+import { Deployment, installText, objects, podOf } from '../packaging/manifests.ts';
 import { Playground } from '../servers/process.ts';
 import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
 import { Machine, needPackages } from './stack/machine.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import * as z from 'zod';
-import type { ContainerMode } from '../../src/runnergroup/runner-group.ts';
+import type { ContainerMode } from '../../src/config/runnergroup/runner-group.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { type Gitea, startGitea } from '../servers/gitea.ts';
 import { Playground, waitUntil } from '../servers/process.ts';

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { installText } from '../install/manifests.ts';
+import { installText } from '../packaging/manifests.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { cacheAction } from '../servers/actions-cache.ts';
 import { waitUntil } from '../servers/process.ts';

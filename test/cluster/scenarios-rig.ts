@@ -1,7 +1,7 @@
 /** What the scenarios and the bench share: one stack, the product in it, one RunnerGroup in git, workflows, a witness. */
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
-import type { NotifyTarget } from '../../src/runnergroup/notify-fields.ts';
+import type { NotifyTarget } from '../../src/config/runnergroup/notify-fields.ts';
 import type { Account, ApiJob } from '../servers/account.ts';
 import type { ClusterBuilds } from '../servers/build.ts';
 import { sleep } from '../servers/process.ts';

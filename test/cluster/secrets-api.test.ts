@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { installText } from '../install/manifests.ts';
+import { installText } from '../packaging/manifests.ts';
 import { Playground } from '../servers/process.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';

@@ -59,9 +59,9 @@ describe('docs/spec.md', () => {
   });
 });
 
-/** `test/gitea/a.test.ts`, `b.test.ts`: the second one is in `test/gitea`, too. A name with `*` gives the folder only. */
+/** `test/clients/gitea/a.test.ts`, `b.test.ts`: the second one is in `test/clients/gitea`, too. A name with `*` gives the folder only. */
 function testsOf(row: string): readonly string[] {
-  let folder = 'test/plan';
+  let folder = 'test/planner';
   return [...row.matchAll(/`([\w./*-]+\.test\.ts)`/g)].flatMap(([, name = '']) => {
     if (name.includes('/')) folder = dirname(name);
     if (name.includes('*')) return [];

@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import { collectGarbage } from '../../src/runnergroup/garbage.ts';
+import { collectGarbage } from '../../src/config/runnergroup/garbage.ts';
 
 const INPUTS = 100;
 /** Of the short form. */

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { formatProblem, InputProblems } from '../../src/runnergroup/problems.ts';
-import { type ReadResult, readRunnerGroups } from '../../src/runnergroup/read.ts';
+import { formatProblem, InputProblems } from '../../src/config/runnergroup/problems.ts';
+import { type ReadResult, readRunnerGroups } from '../../src/config/runnergroup/read.ts';
 import { inFolder, readFiles } from '../support/group-files.ts';
 import { groupYaml } from '../support/run-cli.ts';
 import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';

@@ -1,7 +1,7 @@
 /**
  * `gitea.json` of a case -> the requests that may come, each with its whole answer.
  *
- *     recorded   names of files in test/gitea/recorded: a real Gitea's own bytes
+ *     recorded   names of files in test/clients/gitea/recorded: a real Gitea's own bytes
  *     levels     rows of one level in short; written out here as that version of Gitea writes its lists
  *     answers    anything else, word for word
  *

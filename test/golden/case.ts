@@ -3,11 +3,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { templateHash } from '../../src/charts/pod-template.ts';
-import { toPlanned } from '../../src/look/plan-groups.ts';
-import { runnerName } from '../../src/plan/names.ts';
-import { readRunnerGroups } from '../../src/runnergroup/read.ts';
-import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
+import { readRunnerGroups } from '../../src/config/runnergroup/read.ts';
+import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
+import { templateHash } from '../../src/manifests/pod-template.ts';
+import { toPlanned } from '../../src/observe/plan-groups.ts';
+import { runnerName } from '../../src/planner/names.ts';
 import { type Exchange, readAnswers } from './answers.ts';
 import { type ClusterFile, type Secrets, TOKEN } from './stage.ts';
 

@@ -1,7 +1,13 @@
 /** Everything that some case must show. A new kind of decision does not compile until it is here. */
 import * as z from 'zod';
-import type { DroppedBecause, EmittedBecause, HeldBecause, JobDecision, ServedBy } from '../../src/plan/decisions.ts';
-import type { ContainerMode, RunnerGroup, Scope } from '../../src/runnergroup/runner-group.ts';
+import type { ContainerMode, RunnerGroup, Scope } from '../../src/config/runnergroup/runner-group.ts';
+import type {
+  DroppedBecause,
+  EmittedBecause,
+  HeldBecause,
+  JobDecision,
+  ServedBy,
+} from '../../src/planner/decisions.ts';
 import type { Exchange } from './answers.ts';
 
 type Kinds<T extends string> = Readonly<Record<T, true>>;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { securityViolations } from '../../src/pods/pod-security.ts';
-import type { Mapping } from '../../src/pods/value.ts';
+import { securityViolations } from '../../src/config/pods/pod-security.ts';
+import type { Mapping } from '../../src/config/pods/value.ts';
 import { goldenPods } from './golden-pods.ts';
 
 it('pods of golden cases meet the level that their profile names (test/cluster/manifests.test.ts asks an API server)', async () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
-import { readRunnerGroups } from '../../src/runnergroup/read.ts';
+import { readRunnerGroups } from '../../src/config/runnergroup/read.ts';
 import { CASES, caseNames } from './case.ts';
 
 const GoldenJob = z.object({

@@ -6,9 +6,9 @@ import { explain } from '../../src/cli/explain.ts';
 import { explainText } from '../../src/cli/explain-text.ts';
 import type { Explanation } from '../../src/cli/explanation.ts';
 import { generate } from '../../src/cli/generate.ts';
-import type { ExitCode, Io } from '../../src/cli/io.ts';
 import { reportFailure } from '../../src/cli/process.ts';
-import { readRunnerGroups } from '../../src/runnergroup/read.ts';
+import { readRunnerGroups } from '../../src/config/runnergroup/read.ts';
+import type { ExitCode, Io } from '../../src/shared/io.ts';
 import { printingIo } from '../support/printing-io.ts';
 import { type Case, caseNames, readCase } from './case.ts';
 import { seenInAnswers, seenInExplanation, seenInGroups, WANTED } from './coverage.ts';
@@ -28,7 +28,7 @@ interface Outcome {
   readonly err: string;
 }
 
-/** Runs a command as `src/cli.ts` does, in this process. */
+/** Runs a command as `src/cli/cli.ts` does, in this process. */
 async function run(
   command: (io: Io) => Promise<ExitCode>,
   { groups, env, nowMs }: Case,

@@ -1,6 +1,7 @@
 /** One look with everything that must be true of it, and the end of every history. */
-import { Failure } from '../../src/failure.ts';
-import type { Plan } from '../../src/plan/decisions.ts';
+
+import type { Plan } from '../../src/planner/decisions.ts';
+import { Failure } from '../../src/shared/failure.ts';
 import { finish } from './acts.ts';
 import type { Fault } from './faults.ts';
 import { busyNow, checkBusy, checkCancelling, checkCounts, checkReady, checkUsedUp } from './laws.ts';

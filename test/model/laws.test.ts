@@ -1,6 +1,6 @@
 /** The oracles of the histories can fail: each law takes a good plan, and refuses it after one wrong change. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
+import type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../src/planner/decisions.ts';
 import { cancel, finish, push, take } from './acts.ts';
 import { lookAndCheck } from './checked.ts';
 import { busyNow, checkBusy, checkCancelling, checkCounts, checkReady, checkUsedUp } from './laws.ts';

@@ -1,7 +1,8 @@
 /** What every plan must keep to, judged by what Gitea and Kubernetes really are, not by what the planner was shown. */
-import type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
-import { parseRunnerName } from '../../src/plan/names.ts';
-import type { GiteaJob } from '../../src/simulator/gitea.ts';
+
+import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../src/planner/decisions.ts';
+import { parseRunnerName } from '../../src/planner/names.ts';
 import { emitted } from '../support/scenario.ts';
 import type { World } from './world.ts';
 
@@ -130,7 +131,7 @@ function groupsFor(world: World, job: GiteaJob): World['groups'] {
 /** P10: a runner that cleans up after a cancel keeps its Job while Gitea shows it busy (1.27) and anything else goes on. */
 export function checkCancelling(world: World, plan: Plan): void {
   const { gitea } = world;
-  // Only lists that are read can tell: with no job in a scope, its runners are not asked for (src/gitea/observe.ts).
+  // Only lists that are read can tell: with no job in a scope, its runners are not asked for (src/clients/gitea/observe.ts).
   const active = gitea.jobs().some(({ status }) => status === 'running' || status === 'waiting');
   if (!active || world.setting.twoGroups) return;
   const kept = new Set(emitted(plan).map(({ runner }) => runner));

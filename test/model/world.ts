@@ -3,17 +3,17 @@
  * the last plan, and their pods. Commands change it; after each one somebody looks and plans.
  */
 
-import { Failure } from '../../src/failure.ts';
-import type { VersionCache } from '../../src/gitea/api.ts';
-import { type GiteaTarget, observe } from '../../src/gitea/observe.ts';
-import type { Plan } from '../../src/plan/decisions.ts';
-import type { LiveJob, Group as PlannedGroup } from '../../src/plan/evidence.ts';
-import { plan } from '../../src/plan/plan.ts';
-import type { Scope } from '../../src/runnergroup/runner-group.ts';
-import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts';
-import type { GiteaVersion } from '../../src/simulator/versions.ts';
-import { Token } from '../../src/tokens/token.ts';
+import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import { type Simulator, startSimulator } from '../../model/gitea/simulator.ts';
+import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import type { VersionCache } from '../../src/clients/gitea/api.ts';
+import { type GiteaTarget, observe } from '../../src/clients/gitea/observe.ts';
+import { Token } from '../../src/clients/tokens/token.ts';
+import type { Scope } from '../../src/config/runnergroup/runner-group.ts';
+import type { Plan } from '../../src/planner/decisions.ts';
+import type { LiveJob, Group as PlannedGroup } from '../../src/planner/evidence.ts';
+import { plan } from '../../src/planner/plan.ts';
+import { Failure } from '../../src/shared/failure.ts';
 import { group } from '../support/scenario.ts';
 import type { Fault } from './faults.ts';
 

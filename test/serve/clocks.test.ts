@@ -1,7 +1,7 @@
 /** `serve` between servers whose clocks differ: it says so once, and shows it. */
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { delivery, payload } from './deliveries.ts';
 import { startRig, until } from './rig.ts';
 

@@ -9,7 +9,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from '../../model/gitea/simulator.ts';
 import { freePort } from '../servers/process.ts';
 import { makeCertificates, type TestCertificates } from '../support/certificate.ts';
 import { application, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';

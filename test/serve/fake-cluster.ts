@@ -1,6 +1,6 @@
 /** A Kubernetes API small enough for a test: RunnerGroups, Jobs, pods and Leases that can be listed, watched and written. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { ClusterConfig } from '../../src/kubernetes/config.ts';
+import type { ClusterConfig } from '../../src/clients/kubernetes/config.ts';
 import { type Listening, serve } from '../support/server.ts';
 
 export interface KubeObject {

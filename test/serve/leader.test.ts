@@ -1,8 +1,8 @@
 /** What the leader must not miss. Its tick every 5 s is off here: it would hide what is missed. */
 import { it, onTestFinished, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { ServerClocks } from '../../src/http/clock.ts';
+import { ServerClocks } from '../../src/clients/http/clock.ts';
 import { Leader, type LeaderOptions } from '../../src/serve/leader.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { startRig, until } from './rig.ts';
 
 // Without the tick.

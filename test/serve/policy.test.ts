@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/failure.ts';
-import { readPolicy } from '../../src/policy/read.ts';
+import { readPolicy } from '../../src/config/policy/read.ts';
 import { refusalsOf } from '../../src/serve/planning/refusals.ts';
+import { Failure } from '../../src/shared/failure.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { startRig, until } from './rig.ts';

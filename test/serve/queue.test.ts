@@ -2,9 +2,9 @@
  * The work queue, in virtual time.
  */
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
-import { Failure } from '../../src/failure.ts';
 import { type Again, type Turn, type WorkClass, WorkQueue } from '../../src/serve/queue.ts';
+import type { Clock } from '../../src/shared/clock.ts';
+import { Failure } from '../../src/shared/failure.ts';
 import { strayErrors } from '../support/stray-errors.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

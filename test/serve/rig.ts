@@ -3,13 +3,13 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { systemClock } from '../../src/clock.ts';
+import type { Simulator, SimulatorOptions } from '../../model/gitea/simulator.ts';
 import type { Subscriber } from '../../src/serve/events.ts';
 import type { AppVerdict } from '../../src/serve/round.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
-import { type Log, logTo } from '../../src/serve/subscribers/log.ts';
-import { openMetrics } from '../../src/serve/subscribers/metrics.ts';
-import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { type Log, logTo } from '../../src/telemetry/log.ts';
+import { openMetrics } from '../../src/telemetry/metrics.ts';
 import {
   application,
   BUSY,

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { type Rig, startRig, until } from './rig.ts';
 

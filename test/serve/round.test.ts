@@ -1,14 +1,14 @@
 /** The round without a network, a clock or a cluster: a scene goes in, verdicts come out. */
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/failure.ts';
-import type { GiteaTarget } from '../../src/gitea/observe.ts';
-import type { Look } from '../../src/plan/evidence.ts';
+import type { GiteaTarget } from '../../src/clients/gitea/observe.ts';
+import { Token } from '../../src/clients/tokens/token.ts';
+import type { Look } from '../../src/planner/evidence.ts';
 import type { Sight } from '../../src/serve/looks/lookout.ts';
 import type { LiveGroup, LiveRunner } from '../../src/serve/planning/live.ts';
 import { survey } from '../../src/serve/planning/survey.ts';
 import { type AppVerdict, round, type Scene, skewsOf } from '../../src/serve/round.ts';
 import { NEVER_WOKEN } from '../../src/serve/waking/wake-state.ts';
-import { Token } from '../../src/tokens/token.ts';
+import { Failure } from '../../src/shared/failure.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { job, live, NOW, ORIGIN } from '../support/scenario.ts';
 

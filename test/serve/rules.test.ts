@@ -23,7 +23,7 @@ it('the round and its steps read no clock, chance or environment, and wait for n
 });
 
 it('only subscribers know the log and the metrics', () => {
-  expect(filesWith(/from '(?:pino|prom-client)'/, (file) => file.startsWith('src/serve/subscribers/'))).toEqual([]);
+  expect(filesWith(/from '(?:pino|prom-client)'/, (file) => file.startsWith('src/telemetry/'))).toEqual([]);
 });
 
 it('a daemon loads everything at its start, but the packages of tracing and of socket mode, which few need (docs/adr/0049, 0040)', () => {

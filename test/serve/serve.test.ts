@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { freePort } from '../servers/process.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith } from '../support/run-cli.ts';

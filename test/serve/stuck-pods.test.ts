@@ -1,10 +1,10 @@
 /** Law V21 (docs/spec.md): what `serve` tells of pods that cannot start. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
-import { KubeClient } from '../../src/kubernetes/client.ts';
+import { KubeClient } from '../../src/clients/kubernetes/client.ts';
 import { writeEvents } from '../../src/serve/cluster/event-writer.ts';
 import type { AppVerdict } from '../../src/serve/round.ts';
+import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { taskContext } from '../support/task-context.ts';
 import { verdictOf } from '../support/verdict.ts';
 import { startFakeCluster } from './fake-cluster.ts';

@@ -1,8 +1,8 @@
 /** A trace of `serve` with real requests, from a webhook to a CI job that runs, as a collector receives it. */
 import { expect, it, onTestFinished } from 'vitest';
-import { traceTo } from '../../src/serve/subscribers/tracing.ts';
-import { openSink } from '../../src/tracing/otlp.ts';
-import { contextOf } from '../../src/tracing/trace-context.ts';
+import { openSink } from '../../src/telemetry/tracing/otlp.ts';
+import { contextOf } from '../../src/telemetry/tracing/trace-context.ts';
+import { traceTo } from '../../src/telemetry/tracing.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload, SECRET } from './deliveries.ts';

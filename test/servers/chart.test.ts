@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import packageJson from '../../package.json' with { type: 'json' };
-import { expectedObjects, OPTIONS, sorted } from '../install/chart.ts';
-import { type KubeObject, objects } from '../install/manifests.ts';
+import { expectedObjects, OPTIONS, sorted } from '../packaging/chart.ts';
+import { type KubeObject, objects } from '../packaging/manifests.ts';
 
 const CHART = join('install', 'chart');
 const VALUES = join('test', 'servers', 'chart-values');

@@ -1,6 +1,6 @@
 /**
- * src/pods beside Kubernetes' own code: the same merge, the same fields, the same verdicts. With RECORD_PODS=1 the tables of
- * test/pods/recorded are written anew; without it they must be what Kubernetes says.
+ * src/config/pods beside Kubernetes' own code: the same merge, the same fields, the same verdicts. With RECORD_PODS=1 the tables of
+ * test/config/pods/recorded are written anew; without it they must be what Kubernetes says.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,24 +8,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pinnedKubernetes, podSchema } from '../../scripts/pod-schema.mjs';
-import { checkPod } from '../../src/pods/check-pod.ts';
-import { checkShape } from '../../src/pods/check-shape.ts';
-import { type SecurityLevel, securityViolations } from '../../src/pods/pod-security.ts';
-import { KUBERNETES_VERSION } from '../../src/pods/schema.ts';
-import { mergePodTemplate, withRunner } from '../../src/pods/strategic-merge.ts';
-import type { Mapping, TemplateFault, Value } from '../../src/pods/value.ts';
-import { buildOracle } from '../pods/ask-kubernetes.ts';
-import { FULL_TEMPLATE, ourTemplate, placesIn, withValue } from '../pods/full-template.ts';
-import { asKubectlSends, isWorthRecording, mergePairs, withoutNulls } from '../pods/merge-cases.ts';
-import { MISTAKES } from '../pods/mistakes.ts';
-import { pick, randomFrom } from '../pods/random-template.ts';
-import { culpritOf, namedIn, securityCases } from '../pods/security-cases.ts';
-import { shapeCases } from '../pods/shape-cases.ts';
+import { checkPod } from '../../src/config/pods/check-pod.ts';
+import { checkShape } from '../../src/config/pods/check-shape.ts';
+import { type SecurityLevel, securityViolations } from '../../src/config/pods/pod-security.ts';
+import { KUBERNETES_VERSION } from '../../src/config/pods/schema.ts';
+import { mergePodTemplate, withRunner } from '../../src/config/pods/strategic-merge.ts';
+import type { Mapping, TemplateFault, Value } from '../../src/config/pods/value.ts';
+import { buildOracle } from '../config/pods/ask-kubernetes.ts';
+import { FULL_TEMPLATE, ourTemplate, placesIn, withValue } from '../config/pods/full-template.ts';
+import { asKubectlSends, isWorthRecording, mergePairs, withoutNulls } from '../config/pods/merge-cases.ts';
+import { MISTAKES } from '../config/pods/mistakes.ts';
+import { pick, randomFrom } from '../config/pods/random-template.ts';
+import { culpritOf, namedIn, securityCases } from '../config/pods/security-cases.ts';
+import { shapeCases } from '../config/pods/shape-cases.ts';
 
 const oracle = buildOracle();
 afterAll(() => oracle.close());
 
-const RECORDED = join(import.meta.dirname, '../pods/recorded');
+const RECORDED = join(import.meta.dirname, '../config/pods/recorded');
 
 function recorded(file: string, rows: readonly object[]): void {
   const path = join(RECORDED, file);
@@ -44,7 +44,7 @@ describe('the schema', () => {
     const swagger = JSON.parse(readFileSync(join(folder, 'api/openapi-spec/swagger.json'), 'utf8'));
     const { version, checksum } = pinnedKubernetes();
 
-    expect(readFileSync('src/pods/pod-schema.json', 'utf8')).toBe(podSchema(swagger, version, checksum));
+    expect(readFileSync('src/config/pods/pod-schema.json', 'utf8')).toBe(podSchema(swagger, version, checksum));
   });
 });
 
@@ -172,7 +172,7 @@ describe('validation', () => {
 
 /**
  * Decoding knows no required fields, and it lets elements repeat: validation finds those later. `fieldsV1` it does not read at all; no
- * template may have it (src/pods/reserved.ts).
+ * template may have it (src/config/pods/reserved.ts).
  */
 function isAboutTypes({ message, path }: TemplateFault): boolean {
   return !/is missing|repeats/.test(message) && !path.includes('fieldsV1');

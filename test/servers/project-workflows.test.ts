@@ -98,7 +98,7 @@ describe(`Gitea ${VERSION}`, () => {
     return text
       .replaceAll(checkouts, () => PLAIN_GIT.replace('$RUNNER_TEMP/npm', playground.makeFolder('npm')))
       .replaceAll(setups, '')
-      .replaceAll(tests, 'npx vitest run test/tokens')
+      .replaceAll(tests, 'npx vitest run test/clients/tokens')
       .replace('run: .ci/packages', `run: HELM=${helm} .ci/packages`)
       .replace(/ {6}- name: Image\n.*\n/, '');
   }

@@ -1,5 +1,5 @@
 /**
- * Writes what real Gitea answers into `test/gitea/recorded/<version>/<name>.json`, for tests that replay it:
+ * Writes what real Gitea answers into `test/clients/gitea/recorded/<version>/<name>.json`, for tests that replay it:
  *
  *     RECORD_GITEA=1 npm run test:servers
  *
@@ -17,7 +17,7 @@
  *                 runner at each level
  */
 import { inject, it } from 'vitest';
-import { runnerName } from '../../src/plan/names.ts';
+import { runnerName } from '../../src/planner/names.ts';
 import type { Account, ApiJob } from './account.ts';
 import { takeJob } from './bare-runner.ts';
 import { GITEA_VERSIONS } from './build.ts';

@@ -1,4 +1,4 @@
-/** Asks Gitea what `src/gitea` asks, in its words, and writes each answer to a file. */
+/** Asks Gitea what `src/clients/gitea` asks, in its words, and writes each answer to a file. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Account, LevelPath } from './account.ts';
@@ -104,7 +104,7 @@ export class Recording {
   }
 }
 
-/** Queries of the jobs lists, as src/gitea/lists.ts writes them. */
+/** Queries of the jobs lists, as src/clients/gitea/lists.ts writes them. */
 function listsOf(version: GiteaVersion): Readonly<Record<string, string>> {
   return {
     'jobs-active': 'status=queued&status=in_progress',

@@ -1,10 +1,10 @@
 /** Registration tokens of a real Gitea: which rights they need, and `serve`, which puts them into a Secret. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { giteaClient } from '../../src/gitea/observe.ts';
-import { readRegistrationToken, registrationLevel } from '../../src/gitea/registrations.ts';
-import { Deadline } from '../../src/http/deadline.ts';
-import type { Scope } from '../../src/runnergroup/runner-group.ts';
-import { Token } from '../../src/tokens/token.ts';
+import { giteaClient } from '../../src/clients/gitea/observe.ts';
+import { readRegistrationToken, registrationLevel } from '../../src/clients/gitea/registrations.ts';
+import { Deadline } from '../../src/clients/http/deadline.ts';
+import { Token } from '../../src/clients/tokens/token.ts';
+import type { Scope } from '../../src/config/runnergroup/runner-group.ts';
 import { startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
 import { failureOf } from '../support/failure-of.ts';

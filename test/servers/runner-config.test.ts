@@ -129,7 +129,7 @@ it('knows the keys that the runner itself lists', () => {
     encoding: 'utf8',
   });
 
-  expect(printed.trim()).toBe(readFileSync('test/runnergroup/runner-1.0.8-config.yaml', 'utf8').trim());
+  expect(printed.trim()).toBe(readFileSync('test/config/runnergroup/runner-1.0.8-config.yaml', 'utf8').trim());
 });
 
 it('lets a second runner restore what the first one saved, and no other repository', async () => {

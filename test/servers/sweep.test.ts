@@ -5,16 +5,16 @@
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
-import { systemClock } from '../../src/clock.ts';
-import { giteaClient } from '../../src/gitea/observe.ts';
-import { deleteRegistration, readRegistration, registrationLevel } from '../../src/gitea/registrations.ts';
-import { Deadline } from '../../src/http/deadline.ts';
-import { runnerName } from '../../src/plan/names.ts';
-import { VANISHED_APART_MS } from '../../src/sweep/choose.ts';
-import { Sweeper } from '../../src/sweep/sweep.ts';
-import { Token } from '../../src/tokens/token.ts';
-import { type Kubernetes, startKubernetes } from '../sweep/kubernetes.ts';
-import { liveJob } from '../sweep/scene.ts';
+import { giteaClient } from '../../src/clients/gitea/observe.ts';
+import { deleteRegistration, readRegistration, registrationLevel } from '../../src/clients/gitea/registrations.ts';
+import { Deadline } from '../../src/clients/http/deadline.ts';
+import { Token } from '../../src/clients/tokens/token.ts';
+import { runnerName } from '../../src/planner/names.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { VANISHED_APART_MS } from '../../src/tasks/sweep/choose.ts';
+import { Sweeper } from '../../src/tasks/sweep/sweep.ts';
+import { type Kubernetes, startKubernetes } from '../tasks/sweep/kubernetes.ts';
+import { liveJob } from '../tasks/sweep/scene.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { generate, type TestGroup, writeGroups } from './generate.ts';
 import { type Gitea, startGitea } from './gitea.ts';

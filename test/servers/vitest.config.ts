@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 const record = process.env['RECORD_GITEA'] === '1';
 
-/** The real servers: slow, so not part of `npm test`. RECORD_GITEA=1 writes test/gitea/recorded anew instead. */
+/** The real servers: slow, so not part of `npm test`. RECORD_GITEA=1 writes test/clients/gitea/recorded anew instead. */
 export default defineConfig({
   test: {
     include: [record ? 'test/servers/record.ts' : 'test/servers/**/*.test.ts'],

@@ -1,4 +1,4 @@
-/** `npm run ablation` switches rules off by the names of their functions in src/plan: each name must still be there. */
+/** `npm run ablation` switches rules off by the names of their functions in src/planner: each name must still be there. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';

@@ -7,9 +7,10 @@
  *
  * Deleting a Job (background) removes the object at once; its pod gets SIGTERM a moment later.
  */
-import { OF_POOL, POOL_LIFE_MS, parseRunnerName } from '../../src/plan/names.ts';
-import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import { scopeKey } from '../../src/simulator/runners.ts';
+
+import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import { scopeKey } from '../../model/gitea/runners.ts';
+import { OF_POOL, POOL_LIFE_MS, parseRunnerName } from '../../src/planner/names.ts';
 import type { GroupSpec, PodFate, Trouble } from './history.ts';
 import { ORDINARY_POD } from './history.ts';
 import { type PrintedStay, type Stay, stayThatEnds, waits } from './keeping.ts';
@@ -166,9 +167,9 @@ export interface Ci {
 }
 
 const FETCH_EVERY_MS = 2000;
-/** Of a warm runner (src/charts/warm.ts). */
+/** Of a warm runner (src/manifests/warm.ts). */
 const WARM_FETCH_EVERY_MS = 1000;
-/** Ten tries to register, 5 s apart (src/charts/registration.ts). */
+/** Ten tries to register, 5 s apart (src/manifests/registration.ts). */
 const REFUSED_AFTER_MS = 45_000;
 /** Pods that come so soon after each other may as well come in the same moment. */
 const SOON_MS = 3000;

@@ -2,7 +2,7 @@
  * The oracle of warm pools. A sync that went well, of a look that saw a gap in a pool, has filled the gap. So a pool is never below its floor
  * for longer than Argo CD and a start take.
  */
-import type { GiteaJob } from '../../src/simulator/gitea.ts';
+import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { type Cluster, isElsewhere, isRenamed, type Pod } from './cluster.ts';
 import { type GroupSpec, isInTrouble } from './history.ts';
 import { completedRows } from './look.ts';
@@ -34,7 +34,7 @@ interface Now extends Synced {
 
 /** Gitea calls a runner that is gone online for a minute; a little more for the look. */
 const ROW_LASTS_MS = 70_000;
-/** The 10 s of `src/plan/pool.ts`, and a little more for look and sync. */
+/** The 10 s of `src/planner/pool.ts`, and a little more for look and sync. */
 const SLOT_WAITS_MS = 20_000;
 
 /** The pools of these groups that the sync has left with a gap, in words. */

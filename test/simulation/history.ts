@@ -2,11 +2,12 @@
  * A history: everything that people, Gitea, Kubernetes and Argo CD do by themselves, written down before the run. Plain data, so
  * that it can be made from a seed, written by hand, and shrunk. Times are seconds since the start.
  */
-import type { PriorityTier } from '../../src/plan/evidence.ts';
-import { GRACEFUL_STOP_SECONDS } from '../../src/runnergroup/defaults.ts';
-import type { RunnerScope } from '../../src/simulator/model.ts';
-import type { RunSpec } from '../../src/simulator/queue.ts';
-import type { GiteaVersion } from '../../src/simulator/versions.ts';
+
+import type { RunnerScope } from '../../model/gitea/model.ts';
+import type { RunSpec } from '../../model/gitea/queue.ts';
+import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/defaults.ts';
+import type { PriorityTier } from '../../src/planner/evidence.ts';
 
 export interface History {
   /** Where the small chances of a run come from: lags of lists, signals and polls. */

@@ -2,7 +2,7 @@
  * Runners that stay after their CI job failed, in the simulation: which stay, and whether they stayed as long as their group says. What is
  * printed about a stay is by Gitea's clock, which is that of the simulation.
  */
-import type { LiveJob } from '../../src/plan/evidence.ts';
+import type { LiveJob } from '../../src/planner/evidence.ts';
 import type { GroupSpec } from './history.ts';
 
 /** What of a pod tells it. */

@@ -1,14 +1,22 @@
 /**
  * A look at Gitea and Kubernetes that takes time: each list is read at its own moment, in the order and with the rules of
- * `src/gitea/observe.ts` and `lists.ts` (one page is a snapshot; else queued first, in progress last; later answers win;
+ * `src/clients/gitea/observe.ts` and `lists.ts` (one page is a snapshot; else queued first, in progress last; later answers win;
  * one more reading when a runner works and no job says so).
  */
-import { toAttempt, toJobStatus } from '../../src/gitea/status.ts';
-import { type Job, type LiveJob, type LiveState, type Look, NO_POD, type PodTrouble } from '../../src/plan/evidence.ts';
-import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import { shownStatus } from '../../src/simulator/json.ts';
-import { isDone, type RunnerScope, repoOf, type Status } from '../../src/simulator/model.ts';
-import { scopeKey } from '../../src/simulator/runners.ts';
+
+import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import { shownStatus } from '../../model/gitea/json.ts';
+import { isDone, type RunnerScope, repoOf, type Status } from '../../model/gitea/model.ts';
+import { scopeKey } from '../../model/gitea/runners.ts';
+import { toAttempt, toJobStatus } from '../../src/clients/gitea/status.ts';
+import {
+  type Job,
+  type LiveJob,
+  type LiveState,
+  type Look,
+  NO_POD,
+  type PodTrouble,
+} from '../../src/planner/evidence.ts';
 import type { Cluster, KubeJob } from './cluster.ts';
 import type { GroupSpec } from './history.ts';
 import { stayOf } from './keeping.ts';
@@ -243,7 +251,7 @@ interface Reading {
   readonly job: Job;
 }
 
-/** Reads jobs as `src/gitea/shapes.ts`. What says the same as at the last look is the same object: most jobs are long done. */
+/** Reads jobs as `src/clients/gitea/shapes.ts`. What says the same as at the last look is the same object: most jobs are long done. */
 function jobReader(stage: Stage): JobReader {
   const { tasks, runners } = stage.gitea.state;
   const readings = new Map<number, Reading>();
@@ -316,19 +324,19 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
   };
 }
 
-/** As `src/kubernetes/pod-trouble.ts`. */
+/** As `src/clients/kubernetes/pod-trouble.ts`. */
 function troubleOf({ pod }: KubeJob, held: 'quota' | 'full' | undefined): PodTrouble | undefined {
   if (pod.phase === 'waiting' && held) return { reason: held === 'quota' ? NO_POD : 'Unschedulable' };
   if (pod.phase === 'starting' && pod.fate.start === 'image') return { reason: 'ImagePullBackOff', ofNode: true };
   return pod.refused ? { reason: 'RegistrationFailed' } : undefined;
 }
 
-/** As `src/plan/evidence.ts`. */
+/** As `src/planner/evidence.ts`. */
 function isPinnedAlive({ pinned, finished }: KubeJob): boolean {
   return pinned && finished === undefined;
 }
 
-/** As `src/kubernetes/judge.ts`: an ended container counts before the Job's condition. */
+/** As `src/clients/kubernetes/judge.ts`: an ended container counts before the Job's condition. */
 function liveState({ finished, pod }: KubeJob): LiveState {
   if (finished) return finished;
   switch (pod.phase) {

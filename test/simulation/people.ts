@@ -1,6 +1,6 @@
 /** People and Gitea's cron: pushes, cancels, reruns, approvals, the nightly clean-up, what becomes of repositories and of Gitea, commits. */
-import type { GiteaJob } from '../../src/simulator/gitea.ts';
-import { RerunRefused } from '../../src/simulator/reruns.ts';
+import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import { RerunRefused } from '../../model/gitea/reruns.ts';
 import { backUp, deleteRepo } from './backup.ts';
 import type { Act, GroupSpec } from './history.ts';
 import { ELSEWHERE, type Stage } from './stage.ts';

@@ -1,7 +1,7 @@
 /** What all parts of a run share: the clock, the Gitea, the history, and the book in which is written what happened. */
-import { Gitea, type GiteaJob } from '../../src/simulator/gitea.ts';
-import { repoOf } from '../../src/simulator/model.ts';
-import { scopeKey, sees } from '../../src/simulator/runners.ts';
+import { Gitea, type GiteaJob } from '../../model/gitea/gitea.ts';
+import { repoOf } from '../../model/gitea/model.ts';
+import { scopeKey, sees } from '../../model/gitea/runners.ts';
 import type { GroupSpec, History } from './history.ts';
 import { draw, type Stream } from './random.ts';
 import { Timeline } from './timeline.ts';

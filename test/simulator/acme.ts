@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../model/gitea/simulator.ts';
 
 /** The fields of Gitea's answers that the tests look at. */
 export interface Body {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Gitea } from '../../src/simulator/gitea.ts';
-import type { GiteaVersion } from '../../src/simulator/versions.ts';
+import { Gitea } from '../../model/gitea/gitea.ts';
+import type { GiteaVersion } from '../../model/gitea/versions.ts';
 
 const NAMES = ['push', 'poll', 'together', 'register', 'finish', 'cancel', 'rerun', 'clean', 'delete'] as const;
 const LABELS = [['ubuntu-latest'], ['gpu'], ['ubuntu-latest', 'gpu']];

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { ClusterConfig } from '../../src/kubernetes/config.ts';
+import type { ClusterConfig } from '../../src/clients/kubernetes/config.ts';
 
 export const TOKEN = 'sa-token-that-nobody-may-see';
 

@@ -1,13 +1,13 @@
 /** Applications that are woken: each has one RunnerGroup. */
 import { onTestFinished } from 'vitest';
-import type { WakeTarget } from '../../src/argocd/wake.ts';
-import type { Clock } from '../../src/clock.ts';
-import { Failure } from '../../src/failure.ts';
+import type { WakeTarget } from '../../src/clients/argocd/wake.ts';
 import type { ServeEvent } from '../../src/serve/events.ts';
 import type { LiveGroup } from '../../src/serve/planning/live.ts';
 import type { Planning } from '../../src/serve/planning/plan-application.ts';
 import { WorkQueue } from '../../src/serve/queue.ts';
 import { Applications } from '../../src/serve/waking/applications.ts';
+import type { Clock } from '../../src/shared/clock.ts';
+import { Failure } from '../../src/shared/failure.ts';
 
 export const PLANNED: Planning = { is: 'planned', plan: { jobs: [], runners: [], groups: [] }, atMs: 0 };
 export const NO_PLAN: Planning = { is: 'failed', failure: new Failure('GR-GITEA-01', 1, 'down.') };

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { Failure } from '../../src/failure.ts';
+import { Failure } from '../../src/shared/failure.ts';
 
 /** The Failure that `work` must end in. Throws when it does not. */
 export async function failureOf(work: Promise<unknown>): Promise<Failure> {

@@ -1,7 +1,7 @@
 /** An Argo CD API server small enough to be bent: one Application, the three requests, every request noted. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { ArgoCd, type ArgoCdOptions } from '../../src/argocd/argocd.ts';
+import { ArgoCd, type ArgoCdOptions } from '../../src/clients/argocd/argocd.ts';
 import { type Listening, serve } from './server.ts';
 
 export const TOKEN = 'argocd-token-0123456789';

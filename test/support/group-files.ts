@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { formatProblem, InputProblems } from '../../src/runnergroup/problems.ts';
-import { type ReadOptions, type ReadResult, readRunnerGroups } from '../../src/runnergroup/read.ts';
-import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
+import { formatProblem, InputProblems } from '../../src/config/runnergroup/problems.ts';
+import { type ReadOptions, type ReadResult, readRunnerGroups } from '../../src/config/runnergroup/read.ts';
+import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 
 /** Files by name; a folder is made for each. */
 export type Files = Readonly<Record<string, string | Uint8Array>>;

@@ -1,6 +1,6 @@
 /** Short words for tests of warm pools. */
-import type { Plan } from '../../src/plan/decisions.ts';
-import { runnerName } from '../../src/plan/names.ts';
+import type { Plan } from '../../src/planner/decisions.ts';
+import { runnerName } from '../../src/planner/names.ts';
 import { group, INSTANCE, live, row, type Scene } from './scenario.ts';
 
 /** A group that keeps two idle runners. */

@@ -1,5 +1,5 @@
 /** The process as a command sees it, in the test's own process: what the command prints is kept. */
-import type { Io } from '../../src/cli/io.ts';
+import type { Io } from '../../src/shared/io.ts';
 
 export interface Printed {
   out: string;

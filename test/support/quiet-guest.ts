@@ -1,6 +1,6 @@
-import { systemClock } from '../../src/clock.ts';
-import { ServerClocks } from '../../src/http/clock.ts';
+import { ServerClocks } from '../../src/clients/http/clock.ts';
 import { Guest } from '../../src/serve/looks/guest.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 
 /** A guest of Giteas that tells nobody what it does. The test closes it. @param timeoutMs of one look. */
 export function quietGuest(timeoutMs = 20_000): Guest {

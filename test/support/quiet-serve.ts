@@ -1,9 +1,9 @@
 /** One replica of `serve` in the test's own process. It finds Argo CD nowhere, unless it is told where. */
 
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
 import type { ServeEvent } from '../../src/serve/events.ts';
 import { type ServeOptions, serve } from '../../src/serve/serve.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { folderWith } from './run-cli.ts';
 
 export interface QuietServe {

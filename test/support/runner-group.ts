@@ -1,4 +1,4 @@
-import type { RunnerGroup } from '../../src/runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 
 /** A RunnerGroup as it is after reading, with defaults that say nothing. */
 export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {

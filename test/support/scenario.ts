@@ -1,8 +1,8 @@
 /** Short words for planner tests: a group, jobs, rows and Jobs with defaults that say nothing. */
-import type { EmittedBecause, GroupKey, Plan, RunnerDecision } from '../../src/plan/decisions.ts';
-import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/plan/evidence.ts';
-import { runnerName } from '../../src/plan/names.ts';
-import { plan } from '../../src/plan/plan.ts';
+import type { EmittedBecause, GroupKey, Plan, RunnerDecision } from '../../src/planner/decisions.ts';
+import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/planner/evidence.ts';
+import { runnerName } from '../../src/planner/names.ts';
+import { plan } from '../../src/planner/plan.ts';
 
 export const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 export const ORIGIN = 'https://gitea.example.com';

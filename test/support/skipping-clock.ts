@@ -1,5 +1,5 @@
 /** This machine's clock, with hours left out. For tests with sockets: requests that are under way see the time pass, too. */
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/shared/clock.ts';
 
 interface Timer {
   readonly atMs: number;

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../model/gitea/simulator.ts';
 
 export const TOKEN = 'api-token-of-this-test-0123456789';
 

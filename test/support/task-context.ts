@@ -1,12 +1,12 @@
 /** What a task of the leader may use, for tests of one task. It ends with the test. */
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import type { KubeClient } from '../../src/kubernetes/client.ts';
+import type { KubeClient } from '../../src/clients/kubernetes/client.ts';
 import type { LiveCluster } from '../../src/serve/cluster/live-cluster.ts';
 import type { ServeEvent } from '../../src/serve/events.ts';
-import { LossBook } from '../../src/serve/losses/book.ts';
 import { WorkQueue } from '../../src/serve/queue.ts';
 import type { TaskContext } from '../../src/serve/task.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { LossBook } from '../../src/tasks/losses/book.ts';
 import { quietGuest } from './quiet-guest.ts';
 
 interface ContextParts extends Omit<Partial<TaskContext>, 'cluster'> {

@@ -1,5 +1,5 @@
 /** A clock whose time passes as fast as the program can follow. Nothing but what it started may be waited for: no sockets, no files. */
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/shared/clock.ts';
 
 /** More at one moment is something that runs again and again without a pause. */
 const MOST_CALLS = 5_000;

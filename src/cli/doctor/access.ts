@@ -1,9 +1,9 @@
 /** What the service accounts of sidecar and `serve` may do: the API server is asked, which knows all roles and bindings. */
 import * as z from 'zod';
-import { Failure } from '../../failure.ts';
-import type { Deadline } from '../../http/deadline.ts';
-import { SERVE_RULES, SIDECAR_RULES } from '../../install/rights.ts';
-import type { KubeClient } from '../../kubernetes/client.ts';
+import type { Deadline } from '../../clients/http/deadline.ts';
+import type { KubeClient } from '../../clients/kubernetes/client.ts';
+import { Failure } from '../../shared/failure.ts';
+import { SERVE_RULES, SIDECAR_RULES } from '../../shared/installed/rights.ts';
 
 /** Our two parts. */
 export type Part = 'sidecar' | 'serve';

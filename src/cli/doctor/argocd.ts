@@ -1,7 +1,8 @@
 /** Judges what stands in Argo CD: the account of `serve`, its rights, the Applications. Pure. */
-import { COMPARE_OPTIONS } from '../../charts/marks.ts';
-import { APPLICATION_ANNOTATIONS, applicationSpec } from '../../install/application.ts';
-import { ACCOUNT, PLUGIN } from '../../install/names.ts';
+
+import { APPLICATION_ANNOTATIONS, applicationSpec } from '../../shared/installed/application.ts';
+import { ACCOUNT, PLUGIN } from '../../shared/installed/names.ts';
+import { COMPARE_OPTIONS } from '../../shared/marks.ts';
 import { bad, type DoctorFinding, good, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
 import type { Installation } from './installation.ts';

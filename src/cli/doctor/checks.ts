@@ -1,6 +1,6 @@
 /** Judges an installation. Pure. In the order in which it is made. */
 import packageJson from '../../../package.json' with { type: 'json' };
-import { specFieldsOf } from '../../runnergroup/crd.ts';
+import { specFieldsOf } from '../../config/runnergroup/crd.ts';
 import { account, applications, rights } from './argocd.ts';
 import { access, leader, networkPolicy, serve, serveSecret, service, sidecar } from './control-plane.ts';
 import { deadRows } from './dead-rows.ts';

@@ -1,5 +1,5 @@
 /** Judges our parts beside Argo CD: the sidecar, `serve`, what they need, and what they may do in Kubernetes. Pure. */
-import { NAME, PLUGIN_SERVER, PLUGIN_SERVER_DIR, PLUGIN_SOCKETS_DIR, serveLogs } from '../../install/names.ts';
+import { NAME, PLUGIN_SERVER, PLUGIN_SERVER_DIR, PLUGIN_SOCKETS_DIR, serveLogs } from '../../shared/installed/names.ts';
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
 import * as fixes from './fixes.ts';
 import type { Installation } from './installation.ts';

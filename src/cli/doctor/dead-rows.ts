@@ -1,8 +1,9 @@
 /** Dead rows of runners in Gitea: how many there seem to be, and whether `serve` deletes them. Pure. */
-import { Failure } from '../../failure.ts';
-import { SETTINGS } from '../../install/names.ts';
-import type { Look } from '../../plan/evidence.ts';
-import { deadRegistrations } from '../../sweep/choose.ts';
+
+import type { Look } from '../../planner/evidence.ts';
+import { Failure } from '../../shared/failure.ts';
+import { SETTINGS } from '../../shared/installed/names.ts';
+import { deadRegistrations } from '../../tasks/sweep/choose.ts';
 import { type DoctorFinding, good, unknown } from './finding.ts';
 import type { Installation } from './installation.ts';
 

@@ -1,9 +1,9 @@
 /** What `serve` knows of webhooks: its metrics, read from each of its pods through the API server. Gitea's API tells nothing of deliveries. */
 
-import { Failure } from '../../failure.ts';
-import type { Deadline } from '../../http/deadline.ts';
-import { METRICS_PORT, SERVE_SELECTOR } from '../../install/names.ts';
-import type { KubeClient } from '../../kubernetes/client.ts';
+import type { Deadline } from '../../clients/http/deadline.ts';
+import type { KubeClient } from '../../clients/kubernetes/client.ts';
+import { Failure } from '../../shared/failure.ts';
+import { METRICS_PORT, SERVE_SELECTOR } from '../../shared/installed/names.ts';
 import { listOf, ServePod } from './shapes.ts';
 
 /** Of all pods of `serve` together. Times are ms since 1970, by the clocks of these pods. */

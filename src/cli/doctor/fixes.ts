@@ -1,5 +1,5 @@
 /** What to do, as commands wherever one command does it. */
-import { IMAGE, NAME } from '../../install/names.ts';
+import { IMAGE, NAME } from '../../shared/installed/names.ts';
 
 /** Adds parts to objects of Argo CD and leaves the rest alone. */
 const APPLY = `kubectl apply --server-side --field-manager=${NAME}`;

@@ -1,9 +1,9 @@
 /** Looks at each Gitea once for each scope and token, with the tokens that the installation itself uses. */
-import { Failure } from '../../failure.ts';
-import { type GiteaAccess, GiteaApi, type VersionCache } from '../../gitea/api.ts';
-import { describeScope, type Level } from '../../gitea/endpoints.ts';
-import { type GiteaTarget, giteaClient, observeEach } from '../../gitea/observe.ts';
-import { registrationLevel } from '../../gitea/registrations.ts';
+
+import { type GiteaAccess, GiteaApi, type VersionCache } from '../../clients/gitea/api.ts';
+import { describeScope, type Level } from '../../clients/gitea/endpoints.ts';
+import { type GiteaTarget, giteaClient, observeEach } from '../../clients/gitea/observe.ts';
+import { registrationLevel } from '../../clients/gitea/registrations.ts';
 import {
   type ActionsSeen,
   type Hook,
@@ -11,14 +11,15 @@ import {
   orFailure,
   readActions,
   readHooks,
-} from '../../gitea/set-up.ts';
-import { Deadline } from '../../http/deadline.ts';
-import { isTargetOf } from '../../look/find-targets.ts';
-import type { Settings } from '../../look/settings.ts';
-import type { Look } from '../../plan/evidence.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { findToken, type SecretReader } from '../../tokens/api-token.ts';
-import type { Token } from '../../tokens/token.ts';
+} from '../../clients/gitea/set-up.ts';
+import { Deadline } from '../../clients/http/deadline.ts';
+import { findToken, type SecretReader } from '../../clients/tokens/api-token.ts';
+import type { Token } from '../../clients/tokens/token.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { isTargetOf } from '../../observe/find-targets.ts';
+import type { Settings } from '../../observe/settings.ts';
+import type { Look } from '../../planner/evidence.ts';
+import { Failure } from '../../shared/failure.ts';
 
 /** One scope of one Gitea, seen with one token. */
 export interface ScopeSeen {

@@ -1,13 +1,14 @@
 /** Judges RunnerGroups and what each of them needs: its Gitea, its Secrets, its namespace, a node. Pure. */
-import { normalBase } from '../../base-url.ts';
-import { podTemplate } from '../../charts/pod-template.ts';
-import { Failure } from '../../failure.ts';
-import { serveLogs } from '../../install/names.ts';
-import { keyText } from '../../key-text.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { STALE_CHECK_MS } from '../../runnergroup/status.ts';
+
+import { URL_KEY } from '../../clients/tokens/api-token.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
+import { podTemplate } from '../../manifests/pod-template.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
-import { URL_KEY } from '../../tokens/api-token.ts';
+import { normalBase } from '../../shared/base-url.ts';
+import { Failure } from '../../shared/failure.ts';
+import { serveLogs } from '../../shared/installed/names.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { serveIsDown } from './control-plane.ts';
 import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
 import * as fixes from './fixes.ts';

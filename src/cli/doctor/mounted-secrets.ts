@@ -1,9 +1,9 @@
 /** The API tokens as the sidecar gets them: from Secrets of Argo CD's namespace that are mounted into it. */
 import { join } from 'node:path';
-import { Failure } from '../../failure.ts';
-import { API_SECRETS_DIR, NAME } from '../../install/names.ts';
-import type { ClusterSecrets, SecretPlace } from '../../kubernetes/secrets.ts';
-import type { SecretKeys, SecretReader } from '../../tokens/api-token.ts';
+import type { ClusterSecrets, SecretPlace } from '../../clients/kubernetes/secrets.ts';
+import type { SecretKeys, SecretReader } from '../../clients/tokens/api-token.ts';
+import { Failure } from '../../shared/failure.ts';
+import { API_SECRETS_DIR, NAME } from '../../shared/installed/names.ts';
 import type { SeenOrNot } from './reader.ts';
 import type { Deployment } from './shapes.ts';
 

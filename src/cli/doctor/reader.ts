@@ -1,7 +1,7 @@
 /** Reads single objects of the cluster. */
 import type * as z from 'zod';
-import type { Deadline } from '../../http/deadline.ts';
-import type { KubeClient } from '../../kubernetes/client.ts';
+import type { Deadline } from '../../clients/http/deadline.ts';
+import type { KubeClient } from '../../clients/kubernetes/client.ts';
 import { readObject, type Unread } from '../read-object.ts';
 import { listOf, type WithData } from './shapes.ts';
 

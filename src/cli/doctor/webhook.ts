@@ -7,11 +7,12 @@
  * A webhook delivers when the last delivery was believed and is not older than the last end of a CI job. Without such an end since
  * `serve` started, nothing can be said.
  */
-import { timeText } from '../../charts/marks.ts';
-import { Failure } from '../../failure.ts';
-import type { Hook } from '../../gitea/set-up.ts';
-import { NAME } from '../../install/names.ts';
-import { parseUrl } from '../../parse-url.ts';
+
+import type { Hook } from '../../clients/gitea/set-up.ts';
+import { Failure } from '../../shared/failure.ts';
+import { NAME } from '../../shared/installed/names.ts';
+import { timeText } from '../../shared/marks.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
 import type { Deliveries } from './deliveries.ts';
 import { bad, type DoctorFinding, good, unknown } from './finding.ts';
 import type { ScopeSeen } from './gitea-seen.ts';

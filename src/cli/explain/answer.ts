@@ -2,10 +2,11 @@
  * `explain WHAT` for people: cause, since when, evidence, next step and link in a short paragraph; details below. A pure function of the
  * explanation. The text of each decision is that of the table (explain-text.ts).
  */
-import type { Run } from '../../gitea/runs.ts';
-import { keyText } from '../../key-text.ts';
-import type { Job } from '../../plan/evidence.ts';
-import { count, firstLines } from '../../printable.ts';
+import type { Run } from '../../clients/gitea/runs.ts';
+import type { Job } from '../../planner/evidence.ts';
+import { keyText } from '../../shared/key-text.ts';
+import { count, firstLines } from '../../shared/printable.ts';
+import type { Paper } from '../../shared/terminal.ts';
 import { adviceFor, runnerAdvice, slotsText } from '../advice.ts';
 import { duration } from '../duration.ts';
 import { jobTable, runnerText, troubleText, verdictText } from '../explain-text.ts';
@@ -18,7 +19,6 @@ import {
   groupOfJob,
 } from '../explanation.ts';
 import { runnersIn } from '../runner-counts.ts';
-import type { Paper } from '../terminal.ts';
 import { blockedAdvice } from './blocked.ts';
 import { jobEvidence, podText, sinceText } from './evidence.ts';
 import { JOB_STATES } from './job-state.ts';

@@ -7,9 +7,9 @@
  *     so ready ones are shown too where none runs. There is neither: it waits for an approval
  *   - Only pull requests from forks need an approval. Another event: it waits for its concurrency group
  */
-import type { JobDecision, Plan } from '../../plan/decisions.ts';
-import type { Job } from '../../plan/evidence.ts';
-import { firstNames } from '../../printable.ts';
+import type { JobDecision, Plan } from '../../planner/decisions.ts';
+import type { Job } from '../../planner/evidence.ts';
+import { firstNames } from '../../shared/printable.ts';
 
 /** A job that is ready or runs. */
 export interface OtherJob {

@@ -1,24 +1,25 @@
 /** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
-import { Failure } from '../../failure.ts';
-import { Deadline } from '../../http/deadline.ts';
-import { SETTINGS } from '../../install/names.ts';
-import { keyText } from '../../key-text.ts';
-import { KubeClient } from '../../kubernetes/client.ts';
-import type { ClusterConfig } from '../../kubernetes/config.ts';
-import { listAll } from '../../kubernetes/list.ts';
-import { RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
-import { lookAndPlan, type PlanOfNow } from '../../look/look-and-plan.ts';
-import type { Settings } from '../../look/settings.ts';
-import type { InstallationImages } from '../../runnergroup/installation.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+
+import { Deadline } from '../../clients/http/deadline.ts';
+import { KubeClient } from '../../clients/kubernetes/client.ts';
+import type { ClusterConfig } from '../../clients/kubernetes/config.ts';
+import { listAll } from '../../clients/kubernetes/list.ts';
+import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import type { InstallationImages } from '../../config/runnergroup/installation.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
+import type { Settings } from '../../observe/settings.ts';
 import { finishOwn, groupOfObject } from '../../serve/cluster/own-pod.ts';
+import { Failure } from '../../shared/failure.ts';
+import { SETTINGS } from '../../shared/installed/names.ts';
+import type { Io } from '../../shared/io.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { fromWithin } from '../doctor/fixes.ts';
 import { installedSecrets } from '../doctor/mounted-secrets.ts';
 import { Reader } from '../doctor/reader.ts';
 import { Deployment, WithData } from '../doctor/shapes.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
-import type { Io } from '../io.ts';
 import { byHand, clusterByHand } from '../own-kubeconfig.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
 import { lookAround, type UnservedGroup, type WhereIAm } from './where.ts';

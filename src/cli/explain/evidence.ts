@@ -1,7 +1,7 @@
 /** What `explain` tells of a job besides its cause: since when, what Gitea says, what its pod does. Pure. */
-import type { Run } from '../../gitea/runs.ts';
-import type { Job, LiveJob } from '../../plan/evidence.ts';
-import { count } from '../../printable.ts';
+import type { Run } from '../../clients/gitea/runs.ts';
+import type { Job, LiveJob } from '../../planner/evidence.ts';
+import { count } from '../../shared/printable.ts';
 import { duration } from '../duration.ts';
 import { troubleText } from '../explain-text.ts';
 import type { ExplainedJob } from '../explanation.ts';

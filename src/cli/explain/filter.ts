@@ -1,5 +1,5 @@
-import { keyText } from '../../key-text.ts';
-import type { GroupKey } from '../../plan/decisions.ts';
+import type { GroupKey } from '../../planner/decisions.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { type ExplainedJob, type Explanation, groupOfJob } from '../explanation.ts';
 import type { JobState } from './job-state.ts';
 import { checkGroupName } from './subject.ts';

@@ -1,5 +1,5 @@
 /** One word for what a job does, to sort by and to filter by. */
-import type { JobDecision, RunnerDecision } from '../../plan/decisions.ts';
+import type { JobDecision, RunnerDecision } from '../../planner/decisions.ts';
 
 /** The worst first: the order of the table. */
 export const JOB_STATES = ['unserved', 'held', 'starting', 'blocked', 'running'] as const;

@@ -1,9 +1,9 @@
 /** Labels that no group covers for a job, although groups have them: in another scope, or not all in one group. */
-import { describeScope } from '../../gitea/endpoints.ts';
-import { keyText } from '../../key-text.ts';
-import type { GroupKey, JobDecision } from '../../plan/decisions.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { hasJobsOf } from '../../runnergroup/scope.ts';
+import { describeScope } from '../../clients/gitea/endpoints.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { hasJobsOf } from '../../config/runnergroup/scope.ts';
+import type { GroupKey, JobDecision } from '../../planner/decisions.ts';
+import { keyText } from '../../shared/key-text.ts';
 
 /** Where the labels of an uncovered job are. */
 export type LabelsElsewhere =

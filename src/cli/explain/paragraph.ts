@@ -1,7 +1,7 @@
 /** A sentence, and below it lines that begin with a word: the answer about one thing. All names from outside are made printable. */
-import { printable } from '../../printable.ts';
-import { broken } from '../table.ts';
-import { type Paper, painted } from '../terminal.ts';
+import { printable } from '../../shared/printable.ts';
+import { broken } from '../../shared/table.ts';
+import { type Paper, painted } from '../../shared/terminal.ts';
 
 /** One line of a paragraph: `Since`, `Next`. */
 export type Line = readonly [name: string, text: string];

@@ -4,12 +4,12 @@
  * and the rest goes on.
  */
 import * as z from 'zod';
-import { Deadline } from '../../http/deadline.ts';
-import { KubeClient } from '../../kubernetes/client.ts';
-import { findCluster } from '../../kubernetes/find-cluster.ts';
-import type { Settings } from '../../look/settings.ts';
-import { type LiveJob, NO_POD, type PodTrouble } from '../../plan/evidence.ts';
-import { printable } from '../../printable.ts';
+import { Deadline } from '../../clients/http/deadline.ts';
+import { KubeClient } from '../../clients/kubernetes/client.ts';
+import { findCluster } from '../../clients/kubernetes/find-cluster.ts';
+import type { Settings } from '../../observe/settings.ts';
+import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
+import { printable } from '../../shared/printable.ts';
 import type { Explanation } from '../explanation.ts';
 import { readObject } from '../read-object.ts';
 
@@ -17,7 +17,7 @@ import { readObject } from '../read-object.ts';
 const MOST_JOBS = 3;
 /** Events that are read for each. */
 const MOST_EVENTS = 200;
-/** As the other sentences of Kubernetes (src/kubernetes/pod-trouble.ts). */
+/** As the other sentences of Kubernetes (src/clients/kubernetes/pod-trouble.ts). */
 const LONGEST_MESSAGE = 300;
 
 /** Pods mostly start within this. Until then a volume that is not there yet may still come. */

@@ -1,6 +1,6 @@
 /** How far the runner of a job has come, and how the last one ended, from what Kubernetes and Gitea show. Pure. */
-import type { JobDecision, Plan } from '../../plan/decisions.ts';
-import type { Evidence, LiveJob, PodEnd, RegisteredRunner } from '../../plan/evidence.ts';
+import type { JobDecision, Plan } from '../../planner/decisions.ts';
+import type { Evidence, LiveJob, PodEnd, RegisteredRunner } from '../../planner/evidence.ts';
 
 /** Absent fields: there is nothing to tell. */
 export interface Progress {

@@ -1,6 +1,7 @@
 /** Which runners hold the slots of a full group. Pure. */
-import { keyText } from '../../key-text.ts';
-import { type EmittedRunner, takesSlot } from '../../plan/decisions.ts';
+
+import { type EmittedRunner, takesSlot } from '../../planner/decisions.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { runnerText, troubleText } from '../explain-text.ts';
 import type { ExplainedGroup, Explanation } from '../explanation.ts';
 

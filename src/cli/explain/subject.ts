@@ -1,13 +1,14 @@
 /** What WHAT names in an explanation. */
-import { Failure } from '../../failure.ts';
-import type { Run, RunWanted } from '../../gitea/runs.ts';
-import { keyText } from '../../key-text.ts';
-import { parseUrl } from '../../parse-url.ts';
-import type { GroupKey, Plan, RunnerDecision } from '../../plan/decisions.ts';
-import type { Job, LiveJob } from '../../plan/evidence.ts';
-import { firstNames, printable } from '../../printable.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { hasJobsOf } from '../../runnergroup/scope.ts';
+
+import type { Run, RunWanted } from '../../clients/gitea/runs.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { hasJobsOf } from '../../config/runnergroup/scope.ts';
+import type { GroupKey, Plan, RunnerDecision } from '../../planner/decisions.ts';
+import type { Job, LiveJob } from '../../planner/evidence.ts';
+import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/key-text.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
+import { firstNames, printable } from '../../shared/printable.ts';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../explanation.ts';
 import type { What } from './what.ts';
 

@@ -2,7 +2,7 @@
  * How long a job that the cap holds back will wait. A pure function of the line, of the runners at work and of how long CI jobs of the
  * same name have taken. An estimate is no promise: docs/explain.md tells how far off it is.
  */
-import type { Job } from '../../plan/evidence.ts';
+import type { Job } from '../../planner/evidence.ts';
 import { duration } from '../duration.ts';
 
 /** A span of time, ms. Half of all waits should end between `fromMs` and `toMs`. */

@@ -1,10 +1,10 @@
 /** `explain --watch`: the answer of now, again and again, until Ctrl-C. */
 
-import { pause, systemClock } from '../../clock.ts';
-import { Failure } from '../../failure.ts';
-import { printable } from '../../printable.ts';
-import type { ExitCode, Io } from '../io.ts';
-import { canMove } from '../terminal.ts';
+import { pause, systemClock } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { ExitCode, Io } from '../../shared/io.ts';
+import { printable } from '../../shared/printable.ts';
+import { canMove } from '../../shared/terminal.ts';
 
 /** As often as `serve` looks at most. */
 const EVERY_MS = 5_000;

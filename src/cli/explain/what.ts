@@ -1,10 +1,10 @@
 /** `explain WHAT`: which of the arguments is it, and what does it name. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Failure } from '../../failure.ts';
-import { parseUrl } from '../../parse-url.ts';
-import { printable } from '../../printable.ts';
-import { STANDARD_INPUT } from '../../runnergroup/files.ts';
+import { STANDARD_INPUT } from '../../config/runnergroup/files.ts';
+import { Failure } from '../../shared/failure.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
+import { printable } from '../../shared/printable.ts';
 
 /** What somebody asks about. */
 export type What =

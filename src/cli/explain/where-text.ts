@@ -1,5 +1,5 @@
 /** The cluster, `serve` and Argo CD above the tables. */
-import { printable } from '../../printable.ts';
+import { printable } from '../../shared/printable.ts';
 import { duration } from '../duration.ts';
 import type { ApplicationSeen, ServeSeen, StatusSeen, WhereIAm } from './where.ts';
 

@@ -1,15 +1,15 @@
 /** Which cluster `explain` looked at, and what stands there besides Jobs and pods: `serve`, Argo CD's Applications, statuses. */
 import * as z from 'zod';
-import { AppShapeError, readApplication } from '../../argocd/app-state.ts';
-import { type ApplicationRef, applicationOf } from '../../argocd/application.ts';
-import { TRACKING_ID } from '../../charts/marks.ts';
-import type { Deadline } from '../../http/deadline.ts';
-import { SERVE_LEASE } from '../../install/names.ts';
-import { keyText } from '../../key-text.ts';
-import type { KubeClient } from '../../kubernetes/client.ts';
-import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
-import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
-import { RunnerGroupStatus } from '../../runnergroup/status.ts';
+import { AppShapeError, readApplication } from '../../clients/argocd/app-state.ts';
+import { type ApplicationRef, applicationOf } from '../../clients/argocd/application.ts';
+import type { Deadline } from '../../clients/http/deadline.ts';
+import type { KubeClient } from '../../clients/kubernetes/client.ts';
+import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
+import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
+import { SERVE_LEASE } from '../../shared/installed/names.ts';
+import { keyText } from '../../shared/key-text.ts';
+import { TRACKING_ID } from '../../shared/marks.ts';
 import { readObject } from '../read-object.ts';
 
 /** The cluster, and what its control plane says. */

@@ -1,6 +1,6 @@
 /** What a flag is made of, and how its value is found: the command line, else its environment variable, else its default. */
-import { Failure } from '../../failure.ts';
-import type { Io } from '../io.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { Io } from '../../shared/io.ts';
 
 /** In the order of the manual. */
 export const COMMANDS = [

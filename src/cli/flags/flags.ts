@@ -1,13 +1,13 @@
 /**
  * All flags. From this table follow: what commander reads and prints (`program.ts`), the environment variables (`flag.ts`), and the
- * tables in docs/commands.md (`src/install/flag-tables.ts`).
+ * tables in docs/commands.md (`packaging/flag-tables.ts`).
  *
  * To add a flag: add its entry here, use it with `flagValue('name', flags, io)`, and run `npm run generated`.
  */
-import { DEFAULT_IMAGES } from '../../runnergroup/defaults.ts';
-import { readAllowedUrls } from '../../serve/notify/allowed-urls.ts';
-import { DEFAULT_BUDGET } from '../../sweep/budget.ts';
-import type { Io } from '../io.ts';
+import { DEFAULT_IMAGES } from '../../config/runnergroup/defaults.ts';
+import type { Io } from '../../shared/io.ts';
+import { readAllowedUrls } from '../../tasks/notify/allowed-urls.ts';
+import { DEFAULT_BUDGET } from '../../tasks/sweep/budget.ts';
 import { type CommandName, type Flag, readFlag, type ValueOf } from './flag.ts';
 import { INIT_FLAGS } from './init-flags.ts';
 import {

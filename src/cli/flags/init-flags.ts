@@ -1,5 +1,5 @@
 /** The flags of `init` and `import`: what a new installation is made of. */
-import { Failure } from '../../failure.ts';
+import { Failure } from '../../shared/failure.ts';
 import type { Flag, Source } from './flag.ts';
 
 /** What makes the Secrets in the cluster. */

@@ -1,7 +1,7 @@
 /** How a command prints: `-o FORMAT`, and `--json` of those that have it. */
-import { Failure } from '../../failure.ts';
-import { printable } from '../../printable.ts';
-import type { Io } from '../io.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { Io } from '../../shared/io.ts';
+import { printable } from '../../shared/printable.ts';
 import { longName, variableOf } from './flag.ts';
 import { flagValue, type GivenFlags } from './flags.ts';
 import { OUTPUTS } from './report-flags.ts';

@@ -1,12 +1,12 @@
 /** Readers of values that several flags have: text -> value. Each throws `Failure` (exit 2) that names the flag or its variable. */
 import { isAbsolute } from 'node:path';
-import { Failure } from '../../failure.ts';
-import type { ClusterMode } from '../../kubernetes/config.ts';
-import { LONGEST_KEEP_MS } from '../../plan/kept.ts';
-import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../runnergroup/words.ts';
+import type { ClusterMode } from '../../clients/kubernetes/config.ts';
+import type { SecretsMode } from '../../clients/tokens/api-token.ts';
+import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runnergroup/words.ts';
+import { LONGEST_KEEP_MS } from '../../planner/kept.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
-import { LARGEST_BUDGET } from '../../sweep/budget.ts';
-import type { SecretsMode } from '../../tokens/api-token.ts';
+import { Failure } from '../../shared/failure.ts';
+import { LARGEST_BUDGET } from '../../tasks/sweep/budget.ts';
 import type { Source } from './flag.ts';
 
 /** Argo CD ends a plugin after 60 s. Nobody waits ten minutes for an answer. */

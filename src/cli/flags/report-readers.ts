@@ -1,5 +1,5 @@
 /** Readers of values that flags about answers and reports have. As readers.ts. */
-import { Failure } from '../../failure.ts';
+import { Failure } from '../../shared/failure.ts';
 import { JOB_STATES, type JobState } from '../explain/job-state.ts';
 import type { Source } from './flag.ts';
 import { readList } from './readers.ts';

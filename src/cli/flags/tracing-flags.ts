@@ -1,6 +1,6 @@
 /** The flags of tracing. Their standard OpenTelemetry variables count where ours are not set. */
-import { Failure } from '../../failure.ts';
-import { SAMPLERS, type SamplerName } from '../../tracing/settings.ts';
+import { Failure } from '../../shared/failure.ts';
+import { SAMPLERS, type SamplerName } from '../../telemetry/tracing/settings.ts';
 import type { Flag, Source } from './flag.ts';
 
 const MOST_ATTRIBUTES = 32;

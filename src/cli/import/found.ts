@@ -1,6 +1,7 @@
 /** What `import` makes of one object of another tool. */
-import { API_SECRET } from '../../install/names.ts';
-import { parseLabel } from '../../runnergroup/label.ts';
+
+import { parseLabel } from '../../config/runnergroup/label.ts';
+import { API_SECRET } from '../../shared/installed/names.ts';
 import type { WhoseJobs } from '../init/answers.ts';
 
 /** What no file says: a registration token does not tell whose jobs it is for. From the command line. */

@@ -1,7 +1,7 @@
 /** RunnerGroups made of objects of other tools: the operator, KEDA, runners that always run. */
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { REGISTRATION_SECRET } from '../../install/names.ts';
+import { REGISTRATION_SECRET } from '../../shared/installed/names.ts';
 import { readList } from '../flags/readers.ts';
 import {
   AUTH_TOKEN,

@@ -1,6 +1,6 @@
 /** A pod with a runner, as Deployments and ScaledJobs have it -> the fields of a RunnerGroup that are about pods. */
 import * as z from 'zod';
-import { REGISTRATION_SECRET } from '../../install/names.ts';
+import { REGISTRATION_SECRET } from '../../shared/installed/names.ts';
 import { readList } from '../flags/readers.ts';
 import { filled, ofDefaultRunner } from './found.ts';
 import type { FromRunnerFile } from './runner-file.ts';

@@ -1,6 +1,6 @@
 /** The runner's own config.yaml -> what a RunnerGroup says in its place. */
 import * as z from 'zod';
-import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../../runnergroup/runner-config.ts';
+import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../../config/runnergroup/runner-config.ts';
 import { filled } from './found.ts';
 
 const Section = z.record(z.string(), z.unknown());

@@ -1,10 +1,10 @@
 /** What `init` must know, from flags, from questions on a terminal, or from defaults. */
-import { Failure } from '../../failure.ts';
-import { printable } from '../../printable.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { Io } from '../../shared/io.ts';
+import { printable } from '../../shared/printable.ts';
 import { longName } from '../flags/flag.ts';
 import { type FlagName, type FlagsOf, flagValue } from '../flags/flags.ts';
 import type { SecretTool } from '../flags/init-flags.ts';
-import type { Io } from '../io.ts';
 
 export interface Answers {
   readonly group: string;

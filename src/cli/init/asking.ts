@@ -1,6 +1,6 @@
 /** Questions on a terminal. */
 import { createInterface } from 'node:readline/promises';
-import type { ExitCode, Io } from '../io.ts';
+import type { ExitCode, Io } from '../../shared/io.ts';
 import type { AskPerson } from './answers.ts';
 
 /**

@@ -1,8 +1,9 @@
 /** The manifests that `init` writes. */
-import { applicationManifest, projectManifest } from '../../install/application.ts';
-import { API_SECRET, ARGOCD_NAMESPACE, REGISTRATION_SECRET, SERVE_SECRET } from '../../install/names.ts';
-import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
-import { yamlText } from '../../runnergroup/yaml-text.ts';
+
+import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
+import { yamlText } from '../../config/runnergroup/yaml-text.ts';
+import { applicationManifest, projectManifest } from '../../shared/installed/application.ts';
+import { API_SECRET, ARGOCD_NAMESPACE, REGISTRATION_SECRET, SERVE_SECRET } from '../../shared/installed/names.ts';
 import type { Answers } from './answers.ts';
 
 /** The RunnerGroup as an object. */

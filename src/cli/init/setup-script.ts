@@ -2,7 +2,13 @@
  * `setup.sh`: makes the Secrets and the webhook. It holds no secret: tokens come from the environment of the person who runs it. It
  * can be run again, and stops at the first thing that fails.
  */
-import { ACCOUNT, API_SECRET, ARGOCD_NAMESPACE, REGISTRATION_SECRET, SERVE_SECRET } from '../../install/names.ts';
+import {
+  ACCOUNT,
+  API_SECRET,
+  ARGOCD_NAMESPACE,
+  REGISTRATION_SECRET,
+  SERVE_SECRET,
+} from '../../shared/installed/names.ts';
 import type { Answers, WhoseJobs } from './answers.ts';
 
 /** Where Gitea's API has the registration token and the webhooks of a scope. */

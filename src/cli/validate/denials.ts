@@ -1,9 +1,10 @@
 /** What a policy denies, as problems with places. */
-import { keyText } from '../../key-text.ts';
-import type { Denial } from '../../policy/denial.ts';
-import type { Path } from '../../runnergroup/documents.ts';
-import { type LateProblem, placed } from '../../runnergroup/placed.ts';
-import type { Problem, ReadInSpite } from '../../runnergroup/problems.ts';
+
+import type { Denial } from '../../config/policy/denial.ts';
+import type { Path } from '../../config/runnergroup/documents.ts';
+import { type LateProblem, placed } from '../../config/runnergroup/placed.ts';
+import type { Problem, ReadInSpite } from '../../config/runnergroup/problems.ts';
+import { keyText } from '../../shared/key-text.ts';
 
 const CODE = 'GR-POLICY-04';
 

@@ -1,7 +1,8 @@
 /** Which groups may serve the same jobs. */
-import { isSame } from '../../key-text.ts';
-import type { RunnerGroup, Scope } from '../../runnergroup/runner-group.ts';
-import { hasJobsOf } from '../../runnergroup/scope.ts';
+
+import type { RunnerGroup, Scope } from '../../config/runnergroup/runner-group.ts';
+import { hasJobsOf } from '../../config/runnergroup/scope.ts';
+import { isSame } from '../../shared/key-text.ts';
 
 /** An earlier group, and the labels that both have. */
 export interface Overlap {

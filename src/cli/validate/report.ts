@@ -1,7 +1,7 @@
 /** What `validate` found, and how it is printed. */
 import packageJson from '../../../package.json' with { type: 'json' };
-import { count, jsonText, printable } from '../../printable.ts';
-import type { Problem } from '../../runnergroup/problems.ts';
+import type { Problem } from '../../config/runnergroup/problems.ts';
+import { count, jsonText, printable } from '../../shared/printable.ts';
 
 /** One thing that is wrong, or probably not meant. */
 export interface ReportLine {

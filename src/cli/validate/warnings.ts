@@ -1,11 +1,11 @@
 /** What is valid and probably not meant. Pure, but for the code that reads podTemplates, which is loaded when a group has one. */
-import { askedWithoutPolicy } from '../../policy/pod-template.ts';
-import { type OtherDocument, PASS_WORKLOADS, refusedDocuments } from '../../policy/workloads.ts';
-import { parseLabel } from '../../runnergroup/label.ts';
-import { valueAt } from '../../runnergroup/paths.ts';
-import type { LateProblem } from '../../runnergroup/placed.ts';
-import type { Problem, WarningCode } from '../../runnergroup/problems.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import { askedWithoutPolicy } from '../../config/policy/pod-template.ts';
+import { type OtherDocument, PASS_WORKLOADS, refusedDocuments } from '../../config/policy/workloads.ts';
+import { parseLabel } from '../../config/runnergroup/label.ts';
+import { valueAt } from '../../config/runnergroup/paths.ts';
+import type { LateProblem } from '../../config/runnergroup/placed.ts';
+import type { Problem, WarningCode } from '../../config/runnergroup/problems.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { machineOf } from '../label-hint.ts';
 import { type Overlap, overlappingGroup } from './overlaps.ts';
 

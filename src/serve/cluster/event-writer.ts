@@ -1,10 +1,10 @@
 /** Writes Kubernetes Events beside RunnerGroups: `kubectl describe runnergroup` shows them. What they say: notices.ts. */
 import { hash } from 'node:crypto';
-import { timeText } from '../../charts/marks.ts';
-import { Deadline } from '../../http/deadline.ts';
-import { failure } from '../../http/request.ts';
-import type { KubeQuestion } from '../../kubernetes/client.ts';
-import { API_VERSION, KIND } from '../../runnergroup/schema.ts';
+import { Deadline } from '../../clients/http/deadline.ts';
+import { failure } from '../../clients/http/request.ts';
+import type { KubeQuestion } from '../../clients/kubernetes/client.ts';
+import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
+import { timeText } from '../../shared/marks.ts';
 import type { StartTask, TaskContext } from '../task.ts';
 import { type Notice, noticesOf, stuckNotices } from './notices.ts';
 

@@ -1,24 +1,24 @@
 /** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods. Watches keep it up to date. Reads only. */
 import { setMaxListeners } from 'node:events';
-import { GROUP_NAME, TRACKING_ID } from '../../charts/marks.ts';
-import type { Failure } from '../../failure.ts';
-import { keyText } from '../../key-text.ts';
-import type { KubeApi } from '../../kubernetes/client.ts';
-import { judgeJob } from '../../kubernetes/judge.ts';
-import { podsByJob } from '../../kubernetes/observe.ts';
-import { hasComeBack, lossOf } from '../../kubernetes/pod-loss.ts';
-import { jobOf, jobUidOf } from '../../kubernetes/pod-parts.ts';
-import { type PodStep, podStep } from '../../kubernetes/pod-step.ts';
+import type { KubeApi } from '../../clients/kubernetes/client.ts';
+import { judgeJob } from '../../clients/kubernetes/judge.ts';
+import { podsByJob } from '../../clients/kubernetes/observe.ts';
+import { hasComeBack, lossOf } from '../../clients/kubernetes/pod-loss.ts';
+import { jobOf, jobUidOf } from '../../clients/kubernetes/pod-parts.ts';
+import { type PodStep, podStep } from '../../clients/kubernetes/pod-step.ts';
 import {
   PODS,
   RUNNER_GROUPS,
   type RunnerGroupObject,
   TRACKED_JOBS,
   type TrackedJob,
-} from '../../kubernetes/resources.ts';
-import type { KubePod } from '../../kubernetes/shapes.ts';
-import { keyOf, Watch } from '../../kubernetes/watch.ts';
-import type { InstallationImages } from '../../runnergroup/installation.ts';
+} from '../../clients/kubernetes/resources.ts';
+import type { KubePod } from '../../clients/kubernetes/shapes.ts';
+import { keyOf, Watch } from '../../clients/kubernetes/watch.ts';
+import type { InstallationImages } from '../../config/runnergroup/installation.ts';
+import type { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/key-text.ts';
+import { GROUP_NAME, TRACKING_ID } from '../../shared/marks.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
 import { groupOfObject, READ_ANNOTATIONS } from './own-pod.ts';

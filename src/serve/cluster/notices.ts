@@ -1,6 +1,6 @@
 /** What Kubernetes Events say of a RunnerGroup: pods that cannot start, lost runners, re-runs, registration tokens. Pure. */
-import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
-import type { LostJob } from '../../runnergroup/status.ts';
+import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import type { LostJob } from '../../config/runnergroup/status.ts';
 import type { EventOf, ServeEvent } from '../events.ts';
 import { stuckText } from '../planning/stuck-pods.ts';
 import type { AppVerdict } from '../round.ts';

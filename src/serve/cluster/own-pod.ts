@@ -1,14 +1,15 @@
 /** RunnerGroups of a cluster, as `serve`, `explain` and `doctor` read them: the same checks and the same final pod as in `generate`. */
-import type { FinishPod } from '../../charts/finish-pod.ts';
-import { podTemplate } from '../../charts/pod-template.ts';
-import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
-import { type FinalPod, finalPod } from '../../look/final-pods.ts';
-import { PROFILE_REASON } from '../../policy/denial.ts';
-import { PROBLEM } from '../../runnergroup/broken.ts';
-import { runnerGroupFromObject } from '../../runnergroup/from-object.ts';
-import { type InstallationImages, withImages } from '../../runnergroup/installation.ts';
-import { pathText } from '../../runnergroup/paths.ts';
-import { hasOwnPod, type RunnerGroup } from '../../runnergroup/runner-group.ts';
+
+import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import { PROFILE_REASON } from '../../config/policy/denial.ts';
+import { PROBLEM } from '../../config/runnergroup/broken.ts';
+import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
+import { type InstallationImages, withImages } from '../../config/runnergroup/installation.ts';
+import { pathText } from '../../config/runnergroup/paths.ts';
+import { hasOwnPod, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { FinishPod } from '../../manifests/finish-pod.ts';
+import { podTemplate } from '../../manifests/pod-template.ts';
+import { type FinalPod, finalPod } from '../../observe/final-pods.ts';
 
 /** Faults that a status shows; the others are counted. */
 const SHOWN = 10;

@@ -1,10 +1,10 @@
 /** Writes `status` of RunnerGroups, only when it says something new, and at most once a second per group. */
-import { Deadline } from '../../http/deadline.ts';
-import { failure } from '../../http/request.ts';
-import { keyText } from '../../key-text.ts';
-import type { KubeQuestion } from '../../kubernetes/client.ts';
-import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../kubernetes/resources.ts';
-import { RunnerGroupStatus } from '../../runnergroup/status.ts';
+import { Deadline } from '../../clients/http/deadline.ts';
+import { failure } from '../../clients/http/request.ts';
+import type { KubeQuestion } from '../../clients/kubernetes/client.ts';
+import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { type GroupFacts, isWorthWriting, statusOf, tellsLess } from '../planning/group-status.ts';
 import type { Again, KeyQueue } from '../queue.ts';
 import type { StartTask, TaskContext } from '../task.ts';

@@ -7,8 +7,8 @@
  */
 
 import type { RequestListener } from 'node:http';
+import { INTERACTIVE_PATH } from '../../tasks/notify/slack-interactive.ts';
 import type { Listener, Ports, Tell } from '../events.ts';
-import { INTERACTIVE_PATH } from '../notify/slack-interactive.ts';
 import type { QueueRow } from '../queue.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
 import { type RawDelivery, webhookListener } from '../webhook/listener.ts';

@@ -1,5 +1,5 @@
 /** The queue as text: what runs since when, what is due when, what failed last. It answers "why is nothing done?". Pure. */
-import { count } from '../../printable.ts';
+import { count } from '../../shared/printable.ts';
 import type { QueueRow } from '../queue.ts';
 
 /** Rows that are shown; the ones that run longest and those due first. */

@@ -1,7 +1,7 @@
 /** The small HTTP servers of `serve`: what they have in common, and the pages for metrics and probes. */
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Failure, systemCode, systemReason } from '../../failure.ts';
+import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
 import { type ConnectionLimits, limitConnections } from './connections.ts';
 
 /** Where to listen; without `host` on all addresses of the machine, IPv6 and IPv4. Port 0 takes a free one. */

@@ -6,16 +6,16 @@
  *   connections ........... eight at most, which scopes use in turn (http/gate.ts)
  */
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../../clock.ts';
-import type { GiteaAccess, VersionCache } from '../../gitea/api.ts';
-import { type GiteaTarget, giteaClient } from '../../gitea/observe.ts';
-import type { HttpClient, HttpOptions } from '../../http/client.ts';
-import type { ServerClocks } from '../../http/clock.ts';
-import { Courtesy } from '../../http/courtesy.ts';
-import { Deadline } from '../../http/deadline.ts';
-import type { Env } from '../../http/proxy.ts';
-import type { RequestLine } from '../../http/request.ts';
-import { untilAborted } from '../../http/until-aborted.ts';
+import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
+import { type GiteaTarget, giteaClient } from '../../clients/gitea/observe.ts';
+import type { HttpClient, HttpOptions } from '../../clients/http/client.ts';
+import type { ServerClocks } from '../../clients/http/clock.ts';
+import { Courtesy } from '../../clients/http/courtesy.ts';
+import { Deadline } from '../../clients/http/deadline.ts';
+import type { Env } from '../../clients/http/proxy.ts';
+import type { RequestLine } from '../../clients/http/request.ts';
+import { untilAborted } from '../../clients/http/until-aborted.ts';
+import type { Clock } from '../../shared/clock.ts';
 import { Turns } from './turns.ts';
 
 export interface GuestOptions extends Pick<HttpOptions, 'wireTo'> {

@@ -7,12 +7,13 @@
  * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts. After a look that failed, and while
  * Gitea asks to wait, only one thing makes it sooner: a good look at another scope of that Gitea, which had failed before, too.
  */
-import { Failure } from '../../failure.ts';
-import { shareOutBytes } from '../../gitea/bounds.ts';
-import { describeScope } from '../../gitea/endpoints.ts';
-import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
-import { type GiteaTarget, observeEach } from '../../gitea/observe.ts';
-import type { Look } from '../../plan/evidence.ts';
+
+import { shareOutBytes } from '../../clients/gitea/bounds.ts';
+import { describeScope } from '../../clients/gitea/endpoints.ts';
+import { isRateLimit, isRefusal } from '../../clients/gitea/failures.ts';
+import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
+import type { Look } from '../../planner/evidence.ts';
+import { Failure } from '../../shared/failure.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';

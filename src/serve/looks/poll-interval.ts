@@ -16,7 +16,7 @@
  * needed because Gitea sends a webhook up to seconds after the job has changed: its queue of webhooks sleeps up to 2 s when idle.
  * Not announced although webhooks work: jobs of a deleted repository; that costs some quick looks.
  */
-import { doubled } from '../../clock.ts';
+import { doubled } from '../../shared/clock.ts';
 
 /** A job as a look or a webhook shows it. */
 export interface AnnouncedJob {

@@ -6,15 +6,15 @@
  * not be read are tried again every 5 s.
  */
 
-import { Failure } from '../../failure.ts';
-import type { GiteaTarget } from '../../gitea/observe.ts';
-import { isTargetOf, labelsBy } from '../../look/find-targets.ts';
-import { endsReader } from '../../look/read-ends.ts';
-import { readPolicyFile } from '../../policy/read.ts';
-import { boundTo } from '../../policy/token-binding.ts';
-import { keepsPool, type RunnerGroup } from '../../runnergroup/runner-group.ts';
-import { findToken, type TokenSources } from '../../tokens/api-token.ts';
-import { Token } from '../../tokens/token.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import { findToken, type TokenSources } from '../../clients/tokens/api-token.ts';
+import { Token } from '../../clients/tokens/token.ts';
+import { readPolicyFile } from '../../config/policy/read.ts';
+import { boundTo } from '../../config/policy/token-binding.ts';
+import { keepsPool, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { isTargetOf, labelsBy } from '../../observe/find-targets.ts';
+import { endsReader } from '../../observe/read-ends.ts';
+import { Failure } from '../../shared/failure.ts';
 import type { LiveGroup } from '../planning/live.ts';
 import { type Refusals, refusalsOf } from '../planning/refusals.ts';
 import { byApplication } from '../planning/survey.ts';

@@ -10,7 +10,7 @@
  * What is asked besides looks has a tenth.
  */
 
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../shared/clock.ts';
 
 /** What may be saved for a burst: so many seconds of the rate. */
 const SAVED_S = 5;

@@ -1,8 +1,9 @@
 /** Runners whose CI job failed and that stay for a look, as status and metrics show them. Pure. */
-import { timeText } from '../../charts/marks.ts';
-import { isSame } from '../../key-text.ts';
-import type { GroupKey, Plan } from '../../plan/decisions.ts';
-import type { RunnerGroupStatus } from '../../runnergroup/status.ts';
+
+import type { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
+import type { GroupKey, Plan } from '../../planner/decisions.ts';
+import { isSame } from '../../shared/key-text.ts';
+import { timeText } from '../../shared/marks.ts';
 
 /** A runner that stays, and until when, by Gitea's clock. */
 export interface DebuggingRunner {

@@ -1,9 +1,9 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
-import { jobAnnotations, present } from '../../charts/labels.ts';
-import { groupBy } from '../../group-by.ts';
-import { keyText } from '../../key-text.ts';
-import type { EmittedRunner, RunnerDecision } from '../../plan/decisions.ts';
-import { hasEnded } from '../../plan/evidence.ts';
+import { jobAnnotations, present } from '../../manifests/labels.ts';
+import type { EmittedRunner, RunnerDecision } from '../../planner/decisions.ts';
+import { hasEnded } from '../../planner/evidence.ts';
+import { groupBy } from '../../shared/group-by.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { groupKeyOfRunner, keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
 
 /** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */

@@ -8,10 +8,10 @@
  * Before somebody is told of such a job, Gitea is asked how it ended, and on which runner.
  */
 import { LRUCache } from 'lru-cache';
-import { groupBy } from '../../group-by.ts';
-import { keyText } from '../../key-text.ts';
-import type { GroupKey, JobDecision, Plan } from '../../plan/decisions.ts';
-import type { Job } from '../../plan/evidence.ts';
+import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
+import type { Job } from '../../planner/evidence.ts';
+import { groupBy } from '../../shared/group-by.ts';
+import { keyText } from '../../shared/key-text.ts';
 
 /** A CI job that is no longer active. */
 export interface LeftJob {

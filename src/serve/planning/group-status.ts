@@ -1,10 +1,10 @@
 /** What `serve` writes into `status` of a RunnerGroup. Pure. */
 
-import { timeText } from '../../charts/marks.ts';
-import type { Failure } from '../../failure.ts';
-import { isRateLimit, isRefusal } from '../../gitea/failures.ts';
-import { UNREAD_ADVICE, unreadText } from '../../plan/unread.ts';
-import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../runnergroup/status.ts';
+import { isRateLimit, isRefusal } from '../../clients/gitea/failures.ts';
+import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
+import { UNREAD_ADVICE, unreadText } from '../../planner/unread.ts';
+import type { Failure } from '../../shared/failure.ts';
+import { timeText } from '../../shared/marks.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
 import { debuggingStatus, toldBefore } from './debugging.ts';
 import type { GroupCounts } from './plan-application.ts';

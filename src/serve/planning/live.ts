@@ -1,11 +1,12 @@
 /** What stands in the cluster, as a round sees it. */
-import type { Texts } from '../../charts/marks.ts';
-import { keyText } from '../../key-text.ts';
-import type { LossReason } from '../../kubernetes/pod-loss.ts';
-import type { RunnerGroupObject } from '../../kubernetes/resources.ts';
-import type { RunnerDecision } from '../../plan/decisions.ts';
-import type { LiveJob } from '../../plan/evidence.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+
+import type { LossReason } from '../../clients/kubernetes/pod-loss.ts';
+import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { RunnerDecision } from '../../planner/decisions.ts';
+import type { LiveJob } from '../../planner/evidence.ts';
+import { keyText } from '../../shared/key-text.ts';
+import type { Texts } from '../../shared/marks.ts';
 
 /** A RunnerGroup in the cluster. */
 export interface LiveGroup {

@@ -1,5 +1,10 @@
 /** Which Application manages which RunnerGroup and Job, as their tracking annotations say. Pure. */
-import { type ApplicationRef, applicationKey, applicationOf, type ObjectRef } from '../../argocd/application.ts';
+import {
+  type ApplicationRef,
+  applicationKey,
+  applicationOf,
+  type ObjectRef,
+} from '../../clients/argocd/application.ts';
 import type { LiveGroup, LiveRunner } from './live.ts';
 
 export function refOf({ namespace, name }: { readonly namespace: string; readonly name: string }): ObjectRef {

@@ -1,13 +1,13 @@
 /** Plans one Application the way its own `generate` does: all its RunnerGroups together, and the Jobs in their namespaces. Pure. */
 
-import { Failure } from '../../failure.ts';
-import { isSame } from '../../key-text.ts';
-import { type ClockCorrection, NO_CORRECTION, shiftJobs, shiftLook } from '../../look/clock-correction.ts';
-import { planOrRefuse, toPlanned } from '../../look/plan-groups.ts';
-import { isOwnTrouble, type Trouble } from '../../look/troubles.ts';
-import type { GroupSummary, JobDecision, Plan } from '../../plan/decisions.ts';
-import type { Look } from '../../plan/evidence.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { type ClockCorrection, NO_CORRECTION, shiftJobs, shiftLook } from '../../observe/clock-correction.ts';
+import { planOrRefuse, toPlanned } from '../../observe/plan-groups.ts';
+import { isOwnTrouble, type Trouble } from '../../observe/troubles.ts';
+import type { GroupSummary, JobDecision, Plan } from '../../planner/decisions.ts';
+import type { Look } from '../../planner/evidence.ts';
+import { Failure } from '../../shared/failure.ts';
+import { isSame } from '../../shared/key-text.ts';
 import { type DebuggingRunner, debuggingOf } from './debugging.ts';
 import type { LiveRunner } from './live.ts';
 import { type StuckPod, stuckPodsOf } from './stuck-pods.ts';

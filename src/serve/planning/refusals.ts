@@ -1,10 +1,11 @@
 /** What the policy file says about the RunnerGroups in the cluster. As `generate` does it, but for what only Argo CD knows. Pure. */
-import type { Failure } from '../../failure.ts';
-import { checkApplication, checkGroup } from '../../policy/check.ts';
-import type { Asker } from '../../policy/denial.ts';
-import type { ReadPolicy } from '../../policy/read.ts';
-import { denied, unusablePolicy } from '../../policy/refuse.ts';
-import type { RunnerGroup } from '../../runnergroup/runner-group.ts';
+
+import { checkApplication, checkGroup } from '../../config/policy/check.ts';
+import type { Asker } from '../../config/policy/denial.ts';
+import type { ReadPolicy } from '../../config/policy/read.ts';
+import { denied, unusablePolicy } from '../../config/policy/refuse.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { Failure } from '../../shared/failure.ts';
 import type { LiveGroup } from './live.ts';
 
 /** Why a group is not served. Groups that the policy allows are not in it. */

@@ -1,6 +1,7 @@
 /** The Jobs in the cluster, sorted once for all who ask: with many Applications each would look at every Job of all others. */
-import { groupBy } from '../../group-by.ts';
-import { isOver } from '../../plan/evidence.ts';
+
+import { isOver } from '../../planner/evidence.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { keepLists } from '../unchanged.ts';
 import { groupKeyOfRunner, keyOfRunner, type LiveRunner } from './live.ts';
 

@@ -9,8 +9,8 @@
  *     stale          nobody needs it any more, or nobody hears it: it is pruned, or it is a record
  *     unknown        nobody can tell: Gitea was not seen, or Kubernetes does not tell
  */
-import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../../plan/decisions.ts';
-import type { LiveState } from '../../plan/evidence.ts';
+import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../../planner/decisions.ts';
+import type { LiveState } from '../../planner/evidence.ts';
 
 export const RUNNER_STATES = [
   'initializing',

@@ -1,6 +1,7 @@
 /** Runners whose pods cannot start, or have failed before their runners started, long enough that people should know. Pure. */
-import { isSame } from '../../key-text.ts';
-import type { GroupKey, Plan, RunnerTrouble } from '../../plan/decisions.ts';
+
+import type { GroupKey, Plan, RunnerTrouble } from '../../planner/decisions.ts';
+import { isSame } from '../../shared/key-text.ts';
 
 export interface StuckPod {
   /** Name of the runner and of its Job. */

@@ -1,6 +1,6 @@
 /** Who belongs to whom: RunnerGroups and Jobs by Application, and the runners that ended since the last survey. Pure. */
-import { applicationKey } from '../../argocd/application.ts';
-import { groupBy } from '../../group-by.ts';
+import { applicationKey } from '../../clients/argocd/application.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { groupKeyOfRunner, type LiveGroup, type LiveRunner } from './live.ts';
 import { applicationOfGroup, keyOfJob } from './ownership.ts';
 import { RunnerIndex } from './runner-index.ts';

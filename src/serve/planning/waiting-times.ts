@@ -1,5 +1,5 @@
 /** Measures how long CI jobs wait: from when a job was first seen queued to when it was first seen on a runner of ours. */
-import type { JobDecision } from '../../plan/decisions.ts';
+import type { JobDecision } from '../../planner/decisions.ts';
 
 /** One job that came to run. */
 export interface EndedWait {

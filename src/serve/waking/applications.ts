@@ -5,14 +5,14 @@
  * Namespaces of RunnerGroups take turns, and within one whose need became due first goes first. `ask`: Argo CD is read at the start, after each outage of Gitea, and once a minute while nothing is
  * wanted. Nothing is remembered from our own plans: another leader may have woken the Application, and others refresh it.
  */
-import type { AppState } from '../../argocd/app-state.ts';
-import type { ApplicationRef, ObjectRef } from '../../argocd/application.ts';
-import { ANSWER_MS, noting, type WakeResult, type WakeStep, type WakeTarget, wake } from '../../argocd/wake.ts';
-import type { Clock } from '../../clock.ts';
-import { Failure } from '../../failure.ts';
-import { Deadline } from '../../http/deadline.ts';
-import { keyText } from '../../key-text.ts';
-import { parseRunnerName } from '../../plan/names.ts';
+import type { AppState } from '../../clients/argocd/app-state.ts';
+import type { ApplicationRef, ObjectRef } from '../../clients/argocd/application.ts';
+import { ANSWER_MS, noting, type WakeResult, type WakeStep, type WakeTarget, wake } from '../../clients/argocd/wake.ts';
+import { Deadline } from '../../clients/http/deadline.ts';
+import { parseRunnerName } from '../../planner/names.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/key-text.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup } from '../planning/live.ts';
 import { applicationOfGroup, refOf } from '../planning/ownership.ts';

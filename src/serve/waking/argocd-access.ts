@@ -1,12 +1,12 @@
 /** Argo CD with the token that is in its file now: Secrets are replaced while we run. */
 import { readFile } from 'node:fs/promises';
-import type { AppState } from '../../argocd/app-state.ts';
-import type { ApplicationRef } from '../../argocd/application.ts';
-import { ArgoCd, type ArgoCdOptions, type SyncStart } from '../../argocd/argocd.ts';
-import type { WakeTarget } from '../../argocd/wake.ts';
-import { type Clock, systemClock } from '../../clock.ts';
-import { Failure, systemReason } from '../../failure.ts';
-import type { Deadline } from '../../http/deadline.ts';
+import type { AppState } from '../../clients/argocd/app-state.ts';
+import type { ApplicationRef } from '../../clients/argocd/application.ts';
+import { ArgoCd, type ArgoCdOptions, type SyncStart } from '../../clients/argocd/argocd.ts';
+import type { WakeTarget } from '../../clients/argocd/wake.ts';
+import type { Deadline } from '../../clients/http/deadline.ts';
+import { type Clock, systemClock } from '../../shared/clock.ts';
+import { Failure, systemReason } from '../../shared/failure.ts';
 
 export class ArgoCdAccess implements WakeTarget {
   readonly clock: Clock;

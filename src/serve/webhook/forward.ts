@@ -1,7 +1,7 @@
 /** Sends webhooks that came to a follower on to the leader. */
-import { HttpClient } from '../../http/client.ts';
-import { Deadline } from '../../http/deadline.ts';
-import { parseUrl } from '../../parse-url.ts';
+import { HttpClient } from '../../clients/http/client.ts';
+import { Deadline } from '../../clients/http/deadline.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
 import type { RawDelivery } from './listener.ts';
 
 const FORWARD_MS = 3_000;

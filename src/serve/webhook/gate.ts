@@ -17,9 +17,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { normalBase } from '../../base-url.ts';
-import type { GiteaTarget } from '../../gitea/observe.ts';
-import { hasJobsOf } from '../../runnergroup/scope.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import { hasJobsOf } from '../../config/runnergroup/scope.ts';
+import { normalBase } from '../../shared/base-url.ts';
 import { type SecretLine, secretLine } from '../secret-line.ts';
 
 /** What happened to which job. */

@@ -1,6 +1,6 @@
 /** The webhook secrets that are valid now. Secrets are replaced while we run, so their files are read again and again. */
 import { readFile } from 'node:fs/promises';
-import { Failure, systemReason } from '../../failure.ts';
+import { Failure, systemReason } from '../../shared/failure.ts';
 import type { KeyQueue, WorkQueue } from '../queue.ts';
 import { parseSecrets } from './gate.ts';
 

@@ -1,10 +1,10 @@
 /** `doctor` on installations: whole ones, and those that lack or break one thing. Real program, real HTTPS server, simulated Gitea. */
 import { describe, expect, it } from 'vitest';
-import { liveJob } from '../../kubernetes/through-cli.ts';
+import { liveJob } from '../../clients/kubernetes/through-cli.ts';
 import { runnerRow } from '../../support/gitea-stand-in.ts';
 import { folderWith, runCli } from '../../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN } from '../../support/start-acme.ts';
-import { ownName } from '../../sweep/scene.ts';
+import { ownName } from '../../tasks/sweep/scene.ts';
 import { BROKEN_GROUPS } from './broken-groups.ts';
 import { BROKEN_PARTS } from './broken-parts.ts';
 import {

@@ -5,8 +5,8 @@ import type { ScopeSeen } from '../../../src/cli/doctor/gitea-seen.ts';
 import type { Installation } from '../../../src/cli/doctor/installation.ts';
 import { Service } from '../../../src/cli/doctor/shapes.ts';
 import { webhook } from '../../../src/cli/doctor/webhook.ts';
-import { Failure } from '../../../src/failure.ts';
-import type { Hook } from '../../../src/gitea/set-up.ts';
+import type { Hook } from '../../../src/clients/gitea/set-up.ts';
+import { Failure } from '../../../src/shared/failure.ts';
 
 const NOON = Date.parse('2026-11-20T12:00:00Z');
 const URL = 'http://gitea-runners.argocd.svc/webhook';

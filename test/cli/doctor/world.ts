@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { doctor } from '../../../src/cli/doctor.ts';
 import { exitCodeOf } from '../../../src/cli/process.ts';
-import { CERTIFICATES, kubeconfigFor } from '../../kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor } from '../../clients/kubernetes/through-cli.ts';
 import { send, startApiServer, status } from '../../support/api-server.ts';
 import { printingIo } from '../../support/printing-io.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../../support/run-cli.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type ImageEntry, withLibraries, writeImage } from '../../../scripts/oci-image.mjs';
 import { busybox, PATH, runnerFiles, TOOLS, USERS } from './images.ts';
 
-/** The name that the product gives its sidecar (src/charts/container-mode.ts). */
+/** The name that the product gives its sidecar (src/manifests/container-mode.ts). */
 const SIDECAR_IMAGE = 'docker:29.5.2-dind';
 /** The basic runner image, with a docker client. */
 export const RUNNER_WITH_CLIENT_IMAGE = 'local/runner:1.0.8-client';

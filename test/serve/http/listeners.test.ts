@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { type Listeners, type ListenersOptions, startListeners } from '../../../src/serve/http/listeners.ts';
-import { openMetrics } from '../../../src/serve/subscribers/metrics.ts';
 import { WebhookGate } from '../../../src/serve/webhook/gate.ts';
+import { openMetrics } from '../../../src/telemetry/metrics.ts';
 import { freePort } from '../../servers/process.ts';
 import { talk } from '../talk.ts';
 

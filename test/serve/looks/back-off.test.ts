@@ -3,12 +3,12 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
-import type { GiteaTarget } from '../../../src/gitea/observe.ts';
-import { ServerClocks } from '../../../src/http/clock.ts';
+import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
+import { ServerClocks } from '../../../src/clients/http/clock.ts';
 import { Lookout, type Sight } from '../../../src/serve/looks/lookout.ts';
 import { WorkQueue } from '../../../src/serve/queue.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
 import { type FakeGitea, fakeGitea, type Intercept, json, type Seen } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
 

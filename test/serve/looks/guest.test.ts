@@ -1,13 +1,13 @@
 /** One request budget for everything that is asked of one Gitea. Real requests; minutes pass by a clock that the test turns. */
 
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
-import { GiteaApi } from '../../../src/gitea/api.ts';
-import type { GiteaTarget } from '../../../src/gitea/observe.ts';
-import { readLogin } from '../../../src/gitea/shapes.ts';
-import { ServerClocks } from '../../../src/http/clock.ts';
-import { Deadline } from '../../../src/http/deadline.ts';
+import { GiteaApi } from '../../../src/clients/gitea/api.ts';
+import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
+import { readLogin } from '../../../src/clients/gitea/shapes.ts';
+import { ServerClocks } from '../../../src/clients/http/clock.ts';
+import { Deadline } from '../../../src/clients/http/deadline.ts';
 import { BACKGROUND, Guest } from '../../../src/serve/looks/guest.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
 import { fakeGitea } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
 

@@ -1,11 +1,11 @@
 /** Many targets at one Gitea: none keeps the others waiting. Real requests. */
 
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
-import type { GiteaTarget } from '../../../src/gitea/observe.ts';
-import { ServerClocks } from '../../../src/http/clock.ts';
+import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
+import { ServerClocks } from '../../../src/clients/http/clock.ts';
 import { Lookout, type LookoutOptions } from '../../../src/serve/looks/lookout.ts';
 import { WorkQueue } from '../../../src/serve/queue.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
 import { fakeGitea, json } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
 import { until } from '../rig.ts';

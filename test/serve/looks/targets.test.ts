@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../../src/failure.ts';
+import type { SecretReader } from '../../../src/clients/tokens/api-token.ts';
 import { TargetBook, type TargetOf } from '../../../src/serve/looks/targets.ts';
 import type { LiveGroup } from '../../../src/serve/planning/live.ts';
-import type { SecretReader } from '../../../src/tokens/api-token.ts';
+import { Failure } from '../../../src/shared/failure.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
 const HERE = new URL('https://gitea.example.com/api/v1/version');

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
 import { Turns } from '../../../src/serve/looks/turns.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

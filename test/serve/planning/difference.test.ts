@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { jobAnnotations, present } from '../../../src/charts/labels.ts';
-import type { LiveState } from '../../../src/plan/evidence.ts';
+import { jobAnnotations, present } from '../../../src/manifests/labels.ts';
+import type { LiveState } from '../../../src/planner/evidence.ts';
 import { differenceOf, differingByGroup, mayWaitMs } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import { job, runner } from '../../charts/fixtures.ts';
+import { job, runner } from '../../manifests/fixtures.ts';
 
 const NAME = 'ci-4711-1-9c31e0aa';
 const KEY = `runners/${NAME}`;

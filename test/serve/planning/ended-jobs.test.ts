@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { JobDecision, Plan, RunnerDecision } from '../../../src/plan/decisions.ts';
-import type { Job, JobStatus } from '../../../src/plan/evidence.ts';
+import type { JobDecision, Plan, RunnerDecision } from '../../../src/planner/decisions.ts';
+import type { Job, JobStatus } from '../../../src/planner/evidence.ts';
 import { EndedJobs } from '../../../src/serve/planning/ended-jobs.ts';
 
 const group = { namespace: 'runners', name: 'ci' };

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../../src/failure.ts';
-import { RunnerGroupStatus } from '../../../src/runnergroup/status.ts';
+import { RunnerGroupStatus } from '../../../src/config/runnergroup/status.ts';
 import {
   CHECK_TIME_MS,
   type GroupFacts,
@@ -9,6 +8,7 @@ import {
   TOLERATED_DIFFERENCE_MS,
   tellsLess,
 } from '../../../src/serve/planning/group-status.ts';
+import { Failure } from '../../../src/shared/failure.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 const counts: NonNullable<GroupFacts['counts']> = {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../../src/failure.ts';
-import type { ClockCorrection } from '../../../src/look/clock-correction.ts';
-import { runnerName } from '../../../src/plan/names.ts';
+import type { ClockCorrection } from '../../../src/observe/clock-correction.ts';
+import { runnerName } from '../../../src/planner/names.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, planApplication, type SightedGroup } from '../../../src/serve/planning/plan-application.ts';
 import { WaitingTimes } from '../../../src/serve/planning/waiting-times.ts';
+import { Failure } from '../../../src/shared/failure.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { job, live, NOW, ORIGIN, running } from '../../support/scenario.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../../../src/plan/decisions.ts';
-import type { LiveState } from '../../../src/plan/evidence.ts';
+import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../../../src/planner/decisions.ts';
+import type { LiveState } from '../../../src/planner/evidence.ts';
 import { runnerStateOf, type ShownState } from '../../../src/serve/planning/runner-states.ts';
 
 const group = { namespace: 'runners', name: 'ci' };

@@ -2,12 +2,12 @@
  * What Argo CD says of an Application, and what follows. In virtual time.
  */
 import { describe, expect, it, vi } from 'vitest';
-import type { AppJob, AppState } from '../../../src/argocd/app-state.ts';
-import type { WakeTarget } from '../../../src/argocd/wake.ts';
-import { pause } from '../../../src/clock.ts';
-import { Failure } from '../../../src/failure.ts';
+import type { AppJob, AppState } from '../../../src/clients/argocd/app-state.ts';
+import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { Applications } from '../../../src/serve/waking/applications.ts';
+import { pause } from '../../../src/shared/clock.ts';
+import { Failure } from '../../../src/shared/failure.ts';
 import { NO_PLAN as FAILED, keyOf, managedBy, openApplications, PLANNED } from '../../support/applications.ts';
 import { strayErrors } from '../../support/stray-errors.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

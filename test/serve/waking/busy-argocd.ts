@@ -5,9 +5,9 @@
 
 import type { ServerResponse } from 'node:http';
 import { onTestFinished, vi } from 'vitest';
-import type { ObjectRef } from '../../../src/argocd/application.ts';
-import type { WakeTarget } from '../../../src/argocd/wake.ts';
-import { systemClock } from '../../../src/clock.ts';
+import type { ObjectRef } from '../../../src/clients/argocd/application.ts';
+import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
 import { BUSY, client, gatewayError, json } from '../../support/fake-argocd.ts';
 import { serve } from '../../support/server.ts';
 

@@ -1,11 +1,11 @@
 /** Many Applications that need a wake at the same time. Laws V12 and V51 (docs/spec.md). */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { WakeTarget } from '../../../src/argocd/wake.ts';
-import { systemClock } from '../../../src/clock.ts';
-import { Failure } from '../../../src/failure.ts';
+import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
+import { Failure } from '../../../src/shared/failure.ts';
 import { keyOf, openApplications, PLANNED } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { type BusyApp, type BusyArgoCd, busyArgoCd } from './busy-argocd.ts';

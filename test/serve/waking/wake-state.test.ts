@@ -1,10 +1,8 @@
 /** What a wake waits for: the table itself, and the scenarios of waking, played on the real queue in virtual time. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AppState } from '../../../src/argocd/app-state.ts';
-import type { WakeTarget } from '../../../src/argocd/wake.ts';
-import { pause } from '../../../src/clock.ts';
-import { Failure } from '../../../src/failure.ts';
+import type { AppState } from '../../../src/clients/argocd/app-state.ts';
+import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import {
   dueMs,
@@ -18,6 +16,8 @@ import {
   type WakeState,
   waitText,
 } from '../../../src/serve/waking/wake-state.ts';
+import { pause } from '../../../src/shared/clock.ts';
+import { Failure } from '../../../src/shared/failure.ts';
 import { keyOf, NO_PLAN, openApplications, PLANNED } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

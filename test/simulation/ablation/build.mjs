@@ -1,6 +1,6 @@
 /**
  * `npm run ablation`: what does each rule of the planner buy? Builds our planner once for each rule, with that rule switched off, and runs
- * all of them over the same histories (`run.ts`). The planner itself has no switches: while esbuild reads a file of `src/plan`, the named
+ * all of them over the same histories (`run.ts`). The planner itself has no switches: while esbuild reads a file of `src/planner`, the named
  * function gets another body, given here.
  *
  * `-- --ordinary` or `-- --calm` for another kind of histories than wide ones, `HISTORIES=500` for more than 120, `FIRST=5001` for other
@@ -65,7 +65,7 @@ function switchOff(off) {
     name: 'switch-off',
     setup({ onLoad, onEnd }) {
       onLoad({ filter: /\/src\/plan\/.*\.ts$/ }, ({ path }) => {
-        const file = relative('src/plan', path);
+        const file = relative('src/planner', path);
         let contents = readFileSync(path, 'utf8');
         for (const [place, body] of Object.entries(off)) {
           const [inFile, name] = place.split(' ');
@@ -79,7 +79,7 @@ function switchOff(off) {
         return { contents, loader: 'ts' };
       });
       onEnd(() => {
-        if (left.size > 0) throw new Error(`no such function in src/plan: ${[...left].join(', ')}`);
+        if (left.size > 0) throw new Error(`no such function in src/planner: ${[...left].join(', ')}`);
       });
     },
   };

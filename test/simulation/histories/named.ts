@@ -1,5 +1,5 @@
 /** Histories for things that are easy to get wrong, nearly all written by hand. What must come out of each stands in histories.test.ts. */
-import type { JobSpec } from '../../../src/simulator/queue.ts';
+import type { JobSpec } from '../../../model/gitea/queue.ts';
 import { groupSpec, type History, ordinaryWake, type Push, quietHistory } from '../history.ts';
 import { makeHistory } from '../make-history.ts';
 

@@ -2,7 +2,7 @@
  * The measure for all others: it sees the true state of Gitea and Kubernetes in the instant in which it decides (not the future:
  * a pod that will never start looks like a slow one to it, too), counts, and keeps no names. It has the same Argo CD.
  */
-import type { GiteaJob } from '../../../src/simulator/gitea.ts';
+import type { GiteaJob } from '../../../model/gitea/gitea.ts';
 import { type Cluster, isAstray, type KubeJob, type Pod } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import { staying } from '../keeping.ts';

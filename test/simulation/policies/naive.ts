@@ -1,5 +1,5 @@
 /** The two ways in which everybody builds it first: one Job per CI job, named after it. */
-import type { Job, JobStatus } from '../../../src/plan/evidence.ts';
+import type { Job, JobStatus } from '../../../src/planner/evidence.ts';
 import type { GroupSpec } from '../history.ts';
 import { lookKey, type Sight } from '../look.ts';
 import type { Generator, Wanted } from './policy.ts';

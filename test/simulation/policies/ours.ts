@@ -1,10 +1,10 @@
 /** The real planner. */
 
-import type { Plan } from '../../../src/plan/decisions.ts';
-import type { Group, ScopeWidth } from '../../../src/plan/evidence.ts';
-import { parseRunnerName } from '../../../src/plan/names.ts';
-import { plan } from '../../../src/plan/plan.ts';
-import type { RunnerScope } from '../../../src/simulator/model.ts';
+import type { RunnerScope } from '../../../model/gitea/model.ts';
+import type { Plan } from '../../../src/planner/decisions.ts';
+import type { Group, ScopeWidth } from '../../../src/planner/evidence.ts';
+import { parseRunnerName } from '../../../src/planner/names.ts';
+import { plan } from '../../../src/planner/plan.ts';
 import { type GroupSpec, isInTrouble } from '../history.ts';
 import { lookKey } from '../look.ts';
 import { type Commit, specIn } from '../stage.ts';

@@ -2,8 +2,9 @@
  * What can be reached with Gitea alone as evidence. It sees as little of Kubernetes as the planner does then, but it remembers every runner
  * that it has asked for, and is told when each job became ready. The planner has to guess both.
  */
-import type { Job, Look } from '../../../src/plan/evidence.ts';
-import type { GiteaJob } from '../../../src/simulator/gitea.ts';
+
+import type { GiteaJob } from '../../../model/gitea/gitea.ts';
+import type { Job, Look } from '../../../src/planner/evidence.ts';
 import type { GroupSpec } from '../history.ts';
 import type { Stage } from '../stage.ts';
 import { byOwnership } from './exact.ts';

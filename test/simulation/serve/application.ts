@@ -9,14 +9,14 @@
  * A refresh that is asked for while one is under way is lost in it (argo-cd issue 28306).
  */
 
-import type { AppJob, AppOperation, AppState } from '../../../src/argocd/app-state.ts';
-import { type ObjectRef, objectKey } from '../../../src/argocd/application.ts';
-import type { SyncStart } from '../../../src/argocd/argocd.ts';
-import { jobAnnotations } from '../../../src/charts/labels.ts';
-import { COMPARE_OPTIONS, IGNORE_EXTRANEOUS, isPinned, type Texts, TRACKING_ID } from '../../../src/charts/marks.ts';
-import { Failure } from '../../../src/failure.ts';
-import type { Deadline } from '../../../src/http/deadline.ts';
-import type { Look } from '../../../src/plan/evidence.ts';
+import type { AppJob, AppOperation, AppState } from '../../../src/clients/argocd/app-state.ts';
+import { type ObjectRef, objectKey } from '../../../src/clients/argocd/application.ts';
+import type { SyncStart } from '../../../src/clients/argocd/argocd.ts';
+import type { Deadline } from '../../../src/clients/http/deadline.ts';
+import { jobAnnotations } from '../../../src/manifests/labels.ts';
+import type { Look } from '../../../src/planner/evidence.ts';
+import { Failure } from '../../../src/shared/failure.ts';
+import { COMPARE_OPTIONS, IGNORE_EXTRANEOUS, isPinned, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
 import type { GiteaServer } from './gitea.ts';
 import { groupObject, jobObject, liveRunners, type Printed, planOf, printedBy, specOf } from './groups.ts';
 import type { AppInGit, GroupInGit } from './history.ts';

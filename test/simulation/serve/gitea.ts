@@ -1,14 +1,14 @@
 /** The simulated Gitea behind a wire: answers that take time, webhooks, and an addressee of notifications. Its faults are switches. */
 
-import type { Wire, WireAnswer, WireRequest } from '../../../src/http/wire.ts';
-import type { Job, Look } from '../../../src/plan/evidence.ts';
+import { authenticate, ErrorAnswer } from '../../../model/gitea/access.ts';
+import type { Answer } from '../../../model/gitea/ask.ts';
+import { Gitea } from '../../../model/gitea/gitea.ts';
+import { jobJson, shownStatus } from '../../../model/gitea/json.ts';
+import { type JobRow, repoOf } from '../../../model/gitea/model.ts';
+import { answer } from '../../../model/gitea/routes.ts';
+import type { Wire, WireAnswer, WireRequest } from '../../../src/clients/http/wire.ts';
+import type { Job, Look } from '../../../src/planner/evidence.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
-import { authenticate, ErrorAnswer } from '../../../src/simulator/access.ts';
-import type { Answer } from '../../../src/simulator/ask.ts';
-import { Gitea } from '../../../src/simulator/gitea.ts';
-import { jobJson, shownStatus } from '../../../src/simulator/json.ts';
-import { type JobRow, repoOf } from '../../../src/simulator/model.ts';
-import { answer } from '../../../src/simulator/routes.ts';
 import type { World } from './world.ts';
 
 export const GITEA_URL = 'https://gitea.example.com';

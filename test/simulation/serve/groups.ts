@@ -1,19 +1,20 @@
 /** RunnerGroups of a history, and what `generate` prints for them when it sees everything as it is. */
-import { jobAnnotations, present } from '../../../src/charts/labels.ts';
-import { GROUP_NAME, groupLabels, type Texts, TRACKING_ID } from '../../../src/charts/marks.ts';
-import { templateHash } from '../../../src/charts/pod-template.ts';
-import type { Failure } from '../../../src/failure.ts';
-import { keyText } from '../../../src/key-text.ts';
-import { judgeJob } from '../../../src/kubernetes/judge.ts';
-import { podsByJob } from '../../../src/kubernetes/observe.ts';
-import { PODS, TRACKED_JOBS } from '../../../src/kubernetes/resources.ts';
-import type { Look } from '../../../src/plan/evidence.ts';
-import type { RunnerGroup } from '../../../src/runnergroup/runner-group.ts';
-import { API_VERSION, KIND } from '../../../src/runnergroup/schema.ts';
+
+import { judgeJob } from '../../../src/clients/kubernetes/judge.ts';
+import { podsByJob } from '../../../src/clients/kubernetes/observe.ts';
+import { PODS, TRACKED_JOBS } from '../../../src/clients/kubernetes/resources.ts';
+import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
+import { API_VERSION, KIND } from '../../../src/config/runnergroup/schema.ts';
+import { jobAnnotations, present } from '../../../src/manifests/labels.ts';
+import { templateHash } from '../../../src/manifests/pod-template.ts';
+import type { Look } from '../../../src/planner/evidence.ts';
 import { finishOwn, groupOfObject } from '../../../src/serve/cluster/own-pod.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { type Planning, planApplication } from '../../../src/serve/planning/plan-application.ts';
 import { oncePerObject } from '../../../src/serve/unchanged.ts';
+import type { Failure } from '../../../src/shared/failure.ts';
+import { keyText } from '../../../src/shared/key-text.ts';
+import { GROUP_NAME, groupLabels, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
 import { GITEA_URL, HOOK_URL } from './gitea.ts';
 import type { GroupInGit } from './history.ts';
 import type { KubeObject, Kubernetes, StoredObject } from './kubernetes.ts';

@@ -4,11 +4,11 @@
  *     put, remove ─► objects, and a log ─► watches, each at its place in the log
  */
 
-import { timeText } from '../../../src/charts/marks.ts';
-import { Failure } from '../../../src/failure.ts';
-import type { Deadline } from '../../../src/http/deadline.ts';
-import type { HttpAnswer } from '../../../src/http/request.ts';
-import type { KubeApi, KubeQuestion } from '../../../src/kubernetes/client.ts';
+import type { Deadline } from '../../../src/clients/http/deadline.ts';
+import type { HttpAnswer } from '../../../src/clients/http/request.ts';
+import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/client.ts';
+import { Failure } from '../../../src/shared/failure.ts';
+import { timeText } from '../../../src/shared/marks.ts';
 import type { World } from './world.ts';
 
 export type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases';

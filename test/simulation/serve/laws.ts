@@ -16,12 +16,13 @@
  *   rows .......... the queues hold no more than what lives
  *   mistake ....... nothing is rejected that nobody handles, and nothing runs again and again without a pause
  */
-import { keyText } from '../../../src/key-text.ts';
-import { hasEnded } from '../../../src/plan/evidence.ts';
+
+import { hasEnded } from '../../../src/planner/evidence.ts';
 import type { ServeEvent } from '../../../src/serve/events.ts';
 import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, type Planning } from '../../../src/serve/planning/plan-application.ts';
+import { keyText } from '../../../src/shared/key-text.ts';
 import type { Application } from './application.ts';
 import type { Stage } from './faults.ts';
 import { liveRunners, planOf, runnerGroupOf } from './groups.ts';

@@ -6,7 +6,7 @@
  *
  * A runner at work whose Job is deleted ends its CI job first: the grace period is long.
  */
-import { timeText } from '../../../src/charts/marks.ts';
+import { timeText } from '../../../src/shared/marks.ts';
 import type { GiteaServer } from './gitea.ts';
 import type { Kubernetes, StoredObject } from './kubernetes.ts';
 import type { World } from './world.ts';

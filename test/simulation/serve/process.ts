@@ -2,26 +2,26 @@
  * A process of `serve`, wired as in src/serve/serve.ts: copies of the cluster, a Lease, and a Leader with all its tasks while it leads. Only
  * what it talks to is a model. It can be killed: from then on it does nothing more, and no answer reaches it.
  */
-import type { ApplicationRef } from '../../../src/argocd/application.ts';
-import type { WakeTarget } from '../../../src/argocd/wake.ts';
-import type { Clock } from '../../../src/clock.ts';
-import { Failure } from '../../../src/failure.ts';
-import { ServerClocks } from '../../../src/http/clock.ts';
-import type { KubeApi } from '../../../src/kubernetes/client.ts';
-import { Lease } from '../../../src/kubernetes/lease.ts';
+import type { ApplicationRef } from '../../../src/clients/argocd/application.ts';
+import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
+import { ServerClocks } from '../../../src/clients/http/clock.ts';
+import type { KubeApi } from '../../../src/clients/kubernetes/client.ts';
+import { Lease } from '../../../src/clients/kubernetes/lease.ts';
 import { writeEvents } from '../../../src/serve/cluster/event-writer.ts';
 import { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
 import { writeStatuses } from '../../../src/serve/cluster/status-writer.ts';
 import { type ServeEvent, type Tell, tellAll } from '../../../src/serve/events.ts';
 import { Leader } from '../../../src/serve/leader.ts';
-import { rerunLostJobs } from '../../../src/serve/losses/rerunning.ts';
-import { tellJobEnds } from '../../../src/serve/notify/job-ends.ts';
-import { Notifier } from '../../../src/serve/notify/notifier.ts';
 import { type QueueRow, WorkQueue } from '../../../src/serve/queue.ts';
 import { sweepDeadRows } from '../../../src/serve/sweeping.ts';
 import type { StartTask } from '../../../src/serve/task.ts';
 import { tellWaits } from '../../../src/serve/tell-waits.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
+import type { Clock } from '../../../src/shared/clock.ts';
+import { Failure } from '../../../src/shared/failure.ts';
+import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
+import { tellJobEnds } from '../../../src/tasks/notify/job-ends.ts';
+import { Notifier } from '../../../src/tasks/notify/notifier.ts';
 import type { Application, Around, Asker } from './application.ts';
 import { GITEA_URL, HOOK_URL, TOKEN } from './gitea.ts';
 import { NAMESPACE } from './pods.ts';

@@ -3,7 +3,7 @@
  * `npm run soak:serve` for many on all processors.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { WakeTarget } from '../../../src/argocd/wake.ts';
+import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import type { Subscriber, Tell } from '../../../src/serve/events.ts';
 import type { TaskContext } from '../../../src/serve/task.ts';
 import type { History } from './history.ts';

@@ -1,5 +1,5 @@
 /** What all parts of a history share: time, luck, the story, and what stands in the way of `serve` until when. */
-import { pause } from '../../../src/clock.ts';
+import { pause } from '../../../src/shared/clock.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { draw, type Stream } from '../random.ts';
 

@@ -1,0 +1,95 @@
+/**
+ * Who may do what in Kubernetes. Two cluster roles, bound namespace by namespace where runners run (runners.ts): neither
+ * part sees Jobs, pods or RunnerGroups anywhere else. Nobody here may create or delete anything but serve's own Lease and Events.
+ */
+import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { Construct } from 'constructs';
+import {
+  API_SECRET,
+  ARGOCD_NAMESPACE,
+  EXTEND_ROLE,
+  LABELS,
+  NAME,
+  REGISTRATION_ROLE,
+  REGISTRATION_SECRET,
+  SECRETS_ROLE,
+  SERVE_LABELS,
+  SERVE_LEASE,
+  SERVE_ROLE,
+  SIDECAR_ROLE,
+} from '../src/shared/installed/names.ts';
+import { type Rule, SERVE_RULES, SIDECAR_RULES } from '../src/shared/installed/rights.ts';
+
+/** As the construct wants it: lists that may be changed. */
+function rule({ apiGroups, resources, verbs }: Rule): k8s.PolicyRule {
+  return { apiGroups: [...apiGroups], resources: [...resources], verbs: [...verbs] };
+}
+
+/** Lists Jobs and pods. */
+export class SidecarRole extends k8s.KubeClusterRole {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { name: SIDECAR_ROLE, labels: LABELS },
+      rules: SIDECAR_RULES.map(rule),
+    });
+  }
+}
+
+/** Watches RunnerGroups, Jobs and pods; writes the status of RunnerGroups, and Events about them. */
+export class ServeRole extends k8s.KubeClusterRole {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { name: SERVE_ROLE, labels: SERVE_LABELS },
+      rules: SERVE_RULES.map(rule),
+    });
+  }
+}
+
+interface InNamespace {
+  /** Name of the role, and of its binding. */
+  readonly role: string;
+  readonly namespace: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** What serve, and with `SECRETS_ROLE` the sidecar too, may do in one namespace. */
+export class Role extends k8s.KubeRole {
+  constructor(scope: Construct, id: string, { role, namespace, labels = LABELS }: InNamespace) {
+    super(scope, id, { metadata: { name: role, namespace, labels }, rules: RULES[role] ?? [] });
+  }
+}
+
+/** Gives a role to service accounts beside Argo CD. */
+export class Binding extends k8s.KubeRoleBinding {
+  constructor(
+    scope: Construct,
+    id: string,
+    props: InNamespace & { readonly kind?: 'Role' | 'ClusterRole'; readonly to?: readonly string[] },
+  ) {
+    const { role, namespace, labels = LABELS, kind = 'Role', to = [NAME] } = props;
+    super(scope, id, {
+      metadata: { name: role, namespace, labels },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
+      subjects: to.map((name) => ({ kind: 'ServiceAccount', name, namespace: ARGOCD_NAMESPACE })),
+    });
+  }
+}
+
+const LEASES = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+const SECRETS = { apiGroups: [''], resources: ['secrets'] };
+const RULES: Readonly<Record<string, k8s.PolicyRule[]>> = {
+  // The Lease that says which replica works. `create` cannot be limited to a name.
+  [SERVE_ROLE]: [
+    { ...LEASES, resourceNames: [SERVE_LEASE], verbs: ['get', 'update'] },
+    { ...LEASES, verbs: ['create'] },
+  ],
+  // For `--secrets api`: one namespace's Secret, by its name. Nobody may list Secrets or read another one.
+  [SECRETS_ROLE]: [{ ...SECRETS, resourceNames: [API_SECRET], verbs: ['get'] }],
+  // For `--registration-secrets`: serve writes one namespace's registration Secret, by its name. It makes none: `create` knows no names.
+  [REGISTRATION_ROLE]: [{ ...SECRETS, resourceNames: [REGISTRATION_SECRET], verbs: ['get', 'patch'] }],
+  // For the button in Slack: serve writes until when a runner stays.
+  [EXTEND_ROLE]: [
+    { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'patch'] },
+    { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
+  ],
+};

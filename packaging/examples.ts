@@ -1,0 +1,136 @@
+/** `install/examples/`: what everybody writes for themselves. Names at example.com are placeholders. */
+import { ApiObject } from 'cdk8s';
+import type { Construct } from 'constructs';
+import {
+  RunnerGroup,
+  type RunnerGroupSpec,
+  RunnerGroupSpecContainerMode,
+  RunnerGroupSpecScope,
+} from '../imports/gitea.bpg.pw.ts';
+import {
+  APPLICATION_ANNOTATIONS,
+  applicationManifest,
+  applicationSpec,
+  projectManifest,
+} from '../src/shared/installed/application.ts';
+import { API_SECRET, ARGOCD_NAMESPACE, RUNNERS_NAMESPACE } from '../src/shared/installed/names.ts';
+import { HEADER, ManifestFile } from './manifest-file.ts';
+
+/** The repository with the RunnerGroups. */
+const REPOSITORY = 'https://gitea.example.com/ops/runners.git';
+const SOURCE = { repository: REPOSITORY, path: '.', namespace: RUNNERS_NAMESPACE };
+
+/** File name below `install/` -> text. */
+export function exampleFiles(): Readonly<Record<string, string>> {
+  return {
+    'examples/project.yaml': write('project', (file) => {
+      file.note(
+        new ApiObject(file, 'project', projectManifest(SOURCE)),
+        'Applications of this project can make Jobs and RunnerGroups in one namespace, and nothing else. The plugin refuses Jobs ' +
+          'written by hand; .argocd-source.yaml can switch it off, so protect that file (docs/install.md).',
+      );
+    }),
+    'examples/application.yaml': write('application', (file) => {
+      file.note(new ApiObject(file, 'application', applicationManifest(SOURCE)), 'All RunnerGroups of one folder.');
+    }),
+    'examples/applicationset.yaml': write('applicationset', (file) => {
+      file.note(new RunnerApplicationSet(file, 'set'), 'One Application for each folder below groups/.');
+    }),
+    'examples/runnergroup.yaml': write('runnergroup', (file) => {
+      file.note(exampleGroup(file), 'Goes into the repository of the Application. All fields: docs/runnergroup.md');
+    }),
+    'examples/runnergroup-behind-a-proxy.yaml': write('runnergroup-behind-a-proxy', (file) => {
+      file.note(
+        groupBehindProxy(file),
+        'Runners that reach other servers through a proxy only, and a Gitea with a certificate of a private CA. The Secret and the ' +
+          'ConfigMap are in the same namespace: docs/install.md, "Behind a proxy".',
+      );
+    }),
+    'examples/runnergroup-with-a-cache.yaml': write('runnergroup-with-a-cache', (file) => {
+      file.note(
+        groupWithCache(file),
+        'Runners that share the cache server of install/cache.yaml, so that actions/cache works between them: docs/cache.md.',
+      );
+    }),
+  };
+}
+
+function write(id: string, fill: (file: ManifestFile) => void): string {
+  const file = new ManifestFile(id);
+  fill(file);
+  return `${HEADER}---\n${file.text()}`;
+}
+
+/**
+ * Plain objects, as in application.ts: the CRD of ApplicationSets has 3 MB of types.
+ * `preserveResourcesOnDeletion`: a folder that goes must not end CI jobs that run.
+ */
+class RunnerApplicationSet extends ApiObject {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'ApplicationSet',
+      metadata: { name: 'runners', namespace: ARGOCD_NAMESPACE },
+      spec: {
+        goTemplate: true,
+        goTemplateOptions: ['missingkey=error'],
+        generators: [{ git: { repoURL: REPOSITORY, revision: 'HEAD', directories: [{ path: 'groups/*' }] } }],
+        syncPolicy: { preserveResourcesOnDeletion: true },
+        template: {
+          metadata: {
+            annotations: APPLICATION_ANNOTATIONS,
+            name: 'runners-{{.path.basenameNormalized}}',
+            namespace: ARGOCD_NAMESPACE,
+          },
+          spec: applicationSpec({ ...SOURCE, path: '{{.path.path}}' }),
+        },
+      },
+    });
+  }
+}
+
+const EXAMPLE_SPEC: RunnerGroupSpec = {
+  scope: RunnerGroupSpecScope.ORG,
+  org: 'acme',
+  gitea: { url: 'https://gitea.example.com' },
+  maxActiveRunners: 10,
+  containerMode: RunnerGroupSpecContainerMode.DIND_HYPHEN_ROOTLESS,
+  registrationToken: { secretRef: { name: 'gitea-runner', key: 'registration-token' } },
+  authToken: { secretRef: { name: API_SECRET, key: 'token' } },
+};
+
+function exampleGroup(scope: Construct): RunnerGroup {
+  return new RunnerGroup(scope, 'group', {
+    metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
+    spec: EXAMPLE_SPEC,
+  });
+}
+
+function groupWithCache(scope: Construct): RunnerGroup {
+  return new RunnerGroup(scope, 'group', {
+    metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
+    spec: {
+      ...EXAMPLE_SPEC,
+      cache: {
+        url: 'http://gitea-runner-cache.runners.svc:8088',
+        secretRef: { name: 'gitea-runner-cache', key: 'secret' },
+      },
+    },
+  });
+}
+
+function groupBehindProxy(scope: Construct): RunnerGroup {
+  return new RunnerGroup(scope, 'group', {
+    metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
+    spec: {
+      ...EXAMPLE_SPEC,
+      proxy: {
+        http: 'http://proxy.example.com:3128',
+        https: 'http://proxy.example.com:3128',
+        noProxy: ['.example.internal', '10.0.0.0/8'],
+        secretRef: { name: 'proxy-login' },
+      },
+      caBundle: { configMapRef: { name: 'private-ca', key: 'ca.crt' } },
+    },
+  });
+}

@@ -1,0 +1,122 @@
+/** The objects of `install/`, file by file. A test holds the Helm chart to them. */
+import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { SecurityLevel } from '../src/config/pods/pod-security.ts';
+import { KUBERNETES_VERSION } from '../src/config/pods/schema.ts';
+import {
+  ARGOCD_NAMESPACE,
+  EXTEND_ROLE,
+  NAME,
+  REGISTRATION_ROLE,
+  REPO_SERVER_ACCOUNT,
+  RUNNERS_NAMESPACE,
+  SECRETS_ROLE,
+  SERVE_LABELS,
+  SERVE_ROLE,
+  SIDECAR_ROLE,
+} from '../src/shared/installed/names.ts';
+import { Binding, Role, ServeRole, SidecarRole } from './access.ts';
+import { cacheServer } from './cache.ts';
+import { ManifestFile } from './manifest-file.ts';
+import { RunnerNetworkPolicy, ServeNetworkPolicy } from './network.ts';
+import { MetricsService, ServeAccount, ServeBudget, ServeDefaults, ServeDeployment, WebhookService } from './serve.ts';
+
+/** Our own objects beside Argo CD. */
+export function ownObjects(): ManifestFile {
+  const file = new ManifestFile('gitea-runners');
+  file.note(new SidecarRole(file, 'sidecar-role'), 'The sidecar looks at Jobs and pods, nothing else.');
+  file.note(
+    new ServeRole(file, 'serve-role'),
+    'serve looks, and writes the status of RunnerGroups. It creates and deletes nothing.',
+  );
+  const lease = { role: SERVE_ROLE, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS };
+  new Role(file, 'lease-role', lease);
+  new Binding(file, 'lease-binding', lease);
+  new ServeAccount(file, 'account');
+  file.note(
+    new ServeDefaults(file, 'defaults'),
+    'Do not change these: write a ConfigMap gitea-runners-settings, which wins over them.',
+  );
+  new ServeDeployment(file, 'deployment');
+  file.note(new WebhookService(file, 'webhook'), "For Gitea's webhooks: http://gitea-runners.argocd.svc/webhook");
+  new MetricsService(file, 'metrics');
+  new ServeBudget(file, 'budget');
+  file.note(new ServeNetworkPolicy(file, 'network'), 'Is Gitea on a port that is not listed? Add it under egress.');
+  return file;
+}
+
+/** A namespace for runners, and the rights in it. */
+export function runnersNamespace(): ManifestFile {
+  const namespace = RUNNERS_NAMESPACE;
+  const file = new ManifestFile('runners');
+  file.note(
+    new k8s.KubeNamespace(file, 'namespace', {
+      metadata: { name: namespace, labels: podSecurity('privileged') },
+    }),
+    'Docker in a pod needs "privileged". When all RunnerGroups have containerMode: host, make all three "restricted": then no ' +
+      'privileged pod runs here, whoever asks for it. The version is that of the checks in RunnerGroups (securityProfile).',
+  );
+  const kind = 'ClusterRole';
+  new Binding(file, 'sidecar', { role: SIDECAR_ROLE, namespace, kind, to: [REPO_SERVER_ACCOUNT] });
+  new Binding(file, 'serve', { role: SERVE_ROLE, namespace, kind });
+  file.note(
+    new RunnerNetworkPolicy(file, 'network', { namespace }),
+    "CI jobs: nobody calls them, and they do not reach the cloud's metadata service.",
+  );
+  return file;
+}
+
+/** Labels of a namespace for Pod Security admission. An older API server takes its own newest version. */
+function podSecurity(level: SecurityLevel): Readonly<Record<string, string>> {
+  const version = `v${KUBERNETES_VERSION.split('.').slice(0, 2).join('.')}`;
+  const modes = ['enforce', 'warn', 'audit'].flatMap((mode) => [
+    [`pod-security.kubernetes.io/${mode}`, level],
+    [`pod-security.kubernetes.io/${mode}-version`, version],
+  ]);
+  return Object.fromEntries(modes);
+}
+
+/** For those who set GITEA_RUNNERS_SECRETS=api. */
+export function secretsApi(): ManifestFile {
+  const at = { role: SECRETS_ROLE, namespace: RUNNERS_NAMESPACE };
+  const file = new ManifestFile('secrets');
+  file.note(
+    new Role(file, 'role', at),
+    'Add the names of the Secrets that RunnerGroups of this namespace name under authToken. With the name of the registration Secret ' +
+      'a group of another Gitea is refused before its runner starts; without it the runner checks that.',
+  );
+  new Binding(file, 'binding', { ...at, to: [REPO_SERVER_ACCOUNT, NAME] });
+  return file;
+}
+
+/** For those who set GITEA_RUNNERS_REGISTRATION_SECRETS. */
+export function registrationSecrets(): ManifestFile {
+  const at = { role: REGISTRATION_ROLE, namespace: RUNNERS_NAMESPACE };
+  const file = new ManifestFile('registration');
+  file.note(
+    new Role(file, 'role', at),
+    'The same names as in GITEA_RUNNERS_REGISTRATION_SECRETS. No Secret with another token may be among them.',
+  );
+  new Binding(file, 'binding', at);
+  return file;
+}
+
+/** For those who want the button in Slack. */
+export function slackExtend(): ManifestFile {
+  const at = { role: EXTEND_ROLE, namespace: RUNNERS_NAMESPACE };
+  const file = new ManifestFile('extend');
+  new Role(file, 'role', at);
+  new Binding(file, 'binding', at);
+  return file;
+}
+
+/** An option: a cache server for runners. */
+export function cache(): ManifestFile {
+  const file = new ManifestFile('cache');
+  const { claim, deployment } = cacheServer(file);
+  file.note(
+    claim,
+    'Room for the entries. The server deletes an entry 7 days after its last use, and in any case after 30 days.',
+  );
+  file.note(deployment, 'The runner image has the server. Keep its release near that of your runners.');
+  return file;
+}

@@ -1,0 +1,183 @@
+/** `gitea-runners serve` beside Argo CD: it wakes Argo CD when the queue in Gitea changes. */
+import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { Construct } from 'constructs';
+import {
+  API_SECRET,
+  API_SECRETS_DIR,
+  ARGOCD_NAMESPACE,
+  ARGOCD_TLS_DIR,
+  BUNDLE,
+  CA_DIR,
+  DEFAULTS,
+  IMAGE,
+  METRICS_PORT,
+  NAME,
+  NODE,
+  POLICY_DIR,
+  PROBE_PORT,
+  PROXY_SECRET,
+  RUNNERS_NAMESPACE,
+  SERVE_LABELS,
+  SERVE_SECRET,
+  SERVE_SECRET_DIR,
+  SETTINGS,
+  TINI,
+  WEBHOOK_PORT,
+} from '../src/shared/installed/names.ts';
+import { apiSecretVolume, CONFINED, caVolume, policyVolume } from './sidecar.ts';
+
+const METADATA = { name: NAME, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS };
+
+/** The account has no rights by itself: access.ts binds them. */
+export class ServeAccount extends k8s.KubeServiceAccount {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, { metadata: METADATA, automountServiceAccountToken: false });
+  }
+}
+
+/** Environment of serve that follows from these manifests. */
+const SERVE_DEFAULTS = {
+  GITEA_RUNNERS_ARGOCD_NAMESPACE: ARGOCD_NAMESPACE,
+  // Its service by the short name, which stands in the certificate that Argo CD makes for itself.
+  GITEA_RUNNERS_ARGOCD_URL: 'https://argocd-server',
+  GITEA_RUNNERS_ARGOCD_CA_FILE: `${ARGOCD_TLS_DIR}/tls.crt`,
+  GITEA_RUNNERS_ARGOCD_TOKEN_FILE: `${SERVE_SECRET_DIR}/argocd-token`,
+  GITEA_RUNNERS_WEBHOOK_SECRET_FILE: `${SERVE_SECRET_DIR}/webhook-secret`,
+  GITEA_RUNNERS_NAMESPACES: RUNNERS_NAMESPACE,
+} as const;
+
+/** Defaults of the environment; the optional ConfigMap gitea-runners-settings comes after it and wins. */
+export class ServeDefaults extends k8s.KubeConfigMap {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, { metadata: { ...METADATA, name: DEFAULTS }, data: SERVE_DEFAULTS });
+  }
+}
+
+/** Two replicas: one works, the other is ready to; both take webhooks. */
+export class ServeDeployment extends k8s.KubeDeployment {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: METADATA,
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: SERVE_LABELS },
+        template: { metadata: { labels: SERVE_LABELS }, spec: podSpec() },
+      },
+    });
+  }
+}
+
+function podSpec(): k8s.PodSpec {
+  return {
+    serviceAccountName: NAME,
+    automountServiceAccountToken: true,
+    enableServiceLinks: false,
+    nodeSelector: { 'kubernetes.io/os': 'linux' },
+    // Ready in a second, ended in five: a longer wait would only delay the other replica.
+    terminationGracePeriodSeconds: 10,
+    topologySpreadConstraints: [
+      {
+        labelSelector: { matchLabels: SERVE_LABELS },
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'ScheduleAnyway',
+      },
+    ],
+    containers: [container()],
+    volumes: [
+      apiSecretVolume(),
+      { name: 'gitea-runners-serve', secret: { secretName: SERVE_SECRET, defaultMode: 0o444 } },
+      // Only the certificate; the key in the same Secret is not mounted. Optional: Argo CD may have another certificate.
+      {
+        name: 'argocd-tls',
+        secret: {
+          secretName: 'argocd-secret',
+          items: [{ key: 'tls.crt', path: 'tls.crt' }],
+          defaultMode: 0o444,
+          optional: true,
+        },
+      },
+      caVolume(),
+      policyVolume(),
+    ],
+  };
+}
+
+function container(): k8s.Container {
+  return {
+    name: 'serve',
+    image: IMAGE,
+    imagePullPolicy: 'IfNotPresent',
+    // Node alone gives itself half of the limit. The rest is for code, buffers and TLS.
+    command: [TINI, '--', NODE, '--max-old-space-size-percentage=70', BUNDLE, 'serve'],
+    envFrom: [
+      { configMapRef: { name: DEFAULTS } },
+      { secretRef: { name: PROXY_SECRET, optional: true } },
+      { configMapRef: { name: SETTINGS, optional: true } },
+    ],
+    env: [fieldVariable('POD_IP', 'status.podIP'), fieldVariable('POD_NAME', 'metadata.name')],
+    ports: [
+      { name: 'webhook', containerPort: WEBHOOK_PORT },
+      { name: 'metrics', containerPort: METRICS_PORT },
+      { name: 'probes', containerPort: PROBE_PORT },
+    ],
+    livenessProbe: { ...probe('/healthz'), periodSeconds: 10, failureThreshold: 6, timeoutSeconds: 5 },
+    readinessProbe: { ...probe('/readyz'), periodSeconds: 5, timeoutSeconds: 5 },
+    resources: {
+      requests: { cpu: k8s.Quantity.fromString('20m'), memory: k8s.Quantity.fromString('128Mi') },
+      limits: { memory: k8s.Quantity.fromString('512Mi') },
+    },
+    securityContext: CONFINED,
+    volumeMounts: [
+      { name: 'gitea-runners-api', mountPath: `${API_SECRETS_DIR}/${API_SECRET}`, readOnly: true },
+      { name: 'gitea-runners-serve', mountPath: SERVE_SECRET_DIR, readOnly: true },
+      { name: 'argocd-tls', mountPath: ARGOCD_TLS_DIR, readOnly: true },
+      { name: 'gitea-runners-ca', mountPath: CA_DIR, readOnly: true },
+      { name: 'gitea-runners-policy', mountPath: POLICY_DIR, readOnly: true },
+    ],
+  };
+}
+
+function fieldVariable(name: string, fieldPath: string): k8s.EnvVar {
+  return { name, valueFrom: { fieldRef: { fieldPath } } };
+}
+
+function probe(path: string): k8s.Probe {
+  return { httpGet: { path, port: k8s.IntOrString.fromString('probes') } };
+}
+
+/** For Gitea's webhooks: `http://gitea-runners.argocd.svc/webhook`. */
+export class WebhookService extends k8s.KubeService {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: METADATA,
+      spec: {
+        selector: SERVE_LABELS,
+        ports: [{ name: 'webhook', port: 80, targetPort: k8s.IntOrString.fromString('webhook') }],
+      },
+    });
+  }
+}
+
+/** Apart from the webhooks, so that an Ingress for these does not show the metrics. */
+export class MetricsService extends k8s.KubeService {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { ...METADATA, name: `${NAME}-metrics` },
+      spec: {
+        selector: SERVE_LABELS,
+        ports: [{ name: 'metrics', port: METRICS_PORT, targetPort: k8s.IntOrString.fromString('metrics') }],
+      },
+    });
+  }
+}
+
+/** A drained node takes one replica at a time. */
+export class ServeBudget extends k8s.KubePodDisruptionBudget {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: METADATA,
+      spec: { maxUnavailable: k8s.IntOrString.fromNumber(1), selector: { matchLabels: SERVE_LABELS } },
+    });
+  }
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+/**
+ * lib/gitea-runners.cjs, the program. Argo CD starts it for every sync, so it loads only the part that the command needs:
+ *
+ *   generate, validate ─► lib/generate.cjs, lib/validate.cjs: src/cli/cli.ts without the other commands
+ *   everything else ────► lib/cli.cjs
+ *
+ * Code that these commands need only sometimes is in parts of its own: lib/charts.cjs, lib/documents.cjs, lib/pods.cjs, lib/policy.cjs,
+ * lib/proxied.cjs, lib/trace.cjs and, for `serve`, lib/tracing.cjs and lib/slack-socket.cjs (scripts/build.mjs). Each part has its code cache
+ * (`code-cache.ts`).
+ */
+import { join } from 'node:path';
+import { load, type ProgramPart } from './code-cache.ts';
+
+const [, , command = ''] = process.argv;
+const part = ['generate', 'validate'].includes(command) ? command : 'cli';
+(load(join(__dirname, `${part}.cjs`)) as ProgramPart).main();

@@ -1,0 +1,4 @@
+/** lib/pods.cjs: the final pods of groups with a podTemplate or a securityProfile. Loaded when there is one (src/observe/pods.ts). */
+
+export { asksOf } from '../../config/pods/asks.ts';
+export { finalPod } from '../../observe/final-pods.ts';

@@ -1,0 +1,187 @@
+/**
+ * What we use of an Application (Argo CD 3.5.3 pkg/apis/application/v1alpha1/types.go), read from its JSON. Strict on these
+ * fields, everything else may be anything. Judges only; fetches nothing.
+ */
+import * as z from 'zod';
+import { REFRESH } from '../../shared/marks.ts';
+import { printable } from '../../shared/printable.ts';
+import { type ObjectRef, objectKey } from './application.ts';
+
+/** A condition of the Application that says that something is wrong. Both texts are safe to show. */
+export interface AppError {
+  /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, or a newer one. */
+  readonly type: string;
+  /** One line; long ones are cut in the middle, since what a plugin wrote stands at the end. */
+  readonly message: string;
+  /**
+   * True when what the last comparison says cannot be trusted, so nothing must be synced on it. For `ComparisonError` and
+   * `InvalidSpecError` Argo CD itself ends a sync (controller/sync.go, `SyncAppState`); `UnknownError` comes when the
+   * comparison was given up or could not be stored. `SyncError` and `DeletionError` stop nothing: they tell of the past.
+   */
+  readonly stops: boolean;
+}
+
+/** The last operation (a sync) or the one under way. */
+export interface AppOperation {
+  readonly phase: 'Running' | 'Terminating' | 'Failed' | 'Error' | 'Succeeded';
+  /** One line, safe to show; may be empty. */
+  readonly message: string;
+  readonly startedAtMs: number;
+  /** Absent while it runs. */
+  readonly finishedAtMs?: number;
+}
+
+/** A Job in Argo CD's copy of what the plugin printed. */
+export interface AppJob {
+  readonly namespace: string;
+  readonly name: string;
+  /** A sync would create or change it. */
+  readonly outOfSync: boolean;
+}
+
+/** An Application as Argo CD showed it at one moment. */
+export interface AppState {
+  readonly name: string;
+  readonly namespace: string;
+  readonly project: string;
+  /** `Unknown` also when Argo CD has not compared it yet. */
+  readonly sync: 'Synced' | 'OutOfSync' | 'Unknown';
+  /** `Healthy`, `Progressing`, `Degraded`, …; absent before the first comparison. */
+  readonly health?: string;
+  /** In Argo CD's order. */
+  readonly errors: readonly AppError[];
+  readonly operation?: AppOperation;
+  /**
+   * Start of the last comparison with git, in whole seconds of the controller's clock (`now` is taken before `CompareAppState`
+   * in controller/appcontroller.go). It stays when a comparison was given up (invalid project) or short (level below
+   * `CompareWithLatest`). Too coarse to prove that a refresh was not lost; see `refreshPending`.
+   */
+  readonly reconciledAtMs?: number;
+  /** A refresh is asked for or under way (annotation `argocd.argoproj.io/refresh`): one asked for now may be lost in it. */
+  readonly refreshPending: boolean;
+  /** True when the object is among the Application's resources, also when it waits to be pruned. */
+  readonly manages: (object: ObjectRef) => boolean;
+  /** The Jobs that Argo CD compares: those of its copy of the output. Without hooks and Jobs that are only to be pruned. */
+  readonly jobs: readonly AppJob[];
+}
+
+/** Why an Application could not be read: a clause without values from outside. */
+export class AppShapeError extends Error {}
+
+const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError']);
+/** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */
+const LONGEST_MESSAGE = 600;
+const LONGEST_WORD = 60;
+
+const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+
+const Resource = z.object({
+  group: z.string().optional(),
+  kind: z.string().optional(),
+  namespace: z.string().optional(),
+  name: z.string().optional(),
+  hook: z.boolean().optional(),
+  status: z.string().optional(),
+  requiresPruning: z.boolean().optional(),
+});
+
+const Status = z.object({
+  sync: z.object({ status: z.enum(['Synced', 'OutOfSync', 'Unknown', '']).optional() }).nullish(),
+  health: z.object({ status: z.string().optional() }).nullish(),
+  conditions: z.array(z.object({ type: z.string(), message: z.string() })).nullish(),
+  operationState: z
+    .object({
+      phase: z.enum(['Running', 'Terminating', 'Failed', 'Error', 'Succeeded']),
+      message: z.string().optional(),
+      startedAt: time,
+      finishedAt: time.nullish(),
+    })
+    .nullish(),
+  reconciledAt: time.nullish(),
+  resources: z.array(Resource).nullish(),
+});
+
+const Application = z.object({
+  metadata: z.object({
+    name: z.string().min(1).max(253),
+    namespace: z.string().min(1).max(253),
+    annotations: z.record(z.string(), z.string()).nullish(),
+  }),
+  spec: z.object({ project: z.string().optional() }),
+  status: Status.nullish(),
+});
+
+/** Throws `AppShapeError`. */
+export function readApplication(json: unknown): AppState {
+  const parsed = Application.safeParse(json);
+  if (!parsed.success) {
+    throw new AppShapeError(`no usable ${parsed.error.issues[0]?.path.join('.') || 'Application'}`);
+  }
+  const { metadata, spec, status } = parsed.data;
+  const operation = status?.operationState;
+  const health = status?.health?.status;
+  const reconciledAtMs = status?.reconciledAt;
+  const resources = (status?.resources ?? []).filter(({ hook }) => hook !== true);
+  const managed = new Set(resources.map(keyOfResource));
+  return {
+    name: metadata.name,
+    namespace: metadata.namespace,
+    // An empty project means `default` (`ApplicationSpec.GetProject`).
+    project: oneLine(spec.project || 'default', LONGEST_WORD),
+    sync: status?.sync?.status || 'Unknown',
+    ...(health && { health: oneLine(health, LONGEST_WORD) }),
+    errors: (status?.conditions ?? []).filter(({ type }) => type.endsWith('Error')).map(toError),
+    ...(operation && { operation: toOperation(operation) }),
+    ...(reconciledAtMs != null && { reconciledAtMs }),
+    refreshPending: metadata.annotations?.[REFRESH] !== undefined,
+    manages: (object) => managed.has(objectKey(object)),
+    jobs: resources.flatMap(toJob),
+  };
+}
+
+/** What is printed with `hook: Skip` has no status: Argo CD does not compare it (controller/state.go, `CompareAppState`). */
+function toJob({
+  group,
+  kind,
+  namespace = '',
+  name = '',
+  requiresPruning,
+  status,
+}: z.infer<typeof Resource>): AppJob[] {
+  const isCompared = group === 'batch' && kind === 'Job' && requiresPruning !== true;
+  if (!isCompared || !(status === 'Synced' || status === 'OutOfSync')) return [];
+  return [{ namespace, name, outOfSync: status === 'OutOfSync' }];
+}
+
+function keyOfResource({ group, kind, namespace, name }: z.infer<typeof Resource>): string {
+  return objectKey({ group: group ?? '', kind: kind ?? '', namespace: namespace ?? '', name: name ?? '' });
+}
+
+function toError({ type, message }: { readonly type: string; readonly message: string }): AppError {
+  return {
+    type: oneLine(type, LONGEST_WORD),
+    message: oneLine(message, LONGEST_MESSAGE),
+    stops: STOPPING.has(type),
+  };
+}
+
+function toOperation(from: NonNullable<z.infer<typeof Status>['operationState']>): AppOperation {
+  return {
+    phase: from.phase,
+    message: oneLine(from.message ?? '', LONGEST_MESSAGE),
+    startedAtMs: from.startedAt,
+    ...(from.finishedAt != null && { finishedAtMs: from.finishedAt }),
+  };
+}
+
+/** Cut before escaping, so that an endless message costs nothing; and after, so that escapes do not make it long again. */
+function oneLine(text: string, limit: number): string {
+  return cut(printable(cut(text.trim(), limit)), limit);
+}
+
+/** The first third and the last two thirds of what has room. */
+function cut(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const head = Math.floor(limit / 3);
+  return `${text.slice(0, head)} … ${text.slice(text.length - (limit - head - 3))}`;
+}

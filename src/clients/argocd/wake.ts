@@ -1,0 +1,242 @@
+/**
+ * Wakes one Application so that its plugin runs and what it printed is applied:
+ *
+ *   read ─► does it manage one of these RunnerGroups? ── no ──────────────────────────► foreign
+ *             │ yes
+ *   refresh (again, when one was under way before: ours was lost in it)
+ *             │ no answer within 30 s: read every 5 s until it is done
+ *             ├─ an error that stops, or Unknown ─────────────────────────────────────► error
+ *             ├─ manages none of them any more ───────────────────────────────────────► foreign
+ *             ├─ Synced ──────────────────────────────────────────────────────────────► in-sync
+ *             └─ OutOfSync ─► sync with prune ─┬─ started ────────────────────────────► synced
+ *                              ▲               │
+ *                              └─ every 500 ms ┴─ another operation is under way ─────► busy (after 30 s)
+ *
+ * Why so: a sync after a failed refresh would apply older manifests and wipe the error away (seen with 3.5: it answers
+ * 200 and says "successfully synced"). So the refreshed Application decides. All who can write a RunnerGroup can forge its tracking
+ * annotation. So nothing, not even a refresh, happens to an Application that does not list one of the RunnerGroups.
+ *
+ * A refresh costs Argo CD seconds of a processor. So its result is never thrown away. A late one is waited for. A sync that meets
+ * another operation is tried again. Otherwise a busy Argo CD would refresh for ever, and nobody would sync.
+ *
+ * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
+ * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
+ */
+import { type Clock, pause } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import { Deadline } from '../http/deadline.ts';
+import type { AppError, AppState } from './app-state.ts';
+import type { ApplicationRef, ObjectRef } from './application.ts';
+import type { SyncStart } from './argocd.ts';
+
+/** `app` is the Application as it was seen last, before the sync. */
+export type WakeResult =
+  /** Argo CD could not generate or compare; nothing was synced, everything stays. At least one error. */
+  | { readonly is: 'error'; readonly errors: readonly AppError[]; readonly app: AppState }
+  /** The cluster holds what the plugin printed. */
+  | { readonly is: 'in-sync'; readonly app: AppState }
+  /** It does not manage any of the RunnerGroups; nothing was done. */
+  | { readonly is: 'foreign'; readonly app: AppState }
+  /** A sync was started. */
+  | { readonly is: 'synced'; readonly app: AppState }
+  /** Another operation is under way, which may or may not apply the new output: wake again when it is over. */
+  | { readonly is: 'busy'; readonly app: AppState };
+
+/** A request of a wake. Times are ms since 1970. */
+export interface WakeStep {
+  readonly step: keyof WakeTarget;
+  readonly beganMs: number;
+  readonly endedMs: number;
+}
+
+/**
+ * The same Argo CD; what is asked of it is noted in `steps`, answered or not. Once `signal` is aborted nothing more is asked: another process
+ * may lead by then, and wake the same Application.
+ */
+export function noting(argocd: WakeTarget, steps: WakeStep[], signal: AbortSignal): WakeTarget {
+  const { clock } = argocd;
+  const note = async <T>(step: keyof WakeTarget, work: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    const beganMs = clock.now();
+    try {
+      return await work();
+    } finally {
+      if (steps.length < MOST_STEPS) steps.push({ step, beganMs, endedMs: clock.now() });
+    }
+  };
+  return {
+    clock,
+    read: (app, deadline) => note('read', () => argocd.read(app, deadline)),
+    refresh: (app, deadline) => note('refresh', () => argocd.refresh(app, deadline)),
+    sync: (app, deadline) => note('sync', () => argocd.sync(app, deadline)),
+  };
+}
+
+/** A wake that is read again and again notes its first ones. */
+const MOST_STEPS = 100;
+
+/** The part of `ArgoCd` that waking needs. */
+export interface WakeTarget {
+  readonly clock: Clock;
+  readonly read: (app: ApplicationRef, deadline: Deadline) => Promise<AppState>;
+  readonly refresh: (app: ApplicationRef, deadline: Deadline) => Promise<AppState>;
+  readonly sync: (app: ApplicationRef, deadline: Deadline) => Promise<SyncStart>;
+}
+
+/** What follows from the first look. */
+export type FirstStep = 'foreign' | 'refresh' | 'refresh-twice';
+
+/** Pure. `groups` are the RunnerGroups that name this Application as theirs; one that is really there is enough. */
+export function firstStep(app: AppState, groups: readonly ObjectRef[]): FirstStep {
+  if (!groups.some(app.manages)) return 'foreign';
+  return app.refreshPending ? 'refresh-twice' : 'refresh';
+}
+
+/** Pure. What follows from a refreshed Application: the end, or a sync. */
+export function afterRefresh(
+  app: AppState,
+  groups: readonly ObjectRef[],
+): Exclude<WakeResult, { readonly is: 'synced' | 'busy' }> | 'sync' {
+  const errors = app.errors.filter(({ stops }) => stops);
+  if (errors.length > 0) return { is: 'error', errors, app };
+  if (!groups.some(app.manages)) return { is: 'foreign', app };
+  switch (app.sync) {
+    case 'Synced':
+      return { is: 'in-sync', app };
+    case 'OutOfSync':
+      return 'sync';
+    case 'Unknown':
+      return { is: 'error', errors: [NOT_COMPARED], app };
+    default:
+      return app.sync satisfies never;
+  }
+}
+
+const NOT_COMPARED: AppError = {
+  type: 'Unknown',
+  message: 'Argo CD could not compare the Application and gives no reason; look at argocd-application-controller',
+  stops: true,
+};
+
+/** How patient a wake is, ms. */
+export interface WakePatience {
+  /** How long a wake waits for the answer to a refresh. Proxies end a request after a minute. */
+  readonly answerMs: number;
+  /** After that, how often it reads the Application. */
+  readonly readEveryMs: number;
+  /** How long it tries a sync while another operation is under way, and how often. */
+  readonly busyMs: number;
+  readonly syncEveryMs: number;
+}
+
+const PATIENCE: WakePatience = { answerMs: 30_000, readEveryMs: 5_000, busyMs: 30_000, syncEveryMs: 500 };
+
+/**
+ * One wake. Not for two calls at a time for one Application: the second one's refresh would be lost. Throws `Failure` (exit 1).
+ * @param deadline until then a late refresh is waited for.
+ */
+export async function wake(
+  argocd: WakeTarget,
+  app: ApplicationRef,
+  groups: readonly ObjectRef[],
+  deadline: Deadline,
+  patience: WakePatience = PATIENCE,
+): Promise<WakeResult> {
+  const before = await argocd.read(app, shortly(argocd, deadline));
+  const first = firstStep(before, groups);
+  if (first === 'foreign') return { is: 'foreign', app: before };
+  const seen = first === 'refresh-twice' ? await refresh(argocd, app, before, deadline, patience) : before;
+  const refreshed = await refresh(argocd, app, seen, deadline, patience);
+  const verdict = afterRefresh(refreshed, groups);
+  if (verdict !== 'sync') return verdict;
+  const start = await sync(argocd, app, deadline, patience);
+  return { is: start === 'started' ? 'synced' : 'busy', app: refreshed };
+}
+
+async function refresh(
+  argocd: WakeTarget,
+  app: ApplicationRef,
+  before: AppState,
+  deadline: Deadline,
+  { answerMs, readEveryMs }: WakePatience,
+): Promise<AppState> {
+  const askMs = (): number => Math.min(answerMs, deadline.remainingMs());
+  let answer = await unlessLate(argocd.refresh(app, new Deadline(askMs(), argocd.clock)));
+  while (answer === undefined) {
+    if (deadline.remainingMs() <= readEveryMs) throw notDone(app, deadline);
+    await pause(argocd.clock, readEveryMs);
+    const state = await readIfPossible(argocd, app, deadline);
+    // A comparison writes its result and takes the annotation away at the same time.
+    if (state === undefined || state.refreshPending) continue;
+    if (isCompared(state, before)) return state;
+    // Argo CD has not taken the request in.
+    answer = await unlessLate(argocd.refresh(app, new Deadline(askMs(), argocd.clock)));
+  }
+  return answer;
+}
+
+/** A comparison that was given up keeps the time of the one before, but shows an error. */
+function isCompared(state: AppState, before: AppState): boolean {
+  return state.reconciledAtMs !== before.reconciledAtMs || state.errors.some(({ stops }) => stops);
+}
+
+/** Undefined when the answer did not come in time. */
+async function unlessLate(answer: Promise<AppState>): Promise<AppState | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'GR-HTTP-09') return undefined;
+    throw error;
+  }
+}
+
+async function sync(
+  argocd: WakeTarget,
+  app: ApplicationRef,
+  deadline: Deadline,
+  { busyMs, syncEveryMs }: WakePatience,
+): Promise<SyncStart> {
+  const until = new Deadline(Math.min(busyMs, deadline.remainingMs()), argocd.clock);
+  for (;;) {
+    const start = await argocd.sync(app, new Deadline(ANSWER_MS, argocd.clock));
+    if (start === 'started' || until.remainingMs() <= syncEveryMs) return start;
+    await pause(argocd.clock, syncEveryMs);
+  }
+}
+
+/**
+ * How long Argo CD may take to answer a read or a sync, ms. It does both at once, so a request that takes longer is lost: with the time
+ * of the whole wake one lost answer kept an Application silent for ten minutes. A sync has this long however late the refresh was.
+ */
+export const ANSWER_MS = 30_000;
+
+function shortly({ clock }: WakeTarget, deadline: Deadline): Deadline {
+  return new Deadline(Math.min(ANSWER_MS, deadline.remainingMs()), clock);
+}
+
+/** True when Argo CD cannot be reached or does not work at the moment. It will come back by itself. */
+export function isAway({ code }: Failure): boolean {
+  return code.startsWith('GR-HTTP') || code === 'GR-ARGOCD-07' || code === 'GR-ARGOCD-08';
+}
+
+/** Undefined when Argo CD does not answer at the moment: its API server may be busy or starting. */
+async function readIfPossible(
+  argocd: WakeTarget,
+  app: ApplicationRef,
+  deadline: Deadline,
+): Promise<AppState | undefined> {
+  try {
+    return await argocd.read(app, shortly(argocd, deadline));
+  } catch (error) {
+    if (error instanceof Failure && isAway(error)) return undefined;
+    throw error;
+  }
+}
+
+function notDone({ name }: ApplicationRef, { ms }: Deadline): Failure {
+  return new Failure(
+    'GR-ARGOCD-14',
+    1,
+    `refresh Application ${name}: Argo CD has not done it within ${ms / 1000} s. Look at the load and the log of argocd-application-controller and argocd-repo-server.`,
+  );
+}

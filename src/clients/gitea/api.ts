@@ -1,0 +1,248 @@
+/** Reads one Gitea with one token: builds the address, sends, checks status and JSON. Knows no endpoint. */
+
+import { systemClock } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { Deadline } from '../http/deadline.ts';
+import { parseJson } from '../http/parse-json.ts';
+import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
+import type { Token } from '../tokens/token.ts';
+import { Shelf } from './bounds.ts';
+import {
+  type AccessHints,
+  failureOfOtherContent,
+  failureOfShape,
+  failureOfStatus,
+  foreignToken,
+  isRefusal,
+} from './failures.ts';
+import { readVersionText, ShapeError } from './shapes.ts';
+import { judgeVersion, OLDEST_GITEA, type VersionFacts } from './version.ts';
+
+function isRefused(error: unknown): boolean {
+  return error instanceof Failure && isRefusal(error);
+}
+
+/** One question to Gitea. */
+export interface Question extends AccessHints {
+  /** Operation and object: `list running jobs of org acme`. */
+  readonly what: string;
+  /** Default `GET`. Gitea answers some questions to a `POST` only. */
+  readonly method?: 'GET' | 'POST';
+  /** Below `/api/v1`, segments already encoded. */
+  readonly path: string;
+  /** In order; a key may come twice (`status`): Gitea does not split commas. */
+  readonly query?: readonly (readonly [string, string])[];
+  /** Longest answer, in bytes. Default: that of the client. */
+  readonly mostBytes?: number;
+}
+
+/** Turns the JSON of an answer into what was asked for. Throws `ShapeError`. */
+export type AnswerReader<T> = (json: unknown, version: VersionFacts, answer: HttpAnswer) => T;
+
+/** Versions by base URL; a Promise, so that targets of one Gitea ask once. */
+export type VersionCache = Map<string, Promise<VersionFacts>>;
+
+export interface GiteaAccess {
+  readonly http: HttpClient;
+  /** Base URL, perhaps with a path. */
+  readonly url: string;
+  readonly token: Token;
+  readonly deadline: Deadline;
+  readonly versions: VersionCache;
+  /** The clock by which times in answers are judged, ms since 1970. Default: the real one. */
+  readonly now?: () => number;
+  /** Name of the queue of these requests. Queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
+  readonly queue?: string;
+  /**
+   * For a process that looks again and again. A Gitea that is down or limits requests sees a single one per look: the first answer
+   * is awaited before anything else is asked. `once`: besides, no request is repeated.
+   */
+  readonly careful?: boolean | 'once';
+  /** What the rows of the look are kept on. Default: one for a single look that knows no labels. */
+  readonly shelf?: Shelf;
+}
+
+/** Requests of one look. The longest list that is read (20,000 rows) needs 400. */
+const MOST_REQUESTS = 2_000;
+
+/** Reads for one look. */
+export class GiteaApi {
+  readonly #access: GiteaAccess;
+  readonly #base: string;
+  readonly shelf: Shelf;
+  #requests = 0;
+
+  constructor(access: GiteaAccess) {
+    this.#access = access;
+    this.#base = access.url.replace(/\/+$/, '');
+    this.shelf = access.shelf ?? new Shelf();
+  }
+
+  /** Now, by the clock of the look, ms since 1970. */
+  nowMs(): number {
+    return (this.#access.now ?? systemClock.now)();
+  }
+
+  /** Asked once per base URL. Throws `Failure` when it is older than 1.25.0, Forgejo, or no version at all. */
+  version(): Promise<VersionFacts> {
+    const { versions } = this.#access;
+    const known = versions.get(this.#base);
+    // The token of another group was refused: that says nothing about ours.
+    if (known !== undefined) return known.catch((error) => (isRefused(error) ? this.#askVersion() : known));
+    const asked = this.#askVersion();
+    versions.set(this.#base, asked);
+    // A long-running process must ask again after a failure.
+    asked.catch(() => versions.delete(this.#base));
+    return asked;
+  }
+
+  /**
+   * The answer to a question, read by `read`. If the version is not known yet, it is asked at the same time: at the same origin, so the
+   * token is safe there. Its failure comes first, because on an old Gitea the other one would only be a 404.
+   */
+  async get<T>(question: Question, read: AnswerReader<T>): Promise<T> {
+    this.#requests += 1;
+    if (this.#requests > MOST_REQUESTS) {
+      throw this.failure(
+        question,
+        'GR-GITEA-10',
+        `the look needs more than ${MOST_REQUESTS} requests`,
+        'Cancel old jobs, delete dead runners, use narrower scopes, or use a token of the user himself for scope user',
+      );
+    }
+    const request = this.#request(question);
+    const sent = this.#access.http.send(request, this.#access.deadline);
+    sent.catch(() => undefined);
+    if (this.#access.careful) this.#judgeEarly(request, await sent, question);
+    const version = await this.version();
+    const answer = await sent;
+    return this.#readAs(request, answer, question, (json) => read(json, version, answer));
+  }
+
+  /** A Failure about a question that was answered well-formed but wrong. */
+  failure(question: Question, code: string, received: string, remedy: string): Failure {
+    return failure(this.#request(question), code, received, remedy);
+  }
+
+  async #askVersion(): Promise<VersionFacts> {
+    // With REQUIRE_SIGNIN_VIEW even this path wants a token; it needs no scope.
+    const question = {
+      what: 'ask the version of Gitea',
+      path: '/version',
+      rights: { scope: 'any scope' },
+      missing: 'Check that spec.gitea.url is the base address of a Gitea',
+    };
+    const request = this.#request(question);
+    const answer = await this.#access.http.send(request, this.#access.deadline);
+    const verdict = judgeVersion(this.#readAs(request, answer, question, readVersionText));
+    switch (verdict.kind) {
+      case 'fine':
+        return verdict.version;
+      case 'too-old':
+        throw failure(
+          request,
+          'GR-GITEA-11',
+          `this is Gitea ${verdict.found}, which cannot list jobs`,
+          `Upgrade it to ${OLDEST_GITEA} or newer`,
+        );
+      case 'forgejo':
+        throw failure(
+          request,
+          'GR-GITEA-12',
+          'this is Forgejo, whose API for jobs is another one',
+          `Gitea ${OLDEST_GITEA} or newer is needed`,
+        );
+      case 'unreadable':
+        throw failure(
+          request,
+          'GR-GITEA-13',
+          'the version is not of the form 1.27.3',
+          `Gitea ${OLDEST_GITEA} or newer is needed; without its version its answers cannot be understood`,
+        );
+      default:
+        return verdict satisfies never;
+    }
+  }
+
+  /** Throws when the answer needs no version to be understood. A 404 does: an old Gitea does not know the path. */
+  #judgeEarly(request: HttpRequest, answer: HttpAnswer, question: Question): void {
+    if (answer.status === 200 || answer.status === 404) return;
+    throw failureOfStatus(request, answer, question, this.#access.token);
+  }
+
+  #readAs<T>(request: HttpRequest, answer: HttpAnswer, hints: AccessHints, read: (json: unknown) => T): T {
+    if (answer.status !== 200) throw failureOfStatus(request, answer, hints, this.#access.token);
+    return readAs(request, answer, read);
+  }
+
+  #request({ what, method = 'GET', path, query = [], mostBytes }: Question): HttpRequest {
+    const request = requestTo(this.#access, { what, method, path, query });
+    const { careful, queue } = this.#access;
+    return {
+      ...request,
+      ...(queue !== undefined && { queue }),
+      ...(careful === 'once' && { once: true }),
+      ...(mostBytes !== undefined && { mostBytes }),
+    };
+  }
+}
+
+/**
+ * A request below Gitea's API. Redirects may lead to places that the token is bound to, and nowhere else.
+ * Throws `Failure` (exit 3) when the address itself is none of these: the token was not sent.
+ * @param path below `/api/v1`, segments already encoded.
+ */
+export function requestTo(
+  { url: base, token }: Pick<GiteaAccess, 'url' | 'token'>,
+  { what, method, path, query = [] }: Pick<HttpRequest, 'what' | 'method'> & Pick<Question, 'path' | 'query'>,
+): HttpRequest {
+  const url = new URL(`${base.replace(/\/+$/, '')}/api/v1${path}`);
+  if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
+  for (const [name, value] of query) url.searchParams.append(name, value);
+  return { what, method, url, authorization: (to) => token.headerFor(to), mayLeadTo: (to) => token.covers(to) };
+}
+
+function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknown) => T): T {
+  // Gitea always answers application/json. Anything else comes from a proxy or portal in between.
+  if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer.mediaType);
+  const excess = excessOf(answer.text);
+  if (excess !== undefined) throw failureOfShape(request, excess);
+  const json = parseJson(answer.text);
+  if (json === undefined) throw failureOfOtherContent(request, answer.mediaType);
+  try {
+    return read(json);
+  } catch (error) {
+    if (error instanceof ShapeError) throw failureOfShape(request, error.message);
+    throw error;
+  }
+}
+
+/** Gitea's answers have six levels. Each level that is open while JSON is parsed costs memory. */
+const MOST_DEPTH = 64;
+/** Brackets that open, and commas. Each costs memory, up to 40 times its text. 4 MiB can hold so many. */
+const MOST_PARTS = 3_000_000;
+/** Shorter answers cost little, whatever they hold. All common ones are shorter, so that they need no check. */
+const PARTS_MATTER = 1024 * 1024;
+const [QUOTE, BACKSLASH, COMMA, ...BRACKETS] = ['"', '\\', ',', '[', '{', ']', '}'].map((sign) => sign.charCodeAt(0));
+
+/** What a long answer has too much of. */
+function excessOf(text: string): string | undefined {
+  if (text.length < PARTS_MATTER) return undefined;
+  let depth = 0;
+  let parts = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) inString = !inString;
+    else if (code === BACKSLASH) at += 1;
+    else if (!inString) {
+      const step = [1, 1, -1, -1][BRACKETS.indexOf(code)] ?? 0;
+      depth += step;
+      if (step === 1 || code === COMMA) parts += 1;
+    }
+    if (depth > MOST_DEPTH) return `it is nested deeper than ${MOST_DEPTH} levels`;
+    if (parts > MOST_PARTS) return `it has more than ${MOST_PARTS} parts`;
+  }
+  return undefined;
+}

@@ -1,0 +1,141 @@
+/**
+ * How much of its rows a look keeps. Authors of workflows choose names and labels of any length and number; Gitea itself cuts names to
+ * 255 bytes. A text is cut first, then a row must have room in its look.
+ */
+import { groupBy } from '../../shared/group-by.ts';
+
+const LONGEST_NAME = 1_000;
+const LONGEST_LINK = 2_000;
+const MOST_LABELS = 200;
+/** Characters of all labels of a job, and of a runner, which has all labels of its group. */
+const MOST_OF_JOB = 4_096;
+const MOST_OF_RUNNER = 16_384;
+/** No runner of ours and no label of a group has a space in its name. */
+const TOO_LONG = '(too long)';
+const TOO_MANY = '(too many)';
+
+/** What all looks of a process may keep. `serve` has a heap of 358 MiB (install/), keeps each look until the next one is read, and plans. */
+const BYTES_OF_ALL = 48 * 1024 * 1024;
+const MOST_OF_LOOK = 24 * 1024 * 1024;
+/** About 700 running jobs: as much has every scope, however many there are. */
+const LEAST_OF_LOOK = 512 * 1024;
+/** Labels and names that decide nothing. They are for people. */
+const BYTES_OF_UNCOVERED = 256 * 1024;
+const UNCOVERED_LABELS = 10;
+/** A row without its texts: an object with its numbers. */
+const ROW_BYTES = 300;
+
+type WithUrl = { readonly url: string };
+
+/**
+ * How many bytes the look at each of these targets may keep. The Giteas have equal shares, and so have the scopes of each: a tenant's Gitea
+ * with many scopes takes from itself.
+ */
+export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) => number {
+  const originOf = ({ url }: WithUrl) => new URL(url).origin;
+  const giteas = groupBy(targets, originOf);
+  return (target) => {
+    const share = BYTES_OF_ALL / giteas.size / (giteas.get(originOf(target))?.length ?? 1);
+    return Math.max(LEAST_OF_LOOK, Math.min(MOST_OF_LOOK, share));
+  };
+}
+
+/** What of a look's bytes such rows may fill. `needed`: without it the look fails. No group covers `uncovered` ones. */
+const SHARES = { needed: 1, optional: 1 / 2, uncovered: 1 / 4 } as const;
+
+/** What one look keeps. */
+export class Shelf {
+  readonly #bytes: number;
+  readonly #labels: ReadonlySet<string> | undefined;
+  readonly #texts = new Map<string, string>();
+  readonly #rows = new Set<number>();
+  #used = 0;
+  #uncoveredLeft = BYTES_OF_UNCOVERED;
+  /** Queued jobs that the look does not have. */
+  leftOut = 0;
+
+  /** @param labels of all groups; absent: nobody knows which ones matter. */
+  constructor(bytes = MOST_OF_LOOK, labels?: ReadonlySet<string>) {
+    this.#bytes = bytes;
+    this.#labels = labels;
+  }
+
+  /** False: a group with all of these labels cannot be. */
+  mayBeCovered(labels: readonly string[]): boolean {
+    return labels.every((label) => this.#labels?.has(label) ?? true);
+  }
+
+  /** The labels of a row. Those that no group has are kept while there is room for them; one that no group can have stands for the others. */
+  labels(labels: readonly string[]): readonly string[] {
+    let others = 0;
+    const kept = labels.filter((label) => {
+      if (this.mayBeCovered([label])) return true;
+      others += 1;
+      return others <= UNCOVERED_LABELS && this.#hasRoomFor(label);
+    });
+    return (kept.length < labels.length ? [...kept, TOO_MANY] : kept).map((label) => this.text(label));
+  }
+
+  /** A text for people about a job that no group covers; empty when there is no room for it. */
+  unneeded(text: string): string {
+    return this.#hasRoomFor(text) ? this.text(text) : '';
+  }
+
+  /** The same text is the same object. */
+  text(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    this.#texts.set(text, text);
+    this.#used += bytesOf(text);
+    return text;
+  }
+
+  /** False: there is no room for the row. A list may be read several times. @param id negative: of a runner. */
+  hasRoom(id: number, use: keyof typeof SHARES, texts: readonly string[]): boolean {
+    if (this.#rows.has(id)) return true;
+    const bytes = texts.reduce((sum, text) => sum + bytesOf(text), ROW_BYTES);
+    if (this.#used + bytes > this.#bytes * SHARES[use]) return false;
+    this.#used += bytes;
+    this.#rows.add(id);
+    return true;
+  }
+
+  #hasRoomFor(text: string): boolean {
+    if (this.#texts.has(text)) return true;
+    if (bytesOf(text) > this.#uncoveredLeft) return false;
+    this.#uncoveredLeft -= bytesOf(text);
+    return true;
+  }
+}
+
+/** Node takes one byte for a Latin character, two for others, and a word for where it lies. */
+function bytesOf(text: string): number {
+  return 24 + 2 * text.length;
+}
+
+export const labelsOfJob = (labels: readonly string[]): readonly string[] => bounded(labels, MOST_OF_JOB);
+export const labelsOfRunner = (labels: readonly string[]): readonly string[] => bounded(labels, MOST_OF_RUNNER);
+
+/** Each label once where something is cut. Labels that a group cannot have stand for what is too long or too much. */
+function bounded(labels: readonly string[], mostCharacters: number): readonly string[] {
+  const length = labels.reduce((sum, label) => sum + label.length, 0);
+  const isShort = labels.length <= MOST_LABELS && length <= mostCharacters;
+  if (isShort && labels.every((label) => label.length <= LONGEST_NAME)) return labels;
+  const different = [...new Set(labels)];
+  let left = mostCharacters;
+  const kept = different.slice(0, MOST_LABELS).map(boundedName);
+  const fitting = kept.filter((label) => {
+    left -= label.length;
+    return left >= 0;
+  });
+  return fitting.length < different.length ? [...fitting, TOO_MANY] : fitting;
+}
+
+export function boundedName(name: string): string {
+  return name.length > LONGEST_NAME ? TOO_LONG : name;
+}
+
+/** Empty: there is no page to link to. It also becomes an annotation, of which Kubernetes takes 256 KiB. */
+export function boundedLink(url: string): string {
+  return url.length > LONGEST_LINK ? '' : url;
+}

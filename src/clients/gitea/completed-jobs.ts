@@ -1,0 +1,138 @@
+/**
+ * Reads completed jobs. They are evidence only: a row that is missing is no error.
+ *
+ *   150 newest rows   in every look that finds a queued or running job: they tell which runner names are used up
+ *   further rows      where nobody sees live Jobs and the planner replays the past (docs/adr/0019): back to the time at which the oldest
+ *                     job that is queued or runs was created, at most 1,500 rows
+ */
+import type { Job } from '../../planner/evidence.ts';
+import type { GiteaApi, Question } from './api.ts';
+import type { Level } from './endpoints.ts';
+import { type JobsById, jobsQuestion, keep, readJobs, readPage } from './lists.ts';
+import { PAGE_LIMIT } from './paging.ts';
+import type { ListPage } from './shapes.ts';
+import { unreadableJob } from './stand-ins.ts';
+
+/** More than end between two looks. */
+const NEWEST_ROWS = 150;
+/** The most rows that are read of a past. A past of 318 jobs needs about as many; more cost too many requests. */
+const HISTORY_ROWS = 1_500;
+/** How long before the oldest active job the past is read: runners that were asked for then may still be starting. Six spawn timeouts. */
+const HISTORY_MARGIN_MS = 30 * 60_000;
+/** Where the newest rows stand besides the first page, unless the instance allows smaller pages only (`[api] MAX_RESPONSE_ITEMS`). */
+const FURTHER_PAGES = Array.from({ length: NEWEST_ROWS / PAGE_LIMIT - 1 }, (_, index) => index + 2);
+
+/** A list of completed jobs of which some pages were read. */
+export interface CompletedList {
+  readonly question: Question;
+  readonly first: ListPage<Job>;
+  /** False up to Gitea 1.26: the newest rows stand on the last pages of most databases. */
+  readonly sorted: boolean;
+  /** Besides the first one, the newest rows first. */
+  readonly pages: readonly ListPage<Job>[];
+}
+
+/** Puts the newest completed jobs into `jobs`, `rows` of them and perhaps the first page besides. */
+export async function readCompletedJobs(
+  api: GiteaApi,
+  level: Level,
+  jobs: JobsById,
+  rows = NEWEST_ROWS,
+): Promise<CompletedList> {
+  const { sortsJobs: sorted } = await api.version();
+  const question = jobsQuestion(level, ['completed'], sorted);
+  const first = await readCompletedPage(api, question, 1);
+  const pages = await readEach(api, question, newestPages(first, sorted, 0, pagesFor(rows, first, sorted)));
+  for (const page of [first, ...pages]) keep(jobs, page.rows);
+  return { question, first, sorted, pages };
+}
+
+/**
+ * The same without waiting for anything: the first page, or all with `further`, is asked for at once, in the order of 1.27. Older
+ * versions ignore the order (run on 1.26.0), so there the last pages follow when the version is known.
+ */
+export async function readCompletedJobsAhead(
+  api: GiteaApi,
+  level: Level,
+  jobs: JobsById,
+  further: boolean,
+): Promise<CompletedList> {
+  const question = jobsQuestion(level, ['completed'], true);
+  const firstAsked = readCompletedPage(api, question, 1);
+  const early = further ? FURTHER_PAGES.map((page) => readCompletedPage(api, question, page)) : [];
+  // What is not wanted may fail.
+  for (const page of early) page.catch(() => undefined);
+  const first = await firstAsked;
+  const { sortsJobs: sorted } = await api.version();
+  const wanted = newestPages(first, sorted, 0, pagesFor(NEWEST_ROWS, first, sorted));
+  const asked = wanted.map((page) => early[FURTHER_PAGES.indexOf(page)] ?? readCompletedPage(api, question, page));
+  const pages = await Promise.all(asked);
+  for (const page of [first, ...pages]) keep(jobs, page.rows);
+  return { question, first, sorted, pages };
+}
+
+/** True when jobs that completed since the oldest active one of `jobs` was created may stand on pages that were not read. */
+export function lacksHistory(list: CompletedList, jobs: JobsById): boolean {
+  const { first, sorted, pages } = list;
+  if (newestPages(first, sorted, pages.length, 1).length === 0) return false;
+  return !isBefore(pages.at(-1) ?? first, historyBegin(jobs));
+}
+
+/** Puts further completed jobs into `jobs`, back to the oldest active one. Each round reads as many pages as all rounds before it. */
+export async function readHistory(api: GiteaApi, list: CompletedList, jobs: JobsById): Promise<void> {
+  const sinceMs = historyBegin(jobs);
+  const { question, first, sorted } = list;
+  const most = pagesFor(HISTORY_ROWS, first, sorted);
+  let pages = list.pages;
+  while (!isBefore(pages.at(-1) ?? first, sinceMs)) {
+    const count = Math.min(Math.max(1, pages.length), most - pages.length);
+    const more = await readEach(api, question, newestPages(first, sorted, pages.length, count));
+    if (more.length === 0) return;
+    // An active job wins: it may have been listed before it completed, and a row too many keeps a runner only.
+    for (const { rows } of more)
+      keep(
+        jobs,
+        rows.filter(({ id }) => !jobs.has(id)),
+      );
+    pages = [...pages, ...more];
+  }
+}
+
+/** When the past begins that still matters. */
+function historyBegin(jobs: JobsById): number {
+  let oldestMs = Number.POSITIVE_INFINITY;
+  for (const { status, createdAtMs } of jobs.values()) {
+    if (status === 'queued' || status === 'in_progress') oldestMs = Math.min(oldestMs, createdAtMs);
+  }
+  return oldestMs - HISTORY_MARGIN_MS;
+}
+
+function isBefore({ rows }: ListPage<Job>, ms: number): boolean {
+  return rows.every(({ completedAtMs, createdAtMs }) => (completedAtMs ?? createdAtMs) < ms);
+}
+
+/** How many pages besides the first hold so many of the newest rows. */
+function pagesFor(rows: number, { rows: { length: size } }: ListPage<Job>, sorted: boolean): number {
+  return Math.ceil(rows / Math.max(1, size)) - (sorted ? 1 : 0);
+}
+
+/** Numbers of at most `count` pages besides the first, the newest rows first, without the first `skip` of them. */
+function newestPages(first: ListPage<Job>, sorted: boolean, skip: number, count: number): readonly number[] {
+  const last = Math.ceil(first.total / Math.max(1, first.rows.length));
+  const there = first.rows.length === 0 ? 0 : Math.max(0, last - 1 - skip);
+  return Array.from({ length: Math.min(count, there) }, (_, at) => (sorted ? 2 + skip + at : last - skip - at));
+}
+
+async function readEach(
+  api: GiteaApi,
+  question: Question,
+  numbers: readonly number[],
+): Promise<readonly ListPage<Job>[]> {
+  return await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
+}
+
+/** Gitea keeps all jobs that ever ran, so their number is no reason to refuse. */
+function readCompletedPage(api: GiteaApi, question: Question, page: number): Promise<ListPage<Job>> {
+  const reading = { question, read: readJobs(api), standIn: unreadableJob };
+  return readPage(api, reading, page, Number.POSITIVE_INFINITY);
+}

@@ -1,0 +1,121 @@
+/** What each error that Gitea answers means and what to do about it, in one place. Texts hold nothing that came in a body. */
+import { Failure } from '../../shared/failure.ts';
+import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
+import type { Token } from '../tokens/token.ts';
+
+/** What Gitea demands before it answers (routers/api/v1/api.go). */
+export interface Rights {
+  /** Scope of the token: `scope read:organization`. */
+  readonly scope: string;
+  /** What the token's user must be: `an owner of the org`. Absent: the scope is enough. */
+  readonly user?: string;
+}
+
+/** What to check when Gitea gives no access to an endpoint. */
+export interface AccessHints {
+  /** For 403. */
+  readonly rights: Rights;
+  /** For 404: what to check. */
+  readonly missing: string;
+}
+
+/** The Failure for an answer that is not 200. */
+export function failureOfStatus(
+  request: HttpRequest,
+  { status, text }: HttpAnswer,
+  hints: AccessHints,
+  { source }: Token,
+): Failure {
+  const say = (code: string, received: string, remedy: string) => failure(request, code, received, remedy);
+  switch (status) {
+    case 401:
+      return say(
+        'GR-GITEA-01',
+        'Gitea does not accept the token (401)',
+        `It is expired, deleted or of another Gitea: put a valid one into ${source}`,
+      );
+    case 403:
+      return say(
+        'GR-GITEA-02',
+        `Gitea forbids it (403)${complaint(text, hints.rights)}`,
+        `The token needs ${rightsText(hints.rights)}. It is in ${source}`,
+      );
+    case 404:
+      return say('GR-GITEA-03', 'not found (404)', hints.missing);
+    case 407:
+      return say('GR-HTTP-08', 'the proxy wants a login (407)', 'Put user and password into the proxy URL');
+    case 429:
+      return say(
+        'GR-GITEA-18',
+        'Gitea limits how often it may be asked (429)',
+        'Try again later; if it stays so, raise the limit of Gitea or of what stands before it, or look at fewer scopes',
+      );
+    case 503:
+      return say(
+        'GR-GITEA-04',
+        'Gitea is busy (503)',
+        'Try again later; if it stays so, look at the load and the [qos] settings of Gitea',
+      );
+    default:
+      return status >= 500
+        ? say('GR-GITEA-05', `an error of the server (${status})`, "Look into Gitea's log and at what stands before it")
+        : say('GR-GITEA-06', `an unexpected status (${status})`, 'Check spec.gitea.url and what stands before Gitea');
+  }
+}
+
+/** Texts of a 403 (1.25 to 1.27). They are compared here and never repeated. */
+const LACKS_SCOPE = /token does not have at least one of required scope\(s\)/;
+const LACKS_PLACE = /\b(?:owner|admin|member|collaborator|permission)\b/i;
+/** Gitea's texts are short. */
+const TEXT_BEGINS = 1_000;
+
+/** What a 403 complains about: the token's scope or its user. Empty when its text does not tell. */
+function complaint(text: string, { scope, user }: Rights): string {
+  const begin = text.slice(0, TEXT_BEGINS);
+  if (LACKS_SCOPE.test(begin)) return `: the token lacks ${scope}`;
+  return user !== undefined && LACKS_PLACE.test(begin) ? `: the token's user is not ${user}` : '';
+}
+
+function rightsText({ scope, user }: Rights): string {
+  return user === undefined ? scope : `${scope}, and its user must be ${user}`;
+}
+
+/** True when Gitea refuses the token: another one in its place may help. */
+export function isRefusal({ code }: Failure): boolean {
+  return code === 'GR-GITEA-01' || code === 'GR-GITEA-02';
+}
+
+/** True when Gitea has asked to be left alone: a 429, or a 503 that says for how long. */
+export function isRateLimit({ code }: Failure): boolean {
+  return code === 'GR-GITEA-18' || code === 'GR-HTTP-10';
+}
+
+/** The Failure for a 200 that is no JSON: a login page, a portal, another program. */
+export function failureOfOtherContent(request: HttpRequest, mediaType: string): Failure {
+  const received = mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
+  return failure(
+    request,
+    'GR-GITEA-07',
+    received,
+    "Check that spec.gitea.url is Gitea's base address and that no login page or portal stands before it",
+  );
+}
+
+/** The Failure for JSON that cannot be read; `detail` is a clause of `ShapeError`. */
+export function failureOfShape(request: HttpRequest, detail: string): Failure {
+  return failure(
+    request,
+    'GR-GITEA-08',
+    `the answer is not what Gitea sends: ${detail}`,
+    'Nothing was rendered. Check what stands before Gitea; if nothing does, report this with the version of Gitea',
+  );
+}
+
+/** The Failure (exit 3) for an address that the token is not bound to. `what` is an operation with its object, `place` an address. */
+export function foreignToken(what: string, place: string, token: Token): Failure {
+  return new Failure(
+    'GR-GITEA-15',
+    3,
+    `${what} of ${place}: its token belongs to ${token.base} and is sent nowhere else. Bind a token to that Gitea.`,
+  );
+}

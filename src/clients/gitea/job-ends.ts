@@ -1,0 +1,117 @@
+/**
+ * How CI jobs ended, and of which workflows they were: for notifications. Newest rows only, read with the rights that a look needs. Rows are
+ * evidence for messages, not for plans: one that is not understood is left out.
+ */
+import * as z from 'zod';
+import type { Scope } from '../../config/runnergroup/runner-group.ts';
+import type { GiteaApi, Question } from './api.ts';
+import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel } from './endpoints.ts';
+import { jobsQuestion, readPage } from './lists.ts';
+import { type ListPage, readShape } from './shapes.ts';
+import { toAttempt } from './status.ts';
+import { isTokenOf } from './user-repos.ts';
+import type { VersionFacts } from './version.ts';
+
+const CONCLUSIONS = ['success', 'failure', 'cancelled', 'skipped'] as const;
+/** Gitea's word for how a CI job ended. */
+export type JobResult = (typeof CONCLUSIONS)[number];
+
+/** A completed CI job. */
+export interface JobEnd {
+  readonly id: number;
+  /** As in `Job`. */
+  readonly attempt: number;
+  readonly runId: number;
+  readonly result: JobResult;
+  /** Name of the runner that ran it; absent when none did. */
+  readonly runner?: string;
+}
+
+const List = z.object({
+  total_count: z.int().nonnegative(),
+  jobs: z.array(z.unknown()).optional(),
+  workflow_runs: z.array(z.unknown()).optional(),
+});
+const JobRow = z.object({
+  id: z.int().positive(),
+  run_id: z.int().positive(),
+  run_attempt: z.int().nonnegative(),
+  conclusion: z.enum(CONCLUSIONS),
+  runner_name: z.string().optional(),
+});
+/** `ci.yml@refs/heads/main`. */
+const RunRow = z.object({ id: z.int().positive(), path: z.string().max(1_000) });
+
+/** Levels at which the jobs of a scope are listed. @param repositories `owner/name` of the jobs that are asked for. */
+export async function levelsOf(
+  api: GiteaApi,
+  scope: Scope,
+  repositories: readonly string[],
+): Promise<readonly Level[]> {
+  switch (scope.kind) {
+    case 'global':
+      return [GLOBAL_LEVEL];
+    case 'org':
+      return [orgLevel(scope.org)];
+    case 'repo':
+      return [repoLevel(scope.owner, scope.repo)];
+    case 'user':
+      if (await isTokenOf(api, scope.user)) return [ownUserLevel(scope.user)];
+      return [...new Set(repositories)].map((repository) => {
+        const [owner = '', name = ''] = repository.split('/');
+        return repoLevel(owner, name);
+      });
+    default:
+      return scope satisfies never;
+  }
+}
+
+/** The newest completed jobs of a level: one request, up to Gitea 1.26 three. @throws Failure */
+export async function readJobEnds(api: GiteaApi, level: Level): Promise<readonly JobEnd[]> {
+  const question = jobsQuestion(level, ['completed'], true);
+  const first = await readList(api, question, 1);
+  const version = await api.version();
+  const { sortsJobs } = version;
+  const last = Math.ceil(first.total / Math.max(1, first.rows.length));
+  // Older versions list the oldest row first.
+  const further = sortsJobs || last < 2 ? [] : [...new Set([Math.max(2, last - 1), last])];
+  const pages = await Promise.all(further.map((page) => readList(api, question, page)));
+  return [first, ...pages].flatMap(({ rows }) => rows).flatMap((row) => readEnd(row, version));
+}
+
+/** File names of the workflows of the newest runs, by id of the run. @throws Failure */
+export async function readWorkflows(api: GiteaApi, level: Level): Promise<ReadonlyMap<number, string>> {
+  const { rows } = await readList(api, runsQuestion(level), 1);
+  return new Map(
+    rows.flatMap((row) => {
+      const { data } = RunRow.safeParse(row);
+      const file = data?.path.split('@')[0]?.split('/').at(-1);
+      return data && file ? [[data.id, file] as const] : [];
+    }),
+  );
+}
+
+function runsQuestion({ name, jobsPath, jobsRights, missing }: Level): Question {
+  return {
+    what: `list the newest runs of ${name}`,
+    path: jobsPath.replace(/jobs$/, 'runs'),
+    rights: jobsRights,
+    missing,
+  };
+}
+
+async function readList(api: GiteaApi, question: Question, page: number): Promise<ListPage<unknown>> {
+  const read = (json: unknown): ListPage<unknown> => {
+    const { jobs, workflow_runs: runs, total_count: total } = readShape(List, json, 'the list');
+    return { rows: jobs ?? runs ?? [], total };
+  };
+  return await readPage(api, { question, read, standIn: () => undefined }, page, Number.POSITIVE_INFINITY);
+}
+
+function readEnd(row: unknown, version: VersionFacts): readonly JobEnd[] {
+  const { data } = JobRow.safeParse(row);
+  if (!data) return [];
+  const { id, run_id: runId, run_attempt: written, conclusion: result, runner_name: runner } = data;
+  const attempt = toAttempt(written, 'completed', version);
+  return [{ id, attempt, runId, result, ...(runner && { runner }) }];
+}

@@ -1,0 +1,236 @@
+/** Reads whole lists of one level: fetches pages and asks `paging.ts` whether they can be believed. */
+
+import type { Job, RegisteredRunner } from '../../planner/evidence.ts';
+import type { Failure } from '../../shared/failure.ts';
+import { isTooLong } from '../http/request.ts';
+import type { AnswerReader, GiteaApi, Question } from './api.ts';
+import type { Level } from './endpoints.ts';
+import { readLongPage, type WantedPage } from './long-pages.ts';
+import {
+  countRows,
+  endIsOpen,
+  exceedsTotal,
+  idsOf,
+  isLong,
+  judgePass,
+  MOST_ROWS,
+  PAGE_LIMIT,
+  pagesAfter,
+  pagesOfEnds,
+} from './paging.ts';
+import { type ListPage, readJobPage, readRunnerPage } from './shapes.ts';
+import { isReadable, NO_ROOM, unreadableJob, unreadableRunner } from './stand-ins.ts';
+
+/** The `status=` values that are asked for (routers/api/v1/shared/action.go `convertToInternal`); any other is a 400. */
+export type StatusFilter = 'queued' | 'in_progress' | 'waiting' | 'completed';
+
+/** Jobs by id. A later entry replaces an earlier one. */
+export type JobsById = Map<number, Job>;
+
+/** First reading and at most 3 more. */
+const PASSES = 4;
+const WORDS: Readonly<Record<StatusFilter, string>> = {
+  queued: 'queued',
+  in_progress: 'running',
+  waiting: 'blocked',
+  completed: 'completed',
+};
+
+/**
+ * Puts all jobs of these states into `jobs`. If they fit into one page, one request reads them: that is a snapshot. If they do not, rows
+ * move from list to list while they are read. So each state is read on its own, in the order in which a job goes through them. Then a job
+ * that is claimed in between is seen at least once.
+ */
+export async function readActiveJobs(
+  api: GiteaApi,
+  level: Level,
+  includeBlocked: boolean,
+  jobs: JobsById,
+): Promise<'snapshot' | 'several pages'> {
+  const states: StatusFilter[] = includeBlocked ? ['waiting', 'queued', 'in_progress'] : ['queued', 'in_progress'];
+  const snapshot = await readSnapshot(api, jobsQuestion(level, states));
+  if (snapshot) {
+    keep(jobs, snapshot);
+    return 'snapshot';
+  }
+  for (const state of states) await readJobsIn(api, level, state, jobs);
+  return 'several pages';
+}
+
+/** The rows of a list of one page; undefined: it has more, or is too long for one answer. */
+async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly Job[] | undefined> {
+  const reading: Reading<Job> = { question, read: readJobs(api), isWhole: true };
+  try {
+    const first = await readPage(api, reading, 1, Number.POSITIVE_INFINITY);
+    if (judgePass([first]) !== 'complete') return undefined;
+    const isWhole = first.rows.every(isReadable) && judgePass(await withEnd(api, reading, [first])) === 'complete';
+    return isWhole ? first.rows : undefined;
+  } catch (error) {
+    if (isTooLong(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Puts all jobs of a state into `jobs`. Those in progress must be complete, because a busy runner that is skipped may be killed. A reading
+ * during which the list moved proves nothing, so the list is read again. The rows of that reading stay: presence is evidence.
+ * Lists of jobs that wait may drift: the next look finds what this one misses. Of a very long one the ends are read: the oldest jobs are
+ * served first, and a flood may stand before the newest. Throws `Failure` when the list contradicts itself.
+ */
+export async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
+  const question = jobsQuestion(level, [state]);
+  const waits = state !== 'in_progress';
+  // A job that waits and cannot be read has labels that no group has.
+  const reading = { question, read: readJobs(api), ...(waits && { standIn: unreadableJob, endsWillDo: true }) };
+  for (let pass = 1; pass <= PASSES; pass += 1) {
+    const pages = await readPages(api, reading);
+    if (!waits) refuseWithoutRoom(api, question, pages);
+    for (const page of pages) keep(jobs, page.rows);
+    const verdict = judgePass(pages);
+    if (verdict === 'complete' || (verdict === 'drifted' && waits)) {
+      const isCut = pages.slice(0, 1).some(isLong) || lacksRoom(pages);
+      if (state === 'queued' && isCut) api.shelf.leftOut += countUnread(pages);
+      return;
+    }
+    if (pass === PASSES) throw incomplete(api, question, pages);
+  }
+}
+
+/**
+ * All runners of a level. Their order is `last_online DESC`, which moves all the time (1.27 adds the id as tie-break only). So one reading
+ * may skip rows although nothing is wrong. Readings are joined until as many different rows are known as Gitea counts.
+ */
+export async function readRunners(api: GiteaApi, level: Level): Promise<readonly RegisteredRunner[]> {
+  const question: Question = {
+    what: `list the runners of ${level.name}`,
+    path: level.runnersPath,
+    rights: level.runnersRights,
+    missing: level.missing,
+  };
+  const runners = new Map<number, RegisteredRunner>();
+  for (let pass = 1; ; pass += 1) {
+    const read = (json: unknown) => readRunnerPage(json, api.shelf);
+    const pages = await readPages(api, { question, read, standIn: unreadableRunner });
+    refuseWithoutRoom(api, question, pages);
+    for (const { rows } of pages) for (const row of rows) runners.set(row.id, row);
+    const enough = runners.size >= Math.max(...pages.map(({ total }) => total));
+    if (enough && !exceedsTotal(pages)) return [...runners.values()].filter(isReadable);
+    if (pass === PASSES) throw incomplete(api, question, pages);
+  }
+}
+
+/** The question for jobs of these states. Only Gitea 1.27 and newer obey `newestFirst`. */
+export function jobsQuestion(level: Level, states: readonly StatusFilter[], newestFirst = false): Question {
+  // `a, b and c`.
+  const names = states
+    .map((state) => WORDS[state])
+    .join(', ')
+    .replace(/, (\w+)$/, ' and $1');
+  const order = newestFirst ? { sort: 'id', order: 'desc' } : {};
+  return {
+    what: `list ${names} jobs of ${level.name}`,
+    path: level.jobsPath,
+    query: [...states.map((state): [string, string] => ['status', state]), ...Object.entries(order)],
+    rights: level.jobsRights,
+    missing: level.missing,
+  };
+}
+
+/** Reads job rows, whose times are judged by the clock of the look. */
+export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
+  return (json, version) => readJobPage(json, version, api.nowMs(), api.shelf);
+}
+
+/** How a list is read. */
+interface Reading<T> extends Omit<WantedPage<T>, 'page'> {
+  /** A page that is too long is an error. Default: it is read in parts. */
+  readonly isWhole?: boolean;
+  /** Of a very long list its ends are read. Default: that is an error. */
+  readonly endsWillDo?: boolean;
+}
+
+async function readPages<T>(api: GiteaApi, reading: Reading<T>): Promise<readonly ListPage<T>[]> {
+  const { endsWillDo = false } = reading;
+  const mostRows = endsWillDo ? Number.POSITIVE_INFINITY : MOST_ROWS;
+  const first = await readPage(api, reading, 1, mostRows);
+  const wanted = endsWillDo ? pagesOfEnds(first) : pagesAfter(first);
+  const pages = [first, ...(await Promise.all(wanted.map((page) => readPage(api, reading, page, mostRows))))];
+  return endsWillDo && isLong(first) ? pages : await withEnd(api, reading, pages);
+}
+
+/** True when the look has no room for a row of the list. */
+function lacksRoom(pages: readonly ListPage<{ readonly name: string }>[]): boolean {
+  return pages.some(({ rows }) => rows.some(({ name }) => name === NO_ROOM));
+}
+
+function countUnread(pages: readonly ListPage<Job>[]): number {
+  const readable = new Set(pages.flatMap(({ rows }) => rows.filter(isReadable).map(({ id }) => id)));
+  return Math.max(...pages.map(({ total }) => total)) - readable.size;
+}
+
+/** The pages of a reading, and the one after a full last page. */
+async function withEnd<T>(
+  api: GiteaApi,
+  reading: Reading<T>,
+  pages: readonly ListPage<T>[],
+): Promise<readonly ListPage<T>[]> {
+  return endIsOpen(pages) ? [...pages, await readPage(api, reading, pages.length + 1)] : pages;
+}
+
+/** One page. Throws `Failure` when Gitea counts more than `mostRows`. */
+export async function readPage<T>(
+  api: GiteaApi,
+  reading: Reading<T>,
+  page: number,
+  mostRows = MOST_ROWS,
+): Promise<ListPage<T>> {
+  const { question, read } = reading;
+  const paged: Question = {
+    ...question,
+    what: page === 1 ? question.what : `${question.what}, page ${page}`,
+    query: [...(question.query ?? []), ['limit', String(PAGE_LIMIT)], ['page', String(page)]],
+  };
+  const found = await api.get(paged, read).catch(async (error: unknown) => {
+    if (isTooLong(error) && !reading.isWhole) return await readLongPage(api, { ...reading, page });
+    throw error;
+  });
+  if (found.total > mostRows) {
+    throw api.failure(
+      question,
+      'GR-GITEA-10',
+      `Gitea counts ${found.total} rows; at most ${MOST_ROWS} are read`,
+      'Cancel old jobs, delete dead runners, or use narrower scopes',
+    );
+  }
+  return found;
+}
+
+/** Puts rows into `jobs`, but for those that could not be read. */
+export function keep(jobs: JobsById, rows: readonly Job[]): void {
+  for (const row of rows) if (isReadable(row)) jobs.set(row.id, row);
+}
+
+/** Throws when the look has no room for a row without which it is not complete. */
+function refuseWithoutRoom(api: GiteaApi, question: Question, pages: Parameters<typeof lacksRoom>[0]): void {
+  if (!lacksRoom(pages)) return;
+  throw api.failure(
+    question,
+    'GR-GITEA-10',
+    'the rows need more memory than one scope has',
+    'Delete dead runners, or use narrower scopes; a scope has more when RunnerGroups name fewer scopes of this Gitea',
+  );
+}
+
+function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<{ readonly id: number }>[]): Failure {
+  const totals = pages.map(({ total }) => total);
+  const [least, most] = [Math.min(...totals), Math.max(...totals)];
+  const counted = least === most ? `is ${most}` : `moves between ${least} and ${most}`;
+  const different = idsOf(pages).size;
+  const arrived = different < most ? `only ${different} of these rows` : `${countRows(pages)} rows`;
+  return api.failure(
+    question,
+    'GR-GITEA-09',
+    `total_count ${counted}, but ${arrived} arrived, in each of ${PASSES} readings`,
+    'Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy',
+  );
+}

@@ -1,0 +1,282 @@
+/**
+ * One look at Gitea: everything the planner may know from there, complete or not at all.
+ *
+ * (with `ahead` runners and newest completed jobs are asked for here too)
+ *   version ─┐
+ *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
+ *                          │ nothing there, no warm pool, no pinned Job: done (2 requests; with `readsEnds` the newest completed jobs, too)
+ *                          ▼
+ *                runners  and  newest completed jobs        (in parallel)
+ *                          ▼
+ *                nobody sees live Jobs, and the oldest active job is older than these? ─► further completed jobs
+ *                          ▼
+ *                a runner of ours works but no job says so? ─► in_progress once more
+ */
+
+import type { Scope } from '../../config/runnergroup/runner-group.ts';
+import type { Job, Look, RegisteredRunner } from '../../planner/evidence.ts';
+import { normalBase } from '../../shared/base-url.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { Failure, joinFailures } from '../../shared/failure.ts';
+import { HttpClient, type HttpOptions } from '../http/client.ts';
+import type { ServerClocks } from '../http/clock.ts';
+import { Deadline } from '../http/deadline.ts';
+import type { Env } from '../http/proxy.ts';
+import type { RequestLine } from '../http/request.ts';
+import type { Token } from '../tokens/token.ts';
+import { GiteaApi, type VersionCache } from './api.ts';
+import { Shelf, shareOutBytes } from './bounds.ts';
+import {
+  type CompletedList,
+  lacksHistory,
+  readCompletedJobs,
+  readCompletedJobsAhead,
+  readHistory,
+} from './completed-jobs.ts';
+import {
+  describeScope,
+  GLOBAL_LEVEL,
+  type Level,
+  orgLevel,
+  ownUserLevel,
+  repoLevel,
+  unreachable,
+} from './endpoints.ts';
+import { foreignToken } from './failures.ts';
+import { type JobsById, readActiveJobs, readJobsIn, readRunners } from './lists.ts';
+import { PAGE_LIMIT } from './paging.ts';
+import { isTokenOf, readJobsByRepo } from './user-repos.ts';
+
+/** One scope of one Gitea, seen with one token. Groups that share all three share the look. */
+export interface GiteaTarget {
+  readonly key: string;
+  /** Base URL, perhaps with a path. */
+  readonly url: string;
+  readonly scope: Scope;
+  readonly token: Token;
+  /** Of its groups. A job with any other label is kept for people only. Absent: labels are not known. */
+  readonly labels?: ReadonlySet<string>;
+  /** A group keeps runners whose CI job failed: completed jobs are read also when no job is queued or runs. */
+  readonly readsEnds?: true;
+  /** Runners and completed jobs are read although nothing is queued or runs: a group keeps a warm pool. */
+  readonly hasPool?: true;
+}
+
+export interface ObserveOptions {
+  /** For all targets and all requests together. Default of the command: 20 000. */
+  readonly deadlineMs: number;
+  /** Also list jobs that wait for others (`explain`). */
+  readonly includeBlocked: boolean;
+  /**
+   * Ask for runners and completed jobs at the same time as for active jobs, before it is known whether there are any. That is one wait
+   * for the network instead of two, and needless questions when nothing is there (docs/adr/0011). Default false.
+   * If a Gitea has one target only, pages that may not be there are asked for, too. With more targets, requests wait for each other.
+   */
+  readonly ahead?: boolean;
+  /**
+   * Asked when more jobs have completed since the oldest active one was created than are read otherwise. True: they are read, too,
+   * at most 1,500 rows. That is for a planner that sees no live Jobs and replays the past (docs/adr/0019). Default: false.
+   */
+  readonly needsHistory?: () => Promise<boolean>;
+  /**
+   * Asked when no job is queued or runs. True: runners are read all the same. A pinned Job lives, and only its row may show that its runner
+   * works: its repository was deleted or moved elsewhere. Default: false.
+   */
+  readonly needsRows?: () => Promise<boolean>;
+  /** What the look at a target may keep, in bytes. Default: its share when these targets are all (`shareOutBytes`). */
+  readonly bytes?: number;
+  /** `GiteaAccess.careful`. Default false. */
+  readonly careful?: boolean | 'once';
+  /** The clock by which times in answers are judged. Default: the real one. */
+  readonly clock?: Clock;
+  /** PEM certificates that are trusted instead of the built-in ones. */
+  readonly ca?: string;
+  /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  readonly env: Env;
+  /** For `-v`: one call per attempt. */
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Told the time of each Gitea that answers. */
+  readonly clocks?: ServerClocks;
+  /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
+  readonly versions?: VersionCache;
+  /** Kept by the same, so that its connections stay open; `ca`, `env`, `onRequest` and `clocks` are then of no effect. Default: a new one. */
+  readonly http?: HttpClient;
+}
+
+/** Longest answer. 50 jobs take 60 KB, a megabyte when each has a hundred steps; JSON needs up to forty times its length in memory. */
+const BODY_LIMIT = 4 * 1024 * 1024;
+
+/**
+ * Looks at all targets at the same time, at most 8 requests per origin under way. The answer has one Look per key. Throws `Failure`
+ * (exit 1) when anything of it is missing, doubtful or late, with the causes of all targets; (exit 3) when a token belongs to another origin.
+ */
+export async function observe(
+  targets: readonly GiteaTarget[],
+  options: ObserveOptions,
+): Promise<ReadonlyMap<string, Look>> {
+  for (const target of targets) refuseForeignToken(target);
+  return collectLooks(await observeEach(targets, options));
+}
+
+/** As `observe`, but each target succeeds or fails alone: for a process that looks again and again. */
+export async function observeEach(
+  targets: readonly GiteaTarget[],
+  options: ObserveOptions,
+): Promise<ReadonlyMap<string, Look | Failure>> {
+  const deadline = new Deadline(options.deadlineMs, options.clock);
+  // `clock` judges what Gitea tells. What servers tell of their clocks is compared with this machine's.
+  const { clock: _, ...sending } = options;
+  const http = options.http ?? giteaClient(sending);
+  const versions: VersionCache = options.versions ?? new Map();
+  const shares = shareOutBytes(targets);
+  try {
+    const looks = await Promise.all(
+      targets.map(async (target): Promise<[string, Look | Failure]> => {
+        const { key, url, token, scope, labels, hasPool = false, readsEnds = false } = target;
+        try {
+          refuseForeignToken(target);
+          const furtherPages = targets.every(
+            (other) => other === target || new URL(other.url).origin !== new URL(url).origin,
+          );
+          const { careful = false, clock, bytes = shares(target) } = options;
+          const shelf = new Shelf(bytes, labels);
+          const access = { http, url, token, deadline, versions, careful, queue: key, shelf };
+          const api = new GiteaApi({ ...access, ...(clock && { now: clock.now }) });
+          const look = await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds });
+          return [key, { ...look, ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) }];
+        } catch (error) {
+          if (error instanceof Failure) return [key, error];
+          throw error;
+        }
+      }),
+    );
+    return new Map(looks);
+  } finally {
+    if (options.http === undefined) await http.close();
+  }
+}
+
+/** Sends requests to Gitea as `observe` does; to be closed by the caller. */
+export function giteaClient(
+  options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest' | 'clock' | 'clocks'> &
+    Pick<HttpOptions, 'courtesy' | 'wireTo'>,
+): HttpClient {
+  const { ca, clock, clocks, courtesy, deadlineMs, env, onRequest, wireTo } = options;
+  const attemptMs = Math.max(10_000, deadlineMs / 2);
+  const more = { ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }), ...(clocks && { clocks }) };
+  return new HttpClient({
+    env,
+    attemptMs,
+    bodyLimit: BODY_LIMIT,
+    ...more,
+    ...(clock && { clock }),
+    ...(courtesy && { courtesy }),
+    ...(wireTo && { wireTo }),
+  });
+}
+
+function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
+  if (normalBase(url) !== token.base) throw foreignToken(`look at ${describeScope(scope)}`, url, token);
+}
+
+/** All looks. @throws Failure with the causes of all that failed. */
+export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {
+  const found = new Map<string, Look>();
+  const failures: Failure[] = [];
+  for (const [key, look] of looks) {
+    if (look instanceof Failure) failures.push(look);
+    else found.set(key, look);
+  }
+  const [first, ...others] = failures;
+  if (first === undefined) return found;
+  throw joinFailures([first, ...others]);
+}
+
+/** How one target is looked at. */
+interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory' | 'needsRows'> {
+  /** With `ahead`: also pages that may not be there. */
+  readonly furtherPages: boolean;
+  readonly readsEnds: boolean;
+  readonly hasPool: boolean;
+}
+
+async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Promise<Look> {
+  switch (scope.kind) {
+    case 'global':
+      return await lookAtLevel(api, GLOBAL_LEVEL, options);
+    case 'org':
+      return await lookAtLevel(api, orgLevel(scope.org), options);
+    case 'repo':
+      return await lookAtLevel(api, repoLevel(scope.owner, scope.repo), options);
+    case 'user':
+      return await lookAtUser(api, scope.user, options);
+    default:
+      return unreachable(scope);
+  }
+}
+
+async function lookAtUser(api: GiteaApi, user: string, options: OneLookOptions): Promise<Look> {
+  if (await isTokenOf(api, user)) return await lookAtLevel(api, ownUserLevel(user), options);
+  const jobs: JobsById = new Map();
+  await readJobsByRepo(api, user, options, jobs);
+  return { jobs: [...jobs.values()], runners: [] };
+}
+
+async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions): Promise<Look> {
+  const jobs: JobsById = new Map();
+  const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
+  const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
+  // A job that is being cancelled (1.27) is in no list. Its runner was seen busy: its Job is pinned or, where nobody sees Jobs, has its
+  // grace period.
+  const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
+  if (!active && !options.hasPool && !(await options.needsRows?.())) {
+    if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, PAGE_LIMIT));
+    return { jobs: [...jobs.values()], runners: [] };
+  }
+
+  // Reading several pages takes its time, and what was asked before them would be older than they are.
+  const { runners, completed } = await (early && read === 'snapshot'
+    ? early(jobs)
+    : runnersAndCompleted(api, level, jobs));
+  if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
+  if (hasUnexplainedRunner(runners, jobs.values())) await readJobsIn(api, level, 'in_progress', jobs);
+  return { jobs: [...jobs.values()], runners, rowsWereRead: true };
+}
+
+/** What is asked for besides active jobs. */
+interface Besides {
+  readonly runners: readonly RegisteredRunner[];
+  readonly completed: CompletedList;
+}
+
+async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById): Promise<Besides> {
+  const [runners, completed] = await Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
+  return { runners, completed };
+}
+
+/**
+ * Asks at once, and answers a function that waits for the answers. Then nobody knows which of the lists is older. So a job that is in two
+ * of them counts as active. Its runner stays, which costs nothing, and the next look knows more.
+ */
+function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
+  const done: JobsById = new Map();
+  const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, done, furtherPages)]);
+  // The answers may not be needed, and the failure of the first question comes first.
+  asked.catch(() => undefined);
+  return async (jobs) => {
+    const [runners, completed] = await asked;
+    for (const [id, job] of done) if (!jobs.has(id)) jobs.set(id, job);
+    return { runners, completed };
+  };
+}
+
+/**
+ * True when an ephemeral runner works and no job says so. Either it claimed one after the jobs were listed, or its row was skipped while
+ * the list moved. (Or its job is being cancelled: then asking again changes nothing.) Our runners are always ephemeral. Others stay
+ * `busy` for 10 s after their job.
+ */
+function hasUnexplainedRunner(runners: readonly RegisteredRunner[], jobs: Iterable<Job>): boolean {
+  const working = new Set<string>();
+  for (const { status, runner } of jobs) if (status === 'in_progress' && runner !== undefined) working.add(runner);
+  return runners.some(({ online, busy, ephemeral, name }) => online && busy && ephemeral && !working.has(name));
+}

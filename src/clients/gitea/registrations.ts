@@ -1,0 +1,106 @@
+/**
+ * Registrations of runners in Gitea: lists them, reads one again, deletes one. And the token with which runners register.
+ *
+ * `DELETE …/runners/{id}` has no check of its own (routers/api/v1/shared/runners.go `DeleteRunner`, 1.25 to 1.27): it also removes a runner
+ * at work, whose job is then lost. So the row and the running jobs must be read just before each deletion.
+ */
+import * as z from 'zod';
+import type { Scope } from '../../config/runnergroup/runner-group.ts';
+import type { Look, RegisteredRunner } from '../../planner/evidence.ts';
+import { Failure } from '../../shared/failure.ts';
+import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
+import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel, unreachable } from './endpoints.ts';
+import { failureOfStatus, type Rights } from './failures.ts';
+import { type JobsById, readJobsIn, readRunners } from './lists.ts';
+import { readRunnerPage, readShape } from './shapes.ts';
+import { isTokenOf } from './user-repos.ts';
+
+/** Where the runners of a scope are listed; undefined for another user's: Gitea lists and deletes those for that user alone. */
+export async function registrationLevel(access: GiteaAccess, scope: Scope): Promise<Level | undefined> {
+  switch (scope.kind) {
+    case 'global':
+      return GLOBAL_LEVEL;
+    case 'org':
+      return orgLevel(scope.org);
+    case 'repo':
+      return repoLevel(scope.owner, scope.repo);
+    case 'user':
+      return (await isTokenOf(new GiteaApi(access), scope.user)) ? ownUserLevel(scope.user) : undefined;
+    default:
+      return unreachable(scope);
+  }
+}
+
+/**
+ * All runners of a level, and then all its running jobs. In this order a runner that takes a job in between is seen at work. Throws
+ * `Failure` when either list is incomplete.
+ */
+export async function readRegistrations(access: GiteaAccess, level: Level): Promise<Look> {
+  const api = new GiteaApi(access);
+  const runners = await readRunners(api, level);
+  return { runners, jobs: await readRunning(api, level) };
+}
+
+/** One row as it is now, with the running jobs read just before it; `row` is undefined when it is gone. */
+export async function readRegistration(
+  access: GiteaAccess,
+  level: Level,
+  id: number,
+): Promise<{ readonly row: RegisteredRunner | undefined; readonly jobs: Look['jobs'] }> {
+  const api = new GiteaApi(access);
+  // The row comes last: a runner that lives has shown itself in it, whatever it did since the jobs were read.
+  const jobs = await readRunning(api, level);
+  const question = {
+    what: `read runner ${id} of ${level.name}`,
+    path: `${level.runnersPath}/${id}`,
+    rights: level.runnersRights,
+    missing: level.missing,
+  };
+  try {
+    const [row] = await api.get(question, (json) => readRunnerPage({ runners: [json], total_count: 1 }).rows);
+    return { row, jobs };
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'GR-GITEA-03') return { row: undefined, jobs };
+    throw error;
+  }
+}
+
+/**
+ * The token with which runners of a level register now. Gitea has POST for it from 1.24 on: it makes one where there is none, and gives
+ * the same one again otherwise. @throws `Failure`, for a 403 with the right that is missing.
+ */
+export async function readRegistrationToken(access: GiteaAccess, level: Level): Promise<string> {
+  const question = registrationTokenQuestion(level, `ask for the registration token of ${level.name}`);
+  return await new GiteaApi(access).get(question, (json) => readShape(TokenAnswer, json, 'it').token);
+}
+
+/** The question for it, which needs the right to write. */
+export function registrationTokenQuestion(level: Level, what: string) {
+  const path = `${level.runnersPath}/registration-token`;
+  return { what, method: 'POST', path, rights: writeRights(level), missing: level.missing } as const;
+}
+
+/** As an environment variable can hold it; Gitea's have 40 characters. */
+const TokenAnswer = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,255}$/) });
+
+/** Deletes one row; `gone` when it was not there any more. Throws `Failure`, for a 403 with the right that is missing. */
+export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {
+  const { http, deadline } = access;
+  const what = `delete runner ${id} of ${level.name}`;
+  const request = requestTo(access, { what, method: 'DELETE', path: `${level.runnersPath}/${id}` });
+  const answer = await http.send(request, deadline);
+  if (answer.status === 204) return 'deleted';
+  if (answer.status === 404) return 'gone';
+  throw failureOfStatus(request, answer, { rights: writeRights(level), missing: level.missing }, access.token);
+}
+
+/** What changes something needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */
+function writeRights({ runnersRights }: Level): Rights {
+  return { ...runnersRights, scope: runnersRights.scope.replace('scope read:', 'scope write:') };
+}
+
+async function readRunning(api: GiteaApi, level: Level): Promise<Look['jobs']> {
+  const jobs: JobsById = new Map();
+  await readJobsIn(api, level, 'in_progress', jobs);
+  return [...jobs.values()];
+}

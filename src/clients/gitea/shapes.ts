@@ -1,0 +1,291 @@
+/**
+ * Gitea's JSON (modules/structs/repo_actions.go) to our types. Fields that are not used may be anything. Each field that is used is checked
+ * strictly: a job that is half understood would make the list shorter, and that prunes runners. Errors name field and job, never content.
+ */
+import * as z from 'zod';
+import type { Job, RegisteredRunner } from '../../planner/evidence.ts';
+import { boundedLink, boundedName, labelsOfJob, labelsOfRunner, Shelf } from './bounds.ts';
+import { isGiteaName } from './endpoints.ts';
+import { readLink } from './links.ts';
+import { NO_ROOM, unreadableJob, unreadableRunner } from './stand-ins.ts';
+import { toAttempt, toJobStatus } from './status.ts';
+import type { VersionFacts } from './version.ts';
+
+/** What does not fit, as a clause for an error: `job 17 has an unusable "labels[0]"`. */
+export class ShapeError extends Error {}
+
+/** One page of a list with Gitea's own count, the only one that every version and list has. */
+export interface ListPage<T> {
+  readonly rows: readonly T[];
+  readonly total: number;
+}
+
+/** What of an answer is used. Made when the first answer is on its way: to make it costs a start 5 ms, to wait costs nothing. */
+const listShapes = once(() => {
+  // z.int() accepts safe integers only: a larger id would be rounded by JSON.parse and name another job.
+  const Id = z.int().positive();
+  const Count = z.int().nonnegative();
+  // Runner names have room for five digits; Gitea stops at MAX_RERUN_ATTEMPTS, 50 by default.
+  const Attempt = Count.max(99_999);
+  const Time = z.iso.datetime({ offset: true });
+  return {
+    JobPage: z.object({ jobs: z.array(z.unknown()), total_count: Count }),
+    RunnerPage: z.object({ runners: z.array(z.unknown()), total_count: Count }),
+    VersionAnswer: z.object({ version: z.string() }),
+    JobRow: z.object({
+      id: Id,
+      run_id: Id,
+      url: z.string(),
+      run_url: z.string(),
+      html_url: z.string(),
+      name: z.string(),
+      labels: z.array(z.string()).nullable(),
+      run_attempt: Attempt,
+      status: z.string().min(1),
+      // Of completed jobs only.
+      conclusion: z.string().nullish(),
+      runner_name: z.string().optional(),
+      created_at: Time,
+      started_at: Time,
+      completed_at: Time,
+    }),
+    RunnerRow: z.object({
+      id: Id,
+      name: z.string(),
+      status: z.string(),
+      busy: z.boolean(),
+      // From 1.26 (#36776).
+      disabled: z.boolean().optional(),
+      ephemeral: z.boolean(),
+      labels: z.array(z.object({ name: z.string() })).nullable(),
+    }),
+  };
+});
+
+type JobRowShape = ReturnType<typeof listShapes>['JobRow'];
+
+const userShapes = once(() => ({
+  UserAnswer: z.object({ login: z.string().refine(isGiteaName) }),
+  ApiSettings: z.object({ max_response_items: z.int().positive() }),
+  RepoList: z.array(z.unknown()),
+  RepoRow: z.object({
+    name: z.string().refine(isGiteaName),
+    owner: z.object({ login: z.string().refine(isGiteaName) }),
+    empty: z.boolean(),
+    has_actions: z.boolean(),
+  }),
+}));
+
+/** Makes the shapes while the first answer is on its way. Optional: the first answer makes them otherwise. */
+export function prepareToRead(): void {
+  listShapes();
+}
+
+/** A repository as `/users/{user}/repos` lists it. */
+export interface ListedRepo {
+  readonly owner: string;
+  readonly name: string;
+  /** False when no job of it can be in a queue: no commit yet, or Actions switched off. */
+  readonly mayHaveJobs: boolean;
+}
+
+/** From so many jobs on, a compiled check pays off. It takes 4 ms to make and a tenth of the time per job (docs/performance.md). */
+const MANY = 200;
+/** Good rows only; `check` says what is wrong with the others. */
+const compiledJobRow = once(() => z.compile(listShapes().JobRow));
+
+/** Reads a jobs list. Times are judged by the clock `nowMs`, ms since 1970. Throws `ShapeError`. */
+export function readJobPage(
+  json: unknown,
+  version: VersionFacts,
+  nowMs: number,
+  shelf: Shelf = new Shelf(),
+): ListPage<Job> {
+  const page = readShape(listShapes().JobPage, json, 'the list');
+  const shape = page.total_count > MANY ? compiledJobRow() : listShapes().JobRow;
+  return {
+    rows: page.jobs.map((row, index) => readJob(row, index, { version, shape, nowMs, shelf })),
+    total: page.total_count,
+  };
+}
+
+/** Reads a runner list. Throws `ShapeError`. */
+export function readRunnerPage(json: unknown, shelf: Shelf = new Shelf()): ListPage<RegisteredRunner> {
+  const page = readShape(listShapes().RunnerPage, json, 'the list');
+  return { rows: page.runners.map((row, index) => readRunner(row, index, shelf)), total: page.total_count };
+}
+
+/** Reads `/version`. Throws `ShapeError`. */
+export function readVersionText(json: unknown): string {
+  return readShape(listShapes().VersionAnswer, json, 'the answer').version;
+}
+
+/** Reads the login of `/user`. Throws `ShapeError`. */
+export function readLogin(json: unknown): string {
+  return readShape(userShapes().UserAnswer, json, 'the answer').login;
+}
+
+/** Reads `max_response_items` of `/settings/api`. Throws `ShapeError`. */
+export function readMaxItems(json: unknown): number {
+  return readShape(userShapes().ApiSettings, json, 'the answer').max_response_items;
+}
+
+/** Reads a page of repositories: a bare list, its count is in a header. Throws `ShapeError`. */
+export function readRepos(json: unknown): readonly ListedRepo[] {
+  return readShape(userShapes().RepoList, json, 'the list').map((row, index) => {
+    const repo = readShape(userShapes().RepoRow, row, `repository ${index + 1} of the page`);
+    // Archived ones are asked too: jobs that ran or waited when it was archived live on (updateRepoArchivedState stops schedules only).
+    return { owner: repo.owner.login, name: repo.name, mayHaveJobs: repo.has_actions && !repo.empty };
+  });
+}
+
+/** How the rows of a page are read. */
+interface RowReading {
+  readonly version: VersionFacts;
+  readonly shape: JobRowShape;
+  readonly nowMs: number;
+  readonly shelf: Shelf;
+}
+
+function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }: RowReading): Job {
+  const subject = nameRow('job', json, index);
+  const row = readShape(shape, json, subject);
+  const status = toJobStatus(row.status);
+  const times = readTimes(row, status, subject, nowMs);
+  const claimed = status === 'in_progress' || status === 'completed';
+  const runner = claimed ? row.runner_name : undefined;
+  const repository = readRepository(row.url, row.run_url, subject);
+  const link = readLink(row.html_url);
+  if (link === undefined) throw unusable(subject, 'html_url');
+  const labels = labelsOfJob(row.labels ?? []);
+  const texts = [boundedName(row.name), boundedLink(link), boundedName(runner ?? '')];
+  const waits = status === 'queued' || status === 'blocked';
+  const isUncovered = waits && !shelf.mayBeCovered(labels);
+  const use = isUncovered ? 'uncovered' : status === 'in_progress' ? 'needed' : 'optional';
+  if (!shelf.hasRoom(row.id, use, isUncovered ? [] : texts)) return { ...unreadableJob(row.id), name: NO_ROOM };
+  const [name = '', url = '', runnerName = ''] = isUncovered ? texts.map((text) => shelf.unneeded(text)) : texts;
+  return {
+    id: row.id,
+    attempt: toAttempt(row.run_attempt, status, version),
+    runId: row.run_id,
+    repository: shelf.text(repository),
+    name,
+    url,
+    labels: shelf.labels(labels),
+    status,
+    ...times,
+    ...(status === 'completed' && conclusionOf(row.conclusion)),
+    ...(runnerName && { runner: runnerName }),
+  };
+}
+
+function conclusionOf(word: string | undefined | null): Pick<Job, 'conclusion'> {
+  return word === 'failure' || word === 'cancelled' || word === 'skipped' ? { conclusion: word } : {};
+}
+
+function readRunner(json: unknown, index: number, shelf: Shelf): RegisteredRunner {
+  const row = readShape(listShapes().RunnerRow, json, nameRow('runner', json, index));
+  const { id, name, busy, ephemeral } = row;
+  const labels = labelsOfRunner((row.labels ?? []).map((label) => label.name));
+  if (!shelf.hasRoom(-id, 'needed', [boundedName(name)])) return { ...unreadableRunner(id), name: NO_ROOM };
+  return {
+    id,
+    name: boundedName(name),
+    online: row.status === 'online',
+    busy,
+    disabled: row.disabled ?? false,
+    ephemeral,
+    labels: shelf.labels(labels),
+  };
+}
+
+type JobTimes = Pick<Job, 'createdAtMs' | 'startedAtMs' | 'completedAtMs'>;
+
+/**
+ * A job that waits or runs must have a plausible time of creation: the planner reckons its age from it. A completed job is evidence
+ * only, so the next best time stands in. A begin or end that cannot be is as if Gitea had not told it.
+ */
+function readTimes(row: z.infer<JobRowShape>, status: Job['status'], subject: string, nowMs: number): JobTimes {
+  const created = toTime(row.created_at, EARLIEST_MS, nowMs);
+  if (created === undefined && status !== 'completed') {
+    throw new ShapeError(
+      `${subject} has a "created_at" before 2015, or more than a day ahead of the clock of this machine`,
+    );
+  }
+  const started = toTime(row.started_at, created ?? EARLIEST_MS, nowMs);
+  const completed = toTime(row.completed_at, started ?? created ?? EARLIEST_MS, nowMs);
+  return {
+    createdAtMs: created ?? started ?? completed ?? nowMs,
+    ...(started !== undefined && { startedAtMs: started }),
+    ...(completed !== undefined && { completedAtMs: completed }),
+  };
+}
+
+/** No job is older than this: Gitea has had Actions since 2023. It writes an unset time as the epoch, and Go's own zero is the year 1. */
+const EARLIEST_MS = Date.UTC(2015, 0, 1);
+/** By how much the clocks of Gitea's machines and of this one may differ. */
+const CLOCK_SKEW_MS = 24 * 60 * 60_000;
+
+/** Undefined when the time is unset, or impossible: a day before what must have come earlier, or a day ahead of now. */
+function toTime(text: string, afterMs: number, nowMs: number): number | undefined {
+  const ms = Date.parse(text);
+  const earliestMs = Math.max(EARLIEST_MS, afterMs - CLOCK_SKEW_MS);
+  return ms >= earliestMs && ms <= nowMs + CLOCK_SKEW_MS ? ms : undefined;
+}
+
+/**
+ * `owner/name`, which a job row holds only inside its API addresses: `{ROOT_URL}api/v1/repos/{owner}/{name}/actions/jobs/{id}`
+ * (services/convert `ToActionWorkflowJob`). ROOT_URL may have a path, so only the end is looked at.
+ */
+function readRepository(url: string, runUrl: string, subject: string): string {
+  const field = url === '' ? 'run_url' : 'url';
+  const text = url === '' ? runUrl : url;
+  const match = /\/api\/v1\/repos\/([^/?#]+)\/([^/?#]+)\/actions\/(?:jobs|runs)\/\d+$/.exec(text);
+  const owner = decode(match?.[1]);
+  const name = decode(match?.[2]);
+  if (owner === undefined || name === undefined) throw unusable(subject, field);
+  return `${owner}/${name}`;
+}
+
+function decode(segment: string | undefined): string | undefined {
+  if (segment === undefined) return undefined;
+  try {
+    const name = decodeURIComponent(segment);
+    return isGiteaName(name) ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function nameRow(kind: string, json: unknown, index: number): string {
+  const id = typeof json === 'object' && json !== null && 'id' in json ? json.id : undefined;
+  return Number.isSafeInteger(id) ? `${kind} ${String(id)}` : `${kind} number ${index + 1} of the page`;
+}
+
+/** A part of an answer. @throws ShapeError that names the field */
+export function readShape<T>(schema: z.ZodType<T>, json: unknown, subject: string): T {
+  const result = schema.safeParse(json);
+  if (result.success) return result.data;
+  throw unusable(subject, fieldOf(result.error.issues[0]?.path ?? []));
+}
+
+/** Every part comes from a schema's keys or an index, never from the answer. */
+function fieldOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at === 0 ? '' : '.'}${String(part)}`))
+    .join('');
+}
+
+function unusable(subject: string, field: string): ShapeError {
+  return new ShapeError(
+    field === '' ? `${subject} is not an object of the expected form` : `${subject} has no usable "${field}"`,
+  );
+}
+
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

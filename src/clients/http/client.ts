@@ -1,0 +1,314 @@
+/**
+ * The request function that all clients of this program share. One call of `send` is:
+ *
+ *   wait for a free connection ─► attempt (own time limit) ─► 2xx, 4xx, 5xx ─► answer
+ *                     ▲                    │ 3xx: again, within the origin only
+ *                     └── pause, try again ┘ 429, 503 with Retry-After; GET: 500, 502, 504, broken connection
+ *
+ * Everything else is a `Failure` (exit 1) whose text is: operation, method and address without query, what came, what to do.
+ * No header, body or token ever gets into it.
+ */
+import { isUtf8 } from 'node:buffer';
+import { setMaxListeners } from 'node:events';
+import { type Clock, pause, systemClock } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { ServerClocks } from './clock.ts';
+import type { AskedPause, Courtesy } from './courtesy.ts';
+import type { Deadline } from './deadline.ts';
+import { directWire } from './direct.ts';
+import { Gate, type SlowWork } from './gate.ts';
+import { type Env, proxyFor } from './proxy.ts';
+import { redirectTarget } from './redirect.ts';
+import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from './request.ts';
+import { retryAfterMs } from './retry-after.ts';
+import { outOfTime, TimeLimit, tooSlow } from './time-limit.ts';
+import { isBrokenConnection, partsOfTransportError, type Route } from './transport-error.ts';
+import { refuseBadCa, type Trust, type Wire, type WireAnswer } from './wire.ts';
+
+export interface HttpOptions extends Trust {
+  /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  readonly env: Env;
+  /** Requests to one origin at the same time, default 8. */
+  readonly connections?: number;
+  /** Requests that take long go on without counting as one of `connections`. Default: there are none. */
+  readonly slowRequests?: SlowWork;
+  /** For one attempt, from a free connection to the last byte; default 10 000. */
+  readonly attemptMs?: number;
+  /** Longest accepted body, default 16 MiB. */
+  readonly bodyLimit?: number;
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Told the time of every server that answers with success. */
+  readonly clocks?: ServerClocks;
+  /** Remembers `Retry-After` between requests. Absent: it holds for the request that was answered with it. */
+  readonly courtesy?: Courtesy;
+  /** Default: the real one. */
+  readonly clock?: Clock;
+  /** What carries the requests to an origin. Default: sockets. */
+  readonly wireTo?: (origin: string) => Wire;
+}
+
+const QUICK_PAUSES_MS = [100, 400];
+const QUICK_STATUSES = new Set([500, 502, 504]);
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const MAX_REDIRECTS = 3;
+/** Obeyed `Retry-After`s of one request; a server that says 0 for ever must not keep us busy until the deadline. */
+const MAX_OBEYED = 5;
+const SHORTEST_PAUSE_MS = 100;
+
+/** `AskedPause`: nothing was sent, because the server has asked to wait. */
+type Outcome = HttpAnswer | 'broken' | AskedPause;
+
+interface Lane {
+  /** Its modules are loaded at the first request. */
+  readonly wire: Promise<Wire>;
+  readonly gate: Gate;
+  readonly route: Route;
+}
+
+/** Sends requests. Connections are kept per origin until `close`, which must be called: open sockets keep the process alive. */
+export class HttpClient {
+  readonly #options: HttpOptions;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #life = new AbortController();
+  readonly #attemptMs: number;
+  readonly #bodyLimit: number;
+  readonly #clock: Clock;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    // Every socket and every pause listens; Node would print a warning from the eleventh on.
+    setMaxListeners(0, this.#life.signal);
+    this.#attemptMs = options.attemptMs ?? 10_000;
+    this.#clock = options.clock ?? systemClock;
+    this.#bodyLimit = options.bodyLimit ?? 16 * 1024 * 1024;
+  }
+
+  /** The answer, whatever its status. Throws `Failure` when there is none that is complete and readable before the deadline. */
+  async send(request: HttpRequest, deadline: Deadline): Promise<HttpAnswer> {
+    const [quickPauses, mostObeyed] = request.once ? [[], 0] : [QUICK_PAUSES_MS, MAX_OBEYED];
+    let obeyed = 0;
+    let quick = 0;
+    for (;;) {
+      const answer = await this.#whenAllowed(request, deadline, quick < quickPauses.length);
+      const asked = answer === 'broken' ? undefined : pauseAskedFor(answer, this.#clock.now());
+      if (asked && obeyed < mostObeyed) {
+        obeyed += 1;
+        await this.#obey(request, asked, deadline);
+        continue;
+      }
+      const quickMs = quickPauses[quick];
+      const again = answer === 'broken' || (request.method === 'GET' && QUICK_STATUSES.has(answer.status));
+      if (again && quickMs !== undefined && quickMs < deadline.remainingMs()) {
+        quick += 1;
+        await this.#pause(quickMs);
+        continue;
+      }
+      if (answer !== 'broken') return answer;
+      throw outOfTime(request, deadline);
+    }
+  }
+
+  /** Drops all connections at once, also those with a request under way. The client cannot be used again. */
+  async close(): Promise<void> {
+    this.#life.abort();
+    // A wire that could not be made has nothing to close; its senders have been told.
+    await Promise.all([...this.#lanes.values()].map(({ wire }) => wire.then((made) => made.close(), noop)));
+    this.#lanes.clear();
+  }
+
+  /** Waits first while the server wants to be left alone. */
+  async #whenAllowed(request: HttpRequest, deadline: Deadline, mayBreak: boolean): Promise<HttpAnswer | 'broken'> {
+    for (;;) {
+      const outcome = await this.#followRedirects(request, deadline, mayBreak);
+      if (!isPause(outcome)) return outcome;
+      await this.#obey(request, outcome, deadline);
+    }
+  }
+
+  async #obey(request: HttpRequest, { status, ms: waitMs }: AskedPause, deadline: Deadline): Promise<void> {
+    if (waitMs >= deadline.remainingMs()) {
+      const seconds = Math.ceil(waitMs / 1000);
+      throw failure(
+        request,
+        'GR-HTTP-10',
+        `the server is busy (${status}) and asks to wait ${seconds} s, longer than the time limit of ${deadline.ms / 1000} s leaves`,
+        'Try again later, or raise --timeout',
+      );
+    }
+    await this.#pause(waitMs);
+  }
+
+  /** Rejects when the client is closed meanwhile. */
+  async #pause(ms: number): Promise<void> {
+    await pause(this.#clock, ms, this.#life.signal);
+    this.#life.signal.throwIfAborted();
+  }
+
+  async #followRedirects(request: HttpRequest, deadline: Deadline, mayBreak: boolean): Promise<Outcome> {
+    let url = request.url;
+    for (let hops = 0; ; hops += 1) {
+      const answer = await this.#attempt(request, url, deadline, mayBreak);
+      if (answer === 'broken' || isPause(answer) || !REDIRECTS.has(answer.status) || request.method !== 'GET')
+        return answer;
+      if (hops === MAX_REDIRECTS) {
+        throw failure(
+          request,
+          'GR-HTTP-11',
+          `more than ${MAX_REDIRECTS} redirects`,
+          'Use the address that the server gives itself',
+        );
+      }
+      url = redirectTarget(request, url, answer);
+    }
+  }
+
+  async #attempt(request: HttpRequest, url: URL, deadline: Deadline, mayBreak: boolean): Promise<Outcome> {
+    const lane = this.#laneTo(url);
+    const { courtesy } = this.#options;
+    // The server is asked for its pause here, because a request may have waited for its place.
+    const work = async () =>
+      courtesy?.pauseOf(url.origin) ?? (await this.#send(request, url, lane, deadline, mayBreak));
+    return await lane.gate.pass(this.#life.signal, request.queue ?? '', work);
+  }
+
+  async #send(
+    request: HttpRequest,
+    url: URL,
+    lane: Lane,
+    deadline: Deadline,
+    mayBreak: boolean,
+  ): Promise<HttpAnswer | 'broken'> {
+    const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
+    const limit = new TimeLimit(limitMs, this.#clock);
+    try {
+      const answer = await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
+      const asked = pauseAskedFor(answer, this.#clock.now());
+      if (asked) this.#options.courtesy?.note(url.origin, asked);
+      return answer;
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
+      if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
+      const { code, received, remedy } = partsOfTransportError(error, lane.route);
+      throw failure(request, code, received, remedy);
+    } finally {
+      limit.clear();
+    }
+  }
+
+  async #exchange(request: HttpRequest, url: URL, lane: Lane, limit: TimeLimit): Promise<HttpAnswer> {
+    const started = this.#clock.steadyMs();
+    let status = 0;
+    try {
+      const wire = await lane.wire;
+      if (limit.isReached) return await limit.reached;
+      const sentMs = this.#clock.now();
+      const exchange = wire.send({
+        url,
+        method: request.method,
+        headers: headersOf(request, url),
+        ...(request.body !== undefined && { body: request.body }),
+      });
+      limit.onReached(exchange.cancel);
+      const answer = await exchange.answer;
+      status = answer.status;
+      const { headers } = answer;
+      this.#noteClock(url, answer, sentMs);
+      const text = await this.#readText(request, answer);
+      return {
+        status,
+        text,
+        mediaType: (oneHeader(headers['content-type']) ?? '').split(';', 1).join('').trim().toLowerCase(),
+        header: (name) => oneHeader(headers[name]),
+      };
+    } finally {
+      const { method, queue = '' } = request;
+      this.#options.onRequest?.({ method, url: url.href, status, ms: this.#clock.steadyMs() - started, queue });
+    }
+  }
+
+  /** An error may come from a proxy, an answer with an age from a cache: these show other clocks, or other times. */
+  #noteClock({ origin }: URL, { status, headers }: WireAnswer, sentMs: number): void {
+    const date = oneHeader(headers['date']);
+    if (date === undefined || headers['age'] !== undefined || status < 200 || status > 299) return;
+    this.#options.clocks?.note(origin, { sentMs, receivedMs: this.#clock.now(), date });
+  }
+
+  async #readText(request: HttpRequest, answer: WireAnswer): Promise<string> {
+    const { mostBytes = this.#bodyLimit } = request;
+    const bytes = await answer.read(mostBytes);
+    if (bytes === undefined) {
+      throw failure(
+        request,
+        'GR-HTTP-12',
+        `the answer is longer than ${Math.round(mostBytes / 1024)} KiB`,
+        'Check that the URL is that of the right server',
+      );
+    }
+    if (!isUtf8(bytes)) {
+      throw failure(
+        request,
+        'GR-HTTP-13',
+        'the answer is not UTF-8 text',
+        'Check the server and what stands before it',
+      );
+    }
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+    // As a TextDecoder would: the mark is no part of the text.
+    return text.startsWith('\ufeff') ? text.slice(1) : text;
+  }
+
+  #laneTo(url: URL): Lane {
+    const known = this.#lanes.get(url.origin);
+    if (known !== undefined) return known;
+    const { ca, caFrom, clientCertificate, connections = 8, env, slowRequests, wireTo } = this.#options;
+    refuseBadCa(ca, caFrom);
+    const proxy = proxyFor(url, env);
+    const options = {
+      connections: connections + (slowRequests?.most ?? 0),
+      signal: this.#life.signal,
+      ...(ca !== undefined && { ca }),
+      ...(clientCertificate && { clientCertificate }),
+    };
+    const wire = wireTo
+      ? Promise.resolve(wireTo(url.origin))
+      : proxy
+        ? import('./connect.ts').then(({ proxiedWire }) => proxiedWire(url.origin, { ...options, proxy }))
+        : directWire(url.origin, options);
+    // Whoever sends meets the rejection; `close` must not.
+    wire.catch(noop);
+    const lane = {
+      wire,
+      gate: new Gate(connections, this.#clock, slowRequests),
+      route: { host: url.host, proxy: proxy?.host, caFrom },
+    };
+    this.#lanes.set(url.origin, lane);
+    return lane;
+  }
+}
+
+function headersOf(request: HttpRequest, url: URL): Record<string, string> {
+  return {
+    accept: 'application/json',
+    'user-agent': 'argocd-gitea-runners',
+    ...(request.authorization && { authorization: request.authorization(url) }),
+    ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
+    ...request.headers,
+  };
+}
+
+/** What an answer asks for. */
+function pauseAskedFor({ header, status }: HttpAnswer, nowMs: number): AskedPause | undefined {
+  const ms = status === 429 || status === 503 ? retryAfterMs(header('retry-after'), nowMs) : undefined;
+  return ms === undefined ? undefined : { status, ms: Math.max(ms, SHORTEST_PAUSE_MS) };
+}
+
+function isPause(outcome: Outcome): outcome is AskedPause {
+  return outcome !== 'broken' && 'ms' in outcome;
+}
+
+function noop(): void {}
+
+function oneHeader(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

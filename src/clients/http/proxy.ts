@@ -1,0 +1,69 @@
+/** Which proxy a request goes through: the same variables and rules as curl and Go programs, so as the rest of the cluster. */
+import { BlockList, isIP } from 'node:net';
+import { Failure } from '../../shared/failure.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
+
+/** The environment, as a value. */
+export type Env = Readonly<Record<string, string | undefined>>;
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+/**
+ * The proxy for `url`, or undefined for a direct connection: `HTTPS_PROXY` for https, `HTTP_PROXY` for http, unless `NO_PROXY`
+ * covers the host. Lower-case spellings come first, an empty value means none. Throws `Failure` (exit 2) when the variable holds no http(s) URL.
+ */
+export function proxyFor(url: URL, env: Env): URL | undefined {
+  const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
+  if (value === '' || isExempt(url, env['no_proxy'] ?? env['NO_PROXY'] ?? '')) return undefined;
+  const text = value.includes('://') ? value : `http://${value}`;
+  const proxy = parseUrl(text);
+  if (proxy === undefined || !['http:', 'https:'].includes(proxy.protocol) || proxy.hostname === '') {
+    // The value itself is not shown: proxy URLs carry passwords.
+    throw new Failure(
+      'GR-HTTP-08',
+      2,
+      `${name} does not hold an http or https URL. Write it like http://proxy.example.com:3128.`,
+    );
+  }
+  return proxy;
+}
+
+/** True when an entry of `noProxy` covers the host: `*`, a name (and all below it), an IP address or a CIDR block, each perhaps with `:port`. */
+function isExempt(url: URL, noProxy: string): boolean {
+  const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  const port = url.port || (DEFAULT_PORTS[url.protocol] ?? '');
+  return noProxy
+    .toLowerCase()
+    .split(/[,\s]+/)
+    .filter((entry) => entry !== '')
+    .some((entry) => covers(entry, host, port));
+}
+
+function covers(entry: string, host: string, port: string): boolean {
+  if (entry === '*') return true;
+  if (entry.includes('/')) return inBlock(entry, host);
+  const { name, wantedPort } = splitPort(entry);
+  if (wantedPort !== undefined && wantedPort !== port) return false;
+  const bare = name.replace(/^\*?\./, '');
+  return host === bare || (isIP(host) === 0 && host.endsWith(`.${bare}`));
+}
+
+function splitPort(entry: string): { name: string; wantedPort?: string } {
+  const bracketed = /^\[([^\]]+)\](?::(\d+))?$/.exec(entry);
+  const match = bracketed ?? (isIP(entry) === 6 ? null : /^(.+):(\d+)$/.exec(entry));
+  const name = match?.[1] ?? entry;
+  const wantedPort = match?.[2];
+  return wantedPort === undefined ? { name } : { name, wantedPort };
+}
+
+function inBlock(entry: string, host: string): boolean {
+  const [net = '', bits = ''] = entry.split('/');
+  const family = isIP(net);
+  if (family === 0 || isIP(host) !== family || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128))
+    return false;
+  const type = family === 4 ? 'ipv4' : 'ipv6';
+  const block = new BlockList();
+  block.addSubnet(net, Number(bits), type);
+  return block.check(host, type);
+}

@@ -1,0 +1,83 @@
+/** How to reach the Kubernetes API, and the configuration that a pod finds: its service account. */
+import { readFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
+import { isHeaderText } from '../http/request.ts';
+import type { ClientCertificate } from '../http/wire.ts';
+
+/** `auto`: look at Kubernetes when this process has a service account; `off`: never. */
+export type ClusterMode = 'auto' | 'off';
+
+/** How to reach the Kubernetes API. */
+export interface ClusterConfig {
+  /** `https://host:port` of the API server; the token goes nowhere else. */
+  readonly url: string;
+  /** PEM of the cluster's CA; absent: the CAs that Node knows. */
+  readonly ca?: string;
+  /** Reads the token file each time: Kubernetes replaces the token about every hour. Absent: the client certificate says who we are. */
+  readonly token?: () => Promise<string>;
+  readonly clientCertificate?: ClientCertificate;
+  /** The current context of a kubeconfig; its namespace is `default` if it names none, as for kubectl. */
+  readonly context?: { readonly name: string; readonly namespace: string };
+}
+
+/** What a pod finds: always a token. */
+export type InClusterConfig = ClusterConfig & Required<Pick<ClusterConfig, 'token'>>;
+
+/** Where Kubernetes mounts the token of a pod's service account, and where clients look for it. */
+export const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/**
+ * The in-cluster configuration. Undefined when there is none to use: the mode is `off`, or there is no token file, as in a sidecar
+ * without a service account. Where there is a token file, an administrator wants us to look. Then anything else that is missing is a
+ * `Failure` (exit 1).
+ * @param env `KUBERNETES_SERVICE_HOST` and `_PORT`, which Kubernetes sets in every pod, and `GITEA_RUNNERS_KUBERNETES_DIR`,
+ *   the folder of `token` and `ca.crt` when it is not the usual one.
+ */
+export async function clusterConfig(
+  mode: ClusterMode,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<InClusterConfig | undefined> {
+  if (mode === 'off') return undefined;
+  const dir = env['GITEA_RUNNERS_KUBERNETES_DIR'] || SERVICE_ACCOUNT_DIR;
+  const tokenFile = join(dir, 'token');
+  if (readIfThere(tokenFile) === undefined) return undefined;
+  const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
+  const port = env['KUBERNETES_SERVICE_PORT'] || '443';
+  const url = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  if (host === '' || !parseUrl(url)) {
+    throw new Failure(
+      'GR-CLUSTER-01',
+      1,
+      `find the Kubernetes API: ${tokenFile} exists, but KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name no server. Set them, or use --cluster off`,
+    );
+  }
+  const ca = readIfThere(join(dir, 'ca.crt'));
+  return { url, ...(ca !== undefined && { ca }), token: async () => readToken(tokenFile) };
+}
+
+function readToken(file: string): string {
+  const token = readIfThere(file)?.trim() ?? '';
+  if (isHeaderText(token)) return token;
+  throw new Failure(
+    'GR-CLUSTER-02',
+    1,
+    `read the service account's token: ${file} is missing, empty or no token. Check the projected volume, or use --cluster off`,
+  );
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new Failure(
+      'GR-CLUSTER-03',
+      1,
+      `read the service account: ${file}: ${systemReason(error)}. Make the file readable for this user, or use --cluster off`,
+    );
+  }
+}

@@ -1,0 +1,161 @@
+/** The program that a kubeconfig names for its login (`exec`), as kubectl starts it. Only commands that people type import this (docs/adr/0057). */
+import { spawn } from 'node:child_process';
+import { dirname, resolve } from 'node:path';
+import { isatty } from 'node:tty';
+import * as z from 'zod';
+import { systemClock } from '../../shared/clock.ts';
+import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
+import { printable } from '../../shared/printable.ts';
+import { parseJson } from '../http/parse-json.ts';
+import { isHeaderText } from '../http/request.ts';
+import { type LogIn, type Login, type NamedProgram, wrongKubeconfig } from './kubeconfig.ts';
+
+const Program = z.object({
+  apiVersion: z.enum(['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1']),
+  command: z.string().min(1),
+  args: z.array(z.string()).nullish(),
+  env: z.array(z.object({ name: z.string().min(1), value: z.string() })).nullish(),
+  installHint: z.string().nullish(),
+  interactiveMode: z.enum(['Never', 'IfAvailable', 'Always']).nullish(),
+  provideClusterInfo: z.boolean().nullish(),
+});
+
+const Status = z.object({
+  token: z.string().refine(isHeaderText).optional(),
+  clientCertificateData: z.string().optional(),
+  clientKeyData: z.string().optional(),
+  expirationTimestamp: z.iso.datetime({ offset: true }).optional(),
+});
+
+/** A certificate chain has some KiB. */
+const LONGEST_ANSWER = 1_048_576;
+/** Characters of what a program says that are repeated. */
+const LONGEST_WORDS = 500;
+
+interface Answer extends Login {
+  /** When it expires. */
+  readonly untilMs: number;
+}
+
+interface Start {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** For one start. */
+  readonly timeoutMs: number;
+}
+
+/** What programs have answered: one per kubeconfig, so one or two in a process. */
+const answers = new Map<string, Promise<Answer>>();
+
+/** Starts each program once, and again when what it gave has expired. */
+export function execLogin(from: Start): LogIn {
+  return async (named) => {
+    const key = JSON.stringify(named);
+    const known = answers.get(key);
+    if (known && (await known).untilMs > systemClock.now()) return await known;
+    const answer = start(named, from);
+    answers.set(key, answer);
+    // Who looks again, as --watch does, starts it again.
+    answer.catch(() => answers.delete(key));
+    return await answer;
+  };
+}
+
+async function start({ file, exec, cluster }: NamedProgram, { env, timeoutMs }: Start): Promise<Answer> {
+  const parsed = Program.safeParse(exec);
+  if (!parsed.success)
+    throw wrongKubeconfig(file, `without usable exec.${parsed.error.issues[0]?.path.join('.') ?? ''}`);
+  const { apiVersion, command, installHint, interactiveMode, provideClusterInfo, ...program } = parsed.data;
+  const failure = (
+    what: string,
+    todo = `See whether kubectl can log in: kubectl --kubeconfig ${file} version`,
+  ): Failure =>
+    new Failure(
+      'GR-CLUSTER-17',
+      1,
+      `log in with the program of kubeconfig ${file}: "${printable(command)}" ${what}. ${todo}`,
+    );
+  const interactive = interactiveMode !== 'Never' && isatty(0);
+  if (interactiveMode === 'Always' && !interactive)
+    throw failure('asks a person, and standard input is no terminal', 'Type the command in a terminal.');
+  const spec = { interactive, ...(provideClusterInfo && { cluster }) };
+  const own = Object.fromEntries((program.env ?? []).map(({ name, value }) => [name, value]));
+  const { error, code, said, out } = await run(
+    command.includes('/') ? resolve(dirname(file), command) : command,
+    program.args ?? [],
+    {
+      env: { ...env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify({ apiVersion, kind: 'ExecCredential', spec }) },
+      interactive,
+      timeoutMs,
+    },
+  );
+  if (error?.name === 'AbortError')
+    throw failure(
+      `has not ended within ${timeoutMs / 1000} s`,
+      'If it waits for you, log in with kubectl first, or raise --timeout.',
+    );
+  if (error && systemCode(error) === 'ENOENT')
+    throw failure('is not there', oneLine(installHint ?? '') || 'Install it, or add its folder to PATH.');
+  if (error) throw failure(`cannot be started: ${systemReason(error)}`);
+  if (code !== 0) throw failure(`ended with ${code ?? 'a signal'}${said && `: ${said}`}`);
+  return answerIn(out, apiVersion, failure);
+}
+
+/** Its errors never say what was printed: that is the token. */
+function answerIn(out: string, apiVersion: string, failure: (what: string) => Failure): Answer {
+  const Credential = z.object({ apiVersion: z.literal(apiVersion), kind: z.literal('ExecCredential'), status: Status });
+  const { data, error } = Credential.safeParse(parseJson(out));
+  if (!data)
+    throw failure(`printed no ExecCredential of ${apiVersion} (${error?.issues[0]?.path.join('.') || 'no JSON'})`);
+  const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = data.status;
+  if ((cert === undefined) !== (key === undefined) || (token ?? cert) === undefined)
+    throw failure('gave no token, and no client certificate with its key');
+  return {
+    ...(token !== undefined && { token }),
+    ...(cert !== undefined && key !== undefined && { clientCertificate: { cert, key } }),
+    untilMs: expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp),
+  };
+}
+
+/** What others wrote for people. */
+const oneLine = (text: string): string => printable(text.trim().replace(/\s+/g, ' '));
+
+interface Ended {
+  readonly out: string;
+  /** The end of what it said on stderr, when that is not the terminal itself. */
+  readonly said: string;
+  /** `null`: a signal ended it. */
+  readonly code: number | null;
+  /** It has not started, or took too long. */
+  readonly error?: Error;
+}
+
+async function run(
+  command: string,
+  args: readonly string[],
+  { env, interactive, timeoutMs }: Start & { readonly interactive: boolean },
+): Promise<Ended> {
+  const terminal = interactive ? 'inherit' : undefined;
+  const child = spawn(command, args, {
+    env,
+    stdio: [terminal ?? 'ignore', 'pipe', terminal ?? 'pipe'],
+    signal: AbortSignal.timeout(timeoutMs),
+    killSignal: 'SIGKILL',
+  });
+  let out = '';
+  let said = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    out = (out + text).slice(0, LONGEST_ANSWER);
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-LONGEST_WORDS);
+  });
+  return await new Promise((done) => {
+    child.once('error', (error) => {
+      // What it has started itself may hold these open.
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      done({ out, said, code: null, error });
+    });
+    child.once('close', (code) => done({ out, said: oneLine(said), code }));
+  });
+}

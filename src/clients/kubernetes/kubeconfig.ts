@@ -1,0 +1,204 @@
+/** A kubeconfig file, for who looks at another cluster than its own. Its current context only; a program in it is started by who hands in how. */
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import * as z from 'zod';
+import { Failure, systemReason } from '../../shared/failure.ts';
+import { printable } from '../../shared/printable.ts';
+import { isHeaderText } from '../http/request.ts';
+import type { ClientCertificate } from '../http/wire.ts';
+import type { ClusterConfig } from './config.ts';
+
+/** What a program has answered: a token, a certificate, or both. */
+export interface Login {
+  readonly token?: string;
+  readonly clientCertificate?: ClientCertificate;
+}
+
+/** A program that a kubeconfig names for its login. */
+export interface NamedProgram {
+  readonly file: string;
+  /** As it stands there. */
+  readonly exec: unknown;
+  /** What the program is told of the cluster, if it wants to know. */
+  readonly cluster: Readonly<Record<string, unknown>>;
+}
+
+/** Starts the program, or remembers what it has answered. */
+export type LogIn = (program: NamedProgram) => Promise<Login>;
+
+const text = z.string().min(1);
+const optional = z.string().optional();
+/** What is written for other contexts may be unusable: only the entries of the current one are looked at. */
+const named = z.preprocess((list) => list ?? [], z.array(z.looseObject({})));
+const File = z.object({ 'current-context': text, contexts: named, clusters: named, users: named });
+
+const Context = z.object({ cluster: text, user: text, namespace: z.string().nullish() });
+const Cluster = z.looseObject({
+  server: z.url({ protocol: /^https$/ }),
+  'certificate-authority': optional,
+  'certificate-authority-data': optional,
+  extensions: named,
+});
+const User = z.looseObject({
+  token: optional,
+  tokenFile: optional,
+  'client-certificate': optional,
+  'client-certificate-data': optional,
+  'client-key': optional,
+  'client-key-data': optional,
+});
+
+/** What would weaken the connection, or needs a program or provider that we do not have. */
+const REFUSED = {
+  cluster: ['insecure-skip-tls-verify', 'proxy-url', 'tls-server-name'],
+  user: ['exec', 'auth-provider', 'username', 'password', 'as', 'as-groups', 'as-uid', 'as-user-extra'],
+} as const;
+
+const INSTEAD: Readonly<Record<string, string>> = {
+  'insecure-skip-tls-verify': 'put the CA into certificate-authority-data',
+  'proxy-url': 'give a kubeconfig without it',
+  'tls-server-name': 'give a kubeconfig without it',
+  exec: 'use a token or a client certificate: only commands that people type start a program',
+};
+
+/** What is missing may stand in another file of `KUBECONFIG`. */
+const ONE_FILE = 'if kubectl finds it, this writes a whole one: kubectl config view --minify --flatten --raw';
+
+/** Hundreds of contexts. */
+const LONGEST_TEXT = 1_048_576;
+
+/**
+ * @param logIn absent: a kubeconfig that names a program is refused. @throws Failure exit 1 when it cannot be read or the program gives no
+ *   login, exit 2 when it is no usable kubeconfig.
+ */
+export async function readKubeconfig(file: string, logIn?: LogIn): Promise<ClusterConfig> {
+  const parsed = File.safeParse(await parseYaml(file, await read(file)));
+  if (!parsed.success) throw wrongKubeconfig(file, lackingIn(pathText(parsed.error)));
+  const written = parsed.data;
+  const name = written['current-context'];
+  const context = partOf(Context, written.contexts, 'context', name, file, 'current context');
+  const cluster = partOf(Cluster, written.clusters, 'cluster', context.cluster, file, 'cluster');
+  const user = partOf(User, written.users, 'user', context.user, file, 'user');
+  for (const [part, fields] of [[cluster, REFUSED.cluster] as const, [user, REFUSED.user] as const]) {
+    const found = fields.find(
+      (field) => part[field] !== undefined && part[field] !== false && !(logIn && field === 'exec'),
+    );
+    if (found !== undefined) {
+      const instead = INSTEAD[found] ?? 'use a token or a client certificate';
+      throw wrongKubeconfig(file, `with ${found}, which is not supported; ${instead}`);
+    }
+  }
+  const pem = async (source: Readonly<Record<string, unknown>>, field: string): Promise<string | undefined> => {
+    const data = source[`${field}-data`];
+    if (typeof data === 'string' && data !== '') return Buffer.from(data, 'base64').toString('utf8');
+    const path = source[field];
+    return typeof path === 'string' && path !== '' ? await read(resolve(dirname(file), path)) : undefined;
+  };
+  const [ca, cert, key] = await Promise.all([
+    pem(cluster, 'certificate-authority'),
+    pem(user, 'client-certificate'),
+    pem(user, 'client-key'),
+  ]);
+  const config = {
+    url: cluster.server.replace(/\/+$/, ''),
+    context: { name, namespace: context.namespace || 'default' },
+    ...(ca !== undefined && { ca }),
+  };
+  if (logIn && user['exec'] !== undefined) {
+    const program = { file, exec: user['exec'], cluster: toldOf(cluster, ca) };
+    const { token, clientCertificate } = await logIn(program);
+    return {
+      ...config,
+      ...(token !== undefined && { token: async () => (await logIn(program)).token ?? '' }),
+      ...(clientCertificate && { clientCertificate }),
+    };
+  }
+  if ((cert === undefined) !== (key === undefined))
+    throw wrongKubeconfig(file, 'with a client certificate or key, but not both');
+  const token = tokenOf(file, user);
+  if (token === undefined && cert === undefined) throw wrongKubeconfig(file, 'without a token or client certificate');
+  return {
+    ...config,
+    ...(token && { token }),
+    ...(cert !== undefined && key !== undefined && { clientCertificate: { cert, key } }),
+  };
+}
+
+/** A cluster as KUBERNETES_EXEC_INFO has it. */
+function toldOf({ server, extensions }: z.output<typeof Cluster>, ca: string | undefined): NamedProgram['cluster'] {
+  const config = extensions.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.['extension'];
+  return {
+    server,
+    ...(ca !== undefined && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
+    ...(config !== undefined && { config }),
+  };
+}
+
+/** @param field empty: the whole file */
+function lackingIn(field: string): string {
+  if (field === '') return 'that is empty or no YAML; give another one';
+  if (field !== 'current-context') return `without usable ${field}`;
+  return 'without a current-context; choose one with: kubectl config use-context NAME';
+}
+
+/** The part that the current context names. */
+function partOf<T extends z.ZodType>(
+  shape: T,
+  list: readonly Readonly<Record<string, unknown>>[],
+  key: string,
+  name: string,
+  file: string,
+  role: string,
+): z.output<T> {
+  const found = list.find((each) => each['name'] === name);
+  const whose = `whose ${role} "${printable(name)}"`;
+  if (!found) throw wrongKubeconfig(file, `${whose} is not in it; ${ONE_FILE}`);
+  const parsed = shape.safeParse(found[key] ?? {});
+  if (parsed.success) return parsed.data;
+  const lacking = pathText(parsed.error);
+  throw wrongKubeconfig(file, `${whose} has no ${lacking === 'server' ? 'https server' : `usable ${lacking || key}`}`);
+}
+
+function pathText({ issues }: z.ZodError): string {
+  return (issues[0]?.path ?? [])
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+function tokenOf(
+  file: string,
+  user: { readonly token?: string | undefined; readonly tokenFile?: string | undefined },
+): (() => Promise<string>) | undefined {
+  const { token, tokenFile } = user;
+  if (!tokenFile && token === undefined) return undefined;
+  return async () => {
+    const found = (!tokenFile ? token : await read(resolve(dirname(file), tokenFile)))?.trim() ?? '';
+    if (isHeaderText(found)) return found;
+    throw wrongKubeconfig(file, 'with a token that is empty or no token');
+  };
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new Failure(
+      'GR-CLUSTER-11',
+      1,
+      `read the kubeconfig: ${file}: ${systemReason(error)}. Give a readable file.`,
+    );
+  }
+}
+
+/** The one document of the file; undefined when it is not exactly one. Loaded late: `generate` mostly does without it. */
+async function parseYaml(name: string, text: string): Promise<unknown> {
+  if (text.length > LONGEST_TEXT)
+    throw wrongKubeconfig(name, `of more than ${LONGEST_TEXT} characters: leave only one context in it`);
+  const { readOneDocument } = await import('../../config/runnergroup/documents.ts');
+  return readOneDocument({ name, text });
+}
+
+export function wrongKubeconfig(file: string, what: string): Failure {
+  return new Failure('GR-CLUSTER-12', 2, `read the kubeconfig: ${file} is a kubeconfig ${what}.`);
+}

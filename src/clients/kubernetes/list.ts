@@ -1,0 +1,138 @@
+/** Reads complete lists. Any answer that is not one is a `Failure`. */
+import type { Failure } from '../../shared/failure.ts';
+import type { Deadline } from '../http/deadline.ts';
+import { failure, type HttpRequest, isTooLong } from '../http/request.ts';
+import { firstPath, type KubeApi, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
+import { listPath, type Resource, RUNNER_GROUPS } from './resources.ts';
+import { KubeList } from './shapes.ts';
+
+/** What kubectl asks for; the server keeps a snapshot for the pages that follow. */
+const PAGE_LIMIT = 500;
+/** For a page that is longer than the client takes: so many of the longest objects that Kubernetes stores fit into one. */
+const SMALL_PAGE_LIMIT = 5;
+/** Snapshots expire after 5 minutes, or sooner on a server under pressure. */
+const MAX_LISTINGS = 3;
+const MOST_OBJECTS = 200 * PAGE_LIMIT;
+
+/** All items of a kind, as they were at one moment. */
+export interface Snapshot<T> {
+  readonly items: readonly T[];
+  /** A watch that begins here misses nothing. */
+  readonly resourceVersion: string;
+}
+
+/** Code of a list that the cluster refused (403). */
+export const FORBIDDEN = 'GR-CLUSTER-06';
+
+/**
+ * Lists a kind. A list that expires between two pages (410) is read again from the start.
+ * @param namespace undefined: all namespaces.
+ */
+export async function listAll<T>(
+  client: KubeApi,
+  resource: Resource<T>,
+  namespace: string | undefined,
+  deadline: Deadline,
+): Promise<Snapshot<T>> {
+  for (let listing = 1; ; listing += 1) {
+    const snapshot = await listOnce(client, resource, namespace, deadline);
+    if (snapshot !== 'expired') return snapshot;
+    if (listing === MAX_LISTINGS) {
+      throw failure(
+        client.request(questionFor(resource, namespace, '', PAGE_LIMIT)),
+        'GR-CLUSTER-04',
+        `the list expired ${MAX_LISTINGS} times while it was read`,
+        'Check the load of the API server',
+      );
+    }
+  }
+}
+
+async function listOnce<T>(
+  client: KubeApi,
+  resource: Resource<T>,
+  namespace: string | undefined,
+  deadline: Deadline,
+): Promise<Snapshot<T> | 'expired'> {
+  const items: T[] = [];
+  let token = '';
+  let limit = PAGE_LIMIT;
+  for (let pages = 1; ; pages += 1) {
+    const question = questionFor(resource, namespace, token, limit);
+    const request = client.request(question);
+    const answer = await client.send(question, deadline).catch((error: unknown) => {
+      if (limit > SMALL_PAGE_LIMIT && isTooLong(error)) return undefined;
+      throw error;
+    });
+    if (answer === undefined) {
+      limit = SMALL_PAGE_LIMIT;
+      continue;
+    }
+    if (answer.status === 410) return 'expired';
+    if (answer.status !== 200) throw failureOfList(client, question, answer.status, resource.name, namespace);
+    const page = parseAnswer(request, KubeList, answer.text, 'list');
+    for (const item of page.items) {
+      const parsed = resource.item.safeParse(item);
+      if (!parsed.success) throw unreadable(request, `an item without a usable ${firstPath(parsed.error)}`);
+      items.push(parsed.data);
+    }
+    const next = page.metadata.continue ?? '';
+    if (next === '') return { items, resourceVersion: page.metadata.resourceVersion ?? '' };
+    // A page may be empty although more follow (ListOptions.limit). But a token names a place in the list: it never comes twice.
+    if (next === token) throw endless(request, `page ${pages} leads to itself`);
+    token = next;
+    if (pages * limit >= MOST_OBJECTS) throw endless(request, `more than ${pages} pages of ${limit}`);
+  }
+}
+
+function endless(request: HttpRequest, received: string): Failure {
+  const remedy = 'Delete objects that are not needed any more, or check the API server and what stands before it';
+  return failure(request, 'GR-CLUSTER-14', `the list has no end: ${received}`, remedy);
+}
+
+function questionFor(
+  resource: Resource<unknown>,
+  namespace: string | undefined,
+  token: string,
+  limit: number,
+): KubeQuestion {
+  return {
+    what: `list ${resource.name} ${inNamespace(namespace)}`,
+    path: listPath(resource, namespace),
+    query: {
+      ...(resource.labelSelector !== undefined && { labelSelector: resource.labelSelector }),
+      limit: String(limit),
+      ...(token !== '' && { continue: token }),
+    },
+  };
+}
+
+/** `of namespace ci`, as errors say it. */
+export function inNamespace(namespace: string | undefined): string {
+  return namespace === undefined ? 'of all namespaces' : `of namespace ${namespace}`;
+}
+
+function failureOfList(
+  client: KubeApi,
+  question: KubeQuestion,
+  status: number,
+  resource: string,
+  namespace: string | undefined,
+): Failure {
+  const request = client.request(question);
+  const isRunnerGroups = resource === RUNNER_GROUPS.name;
+  if (status === 404 && isRunnerGroups) {
+    const remedy = 'Look at the cluster of the installation (--kubeconfig), or apply install/crd.yaml to this one';
+    return failure(request, 'GR-CLUSTER-16', 'this cluster does not know RunnerGroups (404)', remedy);
+  }
+  // Jobs may stay unseen. RunnerGroups are in the cluster or nowhere.
+  const instead = isRunnerGroups ? '' : ', or use --cluster off';
+  if (status !== 403) return unexpectedStatus(request, status, 'a list', instead);
+  const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
+  return failure(
+    request,
+    FORBIDDEN,
+    'the cluster refused (403)',
+    `Grant the service account the verb "list" on "${resource}" ${where}${isRunnerGroups ? ', or choose another namespace' : instead}`,
+  );
+}

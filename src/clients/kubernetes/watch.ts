@@ -1,0 +1,217 @@
+/**
+ * Keeps a copy of all objects of a kind, the way client-go's reflector does:
+ *
+ *     list ─► resourceVersion ─► watch from there ─► ADDED, MODIFIED, DELETED, BOOKMARK
+ *      ▲                          │ ended: again from the last resourceVersion
+ *      └── pause ◄── 410, error ──┘
+ *
+ * Whatever the server answers, requests that follow on a short watch are paced: 0.5 s apart, then 1 s, 2 s … 30 s. A watch that
+ * lasted for 5 s starts the count again.
+ *
+ * Why not @kubernetes/client-node: docs/adr/0006.
+ */
+import * as z from 'zod';
+import { pause } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import { Deadline } from '../http/deadline.ts';
+import { parseJson } from '../http/parse-json.ts';
+import { failure } from '../http/request.ts';
+import { untilAborted } from '../http/until-aborted.ts';
+import { firstPath, type KubeApi, type KubeQuestion, unreadable } from './client.ts';
+import { FORBIDDEN, inNamespace, listAll } from './list.ts';
+import { listPath, type Resource } from './resources.ts';
+
+/** What all kinds have in common. */
+interface Named {
+  readonly metadata: { readonly namespace: string; readonly name: string };
+}
+
+export interface WatchListeners<T> {
+  /** After each change, and after each complete list. */
+  readonly onChange: () => void;
+  /** Each object that a watch tells of, but not one that is deleted; before `onChange`. */
+  readonly onObject?: (object: T) => void;
+  /** A list or watch failed; it is tried again by itself. */
+  readonly onFailure: (failure: Failure) => void;
+}
+
+const LIST_MS = 30_000;
+/** Asked of the server; it then ends the watch and we begin another one, so load spreads over servers. */
+const WATCH_SECONDS = 290;
+/**
+ * Silence this long is a dead connection, or a quiet cluster. A bookmark comes about once a minute (KEP-956), but only when an object of the
+ * kind has changed (Kubernetes 1.34, cache_watcher.go). So another watch begins: it shows which of the two it was.
+ */
+const IDLE_MS = 150_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+/** A watch that lasted this long was a good one, however it ended. */
+const GOOD_WATCH_MS = 5_000;
+/** A server that never stops to talk must leave time for others: after so many events the event loop turns. */
+const EVENTS_PER_TURN = 100;
+
+const Event = z.object({
+  type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']),
+  object: z.looseObject({
+    code: z.number().nullish(),
+    metadata: z.looseObject({ resourceVersion: z.string().nullish() }).nullish(),
+  }),
+});
+
+export class Watch<T extends Named> {
+  readonly #client: KubeApi;
+  readonly #resource: Resource<T>;
+  readonly #namespace: string | undefined;
+  readonly #listeners: WatchListeners<T>;
+  #objects: ReadonlyMap<string, T> = new Map();
+  #fresh = false;
+  #refused = false;
+  #pauseMs = FIRST_PAUSE_MS;
+
+  /** @param namespace undefined: all namespaces. */
+  constructor(client: KubeApi, resource: Resource<T>, namespace: string | undefined, listeners: WatchListeners<T>) {
+    this.#client = client;
+    this.#resource = resource;
+    this.#namespace = namespace;
+    this.#listeners = listeners;
+  }
+
+  /** By `<namespace>/<name>`. */
+  get objects(): ReadonlyMap<string, T> {
+    return this.#objects;
+  }
+
+  /** True while the copy follows the server; false before the first list and after an error, until the next success. */
+  get fresh(): boolean {
+    return this.#fresh;
+  }
+
+  /** True when the last list was refused (403), until the next one that is not. Then it is not fresh. */
+  get refused(): boolean {
+    return this.#refused;
+  }
+
+  /** Runs until `signal` is aborted, and not longer, even when the server does not answer. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await untilAborted(signal, this.#listAndWatch(signal));
+      } catch (error) {
+        const failed = asFailure(error, this.#client.request(this.#question('')));
+        this.#refused = failed.code === FORBIDDEN;
+        this.#listeners.onFailure(failed);
+      }
+      if (signal.aborted) return;
+      // Its place in the history has expired, or something failed: until the next list the copy does not follow the server.
+      this.#fresh = false;
+      this.#listeners.onChange();
+      await this.#pause(signal);
+    }
+  }
+
+  /** Returns when only a new list helps, or `signal` is aborted. */
+  async #listAndWatch(signal: AbortSignal): Promise<void> {
+    const snapshot = await listAll(
+      this.#client,
+      this.#resource,
+      this.#namespace,
+      new Deadline(LIST_MS, this.#client.clock),
+    );
+    if (signal.aborted) return;
+    this.#objects = new Map(snapshot.items.map((item) => [keyOf(item), item]));
+    this.#fresh = true;
+    this.#refused = false;
+    this.#listeners.onChange();
+    const { steadyMs } = this.#client.clock;
+    let version = snapshot.resourceVersion;
+    while (!signal.aborted) {
+      const beganMs = steadyMs();
+      let ended: string | 'expired';
+      try {
+        ended = await this.#follow(version, signal);
+      } finally {
+        if (steadyMs() - beganMs >= GOOD_WATCH_MS) this.#pauseMs = FIRST_PAUSE_MS;
+      }
+      if (ended === 'expired') return;
+      version = ended;
+      if (steadyMs() - beganMs >= GOOD_WATCH_MS) continue;
+      // One may end early. With a server that ends each of them at once the copy does not follow.
+      if (this.#pauseMs > FIRST_PAUSE_MS) return;
+      await this.#pause(signal);
+    }
+  }
+
+  /** Waits, longer each time. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    const ms = this.#pauseMs;
+    this.#pauseMs = Math.min(ms * 2, LONGEST_PAUSE_MS);
+    await pause(this.#client.clock, ms, signal);
+  }
+
+  /** Follows one watch to its end. Answers where the next one begins. */
+  async #follow(from: string, signal: AbortSignal): Promise<string | 'expired'> {
+    const question = this.#question(from);
+    let version = from;
+    let events = 0;
+    for await (const line of this.#client.stream(question, IDLE_MS, signal)) {
+      const event = Event.safeParse(parseJson(line));
+      if (!event.success) throw unreadable(this.#client.request(question), `no event: ${firstPath(event.error)}`);
+      const { type, object } = event.data;
+      if (type === 'ERROR') {
+        if (object.code === 410) return 'expired';
+        throw failure(
+          this.#client.request(question),
+          'GR-CLUSTER-07',
+          `the watch failed with ${object.code ?? 'no code'}`,
+          'It is started again',
+        );
+      }
+      version = object.metadata?.resourceVersion || version;
+      if (type !== 'BOOKMARK') this.#apply(type, object, question);
+      events += 1;
+      if (events % EVENTS_PER_TURN === 0) await this.#client.clock.nextTurn();
+    }
+    return version;
+  }
+
+  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: unknown, question: KubeQuestion): void {
+    const parsed = this.#resource.item.safeParse(object);
+    if (!parsed.success) {
+      const place = firstPath(parsed.error);
+      throw unreadable(this.#client.request(question), `an item without a usable ${place}`);
+    }
+    // Changed in place: a copy per event would cost the square of the number of Jobs.
+    const objects = this.#objects as Map<string, T>;
+    if (type === 'DELETED') objects.delete(keyOf(parsed.data));
+    else {
+      objects.set(keyOf(parsed.data), parsed.data);
+      this.#listeners.onObject?.(parsed.data);
+    }
+    this.#listeners.onChange();
+  }
+
+  #question(resourceVersion: string): KubeQuestion {
+    const { name, labelSelector } = this.#resource;
+    return {
+      what: `watch ${name} ${inNamespace(this.#namespace)}`,
+      path: listPath(this.#resource, this.#namespace),
+      query: {
+        watch: 'true',
+        allowWatchBookmarks: 'true',
+        timeoutSeconds: String(WATCH_SECONDS),
+        resourceVersion,
+        ...(labelSelector !== undefined && { labelSelector }),
+      },
+    };
+  }
+}
+
+/** `<namespace>/<name>`. */
+export function keyOf({ metadata }: Named): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+function asFailure(error: unknown, request: Parameters<typeof failure>[0]): Failure {
+  if (error instanceof Failure) return error;
+  return failure(request, 'GR-CLUSTER-08', 'no readable answer', 'Check the API server');
+}

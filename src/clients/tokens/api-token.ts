@@ -1,0 +1,231 @@
+/**
+ * Finds the API token of a RunnerGroup and the one server it may be sent to.
+ *
+ * Whoever made the Secret binds the token to its Gitea (scheme, host, port and path). The RunnerGroup never does. So a repository author
+ * who changes `gitea.url` cannot have the token sent elsewhere, not even to another application of the same server.
+ *
+ * By its schema, the RunnerGroup's Secret name and key are DNS names. They are checked here again because they become a path.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { normalBase } from '../../shared/base-url.ts';
+import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
+import { Token } from './token.ts';
+
+/** No slash, no dot at the start, no longer than a file name of Kubernetes. */
+const PATH_PART = /^[A-Za-z0-9_][-._A-Za-z0-9]{0,252}$/;
+/** What may stand in an HTTP header: visible ASCII. */
+const TOKEN = /^[\x21-\x7e]{1,4096}$/;
+
+/** The key of a Secret that names the Gitea to which its tokens are bound. */
+export const URL_KEY = 'url';
+
+/** Where Secrets are looked for: mounted as files, or asked from the Kubernetes API (`--secrets`). */
+export type SecretsMode = 'files' | 'api';
+/** Where a binding stands that no Secret holds. */
+const POLICY = 'the policy (tokenBindings)';
+
+export interface TokenSources {
+  readonly secretsDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** With `--secrets api`: the Secrets of the cluster. Then no file is read. */
+  readonly clusterSecrets?: SecretReader;
+  /** The Gitea that the policy file binds the tokens of a Secret to; undefined: it does not say. */
+  readonly boundTo?: (namespace: string, secret: string) => string | undefined;
+}
+
+/** Reads whole Secrets, each once per look (src/clients/kubernetes/secrets.ts). */
+export interface SecretReader {
+  /** @throws Failure exit 1 when the API server does not answer with that Secret. */
+  readonly read: (namespace: string, name: string) => Promise<SecretKeys>;
+  /** Key `url` only. Undefined: there is none, there is no such Secret, or this process may not read it. */
+  readonly readUrl: (namespace: string, name: string) => Promise<string | undefined>;
+  /** Where the Secret is that is read for this one. Absent: it is this one. */
+  readonly placeOf?: (namespace: string, name: string) => Record<'namespace' | 'name', string>;
+}
+
+/** Value of a key as text; undefined when the Secret has no such key. */
+export type SecretKeys = (key: string) => string | undefined;
+
+/** What a Secret says, and how messages call it. */
+interface FoundSecret {
+  readonly token: string;
+  readonly url: string | undefined;
+  /** `Secret gitea-api`. */
+  readonly called: string;
+  /** Where a person finds the token. */
+  readonly source: string;
+}
+
+/**
+ * @throws Failure exit 1: no such file or Secret, or an empty or malformed token; exit 3: the token is bound to another Gitea or to none.
+ */
+export async function findToken(group: RunnerGroup, sources: TokenSources): Promise<Token> {
+  const { env, clusterSecrets, secretsDir } = sources;
+  const registration = await registrationUrl(group, sources);
+  refuseForeignRegistration(group, registration, sources);
+  const byHand = env['GITEA_TOKEN'];
+  if (byHand !== undefined && byHand !== '') {
+    const bound = bindingOf(env['GITEA_URL'], 'the environment variable GITEA_URL', group);
+    const source = 'the environment variable GITEA_TOKEN';
+    return bind(byHand, bound, { what: source, source }, group);
+  }
+  const { token, url, called, source } = clusterSecrets
+    ? await secretInCluster(group, clusterSecrets)
+    : secretInFiles(group, secretsDir);
+  const what = { what: `key ${group.authToken.key} of ${called}`, source };
+  const written = url || undefined;
+  const byPolicy = sources.boundTo?.(group.namespace, group.authToken.name);
+  // Where both are there, both hold: neither may loosen the other.
+  if (written !== undefined && byPolicy !== undefined) bind(token, bindingOf(byPolicy, POLICY, group), what, group);
+  const where = written === undefined && byPolicy ? POLICY : `key url of ${called}`;
+  return bind(token, bindingOf(written ?? byPolicy, where, group), what, group);
+}
+
+function secretInFiles(group: RunnerGroup, secretsDir: string): FoundSecret {
+  const { name, key } = group.authToken;
+  const folder = secretFolder(group, secretsDir);
+  const token = readKey(join(secretsDir, folder), key);
+  if (token === undefined) throw missing(group, secretsDir);
+  const source = `key ${key} of Secret ${name}, mounted as ${folder}`;
+  return { token, url: readKey(join(secretsDir, folder), URL_KEY), called: `Secret ${name}`, source };
+}
+
+/** The Secret of the group's own namespace, and no other: it is the tenant's. */
+async function secretInCluster(group: RunnerGroup, secrets: SecretReader): Promise<FoundSecret> {
+  const { namespace, authToken } = group;
+  const { name, key } = authToken;
+  for (const part of [namespace, name, key]) if (!PATH_PART.test(part)) throw missingKey(group);
+  const keys = await secrets.read(namespace, name);
+  const token = keys(key)?.trim();
+  const place = secrets.placeOf?.(namespace, name) ?? { namespace, name };
+  const called = `Secret ${place.name} of namespace ${place.namespace}`;
+  if (token === undefined) throw missingKey(group, called);
+  return { token, url: keys(URL_KEY)?.trim(), called, source: `key ${key} of ${called}` };
+}
+
+function missingKey(
+  { namespace, name: group, authToken: { name, key } }: RunnerGroup,
+  called = `Secret ${name} of namespace ${namespace}`,
+): Failure {
+  return new Failure(
+    'GR-TOKEN-08',
+    1,
+    `find the API token of RunnerGroup ${namespace}/${group}: ${called} has no key ${key}. ` +
+      'Add the key to the Secret, or correct authToken.',
+  );
+}
+
+/** What the registration Secret of a group is bound to; undefined when that cannot be seen. Its token is never kept. */
+async function registrationUrl(
+  { namespace, registrationToken: { name } }: RunnerGroup,
+  { clusterSecrets, secretsDir }: TokenSources,
+): Promise<string | undefined> {
+  if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return undefined;
+  if (clusterSecrets) return (await clusterSecrets.readUrl(namespace, name))?.trim();
+  return readKey(join(secretsDir, namespace, name), URL_KEY);
+}
+
+/**
+ * The registration Secret may be bound as well. It need not be readable here: the runner's pod checks the same before it registers.
+ * Where the key `url` can be read, or the policy binds the Secret, the group is refused before a runner is made.
+ */
+function refuseForeignRegistration(
+  { namespace, name: group, giteaUrl, registrationToken: { name } }: RunnerGroup,
+  url: string | undefined,
+  { boundTo }: TokenSources,
+): void {
+  const isForeign = (base: string | undefined) => base !== undefined && normalBase(base) !== normalBase(giteaUrl);
+  const isByPolicy = isForeign(boundTo?.(namespace, name));
+  if (!isForeign(url) && !isByPolicy) return;
+  throw new Failure(
+    'GR-TOKEN-07',
+    3,
+    `use the registration token of RunnerGroup ${namespace}/${group}: ${isByPolicy ? `${POLICY}, for` : 'key url of'} Secret ${name} ` +
+      `names another Gitea than the group's, ${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`,
+  );
+}
+
+/** Of the two places below `secretsDir` that a Secret may be mounted at, the first that has the key. */
+function secretFolder(group: RunnerGroup, secretsDir: string): string {
+  const { name, key } = group.authToken;
+  for (const part of [group.namespace, name, key]) if (!PATH_PART.test(part)) throw missing(group, secretsDir);
+  const own = join(group.namespace, name);
+  return readKey(join(secretsDir, own), key) === undefined ? name : own;
+}
+
+/** Content of a key, without the line end that `kubectl create secret --from-file` keeps; undefined when there is no such file. */
+function readKey(folder: string, key: string): string | undefined {
+  try {
+    return readFileSync(join(folder, key), 'utf8').trim();
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined;
+    throw new Failure(
+      'GR-TOKEN-02',
+      1,
+      `read ${join(folder, key)}: ${systemReason(error)}. Make the file readable for the user that runs gitea-runners.`,
+    );
+  }
+}
+
+function missing(group: RunnerGroup, secretsDir: string): Failure {
+  const { name, key } = group.authToken;
+  return new Failure(
+    'GR-TOKEN-01',
+    1,
+    `find the API token of RunnerGroup ${group.namespace}/${group.name}: no file ${group.namespace}/${name}/${key} or ${name}/${key} ` +
+      `in ${secretsDir}. Mount the Secret there, give --secrets-dir, or set GITEA_TOKEN and GITEA_URL when you run it by hand.`,
+  );
+}
+
+/** The Gitea that a token may be sent to, and what says so. */
+interface Binding {
+  readonly base: string;
+  readonly where: string;
+}
+
+function bindingOf(url: string | undefined, where: string, group: RunnerGroup): Binding {
+  const of = `the API token of RunnerGroup ${group.namespace}/${group.name}`;
+  if (url === undefined || url === '') {
+    throw new Failure(
+      'GR-TOKEN-03',
+      3,
+      `use ${of}: ${where} does not say to which Gitea it may be sent. Set it to the base URL, e.g. ${group.giteaUrl}.`,
+    );
+  }
+  const base = normalBase(url);
+  if (base === undefined) {
+    throw new Failure(
+      'GR-TOKEN-04',
+      3,
+      `use ${of}: ${where} is no http or https URL, or has credentials, a query or a fragment. Set it to Gitea's base URL.`,
+    );
+  }
+  return { base, where };
+}
+
+function bind(
+  secret: string,
+  { base, where }: Binding,
+  { what, source }: { readonly what: string; readonly source: string },
+  group: RunnerGroup,
+): Token {
+  const of = `the API token of RunnerGroup ${group.namespace}/${group.name}`;
+  if (base !== normalBase(group.giteaUrl)) {
+    throw new Failure(
+      'GR-TOKEN-05',
+      3,
+      `use ${of}: it is bound to ${base}, as ${where} says, but the group's Gitea is ${group.giteaUrl}. It was not sent. Correct gitea.url or the binding, or use a token of that Gitea.`,
+    );
+  }
+  if (!TOKEN.test(secret)) {
+    throw new Failure(
+      'GR-TOKEN-06',
+      1,
+      `use ${of}: ${what} is empty or holds characters that no token has. Put the token alone into it.`,
+    );
+  }
+  return new Token(secret, base, 'token', source);
+}

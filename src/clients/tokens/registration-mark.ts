@@ -1,0 +1,29 @@
+/**
+ * Whose registration tokens a Secret holds. `serve` writes it down as it fills a key, in an annotation of the Secret:
+ *
+ *     gitea.bpg.pw/registration-tokens: '{"registration-token":"org:acme at https://gitea.example.com"}'
+ *
+ * A filled key is never filled for another scope or Gitea, and no runner is started that would register with it.
+ */
+
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { scopeWord } from '../../config/runnergroup/scope.ts';
+import { normalBase } from '../../shared/base-url.ts';
+
+export const REGISTRATION_MARK = 'gitea.bpg.pw/registration-tokens';
+
+/** Whose token a group's runners register with. */
+export function holderOf({ giteaUrl, scope }: Pick<RunnerGroup, 'giteaUrl' | 'scope'>): string {
+  return `${scopeWord(scope)} at ${normalBase(giteaUrl)}`;
+}
+
+/** By key of the Secret. Empty: the annotation is absent, or somebody else has written it. */
+export function holdersIn(mark: string | undefined): ReadonlyMap<string, string> {
+  try {
+    const held: unknown = JSON.parse(mark ?? '{}');
+    const entries: readonly [string, unknown][] = Object.entries(held ?? {});
+    return new Map(entries.flatMap(([key, holder]) => (typeof holder === 'string' ? [[key, holder]] : [])));
+  } catch {
+    return new Map();
+  }
+}

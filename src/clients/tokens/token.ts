@@ -1,0 +1,61 @@
+import { inspect } from 'node:util';
+import { isBelow, normalBase } from '../../shared/base-url.ts';
+
+/** How a server wants its token: Gitea `token …`, Argo CD `Bearer …`. */
+export type TokenScheme = 'token' | 'Bearer';
+
+/**
+ * An API token together with the one place it may be sent to. It prints as `(token)` everywhere; only `headerFor`
+ * gives it out, and only for URLs below its own base (test/config/policy).
+ */
+export class Token {
+  readonly #secret: string;
+  readonly #scheme: TokenScheme;
+  /** Normal form of the base URL (`normalBase`) of the only server this token may be sent to. */
+  readonly base: string;
+  /** Where a person finds it, for messages: `key token of Secret gitea-api …`. */
+  readonly source: string;
+
+  /** @param base URL of the server's API, perhaps with a path. Throws when it is none. */
+  constructor(
+    secret: string,
+    base: string,
+    scheme: TokenScheme = 'token',
+    source = scheme === 'token' ? 'the Secret of authToken' : 'its file',
+  ) {
+    const normal = normalBase(base);
+    if (normal === undefined) throw new Error('a token must be bound to an http or https URL');
+    this.#secret = secret;
+    this.#scheme = scheme;
+    this.base = normal;
+    this.source = source;
+  }
+
+  /** True when the token may be sent to this URL. */
+  covers(url: URL): boolean {
+    return isBelow(url, this.base);
+  }
+
+  /** Value of the `Authorization` header for a request to `url`. Throws when the URL does not lie below the token's base. */
+  headerFor(url: URL): string {
+    if (!this.covers(url)) throw new Error(`a token bound to ${this.base} was asked for ${url.origin}${url.pathname}`);
+    return `${this.#scheme} ${this.#secret}`;
+  }
+
+  /** True when both hold the same secret for the same place: such groups may share one look. */
+  equals(other: Token): boolean {
+    return this.base === other.base && this.#scheme === other.#scheme && this.#secret === other.#secret;
+  }
+
+  toString(): string {
+    return '(token)';
+  }
+
+  toJSON(): string {
+    return '(token)';
+  }
+
+  [inspect.custom](): string {
+    return '(token)';
+  }
+}

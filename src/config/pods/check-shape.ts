@@ -1,0 +1,161 @@
+/**
+ * Whether a podTemplate has the shape of a PodTemplateSpec: every field known, every value of its type, nothing missing, no element
+ * twice. All problems at once. A typo ends here, at commit, and not as a failed sync.
+ */
+import { type Fields, fieldsOf, type ListType, type ScalarType, TEMPLATE_TYPE, type ValueType } from './schema.ts';
+import { type FieldPath, isList, isMapping, type Mapping, type TemplateFault, type Value } from './value.ts';
+
+/** The known name that was most likely meant (src/config/runnergroup/nearest.ts). */
+export type Suggest = (written: string, known: readonly string[]) => string | undefined;
+
+/** A template may leave them out: they are in our pod. */
+export const OURS_TO_FILL = new Set(['PodSpec.containers']);
+
+/**
+ * The faults of a template that `boundFault` let pass, in the order in which they stand there. Values are never repeated: one may be a
+ * secret that stands in the wrong place.
+ */
+export function checkShape(template: Value, suggest: Suggest): readonly TemplateFault[] {
+  return check(template, { is: 'struct', name: TEMPLATE_TYPE }, [], suggest);
+}
+
+function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest): readonly TemplateFault[] {
+  switch (type.is) {
+    case 'scalar': {
+      const wrong = wrongScalar(value, type.scalar);
+      return wrong === undefined ? [] : [{ path, message: wrong }];
+    }
+    case 'list':
+      if (!isList(value)) return [{ path, message: `must be a list, not ${kindOf(value)}` }];
+      return [
+        ...value.flatMap((element, index) => check(element, type.of, [...path, index], suggest)),
+        ...repeated(value, type, path),
+      ];
+    case 'mapping':
+      if (!isMapping(value)) return [{ path, message: `must be a mapping, not ${kindOf(value)}` }];
+      return Object.entries(value).flatMap(([key, entry]) => {
+        if (isDirective(key)) return [{ path: [...path, key], message: DIRECTIVE }];
+        return entry === null ? [] : check(entry, type.of, [...path, key], suggest);
+      });
+    case 'struct':
+      if (!isMapping(value)) return [{ path, message: `must be a mapping, not ${kindOf(value)}` }];
+      return checkStruct(value, type.name, path, suggest);
+    default:
+      return type satisfies never;
+  }
+}
+
+/** A field that is null is absent, as Kubernetes reads it; it must be one of its fields all the same. */
+function checkStruct(value: Mapping, struct: string, path: FieldPath, suggest: Suggest): readonly TemplateFault[] {
+  const fields = fieldsOf(struct);
+  let guesses = MOST_GUESSES;
+  const written = Object.entries(value).flatMap(([name, entry]) => {
+    const field = fields.get(name);
+    if (!field) {
+      guesses -= 1;
+      return [{ path: [...path, name], message: unknownField(name, fields, guesses < 0 ? () => undefined : suggest) }];
+    }
+    return entry === null ? [] : check(entry, field.type, [...path, name], suggest);
+  });
+  const missing = [...fields].filter(
+    ([name, { required }]) => required && (value[name] ?? null) === null && !OURS_TO_FILL.has(`${struct}.${name}`),
+  );
+  return [...written, ...missing.map(([name]) => ({ path: [...path, name], message: 'is missing' }))];
+}
+
+const DIRECTIVE = 'patch directives are not allowed: podTemplate is a template, not a patch';
+
+function isDirective(key: string): boolean {
+  return /^\$(?:patch$|retainKeys$|deleteFromPrimitiveList(?:\/|$)|setElementOrder(?:\/|$))/.test(key);
+}
+
+/** A guess takes time, and a hostile mapping has thousands of unknown fields. */
+const MOST_GUESSES = 20;
+/** Names that a message lists. More would bury the field. */
+const MOST_NAMES = 8;
+
+function unknownField(name: string, fields: Fields, suggest: Suggest): string {
+  if (isDirective(name)) return DIRECTIVE;
+  const known = [...fields.keys()];
+  const meant = suggest(name, known);
+  if (meant !== undefined) return `unknown field; did you mean "${meant}"?`;
+  return known.length > MOST_NAMES ? 'unknown field' : `unknown field; known here: ${known.join(', ')}`;
+}
+
+/**
+ * Elements that Kubernetes would take for one, and elements without the field that tells. Kubernetes itself merges the second over the
+ * first: a template could then say one thing where it is read, and another where it is used.
+ */
+function repeated(
+  list: readonly Value[],
+  { of, distinctBy: keys }: ListType,
+  path: FieldPath,
+): readonly TemplateFault[] {
+  const [mergeKey] = keys;
+  if (mergeKey === undefined) return [];
+  const toldByStruct = of.is === 'struct' && fieldsOf(of.name).get(mergeKey)?.required;
+  const seen = new Set<string>();
+  return list.flatMap((element, index) => {
+    if (!isMapping(element)) return [];
+    const values = keys.map((key) => element[key] ?? null);
+    if (values[0] === null)
+      return toldByStruct
+        ? []
+        : [{ path: [...path, index, mergeKey], message: 'is missing: elements are told apart by it' }];
+    // A port without a protocol is a TCP port.
+    const identity = JSON.stringify(values.map((value, at) => (keys[at] === 'protocol' ? (value ?? 'TCP') : value)));
+    if (seen.has(identity))
+      return [{ path: [...path, index], message: `repeats an earlier element: ${keys.join(' and ')} must differ` }];
+    seen.add(identity);
+    return [];
+  });
+}
+
+const QUANTITY = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+const INT32 = 2 ** 31;
+/** Longer ones have no meaning. */
+const LONGEST_QUANTITY = 64;
+
+/** What a scalar should be instead, if it is something else. */
+function wrongScalar(value: Value, scalar: ScalarType): string | undefined {
+  const { test, wanted } = WANTED[scalar];
+  if (test(value)) return undefined;
+  return `must be ${wanted}${scalar === 'quantity' ? '' : `, not ${kindOf(value)}`}${scalar === 'string' ? quoteHint(value) : ''}`;
+}
+
+const WANTED: Readonly<Record<ScalarType, { readonly test: (value: Value) => boolean; readonly wanted: string }>> = {
+  string: { test: (value) => typeof value === 'string', wanted: 'a string' },
+  boolean: { test: (value) => typeof value === 'boolean', wanted: 'true or false' },
+  int32: { test: (value) => isInteger(value) && value >= -INT32 && value < INT32, wanted: 'a whole number of 32 bits' },
+  int64: { test: isInteger, wanted: 'a whole number' },
+  'integer or string': {
+    test: (value) => typeof value === 'string' || (isInteger(value) && value >= -INT32 && value < INT32),
+    wanted: 'a whole number or a string',
+  },
+  quantity: { test: isQuantity, wanted: 'a quantity, e.g. 500m or 2Gi' },
+  'date-time': { test: (value) => typeof value === 'string' && DATE_TIME.test(value), wanted: 'a time' },
+  'any object': { test: isMapping, wanted: 'a mapping' },
+};
+
+function isInteger(value: Value): value is number {
+  return Number.isSafeInteger(value);
+}
+
+/** As the API server reads it: also a number, also below zero. Whether it may be is told by the pod's rules. */
+function isQuantity(value: Value): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return typeof value === 'string' && value.length <= LONGEST_QUANTITY && QUANTITY.test(value);
+}
+
+function quoteHint(value: Value): string {
+  return typeof value === 'number' || typeof value === 'boolean' ? '; write it in quotes' : '';
+}
+
+function kindOf(value: Value): string {
+  if (value === null) return 'null';
+  if (isList(value)) return 'a list';
+  if (isMapping(value)) return 'a mapping';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'a number' : 'a fraction';
+  return typeof value === 'string' ? 'a string' : 'true or false';
+}

@@ -1,0 +1,98 @@
+/**
+ * What a PodTemplateSpec can hold: `pod-schema.json`, which scripts/pod-schema.mjs makes of Kubernetes' published OpenAPI.
+ * Types are read when they are first needed: a template uses few of the 109.
+ */
+import published from './pod-schema.json' with { type: 'json' };
+
+/** The Kubernetes release that all of src/config/pods speaks about. */
+export const KUBERNETES_VERSION: string = published.kubernetes;
+/** The type of a whole template. */
+export const TEMPLATE_TYPE: string = published.root;
+
+export type ScalarType =
+  | 'string'
+  | 'boolean'
+  | 'int32'
+  | 'int64'
+  | 'any object'
+  | 'date-time'
+  | 'quantity'
+  | 'integer or string';
+
+/** How two lists of one field become one. Without it the later list takes the place of the earlier one. */
+export interface ListMerge {
+  /** Of elements that are mappings: elements with the same value of it are one element. */
+  readonly key?: string;
+  /** Of an element only the fields stay that the later list names (`retainKeys`). */
+  readonly retainKeys: boolean;
+}
+
+export type ValueType =
+  | { readonly is: 'scalar'; readonly scalar: ScalarType }
+  | { readonly is: 'mapping'; readonly of: ValueType }
+  | ListType
+  | { readonly is: 'struct'; readonly name: string };
+
+export interface ListType {
+  readonly is: 'list';
+  readonly of: ValueType;
+  readonly merge?: ListMerge;
+  /** Fields that tell two elements apart, the merge key first; none for lists whose elements may repeat. */
+  readonly distinctBy: readonly string[];
+}
+
+export interface Field {
+  readonly required: boolean;
+  readonly type: ValueType;
+}
+
+/** Fields of a struct by name. A Map: a field may not be called `constructor` by accident. */
+export type Fields = ReadonlyMap<string, Field>;
+
+/** Letters of pod-schema.json. */
+const SCALARS: ReadonlyMap<string, ScalarType> = new Map([
+  ['s', 'string'],
+  ['b', 'boolean'],
+  ['i', 'int32'],
+  ['l', 'int64'],
+  ['o', 'any object'],
+  ['d', 'date-time'],
+  ['q', 'quantity'],
+  ['x', 'integer or string'],
+]);
+
+const read = new Map<string, Fields>();
+const types: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(Object.entries(published.types));
+
+/** The fields of a struct. Throws on a name that pod-schema.json does not have: a defect of ours. */
+export function fieldsOf(struct: string): Fields {
+  const known = read.get(struct);
+  if (known) return known;
+  const written = types.get(struct);
+  if (!written) throw new Error(`pod-schema.json has no type ${struct}`);
+  const fields = new Map(Object.entries(written).map(([name, text]) => [name, fieldOf(text)]));
+  read.set(struct, fields);
+  return fields;
+}
+
+/** `![ContainerPort] merge containerPort,protocol` */
+function fieldOf(text: string): Field {
+  const required = text.startsWith('!');
+  const [type = '', ...words] = text.slice(required ? 1 : 0).split(' ');
+  return { required, type: typeOf(type, words) };
+}
+
+function typeOf(text: string, words: readonly string[]): ValueType {
+  const scalar = SCALARS.get(text);
+  if (scalar) return { is: 'scalar', scalar };
+  const inner = text.slice(1, -1);
+  if (text.startsWith('{')) return { is: 'mapping', of: typeOf(inner, []) };
+  if (!text.startsWith('[')) return { is: 'struct', name: text };
+  const distinctBy = words.filter((word) => !WORDS.has(word)).flatMap((word) => word.split(','));
+  const list = { is: 'list', of: typeOf(inner, []), distinctBy } as const;
+  if (!words.includes('merge')) return list;
+  const [key] = distinctBy;
+  return { ...list, merge: { ...(key === undefined ? {} : { key }), retainKeys: words.includes('retainKeys') } };
+}
+
+const WORDS: ReadonlySet<string> = new Set(['merge', 'unique', 'retainKeys']);

@@ -1,0 +1,159 @@
+/**
+ * The policy file as an administrator writes it: the single source of checks, JSON Schema and the table in docs/policy.md.
+ *
+ * A field that is absent restricts nothing, unless its description says otherwise. So a policy file without fields is the same as none.
+ * An empty list forbids everything that the field is about.
+ */
+import * as z from 'zod';
+import { normalBase } from '../../shared/base-url.ts';
+import { isRegistryPattern, wrongImagePattern } from './image.ts';
+import { normalRepository } from './repository.ts';
+
+const POLICY_API_VERSION = 'gitea.bpg.pw/v1alpha1';
+const POLICY_KIND = 'RunnerPolicy';
+
+/** Entries of a list. Every group is compared with every entry. */
+const MOST_ENTRIES = 1_000;
+const LONGEST_PATTERN = 512;
+
+const pattern = () =>
+  z
+    .string()
+    .min(1)
+    .max(LONGEST_PATTERN)
+    .regex(/^[\x21-\x7e]+$/, { error: 'must be visible ASCII characters without spaces' });
+const checked = (check: (text: string) => string | undefined) =>
+  pattern().superRefine((text, context) => {
+    const message = check(text);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+/** Names of Kubernetes and Argo CD: a capital letter or a slash in a pattern could never fit. */
+const namePattern = () =>
+  pattern().regex(/^[a-z0-9.*-]+$/, {
+    error: 'must be a name, or a pattern like team-*: lower-case letters, digits, dashes, dots and stars',
+  });
+const list = <T extends z.ZodType>(entry: T) => z.array(entry).max(MOST_ENTRIES);
+
+const SCOPE_PATTERN = /^(?:global|(?:org|user):[A-Za-z0-9._*-]+|repo:[A-Za-z0-9._*-]+\/[A-Za-z0-9._*-]+)$/;
+const FIELD_PATTERN = /^(?:metadata|spec)(?:\.[A-Za-z][A-Za-z0-9]*)+$/;
+
+const level = () => z.enum(['privileged', 'baseline', 'restricted']);
+
+const NamespaceEntry = z.strictObject({
+  name: namePattern().meta({ description: 'Pattern for the namespace of a RunnerGroup.' }),
+  destinations: list(namePattern()).optional().meta({
+    description:
+      'Destination namespaces of Applications that may have RunnerGroups here, besides this namespace itself. Absent: no others.',
+  }),
+  scopes: list(
+    pattern().regex(SCOPE_PATTERN, {
+      error: 'must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed',
+    }),
+  )
+    .optional()
+    .meta({
+      description:
+        'Scopes that RunnerGroups here may serve: `global`, `org:NAME`, `user:NAME`, `repo:OWNER/NAME`. `org:` and `user:` cover the repositories of that owner, too.',
+    }),
+  secrets: list(namePattern()).optional().meta({
+    description:
+      'Secrets that RunnerGroups here may name: tokens, every other `secretRef`, and all that a podTemplate names.',
+  }),
+});
+
+const TokenBinding = z.strictObject({
+  namespace: namePattern().meta({ description: 'Pattern for the namespace of the RunnerGroup.' }),
+  secret: pattern()
+    .regex(/^[a-z0-9.-]+$/, { error: 'must be the name of a Secret; a pattern is not possible here' })
+    .meta({ description: 'Name of the Secret.' }),
+  url: checked((text) =>
+    normalBase(text) === undefined
+      ? 'must be the base URL of a Gitea: http or https, without credentials, query or fragment'
+      : undefined,
+  ).meta({ description: 'Base URL of the Gitea.' }),
+});
+
+/** `spec`. The order of the fields is the order of the manual. */
+export const PolicySpec = z.strictObject({
+  projects: list(namePattern()).optional().meta({
+    description: 'Argo CD projects whose Applications may have runners. An offline check may skip it.',
+  }),
+  repositories: list(
+    checked((text) => {
+      const normal = normalRepository(text);
+      if (normal === undefined) return 'must be the URL of a git repository, e.g. https://gitea.example.com/ops/*';
+      return normal.split('/', 3).at(2)?.includes('**') ? 'must not have ** in its host' : undefined;
+    }),
+  )
+    .optional()
+    .meta({
+      description:
+        'Git repositories whose Applications may have runners. `.git` at the end and the two spellings of ssh make no difference. An offline check may skip it.',
+    }),
+  namespaces: list(NamespaceEntry).optional().meta({
+    description:
+      'Namespaces that may have RunnerGroups, and what holds there. Of several entries that fit, the first one counts.',
+  }),
+  images: list(checked(wrongImagePattern)).optional().meta({
+    description:
+      'Images of pods, each with its registry: `docker.io/gitea/runner`, `registry.example.com/ci/**`. Without a tag every version, with a tag no image by digest, with `@*` only images by digest.',
+  }),
+  registries: list(
+    checked((text) =>
+      isRegistryPattern(text) && text === text.toLowerCase()
+        ? undefined
+        : 'must be the host of a registry with its port if it has one, e.g. docker.io or *.example.com:5000',
+    ),
+  )
+    .optional()
+    .meta({ description: 'Registries that images of pods may come from. Holds besides `images`.' }),
+  securityProfile: z
+    .strictObject({
+      highest: level().meta({ description: 'Highest `securityProfile` of a RunnerGroup.' }),
+      withReason: level().optional().meta({
+        description:
+          'Highest one for RunnerGroups that give a reason in their annotation `gitea.bpg.pw/profile-reason`. Absent: the same.',
+      }),
+    })
+    .optional()
+    .meta({
+      description:
+        'Highest `securityProfile`: `restricted` is the lowest, `privileged` the highest. A RunnerGroup that names none counts as `restricted` with containerMode `host`, else as `privileged`. Absent: any, but not `privileged` with a `podTemplate`.',
+    }),
+  podTemplateFields: list(
+    pattern().regex(FIELD_PATTERN, { error: 'must be a path like spec.nodeSelector or spec.containers.env' }),
+  )
+    .optional()
+    .meta({
+      description:
+        'Fields that a `podTemplate` may have, each with all below it: `spec.nodeSelector`, `spec.containers.env`. Names of elements of lists are always allowed on the way. Absent: all but those that `images`, `registries`, `priorityClasses` and `serviceAccounts` forbid.',
+    }),
+  priorityClasses: list(namePattern())
+    .optional()
+    .meta({ description: 'Priority classes that RunnerGroups may name. Absent: none in a `podTemplate`.' }),
+  serviceAccounts: list(namePattern())
+    .optional()
+    .meta({ description: 'Service accounts that a `podTemplate` may name. Absent: none.' }),
+  tokenBindings: list(TokenBinding).optional().meta({
+    description:
+      'The Gitea that the tokens of a Secret may be sent to. For Secrets without the key `url`; where both are there, both hold. Of several entries that fit, the first one counts.',
+  }),
+  maxActiveRunners: z.int().min(0).max(1_000_000).optional().meta({
+    description:
+      'Cap over all RunnerGroups of an Application: the sum of their `maxActiveRunners`, suspended ones included.',
+  }),
+});
+
+/** What a policy says; every field may be absent. Lists hold patterns (`glob.ts`) unless the schema says otherwise. */
+export type Policy = z.output<typeof PolicySpec>;
+
+/** The whole document. */
+export const PolicyDocument = z.strictObject({
+  apiVersion: z.literal(POLICY_API_VERSION).meta({ description: 'Version of this format.' }),
+  kind: z.literal(POLICY_KIND).meta({ description: 'Always RunnerPolicy.' }),
+  metadata: z
+    .strictObject({ name: z.string().max(253).optional().meta({ description: 'For people.' }) })
+    .optional()
+    .meta({ description: 'Not used.' }),
+  spec: PolicySpec.meta({ description: 'What RunnerGroups may do.' }),
+});

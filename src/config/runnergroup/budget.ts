@@ -1,0 +1,72 @@
+/**
+ * The most that one run reads, over all its files. The sidecar runs `generate` for everybody who may push to a repository. These
+ * limits keep the process below 150 MB for any input (test/config/runnergroup/memory.test.ts).
+ *
+ *     entries ─► files ─► bytes ─► documents ─► words of a document ─► words of all documents
+ */
+
+/** Entries of folders that are looked at, over all folders. */
+export const MOST_ENTRIES = 50_000;
+/** Files that are read. */
+export const MOST_FILES = 5_000;
+/** Bytes of all files together. A RunnerGroup has about 700. */
+export const MOST_BYTES = 4 * 1024 * 1024;
+/** Documents of all files together, RunnerGroups and others. */
+export const MOST_DOCUMENTS = 3_000;
+/**
+ * Words of one document, which are in memory together. Each lexeme of YAML is one: a word, a sign, spaces, the end of a line. A long
+ * one counts once per `WORD_CHARACTERS`. 80,000 are 10,000 lines of a manifest, or a ConfigMap of 1.2 MB. A word takes up to 1.1 KB
+ * (measured: `[{},{},…]`, `["","",…]` and long strings in double quotes).
+ */
+export const MOST_DOCUMENT_WORDS = 80_000;
+const WORD_CHARACTERS = 16;
+/** Words of all documents together: some seconds of CPU. RunnerGroups in plain YAML (plain-yaml.ts) are not counted. */
+export const MOST_WORDS = 400_000;
+/** After so many words the garbage of the parser is collected (garbage.ts). */
+const WORDS_OF_GARBAGE = 40_000;
+/** Problems that are collected; `generate` shows the first 15. */
+export const MOST_PROBLEMS = 1_000;
+
+/** Counts what all files hold together. Each method that adds answers the message for the user when there is too much. */
+export class Budget {
+  #words = 0;
+  #documents = 0;
+  /** Words when garbage was collected last. */
+  #collectedAt = 0;
+
+  /** True when nothing more is to be read. */
+  get isSpent(): boolean {
+    return this.#words > MOST_WORDS || this.#documents > MOST_DOCUMENTS;
+  }
+
+  addWords(count: number): string | undefined {
+    this.#words += count;
+    return this.#words > MOST_WORDS ? tooMuch(`${MOST_WORDS} words and signs`) : undefined;
+  }
+
+  addDocuments(count: number): string | undefined {
+    this.#documents += count;
+    return this.#documents > MOST_DOCUMENTS ? tooMuch(`${MOST_DOCUMENTS} documents`) : undefined;
+  }
+
+  /** True once for each `WORDS_OF_GARBAGE`. */
+  isTimeToCollect(): boolean {
+    if (this.#words - this.#collectedAt < WORDS_OF_GARBAGE) return false;
+    this.#collectedAt = this.#words;
+    return true;
+  }
+}
+
+export function wordsOf(lexeme: string): number {
+  return Math.ceil(lexeme.length / WORD_CHARACTERS);
+}
+
+/** The message when one document has more than `MOST_DOCUMENT_WORDS`. */
+export function tooMuchInOne(what: string): string {
+  return `${what} more than ${MOST_DOCUMENT_WORDS} words and signs: divide it, or keep it out of these files`;
+}
+
+/** The message when all files together hold too much. */
+export function tooMuch(limit: string): string {
+  return `all files together have more than ${limit}: keep RunnerGroups in a folder of their own, or name fewer files`;
+}

@@ -1,0 +1,290 @@
+/**
+ * Reads the YAML that people write for RunnerGroups: block mappings and lists, and words, numbers and `{…}` or `[…]` on one line. The package
+ * `yaml` takes a start ten times as long. This reads less than the package does, and reads it in the same way
+ * (test/config/runnergroup/plain-yaml.property.test.ts compares both). What is not plain is left to the package, and so is everything with a problem.
+ *
+ *     file ─► lines without comments ─► document ─► mapping ─┬─ key: scalar
+ *                                                            ├─ key: {flow}
+ *                                                            └─ key: ─► mapping or list, deeper
+ */
+import type { Path, SourceDocument } from './documents.ts';
+import { valueAt } from './paths.ts';
+import type { SourceFile } from './source-file.ts';
+
+export type PlainDocument = Pick<SourceDocument, 'place' | 'value' | 'placeOf'>;
+
+/** Longer files are left to the package, which has the limits. */
+const MOST_CHARACTERS = 32_768;
+/** Calls of this reader inside each other. */
+const DEEPEST = 20;
+/** ASCII that can be seen, and ends of lines: no tabs, nothing that a YAML reader would look at twice. */
+const ORDINARY = /^[\n\x20-\x7e]*$/;
+
+/** A line that is neither empty nor a comment. */
+interface YamlLine {
+  readonly indent: number;
+  /** Without indent. */
+  readonly text: string;
+  /** From 1. */
+  readonly number: number;
+}
+
+/** Thrown inside of this file only: the text is left to the package. */
+class NotPlain extends Error {}
+
+/** All documents of a file; undefined when the package must read it. */
+export function readPlainYaml({ name, text }: SourceFile): readonly PlainDocument[] | undefined {
+  if (text.length > MOST_CHARACTERS || !ORDINARY.test(text)) return undefined;
+  try {
+    return documentsOf(text).map((lines) => {
+      const [first] = lines;
+      if (first?.indent !== 0) throw new NotPlain();
+      const places = new Places();
+      const value = new Block(lines, places).read();
+      const place = { file: name, line: first.number, column: 1 };
+      return { place, value, placeOf: (path) => ({ ...place, ...places.find(value, path) }) };
+    });
+  } catch (error) {
+    if (error instanceof NotPlain) return undefined;
+    throw error;
+  }
+}
+
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Where keys and items stand. */
+class Places {
+  readonly #of = new Map<unknown, Map<string, Place>>();
+
+  note(parent: object, step: string | number, place: Place): void {
+    const known = this.#of.get(parent);
+    if (known) known.set(String(step), place);
+    else this.#of.set(parent, new Map([[String(step), place]]));
+  }
+
+  /** Of what is missing: where the last value on the way to it stands; undefined: at the root. */
+  find(root: unknown, path: Path): Place | undefined {
+    let [value, found]: [unknown, Place | undefined] = [root, undefined];
+    for (const step of path) {
+      const place = this.#of.get(value)?.get(String(step));
+      if (!place) break;
+      [value, found] = [valueAt(value, [step]), place];
+    }
+    return found;
+  }
+}
+
+/** The lines of each document that has any. */
+function documentsOf(text: string): readonly (readonly YamlLine[])[] {
+  const documents: YamlLine[][] = [];
+  let lines: YamlLine[] = [];
+  for (const [index, line] of `${text}\n---`.split('\n').entries()) {
+    if (line === '---') {
+      if (lines.length > 0) documents.push(lines);
+      lines = [];
+      continue;
+    }
+    const content = line.trimStart();
+    if (content !== '' && !content.startsWith('#')) {
+      lines.push({ indent: line.length - content.length, text: content, number: index + 1 });
+    }
+  }
+  return documents;
+}
+
+/** What may stand behind a value on its line. */
+const REST = / *(?: #.*)?$/y;
+/** No word of YAML 1.1 (`on` and `y` are booleans) and no number, so a text for every reader. */
+const KEY = /(?!(?:y|n|yes|no|on|off|true|false|null|e[-+]?[0-9]+)\b)[A-Za-z][A-Za-z0-9_./-]{0,200}(?=:(?: |$))/iy;
+/** The same with spaces and colons in it; a colon before a space would make a key of it. A command's flag is a word. */
+const WORDS = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?: +[\w./@+=-]+(?::[\w./@+=-]+)*)*(?!:)/y;
+const WORD = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?!:)/y;
+/** For the package `E0` and `-e5` are numbers. */
+const YAML_WORD = /^(?:y|n|yes|no|on|off|true|false|null|-?e[-+]?[0-9]+)$/i;
+/** Such a number is the same in every version of YAML. */
+const WHOLE_NUMBER = /(?:0|[1-9][0-9]{0,14})(?![\w./@+=:-])/y;
+/** A quantity of Kubernetes with a unit is a text. */
+const QUANTITY = /[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)(?![\w./@+=:-])/y;
+const QUOTED = /"([^"\\]*)"|'([^']*)'/y;
+const SPACES = / */y;
+
+/** Reads the lines of one document. */
+class Block {
+  readonly #lines: readonly YamlLine[];
+  readonly #places: Places;
+  #at = 0;
+
+  constructor(lines: readonly YamlLine[], places: Places) {
+    this.#lines = lines;
+    this.#places = places;
+  }
+
+  read(): unknown {
+    const value = this.#mapping(0, 0);
+    if (this.#at < this.#lines.length) throw new NotPlain();
+    return value;
+  }
+
+  /** @param first what reads the first line from where the mapping in it begins (behind `- `). */
+  #mapping(indent: number, depth: number, first?: Scanner): Readonly<Record<string, unknown>> {
+    if (depth > DEEPEST) throw new NotPlain();
+    const mapping: Record<string, unknown> = {};
+    for (let scanner = first ?? this.#lineAt(indent); scanner !== undefined; scanner = this.#lineAt(indent)) {
+      const { place } = scanner;
+      const key = scanner.need(KEY);
+      if (Object.hasOwn(mapping, key)) throw new NotPlain();
+      scanner.need(/:/y);
+      this.#at += 1;
+      mapping[key] = scanner.isDone() ? this.#below(indent, depth + 1) : scanner.value(depth + 1);
+      this.#places.note(mapping, key, place);
+    }
+    return mapping;
+  }
+
+  /** Reads the current line when it stands at this indent; undefined at the end of the block. */
+  #lineAt(indent: number): Scanner | undefined {
+    const line = this.#lines[this.#at];
+    if (line === undefined || line.indent < indent) return undefined;
+    if (line.indent > indent) throw new NotPlain();
+    return new Scanner(line, this.#places);
+  }
+
+  /** What stands below a key: deeper, or a list at the same depth. */
+  #below(indent: number, depth: number): unknown {
+    const line = this.#lines[this.#at];
+    if (line === undefined) throw new NotPlain();
+    if (line.text.startsWith('- ') && line.indent >= indent) return this.#list(line.indent, depth);
+    if (line.indent <= indent) throw new NotPlain();
+    return this.#mapping(line.indent, depth);
+  }
+
+  #list(indent: number, depth: number): readonly unknown[] {
+    if (depth > DEEPEST) throw new NotPlain();
+    const items: unknown[] = [];
+    for (let scanner = this.#lineAt(indent); scanner?.take(/- +/y); scanner = this.#lineAt(indent)) {
+      const { place } = scanner;
+      if (scanner.sees(KEY)) {
+        items.push(this.#mapping(place.column - 1, depth + 1, scanner));
+      } else {
+        this.#at += 1;
+        items.push(scanner.value(depth + 1));
+      }
+      this.#places.note(items, items.length - 1, place);
+    }
+    return items;
+  }
+}
+
+/** Reads one line from left to right. */
+class Scanner {
+  readonly #line: YamlLine;
+  readonly #text: string;
+  readonly #places: Places;
+  #at = 0;
+
+  constructor(line: YamlLine, places: Places) {
+    this.#line = line;
+    this.#text = line.text;
+    this.#places = places;
+  }
+
+  get place(): Place {
+    return { line: this.#line.number, column: this.#line.indent + this.#at + 1 };
+  }
+
+  /** @param pattern sticky. */
+  sees(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    return pattern.test(this.#text);
+  }
+
+  /** True when nothing but a comment is left. */
+  isDone(): boolean {
+    return this.sees(REST);
+  }
+
+  /** What matches here, and goes behind it. @param pattern sticky. */
+  take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const [found] = pattern.exec(this.#text) ?? [];
+    if (found !== undefined) this.#at += found.length;
+    return found;
+  }
+
+  need(pattern: RegExp): string {
+    const found = this.take(pattern);
+    if (found === undefined) throw new NotPlain();
+    return found;
+  }
+
+  /** All that is left, as one value. */
+  value(depth: number): unknown {
+    this.take(SPACES);
+    const value = this.#flow(WORDS, depth);
+    if (!this.isDone()) throw new NotPlain();
+    return value;
+  }
+
+  #flow(words: RegExp, depth: number): unknown {
+    if (depth > DEEPEST) throw new NotPlain();
+    switch (this.#text[this.#at]) {
+      case '{':
+        return this.#flowMapping(depth);
+      case '[':
+        return this.#flowList(depth);
+      case '"':
+      case "'":
+        return this.need(QUOTED).slice(1, -1);
+      default:
+        return this.#scalar(words);
+    }
+  }
+
+  #scalar(words: RegExp): unknown {
+    const number = this.take(WHOLE_NUMBER);
+    if (number !== undefined) return Number(number);
+    const text = this.take(QUANTITY) ?? this.need(words);
+    if (text === 'true' || text === 'false') return text === 'true';
+    if (YAML_WORD.test(text)) throw new NotPlain();
+    return text;
+  }
+
+  #flowMapping(depth: number): Readonly<Record<string, unknown>> {
+    const mapping: Record<string, unknown> = {};
+    this.#items('}', () => {
+      const { place } = this;
+      const key = this.need(KEY);
+      if (Object.hasOwn(mapping, key)) throw new NotPlain();
+      this.need(/: */y);
+      mapping[key] = this.#flow(WORD, depth + 1);
+      this.#places.note(mapping, key, place);
+    });
+    return mapping;
+  }
+
+  #flowList(depth: number): readonly unknown[] {
+    const items: unknown[] = [];
+    this.#items(']', () => {
+      this.#places.note(items, items.length, this.place);
+      items.push(this.#flow(WORD, depth + 1));
+    });
+    return items;
+  }
+
+  /** What stands between brackets, divided by commas. */
+  #items(end: '}' | ']', read: () => void): void {
+    this.#at += 1;
+    this.take(SPACES);
+    while (this.#text[this.#at] !== end) {
+      read();
+      this.take(SPACES);
+      if (this.#text[this.#at] === end) break;
+      this.need(/, */y);
+      if (this.#text[this.#at] === end) throw new NotPlain();
+    }
+    this.#at += 1;
+  }
+}

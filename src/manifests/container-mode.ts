@@ -1,0 +1,169 @@
+/**
+ * How each `containerMode` gets its docker daemon, and what the runner container may do.
+ *
+ *   dind-rootless  one container: s6 runs dockerd and the runner, uid 1000, privileged (as the runner's own example)
+ *   dind           two containers: dockerd as native sidecar, privileged; the runner is uid 1000 with nothing
+ *   host           one container: no docker; CI steps run in it as uid 1000 with nothing
+ */
+import type { ContainerMode, RunnerGroup } from '../config/runnergroup/runner-group.ts';
+
+/** A value as it stands in a manifest. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/** A pod volume that is an `emptyDir`, and where the runner container sees it. */
+export interface Mount {
+  readonly name: string;
+  readonly path: string;
+  /** In the node's memory, 1 MiB at most: what it holds must not reach a disk. */
+  readonly memory?: boolean;
+}
+
+/** What one mode adds to a pod. */
+export interface ModeParts {
+  readonly env: Readonly<Record<string, string>>;
+  readonly mounts: readonly Mount[];
+  readonly securityContext: Json;
+  /** Of the init container that registers: the runner container's user, and no privileges. The runner must read and write what it wrote. */
+  readonly registerSecurityContext: Json;
+  /** preStop command of the runner container. */
+  readonly preStop?: readonly string[];
+  readonly sidecar?: Sidecar;
+}
+
+/** A native sidecar (Kubernetes 1.29+): an init container that runs on and is stopped after the runner has ended. It is the first one. */
+export interface Sidecar {
+  readonly name: string;
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly mounts: readonly Mount[];
+  readonly securityContext: Json;
+}
+
+/**
+ * The docker release that runner 1.0.8 builds its own dind images from (its Dockerfile). Its container is privileged, so it is named by
+ * digest: the index for amd64, arm64, armv7 and armv6 of 2026-05-22, as github.com/docker-library/repo-info lists it.
+ */
+const DOCKER_IMAGE = 'docker:29.5.2-dind@sha256:6b9cd914eb9c6b342c040a49a27a5eb3804453bae6ecc90f7ff96133595a95e8';
+/** The user of the dind-rootless image; also the group of every volume, so that this user may write there. */
+export const RUNNER_ID = 1000;
+/** Not /var/run as in the runner's example: the runner needs the socket, not dockerd's other files. */
+const SOCKET: Mount = { name: 'docker-socket', path: '/run/docker-socket' };
+const SOCKET_URL = `unix://${SOCKET.path}/docker.sock`;
+
+/**
+ * Pod Security Standard "restricted". The basic runner image names no user, so it would run as root: the uid is set here.
+ * Its HOME must be writable (tool and action caches, `git config --global`), and uid 1000 has no home in that image.
+ */
+const CONFINED: Json = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  runAsGroup: RUNNER_ID,
+  runAsNonRoot: true,
+  runAsUser: RUNNER_ID,
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+/** The same under the user that the image names. */
+const UNPRIVILEGED: Json = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+const CONFINED_HOME = { HOME: '/data' };
+
+/** The runner's program, and its service in the image of mode `dind-rootless`. */
+export type RunnerProgram = 'gitea-runner' | 'act_runner';
+
+/** The runner project has renamed its images and the program in them: older ones are called `gitea/act_runner`. */
+export function runnerProgram(image: string): RunnerProgram {
+  return /(?:^|\/)act_runner(?:[:@]|$)/.test(image) ? 'act_runner' : 'gitea-runner';
+}
+
+/** The parts of the group's mode. */
+export function modeParts(group: RunnerGroup): ModeParts {
+  const mode: ContainerMode = group.containerMode;
+  switch (mode) {
+    case 'dind-rootless':
+      return dindRootless(shutdownSeconds(group), runnerProgram(group.image));
+    case 'dind':
+      return dind(group.dockerImage ?? DOCKER_IMAGE);
+    case 'host':
+      return { env: CONFINED_HOME, mounts: [], securityContext: CONFINED, registerSecurityContext: CONFINED };
+    default: {
+      const never: never = mode;
+      throw new Error(`unknown containerMode ${never}`);
+    }
+  }
+}
+
+/**
+ * The image's own entry point (runner 1.0.8, Dockerfile), but the runner waits for dockerd as long as it takes. The image's services do not:
+ *
+ *   s6-notifyoncheck  asks dockerd for 7 s only (option `-n`). Then the runner waits for ever, and its CI job gets another one after
+ *                     `spawnTimeoutSeconds`.
+ *   s6-svwait         fails when the runner's service is the quicker one: s6 has not yet written dockerd's state. Then the runner takes a
+ *                     CI job without docker.
+ */
+export const ROOTLESS_COMMAND: readonly string[] = [
+  'sh',
+  '-c',
+  `sed -i 's/s6-notifyoncheck /&-n 0 /; s/^s6-svwait .*/until &; do sleep 1; done/' /etc/s6/*/run; exec "$@"`,
+  'sh',
+  's6-svscan',
+  '/etc/s6',
+];
+
+/**
+ * `XDG_DATA_HOME` moves docker's data into the /data volume: in the container's own layer overlayfs would lie on overlayfs,
+ * and a volume mounted at docker's usual folder belongs to root, which rootless dockerd cannot chmod.
+ *
+ * The preStop command ends the runner alone and waits for it: a stopped container sends SIGTERM to s6-svscan, which stops
+ * dockerd at the same moment, under the CI job that should be finished.
+ */
+function dindRootless(waitSeconds: number, program: RunnerProgram): ModeParts {
+  return {
+    env: { DOCKER_HOST: `unix:///run/user/${RUNNER_ID}/docker.sock`, XDG_DATA_HOME: '/data' },
+    mounts: [],
+    securityContext: { privileged: true },
+    registerSecurityContext: UNPRIVILEGED,
+    preStop: ['s6-svc', '-wd', '-T', String(waitSeconds * 1000), '-d', `/etc/s6/${program}`],
+  };
+}
+
+/**
+ * No startup probe: the kubelet would register the runner only after dockerd answers. So dockerd starts while the runner registers,
+ * and the runner waits for it (`require_docker` in its configuration).
+ */
+function dind(image: string): ModeParts {
+  return {
+    env: { DOCKER_HOST: SOCKET_URL, ...CONFINED_HOME },
+    mounts: [SOCKET],
+    securityContext: CONFINED,
+    registerSecurityContext: CONFINED,
+    sidecar: {
+      name: 'docker',
+      image,
+      // Named in full: without "dockerd" the image's entry point adds a TCP listener.
+      args: ['dockerd', `--host=${SOCKET_URL}`, `--group=${RUNNER_ID}`],
+      env: { DOCKER_HOST: SOCKET_URL },
+      mounts: [SOCKET, { name: 'docker-data', path: '/var/lib/docker' }],
+      securityContext: { privileged: true },
+    },
+  };
+}
+
+/** On top of `gracefulStopSeconds`: a CI job that ends in the last second is reported (two attempts of 10 s), and dockerd stops. */
+const STOP_MARGIN_SECONDS = 30;
+
+/** After this time the kubelet kills a stopped pod. */
+export function terminationGraceSeconds({ gracefulStopSeconds }: Pick<RunnerGroup, 'gracefulStopSeconds'>): number {
+  return gracefulStopSeconds + STOP_MARGIN_SECONDS;
+}
+
+/**
+ * How long a stopped runner waits for its CI job: longer than its pod lives. So the kubelet ends a job that takes too long, and never the
+ * runner: it would report the job that it cut as a success (docs/adr/0047).
+ */
+export function shutdownSeconds(group: Pick<RunnerGroup, 'gracefulStopSeconds'>): number {
+  return terminationGraceSeconds(group) + 60;
+}

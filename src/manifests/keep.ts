@@ -1,0 +1,84 @@
+/**
+ * `keepFailedSeconds`: how the pod of a runner whose CI job failed comes to wait (docs/adr/0037). Groups without it keep the entry point of
+ * the image.
+ *
+ *     command ─► writes the script below as run.sh, puts its folder first in PATH ─► the image's own entry point (tini, or s6 with dockerd)
+ *             ─► run.sh: ours ─► the image's run.sh, whose standard output is read ─► success: ends · anything else: waits
+ *
+ * The runner (1.0.8) exits with 0 however its CI job ended. It says how on standard output only, and only when it logs at level debug
+ * (`Runner.run` in internal/app/run/runner.go). Its own log is on standard error and stays that of the container.
+ */
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { ROOTLESS_COMMAND } from './container-mode.ts';
+import { withoutExpansion } from './job-manifest.ts';
+
+/** How long a pod waits at most: the longest stay that `gitea-runners extend` can give (`LONGEST_KEEP_MS` in src/planner/kept.ts). */
+export const LONGEST_KEEP_SECONDS = 86_400;
+
+const FOLDER = '/data/.keep';
+
+/**
+ * - What the CI job says stands behind `]   | ` on its line. The other lines are the runner's.
+ * - A shell handles a signal while it waits, not while a program runs in the foreground. `wait` ends with each signal, so it is called
+ *   until the runner is gone.
+ * - SIGTERM while it waits ends it at once: there is nothing to finish. A signal between two lines counts, too: hence `ended`.
+ * - A runner that was told to stop, or that has failed, ends as ever.
+ * - Without a pipe (a full disk) or a reader the runner runs as ever: one that writes into a pipe without a reader is killed.
+ */
+const RUN = `#!/bin/sh
+PATH=\${PATH#${FOLDER}:}
+runner= pause= ended=
+stop() {
+  ended=1
+  [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null
+  [ -z "$pause" ] || kill "$pause" 2>/dev/null
+}
+command -v awk > /dev/null && mkfifo ${FOLDER}/output || exec run.sh
+trap stop TERM INT
+awk '/\\] ([^[:alnum:]]+ )?Job succeeded$/ && !/\\]   \\| / { ok = 1 } END { exit !ok }' < ${FOLDER}/output &
+reader=$!
+run.sh > ${FOLDER}/output &
+runner=$!
+[ -z "$ended" ] || kill -TERM "$runner"
+wait "$runner"
+code=$?
+while kill -0 "$runner" 2>/dev/null; do
+  wait "$runner"
+  code=$?
+done
+runner=
+if wait "$reader" || [ -n "$ended" ] || [ "$code" != 0 ]; then exit "$code"; fi
+echo "The CI job did not succeed. This pod waits for people to look at it, until its Job is deleted." >&2
+sleep ${LONGEST_KEEP_SECONDS} &
+pause=$!
+[ -n "$ended" ] || wait "$pause"
+exit 0
+`;
+
+/** @param $0 the script. @param $@ the entry point of the image. */
+const COMMAND = `mkdir -p ${FOLDER} && printf %s "$0" > ${FOLDER}/run.sh && chmod 755 ${FOLDER}/run.sh && export PATH="${FOLDER}:$PATH"
+exec "$@"
+`;
+
+/** Entry points of the runner's images (1.0.8, Dockerfile). Both find `run.sh` in PATH. */
+const ENTRY_POINTS: Readonly<Record<RunnerGroup['containerMode'], readonly string[]>> = {
+  'dind-rootless': ROOTLESS_COMMAND,
+  dind: ['/sbin/tini', '--', 'run.sh'],
+  host: ['/sbin/tini', '--', 'run.sh'],
+};
+
+/** What the container `runner` runs. Undefined: the entry point of its image. */
+export function runnerCommand({ containerMode, keepFailedSeconds }: RunnerGroup): readonly string[] | undefined {
+  if (keepFailedSeconds > 0) return keepCommand(containerMode);
+  return containerMode === 'dind-rootless' ? ROOTLESS_COMMAND.map(withoutExpansion) : undefined;
+}
+
+/** The same in a group with `keepFailedSeconds`. */
+export function keepCommand(mode: RunnerGroup['containerMode']): readonly string[] {
+  return ['sh', '-c', COMMAND, RUN, ...ENTRY_POINTS[mode]].map(withoutExpansion);
+}
+
+/** The Job's own deadline: that of the runner, and the longest stay after it. */
+export function jobDeadlineSeconds({ activeDeadlineSeconds, keepFailedSeconds }: RunnerGroup): number {
+  return activeDeadlineSeconds + (keepFailedSeconds > 0 ? LONGEST_KEEP_SECONDS : 0);
+}

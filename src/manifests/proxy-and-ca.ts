@@ -1,0 +1,151 @@
+/**
+ * The group's `proxy` and `caBundle` in a runner's pod (docs/adr/0032).
+ *
+ *   register  ─ writes the bundle (public CAs of the image + the group's) and runner.env ─►  gitea-runner register
+ *   runner    ─ environment ─► gitea-runner, steps of host jobs
+ *             ─ runner.env  ─► job containers, which also see both folders with certificates
+ *   dockerd   ─ environment ─► image pulls
+ *
+ * Nothing of it is in the pod of a group without these fields.
+ */
+import type { PodProxy, RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { Json } from './container-mode.ts';
+import { type EnvEntry, withoutExpansion } from './job-manifest.ts';
+
+/** What a group adds to its pods. */
+export interface PodParts {
+  /** Of the containers `register` and `runner`. Kubernetes expands the `$(NAME)` in it. */
+  readonly env: readonly EnvEntry[];
+  /** Of the docker sidecar. Go programs look into `SSL_CERT_DIR` besides the image's own bundle. */
+  readonly dockerEnv: readonly EnvEntry[];
+  readonly volumes: readonly Json[];
+  /** Of the container that writes the bundle, and of the others. */
+  readonly registerMounts: readonly Json[];
+  readonly mounts: readonly Json[];
+}
+
+const USERNAME = 'GITEA_RUNNER_PROXY_USERNAME';
+const PASSWORD = 'GITEA_RUNNER_PROXY_PASSWORD';
+const POD_IP = 'GITEA_RUNNER_POD_IP';
+/** Never through a proxy: the pod itself and the Services of its cluster. The runner's own cache listens at the pod's address. */
+const ALWAYS_DIRECT = ['localhost', '127.0.0.1', '::1', '.svc', '.cluster.local'];
+
+/**
+ * Where `update-ca-certificates` of Debian and Alpine looks for certificates to add, so that a job may run it. Not below /etc or /run:
+ * of these rootless dockerd sees copies.
+ */
+const CA_DIR = '/usr/local/share/ca-certificates/gitea-runner';
+const CA_FILE = `${CA_DIR}/ca.crt`;
+const BUNDLE_DIR = '/usr/local/share/gitea-runner';
+const BUNDLE_FILE = `${BUNDLE_DIR}/ca-bundle.pem`;
+/** Variables that make a program trust a file. All but Node's and `SSL_CERT_DIR` take the place of the public CAs: hence the bundle. */
+const CA_VARIABLES = {
+  SSL_CERT_FILE: BUNDLE_FILE,
+  SSL_CERT_DIR: `/etc/ssl/certs:${CA_DIR}`,
+  NODE_EXTRA_CA_CERTS: CA_FILE,
+  GIT_SSL_CAINFO: BUNDLE_FILE,
+  CURL_CA_BUNDLE: BUNDLE_FILE,
+  REQUESTS_CA_BUNDLE: BUNDLE_FILE,
+} as const;
+
+/** Read by the runner at its start (`runner.env_file`), for the environment of CI jobs. */
+const ENV_FILE = '/data/runner.env';
+
+/** What the group's fields add to its pods: nothing when it has none of them. */
+export function podParts({ proxy, caBundle }: RunnerGroup): PodParts {
+  const ofProxy = proxyVariables(proxy);
+  if (caBundle === undefined) return { env: ofProxy, dockerEnv: ofProxy, volumes: [], registerMounts: [], mounts: [] };
+  const { name, key } = caBundle.configMapRef;
+  const ca = { mountPath: CA_DIR, name: 'ca', readOnly: true };
+  const bundle = { mountPath: BUNDLE_DIR, name: 'ca-bundle' };
+  return {
+    env: [...ofProxy, ...Object.entries(CA_VARIABLES).map(([variable, value]) => ({ name: variable, value }))],
+    dockerEnv: [...ofProxy, { name: 'SSL_CERT_DIR', value: CA_VARIABLES.SSL_CERT_DIR }],
+    volumes: [
+      { configMap: { items: [{ key, path: 'ca.crt' }], name }, name: 'ca' },
+      { emptyDir: {}, name: 'ca-bundle' },
+    ],
+    registerMounts: [ca, bundle],
+    mounts: [ca, { ...bundle, readOnly: true }],
+  };
+}
+
+/** In both cases: curl reads `http_proxy` in lower case only, and some programs read capitals only. */
+function proxyVariables(proxy: PodProxy | undefined): readonly EnvEntry[] {
+  if (proxy === undefined) return [];
+  const { http, https, direct, secret } = proxy;
+  const both = (name: string, value: string): readonly EnvEntry[] => [
+    { name, value },
+    { name: name.toUpperCase(), value: `$(${name})` },
+  ];
+  const ofUrl = (name: string, url: string | undefined): readonly EnvEntry[] =>
+    url === undefined ? [] : both(name, withLogin(withoutExpansion(url), secret));
+  return [
+    ...(secret === undefined
+      ? []
+      : [fromSecret(USERNAME, secret, 'username'), fromSecret(PASSWORD, secret, 'password')]),
+    { name: POD_IP, valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+    ...ofUrl('http_proxy', http),
+    ...ofUrl('https_proxy', https),
+    ...both('no_proxy', [...ALWAYS_DIRECT, `$(${POD_IP})`, ...direct.map(withoutExpansion)].join(',')),
+  ];
+}
+
+function withLogin(url: string, secret: string | undefined): string {
+  return secret === undefined ? url : url.replace('://', `://$(${USERNAME}):$(${PASSWORD})@`);
+}
+
+function fromSecret(variable: string, name: string, key: string): EnvEntry {
+  return { name: variable, valueFrom: { secretKeyRef: { key, name } } };
+}
+
+/** Go repeats a proxy's URL that it cannot read in its error message: the password would be in the log of the pod. */
+const CHECK_LOGIN = `for part in "$${USERNAME}" "$${PASSWORD}"; do
+  case $part in
+    '' | *[!A-Za-z0-9._~%!*+,=-]* | *% | *%? | *%[!0-9A-Fa-f]* | *%?[!0-9A-Fa-f]*)
+      echo "Not registered: in the Secret of spec.proxy.secretRef, username and password must not be empty, and characters" \\
+        "other than letters, digits and ._~!*+,=- must be percent-encoded (@ is %40). Is there a line break at the end?" >&2
+      exit 1 ;;
+  esac
+done
+`;
+
+const WRITE_BUNDLE = `if ! grep -q 'BEGIN CERTIFICATE' ${CA_FILE}; then
+  echo "Not registered: the key of spec.caBundle.configMapRef holds no PEM certificate." >&2
+  exit 1
+fi
+for public in /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/ca-bundle.pem /etc/ssl/cert.pem /dev/null; do
+  [ -r $public ] && break
+done
+{ cat $public; echo; cat ${CA_FILE}; } > ${BUNDLE_FILE} || exit 1
+`;
+
+/** What the container `register` does before it registers: lines of a shell. Empty for a group without these fields. */
+export function preparation(group: RunnerGroup): string {
+  const names = podParts(group)
+    .env.map(({ name }) => name)
+    .filter((name) => !name.startsWith('GITEA_RUNNER_'));
+  if (names.length === 0) return '';
+  return [
+    group.proxy?.secret === undefined ? '' : CHECK_LOGIN,
+    group.caBundle === undefined ? '' : WRITE_BUNDLE,
+    `for name in ${names.join(' ')}; do
+  eval "value=\\$$name"
+  printf "%s='%s'\\n" "$name" "$value"
+done > ${ENV_FILE} || exit 1
+`,
+  ].join('');
+}
+
+/** What the group's fields add to the runner's configuration. */
+export function configParts({ proxy, caBundle }: RunnerGroup): {
+  /** `runner.env_file`. */
+  readonly envFile: string | undefined;
+  /** `container.options` and `container.valid_volumes`. */
+  readonly options: string;
+  readonly volumes: readonly string[];
+} {
+  const envFile = proxy === undefined && caBundle === undefined ? undefined : ENV_FILE;
+  const volumes = caBundle === undefined ? [] : [CA_DIR, BUNDLE_DIR];
+  return { envFile, options: volumes.map((folder) => `-v ${folder}:${folder}:ro`).join(' '), volumes };
+}

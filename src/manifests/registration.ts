@@ -1,0 +1,69 @@
+/**
+ * Where a runner registers: in an init container, the only container that has the registration token (docs/adr/0023).
+ *
+ *   register   has the token; writes /data/.runner with a token of this one runner; ends
+ *   runner     finds /data/.runner, so `scripts/run.sh` of the runner image registers nothing; runs CI jobs; has no token
+ *
+ * The pod has `restartPolicy: Never`, so nobody starts a failed init container again: the script itself tries again.
+ */
+import type { RunnerProgram } from './container-mode.ts';
+import { withoutExpansion } from './job-manifest.ts';
+
+/** Holds the registration token. No container but `register` may have it. */
+export const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';
+/** The Gitea that the token is bound to: key `url` of its Secret. Not set when the Secret has no such key. */
+export const BOUND_VARIABLE = 'GITEA_RUNNER_REGISTRATION_URL';
+/** Key of the Secret that names the Gitea. */
+export const BOUND_KEY = 'url';
+
+/** Tries and the pause between them are those of `scripts/run.sh` (runner 1.0.8), where the number of tries has no effect. */
+const TRIES = 10;
+const PAUSE_SECONDS = 5;
+/**
+ * Length of one try. `gitea-runner register` has no time limit: it asks Gitea every second until Gitea answers, then registers.
+ * So a pod waits 10 minutes for a Gitea that is down, and fails after 45 seconds when Gitea refuses the token.
+ */
+const TRY_SECONDS = 60;
+
+/**
+ * - The trap: process 1 of a container ignores SIGTERM unless it handles it, and a pod that is deleted would stay for its whole grace
+ *   period. A shell handles a signal while it waits, not while a program runs in the foreground: hence `&` and `wait`.
+ * - `.runner` is there when the kubelet runs the container a second time: no second registration.
+ * - A try that failed may leave half a file, if the disk is full. The runner would take it for a registration.
+ * - A token that is bound to a Gitea goes to no other one. The group's URL is in normal form (src/shared/base-url.ts). Here the same is done
+ *   for the ways in which people write one: capitals of scheme and host, a default port, slashes and line breaks at the end. What is
+ *   written in another way is refused; the message names the way to write it, and not what is there: a URL may hold a password.
+ *
+ * No `bash`, no `tini`: an image of a user's own may lack them.
+ */
+const script = (program: string, before: string) => `trap 'exit 143' TERM INT
+cd /data || exit 1
+${before}[ -s .runner ] && exit 0
+bound=$(printf %s "\${${BOUND_VARIABLE}-$GITEA_INSTANCE_URL}")
+path=\${bound#*://}
+host=\${path%%/*}
+path=\${path#"$host"}
+bound=$(printf %s "\${bound%%://*}://$host" | tr A-Z a-z)
+case $bound in http:*) bound=\${bound%:80} ;; https:*) bound=\${bound%:443} ;; esac
+while [ "$path" != "\${path%/}" ]; do path=\${path%/}; done
+if [ "$bound$path" != "$GITEA_INSTANCE_URL" ]; then
+  echo "Not registered: the registration Secret is for another Gitea. Its key url must be $GITEA_INSTANCE_URL, or correct gitea.url." >&2
+  exit 1
+fi
+for try in ${Array.from({ length: TRIES }, (_, index) => index + 1).join(' ')}; do
+  timeout ${TRY_SECONDS} ${program} register --no-interactive --ephemeral --config "$CONFIG_FILE" --instance "$GITEA_INSTANCE_URL" \\
+    --token "$${TOKEN_VARIABLE}" --name "$GITEA_RUNNER_NAME" --labels "$GITEA_RUNNER_LABELS" &
+  wait $! && exit 0
+  rm -f .runner
+  echo "Try $try of ${TRIES} to register failed." >&2
+  sleep ${PAUSE_SECONDS} &
+  wait $!
+done
+echo "Not registered: the lines above say why. Check that this pod reaches Gitea and that the registration token is valid." >&2
+exit 1
+`;
+
+/** What the init container runs. @param before shell lines that come first: of proxy-and-ca.ts and cache.ts */
+export function registerCommand(program: RunnerProgram = 'gitea-runner', before = ''): readonly string[] {
+  return ['sh', '-c', withoutExpansion(script(program, before))];
+}

@@ -1,0 +1,65 @@
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { shutdownSeconds } from './container-mode.ts';
+import { sorted } from './job-manifest.ts';
+import { configParts } from './proxy-and-ca.ts';
+import { document } from './yaml.ts';
+
+/** Folder of the configuration file in the runner container. */
+export const CONFIG_DIR = '/etc/gitea-runner';
+/** What `CONFIG_FILE` says: `scripts/run.sh` hands it to `register` and `daemon`. */
+export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
+
+/**
+ * The runner's own configuration (runner 1.0.8, `internal/pkg/config/config.example.yaml`); everything else is its default.
+ * `spec.runnerConfig` is merged over it; none of its keys is one of these.
+ * - `file` is what `scripts/run.sh` takes for `RUNNER_STATE_FILE`, relative to /data: both must agree.
+ * - `timeout` follows the Job's deadline, else the runner's own 3 h would end longer CI jobs; Gitea's limit stays.
+ * - `shutdown_timeout` is 0 s by default: a stopped runner would cut its CI job at once, and report it as a success.
+ * - `docker_timeout` is 0 s by default: the runner would end when dockerd is not up yet. After it the runner ends with an error.
+ * - `require_docker`: without it a runner with `host` labels only would not wait for the sidecar's dockerd. In dind-rootless s6 waits.
+ * - `env_file`, `options`, `valid_volumes`: proxy-and-ca.ts.
+ * - `log.level`: with `keepFailedSeconds` the pod must see how its CI job ended (keep.ts).
+ * - no `labels`: they would override `GITEA_RUNNER_LABELS` at registration.
+ */
+export function runnerConfig(group: RunnerGroup): string {
+  const { runnerConfig: asked, cache, containerMode } = group;
+  const { envFile, options, volumes } = configParts(group);
+  const container = {
+    ...asked.container,
+    ...(options && { options: [options, asked.container?.options ?? ''].join(' ').trim() }),
+    ...(volumes.length > 0 && { valid_volumes: [...volumes, ...(asked.container?.valid_volumes ?? [])] }),
+  };
+  const sections: Readonly<Record<string, readonly string[]>> = {
+    runner: [
+      '  file: .runner',
+      '  capacity: 1',
+      `  timeout: ${group.activeDeadlineSeconds}s`,
+      `  shutdown_timeout: ${shutdownSeconds(group)}s`,
+      ...linesOf({ ...asked.runner, ...(envFile && { env_file: envFile }) }),
+    ],
+    container: [
+      ...(containerMode === 'host' ? [] : ['  docker_timeout: 120s']),
+      ...(containerMode === 'dind' ? ['  require_docker: true'] : []),
+      ...(containerMode === 'host' ? [] : linesOf(container)),
+    ],
+    host: linesOf(asked.host),
+    log: linesOf(group.keepFailedSeconds > 0 ? { level: 'debug', ...asked.log } : asked.log),
+    metrics: linesOf(asked.metrics),
+    health_check: linesOf(asked.health_check),
+    // The last one: the secret of the cache server is added to it in the pod (cache.ts).
+    cache: [...linesOf(asked.cache), ...linesOf(cache && { external_server: `${cache.url.replace(/\/+$/, '')}/` })],
+  };
+  const lines = Object.entries(sections).flatMap(([name, inner]) => (inner.length > 0 ? [`${name}:`, ...inner] : []));
+  return `${lines.join('\n')}\n`;
+}
+
+/** Keys of a section in order: their order in the RunnerGroup must not make another runner. */
+function linesOf(section: Readonly<Record<string, unknown>> = {}): readonly string[] {
+  const { length } = Object.keys(section);
+  return length === 0
+    ? []
+    : document({ section: sorted(section) })
+        .trimEnd()
+        .split('\n')
+        .slice(1);
+}

@@ -1,0 +1,121 @@
+/** Which looks at Gitea the groups of one run need, and with which tokens. */
+
+import { describeScope } from '../clients/gitea/endpoints.ts';
+import type { GiteaTarget } from '../clients/gitea/observe.ts';
+import { Deadline } from '../clients/http/deadline.ts';
+import { findCluster } from '../clients/kubernetes/find-cluster.ts';
+import { findToken, type TokenSources } from '../clients/tokens/api-token.ts';
+import type { Token } from '../clients/tokens/token.ts';
+import { keepsPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { Failure } from '../shared/failure.ts';
+import { endsReader } from './read-ends.ts';
+import type { Settings } from './settings.ts';
+import { isOwnTrouble } from './troubles.ts';
+
+/** What is looked at, and which look belongs to a group. */
+export interface Targets {
+  readonly targets: readonly GiteaTarget[];
+  readonly lookOf: (group: RunnerGroup) => string;
+}
+
+/** The same, and the groups whose tokens cannot be used. */
+export interface TargetsOf extends Targets {
+  readonly failed: ReadonlyMap<RunnerGroup, Failure>;
+}
+
+/** One target for all groups that share Gitea, scope and token. @throws Failure when a token is missing or bound to another origin. */
+export async function findTargets(groups: readonly RunnerGroup[], settings: Settings): Promise<Targets> {
+  const found = await findTargetsOf(groups, settings, new Deadline(settings.timeoutMs));
+  for (const failure of found.failed.values()) throw failure;
+  return found;
+}
+
+/** The same, but a token that is missing concerns its group alone. @throws Failure that concerns more than one group. */
+export async function findTargetsOf(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  deadline: Deadline,
+): Promise<TargetsOf> {
+  const targets: GiteaTarget[] = [];
+  const keys = new Map<RunnerGroup, string>();
+  const failed = new Map<RunnerGroup, Failure>();
+  const readsEnds = endsReader(groups);
+  await eachToken(groups, settings, deadline, (group, token) => {
+    if (token instanceof Failure) {
+      failed.set(group, token);
+      return;
+    }
+    const same = targets.find((target) => isTargetOf(target, group, token));
+    const key = same?.key ?? `look ${targets.length + 1}`;
+    const { giteaUrl: url, scope } = group;
+    if (!same) targets.push({ key, url, scope, token, ...(readsEnds(group) && { readsEnds: true }) });
+    keys.set(group, key);
+  });
+  const lookOf = (group: RunnerGroup): string => keys.get(group) ?? '';
+  const pools = new Set(groups.filter(keepsPool).map(lookOf));
+  const labels = labelsBy(groups, lookOf);
+  const all = targets.map((target) => ({
+    ...target,
+    labels: labels.get(target.key) ?? new Set(),
+    ...(pools.has(target.key) && { hasPool: true as const }),
+  }));
+  return { targets: all, failed, lookOf };
+}
+
+/** All labels of groups, by what they share. */
+export function labelsBy<K>(
+  groups: Iterable<RunnerGroup>,
+  keyOf: (group: RunnerGroup) => K,
+): ReadonlyMap<K, ReadonlySet<string>> {
+  const found = new Map<K, Set<string>>();
+  for (const group of groups) {
+    const labels = found.get(keyOf(group)) ?? new Set();
+    found.set(keyOf(group), labels);
+    for (const { name } of group.labels) labels.add(name);
+  }
+  return found;
+}
+
+/** True when this look serves the group, too: Gitea, scope and token are the same. */
+export function isTargetOf(target: GiteaTarget, { giteaUrl, scope }: RunnerGroup, token: Token): boolean {
+  return target.url === giteaUrl && describeScope(target.scope) === describeScope(scope) && target.token.equals(token);
+}
+
+/** Groups whose tokens are found at the same time: enough for all connections to the API server, few enough to cost no memory. */
+const TOKENS_AT_ONCE = 100;
+
+/** Finds the token of each group, in order. @throws the first Failure that is not one group's trouble alone. */
+async function eachToken(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  deadline: Deadline,
+  take: (group: RunnerGroup, token: Token | Failure) => void,
+): Promise<void> {
+  const findAll = async (sources: TokenSources): Promise<void> => {
+    for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
+      const some = groups.slice(at, at + TOKENS_AT_ONCE);
+      const found = await Promise.allSettled(some.map((group) => findToken(group, sources)));
+      for (const [index, group] of some.entries()) {
+        const one = found[index];
+        if (one?.status === 'fulfilled') take(group, one.value);
+        else if (one?.reason instanceof Failure && isOwnTrouble(one.reason)) take(group, one.reason);
+        else throw one?.reason;
+      }
+    }
+  };
+  if (settings.secrets !== 'api') {
+    await findAll(settings);
+    return;
+  }
+  // Loaded only when it is asked for: most runs read files.
+  const { ClusterSecrets, needCluster, secretsClient } = await import('../clients/kubernetes/secrets.ts');
+  // `--cluster off` says that live Jobs are not looked at; the Secrets must come from somewhere.
+  const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));
+  const client = secretsClient(config, settings.onRequest);
+  try {
+    const secrets = new ClusterSecrets(client, deadline);
+    await findAll({ ...settings, clusterSecrets: settings.secretsIn?.(secrets) ?? secrets });
+  } finally {
+    await client.close();
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * From RunnerGroups to a plan: the way that `generate`, `explain` and `cdk8s synth` share.
+ *
+ *     groups ──► tokens ──► looks at Gitea (one per origin, scope and token) ─┐
+ *        │                  look at Kubernetes (optional) ────────────────────┼──► plan
+ *        └────► planner and cdk8s app, with a template per group (while the answers are on their way) ──┘
+ */
+
+import { observe, observeEach } from '../clients/gitea/observe.ts';
+import { prepareToRead } from '../clients/gitea/shapes.ts';
+import { ServerClocks } from '../clients/http/clock.ts';
+import { Deadline } from '../clients/http/deadline.ts';
+import type { ClusterConfig } from '../clients/kubernetes/config.ts';
+import { findCluster } from '../clients/kubernetes/find-cluster.ts';
+import type { BrokenGroup } from '../config/runnergroup/broken.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { RunnersApp } from '../manifests/app.ts';
+import type { Plan } from '../planner/decisions.ts';
+import { type Evidence, type Group, isPinnedAlive, type LiveJob } from '../planner/evidence.ts';
+import { systemClock } from '../shared/clock.ts';
+import { Failure } from '../shared/failure.ts';
+import { correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
+import { endedMeanwhile } from './ended-meanwhile.ts';
+import { findTargetsOf, type TargetsOf } from './find-targets.ts';
+import type { Pods } from './pods.ts';
+import type { Settings } from './settings.ts';
+import { faultyPods, refuseAll, sortOut, type Trouble } from './troubles.ts';
+
+/** A plan, and the time for which it was made. */
+export interface PlanOfNow {
+  readonly plan: Plan;
+  /** By Gitea's clock, as all times of CI jobs. */
+  readonly nowMs: number;
+  /** The Jobs in the cluster were listed. */
+  readonly jobsWereListed: boolean;
+  /** Absent: there are no groups. */
+  readonly app?: RunnersApp;
+  /** What the plan was made from, for `explain`. Absent: there are no groups. */
+  readonly seen?: { readonly groups: readonly Group[]; readonly evidence: Evidence };
+  /** Groups that were left out. The plan keeps their Jobs. */
+  readonly troubles: readonly Trouble[];
+  /** Of these, the ones whose spec cannot be used: no chart of `app` is theirs to print. */
+  readonly broken: readonly BrokenGroup[];
+}
+
+/** Jobs that were listed so long ago are listed again before a plan is made of them, ms. */
+const FRESH_MS = 400;
+
+/** Of the time for looks, where one that fails does not end the run. */
+const SHARE_OF_LOOKS = 0.75;
+
+/** How Gitea is looked at. */
+export interface LookOptions {
+  /** Blocked jobs are listed too, for `explain`. */
+  readonly includeBlocked: boolean;
+  /** Everything is asked for at once (`ObserveOptions.ahead`). */
+  readonly ahead?: boolean;
+  /** Needed when a group has a podTemplate or a securityProfile. */
+  readonly pods?: Pods | undefined;
+  /**
+   * Where the Jobs in the cluster are listed, one group's trouble is its own while there is another group to plan (docs/adr/0036). These
+   * groups have one already. Absent: each trouble is a Failure.
+   */
+  readonly isolate?: readonly BrokenGroup[];
+  /** With `isolate`: also where no cluster is seen. For a plan that is only read, since Jobs of a group that is left out are not kept. */
+  readonly isOnlyRead?: boolean;
+}
+
+/** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
+export async function lookAndPlan(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  { includeBlocked, ahead = false, pods, isolate, isOnlyRead = false }: LookOptions,
+): Promise<PlanOfNow> {
+  const { timeoutMs } = settings;
+  const deadline = new Deadline(timeoutMs);
+  const isolated = isolate ?? [];
+  if (groups.length === 0) {
+    refuseAll(isolated);
+    return await planNothing(settings);
+  }
+  const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
+  const { targets, failed, lookOf } = tokens;
+  const isolates = isolate !== undefined && (isOnlyRead || config !== undefined);
+  if (!isolates) refuseAll(isolated, failed);
+  // Reading Secrets over the network has taken its part of the time limit.
+  const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
+  const clocks = new ServerClocks();
+  const beganMs = systemClock.steadyMs();
+  let listedAtMs = settings.now();
+  const asked = lookAtCluster(groups, config, settings, clocks);
+  const looking = Promise.all([
+    (isolates ? observeEach : observe)(targets, {
+      // A Gitea that hangs must leave the others time for their plan.
+      deadlineMs: isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs,
+      includeBlocked,
+      ahead,
+      // Without live Jobs the planner replays the past.
+      needsHistory: () => asked.then((seen) => (seen?.jobs ?? []).length === 0),
+      needsRows: () => asked.then((seen) => (seen?.jobs ?? []).some(isPinnedAlive)),
+      clock: { ...systemClock, now: settings.now },
+      env: settings.env,
+      clocks,
+      ...(settings.ca !== undefined && { ca: settings.ca }),
+      ...(settings.onRequest && { onRequest: settings.onRequest }),
+    }),
+    asked,
+  ]);
+  // A rejection while the templates are made must wait for its await below instead of ending the process.
+  looking.catch(() => undefined);
+  // What can be done while the answers are on their way, once the questions have left; these modules are loaded so late for that.
+  await new Promise(setImmediate);
+  prepareToRead();
+  const { planOrRefuse, toPlanned } = await import('./plan-groups.ts');
+  const { RunnersApp } = await import('../manifests/app.ts');
+  const app = new RunnersApp(groups, { finish: pods?.finish });
+  const faulty = isolates ? await faultyPods(pods) : await pods?.check();
+  const [answers, listed] = await looking;
+  const broken = [...isolated, ...(faulty ?? [])];
+  const { looks, troubles, isPlanned } = sortOut(groups, broken, { answers, failed, lookOf });
+  const charts = app.groupCharts.filter(({ group }) => isPlanned(group));
+  const planned = charts.map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
+  // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
+  const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;
+  if (isStale) listedAtMs = settings.now();
+  const seen = isStale ? await lookAtCluster(groups, config, settings, clocks) : listed;
+  const jobs = isStale ? endedMeanwhile(listed?.jobs, seen?.jobs) : (seen?.jobs ?? []);
+  const evidence = timed({ targets, looks, jobs, seen, listedAtMs, troubles }, clocks, settings);
+  const plan = planOrRefuse(planned, evidence);
+  if (deadline.remainingMs() > 0)
+    return {
+      plan,
+      nowMs: evidence.nowMs,
+      jobsWereListed: seen !== undefined,
+      app,
+      seen: { groups: planned, evidence },
+      troubles,
+      broken,
+    };
+  throw new Failure(
+    'GR-PLAN-01',
+    1,
+    `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`,
+  );
+}
+
+/** What was seen before its times are corrected. */
+interface Untimed {
+  readonly targets: TargetsOf['targets'];
+  readonly looks: Evidence['looks'];
+  readonly jobs: Evidence['liveJobs'];
+  readonly seen: SeenCluster | undefined;
+  readonly listedAtMs: number;
+  readonly troubles: readonly Trouble[];
+}
+
+/** The evidence of a plan, with all times by the clocks of Gitea. Clocks that cannot be compared are warned of. */
+function timed(
+  { targets, looks, jobs, seen, listedAtMs, troubles: troubled }: Untimed,
+  clocks: ServerClocks,
+  { instance, now, onWarning, env }: Settings,
+): Evidence {
+  const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
+  const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
+  const correction = correctClocks(giteas, seen && clock(seen.origin));
+  for (const { code, message } of correction.warnings) onWarning?.(`warning: ${code} ${message}`);
+  const application = env['ARGOCD_APP_NAME'];
+  const urls = new Map(targets.map(({ key, url }) => [key, url]));
+  return {
+    instance,
+    looks: new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)])),
+    liveJobs: shiftJobs(jobs, correction.jobShiftMs),
+    ...(seen && { jobsWereListed: true as const }),
+    ...(application && { application }),
+    liveSinceMs: listedAtMs + correction.nowShiftMs,
+    nowMs: now() + correction.nowShiftMs,
+    troubled,
+  };
+}
+
+async function planNothing(settings: Settings): Promise<PlanOfNow> {
+  // A kubeconfig that is named must exist, also when there is nothing to look for.
+  if (settings.kubeconfig !== undefined) await findCluster(settings);
+  const { planOrRefuse } = await import('./plan-groups.ts');
+  const plan = planOrRefuse([], { instance: settings.instance, looks: new Map(), liveJobs: [], nowMs: 0 });
+  return { plan, nowMs: settings.now(), jobsWereListed: false, troubles: [], broken: [] };
+}
+
+/** The live Jobs of a cluster, and the origin of its API server. */
+interface SeenCluster {
+  readonly origin: string;
+  readonly jobs: readonly LiveJob[];
+}
+
+/** Undefined: there is none to look at. */
+async function lookAtCluster(
+  groups: readonly RunnerGroup[],
+  config: ClusterConfig | undefined,
+  settings: Settings,
+  clocks: ServerClocks,
+): Promise<SeenCluster | undefined> {
+  if (!config) return undefined;
+  const namespaces = groups.map(({ namespace }) => namespace);
+  const { observeCluster } = await import('../clients/kubernetes/observe.ts');
+  const jobs = await observeCluster(namespaces, config, {
+    deadlineMs: settings.timeoutMs,
+    clocks,
+    ...(settings.onRequest && { onRequest: settings.onRequest }),
+  });
+  return { origin: new URL(config.url).origin, jobs };
+}

@@ -1,0 +1,74 @@
+/** RunnerGroups as the planner knows them. When it cannot plan, that becomes a `Failure`. */
+
+import type { RunnerGroup, Scope } from '../config/runnergroup/runner-group.ts';
+import type { Plan } from '../planner/decisions.ts';
+import type { Evidence, Group, ScopeWidth } from '../planner/evidence.ts';
+import { plan } from '../planner/plan.ts';
+import { GroupsCollide } from '../planner/traces.ts';
+import { Failure } from '../shared/failure.ts';
+
+const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
+  global: 'global',
+  org: 'owner',
+  user: 'owner',
+  repo: 'repo',
+};
+
+/** The part of a RunnerGroup that decides. `look`: key of its target. */
+export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
+  return {
+    namespace: group.namespace,
+    name: group.name,
+    origin: group.giteaUrl,
+    look,
+    scope: WIDTH[group.scope.kind],
+    ...coveredBy(group.scope),
+    labels: group.labels.map(({ name }) => name),
+    maxActiveRunners: group.maxActiveRunners,
+    minIdleRunners: group.minIdleRunners,
+    suspend: group.suspend,
+    acceptUnlabelledJobs: group.acceptUnlabelledJobs,
+    fairness: group.fairness,
+    spawnTimeoutMs: group.spawnTimeoutSeconds * 1000,
+    pendingDeadlineMs: group.pendingDeadlineSeconds * 1000,
+    priorityTiers: group.priorityTiers,
+    ...(group.keepFailedSeconds > 0 && { keepFailedMs: group.keepFailedSeconds * 1000 }),
+    templateHash,
+  };
+}
+
+function coveredBy(scope: Scope): Pick<Group, 'covers'> {
+  switch (scope.kind) {
+    case 'global':
+      return {};
+    case 'org':
+      return { covers: scope.org.toLowerCase() };
+    case 'user':
+      return { covers: scope.user.toLowerCase() };
+    case 'repo':
+      return { covers: `${scope.owner}/${scope.repo}`.toLowerCase() };
+    default:
+      return scope satisfies never;
+  }
+}
+
+/** Idle runners that all groups of a plan may keep. Each costs a plan 0.1 ms, in `serve` too; one file could ask for 1,500,000. */
+const MOST_IDLE_TOGETHER = 10_000;
+
+/** As `plan`; colliding groups, and warm pools that are too large together, are a `Failure` (exit 2). */
+export function planOrRefuse(groups: readonly Group[], evidence: Evidence): Plan {
+  const idle = groups.reduce((sum, { minIdleRunners }) => sum + minIdleRunners, 0);
+  if (idle > MOST_IDLE_TOGETHER) {
+    throw new Failure(
+      'GR-INPUT-93',
+      2,
+      `plan: minIdleRunners of all RunnerGroups together is ${idle}, more than ${MOST_IDLE_TOGETHER}. Lower it, or spread the RunnerGroups over several Applications.`,
+    );
+  }
+  try {
+    return plan(groups, evidence);
+  } catch (error) {
+    if (error instanceof GroupsCollide) throw new Failure('GR-INPUT-90', 2, `plan: ${error.message}.`);
+    throw error;
+  }
+}

@@ -1,0 +1,73 @@
+/** The final pods of RunnerGroups. Most groups have neither podTemplate nor securityProfile: then nothing is loaded and nothing is done. */
+
+import { MOST_PROBLEMS } from '../config/runnergroup/budget.ts';
+import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
+import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
+import type { ReadResult } from '../config/runnergroup/read.ts';
+import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { FinishPod } from '../manifests/finish-pod.ts';
+import { groupBy } from '../shared/group-by.ts';
+
+/** What is handed to the cdk8s app, and what is asked when it has made its templates. */
+export interface Pods {
+  readonly finish: FinishPod;
+  /** @throws InputProblems (exit 2): what `finish` found wrong since. Such a group's pod has been left as it was. */
+  readonly check: () => Promise<void>;
+  /** The same, by group. @throws InputProblems: all podTemplates together are too long. */
+  readonly faulty: () => Promise<ReadonlyMap<RunnerGroup, readonly Problem[]>>;
+}
+
+/**
+ * Characters of all podTemplates together, written as JSON. All are in memory at once, and with aliases a file of 2 KB says 131,072
+ * characters.
+ */
+const MOST_TEMPLATE_CHARACTERS = 16_777_216;
+const TOO_MANY =
+  `makes all podTemplates together longer than ${MOST_TEMPLATE_CHARACTERS} characters: shorten them, or spread the RunnerGroups ` +
+  'over several Applications';
+
+/** Undefined when no group has a podTemplate or a securityProfile. */
+export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 'sources'>): Promise<Pods | undefined> {
+  if (!groups.some(hasOwnPod)) return undefined;
+  const { finalPod } = await import('./final-pods.ts');
+  const secrets = secretsByNamespace(groups);
+  const found: LateProblem[] = [];
+  let characters = 0;
+  let isTooLong = false;
+  return {
+    finish: (group, ours) => {
+      if (!hasOwnPod(group)) return ours;
+      const final = finalPod(group, ours, secrets.get(group.namespace) ?? []);
+      if ('pod' in final) {
+        characters += JSON.stringify(group.podTemplate ?? {}).length;
+        if (characters <= MOST_TEMPLATE_CHARACTERS) return final.pod;
+        if (found.length === 0)
+          found.push({ group, path: ['spec', 'podTemplate'], message: TOO_MANY, code: 'GR-INPUT-08' });
+        isTooLong = true;
+        return ours;
+      }
+      found.push(...final.faults.slice(0, MOST_PROBLEMS - found.length).map((fault) => ({ group, ...fault })));
+      return ours;
+    },
+    check: async () => {
+      if (found.length > 0) throw new InputProblems(await placed(found, sources));
+    },
+    faulty: async () => {
+      const problems = await placed(found, sources);
+      if (isTooLong) throw new InputProblems(problems);
+      const byGroup = new Map<RunnerGroup, Problem[]>(found.map(({ group }) => [group, []]));
+      for (const [index, problem] of problems.entries()) {
+        const group = found[index]?.group;
+        if (group) byGroup.get(group)?.push(problem);
+      }
+      return byGroup;
+    },
+  };
+}
+
+/** Names of the Secrets that hold tokens of Gitea. */
+function secretsByNamespace(groups: readonly RunnerGroup[]): ReadonlyMap<string, readonly string[]> {
+  const byNamespace = groupBy(groups, ({ namespace }) => namespace);
+  const namesOf = ({ authToken, registrationToken }: RunnerGroup) => [registrationToken.name, authToken.name];
+  return new Map([...byNamespace].map(([namespace, members]) => [namespace, members.flatMap(namesOf)]));
+}

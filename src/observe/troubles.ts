@@ -1,0 +1,100 @@
+/** Groups that cannot be planned while others can: their Jobs are kept, and it is said why (docs/adr/0036). */
+
+import { collectLooks } from '../clients/gitea/observe.ts';
+import { type BrokenGroup, brokenGroup, problemsOf, problemText } from '../config/runnergroup/broken.ts';
+import { InputProblems } from '../config/runnergroup/problems.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { Look } from '../planner/evidence.ts';
+import { Failure } from '../shared/failure.ts';
+import { keyText } from '../shared/key-text.ts';
+import { count, shortLine } from '../shared/printable.ts';
+import type { Pods } from './pods.ts';
+
+/** A group that cannot be planned. */
+export interface Trouble {
+  readonly namespace: string;
+  readonly name: string;
+  readonly failure: Failure;
+}
+
+/**
+ * True when it is this group's trouble alone: its Gitea, or its token. What the policy or a binding refuses (exit 3) stops everything, and
+ * so does an API server that does not answer.
+ */
+export function isOwnTrouble({ code, exit }: Failure): boolean {
+  return exit === 1 && !code.startsWith('GR-CLUSTER');
+}
+
+/** What was seen of the groups. */
+interface Seen {
+  /** By key of the look. */
+  readonly answers: ReadonlyMap<string, Look | Failure>;
+  /** Groups without a token. */
+  readonly failed: ReadonlyMap<RunnerGroup, Failure>;
+  readonly lookOf: (group: RunnerGroup) => string;
+}
+
+/** Which groups can be planned. */
+export interface SortedOut {
+  readonly looks: ReadonlyMap<string, Look>;
+  readonly troubles: readonly Trouble[];
+  readonly isPlanned: (group: RunnerGroup) => boolean;
+}
+
+/** @throws Failure when nothing is left to plan, or for a trouble that is not one group's alone. */
+export function sortOut(
+  groups: readonly RunnerGroup[],
+  broken: readonly BrokenGroup[],
+  { answers, failed, lookOf }: Seen,
+): SortedOut {
+  const looks = new Map([...answers].flatMap(([key, look]) => (look instanceof Failure ? [] : [[key, look] as const])));
+  if (looks.size === answers.size && failed.size + broken.length === 0) {
+    return { looks, troubles: [], isPlanned: () => true };
+  }
+  const troubles = new Map(broken.map((group) => [keyText(group), troubleOfBroken(group)]));
+  for (const group of groups) {
+    const failure = failed.get(group) ?? answers.get(lookOf(group));
+    if (!(failure instanceof Failure)) continue;
+    if (!isOwnTrouble(failure)) throw failure;
+    const { namespace, name } = group;
+    if (!troubles.has(keyText(group))) troubles.set(keyText(group), { namespace, name, failure });
+  }
+  const isPlanned = (group: RunnerGroup): boolean => !troubles.has(keyText(group));
+  if (!groups.some(isPlanned)) {
+    collectLooks(answers);
+    refuseAll(broken, failed);
+  }
+  return { looks, troubles: [...troubles.values()], isPlanned };
+}
+
+function troubleOfBroken({ namespace, name, problems }: BrokenGroup): Trouble {
+  const code = problems[0]?.code ?? 'GR-INPUT-05';
+  return { namespace, name, failure: new Failure(code, 2, problemText(problems)) };
+}
+
+/** Where no trouble is one group's own. @throws Failure when there is one. */
+export function refuseAll(broken: readonly BrokenGroup[], failed: ReadonlyMap<RunnerGroup, Failure> = new Map()): void {
+  if (broken.length > 0) throw new InputProblems(problemsOf(broken));
+  for (const failure of failed.values()) throw failure;
+}
+
+/** Groups whose pods have a fault. The templates must have been made before. */
+export async function faultyPods(pods: Pods | undefined): Promise<readonly BrokenGroup[]> {
+  const faulty = [...((await pods?.faulty()) ?? [])];
+  return faulty.flatMap(([{ manifest, place, namespace }, problems]) => {
+    return brokenGroup(manifest, place, namespace, problems) ?? [];
+  });
+}
+
+/** Groups that are named; the others are counted. */
+const SHOWN = 10;
+
+/** One line per group for the administrator. */
+export function troubleLines(troubles: readonly Trouble[]): readonly string[] {
+  const lines = troubles.slice(0, SHOWN).map(({ namespace, name, failure: { code, message } }) => {
+    const line = shortLine(`RunnerGroup ${namespace}/${name} is left as it is: ${message.replaceAll('\n', ' ')}`);
+    return `warning: ${code} ${line}`;
+  });
+  const more = troubles.length - lines.length;
+  return more > 0 ? [...lines, `warning: ${count(more, 'other RunnerGroup')} left as they are`] : lines;
+}

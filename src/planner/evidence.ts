@@ -1,0 +1,211 @@
+/**
+ * What the planner may know: plain data from `src/clients/gitea` and `src/clients/kubernetes`. Nobody judges it before the planner does.
+ * Only presence is evidence. A Job or runner that is not listed proves nothing.
+ */
+
+/**
+ * State of a Gitea job in the planner's words (Gitea: `models/actions/status.go`, shown by `ToActionsStatus`).
+ * - `queued`: ready; the next fitting runner takes it.
+ * - `blocked`: waits for `needs`, concurrency or approval (API word `waiting` and every word we do not know).
+ * - `in_progress`: a runner has claimed it.
+ * - `completed`: success, failure, cancelled or skipped.
+ */
+export type JobStatus = 'queued' | 'blocked' | 'in_progress' | 'completed';
+
+/** One Gitea Actions job, as one look saw it. */
+export interface Job {
+  /** Database id, unique on one Gitea. Safe integer. */
+  readonly id: number;
+  /**
+   * Counts the stays of this id in the queue, equal while queued and while running. Gitea 1.27+: `run_attempt`.
+   * Up to 1.26 `run_attempt` grows at the claim, so there it is `run_attempt - 1` for claimed jobs (never below 0).
+   */
+  readonly attempt: number;
+  readonly runId: number;
+  /** `owner/name`. */
+  readonly repository: string;
+  /** Display name; written by the workflow's author, so hostile. */
+  readonly name: string;
+  /** Page of the job for people (`html_url`); may be empty. */
+  readonly url: string;
+  /** `runs-on`; empty when Gitea says `[]` or `null`. */
+  readonly labels: readonly string[];
+  readonly status: JobStatus;
+  readonly createdAtMs: number;
+  readonly startedAtMs?: number;
+  readonly completedAtMs?: number;
+  /** Gitea's conclusion, unless it is `success` or a word that is not known. Only of completed jobs. */
+  readonly conclusion?: 'failure' | 'cancelled' | 'skipped';
+  /** Name of the runner that claimed it; gone after Gitea's nightly clean-up. */
+  readonly runner?: string;
+}
+
+/** A row of Gitea's runner list. */
+export interface RegisteredRunner {
+  readonly id: number;
+  readonly name: string;
+  /** Seen by Gitea within the last 60 s. */
+  readonly online: boolean;
+  /** A task or log report within the last 10 s; not the same as "has a task". */
+  readonly busy: boolean;
+  /** Gitea 1.26+; false before. */
+  readonly disabled: boolean;
+  readonly ephemeral: boolean;
+  /** What it registered with, names only: it gets jobs by these, whatever its group says now. */
+  readonly labels: readonly string[];
+}
+
+/**
+ * What one look at one scope of one Gitea found. `jobs` has every id once: all queued and in_progress jobs (but see `unreadJobs`), the newest completed ones,
+ * and blocked ones if they were asked for.
+ */
+export interface Look {
+  readonly jobs: readonly Job[];
+  readonly runners: readonly RegisteredRunner[];
+  /** The rows of all runners of this scope were read. Absent: `runners` proves nothing by what it lacks. */
+  readonly rowsWereRead?: true;
+  /** Queued jobs that were left out, because there are too many. Absent: none. */
+  readonly unreadJobs?: number;
+}
+
+/**
+ * - `starting`: its pod does not run yet. `running`: its runner container runs.
+ * - `complete`, `failed`: final. `deleting`: has a deletionTimestamp.
+ * - `unknown`: anything else; treated as running.
+ */
+export type LiveState = 'starting' | 'running' | 'complete' | 'failed' | 'deleting' | 'unknown';
+
+/** True for a final state. */
+export function hasEnded(state: LiveState | undefined): boolean {
+  return state === 'complete' || state === 'failed';
+}
+
+/** True for a Job that has ended or is being deleted. */
+export function isOver(state: LiveState): boolean {
+  return hasEnded(state) || state === 'deleting';
+}
+
+/** True for a Job that was at work at the last sync, and may still be. */
+export function isPinnedAlive({ pinned, state }: Pick<LiveJob, 'pinned' | 'state'>): boolean {
+  return pinned === true && !isOver(state);
+}
+
+/** `PodTrouble.reason` of a Job for which Kubernetes has created no pod. */
+export const NO_POD = 'NoPod';
+
+/** What keeps a pod from starting, or has ended it before its runner started. */
+export interface PodTrouble {
+  /** Kubernetes' word, e.g. `ImagePullBackOff` or `Unschedulable`, or `NO_POD`. */
+  readonly reason: string;
+  /** Kubernetes' sentence: one printable line of bounded length. */
+  readonly message?: string;
+  /** The kubelet says it: another pod may do better, on another node. */
+  readonly ofNode?: true;
+}
+
+/** How the pod of a runner ended badly, for people. One printable line each, of bounded length. */
+export interface PodEnd {
+  /** Kubernetes' word, e.g. `OOMKilled`. */
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** A Kubernetes Job of ours that exists right now. */
+export interface LiveJob {
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: LiveState;
+  readonly createdAtMs: number;
+  /** For `starting`: what its pod waits for, when that does not come by itself. For `failed`: why its runner never started. */
+  readonly trouble?: PodTrouble;
+  /** For a Job that has ended, or is being deleted: how its pod ended badly. The planner does not use it. */
+  readonly end?: PodEnd;
+  /** PriorityClass of its pod template. It cannot be changed while the Job lives. */
+  readonly priorityClass?: string;
+  /** When the container of its runner started. For `running` only. */
+  readonly runningSinceMs?: number;
+  /** When it became complete or failed. */
+  readonly finishedAtMs?: number;
+  /** Argo CD must not prune it: it was pinned at the last sync. */
+  readonly pinned?: boolean;
+  /** Page of the CI job that it runs or was last wanted for (`html_url`), as it was printed. */
+  readonly jobUrl?: string;
+  /** When the CI job of a runner whose pod waits ended, as it was printed, by Gitea's clock (`kept.ts`). */
+  readonly endedAtMs?: number;
+  /** Until when a kept runner stays, as it was printed, by Gitea's clock. */
+  readonly keepUntilMs?: number;
+  /** Until when somebody wants a kept runner to stay. `unreadable`: what is written there is no time. */
+  readonly extendUntilMs?: number | 'unreadable';
+  /** Repository of that CI job, `owner/name`. */
+  readonly repository?: string;
+  /** Base URL of the Gitea that its pod was made for. */
+  readonly giteaUrl?: string;
+  /** Argo CD's name of the Application that manages it, as its tracking annotation tells. */
+  readonly application?: string;
+  /** Its whole spec, where it is to be printed again (docs/adr/0063). The planner does not use it. */
+  readonly spec?: object;
+}
+
+/** How wide a scope is: a job goes to the narrowest one first. */
+export type ScopeWidth = 'repo' | 'owner' | 'global';
+
+/**
+ * Which ready jobs get the slots when the cap holds some back.
+ * - `oldest`: those that have been ready longest, as Gitea hands them out.
+ * - `per-repository`: round robin, the repository with the fewest runners at work first.
+ */
+export type Fairness = 'oldest' | 'per-repository';
+
+/** The runners up to the `threshold`-th of a group have this PriorityClass, unless an earlier tier has given them theirs. */
+export interface PriorityTier {
+  readonly priorityClassName: string;
+  readonly threshold: number;
+}
+
+/** The part of a RunnerGroup that decides. */
+export interface Group {
+  readonly namespace: string;
+  readonly name: string;
+  /** Base URL of its Gitea, without a trailing slash. */
+  readonly origin: string;
+  /** Key of the look it reads; a look is of one Gitea. */
+  readonly look: string;
+  readonly scope: ScopeWidth;
+  /** Of the scope: `owner` or `owner/name`, in lower case. Absent: all of its Gitea. */
+  readonly covers?: string;
+  /** Effective label names: own and default ones, without schema. */
+  readonly labels: readonly string[];
+  readonly maxActiveRunners: number;
+  /** Idle runners that are kept for jobs to come, as far as the cap has room. 0: no pool. */
+  readonly minIdleRunners: number;
+  readonly suspend: boolean;
+  readonly acceptUnlabelledJobs: boolean;
+  readonly fairness: Fairness;
+  readonly spawnTimeoutMs: number;
+  /** How long a pod that cannot start keeps its place while jobs wait for it. At least `spawnTimeoutMs`. */
+  readonly pendingDeadlineMs: number;
+  /** Thresholds ascend; the last one is the cap. Empty: runners have no PriorityClass. */
+  readonly priorityTiers: readonly PriorityTier[];
+  /** How long a runner whose CI job failed stays. Absent: not at all. */
+  readonly keepFailedMs?: number;
+  /** Hash of the rendered pod template. Another template gives other names to runners that have not registered yet. */
+  readonly templateHash: string;
+}
+
+/** Everything `plan` may look at. */
+export interface Evidence {
+  /** Tells two clusters on one Gitea apart (`GITEA_RUNNERS_INSTANCE`). */
+  readonly instance: string;
+  readonly looks: ReadonlyMap<string, Look>;
+  /** Jobs of ours that Kubernetes shows. Empty when nobody looked. */
+  readonly liveJobs: readonly LiveJob[];
+  /** `liveJobs` are all Jobs of ours in the namespaces of the groups. Absent: nobody says so. */
+  readonly jobsWereListed?: true;
+  /** When `liveJobs` were asked for, by the clock of `nowMs`. Absent: some time during the look. */
+  readonly liveSinceMs?: number;
+  readonly nowMs: number;
+  /** Argo CD's name of the Application that is planned, all its groups together. Absent: nobody says it. */
+  readonly application?: string;
+  /** Groups that cannot be planned. Only where `liveJobs` are all Jobs: what is not among them is not kept. */
+  readonly troubled?: readonly Pick<Group, 'namespace' | 'name'>[];
+}

@@ -1,0 +1,51 @@
+/**
+ * Base URLs of servers: scheme, host, port and path. Two spellings of one address have the same normal form. A token is bound to
+ * a base URL and is sent to addresses below it only (test/clients/tokens/url-binding.test.ts).
+ */
+import { parseUrl } from './parse-url.ts';
+
+/** A byte that may stand in a path as it is (RFC 3986 section 2.3), written as `%41`. */
+const ENCODED = /%[0-9a-fA-F]{2}/g;
+const UNRESERVED = /[A-Za-z0-9._~-]/;
+/** Some servers take these for a slash. */
+const ENCODED_SLASH = /%2f|%5c/i;
+
+/**
+ * The normal form of a base URL. The host is in lower case. There is no default port, no dot segment and no slash at the end.
+ * Percent-encoding stands only where it is needed, in capitals. Undefined for what is no http or https URL, or has credentials, a query
+ * or a fragment.
+ */
+export function normalBase(text: string): string | undefined {
+  if (bases.has(text)) return bases.get(text);
+  const base = findNormalBase(text);
+  if (bases.size < MOST_BASES) bases.set(text, base);
+  return base;
+}
+
+/** Each group is checked several times, and most groups name the same Gitea. */
+const bases = new Map<string, string | undefined>();
+const MOST_BASES = 100;
+
+function findNormalBase(text: string): string | undefined {
+  // Not only a URL's parts: a lone "?" or "#" leaves none.
+  const url = /[?#]/.test(text) ? undefined : parseUrl(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
+  return `${url.origin}${normalPath(url)}`;
+}
+
+/** True for the base itself and for addresses below it. `base` is a normal form. */
+export function isBelow(url: URL, base: string): boolean {
+  if (url.username !== '' || url.password !== '') return false;
+  const place = `${url.origin}${normalPath(url)}`;
+  if (place === base) return true;
+  return place.startsWith(`${base}/`) && !ENCODED_SLASH.test(place.slice(base.length));
+}
+
+/** `URL` itself has resolved dot segments, encoded ones too. */
+function normalPath({ pathname }: URL): string {
+  const decoded = pathname.replace(ENCODED, (encoded) => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return UNRESERVED.test(character) ? character : encoded.toUpperCase();
+  });
+  return decoded.replace(/\/+$/, '');
+}

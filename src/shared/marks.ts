@@ -1,0 +1,85 @@
+/**
+ * The marks contract: labels, annotations and names that one room writes and another reads, or that Argo CD and we read of each other.
+ * Written by src/manifests; read by src/clients/kubernetes, src/clients/argocd, src/serve and the demo. No other file spells these keys.
+ */
+
+/** Strings by key, as labels and annotations are. */
+export type Texts = Readonly<Record<string, string>>;
+
+const MANAGED_BY = 'gitea.bpg.pw/managed-by';
+/** Value of `managed-by` labels. */
+export const MANAGER = 'argocd-gitea-runners';
+/** Selects our Jobs and their pods, and nothing else. */
+export const OUR_SELECTOR = `${MANAGED_BY}=${MANAGER}`;
+
+/** Label: name of the RunnerGroup. Its namespace is that of the Job. */
+export const GROUP_NAME = 'gitea.bpg.pw/runnergroup-name';
+/** Label: id of the CI job that the runner was made for. Absent on a runner of a warm pool. */
+export const JOB_ID = 'gitea.bpg.pw/job-id';
+/** Label: the attempt of that CI job. */
+export const RUN_ATTEMPT = 'gitea.bpg.pw/run-attempt';
+
+/** Annotation: page of the CI job that the runner runs or waits for. */
+export const JOB_URL = 'gitea.bpg.pw/job-url';
+/** Annotation: repository of that CI job. */
+export const REPOSITORY = 'gitea.bpg.pw/repository';
+/** Annotation: when the CI job of a runner whose pod waits ended, RFC 3339. Printed by the plan, and read by it. */
+export const ENDED_AT = 'gitea.bpg.pw/ended-at';
+/** Annotation: until when such a runner stays, RFC 3339. Printed by the plan, for people: Argo CD reverts other values. */
+export const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
+/** Annotation: until when somebody wants it to stay, RFC 3339. Written by people and `gitea-runners extend`, never printed. */
+export const EXTEND_UNTIL = 'gitea.bpg.pw/extend-until';
+/** Annotation of the pod template: the runner's configuration file. One object less to apply and to prune. */
+export const RUNNER_CONFIG = 'gitea.bpg.pw/runner-config';
+
+/** Annotation that Argo CD writes on what it manages, unless it tracks by label only. */
+export const TRACKING_ID = 'argocd.argoproj.io/tracking-id';
+/** Annotation of an Application: a refresh is asked for. */
+export const REFRESH = 'argocd.argoproj.io/refresh';
+/** Annotation: a list of Argo CD's options, separated by commas. */
+export const SYNC_OPTIONS = 'argocd.argoproj.io/sync-options';
+/** The option that makes a Job pinned. */
+export const NO_PRUNE = 'Prune=false';
+export const COMPARE_OPTIONS = 'argocd.argoproj.io/compare-options';
+/** The option that keeps a pinned Job, which the output may lack, from making the Application OutOfSync. */
+export const IGNORE_EXTRANEOUS = 'IgnoreExtraneous';
+export const HOOK = 'argocd.argoproj.io/hook';
+/** No hook: the word by which Argo CD leaves an object as it is, and does not create it either. */
+export const SKIP = 'Skip';
+export const IGNORE_HEALTH = 'argocd.argoproj.io/ignore-healthcheck';
+
+/** Name of the init container that registers the runner. */
+export const REGISTER = 'register';
+
+/** Labels that all Jobs and pods of a group have. */
+export function groupLabels(groupName: string): Texts {
+  return {
+    'app.kubernetes.io/managed-by': MANAGER,
+    ...RUNNER_APP,
+    [MANAGED_BY]: MANAGER,
+    [GROUP_NAME]: groupName,
+  };
+}
+
+/** Label by which network policies tell runners from the rest. */
+export const RUNNER_APP = { 'app.kubernetes.io/name': 'gitea-runner' } as const;
+
+/** RFC 3339 in UTC with whole seconds, as Kubernetes writes times. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}
+
+/** True for what we print, by its labels. */
+export function isOurs(labels: Texts): boolean {
+  return labels[MANAGED_BY] === MANAGER;
+}
+
+/** True for a Job that no sync prunes. */
+export function isPinned(annotations: Texts): boolean {
+  return annotations[SYNC_OPTIONS]?.split(',').some((option) => option.trim() === NO_PRUNE) ?? false;
+}
+
+/** True for a Job that Argo CD leaves as it is. */
+export function isSkipped(annotations: Texts): boolean {
+  return annotations[HOOK] === SKIP;
+}

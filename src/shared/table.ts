@@ -1,0 +1,84 @@
+import { printable } from './printable.ts';
+import { type Paper, painted, type Style } from './terminal.ts';
+
+/** Longest cell, in characters; a longer one ends in `…`. The last column is never cut. */
+const WIDEST = 60;
+/** Where there is little room, columns are cut down to this; the last one has at least twice as much. */
+const NARROWEST = 10;
+
+/** How a table is drawn. */
+export interface TableOptions extends Paper {
+  /** Colour of a row's last cell. */
+  readonly styleOf?: (row: number) => Style | undefined;
+  /** Nothing is cut, however wide the table gets. */
+  readonly whole?: boolean;
+}
+
+/**
+ * Aligned columns with two spaces between, as kubectl prints them. Cells are made printable. When the table is wider than the paper, the
+ * widest columns are cut, and the last one is broken into lines.
+ */
+export function table(header: readonly string[], rows: readonly (readonly string[])[], options: TableOptions): string {
+  const last = header.length - 1;
+  const cells = [header, ...rows].map((row) => row.map(printable));
+  const wanted = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const widths = options.whole === true ? wanted : shrunk(wanted, options.columns);
+  const before = widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0);
+  const room = options.columns === undefined || options.whole ? Number.POSITIVE_INFINITY : options.columns - before;
+  return cells
+    .map((row, index) => {
+      const left = row
+        .slice(0, last)
+        .map((cell, column) => fitted(cell, widths[column] ?? 0).padEnd((widths[column] ?? 0) + 2));
+      const [first = '', ...more] = broken(row[last] ?? '', Math.max(2 * NARROWEST, room));
+      const style = index === 0 ? undefined : options.styleOf?.(index - 1);
+      const paint = (text: string): string => (style === undefined ? text : painted(style, text, options));
+      const line = `${left.join('')}${paint(first)}`.trimEnd();
+      return [
+        index === 0 ? painted('bold', line, options) : line,
+        ...more.map((text) => `${' '.repeat(before)}${paint(text)}`),
+      ]
+        .map((text) => `${text}\n`)
+        .join('');
+    })
+    .join('');
+}
+
+/** At most so many characters, the `…` included. */
+export function fitted(text: string, width: number): string {
+  return text.length > width ? `${text.slice(0, width - 1)}…` : text;
+}
+
+/** Takes from the widest column, one character at a time, until the last one has room. */
+function shrunk(wanted: readonly number[], columns: number | undefined): readonly number[] {
+  const last = wanted.length - 1;
+  const widths = wanted.map((width, column) => (column === last ? width : Math.min(width, WIDEST)));
+  if (columns === undefined) return widths;
+  const least = Math.min(wanted[last] ?? 0, Math.max(2 * NARROWEST, Math.floor(columns / 3)));
+  const others = widths.slice(0, last);
+  while (others.reduce((sum, width) => sum + width + 2, least) > columns) {
+    const widest = others.indexOf(Math.max(...others));
+    if ((others[widest] ?? 0) <= NARROWEST) break;
+    others[widest] = (others[widest] ?? 0) - 1;
+  }
+  return [...others, wanted[last] ?? 0];
+}
+
+/** Text that keeps to the paper: what is broken off goes on below, two columns to the right. */
+export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): string {
+  const lines = text.split('\n').map((line) => broken(line, Math.max(2 * NARROWEST, columns - 2)).join('\n  '));
+  return lines.join('\n');
+}
+
+/** Lines of at most so many characters, broken between words where that is possible. */
+export function broken(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width);
+    const at = space <= 0 ? width : space;
+    lines.push(rest.slice(0, at));
+    rest = rest.slice(at).trimStart();
+  }
+  return [...lines, rest];
+}

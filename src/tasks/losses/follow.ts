@@ -1,0 +1,137 @@
+/**
+ * Which CI jobs of a group have lost their runners. Pure.
+ *
+ *     pod evicted, OOM-killed, gone … ─► suspect ─► a later look shows its CI job in progress ─► lost
+ *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing
+ *     its Job and its pod have gone, and nobody saw the Job end ─► suspect
+ *     lost ─► its node answers again while the CI job is in progress ─► returned: the runner reports the end
+ *
+ * A runner reports the end of its CI job before it ends itself. So a CI job that is in progress at a look that began after the end of its
+ * runner is one whose end nobody will report: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
+ */
+
+import type { LossReason } from '../../clients/kubernetes/pod-loss.ts';
+import { type LostJob, MOST_LOST_JOBS } from '../../config/runnergroup/status.ts';
+import { isOver, type Job, type Look } from '../../planner/evidence.ts';
+import type { LiveRunner } from '../../serve/planning/live.ts';
+import { keepEqual } from '../../serve/unchanged.ts';
+import { timeText } from '../../shared/marks.ts';
+
+/** A runner that was lost; nobody knows yet whether it had a CI job. */
+interface Suspect {
+  readonly reason: LossReason | 'JobDeleted';
+  /** When it was noticed, by this machine's clock. */
+  readonly sinceMs: number;
+  /** A look has told. It is remembered while its Job is seen. */
+  readonly isChecked: boolean;
+}
+
+export interface GroupLosses {
+  /** By name of the runner. */
+  readonly suspects: ReadonlyMap<string, Suspect>;
+  /** Names of runners whose Jobs were there and had not ended, or whose pods are still there. */
+  readonly alive: ReadonlySet<string>;
+  /** Oldest first. */
+  readonly lost: readonly LostJob[];
+}
+
+/** The newest look at the scope of a group. It did not fail. */
+export interface GoodLook {
+  readonly found: Look;
+  /** By this machine's clock. */
+  readonly beganMs: number;
+}
+
+/** What is seen of one group. */
+export interface LossScene {
+  /** All its Jobs. */
+  readonly runners: readonly LiveRunner[];
+  /** A pod of such a Job is there. */
+  readonly hasPod: (name: string) => boolean;
+  /** Absent: the newest one failed, or there was none yet. */
+  readonly look?: GoodLook;
+  readonly nowMs: number;
+}
+
+export interface FollowedLosses {
+  readonly losses: GroupLosses;
+  /** A runner was noticed whose loss only a look from now on explains. */
+  readonly needsLook: boolean;
+  readonly found: readonly LostJob[];
+  /** Losses that the group has no room for: they are not re-run. */
+  readonly more: readonly LostJob[];
+  /** No longer lost. */
+  readonly returned: readonly LostJob[];
+}
+
+export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Set(), lost: [] };
+
+/** What follows from what was known before and what is seen now. The same objects while nothing changes. */
+export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs }: LossScene): FollowedLosses {
+  const suspects = new Map<string, Suspect>();
+  for (const { job, loss } of runners) {
+    if (loss === undefined) continue;
+    suspects.set(job.name, before.suspects.get(job.name) ?? { reason: loss, sinceMs: nowMs, isChecked: false });
+  }
+  // Argo CD may remove the Job before a look has told.
+  for (const [name, suspect] of before.suspects)
+    if (!suspect.isChecked && !suspects.has(name)) suspects.set(name, suspect);
+
+  const needsLook = [...suspects.keys()].some((name) => !before.suspects.has(name));
+
+  // Of these most were idle. Gitea takes minutes to fail a CI job, so the next look is early enough.
+  const { alive, gone } = followJobs(before.alive, runners, hasPod);
+  for (const name of gone)
+    if (!suspects.has(name)) suspects.set(name, { reason: 'JobDeleted', sinceMs: nowMs, isChecked: false });
+
+  const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
+  const isAtWork = ({ jobId, runner }: LostJob): boolean =>
+    back.has(runner) && look?.found.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
+  const returned = before.lost.filter(isAtWork);
+  const lost = returned.length > 0 ? before.lost.filter((each) => !isAtWork(each)) : before.lost;
+
+  const known = new Set(lost.map(({ jobId }) => jobId));
+  const news: LostJob[] = [];
+  for (const [name, suspect] of suspects) {
+    if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) continue;
+    suspects.set(name, { ...suspect, isChecked: true });
+    const orphans = look.found.jobs.filter(({ id, status, runner }) => {
+      return status === 'in_progress' && runner === name && !known.has(id);
+    });
+    news.push(...orphans.map((job) => lostJob(job, name, suspect)));
+  }
+  const room = Math.max(0, MOST_LOST_JOBS - lost.length);
+  const found = news.slice(0, room);
+  return {
+    losses: {
+      suspects: keepEqual(before.suspects, suspects),
+      alive: keepEqual(before.alive, alive),
+      lost: found.length > 0 ? [...lost, ...found] : lost,
+    },
+    needsLook,
+    found,
+    more: news.slice(room),
+    returned,
+  };
+}
+
+/**
+ * Which runners are alive, and which were and have gone without an end that anybody saw: deleted by force, or told to stop in the very
+ * request that gave them a CI job (docs/adr/0018). One that was first seen while it was being deleted may have ended before.
+ */
+function followJobs(
+  before: ReadonlySet<string>,
+  runners: readonly LiveRunner[],
+  hasPod: LossScene['hasPod'],
+): { readonly alive: ReadonlySet<string>; readonly gone: readonly string[] } {
+  const seen = new Set(runners.map(({ job }) => job.name));
+  const absent = [...before].filter((name) => !seen.has(name));
+  const present = runners.flatMap(({ job: { name, state } }) => {
+    return !isOver(state) || (state === 'deleting' && before.has(name)) ? [name] : [];
+  });
+  return { alive: new Set([...present, ...absent.filter(hasPod)]), gone: absent.filter((name) => !hasPod(name)) };
+}
+
+function lostJob({ id, runId, repository, attempt }: Job, runner: string, { reason, sinceMs }: Suspect): LostJob {
+  return { runner, repository, runId, jobId: id, attempt, reason, lostAt: timeText(sinceMs) };
+}

@@ -1,0 +1,237 @@
+/**
+ * Which registrations in Gitea are dead. Pure: no I/O, no clock. A row is dead when all of this held at two sightings,
+ * `SIGHTINGS_APART_MS` or more apart:
+ *
+ *   1. ours         prefix, form and group hash of its name are those of a given group of this instance, and it stands in the
+ *                   list of that group's own scope. Or, where all groups are known, they are those of one that is gone, in the
+ *                   namespace of a given one that reads this list; then the two sightings are an hour apart (`VANISHED_APART_MS`)
+ *   2. ephemeral    like every runner of ours; anything else was registered by somebody else under our name
+ *   3. offline      and so is every other row of that name (names are not unique in Gitea)
+ *   4. not working  no job in progress names it: a runner without network is offline after 60 s and may come back
+ *   5. no Job       Kubernetes was looked at and shows no Job of that name that is not finished: this tells a dead runner from one that
+ *                   starts (offline between Register and Declare), has lost its network or waits for its docker daemon
+ *   6. right place  none of its group's runners is online without a Job in that cluster: then we look at the wrong cluster, or
+ *                   another one uses the same GITEA_RUNNERS_INSTANCE, and rule 5 proves nothing
+ *
+ * Two sightings, because Gitea's API shows neither when a row was made nor when it was last seen (modules/structs/repo_actions.go, 1.25 to
+ * 1.27). A Job is older than its runner's row. So when the Jobs are listed after the row was first seen, a living runner's Job is among
+ * them. Any doubt keeps the row: a dead one costs nothing but a line in a list.
+ */
+
+import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../../planner/evidence.ts';
+import { compareText } from '../../planner/listed-jobs.ts';
+import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../../planner/names.ts';
+import { keyText } from '../../shared/key-text.ts';
+
+/**
+ * Time between the two sightings. Gitea shows a runner as online for 60 s after its last sign of life (models/actions/runner.go
+ * `RunnerOfflineTime`). This is more, so a row that is online at both belongs to a runner that lived in between.
+ */
+export const SIGHTINGS_APART_MS = 75_000;
+
+/**
+ * The same for a group that nobody knows: it may be one of another cluster that uses the same GITEA_RUNNERS_INSTANCE. A runner that lives
+ * anywhere is not offline for so long.
+ */
+export const VANISHED_APART_MS = 3_600_000;
+
+/** A group whose registrations may be swept; its RunnerGroup need not exist any more. */
+export interface ChosenGroup extends Pick<Group, 'namespace' | 'name' | 'look'> {
+  /** Base URL of its Gitea. */
+  readonly giteaUrl: string;
+  /** It is none of the given groups. */
+  readonly vanished?: true;
+}
+
+/** Everything the choice may look at. */
+export interface SweepEvidence {
+  /** `GITEA_RUNNERS_INSTANCE`. */
+  readonly instance: string;
+  readonly groups: readonly ChosenGroup[];
+  /** `groups` are all there are: others in their namespaces are gone. Default: nobody knows. */
+  readonly areAll?: boolean;
+  /** Looks that succeeded, with their runner lists. Of a group without a look nothing is chosen. */
+  readonly looks: ReadonlyMap<string, Look>;
+  /** Listed after the looks. Undefined when Kubernetes was not looked at. */
+  readonly liveJobs: readonly LiveJob[] | undefined;
+  /** Of a clock that never jumps. */
+  readonly nowMs: number;
+}
+
+/** The first rule, in the order above, that keeps a row. */
+export type StaysBecause =
+  | 'not-ephemeral'
+  | 'online'
+  | 'job-in-progress'
+  | 'cluster-unseen'
+  | 'job-alive'
+  | 'group-elsewhere'
+  | 'seen-too-briefly';
+
+export type Verdict =
+  | { readonly dead: true }
+  /** `witness`: the runner that lives elsewhere, for `group-elsewhere`. */
+  | { readonly dead: false; readonly because: StaysBecause; readonly witness?: string };
+
+/** A row of ours. */
+export interface JudgedRegistration {
+  readonly group: ChosenGroup;
+  readonly id: number;
+  readonly name: string;
+  readonly verdict: Verdict;
+}
+
+/** What earlier looks saw of rows, by Gitea and id. A row that does not fit any more is forgotten. */
+export type Sightings = ReadonlyMap<string, Sighting>;
+
+export interface Sighting {
+  readonly name: string;
+  /** `dead`: rules 1 to 5 hold. `stray`: online, but without a Job. */
+  readonly seems: 'dead' | 'stray';
+  /** First of the unbroken row of sightings. */
+  readonly sinceMs: number;
+}
+
+export interface Choice {
+  /** By Gitea and id: always the same order. */
+  readonly registrations: readonly JudgedRegistration[];
+  /** For the next call. */
+  readonly sightings: Sightings;
+  /** Rows of other runners in the same lists. They are never touched. */
+  readonly foreign: number;
+}
+
+interface OwnRow {
+  readonly key: string;
+  readonly group: ChosenGroup;
+  readonly row: RegisteredRunner;
+}
+
+/** Judges every row of ours. @param earlier `sightings` of the previous call, none at first. */
+export function deadRegistrations(evidence: SweepEvidence, earlier: Sightings): Choice {
+  const { own, foreign } = findOwn(evidence);
+  const facts = gatherFacts(evidence);
+  const sightings = new Map<string, Sighting>();
+  const firstSight = (key: string, name: string, seems: Sighting['seems']): number => {
+    const known = earlier.get(key);
+    const sinceMs = known?.name === name && known.seems === seems ? known.sinceMs : evidence.nowMs;
+    sightings.set(key, { name, seems, sinceMs });
+    return sinceMs;
+  };
+  const isOldEnough = (sinceMs: number, { vanished }: ChosenGroup): boolean =>
+    evidence.nowMs - sinceMs >= (vanished ? VANISHED_APART_MS : SIGHTINGS_APART_MS);
+
+  const witnesses = new Map<string, string>();
+  for (const { key, group, row } of own) {
+    if (!row.online || facts.jobs === undefined || facts.jobs.has(row.name)) continue;
+    if (evidence.nowMs - firstSight(key, row.name, 'stray') >= SIGHTINGS_APART_MS)
+      witnesses.set(groupKey(group), row.name);
+  }
+
+  const judge = ({ key, group, row }: OwnRow): Verdict => {
+    const keeper = keptBy(group, row, facts);
+    if (keeper) return { dead: false, because: keeper };
+    const sinceMs = firstSight(key, row.name, 'dead');
+    const witness = witnesses.get(groupKey(group));
+    if (witness !== undefined) return { dead: false, because: 'group-elsewhere', witness };
+    return isOldEnough(sinceMs, group) ? { dead: true } : { dead: false, because: 'seen-too-briefly' };
+  };
+  const registrations = own.map((each) => ({
+    group: each.group,
+    id: each.row.id,
+    name: each.row.name,
+    verdict: judge(each),
+  }));
+  return { registrations, sightings, foreign };
+}
+
+/** Rule 1. */
+function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence): {
+  own: readonly OwnRow[];
+  foreign: number;
+} {
+  const places = new Map<string, ChosenGroup>();
+  for (const group of groups) {
+    places.set(`${group.look} ${namePrefix(group.name)} ${groupHash(instance, group)}`, group);
+  }
+  const vanished = areAll ? vanishedFinder(instance, groups) : () => undefined;
+  const own = new Map<string, OwnRow>();
+  const all = new Set<string>();
+  for (const { look, giteaUrl } of groups) {
+    for (const row of looks.get(look)?.runners ?? []) {
+      const key = `${giteaUrl} ${row.id}`;
+      all.add(key);
+      const made = parseRunnerName(row.name);
+      const group = made && (places.get(`${look} ${made.prefix} ${made.groupHash}`) ?? vanished(look, giteaUrl, made));
+      if (group) own.set(key, { key, group, row });
+    }
+  }
+  const inOrder = [...own.values()].sort(
+    (a, b) => compareText(a.group.giteaUrl, b.group.giteaUrl) || a.row.id - b.row.id,
+  );
+  return { own: inOrder, foreign: all.size - own.size };
+}
+
+/**
+ * Finds the group behind a row when it is none of the given ones. The name of a group is the prefix of its runners, unless it is long, and
+ * the hash proves name, namespace and instance. Nobody remembers groups that went while nobody swept.
+ */
+function vanishedFinder(
+  instance: string,
+  groups: readonly ChosenGroup[],
+): (look: string, giteaUrl: string, made: RunnerName) => ChosenGroup | undefined {
+  const existing = new Set(groups.map(keyText));
+  const namespacesOf = new Map<string, Set<string>>();
+  for (const { look, namespace } of groups) {
+    namespacesOf.set(look, (namespacesOf.get(look) ?? new Set()).add(namespace));
+  }
+  return (look, giteaUrl, { prefix: name, groupHash: hash }) => {
+    const namespace = [...(namespacesOf.get(look) ?? [])].find(
+      (each) =>
+        !existing.has(keyText({ namespace: each, name })) && groupHash(instance, { namespace: each, name }) === hash,
+    );
+    return namespace === undefined ? undefined : { namespace, name, giteaUrl, look, vanished: true };
+  };
+}
+
+/** What is known of names, over all looks: a scope's runner may be listed by a wider one, too. */
+interface Facts {
+  /** `<Gitea> <name>` of rows that are online or busy. */
+  readonly online: ReadonlySet<string>;
+  /** `<Gitea> <name>` of runners that jobs in progress name. */
+  readonly working: ReadonlySet<string>;
+  /** Names of all Jobs. Undefined when Kubernetes was not looked at. */
+  readonly jobs: ReadonlySet<string> | undefined;
+  /** Names of Jobs that are not finished. */
+  readonly unfinished: ReadonlySet<string>;
+}
+
+function gatherFacts({ groups, looks, liveJobs }: SweepEvidence): Facts {
+  const online = new Set<string>();
+  const working = new Set<string>();
+  for (const { look, giteaUrl } of groups) {
+    const { runners, jobs } = looks.get(look) ?? { runners: [], jobs: [] };
+    for (const row of runners) if (row.online || row.busy) online.add(`${giteaUrl} ${row.name}`);
+    for (const { status, runner } of jobs) if (status === 'in_progress' && runner) working.add(`${giteaUrl} ${runner}`);
+  }
+  return {
+    online,
+    working,
+    jobs: liveJobs && new Set(liveJobs.map(({ name }) => name)),
+    // Of any namespace: more than is needed keeps a row, less would not.
+    unfinished: new Set(liveJobs?.filter(({ state }) => !hasEnded(state)).map(({ name }) => name)),
+  };
+}
+
+/** Rules 2 to 5. */
+function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts): StaysBecause | undefined {
+  if (!row.ephemeral) return 'not-ephemeral';
+  if (facts.online.has(`${giteaUrl} ${row.name}`)) return 'online';
+  if (facts.working.has(`${giteaUrl} ${row.name}`)) return 'job-in-progress';
+  if (facts.jobs === undefined) return 'cluster-unseen';
+  return facts.unfinished.has(row.name) ? 'job-alive' : undefined;
+}
+
+function groupKey(group: ChosenGroup): string {
+  return `${group.giteaUrl} ${keyText(group)}`;
+}

@@ -1,0 +1,178 @@
+/**
+ * Spans to a collector, through OpenTelemetry's own packages. lib/tracing.cjs: loaded at the start of `serve`, and only when an endpoint is
+ * set (docs/adr/0049).
+ *
+ *     record ─► SDK span ─► queue of 2,048 ─ every second, 512 at most ─► POST /v1/traces, 5 s with all its tries
+ */
+import { ROOT_CONTEXT, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type ReadableSpan,
+  SamplingDecision,
+  type SpanExporter,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { systemClock } from '../../shared/clock.ts';
+import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
+import type { SpanSink, SpansLost } from './sink.ts';
+import type { SpanData } from './span.ts';
+
+/** What tracing may hold and how long it may take. */
+export const TRACING_BOUNDS = {
+  /** Spans that wait, those on their way included. Further ones are lost. */
+  queue: 2_048,
+  /** Spans of one request. */
+  batch: 512,
+  everyMs: 1_000,
+  /** For one request with its repetitions. */
+  sendMs: 5_000,
+  /** At the end of the process. */
+  closeMs: 500,
+  /** Characters of a value. */
+  longestValue: 255,
+} as const;
+
+/** @param exporter default: OTLP over HTTP with JSON. */
+export function openSink(settings: TracingSettings, exporter?: SpanExporter): SpanSink {
+  const ids = new GivenIds();
+  const out = exporter ?? new OTLPTraceExporter({ url: settings.url.href, timeoutMillis: TRACING_BOUNDS.sendMs });
+  const sink: SpanSink = {
+    record: (root, context) => {
+      ids.give(context);
+      write(tracer, root, ROOT_CONTEXT);
+    },
+    onLost: () => undefined,
+    close: async () => {
+      let takeBack = (): void => undefined;
+      const late = new Promise<boolean>((resolve) => {
+        takeBack = systemClock.after(TRACING_BOUNDS.closeMs, () => resolve(false));
+      });
+      const done = provider.shutdown().then(
+        () => true,
+        // The exporter has told that it failed.
+        () => true,
+      );
+      const isDone = await Promise.race([done, late]);
+      takeBack();
+      return isDone;
+    },
+  };
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': SERVICE_NAME,
+      'service.version': packageJson.version,
+      ...settings.attributes,
+    }),
+    spanLimits: { attributeValueLengthLimit: TRACING_BOUNDS.longestValue },
+    idGenerator: ids,
+    sampler: {
+      shouldSample: (context, traceId) => {
+        const parent = trace.getSpanContext(context);
+        const isParentKept = parent && { isSampled: (parent.traceFlags & 1) === 1 };
+        const decision = isKept(settings, traceId, isParentKept)
+          ? SamplingDecision.RECORD_AND_SAMPLED
+          : SamplingDecision.NOT_RECORD;
+        return { decision };
+      },
+      toString: () => settings.sampler,
+    },
+    spanProcessors: [new CountingProcessor(out, (spans, reason) => sink.onLost(spans, reason))],
+  });
+  const tracer = provider.getTracer(SERVICE_NAME, packageJson.version);
+  return sink;
+}
+
+function write(tracer: Tracer, data: SpanData, context: typeof ROOT_CONTEXT): void {
+  const { name, beganMs, endedMs, attributes = {}, error, children = [] } = data;
+  const span = tracer.startSpan(name, { startTime: timeOf(beganMs), attributes }, context);
+  if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+  const below = trace.setSpan(context, span);
+  for (const child of children) write(tracer, child, below);
+  span.end(timeOf(endedMs));
+}
+
+/** Seconds and ns. The SDK takes a number for a time since the process began when it is small. */
+function timeOf(ms: number): [number, number] {
+  return [Math.floor(ms / 1000), Math.round((ms % 1000) * 1_000_000)];
+}
+
+/** Gives a root span the ids of its CI job, and all others ids by chance. */
+class GivenIds {
+  #traceId: string | undefined;
+  #spanId: string | undefined;
+
+  give({ traceId, spanId }: { readonly traceId: string; readonly spanId: string }): void {
+    this.#traceId = traceId;
+    this.#spanId = spanId;
+  }
+
+  readonly generateTraceId = (): string => {
+    const given = this.#traceId;
+    this.#traceId = undefined;
+    return given ?? randomHex(16);
+  };
+
+  readonly generateSpanId = (): string => {
+    const given = this.#spanId;
+    this.#spanId = undefined;
+    return given ?? randomHex(8);
+  };
+}
+
+function randomHex(bytes: number): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex');
+}
+
+/** The SDK's queue, which counts what it loses. */
+class CountingProcessor implements SpanProcessor {
+  readonly #batches: BatchSpanProcessor;
+  readonly #onLost: (spans: number, reason: SpansLost) => void;
+  #waiting = 0;
+
+  constructor(exporter: SpanExporter, onLost: (spans: number, reason: SpansLost) => void) {
+    this.#onLost = onLost;
+    const counting: SpanExporter = {
+      export: (spans, done) => {
+        exporter.export(spans, (result) => {
+          this.#waiting -= spans.length;
+          if (result.code !== 0) onLost(spans.length, 'collector');
+          done(result);
+        });
+      },
+      shutdown: () => exporter.shutdown(),
+    };
+    this.#batches = new BatchSpanProcessor(counting, {
+      maxQueueSize: TRACING_BOUNDS.queue,
+      maxExportBatchSize: TRACING_BOUNDS.batch,
+      scheduledDelayMillis: TRACING_BOUNDS.everyMs,
+      // The exporter has ended by itself before.
+      exportTimeoutMillis: 2 * TRACING_BOUNDS.sendMs,
+    });
+  }
+
+  onStart(): void {
+    // A span counts at its end.
+  }
+
+  onEnd(span: ReadableSpan): void {
+    if ((span.spanContext().traceFlags & 1) === 0) return;
+    if (this.#waiting >= TRACING_BOUNDS.queue) {
+      this.#onLost(1, 'queue');
+      return;
+    }
+    this.#waiting += 1;
+    this.#batches.onEnd(span);
+  }
+
+  forceFlush(): Promise<void> {
+    return this.#batches.forceFlush();
+  }
+
+  shutdown(): Promise<void> {
+    return this.#batches.shutdown();
+  }
+}

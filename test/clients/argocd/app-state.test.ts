@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { AppShapeError, readApplication } from '../../../src/clients/argocd/app-state.ts';
+import { application, status } from '../../support/fake-argocd.ts';
+
+const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
+
+function withConditions(...conditions: readonly object[]): object {
+  return application(status('OutOfSync', { conditions }));
+}
+
+describe('an Application', () => {
+  it('is read with its project, state and last operation', () => {
+    const state = readApplication(
+      application(
+        status('OutOfSync', {
+          reconciledAt: '2026-11-20T10:00:05Z',
+          operationState: {
+            phase: 'Failed',
+            message: 'one or more objects failed to apply',
+            startedAt: '2026-11-20T09:00:00Z',
+            finishedAt: '2026-11-20T09:00:02Z',
+          },
+        }),
+      ),
+    );
+
+    expect(state).toMatchObject({
+      name: 'runners',
+      namespace: 'argocd',
+      project: 'ci',
+      sync: 'OutOfSync',
+      health: 'Healthy',
+      errors: [],
+      operation: {
+        phase: 'Failed',
+        message: 'one or more objects failed to apply',
+        startedAtMs: Date.parse('2026-11-20T09:00:00Z'),
+        finishedAtMs: Date.parse('2026-11-20T09:00:02Z'),
+      },
+      reconciledAtMs: Date.parse('2026-11-20T10:00:05Z'),
+      refreshPending: false,
+    });
+  });
+
+  it('is Unknown and manages nothing before Argo CD has looked at it', () => {
+    const state = readApplication({ metadata: { name: 'runners', namespace: 'argocd' }, spec: {}, status: {} });
+
+    expect(state).toMatchObject({ sync: 'Unknown', project: 'default', errors: [] });
+    expect(state.manages(GROUP)).toBe(false);
+  });
+
+  it('says that a refresh is under way while its annotation is there', () => {
+    const state = readApplication(application(status('Synced'), { 'argocd.argoproj.io/refresh': 'normal' }));
+
+    expect(state.refreshPending).toBe(true);
+  });
+});
+
+describe('what an Application manages', () => {
+  const state = readApplication(
+    application({
+      resources: [
+        { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci', requiresPruning: true },
+        { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'hook', hook: true },
+        { kind: 'Secret', namespace: 'runners', name: 'ci' },
+        {},
+      ],
+    }),
+  );
+
+  it('is a resource of the same group, kind, namespace and name, also one that waits to be pruned', () => {
+    expect(state.manages(GROUP)).toBe(true);
+    expect(state.manages({ group: '', kind: 'Secret', namespace: 'runners', name: 'ci' })).toBe(true);
+  });
+
+  it.each([
+    { ...GROUP, group: 'example.com' },
+    { ...GROUP, kind: 'Other' },
+    { ...GROUP, namespace: 'elsewhere' },
+    { ...GROUP, name: 'other' },
+    { ...GROUP, name: 'hook' },
+    { ...GROUP, namespace: '', name: '' },
+  ])('is not $group/$kind $namespace/$name', (object) => {
+    expect(state.manages(object)).toBe(false);
+  });
+});
+
+describe('errors of an Application', () => {
+  it.each(['ComparisonError', 'InvalidSpecError', 'UnknownError'])('%s stops a sync', (type) => {
+    expect(readApplication(withConditions({ type, message: 'm' })).errors).toEqual([
+      { type, message: 'm', stops: true },
+    ]);
+  });
+
+  it.each(['SyncError', 'DeletionError'])('%s stops nothing', (type) => {
+    expect(readApplication(withConditions({ type, message: 'm' })).errors).toEqual([
+      { type, message: 'm', stops: false },
+    ]);
+  });
+
+  it('are not the warnings', () => {
+    expect(readApplication(withConditions({ type: 'SharedResourceWarning', message: 'm' })).errors).toEqual([]);
+  });
+
+  it('are one printable line each', () => {
+    const message = 'first\nsecond\u001b[31m\u202e';
+
+    expect(readApplication(withConditions({ type: 'ComparisonError', message })).errors[0]?.message).toBe(
+      'first\\nsecond\\u{1b}[31m\\u{202e}',
+    );
+  });
+
+  it('keep beginning and end when they are too long, also when escapes make them so', () => {
+    for (const filler of ['x', '\u0007']) {
+      const message = `Failed to load${filler.repeat(100_000)}GR-GITEA-01`;
+
+      const shown = readApplication(withConditions({ type: 'ComparisonError', message })).errors[0]?.message ?? '';
+
+      expect(shown.length).toBeLessThanOrEqual(600);
+      expect(shown).toMatch(/^Failed to load.* … .*GR-GITEA-01$/);
+    }
+  });
+});
+
+describe('what is no Application', () => {
+  it.each([
+    ['an empty object', {}, 'metadata'],
+    ['null', null, 'Application'],
+    ['a list', { items: [] }, 'metadata'],
+    ['an unknown sync state', application({ sync: { status: 'Fine' } }), 'status.sync.status'],
+    ['an unknown phase', application({ operationState: { phase: 'Odd', startedAt: '2026-11-20T09:00:00Z' } }), 'phase'],
+    ['a time that is none', application({ reconciledAt: 'yesterday' }), 'reconciledAt'],
+    ['a message that is no text', withConditions({ type: 'ComparisonError', message: { secret: 'words' } }), 'message'],
+    ['resources that are none', application({ resources: 'all' }), 'resources'],
+  ])('%s is refused with the place only', (_, json, place) => {
+    expect(() => readApplication(json)).toThrow(AppShapeError);
+    expect(() => readApplication(json)).toThrow(place);
+    expect(() => readApplication(json)).not.toThrow(/words|Fine|Odd|yesterday/);
+  });
+});
+
+describe('the Jobs that Argo CD has printed', () => {
+  const job = (name: string, over: object = {}) => {
+    return { group: 'batch', kind: 'Job', version: 'v1', namespace: 'runners', name, status: 'Synced', ...over };
+  };
+
+  it('are those that it compares: no hook, none that is only to be pruned, none that it skips, no other kind', () => {
+    const resources = [
+      job('ci-1-1-0123abcd'),
+      job('ci-2-1-0123abcd', { status: 'OutOfSync', health: { status: 'Missing' } }),
+      job('ci-3-1-0123abcd', { status: 'OutOfSync', requiresPruning: true }),
+      job('ci-4-1-0123abcd', { hook: true }),
+      job('ci-5-1-0123abcd', { status: undefined }),
+      job('ci-6-1-0123abcd', { status: 'Unknown' }),
+      job('ci-7-1-0123abcd', { kind: 'CronJob' }),
+    ];
+
+    expect(readApplication(application(status('OutOfSync', { resources }))).jobs).toEqual([
+      { namespace: 'runners', name: 'ci-1-1-0123abcd', outOfSync: false },
+      { namespace: 'runners', name: 'ci-2-1-0123abcd', outOfSync: true },
+    ]);
+  });
+});

@@ -1,0 +1,234 @@
+import { describe, expect, it } from 'vitest';
+import { readApplication } from '../../../src/clients/argocd/app-state.ts';
+import { afterRefresh, firstStep, type WakePatience, type WakeTarget, wake } from '../../../src/clients/argocd/wake.ts';
+import { Deadline } from '../../../src/clients/http/deadline.ts';
+import {
+  application,
+  BUSY,
+  client,
+  type FakeArgoCd,
+  fakeArgoCd,
+  gatewayError,
+  json,
+  status,
+} from '../../support/fake-argocd.ts';
+
+const APP = { name: 'runners' };
+const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
+const STRANGER = { ...GROUP, name: 'forged' };
+const REFRESH = 'GET /api/v1/applications/runners?refresh=hard';
+const READ = 'GET /api/v1/applications/runners';
+const SYNC = 'POST /api/v1/applications/runners/sync';
+const COMPARISON_ERROR = { conditions: [{ type: 'ComparisonError', message: 'GR-GITEA-01 list jobs' }] };
+
+/** Waits for nothing that is not there at once. */
+const IMPATIENT: WakePatience = { answerMs: 10_000, readEveryMs: 10, busyMs: 0, syncEveryMs: 1 };
+
+async function wakeUp(server: FakeArgoCd, groups = [GROUP], patience: Partial<WakePatience> = {}, limitMs = 10_000) {
+  return await wake(client(server.origin), APP, groups, new Deadline(limitMs), { ...IMPATIENT, ...patience });
+}
+
+describe('a wake', () => {
+  it('refreshes and syncs an Application that is out of sync', async () => {
+    const server = await fakeArgoCd();
+
+    const result = await wakeUp(server);
+
+    expect(result).toMatchObject({ is: 'synced', app: { sync: 'OutOfSync', project: 'ci' } });
+    expect(server.lines()).toEqual([READ, REFRESH, SYNC]);
+  });
+
+  it('does not sync an Application that is in sync', async () => {
+    const server = await fakeArgoCd();
+    server.application.after = application(status('Synced'));
+
+    expect((await wakeUp(server)).is).toBe('in-sync');
+    expect(server.lines()).toEqual([READ, REFRESH]);
+  });
+
+  it('does not sync after a failed comparison, which would wipe the error away', async () => {
+    const server = await fakeArgoCd();
+    server.application.after = application(status('OutOfSync', COMPARISON_ERROR));
+
+    expect(await wakeUp(server)).toMatchObject({
+      is: 'error',
+      errors: [{ type: 'ComparisonError', message: 'GR-GITEA-01 list jobs' }],
+    });
+    expect(server.lines()).toEqual([READ, REFRESH]);
+  });
+
+  it('gets an Application out of an earlier error', async () => {
+    const server = await fakeArgoCd();
+    server.application.before = application(status('Unknown', COMPARISON_ERROR));
+
+    expect((await wakeUp(server)).is).toBe('synced');
+  });
+
+  it('syncs again after an operation that failed', async () => {
+    const server = await fakeArgoCd();
+    const operationState = { phase: 'Failed', startedAt: '2026-11-20T09:00:00Z', message: 'Job is invalid' };
+    const conditions = [{ type: 'SyncError', message: 'Failed last sync attempt' }];
+    server.application.after = application(status('OutOfSync', { operationState, conditions }));
+
+    expect((await wakeUp(server)).is).toBe('synced');
+  });
+
+  it('says busy when another operation is under way', async () => {
+    const server = await fakeArgoCd();
+    server.application.busy = true;
+
+    expect((await wakeUp(server)).is).toBe('busy');
+    expect(server.lines()).toEqual([READ, REFRESH, SYNC]);
+  });
+
+  it('does not even refresh an Application that manages none of the RunnerGroups', async () => {
+    const server = await fakeArgoCd();
+
+    expect((await wakeUp(server, [STRANGER])).is).toBe('foreign');
+    expect(server.lines()).toEqual([READ]);
+  });
+
+  it('wakes for the RunnerGroup that is really there, whatever others claim', async () => {
+    const server = await fakeArgoCd();
+
+    expect((await wakeUp(server, [STRANGER, GROUP])).is).toBe('synced');
+  });
+
+  it('does not sync an Application that has just let go of the RunnerGroup', async () => {
+    const server = await fakeArgoCd();
+    server.application.after = application({ sync: { status: 'OutOfSync' }, resources: [] });
+
+    expect((await wakeUp(server)).is).toBe('foreign');
+    expect(server.lines()).toEqual([READ, REFRESH]);
+  });
+
+  it('refreshes twice when a refresh was under way, which swallows the first', async () => {
+    const server = await fakeArgoCd();
+    server.application.before = application(status('Synced'), { 'argocd.argoproj.io/refresh': 'normal' });
+
+    expect((await wakeUp(server)).is).toBe('synced');
+    expect(server.lines()).toEqual([READ, REFRESH, REFRESH, SYNC]);
+  });
+
+  it('ends with the Failure of a request that is refused', async () => {
+    const server = await fakeArgoCd(
+      ({ line }, response) => line === SYNC && gatewayError(response, 403, 7, 'permission denied'),
+    );
+
+    await expect(wakeUp(server)).rejects.toMatchObject({ code: 'GR-ARGOCD-04' });
+  });
+});
+
+describe('a wake of a slow Argo CD', () => {
+  const HASTY = { answerMs: 50, readEveryMs: 5 };
+  const PENDING = { 'argocd.argoproj.io/refresh': 'hard' };
+  const at = (second: number) => ({ reconciledAt: `2026-11-23T10:00:0${second}Z` });
+  const earlier = application(status('Synced', at(1)));
+  const pending = application(status('Synced', at(1)), PENDING);
+  const done = application(status('OutOfSync', at(9)));
+
+  /** The refresh is never answered; reads show these, one after the other, the last one for ever. */
+  async function slow(...shown: readonly (object | number)[]): Promise<FakeArgoCd> {
+    let reads = 0;
+    return await fakeArgoCd(({ line }, response) => {
+      if (line === SYNC) return false;
+      if (line === REFRESH) return true;
+      const now = shown[Math.min(reads, shown.length - 1)] ?? earlier;
+      reads += 1;
+      return typeof now === 'number' ? json(response, {}, now) : json(response, now);
+    });
+  }
+
+  it('syncs after a refresh that came back late, and asks for no other one', async () => {
+    const server = await slow(earlier, pending, pending, done);
+
+    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+    expect(server.lines()).toEqual([READ, REFRESH, READ, READ, READ, SYNC]);
+  });
+
+  it('goes on while the API server of Argo CD does not answer', async () => {
+    const server = await slow(earlier, pending, 503, 503, done);
+
+    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+    expect(server.lines().filter((line) => line === REFRESH)).toHaveLength(1);
+  });
+
+  it('asks again when Argo CD has not taken the refresh in', async () => {
+    const server = await slow(earlier, earlier, pending, done);
+
+    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+    expect(server.lines()).toEqual([READ, REFRESH, READ, REFRESH, READ, READ, SYNC]);
+  });
+
+  it('does not sync when the late refresh ended in an error', async () => {
+    const server = await slow(earlier, pending, application(status('OutOfSync', { ...at(1), ...COMPARISON_ERROR })));
+
+    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('error');
+    expect(server.lines()).not.toContain(SYNC);
+  });
+
+  it('gives each read and each sync 30 s, however long the wake may take', async () => {
+    const limits: number[] = [];
+    const argocd = client((await slow(earlier, pending, done)).origin);
+    const noted: WakeTarget = {
+      ...argocd,
+      read: (app, deadline) => {
+        limits.push(deadline.ms);
+        return argocd.read(app, deadline);
+      },
+      refresh: (app, deadline) => argocd.refresh(app, deadline),
+      sync: (app, deadline) => {
+        limits.push(deadline.ms);
+        return argocd.sync(app, deadline);
+      },
+    };
+    await wake(noted, APP, [GROUP], new Deadline(600_000), { ...IMPATIENT, ...HASTY });
+
+    expect(limits).toEqual([30_000, 30_000, 30_000, 30_000]);
+  });
+
+  it('ends with a Failure that names the Application when the refresh does not end', async () => {
+    const server = await slow(earlier, pending);
+
+    await expect(wakeUp(server, [GROUP], HASTY, 200)).rejects.toMatchObject({
+      code: 'GR-ARGOCD-14',
+      message: expect.stringContaining('refresh Application runners'),
+    });
+  });
+
+  it('tries the sync again while another operation is under way, without another refresh', async () => {
+    let syncs = 0;
+    const server = await fakeArgoCd(({ line }, response) => {
+      if (line !== SYNC) return false;
+      syncs += 1;
+      return syncs <= 3 && gatewayError(response, 400, 9, BUSY);
+    });
+
+    expect((await wakeUp(server, [GROUP], { busyMs: 10_000 })).is).toBe('synced');
+    expect(server.lines()).toEqual([READ, REFRESH, SYNC, SYNC, SYNC, SYNC]);
+  });
+});
+
+describe('the decision', () => {
+  it('asks for no refresh without a RunnerGroup to wake for', () => {
+    expect(firstStep(readApplication(application(status('Synced'))), [])).toBe('foreign');
+  });
+
+  it('is an error with a reason of its own when Argo CD gives none for Unknown', () => {
+    const verdict = afterRefresh(readApplication(application(status('Unknown'))), [GROUP]);
+
+    expect(verdict).toMatchObject({ is: 'error', errors: [{ type: 'Unknown', stops: true }] });
+  });
+
+  it('shows only the errors that stop', () => {
+    const conditions = [
+      { type: 'SyncError', message: 'earlier' },
+      { type: 'InvalidSpecError', message: 'project is gone' },
+    ];
+
+    const verdict = afterRefresh(readApplication(application(status('Unknown', { conditions }))), [GROUP]);
+
+    expect(verdict).toMatchObject({ is: 'error', errors: [{ type: 'InvalidSpecError' }] });
+    expect(verdict !== 'sync' && verdict.is === 'error' && verdict.errors).toHaveLength(1);
+  });
+});

@@ -1,0 +1,94 @@
+/** Law L15: what one look may keep. */
+import { expect, test } from 'vitest';
+import { shareOutBytes } from '../../../src/clients/gitea/bounds.ts';
+import { observe } from '../../../src/clients/gitea/observe.ts';
+import { failureOf } from '../../support/failure-of.ts';
+import { fakeGitea, jobRow, jobRows, runnerRow } from '../../support/gitea-stand-in.ts';
+import { ACME, idsOf, lookAt, OPTIONS, targetOf, upTo } from '../../support/looking.ts';
+
+const MIB = 1024 * 1024;
+const KNOWN = { labels: new Set(['linux', 'gpu']) };
+const many = (id: number, count: number): string[] => upTo(count).map((label) => `${id}.${label}`.padEnd(100, 'x'));
+
+async function lookFor(jobs: Parameters<typeof fakeGitea>[0], bytes?: number) {
+  const gitea = await fakeGitea(jobs);
+  const options = { ...OPTIONS, ...(bytes !== undefined && { bytes }) };
+  const found = await observe([{ ...targetOf(gitea.url), ...KNOWN }], options);
+  return found.get('look') ?? { jobs: [], runners: [] };
+}
+
+test('keeps ten labels that no group has, those that groups have, and a marker', async () => {
+  const { jobs } = await lookFor({ jobs: [jobRow(1, 'queued', { labels: [...many(1, 30), 'linux', 'gpu'] })] });
+
+  expect(jobs[0]?.labels).toEqual([...many(1, 10), 'linux', 'gpu', '(too many)']);
+});
+
+test('keeps what is needed to tell which label is missing', async () => {
+  const { jobs } = await lookFor({ jobs: [jobRow(1, 'queued', { name: 'build', labels: ['linux', 'gpus'] })] });
+
+  expect(jobs[0]).toMatchObject({ name: 'build', labels: ['linux', 'gpus'] });
+  expect(jobs[0]?.url).not.toBe('');
+});
+
+test('keeps the texts of uncovered jobs up to 256 KiB, and all of the covered ones', async () => {
+  const uncovered = upTo(3_000).map((id) => jobRow(id, 'queued', { name: `job ${id}`, labels: many(id, 5) }));
+  const covered = upTo(100).map((id) =>
+    jobRow(5_000 + id, 'queued', { name: `covered ${id}`, labels: ['linux', 'gpu'] }),
+  );
+  const { jobs } = await lookFor({ jobs: [...uncovered, ...covered] });
+
+  const kept = jobs.flatMap(({ labels, name }) => (name.startsWith('covered') ? [] : [...labels, name]));
+  expect(kept.reduce((sum, text) => sum + (text === '(too many)' ? 0 : text.length), 0)).toBeLessThan(256 * 1024);
+  expect(jobs.filter(({ labels }) => labels.includes('(too many)')).length).toBeGreaterThan(2_000);
+  expect(jobs.filter(({ name, labels }) => name.startsWith('covered') && labels.length === 2)).toHaveLength(100);
+});
+
+test('leaves uncovered jobs out before covered ones, and queued ones before running ones', async () => {
+  const uncovered = jobRows(1, 1_000).map((row) => ({ ...row, labels: ['windows'] }));
+  const covered = jobRows(2_001, 1_000).map((row) => ({ ...row, labels: ['linux'] }));
+  const running = jobRows(4_001, 400, 'in_progress').map((row) => ({ ...row, labels: ['linux'], runner_name: 'r' }));
+  const { jobs } = await lookFor({ jobs: [...uncovered, ...covered, ...running] }, MIB / 2);
+
+  const count = (from: number, to: number) => jobs.filter(({ id }) => id >= from && id < to).length;
+  expect(count(1, 2_001)).toBeLessThan(1_000);
+  expect(count(2_001, 4_001)).toBeGreaterThan(100);
+  expect(count(4_001, 5_000)).toBe(400);
+});
+
+test('fails when running jobs or runners need more', async () => {
+  const running = jobRows(1, 2_000, 'in_progress');
+  const runners = upTo(2_000).map((id) => runnerRow(id, `runner-${id}`.padEnd(200, 'r')));
+
+  for (const full of [{ jobs: running }, { jobs: [jobRow(1)], runners }]) {
+    const failure = await failureOf(lookFor(full, MIB / 2));
+    expect(failure.code).toBe('GR-GITEA-10');
+    expect(failure.message).toContain('the rows need more memory than one scope has');
+  }
+});
+
+test('keeps everything where nobody knows the labels', async () => {
+  const labels = many(1, 30);
+  const gitea = await fakeGitea({ jobs: [jobRow(1, 'queued', { labels })] });
+
+  expect((await lookAt(gitea.url, ACME)).jobs[0]?.labels).toEqual(labels);
+});
+
+test('reads a list that moves again without counting its rows twice', async () => {
+  const gitea = await fakeGitea({ jobs: jobRows(1, 120, 'in_progress') });
+
+  for (let time = 0; time < 2; time += 1)
+    expect(idsOf(await lookAt(gitea.url, ACME, { bytes: MIB / 8 }))).toEqual(upTo(120));
+});
+
+test('gives each Gitea the same share, and each of its scopes', () => {
+  const one = { url: 'https://one.example.com' };
+  const other = { url: 'https://two.example.com/gitea' };
+  const sharesOf = (targets: readonly { readonly url: string }[]) => {
+    const shareOf = shareOutBytes(targets);
+    return [one, other].map((target) => shareOf(target) / MIB);
+  };
+
+  expect(sharesOf([one, other])).toEqual([24, 24]);
+  expect(sharesOf([one, ...Array.from({ length: 8 }, () => other)])).toEqual([24, 3]);
+  expect(sharesOf([one, ...Array.from({ length: 5_000 }, () => other)])).toEqual([24, 0.5]);
+});

@@ -1,0 +1,38 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { observe } from '../../../src/clients/gitea/observe.ts';
+import { Token } from '../../../src/clients/tokens/token.ts';
+import type { Failure } from '../../../src/shared/failure.ts';
+import { failureOf } from '../../support/failure-of.ts';
+import { serve } from '../../support/server.ts';
+import { FAULTS, LEAK } from './faults.ts';
+
+const SECRET = 's3cret-t0ken';
+
+async function failureAt(url: string, seconds: number): Promise<Failure> {
+  const token = new Token(SECRET, url);
+  const scope = { kind: 'org', org: 'acme' } as const;
+  const options = { deadlineMs: seconds * 1000, includeBlocked: false, env: {} };
+  return await failureOf(observe([{ key: 'k', url, scope, token }], options));
+}
+
+test('holds at least 25 kinds of fault, each under its own name', () => {
+  expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
+  expect(FAULTS.length).toBeGreaterThanOrEqual(25);
+});
+
+test.concurrent.each(FAULTS)(
+  'fails with exit 1 and a text that helps: $name',
+  async ({ handler, code, message, lasts }) => {
+    const seconds = lasts ? 1 : 30;
+    const server = await serve(handler());
+
+    const failure = await failureAt(server.origin, seconds);
+
+    expect(failure.message).toBe(message(server.origin, seconds));
+    expect({ code: failure.code, exit: failure.exit }).toEqual({ code, exit: 1 });
+    const everything = inspect(failure, { depth: 10, showHidden: true });
+    expect(everything).not.toContain(SECRET);
+    expect(everything).not.toContain(LEAK);
+  },
+);

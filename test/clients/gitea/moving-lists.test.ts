@@ -1,0 +1,304 @@
+import { describe, expect, test } from 'vitest';
+import { failureOf } from '../../support/failure-of.ts';
+import {
+  fakeGitea,
+  type JobRow,
+  jobRow,
+  jobRows,
+  json,
+  type RunnerRow,
+  runnerRow,
+} from '../../support/gitea-stand-in.ts';
+import { ACME, idsOf, lookAt, upTo } from '../../support/looking.ts';
+
+const running = (from: number, count: number): JobRow[] =>
+  jobRows(from, count, 'in_progress').map((row) => ({ ...row, runner_name: `r${row.id}` }));
+
+describe('a list of many pages', () => {
+  test('sees all 120 jobs of a Gitea whose MAX_RESPONSE_ITEMS is 20', async () => {
+    const gitea = await fakeGitea({ jobs: jobRows(1, 120), maxItems: 20 });
+
+    const found = await lookAt(gitea.url);
+
+    expect(idsOf(found)).toEqual(upTo(120));
+    expect(gitea.lines().filter((line) => line.includes('?status=queued&page='))).toHaveLength(7);
+  });
+
+  test.each([
+    ['1.27.3', false],
+    ['1.27.3', true],
+    ['1.26.4', false],
+    ['1.26.4', true],
+  ])(
+    'sees the newest 150 completed jobs whatever MAX_RESPONSE_ITEMS is, on %s, asking ahead: %s',
+    async (version, ahead) => {
+      const gitea = await fakeGitea({
+        version,
+        maxItems: 20,
+        jobs: [jobRow(1000, 'queued'), ...jobRows(1, 400, 'completed')],
+      });
+
+      const found = idsOf(await lookAt(gitea.url, ACME, { ahead }));
+
+      const newest = Array.from({ length: 150 }, (_, index) => 251 + index);
+      expect(found).toEqual(expect.arrayContaining(newest));
+    },
+  );
+
+  test('sees all runners of a Gitea whose MAX_RESPONSE_ITEMS is 20', async () => {
+    const runners = upTo(45).map((id) => runnerRow(id, `r${id}`));
+    const gitea = await fakeGitea({ jobs: [jobRow(1)], runners, maxItems: 20 });
+
+    const found = await lookAt(gitea.url);
+
+    expect(found.runners.map(({ id }) => id)).toEqual(upTo(45));
+  });
+
+  test.each([
+    [49, 1],
+    [50, 2],
+  ])('of %i jobs is %i questions: after a full page the next one must be empty', async (count, questions) => {
+    const gitea = await fakeGitea({ jobs: jobRows(1, count) });
+
+    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(count));
+
+    expect(gitea.lines().filter((line) => line.includes('status=queued'))).toHaveLength(questions);
+  });
+
+  test('is read to an empty page when its last page is full', async () => {
+    const gitea = await fakeGitea({ jobs: jobRows(1, 60), maxItems: 20 });
+
+    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(60));
+
+    expect(gitea.lines().filter((line) => line.includes('?status=queued&page='))).toHaveLength(4);
+  });
+
+  test('asks for queued before running jobs, so that one claimed in between is seen', async () => {
+    const gitea = await fakeGitea({ jobs: [...jobRows(1, 60), ...running(61, 60)] });
+
+    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(120));
+
+    const order = gitea.lines().flatMap((line) => /\?status=(queued|in_progress|waiting)&page/.exec(line)?.[1] ?? []);
+    expect(order).toEqual(['queued', 'queued', 'in_progress', 'in_progress']);
+  });
+
+  test('asks for blocked jobs first of all', async () => {
+    const gitea = await fakeGitea({ jobs: [...jobRows(1, 60), ...running(61, 1), jobRow(62, 'waiting')] });
+
+    const found = await lookAt(gitea.url, undefined, { includeBlocked: true });
+
+    expect(idsOf(found)).toEqual(upTo(62));
+    const order = gitea.lines().flatMap((line) => /\?status=(queued|in_progress|waiting)&page/.exec(line)?.[1] ?? []);
+    expect(order).toEqual(['waiting', 'queued', 'queued', 'in_progress']);
+  });
+});
+
+describe('a list that moves while it is read', () => {
+  test('sees a job that is claimed after the queued list was read', async () => {
+    const jobs = jobRows(1, 60);
+    const gitea = await fakeGitea({
+      jobs,
+      intercept: ({ query }) => {
+        if (query.getAll('status').join() === 'in_progress') jobs[0] = jobRow(1, 'in_progress', { runner_name: 'r' });
+        return false;
+      },
+    });
+
+    const found = await lookAt(gitea.url);
+
+    expect(idsOf(found)).toEqual(upTo(60));
+    expect(found.jobs.find(({ id }) => id === 1)?.status).toBe('in_progress');
+  });
+
+  test('accepts that queued jobs leave it, without reading it again', async () => {
+    const jobs = jobRows(1, 120);
+    let pages = 0;
+    const gitea = await fakeGitea({
+      jobs,
+      maxItems: 20,
+      intercept: ({ query }) => {
+        if (query.getAll('status').join() === 'queued' && ++pages === 2) jobs.splice(0, 5);
+        return false;
+      },
+    });
+
+    const found = await lookAt(gitea.url);
+
+    expect(pages).toBe(6);
+    // Five rows slipped over a page border at most; none that stays in the list is needed for correctness of the next look.
+    expect(found.jobs.length).toBeGreaterThanOrEqual(115);
+    expect(idsOf(found)).toContain(120);
+  });
+
+  test('reads the running jobs again until their count holds still', async () => {
+    const jobs = running(1, 120);
+    let pages = 0;
+    const gitea = await fakeGitea({
+      jobs,
+      intercept: ({ query }) => {
+        if (query.getAll('status').join() === 'in_progress' && ++pages === 2) jobs.splice(10, 1);
+        return false;
+      },
+    });
+
+    const found = await lookAt(gitea.url);
+
+    expect(idsOf(found)).toEqual(upTo(120));
+    expect(pages).toBe(6);
+  });
+
+  test('finds a running job that slipped over a page border while another one began, by its runner', async () => {
+    const jobs = running(1, 60);
+    let pages = 0;
+    const gitea = await fakeGitea({
+      jobs,
+      runners: [runnerRow(51, 'r51', { busy: true })],
+      intercept: ({ query }) => {
+        // Job 10 ends and job 61 begins between the two pages: the count stays 60, and job 51 is on neither page.
+        if (query.getAll('status').join() === 'in_progress' && ++pages === 2) {
+          jobs.splice(9, 1);
+          jobs.push(...running(61, 1));
+        }
+        return false;
+      },
+    });
+
+    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(61));
+  });
+
+  test('reads the queued jobs again when a row is missing under an unchanging count', async () => {
+    let first = true;
+    const gitea = await fakeGitea({
+      jobs: jobRows(1, 60),
+      intercept: ({ query }, response) => {
+        if (!first || query.getAll('status').join() !== 'queued' || query.get('page') !== '2') return false;
+        first = false;
+        json(response, { jobs: jobRows(50, 10), total_count: 60 });
+        return true;
+      },
+    });
+
+    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(60));
+  });
+
+  test('joins readings of the runners, whose order is that of their last contact', async () => {
+    const runners: RunnerRow[] = upTo(60).map((id) => runnerRow(id, `r${id}`));
+    let pages = 0;
+    const gitea = await fakeGitea({
+      jobs: [jobRow(1)],
+      runners,
+      intercept: ({ path, query }) => {
+        // Before each second page the last runner calls and moves to the front.
+        if (path.endsWith('/runners') && query.get('page') === '2' && ++pages < 3)
+          runners.unshift(...runners.splice(-1));
+        return false;
+      },
+    });
+
+    const found = await lookAt(gitea.url);
+
+    expect(found.runners.map(({ id }) => id).sort((a, b) => a - b)).toEqual(upTo(60));
+    expect(pages).toBe(2);
+  });
+
+  test('is read again when it shrinks between finding and counting', async () => {
+    let shrinking = true;
+    const gitea = await fakeGitea({
+      jobs: jobRows(1, 2),
+      intercept: ({ query }, response) => {
+        if (!shrinking || !query.getAll('status').includes('queued')) return false;
+        shrinking = false;
+        json(response, { jobs: jobRows(1, 3), total_count: 2 });
+        return true;
+      },
+    });
+
+    expect(idsOf(await lookAt(gitea.url))).toEqual([1, 2]);
+  });
+});
+
+describe('a total_count that is too small', () => {
+  /** A Gitea in which `count` rows stand on pages of 50, and the total is wrong. */
+  const lying = (path: string, key: string, rows: readonly unknown[], total: number) =>
+    fakeGitea({
+      jobs: [jobRow(1000)],
+      intercept: (seen, response) => {
+        if (!seen.path.endsWith(path) || (path === '/jobs' && !seen.query.getAll('status').includes('in_progress'))) {
+          return false;
+        }
+        const start = (Number(seen.query.get('page')) - 1) * 50;
+        json(response, { [key]: rows.slice(start, start + 50), total_count: total });
+        return true;
+      },
+    });
+
+  test.each([0, 1, 49, 50, 51, 59])('never hides a busy runner: 60 running jobs, %i counted', async (total) => {
+    const gitea = await lying('/jobs', 'jobs', running(1, 60), total);
+
+    const failure = await failureOf(lookAt(gitea.url));
+
+    expect([failure.code, failure.exit]).toEqual(['GR-GITEA-09', 1]);
+  });
+
+  test('says how many rows came', async () => {
+    const gitea = await lying('/jobs', 'jobs', running(1, 60), 50);
+
+    expect((await failureOf(lookAt(gitea.url))).message).toBe(
+      `list running jobs of org acme: GET ${gitea.origin}/api/v1/orgs/acme/actions/jobs: total_count is 50, but 60 rows arrived, in each of 4 readings. Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy.`,
+    );
+  });
+
+  test.each([0, 1, 49, 50, 51, 59])('never hides a registered runner: 60 rows, %i counted', async (total) => {
+    const rows = upTo(60).map((id) => runnerRow(id, `r${id}`));
+    const gitea = await lying('/runners', 'runners', rows, total);
+
+    expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-09');
+  });
+});
+
+describe('completed jobs', () => {
+  const completed = jobRows(1, 400, 'completed');
+
+  test('are the newest 150 from 1.27 on', async () => {
+    const gitea = await fakeGitea({ jobs: [...completed, jobRow(401)] });
+
+    const found = await lookAt(gitea.url);
+
+    expect(idsOf(found)).toEqual(upTo(401).slice(250));
+  });
+
+  test('are those of the last pages before 1.27, which cannot sort', async () => {
+    const gitea = await fakeGitea({ version: '1.26.0', jobs: [...completed, jobRow(401)] });
+
+    const found = await lookAt(gitea.url);
+
+    expect(idsOf(found)).toEqual([...upTo(50), ...upTo(401).slice(250)]);
+    expect(gitea.lines().join()).not.toContain('sort');
+  });
+
+  test('may be more than would be read of any other list', async () => {
+    const gitea = await fakeGitea({
+      jobs: [jobRow(1)],
+      intercept: ({ query }, response) => {
+        if (query.get('status') !== 'completed') return false;
+        json(response, { jobs: jobRows(1000 * Number(query.get('page')), 50, 'completed'), total_count: 5_000_000 });
+        return true;
+      },
+    });
+
+    expect((await lookAt(gitea.url)).jobs).toHaveLength(151);
+  });
+
+  test('need not all be there', async () => {
+    const gitea = await fakeGitea({
+      jobs: [jobRow(1)],
+      intercept: ({ query }, response) => {
+        if (query.get('status') !== 'completed') return false;
+        json(response, { jobs: query.get('page') === '1' ? jobRows(2, 50, 'completed') : [], total_count: 120 });
+        return true;
+      },
+    });
+
+    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(51));
+  });
+});

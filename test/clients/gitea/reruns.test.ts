@@ -1,0 +1,169 @@
+/** Re-runs through a simulated Gitea: what is read, what is asked, what each refusal says. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Simulator, SimulatorOptions } from '../../../model/gitea/simulator.ts';
+import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
+import { giteaClient } from '../../../src/clients/gitea/observe.ts';
+import { askForRerun, readRunJobs } from '../../../src/clients/gitea/reruns.ts';
+import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Token } from '../../../src/clients/tokens/token.ts';
+import { failureOf } from '../../support/failure-of.ts';
+import { startAcme } from '../../support/start-acme.ts';
+
+const PLACE = { repository: 'acme/web', runId: 1 };
+const VERSIONS = ['1.26.0', '1.27.3'] as const;
+
+interface World {
+  readonly simulator: Simulator;
+  readonly access: GiteaAccess;
+}
+
+/** A Gitea, and a client whose token has these scopes. */
+async function open(options: SimulatorOptions = {}, scopes: readonly string[] = ['write:repository']): Promise<World> {
+  const { simulator } = await startAcme(options);
+  simulator.gitea.addToken('anna', scopes, 'the-token');
+  const http = giteaClient({ deadlineMs: 5_000, env: {} });
+  onTestFinished(() => http.close());
+  const token = new Token('the-token', simulator.url);
+  const deadline = new Deadline(5_000);
+  return { simulator, access: { http, url: simulator.url, token, deadline, versions: new Map() } };
+}
+
+/** Runs the oldest ready job on a runner of this name. */
+function work({ gitea }: Simulator, name: string, result: 'success' | 'failure'): void {
+  const scope = { kind: 'owner', owner: 'acme' } as const;
+  const { id } = gitea.register({ name, scope, labels: ['linux'], ephemeral: true });
+  gitea.poll(id);
+  gitea.finish(id, result);
+}
+
+const pushed = (...keys: readonly string[]) => ({ jobs: keys.map((key) => ({ key, runsOn: ['linux'] })) });
+
+describe.each(VERSIONS)('Gitea %s', (version) => {
+  it('shows the name of the runner until its job is re-run', async () => {
+    const { simulator, access } = await open({ version });
+    simulator.gitea.push('acme/web', pushed('a', 'b'));
+    work(simulator, 'one', 'failure');
+    work(simulator, 'two', 'success');
+    const before = await readRunJobs(access, PLACE);
+
+    expect(await askForRerun(access, PLACE, { jobId: before[0]?.id ?? 0 })).toBe('asked');
+    const after = await readRunJobs(access, PLACE);
+
+    expect(before).toMatchObject([
+      { runner: 'one', conclusion: 'failure', isDone: true, reruns: 0 },
+      { runner: 'two', conclusion: 'success', isDone: true },
+    ]);
+    expect(after.map(({ runner, isDone }) => [runner, isDone])).toEqual([
+      [undefined, false],
+      ['two', true],
+    ]);
+    // The attempt of the lost stay is that of the look, and not that of the re-run.
+    expect(after[0]?.attempt).not.toBe(before[0]?.attempt);
+  });
+
+  it('re-runs all failed jobs of a run by one request', async () => {
+    const { simulator, access } = await open({ version });
+    simulator.gitea.push('acme/web', pushed('a', 'b', 'c'));
+    for (const [name, result] of [
+      ['one', 'failure'],
+      ['two', 'success'],
+      ['three', 'failure'],
+    ] as const) {
+      work(simulator, name, result);
+    }
+
+    expect(await askForRerun(access, PLACE, 'failed-jobs')).toBe('asked');
+
+    expect((await readRunJobs(access, PLACE)).map(({ isDone }) => isDone)).toEqual([false, true, false]);
+  });
+
+  it('re-runs nothing while the run is not done', async () => {
+    const { simulator, access } = await open({ version });
+    simulator.gitea.push('acme/web', pushed('a', 'b'));
+    work(simulator, 'one', 'failure');
+    const [job] = await readRunJobs(access, PLACE);
+
+    expect(await askForRerun(access, PLACE, { jobId: job?.id ?? 0 })).toBe('not-done');
+  });
+
+  it('names the scope that a token lacks', async () => {
+    const { simulator, access } = await open({ version }, ['read:repository']);
+    simulator.gitea.push('acme/web', pushed('a'));
+    work(simulator, 'one', 'failure');
+    const [job] = await readRunJobs(access, PLACE);
+
+    const failure = await failureOf(askForRerun(access, PLACE, { jobId: job?.id ?? 0 }));
+
+    expect(failure.code).toBe('GR-GITEA-02');
+    expect(failure.message).toContain('the token lacks scope write:repository');
+  });
+
+  it('reads a run that is longer than a page', async () => {
+    const { simulator, access } = await open({ version });
+    const keys = Array.from({ length: 60 }, (_, at) => `job${at}`);
+    simulator.gitea.push('acme/web', pushed(...keys));
+
+    expect((await readRunJobs(access, PLACE)).length).toBe(60);
+  });
+
+  it('says that a run does not exist', async () => {
+    const { access } = await open({ version });
+
+    expect(await failureOf(readRunJobs(access, PLACE))).toMatchObject({
+      code: 'GR-GITEA-03',
+      message: expect.stringContaining('Check that acme/web has run 1'),
+    });
+  });
+});
+
+it('Gitea 1.25 cannot re-run jobs: that is said before anything is asked', async () => {
+  const { simulator, access } = await open({ version: '1.25.4' });
+
+  const failure = await failureOf(readRunJobs(access, PLACE));
+
+  expect(failure.code).toBe('GR-GITEA-16');
+  expect(failure.message).toContain('this is Gitea 1.25.4, which cannot re-run jobs. Upgrade it to 1.26 or newer');
+  expect(simulator.requests.map(({ target }) => target)).toEqual(['/api/v1/version']);
+});
+
+it.each([
+  [400, 'workflow ci.yml is disabled', 'GR-GITEA-17'],
+  [400, 'workflow run has reached the maximum of 50 attempts', 'GR-GITEA-17'],
+  [500, 'the-token', 'GR-GITEA-05'],
+])('an answer %i with "%s" is %s, and is not repeated', async (status, message, code) => {
+  const { simulator, access } = await open();
+  simulator.intercept((_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
+    return true;
+  });
+
+  const failure = await failureOf(askForRerun(access, PLACE, 'failed-jobs'));
+
+  expect(failure.code).toBe(code);
+  expect(failure.message).not.toContain(message);
+  expect(simulator.requests.length).toBe(1);
+});
+
+it('409 means that somebody else makes the next attempt', async () => {
+  const { simulator, access } = await open();
+  simulator.intercept((_, response) => {
+    response.writeHead(409, { 'content-type': 'application/json' }).end('{}');
+    return true;
+  });
+
+  expect(await askForRerun(access, PLACE, { jobId: 1 })).toBe('not-done');
+});
+
+it.each([
+  ['a page that counts more jobs than there are', { jobs: [], total_count: 7 }, 'GR-GITEA-09'],
+  ['a job without a status', { jobs: [{ id: 1, run_attempt: 1 }], total_count: 1 }, 'GR-GITEA-08'],
+])('refuses %s', async (_, body, code) => {
+  const { simulator, access } = await open();
+  simulator.intercept(({ url = '' }, response) => {
+    if (!url.includes('/jobs')) return false;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    return true;
+  });
+
+  expect((await failureOf(readRunJobs(access, PLACE))).code).toBe(code);
+});

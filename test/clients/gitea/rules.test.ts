@@ -1,0 +1,271 @@
+import { describe, expect, test } from 'vitest';
+import { endIsOpen, exceedsTotal, judgePass, pagesAfter } from '../../../src/clients/gitea/paging.ts';
+import { readJobPage, readRunnerPage } from '../../../src/clients/gitea/shapes.ts';
+import { toAttempt, toJobStatus } from '../../../src/clients/gitea/status.ts';
+import { judgeVersion, type VersionFacts } from '../../../src/clients/gitea/version.ts';
+import { EPOCH, jobRow, runnerRow } from '../../support/gitea-stand-in.ts';
+
+const V26: VersionFacts = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClaim: true };
+const NOW = Date.parse('2026-08-01T12:00:00Z');
+const V27: VersionFacts = { text: '1.27.0', sortsJobs: true, attemptGrowsAtClaim: false };
+
+describe('judgeVersion', () => {
+  test.each([
+    ['1.25.0', '1.25.0', false],
+    ['v1.25.4', '1.25.4', false],
+    ['1.26.4', '1.26.4', false],
+    ['1.27.0+dev-123-gabc', '1.27.0', true],
+    ['1.27.0~rc1', '1.27.0', true],
+    ['1.28.0-rc0', '1.28.0', true],
+    ['1.26.0+rc0', '1.26.0', false],
+    ['2.0.0', '2.0.0', true],
+  ])('takes %s as %s; sorts jobs: %s', (text, found, sorts) => {
+    expect(judgeVersion(text)).toEqual({
+      kind: 'fine',
+      version: { text: found, sortsJobs: sorts, attemptGrowsAtClaim: !sorts },
+    });
+  });
+
+  test.each(['1.24.9', '0.99.0', '1.9.0', '1.25'.replace('25', '3.0')])('refuses %s as too old', (text) => {
+    expect(judgeVersion(text).kind).toBe('too-old');
+  });
+
+  test.each([
+    '',
+    'main',
+    '1.27',
+    '1.27.0.1',
+    '1.27.0 (\u001b[31m)',
+    ' 1.27.0',
+    '1.27.0\n',
+    '99999.1.1',
+    '1.27.0+<script>',
+    `1.27.0+${'a'.repeat(200)}`,
+  ])('does not guess what %j means', (text) => {
+    expect(judgeVersion(text)).toEqual({ kind: 'unreadable' });
+  });
+
+  test.each(['11.0.1+gitea-1.22.0', '7.0.0-dev-12-abc+gitea-1.22.0'])('knows Forgejo by %s', (text) => {
+    expect(judgeVersion(text)).toEqual({ kind: 'forgejo' });
+  });
+});
+
+describe('toJobStatus', () => {
+  test.each([
+    ['queued', 'queued'],
+    ['in_progress', 'in_progress'],
+    ['completed', 'completed'],
+    ['waiting', 'blocked'],
+    ['pending', 'blocked'],
+    ['requested', 'blocked'],
+    ['Queued', 'blocked'],
+    ['toString', 'blocked'],
+  ] as const)('takes %s as %s', (word, status) => {
+    expect(toJobStatus(word)).toBe(status);
+  });
+});
+
+describe('toAttempt', () => {
+  test('is the same before and after the claim in both models', () => {
+    expect([toAttempt(0, 'queued', V26), toAttempt(1, 'in_progress', V26), toAttempt(1, 'completed', V26)]).toEqual([
+      0, 0, 0,
+    ]);
+    expect([toAttempt(1, 'queued', V26), toAttempt(2, 'in_progress', V26)]).toEqual([1, 1]);
+    expect([toAttempt(1, 'queued', V27), toAttempt(1, 'in_progress', V27), toAttempt(1, 'completed', V27)]).toEqual([
+      1, 1, 1,
+    ]);
+  });
+
+  test('is never below 0: a job cancelled in the queue was never claimed', () => {
+    expect(toAttempt(0, 'completed', V26)).toBe(0);
+  });
+});
+
+describe('paging', () => {
+  const pageOf = (ids: readonly number[], total: number) => ({ rows: ids.map((id) => ({ id })), total });
+  const range = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index);
+
+  test.each([
+    [0, 0, []],
+    [50, 50, []],
+    [3, 2, []],
+    [50, 51, [2]],
+    [20, 120, [2, 3, 4, 5, 6]],
+    [0, 7, []],
+  ])('with %i rows on the first page of %i asks for %j', (rows, total, pages) => {
+    expect(pagesAfter(pageOf(range(1, rows), total))).toEqual(pages);
+  });
+
+  test.each([
+    ['complete', [pageOf([], 0)]],
+    ['complete', [pageOf([1, 2], 3), pageOf([3], 3)]],
+    ['complete', [pageOf([1, 2], 2), pageOf([], 2)]],
+    ['contradictory', [pageOf([1, 2, 3], 2)]],
+    ['contradictory', [pageOf([1, 2], 2), pageOf([3], 2)]],
+    ['contradictory', [pageOf([1, 2], 2), pageOf([1, 2], 2)]],
+    ['contradictory', [pageOf([1, 2], 0)]],
+    ['contradictory', [pageOf([1, 2], 1), pageOf([], 2)]],
+    ['contradictory', [pageOf([], 2)]],
+    ['contradictory', [pageOf([1, 2], 4), pageOf([3], 4)]],
+    ['contradictory', [pageOf([1, 2], 4), pageOf([2, 3], 4)]],
+    ['contradictory', [pageOf([1, 2], 4), pageOf([], 3)]],
+    ['drifted', [pageOf([1, 2], 4), pageOf([4], 3)]],
+    ['drifted', [pageOf([1, 2], 4), pageOf([2, 3], 5)]],
+    ['drifted', [pageOf([1, 2], 4), pageOf([], 2)]],
+    ['drifted', [pageOf([1, 2], 2), pageOf([3], 3)]],
+    ['drifted', [pageOf([1, 2], 3), pageOf([3, 4], 4)]],
+  ] as const)('judges as %s: %j', (verdict, pages) => {
+    expect(judgePass(pages)).toBe(verdict);
+  });
+
+  test.each([
+    [false, [pageOf([], 0)]],
+    [false, [pageOf([1, 2], 2)]],
+    [false, [pageOf(range(1, 49), 49)]],
+    [true, [pageOf(range(1, 50), 50)]],
+    [true, [pageOf(range(1, 50), 1)]],
+    [true, [pageOf([1, 2], 4), pageOf([3, 4], 4)]],
+    [false, [pageOf([1, 2], 3), pageOf([3], 3)]],
+  ] as const)('says whether the end of a list is open (%j): %j', (open, pages) => {
+    expect(endIsOpen(pages)).toBe(open);
+  });
+
+  test('notices more rows than a list counts', () => {
+    expect(exceedsTotal([pageOf([1, 2], 3), pageOf([3], 3)])).toBe(false);
+    expect(exceedsTotal([pageOf([1, 2], 2), pageOf([3], 2)])).toBe(true);
+    expect(exceedsTotal([pageOf([1, 2], 2), pageOf([3], 3)])).toBe(false);
+  });
+});
+
+describe('job rows', () => {
+  const read = (fields: Readonly<Record<string, unknown>>, status = 'queued') =>
+    readJobPage({ jobs: [jobRow(7, status, fields)], total_count: 1 }, V27, NOW).rows[0];
+
+  test('become jobs', () => {
+    expect(read({ runner_id: 3, runner_name: 'r' }, 'completed')).toEqual({
+      id: 7,
+      attempt: 1,
+      runId: 5,
+      repository: 'acme/web',
+      name: 'build 7',
+      url: 'https://gitea.example.com/acme/web/actions/runs/5/jobs/7',
+      labels: ['ubuntu-latest'],
+      status: 'completed',
+      createdAtMs: Date.parse('2026-08-01T10:00:00Z'),
+      startedAtMs: Date.parse('2026-08-01T10:01:00Z'),
+      completedAtMs: Date.parse('2026-08-01T10:02:00Z'),
+      runner: 'r',
+    });
+  });
+
+  test('may have unknown fields', () => {
+    expect(read({ new_in_1_30: { deep: true } })?.id).toBe(7);
+  });
+
+  test('without labels have none, whether Gitea writes null or a list', () => {
+    expect([read({ labels: null })?.labels, read({ labels: [] })?.labels]).toEqual([[], []]);
+  });
+
+  test.each([
+    EPOCH,
+    '0001-01-01T00:00:00Z',
+    '1970-01-01T01:00:00+01:00',
+    '2014-12-31T23:59:59Z',
+    '2026-08-02T12:00:01Z',
+    '9999-12-31T23:59:59Z',
+    // More than a day before the job was created.
+    '2026-07-31T09:59:59Z',
+  ])('have no start when it is %s', (started_at) => {
+    expect(read({ started_at }, 'in_progress')).not.toHaveProperty('startedAtMs');
+  });
+
+  test('have no end that is more than a day before their start', () => {
+    expect(read({ completed_at: '2026-07-31T10:00:59Z' }, 'completed')).not.toHaveProperty('completedAtMs');
+    expect(read({ completed_at: '2026-07-31T10:01:00Z' }, 'completed')).toHaveProperty('completedAtMs');
+  });
+
+  test.each(['queued', 'in_progress', 'waiting'])(
+    'that are %s must have been created between 2015 and tomorrow',
+    (status) => {
+      for (const created_at of [
+        '0001-01-01T00:00:00Z',
+        EPOCH,
+        '2014-12-31T23:59:59Z',
+        '2026-08-02T12:00:01Z',
+        '9999-12-31T23:59:59Z',
+      ]) {
+        expect(() => read({ created_at }, status)).toThrow(
+          'job 7 has a "created_at" before 2015, or more than a day ahead of the clock of this machine',
+        );
+      }
+      expect(read({ created_at: '2015-01-01T00:00:00Z' }, status)?.createdAtMs).toBe(Date.UTC(2015, 0, 1));
+      expect(read({ created_at: '2026-08-02T12:00:00Z' }, status)?.createdAtMs).toBe(NOW + 24 * 3_600_000);
+    },
+  );
+
+  test('that are completed were created at the next best time when theirs cannot be', () => {
+    const ended = { created_at: EPOCH, started_at: EPOCH };
+    expect(read({ created_at: EPOCH }, 'completed')?.createdAtMs).toBe(Date.parse('2026-08-01T10:01:00Z'));
+    expect(read(ended, 'completed')?.createdAtMs).toBe(Date.parse('2026-08-01T10:02:00Z'));
+    expect(read({ ...ended, completed_at: EPOCH }, 'completed')?.createdAtMs).toBe(NOW);
+  });
+
+  test('have a runner only once claimed, and only with a name', () => {
+    expect(read({ runner_name: 'r' }, 'queued')).not.toHaveProperty('runner');
+    expect(read({ runner_name: '' }, 'in_progress')).not.toHaveProperty('runner');
+    expect(read({ runner_name: 'r' }, 'in_progress')?.runner).toBe('r');
+  });
+
+  test.each([
+    ['https://git.example.com/sub/path/api/v1/repos/acme/web/actions/jobs/7', 'acme/web'],
+    ['https://g/api/v1/repos/a/b/api/v1/repos/acme/web.js_-/actions/jobs/7', 'acme/web.js_-'],
+    ['http://g/api/v1/repos/%61cme/w%2Deb/actions/jobs/7', 'acme/w-eb'],
+  ])('give their repository: %s', (url, repository) => {
+    expect(read({ url })?.repository).toBe(repository);
+  });
+
+  test('give their repository by run_url when url is empty', () => {
+    expect(read({ url: '' })?.repository).toBe('acme/web');
+  });
+
+  test.each([
+    'https://g/api/v1/repos/acme/actions/jobs/7',
+    'https://g/api/v1/repos/a%2Fb/web/actions/jobs/7',
+    'https://g/api/v1/repos/../web/actions/jobs/7',
+    'https://g/api/v1/repos/acme/%0Aweb/actions/jobs/7',
+    'https://g/api/v1/repos/acme/web/actions/jobs/7?x=/api/v1/repos/a/b/',
+    'https://g/acme/web',
+    `https://g/api/v1/repos/acme/${'w'.repeat(101)}/actions/jobs/7`,
+  ])('are refused when their repository is %s', (url) => {
+    expect(() => read({ url })).toThrow('job 7 has no usable "url"');
+  });
+
+  test('keep hostile names as data', () => {
+    const name = '"\n---\nkind: Secret \u001b[2J \u0000';
+    expect(read({ name, labels: [name] })).toMatchObject({ name, labels: [name] });
+  });
+
+  test('may have no page for people, but no other kind of link', () => {
+    expect(read({ html_url: '' })?.url).toBe('');
+    expect(() => read({ html_url: 'data:text/html,x' })).toThrow('job 7 has no usable "html_url"');
+    expect(() => read({ html_url: '/relative' })).toThrow('job 7 has no usable "html_url"');
+    expect(read({ html_url: 'https://g/a b\n"' })?.url).toBe('https://g/a%20b%22');
+  });
+});
+
+describe('runner rows', () => {
+  test('are online by that word alone', () => {
+    const page = readRunnerPage({
+      runners: [runnerRow(1, 'a'), runnerRow(2, 'b', { status: 'Online' })],
+      total_count: 2,
+    });
+
+    expect(page.rows.map(({ online }) => online)).toEqual([true, false]);
+  });
+
+  test.each(['id', 'name', 'status', 'busy', 'ephemeral'])('need %s', (field) => {
+    expect(() => readRunnerPage({ runners: [{ ...runnerRow(1, 'a'), [field]: undefined }], total_count: 1 })).toThrow(
+      `has no usable "${field}"`,
+    );
+  });
+});

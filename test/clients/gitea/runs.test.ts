@@ -1,0 +1,31 @@
+/** What `explain acme/web#8` asks of Gitea. */
+import { expect, it } from 'vitest';
+import { findRun } from '../../../src/clients/gitea/runs.ts';
+import { failureOf } from '../../support/failure-of.ts';
+import { fakeGitea } from '../../support/gitea-stand-in.ts';
+import { targetOf } from '../../support/looking.ts';
+
+it.each([
+  [
+    { workflow_runs: [{ id: 1, run_number: 'one' }], total_count: 1 },
+    'run number 1 of the page has no usable "run_number"',
+  ],
+  [{ workflow_runs: [] }, 'the list has no usable "total_count"'],
+  [{ total_count: 1 }, 'the list has no usable "workflow_runs"'],
+])('a list that cannot be read is an error that names its field: %j', async (body, says) => {
+  const gitea = await fakeGitea({
+    intercept: ({ path }, response) => {
+      if (!path.endsWith('/runs')) return false;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      return true;
+    },
+  });
+
+  const asked = findRun(targetOf(gitea.url), { repository: 'acme/web', number: 8 }, { deadlineMs: 10_000, env: {} });
+
+  const { code, message } = await failureOf(asked);
+  expect([code, message]).toEqual([
+    'GR-GITEA-08',
+    expect.stringContaining(`the answer is not what Gitea sends: ${says}.`),
+  ]);
+});

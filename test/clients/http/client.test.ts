@@ -1,0 +1,230 @@
+import type { RequestListener } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { HttpClient } from '../../../src/clients/http/client.ts';
+import { Deadline } from '../../../src/clients/http/deadline.ts';
+import type { RequestLine } from '../../../src/clients/http/request.ts';
+import { serve } from '../../support/server.ts';
+import { failureOfSending, request, send } from './sending.ts';
+
+/** Answers the statuses one after the other, the last one for ever. */
+function inTurn(...steps: readonly [number, Readonly<Record<string, string>>?][]): {
+  handler: RequestListener;
+  count: () => number;
+} {
+  let count = 0;
+  const handler: RequestListener = (_request, response) => {
+    const [status, headers] = steps[Math.min(count, steps.length - 1)] ?? [500];
+    count += 1;
+    response.writeHead(status, headers).end(`answer ${count}`);
+  };
+  return { handler, count: () => count };
+}
+
+describe('tries again', () => {
+  test.each([500, 502, 504])('a GET after %i, and gives the answer of the third try', async (status) => {
+    const { handler, count } = inTurn([status], [status], [200]);
+    const server = await serve(handler);
+
+    const answer = await send(request(server.origin));
+
+    expect([answer.status, answer.text, count()]).toEqual([200, 'answer 3', 3]);
+  });
+
+  test('a GET twice at most', async () => {
+    const { handler, count } = inTurn([500]);
+    const server = await serve(handler);
+
+    const answer = await send(request(server.origin));
+
+    expect([answer.status, count()]).toEqual([500, 3]);
+  });
+
+  test('a GET whose connection broke', async () => {
+    let count = 0;
+    const server = await serve((incoming, response) => {
+      count += 1;
+      if (count === 1) incoming.socket.destroy();
+      else response.end('here');
+    });
+
+    expect((await send(request(server.origin))).text).toBe('here');
+  });
+
+  test('never a POST, which may have been carried out', async () => {
+    const { handler, count } = inTurn([500], [200]);
+    const server = await serve(handler);
+
+    const answer = await send(request(server.origin, { method: 'POST', body: '{}' }));
+
+    expect([answer.status, count()]).toEqual([500, 1]);
+  });
+
+  test('never a POST whose connection broke', async () => {
+    let count = 0;
+    const server = await serve((incoming) => {
+      count += 1;
+      incoming.socket.destroy();
+    });
+
+    const failure = await failureOfSending(request(server.origin, { method: 'POST', body: '{}' }));
+
+    expect([failure.code, count]).toEqual(['GR-HTTP-04', 1]);
+  });
+
+  test.each([429, 503])('after %i when Retry-After says so, in seconds', async (status) => {
+    const { handler, count } = inTurn([status, { 'retry-after': '1' }], [200]);
+    const server = await serve(handler);
+
+    expect([(await send(request(server.origin))).status, count()]).toEqual([200, 2]);
+  });
+
+  test('after 503 when Retry-After is a date', async () => {
+    const { handler, count } = inTurn([503, { 'retry-after': new Date(Date.now() - 5000).toUTCString() }], [200]);
+    const server = await serve(handler);
+
+    expect([(await send(request(server.origin))).status, count()]).toEqual([200, 2]);
+  });
+
+  test('not when Retry-After is a date beyond the deadline', async () => {
+    const { handler, count } = inTurn([503, { 'retry-after': 'Fri, 31 Dec 2100 23:59:59 GMT' }]);
+    const server = await serve(handler);
+
+    const failure = await failureOfSending(request(server.origin));
+
+    expect([failure.code, count()]).toEqual(['GR-HTTP-10', 1]);
+  });
+});
+
+describe('redirects', () => {
+  test('are followed within the origin, with the token', async () => {
+    const seen: (string | undefined)[] = [];
+    const server = await serve((incoming, response) => {
+      seen.push(`${incoming.url} ${incoming.headers.authorization}`);
+      if (incoming.url === '/old') response.writeHead(301, { location: '/new' }).end();
+      else response.end('there');
+    });
+
+    expect((await send(request(`${server.origin}/old`))).text).toBe('there');
+    expect(seen).toEqual(['/old token s3cret', '/new token s3cret']);
+  });
+
+  test.each(['another port', 'another scheme'])('to %s never reach it', async (kind) => {
+    const reached: (string | undefined)[] = [];
+    const other = await serve((incoming, response) => {
+      reached.push(incoming.headers.authorization);
+      response.end('caught');
+    });
+    const server = await serve((_incoming, response) => {
+      response
+        .writeHead(302, { location: kind === 'another port' ? `${other.origin}/` : `https://127.0.0.1:${other.port}/` })
+        .end();
+    });
+
+    const failure = await failureOfSending(request(`${server.origin}/path?q=1`));
+
+    expect(failure.message).toBe(
+      `read it: GET ${server.origin}/path: a redirect (302) to another server, which is not followed. Use the address that the server gives itself, with the right http or https.`,
+    );
+    expect(reached).toEqual([]);
+  });
+
+  test('are not followed for a POST', async () => {
+    const { handler, count } = inTurn([307, { location: '/' }]);
+    const server = await serve(handler);
+
+    const answer = await send(request(server.origin, { method: 'POST', body: '{}' }));
+
+    expect([answer.status, count()]).toEqual([307, 1]);
+  });
+});
+
+describe('limits', () => {
+  test('one attempt in time, before the whole', async () => {
+    const server = await serve(() => undefined);
+
+    const failure = await failureOfSending(request(server.origin), { attemptMs: 100 });
+
+    expect(failure.message).toBe(
+      `read it: GET ${server.origin}/: no complete answer within 0.1 s. Check the load of the server, or raise --timeout.`,
+    );
+  });
+
+  test('the whole in time, also while waiting for a free connection', async () => {
+    const server = await serve(() => undefined);
+    const client = new HttpClient({ env: {}, connections: 1 });
+    onTestFinished(() => client.close());
+    const deadline = new Deadline(200);
+
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => client.send(request(server.origin), deadline)));
+
+    expect(outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason.code : 'answered'))).toEqual([
+      'GR-HTTP-09',
+      'GR-HTTP-09',
+      'GR-HTTP-09',
+    ]);
+  });
+
+  test('the length of a body that announces it, and of one that does not', async () => {
+    const server = await serve((incoming, response) => {
+      if (incoming.url === '/announced') response.writeHead(200, { 'content-length': 2000 });
+      response.end('x'.repeat(2000));
+    });
+
+    const failures = [
+      await failureOfSending(request(`${server.origin}/announced`), { bodyLimit: 1024 }),
+      await failureOfSending(request(server.origin), { bodyLimit: 1024 }),
+    ];
+
+    expect(failures.map(({ message }) => message.replace(/.*: /, ''))).toEqual(
+      Array(2).fill('the answer is longer than 1 KiB. Check that the URL is that of the right server.'),
+    );
+  });
+
+  test('requests to one origin at the same time', async () => {
+    let now = 0;
+    let most = 0;
+    const server = await serve((_incoming, response) => {
+      now += 1;
+      most = Math.max(most, now);
+      setTimeout(() => {
+        now -= 1;
+        response.end();
+      }, 10);
+    });
+    const client = new HttpClient({ env: {}, connections: 3 });
+    onTestFinished(() => client.close());
+    const deadline = new Deadline(20_000);
+
+    await Promise.all(Array.from({ length: 12 }, () => client.send(request(server.origin), deadline)));
+
+    expect(most).toBe(3);
+  });
+});
+
+test('tells -v method, address, status and time of each attempt, and nothing else', async () => {
+  const { handler } = inTurn([500], [200]);
+  const server = await serve(handler);
+  const lines: RequestLine[] = [];
+
+  await send(request(`${server.origin}/a?page=2`, { queue: 'look 1' }), { onRequest: (line) => lines.push(line) });
+
+  expect(lines.map(({ ms, ...line }) => ({ ...line, timed: ms >= 0 }))).toEqual([
+    { method: 'GET', url: `${server.origin}/a?page=2`, status: 500, queue: 'look 1', timed: true },
+    { method: 'GET', url: `${server.origin}/a?page=2`, status: 200, queue: 'look 1', timed: true },
+  ]);
+});
+
+test('sends JSON with a POST', async () => {
+  const server = await serve((incoming, response) => {
+    incoming.setEncoding('utf8');
+    let body = '';
+    incoming.on('data', (chunk: string) => {
+      body += chunk;
+    });
+    incoming.on('end', () => response.end(`${incoming.headers['content-type']} ${body}`));
+  });
+
+  expect((await send(request(server.origin, { method: 'POST', body: '{"a":1}' }))).text).toBe(
+    'application/json {"a":1}',
+  );
+});

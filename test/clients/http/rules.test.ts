@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { Gate } from '../../../src/clients/http/gate.ts';
+import { proxyFor } from '../../../src/clients/http/proxy.ts';
+import { retryAfterMs } from '../../../src/clients/http/retry-after.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
+
+describe('proxyFor', () => {
+  const env = { HTTPS_PROXY: 'http://up:1', HTTP_PROXY: 'http://plain:2' };
+  const pick = (url: string, more: Record<string, string> = {}) => proxyFor(new URL(url), { ...env, ...more })?.host;
+
+  test('takes the variable of the scheme, lower case first', () => {
+    expect([pick('https://g/'), pick('http://g/'), pick('https://g/', { https_proxy: 'low:3' })]).toEqual([
+      'up:1',
+      'plain:2',
+      'low:3',
+    ]);
+  });
+
+  test('does not send https through HTTP_PROXY', () => {
+    expect(proxyFor(new URL('https://g/'), { HTTP_PROXY: 'http://plain:2' })).toBeUndefined();
+  });
+
+  test('takes an empty value as none', () => {
+    expect(pick('https://g/', { https_proxy: '' })).toBeUndefined();
+  });
+
+  test.each([
+    ['https://git.example.com/', 'example.com', false],
+    ['https://git.example.com/', '.example.com', false],
+    ['https://git.example.com/', '*.example.com', false],
+    ['https://git.example.com/', 'other, GIT.example.com', false],
+    ['https://git.example.com/', 'git.example.com:443', false],
+    ['https://git.example.com/', 'git.example.com:8443', true],
+    ['https://notexample.com/', 'example.com', true],
+    ['https://10.1.2.3/', '10.0.0.0/8', false],
+    ['https://11.1.2.3/', '10.0.0.0/8', true],
+    ['https://10.1.2.3/', '10.0.0.0/99', true],
+    ['https://git.example.com/', '10.0.0.0/8', true],
+    ['https://[fd00::1]/', 'fd00::/8', false],
+    ['https://[fd00::1]:8443/', '[fd00::1]:8443', false],
+    ['https://[fd00::1]/', 'fd00::1', false],
+    ['https://1.2.3.4/', '3.4', true],
+    ['https://anything/', '*', false],
+  ])('for %s with NO_PROXY "%s" uses a proxy: %s', (url, noProxy, used) => {
+    expect(pick(url, { NO_PROXY: noProxy }) !== undefined).toBe(used);
+  });
+});
+
+describe('retryAfterMs', () => {
+  const now = Date.parse('2026-08-01T10:00:00Z');
+
+  test.each([
+    ['0', 0],
+    ['120', 120_000],
+    [' 7 ', 7000],
+    ['Sat, 01 Aug 2026 10:00:30 GMT', 30_000],
+    ['Sat, 01 Aug 2026 09:00:00 GMT', 0],
+    ['-1', undefined],
+    ['7.5', undefined],
+    ['1e3', undefined],
+    ['99999999999', undefined],
+    ['soon', undefined],
+    ['Sunny', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ])('reads %j as %s', (header, wanted) => {
+    expect(retryAfterMs(header, now)).toBe(wanted);
+  });
+});
+
+describe('Gate', () => {
+  test('frees the place of work that failed', async () => {
+    const gate = new Gate(1, systemClock);
+    const signal = new AbortController().signal;
+
+    await expect(gate.pass(signal, '', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+
+    expect(await gate.pass(signal, '', async () => 'in')).toBe('in');
+  });
+
+  test('does not start work that waited past the end', async () => {
+    const gate = new Gate(1, systemClock);
+    const controller = new AbortController();
+    let release: () => void = () => undefined;
+    const first = gate.pass(controller.signal, '', () => new Promise<void>((resolve) => (release = resolve)));
+    let started = false;
+    const second = gate.pass(controller.signal, '', async () => {
+      started = true;
+    });
+
+    controller.abort();
+    release();
+
+    await first;
+    await expect(second).rejects.toThrow();
+    expect(started).toBe(false);
+  });
+});

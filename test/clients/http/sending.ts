@@ -1,0 +1,30 @@
+import { inspect } from 'node:util';
+import { expect } from 'vitest';
+import { HttpClient, type HttpOptions } from '../../../src/clients/http/client.ts';
+import { Deadline } from '../../../src/clients/http/deadline.ts';
+import type { HttpRequest } from '../../../src/clients/http/request.ts';
+import type { Failure } from '../../../src/shared/failure.ts';
+import { failureOf } from '../../support/failure-of.ts';
+
+/** A GET with a token. */
+export function request(url: string, more: Partial<HttpRequest> = {}): HttpRequest {
+  return { what: 'read it', method: 'GET', url: new URL(url), authorization: () => 'token s3cret', ...more };
+}
+
+/** Sends one request with a client of its own. */
+export async function send(asked: HttpRequest, options: Partial<HttpOptions> = {}, ms = 20_000) {
+  const client = new HttpClient({ env: {}, ...options });
+  const deadline = new Deadline(ms);
+  try {
+    return await client.send(asked, deadline);
+  } finally {
+    await client.close();
+  }
+}
+
+/** The Failure that a request must end in, checked to hold no token. */
+export async function failureOfSending(...args: Parameters<typeof send>): Promise<Failure> {
+  const outcome = await failureOf(send(...args));
+  expect(inspect(outcome, { depth: 10, showHidden: true })).not.toContain('s3cret');
+  return outcome;
+}

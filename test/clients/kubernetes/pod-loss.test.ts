@@ -1,0 +1,84 @@
+/** Law V39 (docs/spec.md): what counts as the loss of a runner. */
+import { expect, test } from 'vitest';
+import { lossOf } from '../../../src/clients/kubernetes/pod-loss.ts';
+import { KubeJob, KubePod } from '../../../src/clients/kubernetes/shapes.ts';
+
+const META = { name: 'ci-1', namespace: 'runners', uid: 'u', creationTimestamp: '2026-11-20T10:00:00Z' };
+const DELETED = { ...META, deletionTimestamp: '2026-11-20T11:00:00Z' };
+
+function jobWith(type?: string, reason?: string, metadata: object = META): KubeJob {
+  return KubeJob.parse({ metadata, status: { conditions: type ? [{ type, status: 'True', reason }] : [] } });
+}
+
+function podWith(status: object, metadata: object = META): KubePod {
+  return KubePod.parse({ metadata, status });
+}
+
+/** The runner container has ended like this. */
+function ended(exitCode: number, reason: string, more: object = {}): KubePod {
+  const containerStatuses = [{ name: 'runner', state: { terminated: { exitCode, reason } } }];
+  return podWith({ phase: exitCode === 0 ? 'Succeeded' : 'Failed', containerStatuses, ...more });
+}
+
+const disrupted = (reason: string) => ({ conditions: [{ type: 'DisruptionTarget', status: 'True', reason }] });
+const failed = jobWith('Failed', 'BackoffLimitExceeded');
+
+test.each([
+  ['evicted through the Eviction API', ended(137, 'Error', disrupted('EvictionByEvictionAPI')), 'Evicted'],
+  [
+    'evicted by the kubelet, short of memory or disk',
+    ended(137, 'Error', { reason: 'Evicted', ...disrupted('TerminationByKubelet') }),
+    'Evicted',
+  ],
+  ['evicted by an older kubelet', ended(137, 'Error', { reason: 'Evicted' }), 'Evicted'],
+  ['preempted by the scheduler', ended(137, 'Error', disrupted('PreemptionByScheduler')), 'Preempted'],
+  [
+    'preempted by the kubelet',
+    ended(137, 'Error', { reason: 'Preempting', ...disrupted('TerminationByKubelet') }),
+    'Preempted',
+  ],
+  ['on a node that shut down', ended(143, 'Error', { reason: 'Terminated' }), 'NodeLost'],
+  ['on a node that was removed', podWith({ phase: 'Failed', ...disrupted('DeletionByPodGC') }), 'NodeLost'],
+  ['OOM-killed', ended(137, 'OOMKilled'), 'OOMKilled'],
+])('a failed Job whose pod was %s has lost its runner', (_, pod, reason) => {
+  expect(lossOf(failed, [pod])).toBe(reason);
+});
+
+test('a failed Job without a pod has lost its runner: somebody deleted the pod', () => {
+  expect(lossOf(failed, [])).toBe('PodDeleted');
+});
+
+test('a Job that is complete has lost its runner, too: the dind images end with exit code 0', () => {
+  expect(lossOf(jobWith('Complete'), [ended(0, 'OOMKilled')])).toBe('OOMKilled');
+});
+
+test('a pod on a node that does not answer has lost its runner, although it never ends', () => {
+  const containerStatuses = [{ name: 'runner', state: { running: {} } }];
+  const conditions = [
+    { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' },
+    { type: 'Ready', status: 'False' },
+  ];
+  const pod = (status: string) =>
+    podWith({ phase: 'Running', containerStatuses, conditions: [conditions[0], { type: 'Ready', status }] }, DELETED);
+
+  expect(lossOf(jobWith(), [podWith({ phase: 'Running', containerStatuses, conditions }, DELETED)])).toBe('NodeLost');
+  // Its kubelet is there: the runner has its time to end its CI job.
+  expect(lossOf(jobWith(), [pod('True')])).toBeUndefined();
+});
+
+test.each([
+  ['works', jobWith(), [podWith({ phase: 'Running' })]],
+  [
+    'is drained and may end its CI job',
+    jobWith(),
+    [podWith({ phase: 'Running', ...disrupted('EvictionByEvictionAPI') }, DELETED)],
+  ],
+  ['has ended by itself', jobWith('Complete'), [ended(0, 'Completed')]],
+  ['crashed', failed, [ended(1, 'Error')]],
+  ['was killed by a process of its pod', failed, [ended(137, 'Error')]],
+  ['lived longer than activeDeadlineSeconds', jobWith('Failed', 'DeadlineExceeded'), []],
+  ['is removed by Argo CD', jobWith('Failed', 'BackoffLimitExceeded', DELETED), [ended(137, 'OOMKilled')]],
+  ['is complete, its pod removed', jobWith('Complete'), []],
+])('a runner that %s is not lost', (_, job, pods) => {
+  expect(lossOf(job, pods)).toBeUndefined();
+});

@@ -1,0 +1,218 @@
+/** `--secrets api`: the real program between a simulated Gitea and an API server that holds Secrets. */
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type ApiServer, send, startApiServer, status } from '../../support/api-server.ts';
+import { folderWith, groupYaml, type Outcome, runCli } from '../../support/run-cli.ts';
+import { startAcme, TOKEN } from '../../support/start-acme.ts';
+import { CERTIFICATES, kubeconfigFor } from './through-cli.ts';
+
+const ACCOUNT = 'system:serviceaccount:argocd:argocd-repo-server';
+const AUTH = '/api/v1/namespaces/runners/secrets/gitea-api';
+const REGISTRATION = '/api/v1/namespaces/runners/secrets/gitea-runner';
+
+type Keys = Readonly<Record<string, string>>;
+type Answer = (response: ServerResponse) => void;
+
+interface Scene {
+  readonly gitea: string;
+  readonly api: ApiServer;
+  /** Paths of Secrets that were asked for, in order. */
+  readonly asked: () => readonly string[];
+  readonly run: (flags?: readonly string[], env?: Keys) => Promise<Outcome>;
+}
+
+const secret =
+  (keys: Keys): Answer =>
+  (response) => {
+    const data = Object.entries(keys).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
+    send(response, 200, { kind: 'Secret', data: Object.fromEntries(data) });
+  };
+
+const forbidden: Answer = (response) =>
+  send(response, 403, {
+    kind: 'Status',
+    message: `secrets "x" is forbidden: User "${ACCOUNT}" cannot get resource "secrets" in API group "" secret words`,
+    code: 403,
+  });
+
+/** @param secrets by path; others are forbidden, as a Role with `resourceNames` has it. */
+async function sceneWith(
+  secrets: (gitea: string) => Readonly<Record<string, Answer>>,
+  groups: (gitea: string) => Keys = (gitea) => ({ 'ci.yaml': groupYaml(gitea) }),
+): Promise<Scene> {
+  const { simulator } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  const answers = secrets(simulator.url);
+  const api = await startApiServer({
+    tls: CERTIFICATES,
+    override: ({ pathname }, response) => {
+      if (!pathname.includes('/secrets')) return false;
+      (answers[pathname] ?? forbidden)(response);
+      return true;
+    },
+  });
+  onTestFinished(() => api.close());
+  const kubeconfig = kubeconfigFor(api);
+  const folder = folderWith(groups(simulator.url));
+  return {
+    gitea: simulator.url,
+    api,
+    asked: () => api.seen.map(({ pathname }) => pathname).filter((path) => path.includes('/secrets')),
+    run: async (flags = [], env = {}) =>
+      await runCli(['generate', folder, '--secrets', 'api', '--kubeconfig', kubeconfig, ...flags], env),
+  };
+}
+
+/** Nothing printed, and nothing told of what Secrets hold or servers say. */
+function expectRefused({ code, stdout, stderr }: Outcome, exit: number, text: string): void {
+  expect({ code, stdout }, stderr).toEqual({ code: exit, stdout: '' });
+  expect(stderr).toContain(text);
+  for (const hidden of [TOKEN, 'secret words', 'registration-secret']) expect(stderr).not.toContain(hidden);
+}
+
+describe('--secrets api', () => {
+  it('reads the token of a group in its namespace, and mounts are not looked at', async () => {
+    const scene = await sceneWith((url) => ({ [AUTH]: secret({ token: `${TOKEN}\n`, url }) }));
+
+    const { code, stdout, stderr } = await scene.run(['--secrets-dir', '/nowhere']);
+
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain('kind: "Job"');
+    expect(stdout).not.toContain(TOKEN);
+    expect([...scene.asked()].sort()).toEqual([AUTH, REGISTRATION]);
+  });
+
+  it('asks for each Secret once, however many groups name it, and never lists', async () => {
+    const scene = await sceneWith(
+      (url) => ({ [AUTH]: secret({ token: TOKEN, url }), [REGISTRATION]: secret({ url }) }),
+      (url) => ({ 'a.yaml': groupYaml(url, '', 'a'), 'b.yaml': groupYaml(url, '', 'b') }),
+    );
+
+    const { code, stderr } = await scene.run();
+
+    expect(code, stderr).toBe(0);
+    expect([...scene.asked()].sort()).toEqual([AUTH, REGISTRATION]);
+  });
+
+  it('reads Secrets with --cluster off, which is about live Jobs', async () => {
+    const scene = await sceneWith((url) => ({ [AUTH]: secret({ token: TOKEN, url }) }));
+
+    const { code, stderr } = await scene.run(['--cluster', 'off']);
+
+    expect(code, stderr).toBe(0);
+    expect(scene.api.seen.map(({ pathname }) => pathname).filter((path) => !path.includes('/secrets'))).toEqual([]);
+  });
+
+  it('is switched on by GITEA_RUNNERS_SECRETS as well', async () => {
+    const { gitea, api, asked } = await sceneWith((url) => ({ [AUTH]: secret({ token: TOKEN, url }) }));
+    const env = { GITEA_RUNNERS_SECRETS: 'api', GITEA_RUNNERS_KUBECONFIG: kubeconfigFor(api) };
+
+    const { code, stderr } = await runCli(['generate', folderWith({ 'ci.yaml': groupYaml(gitea) })], env);
+
+    expect(code, stderr).toBe(0);
+    expect(asked()).toContain(AUTH);
+  });
+
+  it.each([
+    ['its key url names another Gitea', { token: TOKEN, url: 'https://gitea.example.org' }, 3, 'GR-TOKEN-05'],
+    ['it has no key url', { token: TOKEN }, 3, 'GR-TOKEN-03'],
+    ['its key url is no URL', { token: TOKEN, url: 'x' }, 3, 'GR-TOKEN-04'],
+    ['it has no key with the token', { other: TOKEN, url: 'x' }, 1, 'GR-TOKEN-08'],
+    ['the token is empty', { token: '' }, 3, 'GR-TOKEN-03'],
+  ] as const)('refuses a Secret when %s', async (_, keys, exit, error) => {
+    const scene = await sceneWith(() => ({ [AUTH]: secret(keys) }));
+
+    expectRefused(await scene.run(), exit, error);
+  });
+
+  it('refuses a group whose registration Secret is of another Gitea, when it may read that', async () => {
+    const foreign = { token: 'registration-secret', url: 'https://gitea.example.org' };
+    const scene = await sceneWith((url) => ({
+      [AUTH]: secret({ token: TOKEN, url }),
+      [REGISTRATION]: secret(foreign),
+    }));
+
+    expectRefused(await scene.run(), 3, 'GR-TOKEN-07');
+  });
+
+  it('goes on without a registration Secret: its pod checks that', async () => {
+    const missing: Answer = (response) => status(response, 404, 'NotFound');
+    const scene = await sceneWith((url) => ({ [AUTH]: secret({ token: TOKEN, url }), [REGISTRATION]: missing }));
+
+    const { code, stderr } = await scene.run();
+
+    expect(code, stderr).toBe(0);
+  });
+
+  it.each([
+    [
+      403,
+      forbidden,
+      'kubectl create role gitea-runners-gitea-api --namespace runners --verb=get --resource=secrets --resource-name=gitea-api && ' +
+        'kubectl create rolebinding gitea-runners-gitea-api --namespace runners --role=gitea-runners-gitea-api --serviceaccount=argocd:argocd-repo-server',
+    ],
+    [
+      404,
+      ((response) => status(response, 404, 'NotFound')) as Answer,
+      'kubectl create secret generic gitea-api --namespace runners',
+    ],
+    [401, ((response) => status(response, 401, 'Unauthorized')) as Answer, 'GR-CLUSTER-05'],
+    [418, ((response) => status(response, 418, 'Teapot')) as Answer, 'GR-CLUSTER-07'],
+  ] as const)('says for %i which Secret and what to do', async (_, answer, remedy) => {
+    const scene = await sceneWith(() => ({ [AUTH]: answer }));
+
+    const outcome = await scene.run();
+
+    expectRefused(outcome, 1, remedy);
+    expect(outcome.stderr).toContain('read Secret gitea-api of namespace runners');
+  });
+
+  it.each([
+    ['a name with more in it', 'argocd:x; rm -rf /', 'NAMESPACE:SERVICEACCOUNT'],
+    ['no name', '', 'NAMESPACE:SERVICEACCOUNT'],
+  ])('does not put %s of the server into the command', async (_, who, expected) => {
+    const message = `User "system:serviceaccount:${who}" cannot`;
+    const scene = await sceneWith(() => ({ [AUTH]: (response) => send(response, 403, { message }) }));
+
+    const outcome = await scene.run();
+
+    expectRefused(outcome, 1, `--serviceaccount=${expected}`);
+    expect(outcome.stderr).not.toContain('rm -rf');
+  });
+
+  it.each([
+    ['is no Secret', (response) => send(response, 200, { data: { [TOKEN]: 1 } }), 'GR-CLUSTER-08'],
+    ['is not Base64', (response) => send(response, 200, { data: { token: `*${TOKEN}` } }), 'GR-CLUSTER-08'],
+    ['is longer than 2 MiB', (response) => send(response, 200, { data: { token: 'A'.repeat(2 << 20) } }), 'GR-HTTP-12'],
+  ] as const satisfies readonly (readonly [string, Answer, string])[])(
+    'fails when the answer %s',
+    async (_, answer, code) => {
+      const scene = await sceneWith(() => ({ [AUTH]: answer }));
+
+      expectRefused(await scene.run(), 1, code);
+    },
+  );
+
+  it('waits for Secrets no longer than --timeout', async () => {
+    const silent: Answer = () => undefined;
+    const scene = await sceneWith(() => ({ [AUTH]: silent }));
+    const running = scene.run(['--timeout', '1']);
+
+    const first = await Promise.race([running, sleep(30_000)]);
+
+    if (first === undefined) throw new Error('it still waits');
+    expectRefused(first, 1, 'GR-HTTP-09');
+  });
+
+  it('is refused where there is no cluster to ask', async () => {
+    const folder = folderWith({ 'ci.yaml': groupYaml('http://127.0.0.1:1') });
+    const env = { GITEA_RUNNERS_KUBERNETES_DIR: folder };
+
+    expectRefused(await runCli(['generate', folder, '--secrets', 'api'], env), 2, 'GR-FLAG-11');
+  });
+
+  it('is files or api', async () => {
+    expectRefused(await runCli(['generate', folderWith({}), '--secrets', 'vault']), 2, 'GR-FLAG-12');
+  });
+});

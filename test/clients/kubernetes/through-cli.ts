@@ -1,0 +1,48 @@
+/** What tests of the real program against a Kubernetes API need: certificates, a kubeconfig, a Job. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { type ApiServer, type Cluster, startApiServer, TOKEN } from '../../support/api-server.ts';
+import { makeCertificates } from '../../support/certificate.ts';
+import { folderWith } from '../../support/run-cli.ts';
+
+/** Made once: openssl takes its time. */
+export const CERTIFICATES = makeCertificates();
+
+/** An API server with TLS. It ends with the test. */
+export async function startCluster(cluster: Cluster = {}): Promise<ApiServer> {
+  const server = await startApiServer({ tls: CERTIFICATES, ...cluster });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Writes a kubeconfig for the server; answers its path. @param user default: the token that the server accepts. */
+export function kubeconfigFor({ config: { url } }: Pick<ApiServer, 'config'>, user: object = { token: TOKEN }): string {
+  const ca = Buffer.from(CERTIFICATES.ca).toString('base64');
+  const file = join(folderWith({}), 'config');
+  const text = stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'runners',
+    contexts: [{ name: 'runners', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority-data': ca } }],
+    users: [{ name: 'u', user }],
+  });
+  writeFileSync(file, text);
+  return file;
+}
+
+/** A Job of ours in namespace `runners` as the API server lists it. */
+export function liveJob(name: string, createdAtMs: number, status: object = {}): object {
+  const creationTimestamp = new Date(createdAtMs).toISOString();
+  return { metadata: { name, namespace: 'runners', uid: `uid-${name}`, creationTimestamp }, status };
+}
+
+/** Name of the first runner that is asked for, '' for none. Records of failures, which Argo CD skips, are passed over. */
+export function newRunnerIn(manifests: string): string {
+  const wanted = manifests
+    .split(/^---$/m)
+    .find((text) => text.includes('kind: "Job"') && !text.includes('hook: "Skip"'));
+  return /^ {2}name: "(\S+)"$/m.exec(wanted ?? '')?.[1] ?? '';
+}

@@ -1,0 +1,234 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findToken } from '../../../src/clients/tokens/api-token.ts';
+import { Token } from '../../../src/clients/tokens/token.ts';
+import { Failure } from '../../../src/shared/failure.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+
+const SECRET = 'gitea-token-0123456789abcdef';
+const HERE = new URL('https://gitea.example.com/api/v1/version');
+let dir = '';
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'secrets-'));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function mount(folder: string, keys: Readonly<Record<string, string>>): void {
+  mkdirSync(join(dir, folder), { recursive: true });
+  for (const [key, value] of Object.entries(keys)) writeFileSync(join(dir, folder, key), value);
+}
+
+const group = runnerGroup({ namespace: 'runners', authToken: { name: 'gitea-api', key: 'token' } });
+const find = (env: Record<string, string> = {}) => findToken(group, { secretsDir: dir, env });
+const failure = async (promise: Promise<unknown>): Promise<Failure> => {
+  const error = await promise.then(
+    () => new Error('nothing was thrown'),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof Failure)) throw error;
+  expect(error.message).not.toContain(SECRET);
+  return error;
+};
+
+describe('the API token of a group', () => {
+  it('is read from the folder of its namespace before the shared one', async () => {
+    mount('runners/gitea-api', { token: SECRET, url: 'https://gitea.example.com' });
+    mount('gitea-api', { token: 'other', url: 'https://gitea.example.com' });
+
+    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+
+  it('is read from the shared folder, with the line end cut off, through the links of a Secret volume', async () => {
+    mount('gitea-api/..data', { token: `${SECRET}\n`, url: 'https://gitea.example.com/\n' });
+    for (const key of ['token', 'url']) symlinkSync(join('..data', key), join(dir, 'gitea-api', key));
+
+    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+
+  it('is taken from GITEA_TOKEN when a person runs the program', async () => {
+    const token = await find({ GITEA_TOKEN: SECRET, GITEA_URL: 'https://gitea.example.com/' });
+
+    expect(token.headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+
+  it('fails with exit 1 when it is nowhere', async () => {
+    expect(await failure(find())).toMatchObject({ exit: 1, code: 'GR-TOKEN-01' });
+  });
+
+  it.each(['', ' ', '\n', 'two words', 'line\nfeed', 'umläut', 'x'.repeat(5000)])(
+    'fails with exit 1 when it is %j',
+    async (token) => {
+      mount('gitea-api', { token, url: 'https://gitea.example.com' });
+
+      expect(await failure(find())).toMatchObject({ exit: 1, code: 'GR-TOKEN-06' });
+    },
+  );
+
+  it.each([
+    ['another host', 'https://gitea.example.org'],
+    ['another scheme', 'http://gitea.example.com'],
+    ['another port', 'https://gitea.example.com:8443'],
+    ['a host that only begins alike', 'https://gitea.example.com.evil.example'],
+  ])('is refused with exit 3 for %s', async (_, url) => {
+    mount('gitea-api', { token: SECRET, url });
+
+    expect(await failure(find())).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
+    expect(await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: url }))).toMatchObject({ exit: 3 });
+  });
+
+  it('is refused with the name of what binds it', async () => {
+    const url = 'https://gitea.example.org';
+    mount('gitea-api', { token: SECRET, url });
+
+    const byHand = await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: url }));
+
+    expect((await failure(find())).message).toContain(
+      `it is bound to ${url}, as key url of Secret gitea-api says, but`,
+    );
+    expect(byHand.message).toContain(`it is bound to ${url}, as the environment variable GITEA_URL says, but`);
+  });
+
+  it.each([{ url: '' }, {}, { url: 'not a url' }, { url: 'file:///etc/passwd' }])(
+    'is refused with exit 3 when its Secret binds it to nothing: %j',
+    async (keys) => {
+      mount('gitea-api', { token: SECRET, ...keys });
+
+      expect(await failure(find())).toMatchObject({ exit: 3 });
+    },
+  );
+
+  it('is refused with exit 3 when GITEA_TOKEN comes without GITEA_URL', async () => {
+    expect(await failure(find({ GITEA_TOKEN: SECRET }))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+  });
+
+  it.each([
+    ['..', 'token'],
+    ['gitea-api', '../../etc/passwd'],
+    ['gitea-api', '..data'],
+    ['a/b', 'token'],
+  ])('is not looked up outside its folder: %j %j', async (name, key) => {
+    mount('gitea-api/..data', { token: SECRET, url: 'https://gitea.example.com' });
+    const hostile = runnerGroup({ authToken: { name, key } });
+
+    expect(await failure(findToken(hostile, { secretsDir: dir, env: {} }))).toMatchObject({ exit: 1 });
+  });
+});
+
+describe('the registration Secret', () => {
+  beforeEach(() => mount('gitea-api', { token: SECRET, url: 'https://gitea.example.com' }));
+
+  it.each([{ url: 'https://GITEA.example.com:443/' }, { url: 'https://gitea.example.com\n' }, {}])(
+    'may be bound to the Gitea of its group, or to none: %j',
+    async (keys) => {
+      mount('runners/gitea-runner', keys);
+
+      expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+    },
+  );
+
+  it.each(['https://gitea.example.org', 'https://gitea.example.com/gitea', 'http://gitea.example.com', '', 'x'])(
+    'is refused with exit 3 when it is bound to %j',
+    async (url) => {
+      mount('runners/gitea-runner', { url });
+
+      expect(await failure(find())).toMatchObject({ exit: 3, code: 'GR-TOKEN-07' });
+      expect(await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: 'https://gitea.example.com' }))).toMatchObject({
+        exit: 3,
+      });
+    },
+  );
+
+  it('is looked up in the namespace of its group alone: elsewhere it is another Secret', async () => {
+    mount('gitea-runner', { url: 'https://gitea.example.org' });
+
+    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+
+  it('is never read itself', async () => {
+    // A link in a circle: whoever opens it fails.
+    mount('runners/gitea-runner', { url: 'https://gitea.example.com' });
+    const file = join(dir, 'runners/gitea-runner/registration-token');
+    symlinkSync(file, file);
+
+    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+});
+
+describe('a token', () => {
+  const token = new Token(SECRET, 'https://gitea.example.com/sub');
+
+  it('never shows', () => {
+    expect([String(token), JSON.stringify({ token }), inspect({ token }), `${token}`].join()).not.toContain(SECRET);
+  });
+
+  it.each(['https://gitea.example.com/sub', 'https://gitea.example.com/sub/api/v1/version?x=1'])(
+    'is given out for %s',
+    (url) => {
+      expect(token.headerFor(new URL(url))).toBe(`token ${SECRET}`);
+    },
+  );
+
+  it.each([
+    'https://gitea.example.org/sub/',
+    'http://gitea.example.com/sub/',
+    'https://gitea.example.com/',
+    'https://gitea.example.com/sub2',
+    'https://gitea.example.com/sub/../other',
+    'https://gitea.example.com/sub/..%2fother',
+    'https://gitea.example.com/sub/%5c..',
+    'https://user@gitea.example.com/sub/',
+  ])('is not given out for %s', (url) => {
+    expect(() => token.headerFor(new URL(url))).toThrow('bound to https://gitea.example.com/sub');
+  });
+
+  it('is bound to a URL, or cannot be made', () => {
+    expect(() => new Token(SECRET, 'gitea.example.com')).toThrow('must be bound');
+  });
+});
+
+describe('a binding of the policy', () => {
+  const URL_HERE = 'https://gitea.example.com';
+  const ELSEWHERE = 'https://other.example.com';
+  const findBound = (url: string | undefined, name = 'gitea-api') =>
+    findToken(group, {
+      secretsDir: dir,
+      env: {},
+      boundTo: (namespace, secret) => (namespace === 'runners' && secret === name ? url : undefined),
+    });
+
+  it('takes the place of the key url', async () => {
+    mount('gitea-api', { token: SECRET });
+
+    expect((await findBound(`${URL_HERE}/`)).headerFor(HERE)).toBe(`token ${SECRET}`);
+    expect(await failure(findBound(undefined))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+    expect(await failure(findBound(URL_HERE, 'other'))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+  });
+
+  it.each([
+    ['of another Gitea', undefined, ELSEWHERE],
+    ['of another path', undefined, `${URL_HERE}/gitea`],
+    ['of another Gitea than the key url', URL_HERE, ELSEWHERE],
+    ['of the right Gitea, but the key url is of another one', ELSEWHERE, URL_HERE],
+  ])('%s refuses the group, and nothing is sent', async (_, key, url) => {
+    mount('gitea-api', { token: SECRET, ...(key !== undefined && { url: key }) });
+
+    expect(await failure(findBound(url))).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
+  });
+
+  it('of the registration Secret holds for its token', async () => {
+    mount('gitea-api', { token: SECRET, url: URL_HERE });
+
+    expect(await failure(findBound(ELSEWHERE, 'gitea-runner'))).toMatchObject({
+      exit: 3,
+      code: 'GR-TOKEN-07',
+      message: expect.stringContaining('the policy (tokenBindings), for Secret gitea-runner names another Gitea'),
+    });
+    expect((await findBound(URL_HERE, 'gitea-runner')).headerFor(HERE)).toBe(`token ${SECRET}`);
+  });
+});

@@ -1,0 +1,82 @@
+/** `proxy` and `caBundle` of a RunnerGroup change nothing about where the generator sends the API token (docs/adr/0032). */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeCertificates } from '../../support/certificate.ts';
+import { fakeGitea, jobRow } from '../../support/gitea-stand-in.ts';
+import { proxyServer } from '../../support/proxy-server.ts';
+import { folderWith, groupYaml, runCli } from '../../support/run-cli.ts';
+import { serveTls } from '../../support/server.ts';
+
+const SECRET = 'gitea-token-0123456789abcdef';
+
+function spec(proxy: string): string {
+  return `  proxy: {http: "${proxy}", https: "${proxy}"}
+  caBundle: {configMapRef: {name: private-ca, key: ca.crt}}
+`;
+}
+
+describe('the generator, with a group that names a proxy', () => {
+  test('asks Gitea itself: the proxy of the group sees nothing', async () => {
+    const gitea = await fakeGitea({ jobs: [jobRow(7, 'queued', { labels: ['linux'] })] });
+    const proxy = await proxyServer();
+    const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin, spec(proxy.origin)) });
+
+    const outcome = await runCli(
+      ['generate', '--cluster', 'off'],
+      { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET },
+      folder,
+    );
+
+    expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('1 runner') });
+    expect(outcome.stdout).toContain(`"http_proxy"\n              value: "${proxy.origin}"`);
+    expect(proxy.lines).toEqual([]);
+  });
+
+  test('goes through the proxy of its environment and through no other one', async () => {
+    const gitea = await fakeGitea({ jobs: [] });
+    const [own, ofGroup] = [await proxyServer(), await proxyServer()];
+    const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin, spec(ofGroup.origin)) });
+    const env = { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET, HTTP_PROXY: own.origin };
+
+    expect(await runCli(['generate', '--cluster', 'off'], env, folder)).toMatchObject({ code: 0 });
+
+    expect(own.lines.length).toBeGreaterThan(0);
+    expect(ofGroup.lines).toEqual([]);
+  });
+
+  test('takes no proxy from what Argo CD hands on from an Application', async () => {
+    const gitea = await fakeGitea({ jobs: [] });
+    const proxy = await proxyServer();
+    const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin) });
+    const ofTenant = Object.fromEntries(
+      ['HTTP_PROXY', 'http_proxy'].flatMap((name) => [
+        [`ARGOCD_ENV_${name}`, proxy.origin],
+        [`PARAM_${name}`, proxy.origin],
+      ]),
+    );
+    const env = { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET, ...ofTenant };
+
+    expect(await runCli(['generate', '--cluster', 'off'], env, folder)).toMatchObject({ code: 0 });
+
+    expect(proxy.lines).toEqual([]);
+  });
+
+  test('trusts no CA that lies in the folder of the groups, nor one that the group names', async () => {
+    const certificates = makeCertificates();
+    const asked: (string | undefined)[] = [];
+    const gitea = await serveTls(certificates, (incoming, response) => {
+      asked.push(incoming.headers.authorization);
+      response.end();
+    });
+    const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin, spec('http://127.0.0.1:1')) });
+    mkdirSync(join(folder, 'private-ca'));
+    for (const file of ['ca.crt', 'private-ca/ca.crt']) writeFileSync(join(folder, file), certificates.ca);
+    const env = { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET };
+
+    const outcome = await runCli(['generate', '--cluster', 'off'], env, folder);
+
+    expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('GR-HTTP-05') });
+    expect(asked).toEqual([]);
+  });
+});

@@ -1,0 +1,122 @@
+/** Names of Secrets, keys and namespaces become a path. None may lead out of the folder of the Secrets, nor to another kind of file in it. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findToken } from '../../../src/clients/tokens/api-token.ts';
+import { InputProblems } from '../../../src/config/runnergroup/problems.ts';
+import { Failure } from '../../../src/shared/failure.ts';
+import { groupOf } from '../../support/group-files.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+
+const BAIT = 'bait-that-no-group-may-find';
+const URL_OF_GITEA = 'https://gitea.example.com';
+let dir = '';
+let secretsDir = '';
+
+/**
+ *     etc/passwd, etc/url, url           outside: bait
+ *     secrets/gitea-api/token, url       what a group may use
+ *     secrets/gitea-api/..data/token     where Kubernetes keeps the files themselves: bait
+ *     secrets/team-b/gitea-api/token     of another namespace: bait
+ */
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'hostile-names-'));
+  secretsDir = join(dir, 'secrets');
+  const put = (folder: string, file: string, text: string) => {
+    mkdirSync(join(dir, folder), { recursive: true });
+    writeFileSync(join(dir, folder, file), text);
+    writeFileSync(join(dir, folder, 'url'), URL_OF_GITEA);
+  };
+  put('etc', 'passwd', BAIT);
+  put('.', 'token', BAIT);
+  put('secrets', 'token', BAIT);
+  put('secrets/gitea-api/..data', 'token', BAIT);
+  put('secrets/team-b/gitea-api', 'token', BAIT);
+  put('secrets/gitea-api', 'token', 'good-token');
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+interface Names {
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly key?: string;
+}
+
+const HOSTILE: readonly Names[] = [
+  { namespace: '..' },
+  { namespace: '.' },
+  { namespace: '../..' },
+  { namespace: '../../etc' },
+  { namespace: '/etc' },
+  { namespace: 'team-b/gitea-api' },
+  { namespace: 'team-b/../gitea-api' },
+  { namespace: 'a\u0000b' },
+  { namespace: 'team-b\n' },
+  { namespace: '%2e%2e' },
+  { namespace: 'a'.repeat(300) },
+  { name: '..', key: 'passwd' },
+  { name: '.', key: 'token' },
+  { name: '', key: 'token' },
+  { name: '../etc', key: 'passwd' },
+  { name: '../../../etc', key: 'passwd' },
+  { name: '/etc', key: 'passwd' },
+  { name: 'gitea-api/..data' },
+  { name: 'gitea-api/' },
+  { name: './gitea-api' },
+  { name: 'team-b/gitea-api' },
+  { name: 'gitea-api\u0000' },
+  { name: 'gitea\\api' },
+  { name: 'gitea-api..' },
+  { name: '-gitea-api' },
+  { name: 'ｇitea-api' },
+  { key: '..' },
+  { key: '.' },
+  { key: '..data' },
+  { key: '..data/token' },
+  { key: '../token' },
+  { key: '../../etc/passwd' },
+  { key: '../team-b/gitea-api/token' },
+  { key: '/etc/passwd' },
+  { key: 'token\u0000' },
+  { key: 'token/' },
+  { key: './token' },
+  { key: '~/token' },
+  { key: '$TOKEN' },
+  { key: 'token ' },
+  { key: '' },
+  { key: 'a'.repeat(300) },
+];
+
+describe('a RunnerGroup with', () => {
+  it.each(HOSTILE)('%j is wrong input', async ({ namespace = 'runners', name = 'gitea-api', key = 'token' }) => {
+    const read = groupOf({ authToken: { secretRef: { name, key } } }, { namespace });
+
+    await expect(read).rejects.toBeInstanceOf(InputProblems);
+  });
+
+  // The reader is the first wall. This is the second: what becomes a path is checked where it does.
+  it.each(HOSTILE)('%j finds no token, had it come so far', async (names) => {
+    const { namespace = 'runners', name = 'gitea-api', key = 'token' } = names;
+    const group = runnerGroup({ namespace, authToken: { name, key } });
+
+    const found = await findToken(group, { secretsDir, env: {} }).catch((error: unknown) => error);
+
+    expect(found).toBeInstanceOf(Failure);
+    expect(found).toMatchObject({ code: 'GR-TOKEN-01', exit: 1, message: expect.not.stringContaining(BAIT) });
+  });
+
+  it('the key "url" for its token has the URL and no secret', async () => {
+    const group = runnerGroup({ authToken: { name: 'gitea-api', key: 'url' } });
+
+    const token = await findToken(group, { secretsDir, env: {} });
+
+    expect(token.headerFor(new URL(URL_OF_GITEA))).toBe(`token ${URL_OF_GITEA}`);
+  });
+
+  it('ordinary names has its token', async () => {
+    const token = await findToken(runnerGroup(), { secretsDir, env: {} });
+
+    expect(token.headerFor(new URL(URL_OF_GITEA))).toBe('token good-token');
+  });
+});

@@ -1,0 +1,28 @@
+/** Law T2. That Kubernetes refuses these, too: test/servers/pods.test.ts. */
+import { describe, expect, it } from 'vitest';
+import { checkPod } from '../../../src/config/pods/check-pod.ts';
+import type { Mapping } from '../../../src/config/pods/value.ts';
+import { FULL_TEMPLATE, ourTemplate } from './full-template.ts';
+import { DROPPED, MISTAKES } from './mistakes.ts';
+
+const told = (template: Mapping): readonly string[] =>
+  checkPod(ourTemplate(), template).map(({ path }) => path.join('.'));
+
+describe('checkPod', () => {
+  it('has nothing to say of good templates', () => {
+    expect(told(FULL_TEMPLATE)).toEqual([]);
+    expect(told({})).toEqual([]);
+  });
+
+  it.each([...MISTAKES, ...DROPPED])('finds $at', ({ template, at }) => {
+    expect(told(template)).toEqual([at]);
+  });
+
+  it('lets a template mount our volumes, and a container of ours have no image', () => {
+    const containers = [
+      { name: 'runner', volumeMounts: [{ mountPath: '/scratch', name: 'data', subPath: 'scratch' }] },
+    ];
+
+    expect(told({ spec: { containers } })).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+/** Templates of the right shape whose pod Kubernetes refuses, each with one mistake. */
+import type { Mapping } from '../../../src/config/pods/value.ts';
+
+export interface Mistake {
+  readonly at: string;
+  readonly template: Mapping;
+}
+
+const spec = (at: string, fields: Mapping): Mistake => ({ at: `spec.${at}`, template: { spec: fields } });
+const runner = (at: string, fields: Mapping): Mistake =>
+  spec(`containers.0.${at}`, { containers: [{ name: 'runner', ...fields }] });
+const init = (at: string, fields: Mapping): Mistake =>
+  spec(`initContainers.0.${at}`, { initContainers: [{ name: 'a', image: 'a', ...fields }] });
+const mount = (at: string, fields: Mapping): Mistake =>
+  spec(`containers.0.volumeMounts.0${at}`, {
+    containers: [{ name: 'runner', volumeMounts: [{ mountPath: '/x', name: 'x', ...fields }] }],
+    volumes: [{ name: 'x', emptyDir: {} }],
+  });
+
+export const MISTAKES: readonly Mistake[] = [
+  spec('containers.0.name', { containers: [{ name: 'Side_Car', image: 'a' }] }),
+  spec('containers.0.image', { containers: [{ name: 'side' }] }),
+  spec('containers.0.image', { containers: [{ name: 'side', image: ' a' }] }),
+  spec('initContainers.0.name', { initContainers: [{ name: 'runner', image: 'a' }] }),
+  spec('volumes.0.name', { volumes: [{ name: 'A', emptyDir: {} }] }),
+  spec('volumes.0', { volumes: [{ name: 'a', emptyDir: {}, secret: { secretName: 'a' } }] }),
+  spec('volumes.0.secret.defaultMode', { volumes: [{ name: 'a', secret: { secretName: 'a', defaultMode: 644 } }] }),
+  spec('volumes.0.persistentVolumeClaim.claimName', {
+    volumes: [{ name: 'a', persistentVolumeClaim: { claimName: '' } }],
+  }),
+  spec('dnsPolicy', { dnsPolicy: 'clusterfirst' }),
+  spec('runtimeClassName', { runtimeClassName: 'gVisor_' }),
+  spec('priorityClassName', { priorityClassName: 'CI' }),
+  spec('nodeSelector.a b', { nodeSelector: { 'a b': 'c' } }),
+  spec('nodeSelector.a', { nodeSelector: { a: 'b c' } }),
+  spec('tolerations.0.effect', { tolerations: [{ key: 'a', operator: 'Exists', effect: 'NoScheduling' }] }),
+  spec('tolerations.0.value', { tolerations: [{ key: 'a', operator: 'Exists', value: 'b' }] }),
+  spec('tolerations.0.operator', { tolerations: [{ effect: 'NoSchedule' }] }),
+  spec('tolerations.0.effect', { tolerations: [{ key: 'a', operator: 'Exists', tolerationSeconds: 1 }] }),
+  spec('topologySpreadConstraints.0.maxSkew', {
+    topologySpreadConstraints: [{ maxSkew: 0, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' }],
+  }),
+  spec('topologySpreadConstraints.0.whenUnsatisfiable', {
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'Never' }],
+  }),
+  spec('securityContext.fsGroup', { securityContext: { fsGroup: -1 } }),
+  runner('imagePullPolicy', { imagePullPolicy: 'always' }),
+  runner('securityContext.runAsUser', { securityContext: { runAsUser: 2 ** 31 } }),
+  runner('env.0.name', { env: [{ name: 'A=B', value: 'a' }] }),
+  runner('env.0', { env: [{ name: 'A', value: 'a', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] }),
+  runner('env.0.valueFrom', { env: [{ name: 'A', valueFrom: {} }] }),
+  runner('env.0.valueFrom.secretKeyRef.name', { env: [{ name: 'A', valueFrom: { secretKeyRef: { key: 'a' } } }] }),
+  runner('envFrom.0', { envFrom: [{ prefix: 'A_' }] }),
+  runner('ports.0.containerPort', { ports: [{ containerPort: 70_000 }] }),
+  runner('ports.0.protocol', { ports: [{ containerPort: 70, protocol: 'tcp' }] }),
+  runner('ports.0.name', { ports: [{ containerPort: 70, name: 'far-too-long-a-name' }] }),
+  runner('livenessProbe', { livenessProbe: { periodSeconds: 5 } }),
+  runner('livenessProbe', { livenessProbe: { exec: { command: ['a'] }, tcpSocket: { port: 1 } } }),
+  runner('livenessProbe.httpGet.port', { livenessProbe: { httpGet: { port: 0 } } }),
+  runner('lifecycle.postStart', { lifecycle: { postStart: {} } }),
+  runner('volumeMounts.0.name', { volumeMounts: [{ mountPath: '/a', name: 'not-there' }] }),
+  init('readinessProbe', { readinessProbe: { tcpSocket: { port: 1 } } }),
+  mount('.subPath', { subPath: '../etc' }),
+  mount('.subPath', { subPath: '/etc' }),
+  mount('', { subPath: 'a', subPathExpr: 'b' }),
+  mount('.mountPropagation', { mountPropagation: 'Both' }),
+  { at: 'metadata.labels.team', template: { metadata: { labels: { team: 'Platform team' } } } },
+  { at: 'metadata.labels.a/b/c', template: { metadata: { labels: { 'a/b/c': 'd' } } } },
+  { at: 'metadata.annotations.a b', template: { metadata: { annotations: { 'a b': 'd' } } } },
+];
+
+/** What Kubernetes 1.34 drops without a word, unless its feature gate ContainerRestartRules is on. Here it is told. */
+export const DROPPED: readonly Mistake[] = [
+  runner('restartPolicy', { restartPolicy: 'Always' }),
+  init('restartPolicy', { restartPolicy: 'OnFailure' }),
+];

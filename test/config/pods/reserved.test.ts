@@ -1,0 +1,85 @@
+/** Law T4. Scenes with hostile templates: apply-template.test.ts. */
+import { describe, expect, it } from 'vitest';
+import { RESERVED_FIELDS, reservedFields } from '../../../src/config/pods/reserved.ts';
+import type { Mapping } from '../../../src/config/pods/value.ts';
+import { ourTemplate } from './full-template.ts';
+
+const told = (template: Mapping, mode: 'host' | 'dind' = 'host'): readonly string[] =>
+  reservedFields(ourTemplate(mode), template, { secrets: ['gitea-runner'] }).map(
+    ({ path, message }) => `${path.join('.')}: ${message}`,
+  );
+
+describe('RESERVED_FIELDS', () => {
+  it('gives every field a reason and a way out', () => {
+    for (const { path, reason, instead } of RESERVED_FIELDS) {
+      expect(path.length).toBeGreaterThan(1);
+      expect(reason).toMatch(/^\w.*[^.]$/);
+      expect(instead).toMatch(/^\w.*[^.]$/);
+    }
+  });
+});
+
+describe('reservedFields', () => {
+  it('tells each place once, with the reason and what to do instead', () => {
+    const env = [{ name: 'GITEA_RUNNER_NAME', value: 'x' }];
+
+    expect(told({ spec: { containers: [{ name: 'runner', env }], terminationGracePeriodSeconds: 1 } })).toEqual([
+      'spec.terminationGracePeriodSeconds: is reserved: a stopped runner finishes its CI job in it; use spec.gracefulStopSeconds',
+      'spec.containers.0.env.0: GITEA_RUNNER_NAME is reserved: the runner is registered and configured with it; use the fields of the RunnerGroup',
+    ]);
+  });
+
+  it('takes the names of our variables, volumes and mounts from our pod, so that a new one is reserved, too', () => {
+    const ours: Mapping = {
+      spec: {
+        containers: [
+          {
+            name: 'runner',
+            env: [{ name: 'NEW', value: 'a' }],
+            volumeMounts: [{ mountPath: '/new', name: 'new' }],
+          },
+        ],
+        volumes: [{ name: 'new', configMap: { name: 'a' } }],
+      },
+    };
+    const template: Mapping = {
+      spec: {
+        containers: [
+          {
+            name: 'runner',
+            env: [{ name: 'NEW', value: 'b' }],
+            volumeMounts: [{ mountPath: '/new/', name: 'b' }],
+          },
+        ],
+        volumes: [{ name: 'new', emptyDir: {} }],
+      },
+    };
+    const hits = reservedFields(ours, template, { secrets: [] }).map(({ path }) => path.join('.'));
+
+    expect(hits.toSorted()).toEqual([
+      'spec.containers.0.env.0',
+      'spec.containers.0.volumeMounts.0.mountPath',
+      'spec.volumes.0',
+    ]);
+  });
+
+  it('leaves other containers their variables and mounts', () => {
+    const side = {
+      name: 'side',
+      image: 'x',
+      env: [{ name: 'CONFIG_FILE', value: 'x' }],
+      volumeMounts: [{ mountPath: '/data', name: 'x' }],
+    };
+
+    expect(told({ spec: { containers: [side], volumes: [{ name: 'x', emptyDir: {} }] } })).toEqual([]);
+  });
+
+  it("reserves the docker sidecar's fields only in a group that has one", () => {
+    const template: Mapping = { spec: { initContainers: [{ name: 'docker', image: 'x', args: ['a'] }] } };
+
+    expect(told(template, 'host')).toEqual([]);
+    expect(told(template, 'dind')).toEqual([
+      "spec.initContainers.0.args: is reserved: it starts the runner's docker daemon; mount a daemon.json to configure it",
+    ]);
+  });
+});

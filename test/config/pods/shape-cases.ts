@@ -1,0 +1,46 @@
+/** Templates with one mistake each, for the comparison with the API server's strict decoding. */
+import { isList, isMapping, type Mapping, type Value } from '../../../src/config/pods/value.ts';
+import { pick, type Random, randomFrom, randomTemplate } from './random-template.ts';
+
+/** Taken for any value of a template: of a wrong type nearly everywhere. Not among them: `.` and `Ki`, which Kubernetes reads as 0 and we refuse. */
+const WRONG: readonly Value[] = [
+  'a',
+  '1Gi',
+  '12e',
+  '1e3',
+  '-1',
+  7,
+  1.5,
+  -3,
+  2 ** 31,
+  true,
+  [],
+  ['a'],
+  [{}],
+  {},
+  { a: 'b' },
+  { name: 'a' },
+];
+
+/** Half of them are as they were made. */
+export function shapeCases(count: number, seed: number): readonly Mapping[] {
+  return Array.from({ length: count }, (_, index) => {
+    const random = randomFrom(seed + index);
+    const template = randomTemplate(random, { set: 0.15, nulls: 0.05 });
+    return random() < 0.5 ? template : (withMistake(random, template) as Mapping);
+  });
+}
+
+/** Goes down at random and changes one thing: a value, or a field's name. */
+function withMistake(random: Random, value: Value): Value {
+  if (isList(value) && value.length > 0) {
+    const index = Math.floor(random() * value.length);
+    return value.map((element, at) => (at === index ? withMistake(random, element) : element));
+  }
+  if (!isMapping(value) || Object.keys(value).length === 0) return pick(random, WRONG);
+  const name = pick(random, Object.keys(value));
+  const kind = random();
+  if (kind < 0.1) return { ...value, [`${name}s`]: value[name] ?? null };
+  if (kind < 0.2) return { ...value, [name]: pick(random, WRONG) };
+  return { ...value, [name]: withMistake(random, value[name] ?? null) };
+}

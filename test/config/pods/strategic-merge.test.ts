@@ -1,0 +1,149 @@
+/** Law T1. The comparison with Kubernetes itself: test/servers/pods.test.ts; what it said of 100 pairs is recorded. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { mergePodTemplate, withRunner } from '../../../src/config/pods/strategic-merge.ts';
+import type { Mapping, Value } from '../../../src/config/pods/value.ts';
+import type { MergePair } from './merge-cases.ts';
+
+interface Row extends MergePair {
+  readonly merged: Mapping;
+}
+const ROWS = JSON.parse(readFileSync('test/config/pods/recorded/merge.json', 'utf8')) as readonly Row[];
+
+const spec = (fields: Mapping): Mapping => ({ spec: fields });
+const merged = (ours: Mapping, template: Mapping): Value =>
+  mergePodTemplate(spec(ours), spec(template))['spec'] ?? null;
+
+describe('mergePodTemplate', () => {
+  it.each(ROWS.map((row, index) => [index, row] as const))(
+    'does as Kubernetes does, pair %i',
+    (_index, { base, patch, merged: wanted }) => {
+      expect(mergePodTemplate(base, patch)).toEqual(wanted);
+    },
+  );
+
+  it('has enough pairs', () => {
+    expect(ROWS).toHaveLength(100);
+  });
+
+  it('merges containers by name, their variables by name, their mounts by path and ports by number', () => {
+    const ours = {
+      containers: [
+        {
+          name: 'runner',
+          image: 'ours',
+          env: [{ name: 'A', value: '1' }],
+          ports: [{ containerPort: 80, name: 'a' }],
+          volumeMounts: [{ mountPath: '/a', name: 'a' }],
+        },
+      ],
+    };
+    const template = {
+      containers: [
+        {
+          name: 'runner',
+          env: [
+            { name: 'B', value: '2' },
+            { name: 'A', value: '3' },
+          ],
+          ports: [{ containerPort: 80, protocol: 'UDP' }],
+          volumeMounts: [{ mountPath: '/a', name: 'a', readOnly: true }],
+        },
+      ],
+    };
+
+    expect(merged(ours, template)).toEqual({
+      containers: [
+        {
+          name: 'runner',
+          image: 'ours',
+          env: [
+            { name: 'B', value: '2' },
+            { name: 'A', value: '3' },
+          ],
+          ports: [{ containerPort: 80, name: 'a', protocol: 'UDP' }],
+          volumeMounts: [{ mountPath: '/a', name: 'a', readOnly: true }],
+        },
+      ],
+    });
+  });
+
+  it.each([
+    [
+      'replaces tolerations',
+      { tolerations: [{ key: 'a' }] },
+      { tolerations: [{ key: 'b' }] },
+      { tolerations: [{ key: 'b' }] },
+    ],
+    [
+      'takes away by null',
+      { nodeSelector: { a: '1', b: '2' } },
+      { nodeSelector: { a: null } },
+      { nodeSelector: { b: '2' } },
+    ],
+    ['leaves no null', {}, { nodeSelector: { a: null } }, { nodeSelector: {} }],
+    [
+      'gives a volume one source',
+      { volumes: [{ name: 'data', emptyDir: { medium: 'Memory' } }] },
+      { volumes: [{ name: 'data', ephemeral: {} }] },
+      { volumes: [{ name: 'data', ephemeral: {} }] },
+    ],
+    [
+      'puts its elements first and keeps ours',
+      { initContainers: [{ name: 'register' }] },
+      { initContainers: [{ name: 'warm-up' }] },
+      { initContainers: [{ name: 'warm-up' }, { name: 'register' }] },
+    ],
+    [
+      'keeps one of ours before its successor',
+      { initContainers: [{ name: 'docker' }, { name: 'register' }] },
+      { initContainers: [{ name: 'a' }, { name: 'register' }] },
+      { initContainers: [{ name: 'a' }, { name: 'docker' }, { name: 'register' }] },
+    ],
+  ] as readonly (readonly [string, Mapping, Mapping, Mapping])[])('%s', (_name, ours, template, wanted) => {
+    expect(merged(ours, template)).toEqual(wanted);
+  });
+
+  it('changes neither argument', () => {
+    const ours = Object.freeze({
+      spec: Object.freeze({ containers: Object.freeze([Object.freeze({ name: 'runner' })]) }),
+    });
+    const template = Object.freeze({
+      spec: Object.freeze({ containers: Object.freeze([Object.freeze({ name: 'runner', image: 'x' })]) }),
+    });
+
+    expect(mergePodTemplate(ours, template)).toEqual(template);
+    expect(ours).toEqual({ spec: { containers: [{ name: 'runner' }] } });
+  });
+
+  it('sets no prototype', () => {
+    const template = JSON.parse('{"metadata": {"labels": {"__proto__": "x"}}}') as Mapping;
+
+    const result = mergePodTemplate({ metadata: { labels: { a: 'b' } } }, template);
+
+    expect(Object.getPrototypeOf(result['metadata'])).toBe(Object.prototype);
+    expect(({} as Mapping)['x']).toBeUndefined();
+  });
+
+  it.each([
+    ['an unknown field', spec({ containersX: [] }), /unknown field "containersX"/],
+    ['an element without its merge key', spec({ containers: [{ image: 'x' }] }), /without its merge key name/],
+  ])('fails on %s, which checkShape finds before', (_name, template, message) => {
+    expect(() => mergePodTemplate(spec({ containers: [{ name: 'runner' }] }), template)).toThrow(message);
+  });
+});
+
+describe('withRunner', () => {
+  it('prepends the container when it is missing', () => {
+    expect(withRunner(spec({ containers: [{ name: 'side' }] }))).toEqual(
+      spec({ containers: [{ name: 'runner' }, { name: 'side' }] }),
+    );
+    expect(withRunner({})).toEqual(spec({ containers: [{ name: 'runner' }] }));
+  });
+
+  it('leaves it where it stands', () => {
+    const template = spec({ containers: [{ name: 'side' }, { name: 'runner' }] });
+
+    expect(withRunner(template)).toBe(template);
+  });
+});

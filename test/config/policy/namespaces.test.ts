@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { refuseForeignNamespaces } from '../../../src/config/policy/namespaces.ts';
+import { folderWith, groupYaml, runCli } from '../../support/run-cli.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+import { startAcme } from '../../support/start-acme.ts';
+
+/** `generate` or `explain` for a group of namespace `runners`, as Argo CD starts it for an Application with this destination. */
+async function run(command: string, destination?: string) {
+  const { simulator, env } = await startAcme();
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const argocd = destination === undefined ? {} : { ARGOCD_APP_NAME: 'runners', ARGOCD_APP_NAMESPACE: destination };
+  return runCli([command, '--cluster', 'off'], { ...env, ...argocd }, folder);
+}
+
+describe('a RunnerGroup of namespace runners', () => {
+  it.each(['generate', 'explain'])('is refused by %s for an Application of another namespace', async (command) => {
+    const outcome = await run(command, 'team-a');
+
+    expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('error: GR-POLICY-01 ') });
+    expect(outcome.stderr).toContain('RunnerGroup runners/ci (ci.yaml:1)');
+    expect(outcome.stderr).toContain('destination namespace of the Application is team-a');
+  });
+
+  it.each(['runners-2', 'Runners', 'runner', ' runners', 'runners ', '*', '..'])(
+    'is refused for the namespace %j, which only looks alike',
+    (destination) => {
+      expect(() => refuseForeignNamespaces([runnerGroup()], destination)).toThrow(
+        expect.objectContaining({ code: 'GR-POLICY-01', exit: 3 }),
+      );
+    },
+  );
+
+  it.each([['runners'], [undefined], ['']])('is served for the namespace %j', async (destination) => {
+    expect(await run('generate', destination)).toMatchObject({ code: 0 });
+  });
+});
+
+describe('the message', () => {
+  it('names five groups and counts the others', () => {
+    const groups = Array.from({ length: 7 }, (_, index) => runnerGroup({ namespace: 'team-b', name: `ci-${index}` }));
+
+    expect(() => refuseForeignNamespaces([runnerGroup(), ...groups], 'runners')).toThrow(
+      /^serve RunnerGroup team-b\/ci-0 \(ci\.yaml:1\), .*team-b\/ci-4 \(ci\.yaml:1\) and 2 more: /,
+    );
+  });
+});

@@ -1,0 +1,110 @@
+/** What is a policy file, and what is said about one that is none. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { policyFieldRows, policyJsonSchema } from '../../../src/config/policy/json-schema.ts';
+import { MOST_POLICY_BYTES, readPolicy, readPolicyFile } from '../../../src/config/policy/read.ts';
+import { folderWith } from '../../support/run-cli.ts';
+
+const HEAD = 'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\n';
+
+function problemsOf(text: string): readonly string[] {
+  const read = readPolicy('policy.yaml', text);
+  return 'problems' in read ? read.problems : [];
+}
+
+describe('a policy file', () => {
+  it.each([
+    `${HEAD}spec: {}\n`,
+    JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy', spec: {} }),
+  ])('is YAML or JSON', (text) => {
+    expect(readPolicy('policy.yaml', text)).toEqual({ policy: {} });
+  });
+
+  it.each<[string, string, string]>([
+    [
+      'an unknown field',
+      `${HEAD}spec:\n  image: []\n`,
+      'policy.yaml:4:3: spec.image: unknown field; did you mean "images"?',
+    ],
+    [
+      'an unknown field that is like no other',
+      `${HEAD}spec:\n  colour: red\n`,
+      'policy.yaml:4:3: spec.colour: unknown field; gitea-runners schema --kind RunnerPolicy lists the known ones',
+    ],
+    [
+      'an unknown field of an entry',
+      `${HEAD}spec:\n  namespaces:\n    - name: a\n      scope: [global]\n`,
+      'policy.yaml:6:7: spec.namespaces[0].scope: unknown field; did you mean "scopes"?',
+    ],
+    [
+      'a wrong type',
+      `${HEAD}spec:\n  images: x\n`,
+      'policy.yaml:4:3: spec.images: must be a list, not the string "x"; write "images: [x]"',
+    ],
+    ['no spec', HEAD, 'policy.yaml:1:1: spec: is required: a mapping'],
+    [
+      'another kind',
+      `${HEAD.replace('RunnerPolicy', 'RunnerGroup')}spec: {}\n`,
+      'policy.yaml:2:1: kind: must be RunnerPolicy, not the string "RunnerGroup"',
+    ],
+    [
+      'another version',
+      `${HEAD.replace('v1alpha1', 'v1')}spec: {}\n`,
+      'policy.yaml:1:1: apiVersion: must be gitea.bpg.pw/v1alpha1, not the string "gitea.bpg.pw/v1"',
+    ],
+    [
+      'a field twice',
+      `${HEAD}spec:\n  images: []\n  images: [docker.io/x]\n`,
+      'policy.yaml:5:3: is no valid YAML: the key "images" is already in its mapping',
+    ],
+    [
+      'two documents',
+      `${HEAD}spec: {}\n---\n${HEAD}spec: {}\n`,
+      'policy.yaml: has 2 documents; a policy is exactly one',
+    ],
+    ['nothing', '', 'policy.yaml: has 0 documents; a policy is exactly one'],
+    [
+      '__proto__',
+      `${HEAD}spec: {__proto__: {}}\n`,
+      'policy.yaml:3:8: spec.__proto__: unknown field; gitea-runners schema --kind RunnerPolicy lists the known ones',
+    ],
+    [
+      'an odd scope',
+      `${HEAD}spec:\n  namespaces: [{name: a, scopes: ['acme']}]\n`,
+      'policy.yaml:4:35: spec.namespaces[0].scopes[0]: must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed; got the string "acme"',
+    ],
+    [
+      'an odd URL',
+      `${HEAD}spec:\n  tokenBindings: [{namespace: a, secret: b, url: 'https://x?y'}]\n`,
+      'policy.yaml:4:45: spec.tokenBindings[0].url: must be the base URL of a Gitea: http or https, without credentials, query or fragment; got the string "https://x?y"',
+    ],
+  ])('%s is told with its place', (_, text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+
+  it('is not read when it is too large, no UTF-8, a folder, or not there', () => {
+    const folder = folderWith({ 'large.yaml': ' '.repeat(MOST_POLICY_BYTES + 1) });
+    mkdirSync(join(folder, 'folder'));
+    const told = ['large.yaml', 'folder', 'none'].map((name) => readPolicyFile(join(folder, name)));
+
+    expect(told).toEqual([
+      { problems: [expect.stringMatching(/large\.yaml: has more than 1048576 bytes$/)] },
+      { problems: [expect.stringMatching(/folder: cannot be read: it is a folder \(EISDIR\)$/)] },
+      { problems: [expect.stringMatching(/none: cannot be read: no such file \(ENOENT\)$/)] },
+    ]);
+  });
+});
+
+describe('the schema for editors', () => {
+  it('knows every field of the table, and forbids others', () => {
+    const spec = policyJsonSchema().properties?.['spec'];
+    const names = policyFieldRows().flatMap(([field = '']) =>
+      /^`[A-Za-z]+`$/.test(field) ? [field.slice(1, -1)] : [],
+    );
+
+    expect(Object.keys(spec?.properties ?? {})).toEqual(names);
+    expect(names.length).toBeGreaterThan(9);
+    expect(spec?.['additionalProperties']).toBe(false);
+  });
+});

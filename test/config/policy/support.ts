@@ -1,0 +1,31 @@
+/** A policy as its file would give it, and what it says. */
+import { check } from '../../../src/config/policy/check.ts';
+import type { Asker, PolicedGroup } from '../../../src/config/policy/denial.ts';
+import { readPolicy } from '../../../src/config/policy/read.ts';
+import type { Policy } from '../../../src/config/policy/schema.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+
+export const BY_HAND: Asker = { isArgoCd: false };
+
+/** A policy through the reader, so that the tests use no pattern that a file could not have. @throws when it has a problem */
+export function policyOf(spec: unknown): Policy {
+  const read = readPolicy(
+    'policy.json',
+    JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy', spec }),
+  );
+  if ('problems' in read) throw new Error(read.problems.join('\n'));
+  return read.policy;
+}
+
+/** Rule and field of each denial of one group: `images spec.image`. */
+/** A group with fields that the schema would refuse. */
+export type AnyGroup = Partial<Omit<PolicedGroup, 'podTemplate' | 'priorityTiers'>> & {
+  readonly podTemplate?: unknown;
+  readonly priorityTiers?: unknown;
+};
+
+export function denialsOf(spec: unknown, group: AnyGroup = {}, asker: Asker = BY_HAND): readonly string[] {
+  return check(policyOf(spec), [{ ...runnerGroup(), ...group } as PolicedGroup], asker).map(({ rule, path }) =>
+    `${rule} ${path}`.trim(),
+  );
+}

@@ -1,0 +1,144 @@
+/** What a committer may put beside the RunnerGroups, from the file to what Argo CD would be given. */
+import { describe, expect, it } from 'vitest';
+import { refuseWorkloads } from '../../../src/config/policy/workloads.ts';
+import { readFiles } from '../../support/group-files.ts';
+import { folderWith, runCli } from '../../support/run-cli.ts';
+
+const POD = `{template: {spec: {containers: [{name: x, image: alpine, securityContext: {privileged: true}}]}}}`;
+const JOB = `apiVersion: batch/v1\nkind: Job\nmetadata: {name: by-hand}\nspec: ${POD}\n`;
+
+const generate = (text: string, env: Readonly<Record<string, string>> = {}, command = 'generate') =>
+  runCli([command, '--cluster', 'off'], env, folderWith({ 'other.yaml': text }));
+
+/** What `generate` says of a file before it asks anybody. */
+const verdictOn = async (text: string) => refuseWorkloads((await readFiles({ 'other.yaml': text })).others);
+
+describe('a Job beside the RunnerGroups', () => {
+  it.each(['generate', 'explain'])('is refused by %s', async (command) => {
+    const outcome = await generate(JOB, {}, command);
+
+    expect(outcome).toMatchObject({ code: 3, stdout: '' });
+    expect(outcome.stderr).toMatch(/^error: GR-POLICY-02 pass on the documents at other\.yaml:1 \(Job\): /);
+    expect(outcome.stderr).toContain('GITEA_RUNNERS_PASS_WORKLOADS=true');
+  });
+
+  it('passes when the sidecar is told so', async () => {
+    const outcome = await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: 'true' });
+
+    expect(outcome).toMatchObject({ code: 0, stdout: `---\n${JOB}` });
+  });
+
+  it.each([
+    ['false', 3],
+    ['', 3],
+    ['yes', 2],
+  ])('does not pass when the sidecar is told %j', async (value, code) => {
+    expect(await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: value })).toMatchObject({ code, stdout: '' });
+  });
+
+  it.each(['ARGOCD_ENV_GITEA_RUNNERS_PASS_WORKLOADS', 'PARAM_PASS_WORKLOADS'])(
+    'does not pass by %s, which an Application can set',
+    async (name) => {
+      expect(await generate(JOB, { [name]: 'true' })).toMatchObject({ code: 3, stdout: '' });
+    },
+  );
+});
+
+describe('what would start pods is refused', () => {
+  it.each([
+    ['v1', 'Pod'],
+    ['v1', 'PodTemplate'],
+    ['v1', 'ReplicationController'],
+    ['apps/v1', 'DaemonSet'],
+    ['apps/v1', 'Deployment'],
+    ['apps/v1', 'ReplicaSet'],
+    ['apps/v1', 'StatefulSet'],
+    ['batch/v1', 'CronJob'],
+    ['batch/v1beta1', 'CronJob'],
+    ['extensions/v1beta1', 'Deployment'],
+    ['batch.volcano.sh/v1alpha1', 'Job'],
+  ])('%s %s', async (apiVersion, kind) => {
+    await expect(verdictOn(`apiVersion: ${apiVersion}\nkind: ${kind}\n`)).rejects.toMatchObject({
+      code: 'GR-POLICY-02',
+      exit: 3,
+      message: expect.stringContaining(`other.yaml:1 (${kind})`),
+    });
+  });
+
+  it.each([
+    ['in JSON', '{"apiVersion":"batch/v1","kind":"Job"}'],
+    ['behind a document that may pass', `apiVersion: v1\nkind: ConfigMap\n---\n${JOB}`],
+    ['behind the end of a document', `apiVersion: v1\nkind: ConfigMap\n...\n${JOB}`],
+    ['in a List', 'apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod}\n'],
+    ['in a JobList', 'apiVersion: batch/v1\nkind: JobList\nitems:\n- {apiVersion: batch/v1, kind: Job}\n'],
+    // Argo CD opens whatever has items.
+    ['in what calls itself otherwise', 'apiVersion: v1\nkind: ConfigMap\nitems: [{apiVersion: v1, kind: Pod}]\n'],
+    [
+      'in a List in a List',
+      'apiVersion: v1\nkind: List\nitems: [{kind: List, items: [{apiVersion: v1, kind: Pod}]}]\n',
+    ],
+    ['with an escaped kind', 'apiVersion: batch/v1\nkind: "\\x4aob"\n'],
+    ['with a folded kind', 'apiVersion: batch/v1\nkind: "J\\\n  ob"\n'],
+    ['with an alias for its kind', 'apiVersion: batch/v1\nmetadata: {name: &k Job}\nkind: *k\n'],
+    ['with a tagged kind', 'apiVersion: batch/v1\nkind: !!str Job\n'],
+    ['with an explicit key', 'apiVersion: batch/v1\n? kind\n: Job\n'],
+    ['by a merge', '<<: {kind: Job}\napiVersion: batch/v1\n'],
+    // The reader of Argo CD takes these for line breaks, which end the comment (go-yaml v2, run).
+    ['behind U+2028 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u2028items: [{kind: Job}]\n'],
+    ['behind U+2029 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u2029items: [{kind: Job}]\n'],
+    ['behind U+0085 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u0085items: [{kind: Job}]\n'],
+    ['behind a mark that ends a document for some', 'apiVersion: v1\nkind: ConfigMap\n---\u00a0# x: 1\na: 1\n'],
+    ['behind a byte order mark', 'apiVersion: v1\nkind: A\n---\n\ufeffitems: [{kind: Job}]\napiVersion: v1\nkind: A\n'],
+    ['behind a lone carriage return in a comment', 'apiVersion: v1\nkind: ConfigMap # \ritems: [{kind: Job}]\n'],
+  ])('%s', async (_, text) => {
+    await expect(verdictOn(text)).rejects.toMatchObject({ code: 'GR-POLICY-02', exit: 3 });
+  });
+
+  // For the reader of Argo CD each of them is a Job, or a list with one (go-yaml v2, run).
+  it.each([
+    ['a merge behind the kind, which overwrites it', 'kind: ConfigMap\n<<: {kind: Job}\n', '"<<" must come first'],
+    ['a quoted merge with the tag "!"', 'kind: ConfigMap\n! "<<": {kind: Job}\n', 'a merge is written "<<"'],
+    ['a plain merge with the tag "!"', 'kind: ConfigMap\n! <<: {kind: Job}\n', 'a merge is written "<<"'],
+    [
+      'a merge with a tag, which is none for it',
+      '<<: [{!!str <<: {items: [a]}}, {items: [{kind: Job}]}]\nkind: List\n',
+      'a merge is written "<<"',
+    ],
+    ['"?" before a key', 'kind: List\nitems: [{kind: ConfigMap, ?kind: Job}]\n', 'the key "?kind" needs quotes'],
+    ['"?" before a quoted key', 'kind: List\nitems: [{?"kind": Job}]\n', 'the key "?"kind"" needs quotes'],
+    ['"?" before a pair', 'kind: List\nitems: [?kind: Job]\n', 'the key "?kind" needs quotes'],
+    [
+      'a colon before a comma',
+      '<<: [{items:, a: b}, {items: [{kind: Job}]}]\nkind: List\n',
+      'the key "items" needs a space behind its colon',
+    ],
+    [
+      'a colon before a brace',
+      '<<: [{items :}, {items: [{kind: Job}]}]\nkind: List\n',
+      'the key "items" needs a space behind its colon',
+    ],
+  ])('also by %s: such a file is wrong input', async (_, text, problem) => {
+    const outcome = await generate(`${text}apiVersion: batch/v1\n`);
+
+    expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(problem) });
+  });
+
+  it('with the first five places, and the number of the others', async () => {
+    await expect(verdictOn(Array.from({ length: 7 }, () => JOB).join('---\n'))).rejects.toThrow(/\(Job\) and 2 more: /);
+  });
+});
+
+describe('what starts no pod passes', () => {
+  it.each([
+    'apiVersion: v1\nkind: ConfigMap\ndata: {kind: Job, note: "a\\u2028b"}\n',
+    'apiVersion: v1\r\nkind: ConfigMap\r\n',
+    'apiVersion: v1\nkind: ConfigMap\ndata:\n  job.yaml: |\n    kind: Job\n',
+    'apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: Job}\n',
+    'apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap}]\n',
+    'apiVersion: v1\nkind: ConfigMap\nitems: []\n',
+  ])('%j', async (text) => {
+    const { code, stdout } = await generate(text);
+
+    expect([code, stdout]).toEqual([0, `---\n${text}`]);
+  });
+});

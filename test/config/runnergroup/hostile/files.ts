@@ -1,0 +1,287 @@
+/** Odd and hostile things in the folder that is read, and odd PATHs. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { basename, join } from 'node:path';
+
+/** What is in the folder beside the good `g.yaml`. `at`: its path; beside it lie `out/secret.yaml` and a folder of almost the same name. */
+export interface FileCase {
+  readonly name: string;
+  readonly make: (at: string) => void | Promise<() => void>;
+  /** PATHs; none: the folder itself. */
+  readonly paths?: (at: string) => readonly string[];
+  /** Names of the files that are read, then `NAME: problem`. */
+  readonly plain: readonly string[];
+  /** With `--recursive`; absent: the same. */
+  readonly recursive?: readonly string[];
+}
+
+const nothing = () => undefined;
+const text =
+  (name: string, content = '') =>
+  (at: string) =>
+    writeFileSync(join(at, name), content);
+const link = (target: string, name: string) => (at: string) => symlinkSync(target, join(at, name));
+const isRoot = process.getuid?.() === 0;
+
+export const LINKS: readonly FileCase[] = [
+  {
+    name: 'to the accounts of the machine',
+    make: link('/etc/passwd', 'p.yaml'),
+    plain: ['g.yaml', 'p.yaml: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'out of the folder, relative',
+    make: link('../out/secret.yaml', 'p.yaml'),
+    plain: ['g.yaml', 'p.yaml: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'to the environment of the process',
+    make: link('/proc/self/environ', 'p.yaml'),
+    plain: ['g.yaml', 'p.yaml: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'to a device',
+    make: link('/dev/zero', 'p.yaml'),
+    plain: ['g.yaml', 'p.yaml: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'to a folder of the machine',
+    make: link('/etc', 'd'),
+    plain: ['g.yaml'],
+    recursive: ['g.yaml', 'd: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'to a folder of the machine, named like a file',
+    make: link('/etc', 'd.yaml'),
+    plain: ['g.yaml', 'd.yaml: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'to the root',
+    make: link('/', 'd'),
+    plain: ['g.yaml'],
+    recursive: ['g.yaml', 'd: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'to the parent folder',
+    make: link('..', 'd'),
+    plain: ['g.yaml'],
+    recursive: ['g.yaml', 'd: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'to a folder with the same beginning of its name',
+    make: (at) => symlinkSync(`../${basename(at)}-other/x.yaml`, join(at, 'p.yaml')),
+    plain: ['g.yaml', 'p.yaml: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'to a link that leads out',
+    make: (at) => {
+      symlinkSync('b.yaml', join(at, 'a.yaml'));
+      symlinkSync('/etc/passwd', join(at, 'b.yaml'));
+    },
+    plain: [
+      'g.yaml',
+      'a.yaml: is a symbolic link that leads out of the given folder: it is not followed',
+      'b.yaml: is a symbolic link that leads out of the given folder: it is not followed',
+    ],
+  },
+  {
+    name: 'out of a folder below',
+    make: (at) => {
+      mkdirSync(join(at, 'd'));
+      symlinkSync('../../out/secret.yaml', join(at, 'd', 'p.yaml'));
+    },
+    plain: ['g.yaml'],
+    recursive: ['g.yaml', 'd/p.yaml: is a symbolic link that leads out of the given folder: it is not followed'],
+  },
+  {
+    name: 'out and in again',
+    make: (at) => symlinkSync(`../${basename(at)}/g.yaml`, join(at, 'p.yaml')),
+    plain: ['g.yaml'],
+  },
+  {
+    name: 'in a circle of two',
+    make: (at) => {
+      symlinkSync('b.yaml', join(at, 'a.yaml'));
+      symlinkSync('a.yaml', join(at, 'b.yaml'));
+    },
+    plain: [
+      'g.yaml',
+      'a.yaml: is a symbolic link that leads to itself',
+      'b.yaml: is a symbolic link that leads to itself',
+    ],
+  },
+  { name: 'to its own folder', make: link('.', 'd'), plain: ['g.yaml'] },
+  { name: 'to its own folder, named like a file', make: link('.', 'd.yaml'), plain: ['g.yaml'] },
+  { name: 'to a file beside it', make: link('g.yaml', 'a.yaml'), plain: ['a.yaml'] },
+  {
+    name: 'to a file beside it, absolute',
+    make: (at) => symlinkSync(join(at, 'g.yaml'), join(at, 'a.yaml')),
+    plain: ['a.yaml'],
+  },
+  { name: 'to nothing', make: link('nope', 'a.yaml'), plain: ['g.yaml', 'a.yaml: no such file or folder'] },
+  {
+    name: 'to nothing out of the folder',
+    make: link('/nope', 'a.yaml'),
+    plain: ['g.yaml', 'a.yaml: no such file or folder'],
+  },
+  {
+    name: 'to nothing, not named like a file',
+    make: link('nope', 'a'),
+    plain: ['g.yaml'],
+    recursive: ['g.yaml', 'a: no such file or folder'],
+  },
+  {
+    name: 'to a hidden file',
+    make: (at) => {
+      writeFileSync(join(at, '.h.yaml'), '');
+      symlinkSync('.h.yaml', join(at, 'h.yaml'));
+    },
+    plain: ['g.yaml', 'h.yaml'],
+  },
+  { name: 'hidden', make: link('/etc/passwd', '.p.yaml'), plain: ['g.yaml'] },
+  {
+    name: 'hard, which nobody can tell',
+    make: (at) => linkSync(join(at, '../out/secret.yaml'), join(at, 'h.yaml')),
+    plain: ['g.yaml', 'h.yaml'],
+  },
+];
+
+export const KINDS: readonly FileCase[] = [
+  {
+    name: 'a pipe',
+    make: (at) => void execFileSync('mkfifo', [join(at, 'p.yaml')]),
+    plain: ['g.yaml', 'p.yaml: is no regular file'],
+  },
+  {
+    name: 'a socket',
+    make: async (at) => {
+      const server = createServer().listen(join(at, 's.yaml'));
+      await new Promise((resolve) => server.once('listening', resolve));
+      return () => server.close();
+    },
+    plain: ['g.yaml', 's.yaml: is no regular file'],
+  },
+  { name: 'a folder named like a file', make: (at) => mkdirSync(join(at, 'x.yaml')), plain: ['g.yaml'] },
+  { name: 'an empty file', make: text('e.yaml'), plain: ['e.yaml', 'g.yaml'] },
+  { name: 'a file of 4 MiB', make: text('h.yaml', '#'.repeat(4 * 1024 * 1024)), plain: ['g.yaml', 'h.yaml'] },
+  {
+    name: 'a file of 50 GB without content',
+    make: (at) => {
+      writeFileSync(join(at, 's.yaml'), '');
+      truncateSync(join(at, 's.yaml'), 50e9);
+    },
+    plain: [
+      's.yaml: all files together have more than 4 MiB: keep RunnerGroups in a folder of their own, or name fewer files',
+    ],
+  },
+  {
+    name: 'a file without rights',
+    make: (at) => {
+      writeFileSync(join(at, 'n.yaml'), '');
+      chmodSync(join(at, 'n.yaml'), 0);
+    },
+    plain: isRoot ? ['g.yaml', 'n.yaml'] : ['g.yaml', 'n.yaml: must not be read: permission denied'],
+  },
+  {
+    name: 'a folder of 300 levels',
+    make: (at) => {
+      const deep = join(at, ...Array<string>(300).fill('d'));
+      mkdirSync(deep, { recursive: true });
+      writeFileSync(join(deep, 'x.yaml'), '');
+    },
+    plain: ['g.yaml'],
+    recursive: [`${'d/'.repeat(300)}x.yaml`, 'g.yaml'],
+  },
+  {
+    name: 'a Git folder',
+    make: (at) => {
+      mkdirSync(join(at, '.git'));
+      writeFileSync(join(at, '.git', 'x.yaml'), '');
+    },
+    plain: ['g.yaml'],
+  },
+];
+
+export const NAMES: readonly FileCase[] = [
+  {
+    name: 'an escape sequence',
+    make: text('\x1b[31mevil\n\rname.yaml'),
+    plain: ['\u001b[31mevil\n\rname.yaml', 'g.yaml'],
+  },
+  { name: 'text that runs backwards', make: text('\u202elmay.yaml'), plain: ['g.yaml', '\u202elmay.yaml'] },
+  { name: 'a leading dash', make: text('-R.yaml'), plain: ['-R.yaml', 'g.yaml'] },
+  { name: 'two leading dots', make: text('..a.yaml'), plain: ['g.yaml'] },
+  { name: 'nothing but the ending', make: text('.yaml'), plain: ['g.yaml'] },
+  { name: '255 letters', make: text(`${'n'.repeat(250)}.yaml`), plain: ['g.yaml', `${'n'.repeat(250)}.yaml`] },
+  { name: 'a space at the end', make: text('a.yaml '), plain: ['g.yaml'] },
+  { name: 'capitals', make: text('a.YAML'), plain: ['g.yaml'] },
+  { name: 'another ending behind', make: text('a.yaml.bak'), plain: ['g.yaml'] },
+  {
+    name: '.yml and .json',
+    make: (at) => {
+      writeFileSync(join(at, 'a.yml'), '');
+      writeFileSync(join(at, 'a.json'), '');
+    },
+    plain: ['a.json', 'a.yml', 'g.yaml'],
+  },
+  { name: 'a backslash', make: text('..\\a.yaml'), plain: ['g.yaml'] },
+  {
+    name: 'bytes that are no UTF-8',
+    make: (at) =>
+      writeFileSync(Buffer.concat([Buffer.from(`${at}/`), Buffer.from([0xff, 0xfe]), Buffer.from('.yaml')]), ''),
+    plain: ['g.yaml', '��.yaml: no such file or folder'],
+  },
+];
+
+export const PATHS: readonly FileCase[] = [
+  { name: 'that is empty', make: nothing, paths: () => [''], plain: ['g.yaml'] },
+  { name: 'with a slash at the end', make: nothing, paths: () => ['.//'], plain: ['g.yaml'] },
+  { name: 'of a file with a slash at the end', make: nothing, paths: () => ['g.yaml/'], plain: ['g.yaml'] },
+  {
+    name: 'with a NUL',
+    make: nothing,
+    paths: () => ['g.yaml\0'],
+    plain: ['g.yaml\u0000: no such file or folder'],
+  },
+  { name: 'twice', make: nothing, paths: (at) => ['g.yaml', '.', at, './././g.yaml'], plain: ['g.yaml'] },
+  { name: 'of a device', make: nothing, paths: () => ['/dev/zero'], plain: ['/dev/zero: is no regular file'] },
+  {
+    name: 'of a pipe',
+    make: (at) => void execFileSync('mkfifo', [join(at, 'pipe')]),
+    paths: () => ['pipe'],
+    plain: ['pipe: is no regular file'],
+  },
+  { name: 'of a hidden file', make: text('.h'), paths: () => ['.h'], plain: ['.h'] },
+  {
+    name: 'of a link out',
+    make: link('/etc', 'groups'),
+    paths: () => ['groups'],
+    plain: ['groups: is a symbolic link that leads out of its folder: it is not followed'],
+  },
+  {
+    name: 'below a link out',
+    make: link('/etc', 'groups'),
+    paths: () => ['groups/passwd'],
+    plain: ['groups/passwd: is a symbolic link that leads out of its folder: it is not followed'],
+  },
+  { name: 'of a parent folder', make: nothing, paths: () => ['../out'], plain: ['../out/secret.yaml'] },
+  {
+    name: 'of a link in a parent folder',
+    make: (at) => symlinkSync('/etc/passwd', join(at, '../p.yaml')),
+    paths: () => ['../p.yaml'],
+    plain: ['../p.yaml: is a symbolic link that leads out of its folder: it is not followed'],
+  },
+  {
+    name: 'that is not there',
+    make: nothing,
+    paths: () => ['nope', '../nope', 'g.yaml/x'],
+    plain: ['nope: no such file or folder', '../nope: no such file or folder', 'g.yaml/x: no such file or folder'],
+  },
+  {
+    name: 'of 5,000 letters',
+    make: nothing,
+    paths: () => ['a'.repeat(5000)],
+    plain: [`${'a'.repeat(5000)}: has a path that is too long`],
+  },
+];

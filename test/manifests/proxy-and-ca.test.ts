@@ -1,0 +1,204 @@
+/** `proxy` and `caBundle` in the pod, and what `register` makes of them in a real shell, with paths moved into a folder of the test. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { proxyFor } from '../../src/clients/http/proxy.ts';
+import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
+import { podTemplate, templateHash } from '../../src/manifests/pod-template.ts';
+import { podParts, preparation } from '../../src/manifests/proxy-and-ca.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+
+const URL_OF_PROXY = 'http://proxy.example.com:3128';
+const LOGIN = {
+  proxy: { http: URL_OF_PROXY, https: URL_OF_PROXY, direct: ['.example.internal'], secret: 'proxy-login' },
+};
+const CA = { caBundle: { configMapRef: { name: 'private-ca', key: 'root.pem' } } };
+const CA_FILE = '/usr/local/share/ca-certificates/gitea-runner/ca.crt';
+const BUNDLE = '/usr/local/share/gitea-runner/ca-bundle.pem';
+
+/** As the kubelet: variables in their order, `$(NAME)` expanded. */
+function environmentOf(group: RunnerGroup, secrets: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const known: Record<string, string> = {};
+  for (const { name, value, valueFrom } of podParts(group).env) {
+    const from = JSON.stringify(valueFrom ?? {});
+    const [, key = ''] = /"key":"(\w+)"/.exec(from) ?? [];
+    const given = from.includes('status.podIP') ? '10.1.2.3' : (secrets[key] ?? '');
+    known[name] = value === undefined ? given : value.replaceAll(/\$\((\w+)\)/g, (text, of) => known[of] ?? text);
+  }
+  return known;
+}
+
+describe('the variables of a proxy', () => {
+  const env = environmentOf(runnerGroup(LOGIN), { username: 'me', password: 'p%40ss' });
+
+  test('are there in both cases, with the login of the Secret', () => {
+    const withLogin = 'http://me:p%40ss@proxy.example.com:3128';
+
+    for (const name of ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY']) expect(env[name]).toBe(withLogin);
+    expect(env['NO_PROXY']).toBe(env['no_proxy']);
+  });
+
+  test.each([
+    ['https://localhost/', true],
+    ['http://127.0.0.1:8088/cache', true],
+    ['http://[::1]/', true],
+    ['http://10.1.2.3:34567/', true],
+    ['https://kubernetes.default.svc/', true],
+    ['http://gitea.gitea.svc:3000/', true],
+    ['http://gitea.gitea.svc.cluster.local/', true],
+    ['https://git.example.internal/', true],
+    ['https://gitea.example.com/', false],
+    ['https://10.1.2.4/', false],
+  ])('let %s go without it: %s', (url, direct) => {
+    expect(proxyFor(new URL(url), env) === undefined).toBe(direct);
+  });
+
+  test('name the one proxy that the group names', () => {
+    const names = Object.keys(environmentOf(runnerGroup({ proxy: { https: URL_OF_PROXY, direct: [] } })));
+
+    expect(names).toEqual(['GITEA_RUNNER_POD_IP', 'https_proxy', 'HTTPS_PROXY', 'no_proxy', 'NO_PROXY']);
+  });
+});
+
+describe('the pod', () => {
+  test.each(['dind-rootless', 'dind', 'host'] as const)('is the same for a group without these fields (%s)', (mode) => {
+    const group = runnerGroup({ containerMode: mode });
+
+    expect(preparation(group)).toBe('');
+    expect(JSON.stringify(podTemplate(group))).not.toMatch(/proxy|ca-bundle|runner\.env|SSL_CERT/i);
+    expect(templateHash({ ...group, ...LOGIN })).not.toBe(templateHash(group));
+    expect(templateHash({ ...group, ...CA })).not.toBe(templateHash(group));
+  });
+
+  test.each(['dind-rootless', 'dind', 'host'] as const)(
+    'gives setup the proxy and the CA, but no bundle (%s)',
+    (mode) => {
+      const group = runnerGroup({ ...LOGIN, ...CA, containerMode: mode, setupCommand: ['true'] });
+      const { initContainers } = podTemplate(group).spec.template.spec;
+      const [setup, register] = ['setup', 'register'].map((name) => initContainers.find((each) => each.name === name));
+      const names = (container = setup) => container?.env?.map(({ name }) => name);
+
+      expect(names()).toEqual(expect.arrayContaining(['https_proxy', 'NO_PROXY', 'SSL_CERT_DIR']));
+      expect(names()).not.toContain('SSL_CERT_FILE');
+      expect(names(register)).toContain('SSL_CERT_FILE');
+      expect(JSON.stringify(setup)).toContain(`"mountPath":"${dirname(CA_FILE)}","name":"ca","readOnly":true`);
+    },
+  );
+
+  test('has the login of the proxy as a reference to the Secret only', () => {
+    const text = JSON.stringify(podTemplate(runnerGroup(LOGIN)));
+
+    expect(text).toContain('{"secretKeyRef":{"key":"password","name":"proxy-login"}}');
+  });
+
+  test('gives dockerd of both modes the proxy and the CA', () => {
+    for (const containerMode of ['dind', 'dind-rootless'] as const) {
+      const { initContainers, containers } = podTemplate(runnerGroup({ ...LOGIN, ...CA, containerMode })).spec.template
+        .spec;
+      const dockerd = containerMode === 'dind' ? initContainers.find(({ name }) => name === 'docker') : containers[0];
+      const names = dockerd?.env?.map(({ name }) => name);
+
+      expect(names).toEqual(expect.arrayContaining(['https_proxy', 'HTTPS_PROXY', 'NO_PROXY', 'SSL_CERT_DIR']));
+      expect(JSON.stringify(dockerd)).toContain(`"mountPath":"${dirname(CA_FILE)}","name":"ca","readOnly":true`);
+    }
+  });
+
+  test('lets no container but register write the bundle', () => {
+    const { initContainers, containers } = podTemplate(runnerGroup({ ...CA, containerMode: 'dind' })).spec.template
+      .spec;
+    const writers = [...initContainers, ...containers].filter((container) =>
+      JSON.stringify(container).includes(`{"mountPath":"${dirname(BUNDLE)}","name":"ca-bundle"}`),
+    );
+
+    expect(writers.map(({ name }) => name)).toEqual(['register']);
+  });
+});
+
+describe('what register prepares', () => {
+  let folder = '';
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'prepare-'));
+    for (const path of ['/data/x', CA_FILE, BUNDLE]) mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, CA_FILE), '-----BEGIN CERTIFICATE-----\nours\n');
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function prepare(
+    group: RunnerGroup,
+    env: Readonly<Record<string, string>>,
+    shell = 'sh',
+  ): { code: number | null; said: string } {
+    const script = preparation(group).replaceAll(/(\/data|\/usr\/local\/share)/g, (path) => folder + path);
+    const { status, stdout, stderr } = spawnSync(shell, ['-c', script], {
+      env: { PATH: process.env['PATH'], ...env },
+      encoding: 'utf8',
+      // Else bash takes it for a remote shell, and reads .bashrc.
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    return { code: status, said: stdout + stderr };
+  }
+
+  test('are all variables for CI jobs, in a form that the runner reads', () => {
+    const env = environmentOf(runnerGroup({ ...LOGIN, ...CA }), { username: 'me', password: 'p%40!*' });
+
+    expect(prepare(runnerGroup({ ...LOGIN, ...CA }), env)).toEqual({ code: 0, said: '' });
+
+    const lines = readFileSync(join(folder, 'data/runner.env'), 'utf8').trim().split('\n');
+    const wanted = Object.entries(env).filter(([name]) => !name.startsWith('GITEA_RUNNER_'));
+    expect(lines).toEqual(wanted.map(([name, value]) => `${name}='${value}'`));
+    expect(wanted.length).toBe(12);
+  });
+
+  test('is a bundle of the public CAs of the image and those of the group', () => {
+    expect(prepare(runnerGroup(CA), environmentOf(runnerGroup(CA))).code).toBe(0);
+
+    const bundle = readFileSync(join(folder, BUNDLE), 'utf8');
+    expect(bundle).toMatch(/\n-----BEGIN CERTIFICATE-----\nours\n$/);
+    expect(bundle.startsWith(readFileSync('/etc/ssl/certs/ca-certificates.crt', 'utf8'))).toBe(true);
+  });
+
+  test('is nothing when the ConfigMap holds no certificate', () => {
+    writeFileSync(join(folder, CA_FILE), 'something else');
+
+    expect(prepare(runnerGroup(CA), environmentOf(runnerGroup(CA)))).toEqual({
+      code: 1,
+      said: 'Not registered: the key of spec.caBundle.configMapRef holds no PEM certificate.\n',
+    });
+  });
+
+  const BAD = [
+    '',
+    's3cret\n',
+    's3cret\r\nX: y',
+    's3cret@',
+    's3:cret',
+    's3/cret',
+    "s3'cret",
+    's3"cret',
+    's3$cret',
+    's3\\cret',
+    's3#cret',
+  ];
+  const BAD_ESCAPES = ['s3cret%', 's3cret%4', 's3%zzcret', 's3%4zcret', 's3`id`cret', 's3 cret', 's3cretä', 's3(cret)'];
+  test.each([...BAD, ...BAD_ESCAPES].flatMap((bad) => ['sh', 'bash'].map((shell) => [bad, shell] as const)))(
+    'is nothing with the login %j, and no message repeats it (%s)',
+    (bad, shell) => {
+      for (const [username, password] of [
+        [bad, 'good'],
+        ['good', bad],
+      ]) {
+        const env = environmentOf(runnerGroup(LOGIN), { username: username ?? '', password: password ?? '' });
+
+        const { code, said } = prepare(runnerGroup(LOGIN), env, shell);
+
+        expect(code).toBe(1);
+        expect(said).toMatch(/^Not registered: in the Secret of spec\.proxy\.secretRef, username and password must/);
+        expect(said).not.toMatch(/s3|cret%|good/);
+        expect(() => readFileSync(join(folder, 'data/runner.env'))).toThrow('ENOENT');
+      }
+    },
+  );
+});

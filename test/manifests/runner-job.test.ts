@@ -1,0 +1,353 @@
+import { ApiObject } from 'cdk8s';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ContainerMode, RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
+import { knowsRunnerGroups } from '../../src/manifests/group-manifest.ts';
+import type { JobManifest } from '../../src/manifests/job-manifest.ts';
+import { podTemplate, templateHash } from '../../src/manifests/pod-template.ts';
+import type { EmittedRunner } from '../../src/planner/decisions.ts';
+import { appOf, group, job, runner } from './fixtures.ts';
+
+const MODES: readonly ContainerMode[] = ['dind-rootless', 'dind', 'host'];
+
+function emitted(of: RunnerGroup, ...runners: readonly EmittedRunner[]): JobManifest[] {
+  return appOf([{ group: of, runners }])
+    .node.findAll()
+    .filter((construct) => ApiObject.isApiObject(construct))
+    .map((object) => object.toJson() as JobManifest);
+}
+
+function one(of: RunnerGroup, decision: EmittedRunner): JobManifest {
+  const [manifest] = emitted(of, decision);
+  if (!manifest) throw new Error('no Job');
+  return manifest;
+}
+
+function environment(manifest: JobManifest, of = 'runner'): Record<string, string | undefined> {
+  const { containers, initContainers } = manifest.spec.template.spec;
+  const container = [...initContainers, ...containers].find(({ name }) => name === of);
+  return Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
+}
+
+/** What a pod holds, as far as it could show a secret. */
+interface OpenPod {
+  readonly containers: readonly OpenContainer[];
+  readonly initContainers: readonly OpenContainer[];
+  readonly shareProcessNamespace?: unknown;
+  readonly volumes: readonly Record<string, unknown>[];
+}
+
+interface OpenContainer {
+  readonly name: string;
+  readonly image: string;
+  readonly envFrom?: unknown;
+  readonly resources?: unknown;
+  readonly restartPolicy?: unknown;
+  readonly securityContext: { readonly privileged?: boolean; readonly runAsUser?: number };
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+function openPod(manifest: JobManifest): OpenPod {
+  return JSON.parse(JSON.stringify(manifest.spec.template.spec)) as OpenPod;
+}
+
+describe('the spec of a Job', () => {
+  test.each(MODES)(
+    'is the same bytes for the same runner, pinned or not, whatever job it meets (%s)',
+    (containerMode) => {
+      const wanted = one(group({ containerMode }), runner());
+
+      const busy = one(
+        group({ containerMode }),
+        runner({ because: 'busy', pinned: true, job: job({ id: 9, repository: 'acme/other', url: '' }) }),
+      );
+
+      expect(JSON.stringify(busy.spec)).toBe(JSON.stringify(wanted.spec));
+      expect(busy.metadata.labels).toEqual(wanted.metadata.labels);
+      expect(busy.metadata.annotations).not.toEqual(wanted.metadata.annotations);
+    },
+  );
+
+  test('differs between runners of a group in the runner name and the labels made from it only', () => {
+    const name = 'ci-4712-2-9c31ffff';
+
+    const [first, second] = emitted(group(), runner(), runner({ runner: name }));
+
+    const renamed = JSON.stringify(first)
+      .replaceAll('ci-4711-1-9c31e0aa', name)
+      .replaceAll('"gitea.bpg.pw/job-id":"4711"', '"gitea.bpg.pw/job-id":"4712"')
+      .replaceAll('"gitea.bpg.pw/run-attempt":"1"', '"gitea.bpg.pw/run-attempt":"2"');
+    expect(renamed).toBe(JSON.stringify(second));
+  });
+
+  test('holds no field of Argo CD or Kubernetes that would order, own or rename it', () => {
+    const text = JSON.stringify(MODES.flatMap((containerMode) => emitted(group({ containerMode }), runner())));
+
+    expect(text).not.toMatch(/ownerReferences|generateName|argocd.argoproj.io\/(hook|sync-wave|tracking)|cdk8s/);
+  });
+
+  test('never holds the token the generator reads', () => {
+    const text = JSON.stringify(emitted(group({ authToken: { name: 'reads-gitea', key: 'k' } }), runner()));
+
+    expect(text).not.toContain('reads-gitea');
+  });
+
+  test('gives a stopped runner its graceful stop and then time to report', () => {
+    const manifest = one(group({ gracefulStopSeconds: 600 }), runner());
+
+    const text = JSON.stringify(manifest);
+    expect(text).toContain('shutdown_timeout: 690s');
+    expect(text).toContain('"terminationGracePeriodSeconds":630');
+    expect(text).toContain('"690000"');
+  });
+
+  test.each([
+    ['gitea/act_runner:nightly-dind-rootless', 'act_runner'],
+    ['reg.example.com:5000/gitea/act_runner@sha256:0', 'act_runner'],
+    ['gitea/runner:1.0.8-dind-rootless', 'gitea-runner'],
+    ['example.com/act_runner/runner:1', 'gitea-runner'],
+    ['example.com/my-act_runner:1', 'gitea-runner'],
+  ])('stops and registers the program that the image %s has: %s', (image, program) => {
+    const text = JSON.stringify(one(group({ image }), runner()));
+
+    expect(text).toContain(`"-d","/etc/s6/${program}"]`);
+    expect(text).toContain(`timeout 60 ${program} register`);
+  });
+
+  test('keeps a zero that was asked for', () => {
+    const text = JSON.stringify(one(group({ ttlSecondsAfterFinished: 0, gracefulStopSeconds: 0 }), runner()));
+
+    expect(text).toContain('"ttlSecondsAfterFinished":0');
+    expect(text).toContain('shutdown_timeout: 90s');
+    expect(text).toContain('"terminationGracePeriodSeconds":30');
+  });
+});
+
+describe('the registration token', () => {
+  const SECRET = { name: 'the-secret', key: 'the-key' };
+
+  test.each(MODES)('is in the environment of the init container that registers, and nowhere else (%s)', (mode) => {
+    const manifest = one(group({ containerMode: mode, registrationToken: SECRET }), runner());
+
+    const { containers, initContainers, volumes, shareProcessNamespace } = openPod(manifest);
+    const others = [...containers, ...initContainers.filter(({ name }) => name !== 'register')];
+    const register = initContainers.find(({ name }) => name === 'register');
+    // The second mention is key `url`, which names the Gitea that the token is for.
+    expect(JSON.stringify(manifest).match(/the-secret|the-key/g)).toEqual(['the-key', 'the-secret', 'the-secret']);
+    expect(JSON.stringify(register)).toContain(
+      '{"name":"GITEA_RUNNER_REGISTRATION_TOKEN","valueFrom":{"secretKeyRef":{"key":"the-key","name":"the-secret"}}}',
+    );
+    expect(JSON.stringify(register)).toContain(
+      '{"name":"GITEA_RUNNER_REGISTRATION_URL","valueFrom":{"secretKeyRef":{"key":"url","name":"the-secret","optional":true}}}',
+    );
+    expect(JSON.stringify(others)).not.toMatch(/REGISTRATION|secret/i);
+    expect(others.filter(({ envFrom }) => envFrom !== undefined)).toEqual([]);
+    // A volume with a Secret, a service account's token, or the processes of another container would show it.
+    expect(volumes.flatMap((volume) => Object.keys(volume)).filter((key) => key !== 'name')).toSatisfy(
+      (kinds: readonly string[]) => kinds.every((kind) => kind === 'emptyDir' || kind === 'downwardAPI'),
+    );
+    expect(shareProcessNamespace).toBeUndefined();
+  });
+
+  test.each(MODES)(
+    'is used before the runner starts: the init container ends, and the pod is never restarted (%s)',
+    (mode) => {
+      const manifest = one(group({ containerMode: mode }), runner());
+
+      const { initContainers } = openPod(manifest);
+      expect(initContainers.at(-1)?.name).toBe('register');
+      expect(initContainers.at(-1)?.restartPolicy).toBeUndefined();
+      expect(JSON.stringify(manifest)).toContain('"restartPolicy":"Never"');
+      expect(JSON.stringify(manifest)).toContain('"backoffLimit":0');
+    },
+  );
+
+  test.each(MODES)(
+    'makes a registration that the runner finds: one image, one volume, one user, one name (%s)',
+    (mode) => {
+      const manifest = one(group({ containerMode: mode, image: 'the-image' }), runner());
+
+      const { initContainers, containers } = openPod(manifest);
+      const [register] = initContainers.filter(({ name }) => name === 'register');
+      const [main] = containers;
+      const shared = ({ volumeMounts }: OpenContainer) => volumeMounts.filter(({ name }) => name !== 'docker-socket');
+      expect(register && shared(register)).toEqual(main && shared(main));
+      expect(register?.image).toBe('the-image');
+      expect(register?.securityContext.runAsUser).toBe(main?.securityContext.runAsUser);
+      expect(environment(manifest, 'register')['GITEA_RUNNER_NAME']).toBe('ci-4711-1-9c31e0aa');
+      for (const variable of ['GITEA_INSTANCE_URL', 'GITEA_RUNNER_NAME', 'GITEA_RUNNER_LABELS', 'CONFIG_FILE']) {
+        expect(environment(manifest, 'register')[variable]).toBe(environment(manifest)[variable]);
+      }
+    },
+  );
+
+  test.each(MODES)('is with a container that has no privileges (%s)', (mode) => {
+    const { initContainers } = openPod(one(group({ containerMode: mode }), runner()));
+
+    const [register] = initContainers.filter(({ name }) => name === 'register');
+    expect(register?.securityContext).toMatchObject({
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(register?.securityContext.privileged).toBeUndefined();
+  });
+
+  test('has a container with the resources of the runner: a quota asks all containers, and the pod needs no more', () => {
+    const resources = { requests: { cpu: '1' }, limits: { cpu: '1', memory: '1Gi' } };
+
+    const { initContainers, containers } = openPod(one(group({ resources }), runner()));
+
+    expect(containers[0]?.resources).toEqual(resources);
+    expect(initContainers[0]?.resources).toEqual(resources);
+  });
+});
+
+describe('labels and annotations', () => {
+  test('a warm-pool runner has no job id and no attempt', () => {
+    const { metadata, spec } = one(group(), runner({ runner: 'ci-0-2-9c31e0aa' }));
+
+    expect(Object.keys({ ...metadata.labels, ...spec.template.metadata.labels })).toEqual([
+      'app.kubernetes.io/managed-by',
+      'app.kubernetes.io/name',
+      'gitea.bpg.pw/managed-by',
+      'gitea.bpg.pw/runnergroup-name',
+    ]);
+  });
+
+  test.each([
+    ['too long', `https://gitea.example.com/${'x'.repeat(300_000)}`],
+    ['no web address', 'javascript:alert(1)'],
+    ['with a line break', 'https://gitea.example.com/\nkind: Secret'],
+    ['with a terminal escape', 'https://gitea.example.com/\u001b[2J'],
+  ])('a job address that is %s is left out', (_, url) => {
+    const { metadata } = one(group(), runner({ job: job({ url }) }));
+
+    expect(metadata.annotations).not.toHaveProperty('gitea.bpg.pw/job-url');
+  });
+
+  test('a repository name loses its control characters and cannot fill the annotations', () => {
+    const repository = `acme/\u001b[2J\u202eweb\u0000${'x'.repeat(300_000)}`;
+
+    const { metadata } = one(group(), runner({ job: job({ repository }) }));
+
+    expect(metadata.annotations?.['gitea.bpg.pw/repository']).toMatch(/^acme\/\?\[2J\?web\?x{2000,2048}$/);
+  });
+});
+
+describe('environment', () => {
+  test('a dollar sign of a label reaches the runner as it is, not as the value of a variable', () => {
+    const labels = [{ name: 'x', text: 'x:docker://$(GITEA_RUNNER_REGISTRATION_TOKEN)$$' }];
+
+    const manifest = one(group({ labels }), runner());
+
+    for (const container of ['register', 'runner']) {
+      const env = environment(manifest, container);
+      expect(env['GITEA_RUNNER_LABELS']).toBe('x:docker://$$(GITEA_RUNNER_REGISTRATION_TOKEN)$$$$');
+    }
+  });
+
+  test.each([
+    ['dind-rootless', ['DOCKER_HOST', 'XDG_DATA_HOME']],
+    ['dind', ['DOCKER_HOST', 'HOME']],
+    ['host', ['HOME']],
+  ] as const)('%s adds nothing but %j to the variables of every runner', (containerMode, added) => {
+    const names = Object.keys(environment(one(group({ containerMode }), runner())));
+
+    expect(names).toEqual([
+      'GITEA_INSTANCE_URL',
+      'GITEA_RUNNER_EPHEMERAL',
+      'GITEA_RUNNER_NAME',
+      'GITEA_RUNNER_LABELS',
+      'CONFIG_FILE',
+      ...added,
+    ]);
+  });
+});
+
+describe('templateHash', () => {
+  test.each([
+    ['image', { image: 'other' }],
+    ['containerMode', { containerMode: 'host' }],
+    ['labels', { labels: [] }],
+    ['giteaUrl', { giteaUrl: 'https://other.example.com' }],
+    ['registrationToken', { registrationToken: { name: 'other', key: 'k' } }],
+    ['resources', { resources: { requests: {}, limits: { cpu: '1' } } }],
+    ['activeDeadlineSeconds', { activeDeadlineSeconds: 1 }],
+    ['ttlSecondsAfterFinished', { ttlSecondsAfterFinished: 1 }],
+    ['gracefulStopSeconds', { gracefulStopSeconds: 1 }],
+  ] satisfies [string, Partial<RunnerGroup>][])('changes with %s, because the Job does', (_, change) => {
+    expect(templateHash(group(change))).not.toBe(templateHash(group()));
+  });
+
+  test('does not change with what leaves the Job as it is', () => {
+    const change = { maxActiveRunners: 99, suspend: true, spawnTimeoutSeconds: 1, authToken: { name: 'a', key: 'b' } };
+
+    expect(templateHash(group(change))).toBe(templateHash(group()));
+  });
+
+  // Names of runners hold it: another one would replace all starting runners at an update.
+  test.each([
+    ['dind-rootless', '1bbf5c6a3f361f54'],
+    ['dind', '24f2063f69fd01a2'],
+    ['host', 'b66f30e8533b617f'],
+  ] as const)('of containerMode %s is the same as in the last release', (containerMode, hash) => {
+    expect(templateHash(group({ containerMode }))).toBe(hash);
+  });
+
+  test('is the same in a second process: it depends on the group, not on objects or the order of quantities', () => {
+    const limits = { memory: '1Gi', cpu: '1' };
+    const reordered = { cpu: '1', memory: '1Gi' };
+
+    const hashes = [limits, reordered].map((each) =>
+      templateHash(group({ resources: { requests: {}, limits: each } })),
+    );
+
+    expect(hashes[0]).toMatch(/^[0-9a-f]{16}$/);
+    expect(hashes[1]).toBe(hashes[0]);
+  });
+
+  test('leaves the template without a runner name', () => {
+    const template = podTemplate(group());
+
+    expect(template.metadata.name).toBe('');
+    expect(environment(template)['GITEA_RUNNER_NAME']).toBe('');
+    expect(environment(template, 'register')['GITEA_RUNNER_NAME']).toBe('');
+  });
+
+  test('gives a frozen template, so the writer remembers the parts that many Jobs share', () => {
+    const thawed = (value: unknown): boolean =>
+      typeof value === 'object' && value !== null && (!Object.isFrozen(value) || Object.values(value).some(thawed));
+
+    expect(thawed(podTemplate(group()))).toBe(false);
+  });
+});
+
+test('emits as many Jobs as decisions, in their order', () => {
+  const names = fc.uniqueArray(fc.integer({ min: 1, max: 1_000_000 }), { maxLength: 30 });
+
+  fc.assert(
+    fc.property(names, (ids) => {
+      const runners = ids.map((id) => runner({ runner: `ci-${id}-1-9c31e0aa` }));
+
+      const jobs = emitted(group(), ...runners);
+
+      expect(jobs.map(({ metadata }) => metadata.name)).toEqual(runners.map((each) => each.runner));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+describe('knowsRunnerGroups', () => {
+  test.each([
+    ['batch/v1/Job,gitea.bpg.pw/v1alpha1/RunnerGroup,v1/Pod', true],
+    ['gitea.bpg.pw/v1alpha1/RunnerGroup', true],
+    ['gitea.bpg.pw/v1alpha1', false],
+    ['gitea.bpg.pw/v1alpha1/RunnerGroupList', false],
+    ['gitea.bpg.pw/v1beta1/RunnerGroup', false],
+    ['', false],
+    [undefined, false],
+  ])('%j -> %j', (versions, known) => {
+    expect(knowsRunnerGroups({ KUBE_API_VERSIONS: versions })).toBe(known);
+  });
+});

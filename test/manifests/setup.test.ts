@@ -1,0 +1,101 @@
+/** What `setupCommand` becomes: its script in a real shell, and its container in the pod. */
+import { spawn } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import type { ContainerMode } from '../../src/config/runnergroup/runner-group.ts';
+import { podTemplate } from '../../src/manifests/pod-template.ts';
+import { setupCommand } from '../../src/manifests/setup.ts';
+import { group } from './fixtures.ts';
+
+interface Ended {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+/** Starts the command as the kubelet does. `onSaid` hears all that was said so far. */
+function run(
+  words: readonly string[],
+  onSaid: (said: string, stop: () => void) => void = () => undefined,
+): Promise<Ended> {
+  // Kubernetes makes one dollar sign of two.
+  const [shell = '', ...rest] = setupCommand(words).map((word) => word.replaceAll('$$', () => '$'));
+  const child = spawn(shell, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      onSaid(said, () => void child.kill('SIGTERM'));
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve({ code, said }));
+  });
+}
+
+describe('setupCommand', () => {
+  test('hands each word on as it is', async () => {
+    const words = ['printf', '[%s]', 'a b', '$HOME', '$(date)', '', "it's", '"', 'ü\n'];
+
+    expect(await run(words)).toEqual({ code: 0, said: '[a b][$HOME][$(date)][][it\'s]["][ü\n]' });
+  });
+
+  test('fails as the command fails, and shows what it said', async () => {
+    expect(await run(['sh', '-c', 'echo no such tool >&2; exit 7'])).toEqual({ code: 7, said: 'no such tool\n' });
+  });
+
+  test('fails when there is no such command', async () => {
+    const { code, said } = await run(['no-such-command-here']);
+
+    expect(code).toBe(127);
+    expect(said).toContain('no-such-command-here');
+  });
+
+  test('ends when its pod is deleted, even if the command does not listen', async () => {
+    let pid = '';
+    const stubborn = 'trap "" TERM; echo "pid $$."; exec tail -f /dev/null';
+
+    const { code } = await run(['sh', '-c', stubborn], (said, stop) => {
+      pid = /pid (\d+)\./.exec(said)?.[1] ?? '';
+      if (pid !== '') stop();
+    });
+    // In a pod the kernel ends it: its process 1 is gone.
+    process.kill(Number(pid), 'SIGKILL');
+
+    expect(code).toBe(143);
+  });
+});
+
+interface OpenContainer {
+  readonly name: string;
+  readonly env: readonly { readonly name: string }[];
+  readonly securityContext: unknown;
+  readonly [field: string]: unknown;
+}
+
+function initContainers(mode: ContainerMode, words: readonly string[]): readonly OpenContainer[] {
+  const template = podTemplate(group({ containerMode: mode, image: 'the-image', setupCommand: [...words] }));
+  return template.spec.template.spec.initContainers as unknown as readonly OpenContainer[];
+}
+
+describe.each(['dind-rootless', 'dind', 'host'] as const)('the container setup in %s', (mode) => {
+  const sidecar = mode === 'dind' ? ['docker'] : [];
+
+  test('runs before the one that registers, and after dockerd has started', () => {
+    expect(initContainers(mode, ['true']).map(({ name }) => name)).toEqual([...sidecar, 'setup', 'register']);
+    expect(initContainers(mode, []).map(({ name }) => name)).toEqual([...sidecar, 'register']);
+  });
+
+  test('has no token and no privileges, and the user and the folder that the runner has', () => {
+    const all = initContainers(mode, ['true']);
+    const [setup, register] = ['setup', 'register'].map((wanted) => all.find(({ name }) => name === wanted));
+
+    expect(JSON.stringify(setup)).not.toMatch(/REGISTRATION|secretKeyRef/);
+    expect(setup?.securityContext).toEqual(register?.securityContext);
+    expect(setup).toMatchObject({
+      image: 'the-image',
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+      volumeMounts: expect.arrayContaining([expect.objectContaining({ mountPath: '/data', name: 'data' })]),
+      workingDir: '/data',
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { documents, installFileNames, installText, objects } from './manifests.ts';
+
+let folder = '';
+/** Files of install/monitoring are nobody's output, and of the chart only the CRD is one. */
+const generated = installFileNames().filter((file) => !/^(?:monitoring|chart)\/(?!templates\/crd\.yaml$)/.test(file));
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'install-'));
+  execFileSync(process.execPath, ['scripts/run-ts.mjs', 'packaging/generated.ts', folder]);
+}, 60_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('install/ holds what "npm run generated" makes, and nothing else', () => {
+  expect(generated).toEqual(installFileNames(folder));
+});
+
+test.each(generated)('install/%s is what "npm run generated" makes', (file) => {
+  expect(installText(file)).toBe(readFileSync(join(folder, 'install', file), 'utf8'));
+});
+
+test('install.yaml holds the CRD and the objects of the files it is made of, each once', () => {
+  const parts = [
+    'crd.yaml',
+    'gitea-runners.yaml',
+    'runners.yaml',
+    'argocd-repo-server.yaml',
+    'argocd-cm.yaml',
+    'argocd-rbac-cm.yaml',
+  ];
+
+  expect(objects('install.yaml')).toEqual(parts.flatMap(objects));
+});
+
+test('no object stands in install.yaml twice', () => {
+  const ids = objects('install.yaml').map(
+    ({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`,
+  );
+
+  expect(ids).toEqual([...new Set(ids)]);
+});
+
+test('the kustomize component patches the objects that the removal takes back', () => {
+  const component = JSON.stringify(documents('kustomization.yaml'));
+  const taken = objects('remove-from-argocd.yaml').map(({ kind, metadata }) => ({
+    path: `argocd-${metadata.name.replace('argocd-', '')}.yaml`,
+    target: { kind, name: metadata.name },
+  }));
+
+  expect(component).toContain(`"patches":${JSON.stringify(taken)}`);
+  for (const { path, target } of taken) {
+    expect(objects(path).map(({ kind, metadata }) => ({ kind, name: metadata.name }))).toEqual([target]);
+  }
+});

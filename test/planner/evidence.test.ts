@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { hasEnded, isOver, type LiveState } from '../../src/planner/evidence.ts';
+
+it.each<[LiveState, boolean, boolean]>([
+  ['starting', false, false],
+  ['running', false, false],
+  ['unknown', false, false],
+  ['complete', true, true],
+  ['failed', true, true],
+  ['deleting', false, true],
+])('a Job that is %s: has ended %s, is over %s', (state, ended, over) => {
+  expect([hasEnded(state), isOver(state)]).toEqual([ended, over]);
+});

@@ -1,0 +1,98 @@
+/** P18: one group's trouble is its own. */
+import { describe, expect, test } from 'vitest';
+import { GroupsCollide } from '../../../src/planner/traces.ts';
+import { group, job, live, NOW, named, ORIGIN, planScene, running, verdicts } from '../../support/scenario.ts';
+
+const good = group({ name: 'good' });
+const dead = group({ name: 'dead', look: 'nobody' });
+const troubled = [{ namespace: 'runners', name: 'dead' }];
+
+describe('P18 a group that cannot be planned', () => {
+  test('keeps every Job that Kubernetes shows of it, whatever it does; none of them is created or changed', () => {
+    const states = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
+    const liveJobs = states.map((state, at) =>
+      live(named(dead, at + 1), state, state === 'running' ? { pinned: true } : {}),
+    );
+
+    const { runners } = planScene({ groups: [good], troubled, liveJobs });
+
+    expect(runners).toHaveLength(states.length);
+    for (const { name, pinned = false } of liveJobs) {
+      expect(runners).toContainEqual(
+        expect.objectContaining({ emit: true, runner: name, because: 'group-in-trouble', skip: true, pinned }),
+      );
+    }
+  });
+
+  test('gets no new runner', () => {
+    const planned = planScene({ groups: [good], troubled, jobs: [job(1)], liveJobs: [] });
+
+    expect(planned.runners.map(({ group: { name } }) => name)).toEqual(['good']);
+    expect(planned.groups.map(({ group: { name } }) => name)).toEqual(['good']);
+  });
+
+  test('leaves a job that another group covers to that one, as a full group does', () => {
+    expect(verdicts(planScene({ groups: [good], troubled, jobs: [job(1)] }))).toEqual({
+      1: `new-runner ${named(good, 1)}`,
+    });
+  });
+
+  test('still has its runner for such a job: no second one is started for one spawn timeout', () => {
+    const jobs = [job(1)];
+    const own = named(dead, 1);
+    const printed = { jobUrl: job(1).url, giteaUrl: ORIGIN };
+
+    expect(verdicts(planScene({ groups: [good], troubled, jobs, liveJobs: [live(own, 'starting', printed)] }))).toEqual(
+      { 1: 'served-elsewhere' },
+    );
+    const old = live(own, 'running', { ...printed, createdAtMs: NOW - 301_000 });
+    const longReady = [job(1, { createdAtMs: NOW - 400_000 })];
+    expect(verdicts(planScene({ groups: [good], troubled, jobs: longReady, liveJobs: [old] }))).toEqual({
+      1: expect.stringMatching(/^new-runner good-1-1-/),
+    });
+  });
+
+  test('keeps a runner at work that another group sees, under its own name and once', () => {
+    const busy = named(dead, 1);
+    const jobs = [running(1, busy)];
+
+    const { runners } = planScene({ groups: [good], troubled, jobs, liveJobs: [live(busy, 'running')] });
+
+    expect(runners).toEqual([expect.objectContaining({ runner: busy, because: 'group-in-trouble' })]);
+  });
+
+  test('takes no Job of another namespace, of another group or of another installation for its own', () => {
+    const liveJobs = [
+      live(named({ ...dead, namespace: 'others' }, 1), 'running'),
+      live(named(dead, 2), 'running', { namespace: 'others' }),
+      live('dead-3-1-00000000', 'running'),
+      live('dead', 'running'),
+    ];
+
+    expect(planScene({ groups: [good], troubled, liveJobs }).runners).toEqual([]);
+  });
+
+  test('keeps the PriorityClass of its Jobs', () => {
+    const liveJobs = [live(named(dead, 1), 'running', { priorityClass: 'ci-high' })];
+
+    expect(planScene({ groups: [good], troubled, liveJobs }).runners).toMatchObject([{ priorityClass: 'ci-high' }]);
+    const without = planScene({ groups: [good], troubled, liveJobs: [live(named(dead, 1), 'running')] });
+    expect(without.runners[0]).not.toHaveProperty('priorityClass');
+  });
+
+  test('has its runners among the others in the order of namespaces, groups and names', () => {
+    const [ci, second] = [group(), group({ name: 'ci-2' })];
+    const third = group({ namespace: 'acme', name: 'zz' });
+    const liveJobs = [live(named(second, 5), 'running'), live(named(third, 1), 'running', { namespace: 'acme' })];
+
+    const { runners } = planScene({ groups: [ci], troubled: [second, third], jobs: [job(3)], liveJobs });
+
+    expect(runners.map(({ runner }) => runner)).toEqual([named(third, 1), named(ci, 3), named(second, 5)]);
+  });
+
+  test('stops everything when its runners could be those of another group', () => {
+    expect(() => planScene({ groups: [good], troubled: [{ namespace: 'runners', name: 'good' }] })).toThrow(
+      GroupsCollide,
+    );
+  });
+});

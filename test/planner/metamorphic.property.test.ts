@@ -1,0 +1,221 @@
+/** Laws that compare two plans: what may change the answer, and what may not. Order of inputs: P8 in laws.property.test.ts. */
+import { describe, expect } from 'vitest';
+import type { Plan, RunnerDecision } from '../../src/planner/decisions.ts';
+import type { Evidence, Group, Job, LiveJob, Look } from '../../src/planner/evidence.ts';
+import { plan } from '../../src/planner/plan.ts';
+import { fc, test } from '../support/property.ts';
+import { done, emitted, group, job, live, NOW, named, row, running } from '../support/scenario.ts';
+import { anyScene, planOf, type Scene } from './any-scene.ts';
+
+/** The scene with every look changed in the same way. */
+function changeLooks({ groups, evidence }: Scene, change: (look: Look) => Look): Scene {
+  const looks = new Map([...evidence.looks].map(([key, look]) => [key, change(look)]));
+  return { groups, evidence: { ...evidence, looks } };
+}
+
+function addLook({ groups, evidence }: Scene, of: Group, look: Look, liveJobs: readonly LiveJob[] = []): Scene {
+  const looks = new Map([...evidence.looks, [of.look, look]]);
+  return { groups: [...groups, of], evidence: { ...evidence, looks, liveJobs: [...evidence.liveJobs, ...liveJobs] } };
+}
+
+/** The plan without one group and without the jobs with ids from 1000 on, which the scenes do not use. */
+function planWithout(name: string, scene: Scene): Plan {
+  const { groups, jobs, runners } = planOf(scene);
+  return {
+    groups: groups.filter(({ group: of }) => of.name !== name),
+    jobs: jobs.filter(({ job: { id } }) => id < 1_000),
+    runners: runners.filter(({ group: of }) => of.name !== name),
+  };
+}
+
+const namesOf = (planned: Plan, kept: (decision: RunnerDecision) => boolean): readonly string[] =>
+  planned.runners.filter(kept).map(({ runner }) => runner);
+const busyIn = (planned: Plan) => namesOf(planned, ({ because }) => because === 'busy');
+const outputOf = (planned: Plan) => namesOf(planned, ({ emit }) => emit);
+
+/** The same job, now: it does not tell that Gitea has been there in the last minute, and so nothing of silent runners. */
+const now = ({ startedAtMs, completedAtMs, ...of }: Job): Job => ({
+  ...of,
+  createdAtMs: NOW,
+  ...(startedAtMs !== undefined && { startedAtMs: NOW }),
+  ...(completedAtMs !== undefined && { completedAtMs: NOW }),
+});
+
+describe('for any groups and any evidence, nothing changes for the others', () => {
+  const other = group({ name: 'other', look: 'other', scope: 'repo', maxActiveRunners: 2 });
+  const theirJobs = [job(1_001), job(1_002), job(1_003), running(1_004, named(other, 1_001)), done(1_005, 'x')];
+  const theirs: Look = { jobs: theirJobs.map(now), runners: [row(named(other, 1_001), { busy: true })] };
+  const theirJob = live(named(other, 1_002), 'starting');
+
+  test('when a group with jobs of its own is added', [anyScene], (scene) => {
+    expect(planWithout(other.name, addLook(scene, other, theirs, [theirJob]))).toEqual(planOf(scene));
+  });
+
+  test('when a group of another Gitea with the same job ids is added', [anyScene], (scene) => {
+    const elsewhere = { ...other, origin: 'https://two.example.com' };
+    const sameIds = { jobs: [job(1), job(2), running(3, named(elsewhere, 1)), done(4, 'x')], runners: [] };
+    const { jobs, ...rest } = planWithout(other.name, addLook(scene, elsewhere, sameIds));
+
+    expect({ ...rest, jobs: jobs.filter(({ origin }) => origin !== elsewhere.origin) }).toEqual(planOf(scene));
+  });
+
+  const unrelated = fc.constantFrom<Job>(
+    job(1_001, { labels: ['mainframe'] }),
+    job(1_002, { labels: ['linux'], status: 'blocked' }),
+    running(1_003, 'build-host-1', { labels: ['mainframe'] }),
+    done(1_004, 'build-host-2', { labels: ['mainframe'] }),
+    job(1_005, { labels: ['mainframe'], status: 'completed' }),
+  );
+  test('when a job comes that is not for our runners', [anyScene, unrelated], (scene, added) => {
+    const more = changeLooks(scene, (look) => ({ ...look, jobs: [...look.jobs, now(added)] }));
+
+    expect(planWithout('', more)).toEqual(planOf(scene));
+  });
+
+  test('when runners of somebody else come', [anyScene, fc.boolean(), fc.boolean()], (scene, online, busy) => {
+    const strangers = ['build-host-1', 'g0-1-1-cafe', 'g0-1-1-0000cafe', '', 'ci-1-1-49db25cc\n'];
+    const rows = strangers.map((name, i) => row(name, { id: 90 + i, online, busy }));
+    const more = changeLooks(scene, (look) => ({ ...look, runners: [...look.runners, ...rows] }));
+
+    expect(planOf(more)).toEqual(planOf(scene));
+  });
+});
+
+describe('for any groups and any evidence, the plan is the same', () => {
+  test(
+    'when groups that shared a look get one each with the same content',
+    [anyScene, fc.array(fc.boolean(), { minLength: 3, maxLength: 3 })],
+    ({ groups, evidence }, apart) => {
+      const looks = new Map([...evidence.looks].flatMap(([key, look]) => [[key, look] as const, [`${key} b`, look]]));
+      const split = groups.map((of, i) => (apart[i] ? { ...of, look: `${of.look} b` } : of));
+
+      expect(plan(split, { ...evidence, looks })).toEqual(plan(groups, evidence));
+    },
+  );
+
+  test(
+    'at another time, when everything happened by so much later',
+    [anyScene, fc.nat(10_000_000_000)],
+    (scene, byMs) => {
+      const shift = (value: unknown): unknown => {
+        if (Array.isArray(value)) return value.map(shift);
+        if (typeof value !== 'object' || value === null) return value;
+        return Object.fromEntries(
+          Object.entries(value).map(([key, inner]) => [
+            key,
+            key.endsWith('AtMs') || key === 'untilMs' ? Number(inner) + byMs : shift(inner),
+          ]),
+        );
+      };
+      const later = changeLooks(scene, (look) => shift(look) as Look);
+      const liveJobs = shift(scene.evidence.liveJobs) as readonly LiveJob[];
+      const shifted = plan(later.groups, { ...later.evidence, liveJobs, nowMs: NOW + byMs });
+
+      expect(shifted).toEqual(shift(planOf(scene)));
+    },
+  );
+});
+
+describe('for any groups and any evidence, busy runners stay', () => {
+  test('when the rows of all others go offline', [anyScene], (scene) => {
+    const planned = planOf(scene);
+    const busy = new Set(busyIn(planned));
+    const quiet = changeLooks(scene, (look) => ({
+      ...look,
+      runners: look.runners.map((of) => (busy.has(of.name) ? of : { ...of, online: false })),
+    }));
+
+    expect(busyIn(planOf(quiet))).toEqual([...busy]);
+  });
+
+  test('when a cap is changed, a group suspended or its labels replaced', [anyScene, fc.nat(9)], (scene, cap) => {
+    const changed = scene.groups.map((of, i) => ({
+      ...of,
+      maxActiveRunners: cap,
+      suspend: i === cap % 3,
+      labels: cap % 2 === 0 ? of.labels : ['other'],
+      templateHash: `t${cap}`,
+    }));
+
+    expect(busyIn(plan(changed, scene.evidence))).toEqual(busyIn(planOf(scene)));
+  });
+});
+
+test(
+  'a higher cap serves every job that a lower one served, unless it backs off or has a runner elsewhere',
+  [anyScene, fc.nat(3)],
+  (scene, by) => {
+    // Where repositories have taken turns in a past that is replayed, another cap makes another past.
+    const groups = scene.groups.slice(0, 1).map((of): Group => (isSighted(scene) ? of : { ...of, fairness: 'oldest' }));
+    const served = (more: number): readonly number[] =>
+      plan(
+        groups.map((of) => ({ ...of, maxActiveRunners: of.maxActiveRunners + more })),
+        scene.evidence,
+      ).jobs.flatMap((decision) => {
+        const excused = ['backing-off', 'served-elsewhere'];
+        const kept = decision.verdict === 'held' ? excused.includes(decision.because) : decision.verdict === 'served';
+        return kept ? [decision.job.id] : [];
+      });
+
+    expect(served(by)).toEqual(expect.arrayContaining([...served(0)]));
+  },
+);
+
+/** What Kubernetes and Gitea show once a plan has been applied: new Jobs start, dropped ones are gone and their rows offline. */
+function applied(planned: Plan, { groups, evidence }: Scene): Scene {
+  const known = new Map(evidence.liveJobs.map((of) => [of.name, of]));
+  const decisions = new Map(planned.runners.map((decision) => [decision.runner, decision]));
+  const kept = evidence.liveJobs.flatMap((live) => {
+    const decision = decisions.get(live.name);
+    if (decision?.emit) return [{ ...live, pinned: decision.pinned, jobUrl: decision.job?.url ?? '' }];
+    // Used-up runners were busy, so their Jobs are pinned: Kubernetes' TTL removes them, not the plan.
+    return !decision || decision.because === 'used-up' ? [live] : [];
+  });
+  const isSightedGroup = (name: string): boolean => [...known.keys()].some((of) => of.startsWith(`${name}-`));
+  const started = emitted(planned)
+    // Where Kubernetes shows Jobs of the group, a skipped one is gone; else it has been there, and nobody looked.
+    .filter(({ runner, group, skip }) => !known.has(runner) && !(skip && isSightedGroup(group.name)))
+    .map(({ runner, group, because, pinned, job }): LiveJob => {
+      const state = because === 'busy' || because === 'finishing' ? 'running' : 'starting';
+      const createdAtMs = Math.min(evidence.nowMs, (!isSightedGroup(group.name) && job?.startedAtMs) || evidence.nowMs);
+      return { namespace: 'runners', name: runner, state, createdAtMs, pinned, jobUrl: job?.url ?? '' };
+    });
+  const after: Evidence = { ...evidence, liveJobs: [...kept, ...started] };
+  return changeLooks({ groups, evidence: after }, (look) => ({
+    ...look,
+    runners: look.runners.map((of) => (decisions.get(of.name)?.emit === false ? { ...of, online: false } : of)),
+  }));
+}
+
+/** Kubernetes shows Jobs of every group. The first Job that it shows of one says how to read the others: what is not seen, is not starting. */
+function isSighted({ groups, evidence }: Scene): boolean {
+  return groups.every(({ name }) => evidence.liveJobs.some((live) => live.name.startsWith(`${name}-`)));
+}
+
+/** What other Applications have is weighed anew when a runner of ours has come that can serve the job as well. */
+function withoutStrangers({ groups, evidence }: Scene): Scene {
+  const isOurs = ({ name }: LiveJob): boolean => groups.some((of) => name.startsWith(`${of.name}-`));
+  return { groups, evidence: { ...evidence, liveJobs: evidence.liveJobs.filter(isOurs) } };
+}
+
+/** A job that stood in another one's place stands in its own when it has a runner: among several groups that may move the turns of others. */
+function withoutTurns({ groups, evidence }: Scene): Scene {
+  if (groups.length === 1) return { groups, evidence };
+  return { groups: groups.map((of) => ({ ...of, fairness: 'oldest' })), evidence };
+}
+
+test(
+  'an applied plan is a fixed point: nothing new starts, and only what was unpinned is dropped',
+  [anyScene],
+  (all) => {
+    const any = withoutTurns(withoutStrangers(all));
+    const scene = isSighted(any) ? any : applied(planOf(any), any);
+    const planned = planOf(scene);
+    const unpinned = namesOf(planned, ({ because }) => because === 'unpinning');
+
+    const next = planOf(applied(planned, scene));
+
+    expect(outputOf(next)).toEqual(outputOf(planned).filter((name) => !unpinned.includes(name)));
+    expect(next.runners.map(({ because }) => because)).not.toContain('unpinning');
+  },
+);

@@ -1,0 +1,65 @@
+/** What the plan tells about groups, jobs and runners beside what it decides (src/planner/decide.ts). */
+import { describe, expect, it } from 'vitest';
+import { group, job, live, NOW, named, planScene, row, running } from '../support/scenario.ts';
+
+const ci = group();
+const key = { namespace: 'runners', name: 'ci' };
+
+describe('the plan tells', () => {
+  it('of a group how many runners are at work, and how many jobs wait for it', () => {
+    const countsOf = (cap: number, ids: readonly number[]) => {
+      const one = group({ maxActiveRunners: cap });
+      const jobs = [running(1, named(one, 1)), ...ids.map((id) => job(id))];
+      const runners = [row(named(one, 2)), row(named(one, 9), { id: 2, disabled: true })];
+      return planScene({ groups: [one], jobs, runners }).groups;
+    };
+
+    expect(countsOf(2, [2])).toMatchObject([{ busy: 1, waiting: 1, held: 0 }]);
+    expect(countsOf(2, [2, 3, 4])).toMatchObject([{ busy: 1, waiting: 1, held: 2 }]);
+  });
+
+  it('of a job at work which group of ours runs it', () => {
+    const jobs = [running(1, named(ci, 1)), running(2, 'build-host-1')];
+    const [ours, other] = planScene({ jobs }).jobs;
+
+    expect(ours).toMatchObject({ verdict: 'running', group: key });
+    expect(other).not.toHaveProperty('group');
+  });
+
+  it('of an idle runner that goes, whether its group is suspended', () => {
+    const becauseOf = (suspend: boolean) =>
+      planScene({ groups: [group({ suspend })], runners: [row(named(ci, 1))] }).runners.map(({ because }) => because);
+
+    expect(becauseOf(true)).toEqual(['suspended']);
+    expect(becauseOf(false)).toEqual(['surplus']);
+  });
+
+  it('of a job that no group covers the labels that its nearest group lacks, sorted', () => {
+    const [decision] = planScene({ jobs: [job(1, { labels: ['z', 'linux', 'a', 'z'] })] }).jobs;
+
+    expect(decision).toMatchObject({ because: 'labels-not-covered', missing: ['a', 'z'], nearest: key });
+  });
+
+  it('jobs oldest first, by creation, then id, then Gitea; groups by namespace, then name', () => {
+    const two = group({ name: 'two', namespace: 'a', origin: 'https://z.example.com', look: 'two' });
+    const early = job(9, { createdAtMs: NOW - 90_000 });
+    const same = (id: number) => job(id, { createdAtMs: NOW });
+    const planned = planScene({
+      groups: [ci, group({ name: 'a' }), two],
+      looks: { acme: { jobs: [same(3), same(2), early], runners: [] }, two: { jobs: [same(3)], runners: [] } },
+      liveJobs: [live(named(ci, 77), 'complete')],
+    });
+
+    expect(planned.groups.map(({ group: { namespace, name } }) => `${namespace}/${name}`)).toEqual([
+      'a/two',
+      'runners/a',
+      'runners/ci',
+    ]);
+    expect(planned.jobs.map((of) => `${of.job.id} ${of.origin}`)).toEqual([
+      `9 ${ci.origin}`,
+      `2 ${ci.origin}`,
+      `3 ${ci.origin}`,
+      `3 ${two.origin}`,
+    ]);
+  });
+});

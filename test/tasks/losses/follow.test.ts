@@ -1,0 +1,191 @@
+/** Law V39 (docs/spec.md): which CI jobs are lost. */
+import { describe, expect, it } from 'vitest';
+import type { LossReason } from '../../../src/clients/kubernetes/pod-loss.ts';
+import { MOST_LOST_JOBS } from '../../../src/config/runnergroup/status.ts';
+import type { Job, LiveState } from '../../../src/planner/evidence.ts';
+import type { LiveRunner } from '../../../src/serve/planning/live.ts';
+import { followLosses, type GroupLosses, type LossScene, NO_LOSSES } from '../../../src/tasks/losses/follow.ts';
+import { done, live, NOW, running } from '../../support/scenario.ts';
+
+const lostRunner = (name: string, loss: LossReason = 'Evicted'): LiveRunner => ({
+  job: live(name, 'failed'),
+  annotations: {},
+  loss,
+});
+const lookAt = (beganMs: number, ...jobs: readonly Job[]) => ({ found: { jobs, runners: [] }, beganMs });
+
+/** By default no pod is there whose Job has gone. */
+function follow(before: GroupLosses, scene: Omit<LossScene, 'hasPod'> & Partial<LossScene>) {
+  return followLosses(before, { hasPod: () => false, ...scene });
+}
+
+/** A runner was seen lost at NOW. */
+const noticed = (): GroupLosses => follow(NO_LOSSES, { runners: [lostRunner('ci-1')], nowMs: NOW }).losses;
+
+describe('a CI job is lost', () => {
+  it('when a look that began after the end of its runner shows it in progress', () => {
+    const scene = {
+      runners: [lostRunner('ci-1')],
+      nowMs: NOW + 900,
+      look: lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')),
+    };
+    const { losses, found } = follow(noticed(), scene);
+
+    const lost = {
+      runner: 'ci-1',
+      repository: 'acme/web',
+      runId: 7,
+      jobId: 7,
+      attempt: 1,
+      reason: 'Evicted',
+      lostAt: '2026-11-21T12:00:00Z',
+    };
+    expect(found).toEqual([lost]);
+    expect(losses.lost).toEqual([lost]);
+    expect(follow(losses, scene).found).toEqual([]);
+    expect(follow(losses, scene).losses.lost).toBe(losses.lost);
+  });
+
+  it('also when Argo CD has removed its Job before that look', () => {
+    const before = follow(noticed(), { runners: [], nowMs: NOW + 100 }).losses;
+
+    const { found } = follow(before, {
+      runners: [],
+      nowMs: NOW + 900,
+      look: lookAt(NOW + 500, running(7, 'ci-1')),
+    });
+
+    expect(found.map(({ jobId }) => jobId)).toEqual([7]);
+  });
+});
+
+describe('a CI job is not lost', () => {
+  it('when only a look from before the end shows it in progress: the runner may have reported its end', () => {
+    const stale = lookAt(NOW - 1, running(7, 'ci-1'));
+
+    const { losses, found } = follow(noticed(), { runners: [lostRunner('ci-1')], nowMs: NOW + 900, look: stale });
+
+    expect(found).toEqual([]);
+    expect(losses.suspects.get('ci-1')?.isChecked).toBe(false);
+  });
+
+  it('when its runner has reported a failure: that is the author’s', () => {
+    const look = lookAt(NOW + 500, done(7, 'ci-1'));
+    const after = follow(noticed(), { runners: [lostRunner('ci-1', 'OOMKilled')], nowMs: NOW + 900, look });
+
+    // A later job under the same name is not that runner's.
+    const later = lookAt(NOW + 9_000, running(9, 'ci-1'));
+    const again = follow(after.losses, { runners: [lostRunner('ci-1')], nowMs: NOW + 9_900, look: later });
+
+    expect([...after.found, ...again.found]).toEqual([]);
+  });
+
+  it('when its runner was idle', () => {
+    const look = lookAt(NOW + 500, running(8, 'ci-2'));
+
+    expect(follow(noticed(), { runners: [lostRunner('ci-1')], nowMs: NOW + 900, look }).found).toEqual([]);
+  });
+
+  it('when its runner lives', () => {
+    const runners = [{ job: live('ci-1', 'running'), annotations: {} }];
+
+    const { losses, found } = follow(NO_LOSSES, {
+      runners,
+      nowMs: NOW,
+      look: lookAt(NOW + 1, running(7, 'ci-1')),
+    });
+
+    expect([losses.lost, found]).toEqual([[], []]);
+  });
+});
+
+describe('a runner whose Job has gone', () => {
+  const withState = (state: LiveState): LiveRunner => ({ job: live('ci-1', state), annotations: {} });
+  /** What is known after its Job was seen in these states, one round after the other. */
+  const known = (...states: readonly LiveState[]): GroupLosses =>
+    states.reduce((before, state) => follow(before, { runners: [withState(state)], nowMs: NOW }).losses, NO_LOSSES);
+  const look = lookAt(NOW + 9_500, running(7, 'ci-1'), running(8, 'ci-2'));
+  /** Two rounds without its Job. */
+  const found = (before: GroupLosses, hasPod = () => false) => {
+    const gone = follow(before, { runners: [], hasPod, nowMs: NOW + 9_000 });
+    expect(gone.needsLook).toBe(false);
+    return follow(gone.losses, { runners: [], hasPod, nowMs: NOW + 9_900, look }).found;
+  };
+
+  it.each<[string, readonly LiveState[]]>([
+    ['it was deleted by force', ['running']],
+    ['it was told to stop as Gitea gave it the CI job', ['running', 'deleting']],
+    ['its CI job outlived the time for a stop', ['starting', 'running', 'deleting', 'deleting']],
+  ])('has lost its CI job when %s', (_, states) => {
+    expect(found(known(...states))).toEqual([
+      expect.objectContaining({ jobId: 7, reason: 'JobDeleted', lostAt: '2026-11-21T12:00:09Z' }),
+    ]);
+  });
+
+  it.each<[string, readonly LiveState[]]>([
+    ['that has ended before: it crashed, or lived too long', ['running', 'failed']],
+    ['that was ended and then removed', ['running', 'complete', 'deleting']],
+    ['of which only the removal was seen: it may have ended before', ['deleting']],
+  ])('is not lost when it is one %s', (_, states) => {
+    expect(found(known(...states))).toEqual([]);
+  });
+
+  it('is not lost while its pod finishes the CI job, and is once that has gone', () => {
+    const waiting = follow(known('running'), { runners: [], hasPod: () => true, nowMs: NOW + 9_000 }).losses;
+    expect(found(waiting, () => true)).toEqual([]);
+
+    expect(found(waiting).map(({ jobId }) => jobId)).toEqual([7]);
+  });
+
+  it('is forgotten when the look shows that it had no CI job, or had reported the end', () => {
+    const gone = follow(known('running', 'deleting'), { runners: [], nowMs: NOW + 9_000 }).losses;
+    const reported = lookAt(NOW + 9_500, done(7, 'ci-1'));
+
+    const { losses } = follow(gone, { runners: [], nowMs: NOW + 9_900, look: reported });
+
+    expect(follow(losses, { runners: [], nowMs: NOW + 9_950, look: reported }).losses).toEqual(NO_LOSSES);
+  });
+
+  it('keeps the reason that Kubernetes gave', () => {
+    const evicted = follow(known('running'), { runners: [lostRunner('ci-1', 'NodeLost')], nowMs: NOW + 1_000 }).losses;
+
+    expect(found(evicted)).toEqual([expect.objectContaining({ reason: 'NodeLost' })]);
+  });
+});
+
+describe('a runner whose node answers again', () => {
+  const back: LiveRunner = { job: live('ci-1', 'deleting'), annotations: {}, isBack: true };
+  const lost = follow(noticed(), {
+    runners: [lostRunner('ci-1', 'NodeLost')],
+    nowMs: NOW + 900,
+    look: lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')),
+  }).losses;
+
+  it('reports the end of its CI job itself, so that is no longer lost', () => {
+    const look = lookAt(NOW + 60_500, running(7, 'ci-1'));
+
+    const { losses, returned } = follow(lost, { runners: [back], nowMs: NOW + 61_000, look });
+
+    expect([losses.lost, returned]).toEqual([[], lost.lost]);
+  });
+
+  it('is too late for a CI job that Gitea has ended meanwhile', () => {
+    const look = lookAt(NOW + 60_500, done(7, 'ci-1'));
+
+    const { losses, returned } = follow(lost, { runners: [back], nowMs: NOW + 61_000, look });
+
+    expect([losses.lost, returned]).toEqual([lost.lost, []]);
+  });
+});
+
+it(`a group notes at most ${MOST_LOST_JOBS} losses, and names the others`, () => {
+  const names = Array.from({ length: MOST_LOST_JOBS + 2 }, (_, at) => `ci-${at + 1}`);
+  const runners = names.map((name) => lostRunner(name));
+  const { losses: before } = follow(NO_LOSSES, { runners, nowMs: NOW });
+
+  const look = lookAt(NOW + 500, ...names.map((name, at) => running(at + 1, name)));
+  const { losses, found, more } = follow(before, { runners, nowMs: NOW + 900, look });
+
+  expect([losses.lost.length, found.length]).toEqual([MOST_LOST_JOBS, MOST_LOST_JOBS]);
+  expect(more.map(({ runner }) => runner)).toEqual(names.slice(MOST_LOST_JOBS));
+});

@@ -1,0 +1,102 @@
+/** Law V41 (docs/spec.md): each Gitea has its own pace. Real requests. */
+
+import { expect, it } from 'vitest';
+import { Token } from '../../../src/clients/tokens/token.ts';
+import type { Guest } from '../../../src/serve/looks/guest.ts';
+import type { LiveGroup } from '../../../src/serve/planning/live.ts';
+import { survey } from '../../../src/serve/planning/survey.ts';
+import { LossBook } from '../../../src/tasks/losses/book.ts';
+import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
+import { until } from '../../serve/rig.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+import { serve } from '../../support/server.ts';
+import { startAcme, TOKEN } from '../../support/start-acme.ts';
+import { taskContext } from '../../support/task-context.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+it('a Gitea that never answers does not hold up the lost jobs of another one', async () => {
+  const { simulator } = await startAcme();
+  simulator.gitea.addToken('anna', ['read:organization', 'write:repository'], TOKEN);
+  for (let run = 0; run < 3; run += 1) {
+    simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  }
+  const { origin: deaf } = await serve(() => undefined);
+  const losses = lossesAt({ deaf, good: simulator.url }, [1, 2, 3], 0, Date.now());
+  const { context, told } = taskContext({ losses });
+  rerunLostJobs(20_000)(context)(ROUND_DONE);
+  const beganMs = performance.now();
+
+  const done = () => told.filter((event) => event.is === 'rerun' && event.outcome === 'superseded');
+  await until('all three of the good one', () => done().length === 3);
+  expect(performance.now() - beganMs).toBeLessThan(8_000);
+});
+
+it('asks after the delay of the group, then after 15 s, and at last every 5 minutes', async () => {
+  const clock = new VirtualClock();
+  const losses = lossesAt({ good: 'https://gitea.example.com' }, [1], 7, clock.now());
+  const asked: number[] = [];
+  // Asked, and nothing has changed.
+  const visit = async () => asked.push(clock.steadyMs());
+  const guest = { pauseMs: () => 0, visit, close: async () => undefined } as unknown as Guest;
+  const { context } = taskContext({ clock, losses, guest });
+  const hear = rerunLostJobs(20_000)(context);
+  for (let second = 0; second < 1_500; second += 1) {
+    hear(ROUND_DONE);
+    await clock.pass(1_000);
+  }
+
+  const waits = asked.map((at, nth) => at - (asked[nth - 1] ?? 0));
+  expect(waits).toEqual([7_000, 15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 300_000]);
+});
+
+const ROUND_DONE = { is: 'round-done', verdicts: [], skews: new Map() } as const;
+
+/** A group at each Gitea that has lost these jobs. A look has shown their ends. */
+function lossesAt(
+  urls: Readonly<Record<string, string>>,
+  jobIds: readonly number[],
+  evictionRetryDelaySeconds: number,
+  nowMs: number,
+): LossBook {
+  const scope = { kind: 'org', org: 'acme' } as const;
+  const groups = Object.entries(urls).map(([name, giteaUrl]): LiveGroup => {
+    return {
+      key: `runners/${name}`,
+      object: { metadata: { namespace: 'runners', name, uid: name } },
+      group: runnerGroup({ name, giteaUrl, scope, maxEvictionRetries: 1, evictionRetryDelaySeconds }),
+    };
+  });
+  const lostJobs = jobIds.map((id) => ({
+    runner: `gone-${id}`,
+    repository: 'acme/web',
+    runId: id,
+    jobId: id,
+    attempt: 1,
+    reason: 'Evicted',
+    lostAt: new Date(nowMs - 60_000).toISOString(),
+  }));
+  const book = new LossBook(
+    () => ({ lostJobs }),
+    () => undefined,
+  );
+  const targets = groups.map(({ key, group }) => {
+    const url = group?.giteaUrl ?? '';
+    return { key, url, scope, token: new Token(TOKEN, url) };
+  });
+  const targetOf = new Map(
+    groups.flatMap(({ group }, nth) => {
+      const target = targets[nth];
+      return group && target ? [[group, target] as const] : [];
+    }),
+  );
+  const sight = { beganMs: nowMs, endedMs: nowMs, look: { jobs: [], runners: [] } };
+  const sights = new Map(targets.map(({ key }) => [key, sight]));
+  book.follow({
+    survey: survey({ groups, runners: [], controlPlaneNamespace: 'argocd', nowMs }),
+    targetOf,
+    sights,
+    nowMs,
+    hasPod: () => false,
+  });
+  return book;
+}

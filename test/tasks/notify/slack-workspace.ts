@@ -1,0 +1,79 @@
+/** Slack's side of socket mode: `apps.connections.open`, `chat.postMessage`, and the WebSocket. */
+import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttps } from 'node:https';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-message.ts';
+import { listen } from '../../support/server.ts';
+import { answerJson, bodyOf, type Received } from './receiver.ts';
+
+export interface Workspace {
+  readonly origin: string;
+  readonly apiUrl: string;
+  /** Calls of the Web API. */
+  readonly calls: readonly Received[];
+  /** Headers of each WebSocket that was opened. */
+  readonly opened: readonly IncomingMessage['headers'][];
+  /** The newest connection. */
+  readonly socket: () => WebSocket;
+  /** What came over WebSockets. */
+  readonly said: readonly unknown[];
+  /** Answers `apps.connections.open` with this; undefined: as Slack does. */
+  refuseWith: ((response: ServerResponse) => void) | undefined;
+  /** Whether a new connection is greeted. */
+  greets: boolean;
+  readonly close: () => Promise<void>;
+}
+
+/** @param tls key and certificate: https and wss. */
+export async function startWorkspace(tls?: { readonly key: string; readonly cert: string }): Promise<Workspace> {
+  const calls: Received[] = [];
+  const opened: IncomingMessage['headers'][] = [];
+  const said: unknown[] = [];
+  const sockets: WebSocket[] = [];
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    calls.push({ path: request.url ?? '', headers: request.headers, body: await bodyOf(request) });
+    if (request.url !== '/api/apps.connections.open') answerJson(response, { ok: true });
+    else if (workspace.refuseWith) workspace.refuseWith(response);
+    else answerJson(response, { ok: true, url: `${origin.replace('http', 'ws')}/link/?ticket=1&app_id=2` });
+  };
+  const server = tls ? createHttps(tls, handle) : createHttp(handle);
+  const { close, origin } = await listen(server, tls ? 'https://localhost' : 'http://127.0.0.1');
+  new WebSocketServer({ server }).on('connection', (socket, request) => {
+    opened.push(request.headers);
+    sockets.push(socket);
+    socket.on('message', (text) => said.push(JSON.parse(String(text))));
+    if (workspace.greets) socket.send(JSON.stringify({ type: 'hello', num_connections: 1 }));
+  });
+  const workspace: Workspace = {
+    origin,
+    apiUrl: `${origin}/api/`,
+    calls,
+    opened,
+    said,
+    refuseWith: undefined,
+    greets: true,
+    close,
+    socket: () => {
+      const newest = sockets.at(-1);
+      if (!newest) throw new Error('nobody has connected');
+      return newest;
+    },
+  };
+  return workspace;
+}
+
+/** What Slack tells of a press of our button. */
+export function pressPayload(more: object = {}): object {
+  return {
+    type: 'block_actions',
+    user: { id: 'U024BE7LH', name: 'mia' },
+    container: { type: 'message', message_ts: '1548261231.000200', channel_id: 'CBR2V3XEX' },
+    actions: [{ type: 'button', action_id: EXTEND_ACTION, value: 'runners/ci-7-1-9c31e0aa' }],
+    ...more,
+  };
+}
+
+/** A press as it comes over a WebSocket. */
+export function pressEnvelope(id: string, payload: object = pressPayload()): string {
+  return JSON.stringify({ type: 'interactive', envelope_id: id, payload, accepts_response_payload: true });
+}

@@ -1,0 +1,222 @@
+/** The button "Keep 1 h longer" over socket mode: `serve` connects to Slack, and Slack needs no way in. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { listenToSlack } from '../../../src/tasks/notify/slack-socket.ts';
+import { startRig, until } from '../../serve/rig.ts';
+import { makeCertificates } from '../../support/certificate.ts';
+import { proxyServer } from '../../support/proxy-server.ts';
+import { folderWith } from '../../support/run-cli.ts';
+import { answerJson, slackArguments } from './receiver.ts';
+import { pressEnvelope, pressPayload, startWorkspace, type Workspace } from './slack-workspace.ts';
+
+const APP_TOKEN = 'xapp-1-of-this-test';
+
+async function start(prepare: (slack: Workspace) => void | Promise<void> = () => undefined) {
+  const slack = await startWorkspace();
+  await prepare(slack);
+  const folder = folderWith({ token: 'xoxb-1', app: `${APP_TOKEN}\n` });
+  const extended: string[] = [];
+  const rig = await startRig();
+  const replica = await rig.start({
+    notify: {
+      allowedUrls: [],
+      defaults: [],
+      slackTokenFile: join(folder, 'token'),
+      slackSocket: { tokenFile: join(folder, 'app'), listen: listenToSlack, pauseMs: 10 },
+      slackApiUrl: slack.apiUrl,
+      times: { gapMs: 1, pausesMs: [] },
+      extend: async ({ namespace, name }) => {
+        extended.push(`${namespace}/${name}`);
+        return `job/${name} stays until 2026-11-23T12:00:00Z.`;
+      },
+    },
+  });
+  const failures = () => replica.log.filter(({ result }) => result === 'unconnected');
+  return { ...replica, extended, failures, folder, slack };
+}
+
+const connected = (slack: Workspace, times = 1) =>
+  until(`connection ${times}`, () => slack.opened.length >= times && slack.socket().readyState === 1);
+
+describe('socket mode', () => {
+  it('keeps the runner an hour longer, and says in the thread until when', async () => {
+    const { extended, slack } = await start();
+    await connected(slack);
+
+    slack.socket().send(pressEnvelope('e-1'));
+    await until('a reply', () => slack.calls.some(({ path }) => path === '/api/chat.postMessage'));
+
+    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(slack.said).toMatchObject([{ envelope_id: 'e-1' }]);
+    const reply = slack.calls.find(({ path }) => path === '/api/chat.postMessage');
+    expect(reply && slackArguments(reply)).toMatchObject({
+      channel: 'CBR2V3XEX',
+      thread_ts: '1548261231.000200',
+      text: '<@U024BE7LH> job/ci-7-1-9c31e0aa stays until 2026-11-23T12:00:00Z.',
+    });
+  });
+
+  it("gives the app-level token to Slack's API alone", async () => {
+    const { log, slack } = await start();
+    await connected(slack);
+
+    const [call] = slack.calls;
+    expect(call).toMatchObject({
+      path: '/api/apps.connections.open',
+      headers: { authorization: `Bearer ${APP_TOKEN}` },
+    });
+    expect(JSON.stringify([slack.opened, log, call?.body])).not.toContain(APP_TOKEN);
+  });
+
+  it('takes what is no press of our button for nothing, and goes on', async () => {
+    const { extended, slack } = await start();
+    await connected(slack);
+
+    for (const text of [
+      'no JSON',
+      'null',
+      '[]',
+      '{"type": "events_api"}',
+      '{"type": "error"}',
+      '{"type": "interactive"}',
+      pressEnvelope('e-1', { type: 'view_submission' }),
+      pressEnvelope('e-2', pressPayload({ actions: [{ action_id: 'other', value: 'runners/ci-7' }] })),
+      pressEnvelope('e-3', pressPayload({ actions: [{}, {}] })),
+    ])
+      slack.socket().send(text);
+    slack.socket().send(Buffer.from(pressEnvelope('e-4')));
+    slack.socket().send(pressEnvelope('e-5'));
+    await until('the good one', () => extended.length > 0);
+
+    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(slack.opened).toHaveLength(1);
+  });
+
+  it('connects again when Slack renews the connection, and when it breaks', async () => {
+    const { extended, slack } = await start();
+    await connected(slack);
+
+    slack.socket().send(JSON.stringify({ type: 'disconnect', reason: 'refresh_requested' }));
+    await connected(slack, 2);
+    slack.socket().terminate();
+    await connected(slack, 3);
+    slack.socket().send(pressEnvelope('e-1'));
+    await until('the press', () => extended.length > 0);
+
+    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+  });
+
+  it('tries again with the token of the moment when Slack refuses', async () => {
+    const { failures, folder, slack } = await start((workspace) => {
+      workspace.refuseWith = (response) => answerJson(response, { ok: false, error: 'invalid_auth' });
+    });
+    await until('it is told', () => failures().length > 0);
+
+    writeFileSync(join(folder, 'app'), 'xapp-2');
+    slack.refuseWith = undefined;
+    await connected(slack);
+
+    expect(failures()).toMatchObject([
+      {
+        to: 'slack',
+        code: 'GR-NOTIFY-08',
+        error:
+          'connect to Slack: invalid_auth. Check the app-level token, its scope connections:write, and that socket mode is on.',
+        message: 'no connection to Slack: its button does not work',
+      },
+    ]);
+    expect(slack.calls.at(-1)?.headers).toMatchObject({ authorization: 'Bearer xapp-2' });
+  });
+
+  it.each([
+    ['status 500', refusing((response) => answerJson(response, {}, 500))],
+    ['too many messages (429)', refusing(answer429)],
+    ['no JSON', refusing((response) => response.end('<html>'))],
+    ['no address', refusing((response) => answerJson(response, { ok: true }))],
+    ['it is gone', (slack: Workspace) => slack.close()],
+    ['it greets nobody', greetingNobody],
+  ] as const)('a Slack that is not well delays nothing: %s', async (what, makeBad) => {
+    const { end, failures, metric, probes, slack } = await start(makeBad);
+
+    await until('it is ready', async () => (await fetch(`http://127.0.0.1:${probes}/readyz`)).ok);
+    if (what === 'it greets nobody') await until('it has connected', () => slack.opened.length > 0);
+    else await until('it is told', () => failures().length > 0);
+
+    const told = failures().length;
+    expect(await metric('gitea_runners_notifications_total')).toBeGreaterThanOrEqual(told);
+    const beganMs = performance.now();
+    await end();
+    // A hang would take 10 s.
+    expect(performance.now() - beganMs).toBeLessThan(5_000);
+  });
+
+  it('is off without an app-level token', async () => {
+    const slack = await startWorkspace();
+    const folder = folderWith({ token: 'xoxb-1' });
+    const rig = await startRig();
+    const { log } = await rig.start({
+      notify: {
+        allowedUrls: [],
+        defaults: [],
+        slackTokenFile: join(folder, 'token'),
+        slackApiUrl: slack.apiUrl,
+      },
+    });
+
+    await until('it leads', () => log.some(({ message }) => message === 'leading'));
+
+    expect(slack.calls).toEqual([]);
+  });
+
+  it('goes through the proxy, with TLS', async () => {
+    const { ca, cert, key } = makeCertificates();
+    const slack = await startWorkspace({ key, cert });
+    const proxy = await proxyServer();
+    const folder = folderWith({ app: APP_TOKEN, 'ca.pem': ca });
+    const script = `
+      const { listenToSlack } = require('./lib/slack-socket.cjs');
+      const ending = new AbortController();
+      const onPress = ({ runner }) => { console.log(runner); ending.abort(); };
+      const onFailure = ({ message }) => console.log(message);
+      const [tokenFile, apiUrl] = process.argv.slice(1);
+      const after = (ms, call) => clearTimeout.bind(undefined, setTimeout(call, ms));
+      const clock = { now: Date.now, steadyMs: Date.now, after };
+      const options = { tokenFile, apiUrl, clock, random: Math.random, env: process.env, onPress, onFailure };
+      listenToSlack(options, ending.signal);`;
+    const child = spawn(process.execPath, ['-e', script, join(folder, 'app'), slack.apiUrl], {
+      env: { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'), HTTPS_PROXY: proxy.origin },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let printed = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text) => {
+        printed += String(text);
+      });
+    await connected(slack);
+    slack.socket().send(pressEnvelope('e-1'));
+    const [code] = await once(child, 'close');
+
+    expect({ code, printed }).toEqual({ code: 0, printed: 'ci-7-1-9c31e0aa\n' });
+    const port = new URL(slack.origin).port;
+    expect(proxy.lines).toEqual([`CONNECT localhost:${port}`, `CONNECT localhost:${port}`]);
+  });
+});
+
+function answer429(response: Parameters<typeof answerJson>[0]): void {
+  response.setHeader('retry-after', '30');
+  answerJson(response, { ok: false, error: 'ratelimited' }, 429);
+}
+
+function refusing(answer: NonNullable<Workspace['refuseWith']>) {
+  return (slack: Workspace): void => {
+    slack.refuseWith = answer;
+  };
+}
+
+function greetingNobody(slack: Workspace): void {
+  slack.greets = false;
+}

@@ -1,0 +1,61 @@
+/** Evidence for the choice of dead registrations, with one group `ci` and names of every kind. */
+import type { Job, LiveJob, LiveState, Look, RegisteredRunner } from '../../../src/planner/evidence.ts';
+import { runnerName } from '../../../src/planner/names.ts';
+import {
+  type ChosenGroup,
+  deadRegistrations,
+  SIGHTINGS_APART_MS,
+  type SweepEvidence,
+} from '../../../src/tasks/sweep/choose.ts';
+
+export const GITEA = 'https://gitea.example.com';
+export const INSTANCE = 'north';
+export const CI: ChosenGroup = { namespace: 'runners', name: 'ci', giteaUrl: GITEA, look: 'acme' };
+
+/** A name that `generate` would make for this group. */
+export function ownName(id: number, group: Pick<ChosenGroup, 'namespace' | 'name'> = CI, instance = INSTANCE): string {
+  const named = { namespace: group.namespace, name: group.name, origin: GITEA, templateHash: 't' };
+  return runnerName(instance, named, { id, attempt: 1 }, 0);
+}
+
+/** A row that nothing keeps. */
+export function row(name: string, over: Partial<RegisteredRunner> = {}): RegisteredRunner {
+  return { id: 1, name, online: false, busy: false, disabled: false, ephemeral: true, labels: ['linux'], ...over };
+}
+
+export function runningJob(runner: string, over: Partial<Job> = {}): Job {
+  return {
+    id: 900,
+    attempt: 1,
+    runId: 90,
+    repository: 'acme/web',
+    name: 'build',
+    url: '',
+    labels: ['linux'],
+    status: 'in_progress',
+    createdAtMs: 0,
+    runner,
+    ...over,
+  };
+}
+
+export function liveJob(name: string, state: LiveState): LiveJob {
+  return { namespace: 'runners', name, state, createdAtMs: 0 };
+}
+
+/** One look at scope acme. */
+export function evidence(look: Partial<Look>, over: Partial<SweepEvidence> = {}): SweepEvidence {
+  const looks = new Map<string, Look>([['acme', { runners: [], jobs: [], ...look }]]);
+  return { instance: INSTANCE, groups: [CI], looks, liveJobs: [], nowMs: 0, ...over };
+}
+
+/** The verdicts by name after the same evidence was seen twice, far enough apart. */
+export function seenTwice(same: SweepEvidence): ReadonlyMap<string, string> {
+  const first = deadRegistrations(same, new Map());
+  return verdicts(deadRegistrations({ ...same, nowMs: same.nowMs + SIGHTINGS_APART_MS }, first.sightings));
+}
+
+/** `dead`, or what keeps the row, by name. */
+export function verdicts({ registrations }: ReturnType<typeof deadRegistrations>): ReadonlyMap<string, string> {
+  return new Map(registrations.map(({ name, verdict }) => [name, verdict.dead ? 'dead' : verdict.because]));
+}

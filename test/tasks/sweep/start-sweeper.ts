@@ -1,0 +1,102 @@
+/** A simulated Gitea with org acme, and a sweeper on the same clock. Nothing waits: pauses move the clock. */
+
+import { onTestFinished } from 'vitest';
+import type { RunnerScope } from '../../../model/gitea/model.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../../model/gitea/simulator.ts';
+import type { SweepClock } from '../../../src/cli/sweep.ts';
+import { giteaClient } from '../../../src/clients/gitea/observe.ts';
+import { Token } from '../../../src/clients/tokens/token.ts';
+import type { Scope } from '../../../src/config/runnergroup/runner-group.ts';
+import type { LiveJob } from '../../../src/planner/evidence.ts';
+import { SIGHTINGS_APART_MS } from '../../../src/tasks/sweep/choose.ts';
+import { Sweeper, type SweeperOptions, type SweepGroup, type SweepReport } from '../../../src/tasks/sweep/sweep.ts';
+import { INSTANCE } from './scene.ts';
+
+export const SECRET = 'api-token-of-the-sweeper-0123456789';
+const ACME: RunnerScope = { kind: 'owner', owner: 'acme' };
+
+export interface SweepWorld {
+  readonly simulator: Simulator;
+  readonly clock: { now: number };
+  /** Pauses of the sweeper, ms. */
+  readonly pauses: readonly number[];
+  /** Jobs that Kubernetes shows. */
+  readonly live: LiveJob[];
+  readonly group: (over?: Partial<SweepGroup>, scope?: Scope, secret?: string) => SweepGroup;
+  /** A runner that registered and was never heard of again: offline after 60 s. Its id. */
+  readonly register: (name: string, scope?: RunnerScope, ephemeral?: boolean) => number;
+  readonly sweeper: (over?: Partial<SweeperOptions>) => Sweeper;
+  /** Two passes, far enough apart; what the second one did. */
+  readonly sweepTwice: (sweeper: Sweeper, groups?: readonly SweepGroup[]) => Promise<SweepReport>;
+  /** Names of all rows that are left. */
+  readonly left: () => readonly string[];
+}
+
+export async function startSweepWorld(options: SimulatorOptions = {}): Promise<SweepWorld> {
+  const clock = { now: Date.UTC(2026, 8, 1) };
+  const simulator = await startSimulator({ now: () => clock.now, ...options });
+  onTestFinished(() => simulator.close());
+  const { gitea } = simulator;
+  gitea.addUser('root', { admin: true });
+  gitea.addUser('olga');
+  gitea.addOrg('acme', { owners: ['olga'] });
+  gitea.addRepo('acme/web');
+  gitea.addToken('olga', ['write:organization'], SECRET);
+  const http = giteaClient({ deadlineMs: 10_000, env: {} });
+  onTestFinished(() => http.close());
+  const pauses: number[] = [];
+  const live: LiveJob[] = [];
+
+  const group: SweepWorld['group'] = (over = {}, scope = { kind: 'org', org: 'acme' }, secret = SECRET) => ({
+    namespace: 'runners',
+    name: 'ci',
+    target: { key: `${scope.kind} ${secret}`, url: simulator.url, scope, token: new Token(secret, simulator.url) },
+    ...over,
+  });
+  return {
+    simulator,
+    clock,
+    pauses,
+    live,
+    group,
+    register: (name, scope = ACME, ephemeral = true) =>
+      gitea.register({ name, scope, labels: ['linux'], ephemeral }).id,
+    sweeper: (over = {}) =>
+      new Sweeper({
+        instance: INSTANCE,
+        http,
+        timeoutMs: 10_000,
+        clock: jumpingClock(clock, (ms) => pauses.push(ms)),
+        ...over,
+      }),
+    sweepTwice: async (sweeper, groups = [group()]) => {
+      const scene = { groups, liveJobs: async () => live };
+      // From their last sign of life until Gitea shows them as offline.
+      clock.now += 61_000;
+      await sweeper.pass(scene);
+      clock.now += SIGHTINGS_APART_MS;
+      return await sweeper.pass(scene);
+    },
+    left: () => [...gitea.state.runners.values()].filter(({ deleted }) => !deleted).map(({ name }) => name),
+  };
+}
+
+/** What became of each row, by name: `deleted`, or `kept online` and the like. */
+export function outcomes({ registrations }: SweepReport): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    registrations.map(({ name, outcome }) => [name, outcome.is === 'kept' ? `kept ${outcome.because}` : outcome.is]),
+  );
+}
+
+/** A clock whose pauses pass at once. */
+export function jumpingClock(clock: { now: number }, onPause: (ms: number) => void = () => undefined): SweepClock {
+  return {
+    steadyMs: () => clock.now,
+    after: (ms, call) => {
+      onPause(ms);
+      clock.now += ms;
+      queueMicrotask(call);
+      return () => undefined;
+    },
+  };
+}

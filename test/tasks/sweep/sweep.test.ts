@@ -1,0 +1,357 @@
+/** The sweeper against Gitea's real answers: what it deletes, what it reads again before, and how it takes refusals. */
+import { describe, expect, it } from 'vitest';
+import type { Intercept } from '../../../model/gitea/simulator.ts';
+import { liveJob, ownName } from './scene.ts';
+import { jumpingClock, outcomes, SECRET, startSweepWorld } from './start-sweeper.ts';
+
+const [A, B, C] = [ownName(1), ownName(2), ownName(3)];
+
+/** Does something once, just before the first request that fits is answered. */
+function justBefore(method: string, path: RegExp, act: () => void): Intercept {
+  let done = false;
+  return (request) => {
+    if (!done && request.method === method && path.test(request.url ?? '')) {
+      done = true;
+      act();
+    }
+    return false;
+  };
+}
+
+/** Answers every request that fits with this status. */
+function refuse(method: string, path: RegExp, status: number): Intercept {
+  return (request, response) => {
+    if (request.method !== method || !path.test(request.url ?? '')) return false;
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{"message":"secret words of the server"}');
+    return true;
+  };
+}
+
+it('sends nothing to a Gitea that is to be left alone', async () => {
+  const { simulator, register, sweeper, group } = await startSweepWorld();
+  register(A);
+  const report = await sweeper().pass({ groups: [group()], mayAsk: () => false, liveJobs: async () => [] });
+
+  expect(report).toMatchObject({ registrations: [], failures: [] });
+  expect(simulator.requests).toEqual([]);
+});
+
+describe.each(['1.25.4', '1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
+  it('deletes the dead rows of the group, and no other', async () => {
+    const { simulator, register, live, sweeper, sweepTwice, left } = await startSweepWorld({ version });
+    const names = {
+      started: ownName(4),
+      permanent: ownName(5),
+      south: ownName(1, undefined, 'south'),
+      gpu: ownName(1, { namespace: 'runners', name: 'gpu' }),
+    };
+    register(A);
+    register(B);
+    register(names.started);
+    live.push(liveJob(names.started, 'starting'), liveJob(B, 'complete'));
+    register(names.permanent, undefined, false);
+    for (const name of [names.south, names.gpu, 'act-runner']) register(name);
+    register(C, { kind: 'global' });
+
+    const report = await sweepTwice(sweeper());
+
+    expect(outcomes(report)).toEqual({
+      [A]: 'deleted',
+      [B]: 'deleted',
+      [names.started]: 'kept job-alive',
+      [names.permanent]: 'kept not-ephemeral',
+    });
+    expect(left()).toEqual([names.started, names.permanent, names.south, names.gpu, 'act-runner', C]);
+    expect(report).toMatchObject({ foreign: 3, failures: [], unlisted: [] });
+    expect(simulator.requests.filter(({ method }) => method === 'DELETE')).toHaveLength(2);
+  });
+
+  it('keeps the runner whose job is still in progress after its pod was lost', async () => {
+    const { simulator, register, sweeper, sweepTwice } = await startSweepWorld({ version });
+    simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    const id = register(A);
+    simulator.gitea.poll(id);
+
+    expect(outcomes(await sweepTwice(sweeper()))).toEqual({ [A]: 'kept job-in-progress' });
+  });
+});
+
+describe('just before it deletes', () => {
+  it('reads the running jobs, then the row', async () => {
+    const { simulator, register, sweeper, sweepTwice } = await startSweepWorld();
+    const id = register(A);
+
+    await sweepTwice(sweeper());
+
+    expect(simulator.requests.slice(-3).map(({ method, target }) => `${method} ${target}`)).toEqual([
+      'GET /api/v1/orgs/acme/actions/jobs?status=in_progress&limit=50&page=1',
+      `GET /api/v1/orgs/acme/actions/runners/${id}`,
+      `DELETE /api/v1/orgs/acme/actions/runners/${id}`,
+    ]);
+  });
+
+  it.each([
+    ['came back', 'kept online'],
+    ['took a job', 'kept online'],
+  ])('keeps a runner that %s since it was listed', async (what, outcome) => {
+    const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
+    const id = register(A);
+    const { gitea } = simulator;
+    const act = (): void => {
+      if (what === 'took a job') gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+      gitea.poll(id);
+    };
+    simulator.intercept(justBefore('GET', /runners\/\d+$/, act));
+
+    expect(outcomes(await sweepTwice(sweeper()))).toEqual({ [A]: outcome });
+    expect(left()).toEqual([A]);
+  });
+
+  it('keeps a row that a job names by now, although the row is offline', async () => {
+    const { simulator, clock, register, sweeper, sweepTwice, left } = await startSweepWorld();
+    const id = register(A);
+    let lists = 0;
+    simulator.intercept((request) => {
+      const isJobs = request.url?.includes('/jobs?') ?? false;
+      if (isJobs) lists += 1;
+      if (isJobs && lists === 3) {
+        simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+        simulator.gitea.poll(id);
+        clock.now += 61_000;
+      }
+      return false;
+    });
+
+    expect(outcomes(await sweepTwice(sweeper()))).toEqual({ [A]: 'kept job-in-progress' });
+    expect(left()).toEqual([A]);
+  });
+
+  it('keeps a row that has another name by now', async () => {
+    const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
+    const id = register(A);
+    const other = { id, name: B, status: 'offline', busy: false, ephemeral: true, labels: [] };
+    simulator.intercept((request, response) => {
+      if (request.method !== 'GET' || !request.url?.endsWith(`/runners/${id}`)) return false;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(other));
+      return true;
+    });
+
+    expect(outcomes(await sweepTwice(sweeper()))).toEqual({ [A]: 'kept changed' });
+    expect(left()).toEqual([A]);
+  });
+
+  it.each([
+    ['GET', 'before the row is read'],
+    ['DELETE', 'before it is deleted'],
+  ])('takes a row that is gone for gone (%s, %s)', async (method) => {
+    const { simulator, register, sweeper, sweepTwice } = await startSweepWorld();
+    const id = register(A);
+    simulator.intercept(justBefore(method, /runners\/\d+$/, () => simulator.gitea.deleteRunner(id)));
+
+    const report = await sweepTwice(sweeper());
+
+    expect(outcomes(report)).toEqual({ [A]: 'gone' });
+    expect(report.failures).toEqual([]);
+  });
+});
+
+describe('a pass', () => {
+  it('asks Kubernetes after Gitea: a Job is older than its runner’s row', async () => {
+    const { simulator, group, register, sweeper } = await startSweepWorld();
+    register(A);
+    let requestsBefore = 0;
+
+    await sweeper().pass({
+      groups: [group()],
+      liveJobs: async () => {
+        requestsBefore = simulator.requests.filter(({ target }) => target.includes('/runners')).length;
+        return [];
+      },
+    });
+
+    expect(requestsBefore).toBe(1);
+  });
+
+  it('deletes nothing without a view of Kubernetes', async () => {
+    const { clock, group, register, sweeper, left } = await startSweepWorld();
+    register(A);
+    const scene = { groups: [group()], liveJobs: async () => undefined };
+    const own = sweeper();
+
+    clock.now += 61_000;
+    await own.pass(scene);
+    clock.now += 600_000;
+
+    expect(outcomes(await own.pass(scene))).toEqual({ [A]: 'kept cluster-unseen' });
+    expect(left()).toEqual([A]);
+  });
+
+  it('deletes nothing in a dry run', async () => {
+    const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
+    register(A);
+
+    expect(outcomes(await sweepTwice(sweeper({ dryRun: true })))).toEqual({ [A]: 'would-delete' });
+    expect(left()).toEqual([A]);
+    expect(simulator.requests.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  it('spreads its deletions over the minute and leaves what is over the budget to the next', async () => {
+    const { register, group, pauses, sweeper, sweepTwice, left } = await startSweepWorld();
+    for (const name of [A, B, C]) register(name);
+    const own = sweeper({ budget: 2 });
+
+    const first = await sweepTwice(own);
+    const next = await own.pass({ groups: [group()], liveJobs: async () => [] });
+
+    expect(outcomes(first)).toEqual({ [A]: 'deleted', [B]: 'deleted', [C]: 'postponed' });
+    expect(outcomes(next)).toEqual({ [C]: 'deleted' });
+    expect(pauses).toEqual([30_000, 30_000]);
+    expect(left()).toEqual([]);
+  });
+
+  it('stops before the next deletion when it is aborted', async () => {
+    const { clock, register, sweeper, group, left } = await startSweepWorld();
+    for (const name of [A, B]) register(name);
+    const ending = new AbortController();
+    const own = sweeper({ clock: jumpingClock(clock, () => ending.abort()) });
+    const scene = { groups: [group()], liveJobs: async () => [] };
+
+    clock.now += 61_000;
+    await own.pass(scene, ending.signal);
+    clock.now += 75_000;
+    const report = await own.pass(scene, ending.signal);
+
+    expect(outcomes(report)).toEqual({ [A]: 'deleted', [B]: 'postponed' });
+    expect(left()).toEqual([B]);
+  });
+
+  it('reads one list for groups that share their scope, and sweeps each group', async () => {
+    const { simulator, register, group, sweeper, sweepTwice } = await startSweepWorld();
+    const ofGpu = ownName(1, { namespace: 'runners', name: 'gpu' });
+    register(A);
+    register(ofGpu);
+
+    const report = await sweepTwice(sweeper(), [group(), group({ name: 'gpu' })]);
+
+    expect(outcomes(report)).toEqual({ [A]: 'deleted', [ofGpu]: 'deleted' });
+    expect(simulator.requests.filter(({ target }) => target.includes('/runners?'))).toHaveLength(2);
+  });
+});
+
+describe('scopes', () => {
+  it('sweeps each scope with its own list', async () => {
+    const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
+    simulator.gitea.addToken('root', ['all'], 'root-all');
+    simulator.gitea.addToken('olga', ['all'], 'olga-all');
+    const names = ['g', 'u', 'r'].map((name) => ownName(1, { namespace: 'runners', name }));
+    register(names[0] ?? '', { kind: 'global' });
+    register(names[1] ?? '', { kind: 'owner', owner: 'olga' });
+    register(names[2] ?? '', { kind: 'repo', repo: 'acme/web' });
+
+    await sweepTwice(sweeper(), [
+      group({ name: 'g' }, { kind: 'global' }, 'root-all'),
+      group({ name: 'u' }, { kind: 'user', user: 'olga' }, 'olga-all'),
+      group({ name: 'r' }, { kind: 'repo', owner: 'acme', repo: 'web' }, 'root-all'),
+    ]);
+
+    expect(left()).toEqual([]);
+  });
+
+  it('takes the dead rows of all scopes by turns: one that has many leaves something of the budget', async () => {
+    const { simulator, register, group, sweeper, sweepTwice } = await startSweepWorld();
+    simulator.gitea.addToken('root', ['all'], 'root-all');
+    for (const name of [A, B, C]) register(name);
+    const other = ownName(1, { namespace: 'runners', name: 'r' });
+    register(other, { kind: 'repo', repo: 'acme/web' });
+
+    const report = await sweepTwice(sweeper({ budget: 2 }), [
+      group(),
+      group({ name: 'r' }, { kind: 'repo', owner: 'acme', repo: 'web' }, 'root-all'),
+    ]);
+
+    expect(outcomes(report)).toEqual({ [A]: 'deleted', [B]: 'postponed', [C]: 'postponed', [other]: 'deleted' });
+  });
+
+  it('says that another user’s runners cannot be listed', async () => {
+    const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
+    simulator.gitea.addToken('root', ['all'], 'root-all');
+    register(A, { kind: 'owner', owner: 'olga' });
+
+    const report = await sweepTwice(sweeper(), [group({}, { kind: 'user', user: 'olga' }, 'root-all')]);
+
+    expect(report).toMatchObject({ registrations: [], unlisted: ['user olga'], failures: [] });
+    expect(left()).toEqual([A]);
+  });
+});
+
+describe('trouble', () => {
+  it('names the scope that a token lacks for deleting, and does not try the next row', async () => {
+    const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
+    simulator.gitea.addToken('olga', ['read:organization'], 'olga-reads');
+    for (const name of [A, B]) register(name);
+
+    const report = await sweepTwice(sweeper(), [group({}, undefined, 'olga-reads')]);
+
+    expect(outcomes(report)).toEqual({ [A]: 'failed', [B]: 'postponed' });
+    expect(report.failures).toMatchObject([{ code: 'GR-GITEA-02', exit: 1 }]);
+    expect(report.failures[0]?.message).toMatch(
+      /^delete runner 1 of org acme: DELETE http:.*: Gitea forbids it \(403\): the token lacks scope write:organization\. The token needs scope write:organization, and its user must be an owner of the org\. It is in the Secret of authToken\.$/,
+    );
+    expect(left()).toEqual([A, B]);
+  });
+
+  it.each([401, 404, 405, 500, 503, 301, 200])(
+    'deletes nothing more after an answer %i to DELETE, and shows no body',
+    async (status) => {
+      const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
+      register(A);
+      simulator.intercept(refuse('DELETE', /./, status));
+
+      const report = await sweepTwice(sweeper());
+
+      expect(outcomes(report)[A]).toBe(status === 404 ? 'gone' : 'failed');
+      for (const { message } of report.failures) {
+        expect(message).not.toContain('secret words');
+        expect(message).not.toContain(SECRET);
+      }
+      expect(left()).toEqual([A]);
+    },
+  );
+
+  it('of one scope does not keep the others from being swept', async () => {
+    const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
+    simulator.gitea.addToken('root', ['all'], 'root-all');
+    register(A);
+    const ofAll = ownName(1, { namespace: 'runners', name: 'all' });
+    register(ofAll, { kind: 'global' });
+    simulator.intercept(refuse('GET', /orgs\/acme\/actions\/runners\?/, 500));
+
+    const report = await sweepTwice(sweeper(), [group(), group({ name: 'all' }, { kind: 'global' }, 'root-all')]);
+
+    expect(outcomes(report)).toEqual({ [ofAll]: 'deleted' });
+    expect(report.failures).toMatchObject([{ code: 'GR-GITEA-05' }]);
+    expect(left()).toEqual([A]);
+  });
+
+  it.each([
+    ['cannot be read', refuse('GET', /status=in_progress/, 500)],
+    [
+      'is incomplete',
+      ((request, response) => {
+        if (!request.url?.includes('status=in_progress')) return false;
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{"jobs":[],"total_count":1}');
+        return true;
+      }) satisfies Intercept,
+    ],
+  ])('with the list of running jobs that %s deletes nothing', async (_, intercept) => {
+    const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
+    register(A);
+    simulator.intercept(intercept);
+
+    const report = await sweepTwice(sweeper());
+
+    expect(report.registrations).toEqual([]);
+    expect(report.failures).toHaveLength(1);
+    expect(left()).toEqual([A]);
+  });
+});

@@ -1,0 +1,96 @@
+import { expect, it } from 'vitest';
+import type { ServeEvent } from '../../src/serve/events.ts';
+import { Failure } from '../../src/shared/failure.ts';
+import { type Log, logTo } from '../../src/telemetry/log.ts';
+
+/** Lines as `<level> <message>`, and the clock that the log reads. */
+function openTestLog() {
+  const lines: string[] = [];
+  const clock = { nowMs: 0 };
+  const write = (level: string) => (fields: unknown, message?: string) => {
+    lines.push(`${level} ${typeof fields === 'string' ? fields : message}`);
+  };
+  const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  return { lines, clock, tell: logTo(log, () => clock.nowMs) };
+}
+
+it('warns of dropped connections once a minute per port', () => {
+  const { clock, lines, tell } = openTestLog();
+  const dropped = (listener: 'webhooks' | 'metrics') => tell({ is: 'connection-dropped', listener });
+  dropped('webhooks');
+  dropped('webhooks');
+  expect(lines).toHaveLength(1);
+
+  dropped('metrics');
+  expect(lines).toHaveLength(2);
+
+  clock.nowMs = 59_999;
+  dropped('webhooks');
+  expect(lines).toHaveLength(2);
+  clock.nowMs = 60_000;
+  dropped('webhooks');
+  expect(lines).toHaveLength(3);
+});
+
+it('remembers 1,000 warnings at most: an addressee can make each one differ by its Retry-After', () => {
+  const { lines, tell } = openTestLog();
+  const retried = (message: string) =>
+    tell({ is: 'notified', to: 'webhook', result: 'retried', failure: new Failure('GR-HTTP-10', 1, message) });
+  retried('wait 1 s');
+  retried('wait 1 s');
+  expect(lines).toHaveLength(1);
+
+  for (let seconds = 2; seconds <= 1_001; seconds += 1) retried(`wait ${seconds} s`);
+  expect(lines).toHaveLength(1_001);
+  // It is forgotten, so nothing of it is in memory.
+  retried('wait 1 s');
+  expect(lines).toHaveLength(1_002);
+});
+
+it('warns of clocks once an hour per servers', () => {
+  const { clock, lines, tell } = openTestLog();
+  const differ = (...origins: readonly string[]) =>
+    tell({ is: 'clocks-differ', code: 'GR-CLOCK-01', message: 'compare clocks: …', origins });
+  differ('https://a');
+  differ('https://a');
+  differ('https://a', 'https://b');
+  expect(lines).toHaveLength(2);
+
+  clock.nowMs = 3_600_000;
+  differ('https://a');
+  expect(lines).toHaveLength(3);
+});
+
+it('of a wake says why the sync before it has failed, and does not call that an error of the wake', () => {
+  const told: unknown[] = [];
+  const write = (fields: unknown): void => void told.push(fields);
+  const outcome = { is: 'synced', message: 'Job.batch "ci-1" is invalid' } as const;
+
+  const tell = logTo({ debug: write, info: write, warn: write, error: write });
+  tell({ is: 'woken', application: 'argocd/ci', outcome, ms: 1, waitedMs: 0, steps: [] });
+
+  expect(told).toEqual([{ application: 'argocd/ci', outcome: 'synced', ms: 1, failedSync: outcome.message }]);
+});
+
+it.each<[ServeEvent, readonly string[]]>([
+  [
+    { is: 'woken', application: 'argocd/ci', outcome: { is: 'synced' }, ms: 1, waitedMs: 0, steps: [] },
+    ['info woke Argo CD'],
+  ],
+  [
+    { is: 'woken', application: 'argocd/ci', outcome: { is: 'failed', message: 'x' }, ms: 1, waitedMs: 0, steps: [] },
+    ['warn woke Argo CD'],
+  ],
+  [
+    { is: 'looked', origin: 'https://a', target: 'look 1', url: 'https://gitea.example.com', beganMs: 0, endedMs: 1 },
+    [],
+  ],
+  [{ is: 'not-leading' }, ['info not leading any more']],
+  [{ is: 'plan-shown', application: 'argocd/ci', ms: 1 }, []],
+])('of %j writes %j', (event, expected) => {
+  const { lines, tell } = openTestLog();
+
+  tell(event);
+
+  expect(lines).toEqual(expected);
+});

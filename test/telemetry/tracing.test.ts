@@ -1,0 +1,266 @@
+/** Events in, spans out, through the SDK with its exporter in memory. */
+import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { describe, expect, it } from 'vitest';
+import type { JobDecision, Plan } from '../../src/planner/decisions.ts';
+import type { Job, JobStatus } from '../../src/planner/evidence.ts';
+import type { ServeEvent } from '../../src/serve/events.ts';
+import type { LiveGroup } from '../../src/serve/planning/live.ts';
+import type { AppVerdict } from '../../src/serve/round.ts';
+import { openSink } from '../../src/telemetry/tracing/otlp.ts';
+import { contextOf } from '../../src/telemetry/tracing/trace-context.ts';
+import { traceTo } from '../../src/telemetry/tracing.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+import { verdictOf } from '../support/verdict.ts';
+
+const URL_OF_GITEA = 'https://gitea.example.com';
+const APPLICATION = 'argocd/runners';
+const GROUP = { namespace: 'runners', name: 'ci' };
+const RUNNER = 'ci-7-1-0000cafe';
+const BEGIN_MS = 1_800_000_000_000;
+
+function job(status: JobStatus, over: Partial<Job> = {}): Job {
+  return {
+    id: 7,
+    attempt: 1,
+    runId: 3,
+    repository: 'acme/web',
+    name: 'the token is s3cret',
+    url: '',
+    labels: ['linux'],
+    status,
+    createdAtMs: 0,
+    ...over,
+  };
+}
+
+/** A subscriber with a clock of its own. Times are ms since the beginning. @param tracing of the group. */
+function follow(tracing = true) {
+  let nowMs = BEGIN_MS;
+  const exporter = new InMemorySpanExporter();
+  const kept: ReadableSpan[] = [];
+  exporter.shutdown = async () => void kept.push(...exporter.getFinishedSpans());
+  const settings = { url: new URL(URL_OF_GITEA), sampler: 'always_on', ratio: 1, attributes: {} } as const;
+  const sink = openSink(settings, exporter);
+  const hear = traceTo(sink, () => nowMs);
+  const at = (ms: number, event: ServeEvent): void => {
+    nowMs = BEGIN_MS + ms;
+    hear(event);
+  };
+  return {
+    at,
+    looked: (fromMs: number, toMs: number, ...jobs: readonly Job[]) =>
+      at(toMs, {
+        is: 'looked',
+        origin: URL_OF_GITEA,
+        target: 'look 1',
+        url: URL_OF_GITEA,
+        beganMs: BEGIN_MS + fromMs,
+        endedMs: BEGIN_MS + toMs,
+        look: { jobs, runners: [] },
+      }),
+    decided: (ms: number, ...jobs: readonly JobDecision[]) => {
+      const decided = verdict(jobs, tracing);
+      at(ms, { is: 'planned', verdict: decided, ms: 1 });
+      at(ms, { is: 'round-done', verdicts: [decided], skews: new Map() });
+    },
+    webhook: (ms: number, status: 'queued' | 'in_progress') =>
+      at(ms, {
+        is: 'webhook',
+        result: 'accepted',
+        event: { owner: 'Acme', repo: 'web', status, jobId: 7, attempt: 1 },
+      }),
+    /** Name, begin and end of each span. */
+    spans: async () => {
+      await sink.close();
+      return kept.map((span) => ({
+        name: span.name,
+        times: [msOf(span.startTime), msOf(span.endTime)],
+        attributes: span.attributes,
+        ...span.spanContext(),
+        parent: span.parentSpanContext?.spanId,
+      }));
+    },
+  };
+}
+
+function msOf([seconds, nanoseconds]: readonly [number, number]): number {
+  return seconds * 1000 + nanoseconds / 1_000_000 - BEGIN_MS;
+}
+
+function verdict(jobs: readonly JobDecision[], tracing: boolean): AppVerdict {
+  const plan: Plan = { groups: [], jobs, runners: [] };
+  const live = { key: 'runners/ci', group: runnerGroup({ tracing }) } as unknown as LiveGroup;
+  const groups = [{ live } as AppVerdict['groups'][number]];
+  return verdictOf({ application: APPLICATION, planning: { is: 'planned', plan, atMs: 0 }, groups });
+}
+
+const queued = { job: job('queued'), origin: URL_OF_GITEA, group: GROUP };
+const served: JobDecision = { ...queued, verdict: 'served', by: 'new-runner', runner: RUNNER };
+const held: JobDecision = { ...queued, verdict: 'held', because: 'cap' };
+const running: JobDecision = {
+  job: job('in_progress', { runner: RUNNER }),
+  origin: URL_OF_GITEA,
+  group: GROUP,
+  verdict: 'running',
+};
+
+function fullWay() {
+  const way = follow();
+  way.webhook(0, 'queued');
+  way.looked(20, 60, job('queued'));
+  way.decided(70, held);
+  way.decided(500, served);
+  way.at(1_500, {
+    is: 'woken',
+    application: APPLICATION,
+    outcome: { is: 'synced' },
+    ms: 900,
+    waitedMs: 40,
+    steps: [
+      { step: 'read', beganMs: BEGIN_MS + 600, endedMs: BEGIN_MS + 620 },
+      { step: 'refresh', beganMs: BEGIN_MS + 620, endedMs: BEGIN_MS + 1_400 },
+      { step: 'sync', beganMs: BEGIN_MS + 1_400, endedMs: BEGIN_MS + 1_500 },
+    ],
+  });
+  way.at(1_700, { is: 'job-seen', uid: 'u1', namespace: 'runners', name: RUNNER });
+  way.at(1_720, { is: 'pod-seen', jobUid: 'u1', step: 'created' });
+  way.at(1_760, { is: 'pod-seen', jobUid: 'u1', step: 'scheduled' });
+  way.at(1_900, { is: 'pod-seen', jobUid: 'u1', step: 'registering' });
+  way.at(2_100, { is: 'pod-seen', jobUid: 'u1', step: 'registered' });
+  way.at(2_300, { is: 'pod-seen', jobUid: 'u1', step: 'started' });
+  way.webhook(2_400, 'in_progress');
+  way.looked(2_410, 2_450, running.job);
+  way.decided(2_460, running);
+  return way;
+}
+
+describe('the way of a CI job', () => {
+  it('is one trace, with one span for each phase, from the webhook to the begin of the CI job', async () => {
+    const spans = await fullWay().spans();
+    const root = spans.find(({ parent }) => parent === undefined);
+
+    expect(Object.fromEntries(spans.map(({ name, times }) => [name, times]))).toEqual({
+      'CI job waits for its runner': [0, 2_400],
+      webhook: [0, 20],
+      look: [20, 60],
+      plan: [60, 70],
+      held: [70, 500],
+      wait: [500, 600],
+      wake: [600, 1_500],
+      read: [600, 620],
+      refresh: [620, 1_400],
+      sync: [1_400, 1_500],
+      apply: [1_500, 1_700],
+      pod: [1_700, 1_720],
+      schedule: [1_720, 1_760],
+      init: [1_760, 1_900],
+      register: [1_900, 2_100],
+      start: [2_100, 2_300],
+      claim: [2_300, 2_400],
+    });
+    expect(root).toMatchObject(contextOf({ origin: URL_OF_GITEA, jobId: 7, attempt: 1 }));
+    expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+    expect(root?.attributes).toEqual({
+      'gitea.url': URL_OF_GITEA,
+      'gitea.repository': 'acme/web',
+      'gitea.run.id': 3,
+      'gitea.job.id': 7,
+      'gitea.job.attempt': 1,
+      'argocd.application': APPLICATION,
+      runnergroup: 'runners/ci',
+      runner: RUNNER,
+      outcome: 'running',
+    });
+  });
+
+  it('holds nothing that the author of a workflow has named', async () => {
+    expect(JSON.stringify(await fullWay().spans())).not.toContain('s3cret');
+  });
+
+  it('without a webhook begins with the look that found it', async () => {
+    const way = follow();
+    way.looked(20, 60, job('queued'));
+    way.decided(70, served);
+    way.decided(400, running);
+    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+
+    expect((await way.spans()).map(({ name, times }) => [name, ...times])).toEqual([
+      ['look', 20, 60],
+      ['plan', 60, 70],
+      ['claim', 70, 400],
+      ['CI job waits for its runner', 20, 400],
+    ]);
+  });
+
+  it('on a runner that was there already has neither wake nor pod', async () => {
+    const way = follow();
+    way.at(0, { is: 'job-seen', uid: 'u1', namespace: 'runners', name: RUNNER });
+    way.at(5, { is: 'pod-seen', jobUid: 'u1', step: 'started' });
+    way.looked(20, 60, job('queued'));
+    way.decided(70, served);
+    way.decided(400, running);
+
+    expect((await way.spans()).map(({ name }) => name)).toEqual([
+      'look',
+      'plan',
+      'claim',
+      'CI job waits for its runner',
+    ]);
+  });
+
+  it('has no trace in a group that has switched tracing off', async () => {
+    const way = follow(false);
+    way.looked(20, 60, job('queued'));
+    way.decided(70, served);
+    way.decided(400, running);
+
+    expect(await way.spans()).toEqual([]);
+  });
+
+  it('that was cancelled ends with the look that no longer shows it', async () => {
+    const way = follow();
+    way.looked(20, 60, job('queued'));
+    way.decided(70, held);
+    way.looked(900, 1_000);
+    way.decided(1_010);
+    const spans = await way.spans();
+
+    expect(spans.at(-1)).toMatchObject({ times: [20, 1_000], attributes: { outcome: 'gone' } });
+  });
+
+  it('is not ended by a look that failed', async () => {
+    const way = follow();
+    way.looked(20, 60, job('queued'));
+    const times = { beganMs: BEGIN_MS + 80, endedMs: BEGIN_MS + 90 };
+    way.at(90, { is: 'looked', origin: URL_OF_GITEA, target: 'look 1', url: URL_OF_GITEA, ...times });
+    way.decided(100, served);
+    way.decided(400, running);
+    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+
+    expect((await way.spans()).at(-1)).toMatchObject({ attributes: { outcome: 'running' } });
+  });
+
+  it('waits some seconds for the kubelet, which tells late that a container runs', async () => {
+    const way = follow();
+    way.looked(20, 60, job('queued'));
+    way.decided(70, served);
+    way.at(100, { is: 'job-seen', uid: 'u1', namespace: 'runners', name: RUNNER });
+    way.webhook(400, 'in_progress');
+    way.decided(410, running);
+    way.at(900, { is: 'pod-seen', jobUid: 'u1', step: 'started' });
+    way.decided(910);
+
+    const start = (await way.spans()).find(({ name }) => name === 'start');
+    expect(start?.times).toEqual([100, 900]);
+  });
+
+  it('is not told by a process that leads no longer and comes back', async () => {
+    const way = follow();
+    way.looked(20, 60, job('queued'));
+    way.at(70, { is: 'not-leading' });
+    way.decided(400, running);
+    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+
+    expect(await way.spans()).toEqual([]);
+  });
+});
