@@ -22,6 +22,8 @@ COPY tsconfig.json LICENSE ./
 COPY scripts/*.mjs scripts/*.cjs scripts/
 COPY imports/ imports/
 COPY src/ src/
+COPY demo/ demo/
+COPY model/ model/
 RUN npm run build
 COPY install/plugin.yaml install/
 # Everything that is ours, as it will lie in the image.

@@ -29,7 +29,7 @@ const options = {
   write: false,
 };
 /** What the cdk8s app is imported as. */
-const CHARTS = /\/charts\/(?:app|pod-template)\.ts$/;
+const CHARTS = /\/manifests\/(?:app|pod-template)\.ts$/;
 /** What is needed only when spans are sent somewhere. */
 const TRACING = /\/tracing\/otlp\.ts$/;
 /** What only the button in Slack needs, over socket mode. */
@@ -89,13 +89,13 @@ if (!process.argv.includes('--no-cache')) await makeCodeCache({ lib: LIB, node: 
 
 /** src/cli/cli.ts with one command. @param own the files of src/cli that it imports for this one */
 function oneCommand(name, ...own) {
-  const kept = new Set(own.map((file) => `./cli/${file}.ts`));
+  const kept = new Set(own.map((file) => `./${file}.ts`));
   return build({
     ...options,
     entryPoints: { [name]: 'src/cli/cli.ts' },
     inject: ['src/cli/start/without-jit.ts'],
     plugins: [
-      apart(/^\.\/cli\//, './cli.cjs', kept),
+      apart(/^\.\.?\//, './cli.cjs', (path, importer) => importer.endsWith('/cli/cli.ts') && !kept.has(path)),
       apart(/\/connect\.ts$/, './proxied.cjs'),
       apart(/\/documents\.ts$/, './documents.cjs'),
       apart(/\/policy\/judge\.ts$/, './policy.cjs'),
@@ -123,12 +123,12 @@ function asAscii(text, path) {
 }
 
 /** Leaves a module that is imported late to a file of its own: few need it, and all would read it. */
-function apart(filter, file, kept = new Set()) {
+function apart(filter, file, isApart = () => true) {
   return {
     name: 'apart',
     setup: ({ onResolve }) => {
-      onResolve({ filter }, ({ kind, path }) =>
-        kind === 'dynamic-import' && !kept.has(path) ? { path: file, external: true } : undefined,
+      onResolve({ filter }, ({ importer, kind, path }) =>
+        kind === 'dynamic-import' && isApart(path, importer) ? { path: file, external: true } : undefined,
       );
     },
   };

@@ -10,9 +10,10 @@ function codesIn(text: string): ReadonlySet<string> {
 }
 
 it('docs/errors.md has every code of the source, and no other', () => {
-  const source = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  const source = ['src', 'demo']
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
     .filter((file) => file.endsWith('.ts'))
-    .map((file) => readFileSync(join('src', file), 'utf8'))
+    .map((file) => readFileSync(file, 'utf8'))
     .join('\n');
 
   expect([...codesIn(readFileSync('docs/errors.md', 'utf8'))].sort()).toEqual([...codesIn(source)].sort());

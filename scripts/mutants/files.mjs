@@ -14,13 +14,13 @@ import { mutantsOf } from './instrument.mjs';
 
 /** The planner, and the oracles that judge it: a law that cannot fail proves nothing. @type {Subject} */
 const PLANNER = {
-  mutated: [/^src\/plan\/.*\.ts$/, /^test\/model\/laws\.ts$/, /^test\/simulation\/tally\.ts$/],
+  mutated: [/^src\/planner\/.*\.ts$/, /^test\/model\/laws\.ts$/, /^test\/simulation\/tally\.ts$/],
   cheap: [
-    /^test\/plan\/.*(?<!\.property)\.test\.ts$/,
+    /^test\/planner\/.*(?<!\.property)\.test\.ts$/,
     /^test\/model\/laws\.test\.ts$/,
     /^test\/simulation\/tally\.test\.ts$/,
   ],
-  quick: [/^test\/plan\/.*\.property\.test\.ts$/, /^test\/simulation\/histories\.test\.ts$/],
+  quick: [/^test\/planner\/.*\.property\.test\.ts$/, /^test\/simulation\/histories\.test\.ts$/],
   all: [/^test\/golden\/golden\.test\.ts$/, /^test\/model\/histories\.property\.test\.ts$/],
   folders: ['src/planner', 'test/planner', 'test/model', 'test/simulation', 'test/golden'],
 };

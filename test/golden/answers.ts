@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 
-const RECORDED = join(import.meta.dirname, '..', 'gitea', 'recorded');
+const RECORDED = join(import.meta.dirname, '..', 'clients', 'gitea', 'recorded');
 const DAY = '2026-11-21';
 const EPOCH = '1970-01-01T00:00:00Z';
 const ROOT = 'https://gitea.example.com';

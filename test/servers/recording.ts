@@ -15,7 +15,7 @@ export const LEVELS: Readonly<Record<string, LevelPath>> = {
   repo: '/repos/acme/web',
 };
 
-const FOLDER = join(import.meta.dirname, '..', 'gitea', 'recorded');
+const FOLDER = join(import.meta.dirname, '..', 'clients', 'gitea', 'recorded');
 const HEADERS = ['content-type', 'link', 'x-total-count'];
 
 interface Question {

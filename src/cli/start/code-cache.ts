@@ -44,7 +44,7 @@ export function compile(source: Buffer, file: string, cachedData?: Buffer): Scri
  */
 export function run(script: Script, loadPart: (name: string) => unknown): unknown {
   const module: { exports: unknown } = { exports: {} };
-  const requireFrom = (name: string) => (name.startsWith('.//') ? loadPart(name) : require(name));
+  const requireFrom = (name: string) => (name.startsWith('./') ? loadPart(name) : require(name));
   script.runInThisContext()(module.exports, requireFrom, module);
   return module.exports;
 }

@@ -24,6 +24,9 @@ import type { Kubernetes, StoredObject } from './kubernetes.ts';
 import { NAMESPACE, type Pods } from './pods.ts';
 import { never, type World } from './world.ts';
 
+/** A request to Argo CD that is not answered is given up after half a minute, and the wake comes again soon. */
+export const NO_ANSWER_MS = 36_000;
+
 interface Output {
   readonly revision: number;
   readonly groups: readonly GroupInGit[];
@@ -186,6 +189,7 @@ export class Application {
     await this.#request();
     if (this.faults.readLost > 0) {
       this.faults.readLost -= 1;
+      this.#around.world.obstacle('a read that is lost', NO_ANSWER_MS, this.name);
       return await this.#noAnswer();
     }
     return this.#state();

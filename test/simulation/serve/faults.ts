@@ -1,7 +1,6 @@
 /** What each fault does, and for how long `serve` cannot be blamed for what follows: the times are those of the manual. */
 
-import type { Application, Around } from './application.ts';
-import { LONGEST_POLL_MS } from './gitea.ts';
+import { type Application, type Around, NO_ANSWER_MS } from './application.ts';
 import type { Fault } from './history.ts';
 
 export interface Stage extends Around {
@@ -18,8 +17,6 @@ const SILENT_WATCH_MS = 153_000;
 const LIST_AGAIN_MS = 62_000;
 /** Argo CD that is away is asked again every 4 s; what was begun before it went, a minute later at most. */
 const ARGOCD_AGAIN_MS = 5_000;
-/** A request to Argo CD that is not answered is given up after half a minute, and the wake comes again soon. */
-const NO_ANSWER_MS = 36_000;
 /** A Lease that is not renewed for 15 s is taken over; then everything is looked at. */
 const LEASE_MS = 25_000;
 
@@ -91,7 +88,6 @@ export function beginFault(fault: Fault, stage: Stage): void {
       return;
     case 'read-lost':
       if (app) app.faults.readLost = 1;
-      world.obstacle(fault.is, LONGEST_POLL_MS + NO_ANSWER_MS, app?.name);
       return;
     case 'sync-lost':
       if (app) app.faults.syncLost = 1;

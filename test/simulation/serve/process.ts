@@ -40,7 +40,8 @@ export interface Sabotage {
   readonly more?: StartTask;
   /** How the notifier hears what happens. */
   readonly hears?: (tell: Tell) => Tell;
-  readonly neverLeads?: true;
+  /** Whatever the Lease says. */
+  readonly leads?: 'never' | 'always';
 }
 
 type TaskName = keyof typeof TASKS;
@@ -268,7 +269,8 @@ export class ServeProcess {
       }
     };
     const watching = cluster.run(this.#life.signal);
-    if (!sabotage.neverLeads) await lease.run(this.#life.signal, lead);
+    if (sabotage.leads === 'always') await lead(this.#life.signal);
+    else if (sabotage.leads !== 'never') await lease.run(this.#life.signal, lead);
     await Promise.all([watching, this.#queue.close()]);
     await notifier.close();
   }

@@ -25,7 +25,7 @@ const LINKS: readonly HostileAnswer[] = [
 
 const REPOSITORIES: readonly HostileAnswer[] = [
   repository('a repository with a line end', BAD_SHAPE, 'ac%0ame/w%22eb'),
-  repository('a repository that climbs', BAD_SHAPE, '../../..'),
+  repository('a repository that climbs', BAD_SHAPE, '../..'),
   repository('a repository that climbs, encoded', BAD_SHAPE, '%2e%2e/x'),
   repository('a repository with an encoded slash', BAD_SHAPE, 'acme%2Fweb/x'),
   repository('a repository of 100,000 characters', BAD_SHAPE, `${'a'.repeat(100_000)}/x`),

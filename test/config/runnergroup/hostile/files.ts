@@ -236,7 +236,7 @@ export const NAMES: readonly FileCase[] = [
 
 export const PATHS: readonly FileCase[] = [
   { name: 'that is empty', make: nothing, paths: () => [''], plain: ['g.yaml'] },
-  { name: 'with a slash at the end', make: nothing, paths: () => ['.//'], plain: ['g.yaml'] },
+  { name: 'with a slash at the end', make: nothing, paths: () => ['./'], plain: ['g.yaml'] },
   { name: 'of a file with a slash at the end', make: nothing, paths: () => ['g.yaml/'], plain: ['g.yaml'] },
   {
     name: 'with a NUL',
