@@ -25,7 +25,7 @@ import { NAMESPACE, type Pods } from './pods.ts';
 import { never, type World } from './world.ts';
 
 /** A request to Argo CD that is not answered is given up after half a minute, and the wake comes again soon. */
-export const NO_ANSWER_MS = 36_000;
+const NO_ANSWER_MS = 36_000;
 
 interface Output {
   readonly revision: number;

@@ -1,6 +1,6 @@
 /** What each fault does, and for how long `serve` cannot be blamed for what follows: the times are those of the manual. */
 
-import { type Application, type Around, NO_ANSWER_MS } from './application.ts';
+import type { Application, Around } from './application.ts';
 import type { Fault } from './history.ts';
 
 export interface Stage extends Around {
@@ -13,12 +13,18 @@ export interface Stage extends Around {
 
 /** A watch of which nothing comes is begun anew after 150 s. */
 const SILENT_WATCH_MS = 153_000;
+/** A watch that broke or expired begins with a list, after half a second to a few seconds. */
+const RELIST_MS = 12_000;
 /** A list that is not answered is given up after half a minute, and comes again after half a second to half a minute. */
 const LIST_AGAIN_MS = 62_000;
 /** Argo CD that is away is asked again every 4 s; what was begun before it went, a minute later at most. */
 const ARGOCD_AGAIN_MS = 5_000;
 /** A Lease that is not renewed for 15 s is taken over; then everything is looked at. */
-const LEASE_MS = 25_000;
+const LEASE_MS = 10_000;
+/** A wake that was under way ends, and the next one comes. */
+const AGAIN_MS = 10_000;
+/** The pause after a sync that failed. */
+const FAILED_SYNC_MS = 15_000;
 
 /** Begins a fault; its end is set. */
 export function beginFault(fault: Fault, stage: Stage): void {
@@ -37,7 +43,7 @@ export function beginFault(fault: Fault, stage: Stage): void {
   switch (fault.is) {
     case 'watch-cut':
       kubernetes.spoil(fault.kind, fault.how);
-      world.obstacle(fault.is, LIST_AGAIN_MS);
+      world.obstacle(fault.is, RELIST_MS);
       return;
     case 'watch-silent':
       kubernetes.spoil(fault.kind, 'silent');
@@ -78,7 +84,7 @@ export function beginFault(fault: Fault, stage: Stage): void {
       pods.evict();
       return;
     case 'refresh-lost':
-      during(NO_ANSWER_MS, (isOn) => {
+      during(AGAIN_MS, (isOn) => {
         if (app) app.faults.refreshLost = isOn;
       });
       return;
@@ -93,12 +99,12 @@ export function beginFault(fault: Fault, stage: Stage): void {
       if (app) app.faults.syncLost = 1;
       return;
     case 'answers-late':
-      during(20_000, (isOn) => {
+      during(AGAIN_MS, (isOn) => {
         for (const each of stage.apps) each.faults.answersLate = isOn;
       });
       return;
     case 'comparison-slow':
-      during(20_000, (isOn) => {
+      during(AGAIN_MS, (isOn) => {
         if (app) app.faults.slow = isOn ? 8 : 1;
       });
       return;
@@ -117,7 +123,7 @@ export function beginFault(fault: Fault, stage: Stage): void {
       });
       return;
     case 'apply-fails':
-      during(60_000, (isOn) => {
+      during(FAILED_SYNC_MS, (isOn) => {
         if (app) app.faults.appliesFail = isOn;
       });
       return;
