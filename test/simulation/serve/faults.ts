@@ -23,8 +23,8 @@ const ARGOCD_AGAIN_MS = 5_000;
 const LEASE_MS = 10_000;
 /** A wake that was under way ends, and the next one comes. */
 const AGAIN_MS = 10_000;
-/** The pause after a sync that failed. */
-const FAILED_SYNC_MS = 15_000;
+/** The pause after syncs that fail doubles, to a minute. */
+const FAILED_SYNC_MS = 60_000;
 
 /** Begins a fault; its end is set. */
 export function beginFault(fault: Fault, stage: Stage): void {
