@@ -32,8 +32,6 @@ const options = {
 const CHARTS = /\/manifests\/(?:app|pod-template)\.ts$/;
 /** What is needed only when spans are sent somewhere. */
 const TRACING = /\/tracing\/otlp\.ts$/;
-/** What only the button in Slack needs, over socket mode. */
-const SLACK_SOCKET = /\/notify\/slack-socket\.ts$/;
 const TRACE = /\/tracing\/run-trace\.ts$/;
 /** What only groups with a podTemplate or a securityProfile need. */
 const PODS = /\/(?:final-pods|pods\/asks)\.ts$/;
@@ -52,14 +50,12 @@ const built = await Promise.all([
       pods: 'src/cli/start/pods.ts',
       trace: 'src/telemetry/tracing/run-trace.ts',
       tracing: 'src/telemetry/tracing/otlp.ts',
-      'slack-socket': 'src/tasks/notify/slack-socket.ts',
     },
     plugins: [
       apart(CHARTS, './charts.cjs'),
       apart(PODS, './pods.cjs'),
       apart(TRACE, './trace.cjs'),
       apart(TRACING, './tracing.cjs'),
-      apart(SLACK_SOCKET, './slack-socket.cjs'),
     ],
   }),
   build({

@@ -28,7 +28,6 @@ const PROGRAMS = [
   'pods',
   'policy',
   'proxied',
-  'slack-socket',
   'trace',
   'tracing',
 ].map((name) => `${name}.cjs`);

@@ -14,8 +14,10 @@ import type { ExitCode, Io } from '../shared/io.ts';
 import { printable } from '../shared/printable.ts';
 import { readNotifyFile } from '../tasks/notify/defaults.ts';
 import type { NotifyOptions } from '../tasks/notify/notifier.ts';
+import { openSlack, type SlackOptions } from '../tasks/notify/slack.ts';
+import { webhookReceiver } from '../tasks/notify/webhook.ts';
 import { logTo, openLog } from '../telemetry/log.ts';
-import type { SpanSink } from '../telemetry/tracing/sink.ts';
+import type { SpanSink } from '../telemetry/tracing/span.ts';
 import { traceTo } from '../telemetry/tracing.ts';
 import { extendIn } from './extend.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
@@ -123,29 +125,23 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
   };
 }
 
-async function notifyFrom(
-  flags: FlagsOf<'serve'>,
-  io: Io,
-  extend: NonNullable<NotifyOptions['extend']>,
-): Promise<NotifyOptions> {
-  const slackAppTokenFile = flagValue('slackAppTokenFile', flags, io);
-  const slackSigningSecretFile = flagValue('slackSigningSecretFile', flags, io);
-  const slackTokenFile = flagValue('slackTokenFile', flags, io);
-  const secretFile = flagValue('notifySecretFile', flags, io);
+async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions['extend']): Promise<NotifyOptions> {
   const file = flagValue('notifyFile', flags, io);
   return {
-    allowedUrls: flagValue('notifyUrls', flags, io) ?? [],
     defaults: file === undefined ? [] : await readNotifyFile(file),
-    ...(slackTokenFile !== undefined && { slackTokenFile }),
-    ...(slackSigningSecretFile !== undefined && { slackSigningSecretFile, extend }),
-    ...(slackAppTokenFile !== undefined && { slackSocket: await socketFrom(slackAppTokenFile), extend }),
-    ...(secretFile !== undefined && { secretFile }),
+    receivers: async (context) => ({
+      slack: await openSlack(context, {
+        tokenFile: flagValue('slackTokenFile', flags, io),
+        signingSecretFile: flagValue('slackSigningSecretFile', flags, io),
+        appTokenFile: flagValue('slackAppTokenFile', flags, io),
+        extend,
+      }),
+      webhook: webhookReceiver(context, {
+        allowedUrls: flagValue('notifyUrls', flags, io) ?? [],
+        secretFile: flagValue('notifySecretFile', flags, io),
+      }),
+    }),
   };
-}
-
-/** The packages of socket mode are loaded here, and only for an app-level token (docs/adr/0040). */
-async function socketFrom(tokenFile: string): Promise<NonNullable<NotifyOptions['slackSocket']>> {
-  return { tokenFile, listen: (await import('../tasks/notify/slack-socket.ts')).listenToSlack };
 }
 
 /** Hear what happens. `serve` adds the metrics. */

@@ -25,6 +25,29 @@ export function isOwnTrouble({ code, exit }: Failure): boolean {
   return exit === 1 && !code.startsWith('GR-CLUSTER');
 }
 
+/**
+ * Whose trouble stops whom, for `generate` and `serve`: a group's own stops that group, any other all groups of its namespace.
+ * @param seenOf a `Failure`, or what was seen of a group.
+ */
+export function troublesOf(
+  groups: readonly RunnerGroup[],
+  seenOf: (group: RunnerGroup) => unknown,
+): { readonly troubles: ReadonlyMap<RunnerGroup, Failure>; readonly stopping: readonly Failure[] } {
+  const stopped = new Map<string, Failure>();
+  for (const group of groups) {
+    const seen = seenOf(group);
+    if (seen instanceof Failure && !isOwnTrouble(seen) && !stopped.has(group.namespace))
+      stopped.set(group.namespace, seen);
+  }
+  const troubles = new Map<RunnerGroup, Failure>();
+  for (const group of groups) {
+    const seen = seenOf(group);
+    const failure = seen instanceof Failure ? seen : stopped.get(group.namespace);
+    if (failure) troubles.set(group, failure);
+  }
+  return { troubles, stopping: [...stopped.values()] };
+}
+
 /** What was seen of the groups. */
 interface Seen {
   /** By key of the look. */
@@ -52,10 +75,9 @@ export function sortOut(
     return { looks, troubles: [], isPlanned: () => true };
   }
   const troubles = new Map(broken.map((group) => [keyText(group), troubleOfBroken(group)]));
-  for (const group of groups) {
-    const failure = failed.get(group) ?? answers.get(lookOf(group));
-    if (!(failure instanceof Failure)) continue;
-    if (!isOwnTrouble(failure)) throw failure;
+  const found = troublesOf(groups, (group) => failed.get(group) ?? answers.get(lookOf(group)));
+  for (const failure of found.stopping) throw failure;
+  for (const [group, failure] of found.troubles) {
     const { namespace, name } = group;
     if (!troubles.has(keyText(group))) troubles.set(keyText(group), { namespace, name, failure });
   }

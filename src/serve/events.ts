@@ -9,146 +9,116 @@ import type { WakeStep } from '../clients/argocd/wake.ts';
 import type { RequestLine } from '../clients/http/request.ts';
 import type { PodStep } from '../clients/kubernetes/pod-step.ts';
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
-import type { NotifyTarget } from '../config/runnergroup/notify-fields.ts';
+import type { NotifyTarget, ReceiverKind } from '../config/runnergroup/notify-fields.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
-import type { Look } from '../planner/evidence.ts';
+import type { ClockWarning } from '../observe/clock-correction.ts';
 import type { Failure } from '../shared/failure.ts';
 import type { DropReason } from '../tasks/losses/decide.ts';
-import type { JobNotice, NotifyResult } from '../tasks/notify/notice.ts';
+import type { JobNotice, NotifyResult } from '../tasks/notify/receiver.ts';
 import type { SweptRegistration } from '../tasks/sweep/sweep.ts';
-import type { SpansLost } from '../telemetry/tracing/sink.ts';
+import type { SpansLost } from '../telemetry/tracing/span.ts';
+import type { Sight } from './looks/poller.ts';
 import type { LiveRunner } from './planning/live.ts';
-import type { EndedWait } from './planning/waiting-times.ts';
 import type { QueueRow } from './queue.ts';
 import type { AppVerdict } from './round.ts';
 import type { WakeOutcome } from './waking/wake-state.ts';
 import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
 
-export type ServeEvent =
-  /** All ports listen. */
-  | { readonly is: 'serving'; readonly ports: Ports }
-  /** This process leads from now on. */
-  | { readonly is: 'leading' }
-  | { readonly is: 'not-leading' }
+/** What each kind of event tells. */
+interface Told {
+  readonly serving: { readonly ports: Ports };
+  readonly leading: object;
+  readonly 'not-leading': object;
   /** A signal asks this process to end. */
-  | { readonly is: 'ending'; readonly signal: string }
+  readonly ending: { readonly signal: string };
   /** A mistake of ours; the process ends. Its message may hold anything, so only its kind and place are told. */
-  | { readonly is: 'mistake'; readonly error: string; readonly at: readonly string[] }
-
+  readonly mistake: { readonly error: string; readonly at: readonly string[] };
   /** Somebody asks for it: what is under way and what is due. */
-  | { readonly is: 'queue'; readonly rows: readonly QueueRow[] }
+  readonly queue: { readonly rows: readonly QueueRow[] };
 
-  /** A request was answered, or was not. */
-  | { readonly is: 'gitea-request'; readonly line: RequestLine }
-  | { readonly is: 'argocd-request'; readonly line: RequestLine }
-  | { readonly is: 'cluster-failed'; readonly failure: Failure }
+  readonly 'gitea-request': { readonly line: RequestLine };
+  readonly 'argocd-request': { readonly line: RequestLine };
+  readonly 'cluster-failed': { readonly failure: Failure };
   /** `event`: what an accepted delivery has told; only the leading process has it. */
-  | { readonly is: 'webhook'; readonly result: WebhookResult; readonly event?: WebhookEvent }
-  /** A connection was closed because too many were open. */
-  | { readonly is: 'connection-dropped'; readonly listener: Listener }
+  readonly webhook: { readonly result: WebhookResult; readonly event?: WebhookEvent };
+  readonly 'connection-dropped': { readonly listener: Listener };
   /** The webhook secrets cannot be read; those of before stay valid. */
-  | { readonly is: 'secrets-unreadable'; readonly failure: Failure }
+  readonly 'secrets-unreadable': { readonly failure: Failure };
 
-  /** A look has ended. With `failure` it failed, else `look` is what it found. */
-  | {
-      readonly is: 'looked';
-      readonly origin: string;
-      /** Key of the target, and base URL of its Gitea. */
-      readonly target: string;
-      readonly url: string;
-      readonly beganMs: number;
-      readonly endedMs: number;
-      readonly failure?: Failure;
-      readonly look?: Look;
-    }
+  /** A look has ended. With `failure` it failed, else `look` is what it found. `target`: its key; `url`: of its Gitea. */
+  readonly looked: Pick<Sight, 'beganMs' | 'endedMs' | 'failure' | 'look'> &
+    Record<'origin' | 'target' | 'url', string>;
   /** A look or a sweep had to wait for the request budget of this Gitea. */
-  | { readonly is: 'visit-waited'; readonly origin: string; readonly ms: number }
+  readonly 'visit-waited': { readonly origin: string; readonly ms: number };
   /** So many scopes share one Gitea that looks wait longer than the poll interval. Told once a minute at most. */
-  | { readonly is: 'looks-late'; readonly origin: string; readonly scopes: number }
+  readonly 'looks-late': { readonly origin: string; readonly scopes: number };
 
   /** One Application was planned and compared with its Jobs. */
-  | { readonly is: 'planned'; readonly verdict: AppVerdict; readonly ms: number }
-  /** Told with each plan that is concerned. @see `src/observe/clock-correction.ts` */
-  | {
-      readonly is: 'clocks-differ';
-      readonly code: string;
-      readonly message: string;
-      readonly origins: readonly string[];
-    }
+  readonly planned: { readonly verdict: AppVerdict; readonly ms: number };
+  /** Told with each plan that is concerned (`src/observe/clock-correction.ts`). */
+  readonly 'clocks-differ': ClockWarning & { readonly origins: readonly string[] };
   /** A CI job was first seen on a runner of ours. */
-  | { readonly is: 'job-started'; readonly wait: EndedWait }
+  readonly 'job-started': { readonly wait: EndedWait };
   /** A runner's Job has completed, failed or is being deleted. Told once per Job by one leader, and not of those that ended before it led. */
-  | { readonly is: 'runner-ended'; readonly runner: LiveRunner }
+  readonly 'runner-ended': { readonly runner: LiveRunner };
   /** A runner was lost with its CI job. Not `isNoted`: its group has too many losses already, so this job is not re-run. */
-  | {
-      readonly is: 'runner-lost';
-      readonly object: RunnerGroupObject;
-      readonly lost: LostJob;
-      readonly isNoted: boolean;
-    }
+  readonly 'runner-lost': OfLoss & { readonly isNoted: boolean };
   /** What became of a lost CI job. With `failed` it is tried again. */
-  | {
-      readonly is: 'rerun';
-      readonly object: RunnerGroupObject;
-      readonly lost: LostJob;
-      readonly outcome: RerunOutcome;
-      readonly failure?: Failure;
-    }
+  readonly rerun: OfLoss & { readonly outcome: RerunOutcome; readonly failure?: Failure };
   /** A CI job of a group that notifies somebody has ended on one of its runners. Told once by one leader. */
-  | { readonly is: 'job-ended'; readonly notice: JobNotice; readonly notify: readonly NotifyTarget[] }
-  /** What became of a notification. */
-  | {
-      readonly is: 'notified';
-      readonly to: 'slack' | 'webhook';
-      readonly result: NotifyResult;
-      readonly failure?: Failure;
-    }
-  /** A round is over: everything is as these verdicts say. */
-  | {
-      readonly is: 'round-done';
-      readonly verdicts: readonly AppVerdict[];
-      /** Kubernetes' clock minus Gitea's, ms, by origin of the Gitea. */
-      readonly skews: ReadonlyMap<string, number>;
-    }
+  readonly 'job-ended': { readonly notice: JobNotice; readonly notify: readonly NotifyTarget[] };
+  readonly notified: { readonly to: ReceiverKind; readonly result: NotifyResult; readonly failure?: Failure };
+  /** A round is over: everything is as these verdicts say. `skews`: Kubernetes' clock minus Gitea's, ms, by origin of the Gitea. */
+  readonly 'round-done': { readonly verdicts: readonly AppVerdict[]; readonly skews: ReadonlyMap<string, number> };
 
-  /** Argo CD was woken for an Application, after it had waited so long for its turn. */
-  | {
-      readonly is: 'woken';
-      readonly application: string;
-      readonly outcome: WakeOutcome;
-      /** What was asked of Argo CD, in its order. */
-      readonly steps: readonly WakeStep[];
-      readonly ms: number;
-      readonly waitedMs: number;
-    }
+  /** Argo CD was woken for an Application, after it had waited so long for its turn. `steps`: what was asked of it, in order. */
+  readonly woken: OfApplication & {
+    readonly outcome: WakeOutcome;
+    readonly steps: readonly WakeStep[];
+    readonly ms: number;
+    readonly waitedMs: number;
+  };
   /** The cluster shows the plan, so long after the begin of the wake. */
-  | { readonly is: 'plan-shown'; readonly application: string; readonly ms: number }
-  /** A watch told of a Job of ours: it was created or has changed. Not of those that a list showed. */
-  | { readonly is: 'job-seen'; readonly uid: string; readonly namespace: string; readonly name: string }
-  /** A watch told of a pod of such a Job. */
-  | { readonly is: 'pod-seen'; readonly jobUid: string; readonly step: PodStep }
-  /** Spans of traces were lost: the collector did not take them, or too many waited for it. */
-  | { readonly is: 'spans-lost'; readonly spans: number; readonly reason: SpansLost }
+  readonly 'plan-shown': OfApplication & { readonly ms: number };
   /** Argo CD did not tell the state of an Application. */
-  | { readonly is: 'ask-failed'; readonly application: string; readonly failure: Failure }
-  /** A registration token was written into a Secret of these groups, or could not be (registration/). */
-  | {
-      readonly is: 'registration-token';
-      readonly objects: readonly RunnerGroupObject[];
-      /** `<namespace>/<name>`. */
-      readonly secret: string;
-      readonly outcome: TokenOutcome;
-      /** With `failed`. */
-      readonly failure?: Failure;
-    }
-  /** Dead rows that a pass has left, or only counted. */
-  | { readonly is: 'dead-registrations'; readonly rows: readonly Pick<SweptRegistration, 'namespace' | 'group'>[] }
-  | { readonly is: 'registration-deleted'; readonly gitea: string; readonly runner: string }
+  readonly 'ask-failed': OfApplication & { readonly failure: Failure };
+  /** A watch told of a Job of ours: it was created or has changed. Not of those that a list showed. */
+  readonly 'job-seen': { readonly uid: string; readonly namespace: string; readonly name: string };
+  /** A watch told of a pod of such a Job. */
+  readonly 'pod-seen': { readonly jobUid: string; readonly step: PodStep };
+  /** Spans of traces were lost: the collector did not take them, or too many waited for it. */
+  readonly 'spans-lost': { readonly spans: number; readonly reason: SpansLost };
+  /** A token was written into a Secret (`<namespace>/<name>`) of these groups. With `failure`: it could not be. */
+  readonly 'registration-token': {
+    readonly objects: readonly RunnerGroupObject[];
+    readonly secret: string;
+    readonly outcome: TokenOutcome;
+    readonly failure?: Failure;
+  };
+  readonly 'dead-registrations': { readonly rows: readonly Pick<SweptRegistration, 'namespace' | 'group'>[] };
+  readonly 'registration-deleted': { readonly gitea: string; readonly runner: string };
   /** A sweep failed: `all` of it, or a `part`. */
-  | { readonly is: 'sweep-failed'; readonly failure: Failure; readonly of: 'all' | 'part' };
+  readonly 'sweep-failed': { readonly failure: Failure; readonly of: 'all' | 'part' };
+}
 
-/** The event of one kind. */
-export type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonly is: Is }>;
+interface OfLoss {
+  readonly object: RunnerGroupObject;
+  readonly lost: LostJob;
+}
+
+interface OfApplication {
+  readonly application: string;
+}
+
+export type EventOf<Is extends keyof Told> = { readonly is: Is } & Told[Is];
+export type ServeEvent = { readonly [Is in keyof Told]: EventOf<Is> }[keyof Told];
+
+/** A CI job that came to run, and how long it had waited. */
+export interface EndedWait {
+  readonly namespace: string;
+  readonly group: string;
+  readonly seconds: number;
+}
 
 /**
  * - `rerun`: Gitea has taken the request.
@@ -159,13 +129,22 @@ export type EventOf<Is extends ServeEvent['is']> = Extract<ServeEvent, { readonl
 export type RerunOutcome = DropReason | 'rerun' | 'failed' | 'expired' | 'returned';
 export type TokenOutcome = 'written' | 'failed';
 export type Listener = 'webhooks' | 'metrics' | 'probes';
-/** The real ports. */
 export type Ports = Readonly<Record<Listener, number>>;
 export type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
 
 /** Hears every event. It must return soon and not throw: the work of `serve` waits for it. */
 export type Subscriber = (event: ServeEvent) => void;
 export type Tell = (event: ServeEvent) => void;
+
+/** What a subscriber does about each kind of event: a kind that is new does not compile until all of them have decided. */
+export type Handlers = { readonly [Is in ServeEvent['is']]: (event: EventOf<Is>) => void };
+
+export function subscriberOf(handlers: Handlers): Subscriber {
+  return (event) => (handlers[event.is] as Subscriber)(event);
+}
+
+/** For events that a subscriber has no use for. */
+export function ignore(): void {}
 
 /** Tells all of them, in their order. */
 export function tellAll(subscribers: readonly Subscriber[]): Tell {

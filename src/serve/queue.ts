@@ -5,8 +5,8 @@
  *             ▲                                                                 │    ├─ nothing more ────────► forgotten
  *             └────────────── added while it ran: once more ◄───────────────────┘    └─ Failure ─ back-off ──► waiting
  *
- * A key runs once at a time. What is added while it runs is one more run. A run has a deadline, and ends with its queue. Times are by a
- * clock that is never set. What the queue holds can be printed: what is due when, what runs since when, what failed last.
+ * A key runs once at a time. A run has a deadline, and ends with its queue. Times are by a clock that is never set. What the queue holds can
+ * be printed.
  */
 
 import { untilAborted } from '../clients/http/until-aborted.ts';
@@ -14,14 +14,12 @@ import { type Clock, doubled } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { groupBy } from '../shared/group-by.ts';
 
-/** When a key is due again. */
 export interface Again {
   readonly inMs: number;
   /** It is not made sooner by `add`: a back-off. `lift` ends it. */
   readonly firm?: true;
 }
 
-/** What a run is told. */
 export interface Turn {
   /** Aborted at the deadline, when the key is forgotten, and with the queue. */
   readonly signal: AbortSignal;
@@ -55,14 +53,12 @@ export interface WorkClass {
   readonly onFailure?: (key: string, failure: Failure) => void;
 }
 
-/** A key as it is now. */
 export interface QueueRow {
   readonly of: string;
   readonly key: string;
   /** `waiting`: due in so many ms, below 0 if it has no place yet. `running`: since so many. */
   readonly is: 'waiting' | 'running';
   readonly ms: number;
-  /** In a row. */
   readonly failures: number;
   /** Code of the newest failure, and how long ago it was, ms. */
   readonly failed?: { readonly code: string; readonly agoMs: number };
@@ -75,21 +71,15 @@ interface Entry {
   dueMs: number;
   /** A back-off ends then: `add` does not make it sooner. 0: no back-off. */
   firmMs: number;
-  run: Run | undefined;
   failures: number;
-  failed: { readonly code: string; readonly atMs: number } | undefined;
+  failed?: { readonly code: string; readonly atMs: number };
+  run?: Run | undefined;
 }
 
 interface Run {
   readonly beganMs: number;
   readonly abort: () => void;
   isLate: boolean;
-}
-
-/** The last turn of a lane: how many there were before it, and when the next one may come. */
-interface LastTurn {
-  readonly nth: number;
-  readonly freeMs: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -107,7 +97,6 @@ export class WorkQueue {
     this.#clock = clock;
   }
 
-  /** @param name unique; it stands in what is printed. */
   open(name: string, work: WorkClass): KeyQueue {
     if (this.#lines.has(name)) throw new Error(`there is a class ${name} already`);
     const line = new KeyQueue(name, this.#clock, work);
@@ -121,7 +110,6 @@ export class WorkQueue {
     return [...this.#lines.values()].flatMap((line) => line.rows()).sort(byUrgency);
   }
 
-  /** Aborts what runs and forgets all keys. Nothing begins any more. */
   close(): void {
     this.#closed = true;
     for (const line of this.#lines.values()) line.close();
@@ -133,15 +121,13 @@ function byUrgency(a: QueueRow, b: QueueRow): number {
   return a.is === 'running' ? b.ms - a.ms : a.ms - b.ms;
 }
 
-/** The keys of one class. */
 export class KeyQueue {
   readonly #name: string;
   readonly #clock: Clock;
   readonly #work: WorkClass;
   readonly #entries = new Map<string, Entry>();
-  /** By lane, the oldest turn first. */
-  readonly #turns = new Map<string, LastTurn>();
-  #begun = 0;
+  /** When each lane may have its next turn. The one whose last turn is the oldest comes first. */
+  readonly #turns = new Map<string, number>();
   #takeBack = (): void => undefined;
   #timerMs = NEVER;
   #closed = false;
@@ -168,7 +154,6 @@ export class KeyQueue {
     else if (!entry?.run) this.#entries.delete(key);
   }
 
-  /** Ends a back-off: it is due now. */
   lift(key: string): void {
     if (this.#entries.get(key)?.firmMs) this.set(key, 0);
   }
@@ -217,14 +202,14 @@ export class KeyQueue {
     const known = this.#entries.get(key);
     if (known) return known;
     const lane = this.#work.laneOf?.(key) ?? key;
-    const entry: Entry = { key, lane, dueMs: NEVER, firmMs: 0, run: undefined, failures: 0, failed: undefined };
+    const entry: Entry = { key, lane, dueMs: NEVER, firmMs: 0, failures: 0 };
     this.#entries.set(key, entry);
     return entry;
   }
 
   /** When the entry may begin, as far as times say; never: it is not waiting. */
   #startMs({ dueMs, firmMs, lane, run }: Entry): number {
-    return run ? NEVER : Math.max(dueMs, firmMs, this.#turns.get(lane)?.freeMs ?? 0);
+    return run ? NEVER : Math.max(dueMs, firmMs, this.#turns.get(lane) ?? 0);
   }
 
   #wakeAt(atMs: number): void {
@@ -239,55 +224,56 @@ export class KeyQueue {
 
   /** Begins what is due and has a place, and sets the timer for what is due next. */
   #go(): void {
+    const { gapMs, perLane = NEVER, slow, width } = this.#work;
     const nowMs = this.#clock.steadyMs();
-    for (let entry = this.#next(nowMs); entry; entry = this.#next(nowMs)) this.#begin(entry, nowMs);
+    const running = [...this.#entries.values()].filter(({ run }) => run);
+    const inLane = groupBy(running, ({ lane }) => lane);
+    // Runs that take long have given their places up, as far as there may be more of them without one.
+    const late = running.filter(({ run }) => run?.isLate).length;
+    let places = width - running.length + Math.min(late, slow?.most ?? 0);
+    const isDue = (entry: Entry): boolean => this.#startMs(entry) <= nowMs;
+    const due = [...this.#entries.values()].filter(isDue).sort((a, b) => a.dueMs - b.dueMs);
+    const waiting = groupBy(due, ({ lane }) => lane);
+    const hadTurn = [...this.#turns.keys()].filter((lane) => waiting.has(lane));
+    const lanes = [...[...waiting.keys()].filter((lane) => !this.#turns.has(lane)), ...hadTurn];
+    for (const lane of lanes) {
+      const own = inLane.get(lane) ?? [];
+      const entry = waiting.get(lane)?.shift();
+      if (places <= 0 || !entry || own.length >= perLane) continue;
+      // A run that has just begun may have forgotten or put off others.
+      if (this.#entries.get(entry.key) === entry && isDue(entry)) {
+        void this.#run(entry, nowMs);
+        places -= 1;
+        inLane.set(lane, [...own, entry]);
+      }
+      // After a gap it comes again by the timer.
+      if (!gapMs) lanes.push(lane);
+    }
     const later = [...this.#entries.values()].map((entry) => this.#startMs(entry)).filter((atMs) => atMs > nowMs);
     this.#wakeAt(later.reduce((a, b) => Math.min(a, b), NEVER));
   }
 
-  /** What begins next: of the lane whose last turn is the oldest, what is due first. Undefined: nothing is due, or has a place. */
-  #next(nowMs: number): Entry | undefined {
-    const { perLane = NEVER, slow, width } = this.#work;
-    const all = [...this.#entries.values()];
-    const running = all.filter(({ run }) => run);
-    // Runs that take long have given their places up, as far as there may be more of them without one.
-    const late = running.filter(({ run }) => run?.isLate).slice(0, slow?.most);
-    if (running.length - late.length >= width) return undefined;
-    const inLane = groupBy(running, ({ lane }) => lane);
-    const nth = ({ lane }: Entry): number => this.#turns.get(lane)?.nth ?? -1;
-    const isBefore = (a: Entry, b: Entry): boolean => (nth(a) - nth(b) || a.dueMs - b.dueMs) < 0;
-    // Not sorted: there may be thousands, and one is wanted.
-    return all
-      .filter((entry) => this.#startMs(entry) <= nowMs && (inLane.get(entry.lane)?.length ?? 0) < perLane)
-      .reduce<Entry | undefined>((first, each) => (first && !isBefore(each, first) ? first : each), undefined);
-  }
-
-  #begin(entry: Entry, nowMs: number): void {
-    const life = new AbortController();
-    const run: Run = { beganMs: nowMs, abort: () => life.abort(), isLate: false };
-    const absorb = (): void => {
-      if (entry.run === run) entry.dueMs = NEVER;
-    };
-    const turn = { signal: life.signal, waitedMs: nowMs - this.#startMs(entry), absorb };
-    Object.assign(entry, { run, dueMs: NEVER, firmMs: 0 });
-    this.#hasTurn(entry.lane, nowMs);
-    // An error that is no `Failure` is for the process.
-    void this.#run(entry, run, turn);
-  }
-
   #hasTurn(lane: string, nowMs: number): void {
-    const { gapMs } = this.#work;
     this.#turns.delete(lane);
-    this.#turns.set(lane, { nth: this.#begun, freeMs: gapMs ? nowMs + gapMs : 0 });
-    this.#begun += 1;
-    for (const [oldest, { freeMs }] of this.#turns) {
+    this.#turns.set(lane, this.#work.gapMs ? nowMs + this.#work.gapMs : 0);
+    for (const [oldest, freeMs] of this.#turns) {
       if (this.#turns.size <= MOST_TURNS || freeMs > nowMs) break;
       this.#turns.delete(oldest);
     }
   }
 
-  async #run(entry: Entry, run: Run, turn: Turn): Promise<void> {
+  /** Rejects with an error that is no `Failure`: it is for the process. */
+  async #run(entry: Entry, nowMs: number): Promise<void> {
     const { deadlineMs, slow } = this.#work;
+    const life = new AbortController();
+    const { signal } = life;
+    const run: Run = { beganMs: nowMs, abort: () => life.abort(), isLate: false };
+    const absorb = (): void => {
+      if (entry.run === run) entry.dueMs = NEVER;
+    };
+    const turn = { signal, waitedMs: nowMs - this.#startMs(entry), absorb };
+    Object.assign(entry, { run, dueMs: NEVER, firmMs: 0 });
+    this.#hasTurn(entry.lane, nowMs);
     let isOutOfTime = false;
     const endDeadline = this.#clock.after(deadlineMs, () => {
       isOutOfTime = true;
@@ -301,11 +287,11 @@ export class KeyQueue {
       });
     let again: Again | undefined;
     try {
-      again = await untilAborted(turn.signal, this.#work.run(entry.key, turn));
+      again = await untilAborted(signal, this.#work.run(entry.key, turn));
       if (!isOutOfTime) entry.failures = 0;
     } catch (error) {
       // Whatever was broken off fails in its own way.
-      if (!turn.signal.aborted) {
+      if (!signal.aborted) {
         if (!(error instanceof Failure)) throw error;
         again = this.#failed(entry, error);
       }
@@ -326,8 +312,8 @@ export class KeyQueue {
   }
 
   #outOfTime(key: string): Failure {
-    const what = `${this.#name} ${this.#nameOf(key)}: not done within ${this.#work.deadlineMs / 1000} s.`;
-    return new Failure('GR-SERVE-04', 1, `${what} It is tried again.`);
+    const what = `${this.#name} ${this.#nameOf(key)}: not done within ${this.#work.deadlineMs / 1000} s`;
+    return new Failure('GR-SERVE-04', 1, `${what}. It is tried again.`);
   }
 
   #end(entry: Entry, again: Again | undefined): void {

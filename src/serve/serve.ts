@@ -15,37 +15,33 @@ import { KubeClient } from '../clients/kubernetes/client.ts';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import { Lease, type LeaseOptions } from '../clients/kubernetes/lease.ts';
 import { ClusterSecrets, secretsClient } from '../clients/kubernetes/secrets.ts';
-import type { SecretsMode, TokenSources } from '../clients/tokens/api-token.ts';
+import type { SecretsMode } from '../clients/tokens/api-token.ts';
 import type { InstallationImages } from '../config/runnergroup/installation.ts';
-import { type Clock, pause } from '../shared/clock.ts';
-import type { Failure } from '../shared/failure.ts';
+import { pause } from '../shared/clock.ts';
 import { rerunLostJobs } from '../tasks/losses/rerunning.ts';
 import { tellJobEnds } from '../tasks/notify/job-ends.ts';
-import { Notifier, type NotifyOptions } from '../tasks/notify/notifier.ts';
-import { interactiveListener } from '../tasks/notify/slack-interactive.ts';
-import { PressGate } from '../tasks/notify/slack-presses.ts';
+import { type NotifyOptions, openNotifier } from '../tasks/notify/notifier.ts';
 import { fillSecrets } from '../tasks/registration/filling.ts';
 import { openMetrics } from '../telemetry/metrics.ts';
-import type { SpanSink } from '../telemetry/tracing/sink.ts';
+import type { SpanSink } from '../telemetry/tracing/span.ts';
 import { writeEvents } from './cluster/event-writer.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { writeStatuses } from './cluster/status-writer.ts';
 import { type Subscriber, type Tell, tellAll } from './events.ts';
-import { type Listeners, startListeners } from './http/listeners.ts';
+import { startListeners } from './http/listeners.ts';
 import type { ListenAddress } from './http/server.ts';
-import { Leader, type LeaderOptions } from './leader.ts';
+import { Leader, type LeaderOptions, type LeaderSettings } from './leader.ts';
 import { type QueueRow, WorkQueue } from './queue.ts';
 import { sweepDeadRows } from './sweeping.ts';
 import type { StartTask } from './task.ts';
 import { tellWaits } from './tell-waits.ts';
-import { ArgoCdAccess } from './waking/argocd-access.ts';
+import { argocdWithToken } from './waking/argocd-access.ts';
 import { Forwarder } from './webhook/forward.ts';
 import { type WebhookEvent, WebhookGate } from './webhook/gate.ts';
 import type { RawDelivery } from './webhook/listener.ts';
 import { SecretFiles } from './webhook/secrets.ts';
 
-export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
-  /** Default: `files`. */
+export interface ServeOptions extends LeaderSettings {
   readonly secrets?: SecretsMode;
   readonly cluster: ClusterConfig;
   /** Namespaces whose RunnerGroups are served; empty: all. */
@@ -68,37 +64,19 @@ export interface ServeOptions extends Omit<TokenSources, 'clusterSecrets'> {
   readonly lease?: { readonly namespace: string; readonly name: string };
   /** Unique per process; the name of the pod mostly. */
   readonly identity: string;
-  /** Where other replicas reach this one. */
   readonly host: string;
-  readonly instance: string;
-  readonly pollMs: number;
-  /** Requests per minute to one Gitea. */
-  readonly giteaRequests: number;
-  /** Wakes at the same time. */
-  readonly wakes: number;
-  /** Absent: no policy is named. */
-  readonly policyFile?: string;
-  /** For one look at Gitea, ms. */
-  readonly timeoutMs: number;
-  readonly ca?: string;
-  /** Delete dead registrations regularly. */
   readonly sweep: boolean;
   /** Names of the Secrets that are kept filled with registration tokens. Absent: none. */
   readonly registrationSecrets?: readonly string[];
-  /** Absent: nobody is told that CI jobs have ended. */
   readonly notify?: NotifyOptions;
   /** Registers what tells the queue to the subscribers: SIGUSR2. */
   readonly onAskedForQueue?: (tellQueue: () => void) => void;
-  readonly clock: Clock;
-  /** 0 to 1. */
-  readonly random: () => number;
   /** Hear what happens. The metrics hear it, too. */
   readonly subscribers: readonly Subscriber[];
   /** Absent: nothing is traced. Here it only tells what it loses; its subscriber is among `subscribers`. */
   readonly spans?: Pick<SpanSink, 'onLost'>;
 }
 
-const NOTIFIES_NOBODY: NotifyOptions = { allowedUrls: [], defaults: [] };
 /** `--once` ends after this time, done or not. */
 const ONCE_MS = 120_000;
 
@@ -109,36 +87,27 @@ const ONCE_MS = 120_000;
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   // Of the process: what does not end with its leadership.
   const queue = new WorkQueue(options.clock);
-  try {
-    await serveWith(queue, options, signal);
-  } finally {
-    // Also when it cannot begin: what is due would keep the process.
-    queue.close();
-  }
+  // Also when it cannot begin: what is due would keep the process.
+  await serveWith(queue, options, signal).finally(() => queue.close());
 }
 
 async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortSignal): Promise<void> {
-  const { clock } = options;
+  const { clock, env, listen, metricsListen, notify, probeListen, random } = options;
   const metrics = openMetrics();
-  const notifier = new Notifier({
-    ...(options.notify ?? NOTIFIES_NOBODY),
-    env: options.env,
-    clock,
-    queue,
-    tell: (event) => tell(event),
-  });
-  const tell = tellAll([metrics.subscriber, ...options.subscribers, notifier.subscriber]);
+  const hearers = [metrics.subscriber, ...options.subscribers];
+  const tell = tellAll(hearers);
   if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
-  const open = openCluster(options, tell);
+  let leader: Leader | undefined;
+  const open = openCluster(options, tell, () => leader?.changed());
   const life = new AbortController();
   const stop = (): void => life.abort();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   const files = new SecretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
   const secrets = await files.watch(options.webhookSecretFile);
-  const signing = await files.watch(options.notify?.slackSigningSecretFile);
-  const pressGate = new PressGate({ secret: () => signing()[0], nowMs: options.clock.now });
-  let leader: Leader | undefined;
+  const watchSecrets = (file: string | undefined) => files.watch(file);
+  const notifier = notify && (await openNotifier({ ...notify, clock, env, queue, random, tell, watchSecrets }));
+  if (notifier) hearers.push(notifier.subscriber);
   // Connections of its own: requests that hang elsewhere must not cost the leadership.
   const leaseClient = new KubeClient(options.cluster, { clock });
   const lease = options.lease && new Lease(leaseClient, leaseOptions(options, options.lease, tell));
@@ -155,15 +124,14 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   };
   const rows = (): readonly QueueRow[] => [...(leader?.queue ?? []), ...queue.rows()];
   options.onAskedForQueue?.(() => tell({ is: 'queue', rows: rows() }));
-  const { listen, metricsListen, probeListen } = options;
-  const listeners: Listeners = await startListeners({
+  const listeners = await startListeners({
     listen,
     metricsListen,
     probeListen,
     tell,
-    gate: new WebhookGate({ secrets, nowMs: options.clock.now }),
+    gate: new WebhookGate({ secrets, nowMs: clock.now }),
     take,
-    interactive: interactiveListener({ gate: pressGate, onPress: notifier.pressed }),
+    ...(notifier && { otherRequests: notifier.requests }),
     isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
     queue: rows,
     leads: () => leader !== undefined,
@@ -172,8 +140,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   tell({ is: 'serving', ports: listeners.ports });
 
   const watching = open.cluster.run(life.signal);
-  const listening = listenForPresses(options, notifier, tell, life.signal);
-  open.onChange = () => leader?.changed();
+  const notifying = notifier?.run(life.signal);
   const lead = async (leading: AbortSignal): Promise<void> => {
     leader = new Leader(open.leaderOptions);
     tell({ is: 'leading' });
@@ -189,24 +156,9 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   } finally {
     stop();
     queue.close();
-    await Promise.all([watching, listening]);
-    await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), notifier.close(), open.close()]);
+    await Promise.all([watching, notifying, notifier?.close()]);
+    await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), open.close()]);
   }
-}
-
-/** Presses of the button in Slack that come over socket mode. */
-async function listenForPresses(
-  { clock, env, notify = NOTIFIES_NOBODY, random }: ServeOptions,
-  notifier: Notifier,
-  tell: Tell,
-  signal: AbortSignal,
-): Promise<void> {
-  const { slackApiUrl: apiUrl, slackSocket } = notify;
-  if (!slackSocket) return;
-  const { listen, ...socket } = slackSocket;
-  const onFailure = (failure: Failure): void => tell({ is: 'notified', to: 'slack', result: 'unconnected', failure });
-  const options = { ...socket, clock, env, random, onPress: notifier.pressed, onFailure };
-  await listen({ ...options, ...(apiUrl !== undefined && { apiUrl }) }, signal);
 }
 
 /** One pass: looks, plans, wakes where it is needed, writes status. Answers what went wrong, one line each. */
@@ -215,10 +167,9 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
   const remember: Subscriber = (event) => {
     if (event.is === 'cluster-failed') unread = `${event.failure.code} ${event.failure.message}`;
   };
-  const open = openCluster(options, tellAll([remember, ...options.subscribers]));
-  const life = new AbortController();
+  const open = openCluster(options, tellAll([remember, ...options.subscribers]), () => leader.changed());
   const leader = new Leader(open.leaderOptions);
-  open.onChange = () => leader.changed();
+  const life = new AbortController();
   const running = Promise.all([open.cluster.run(life.signal), leader.run(life.signal)]);
   try {
     const { clock } = options;
@@ -237,80 +188,51 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
   }
 }
 
-/** What `serve` and `--once` have in common. */
-interface OpenCluster {
-  readonly cluster: LiveCluster;
-  readonly leaderOptions: LeaderOptions;
-  readonly close: () => Promise<void>;
-  /** Called after each change in the cluster. */
-  onChange: () => void;
-}
-
-function openCluster(options: ServeOptions, tell: Tell): OpenCluster {
-  const { argocd, ca, env, giteaRequests, instance, notify, clock, policyFile, pollMs, random } = options;
-  const { secrets, secretsDir, sweep, timeoutMs } = options;
+/** What `serve` and `--once` have in common. @param onChange called after each change in the cluster. */
+function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
+  const { argocd, clock, env, instance, notify, registrationSecrets = [], timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, { clock, clocks });
   const cluster = new LiveCluster(client, options, {
-    onChange: () => open.onChange(),
+    onChange,
     onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
     onJob: ({ uid, namespace, name }) => tell({ is: 'job-seen', uid, namespace, name }),
     onPod: (jobUid, step) => tell({ is: 'pod-seen', jobUid, step }),
   });
-  const access = new ArgoCdAccess(
-    {
-      url: argocd.url,
-      clock,
-      controlPlaneNamespace: argocd.namespace,
-      env,
-      ...(argocd.ca !== undefined && { ca: argocd.ca }),
-      onRequest: (line) => tell({ is: 'argocd-request', line }),
-    },
-    argocd.tokenFile,
-  );
-  const { registrationSecrets: names = [] } = options;
-  const writesSecrets = names.length === 0 ? undefined : secretsClient(options.cluster);
+  const access = argocdWithToken(argocd.tokenFile, {
+    url: argocd.url,
+    clock,
+    controlPlaneNamespace: argocd.namespace,
+    env,
+    ...(argocd.ca !== undefined && { ca: argocd.ca }),
+    onRequest: (line) => tell({ is: 'argocd-request', line }),
+  });
+  const writesSecrets = registrationSecrets.length === 0 ? undefined : secretsClient(options.cluster);
+  const readsSecrets = options.secrets === 'api' ? secretsClient(options.cluster) : undefined;
   const tasks: readonly StartTask[] = [
     writeStatuses,
     writeEvents,
     tellWaits,
     tellJobEnds({ timeoutMs, ...(notify && { notifyDefaults: notify.defaults }) }),
     rerunLostJobs(timeoutMs),
-    sweepDeadRows({ deletes: sweep, instance, timeoutMs }),
-    ...(writesSecrets ? [fillSecrets({ names: new Set(names), client: writesSecrets, timeoutMs })] : []),
+    sweepDeadRows({ deletes: options.sweep, instance, timeoutMs }),
+    ...(writesSecrets ? [fillSecrets({ names: new Set(registrationSecrets), client: writesSecrets, timeoutMs })] : []),
   ];
-  const secretsApi = secrets === 'api' ? secretsClient(options.cluster) : undefined;
-  const open: OpenCluster = {
+  const leaderOptions: LeaderOptions = {
+    ...options,
+    ...(readsSecrets && { openSecrets: () => new ClusterSecrets(readsSecrets, new Deadline(timeoutMs, clock)) }),
     cluster,
-    onChange: () => undefined,
-    leaderOptions: {
-      env,
-      instance,
-      clock,
-      random,
-      secretsDir,
-      ...(secretsApi && { openSecrets: () => new ClusterSecrets(secretsApi, new Deadline(timeoutMs, clock)) }),
-      cluster,
-      client,
-      tell,
-      argocd: access,
-      controlPlaneNamespace: argocd.namespace,
-      tasks,
-      wakes: options.wakes,
-      ...(policyFile !== undefined && { policyFile }),
-      lookout: {
-        timeoutMs,
-        pollMs,
-        budget: giteaRequests,
-        clocks,
-        ...(ca !== undefined && { ca }),
-      },
-    },
-    close: async () => {
-      await Promise.all([access.close(), client.close(), secretsApi?.close(), writesSecrets?.close()]);
-    },
+    client,
+    clocks,
+    tell,
+    argocd: access,
+    controlPlaneNamespace: argocd.namespace,
+    tasks,
   };
-  return open;
+  const close = async (): Promise<void> => {
+    await Promise.all([access.close(), client.close(), readsSecrets?.close(), writesSecrets?.close()]);
+  };
+  return { cluster, leaderOptions, close };
 }
 
 function leaseOptions(

@@ -4,19 +4,19 @@
  */
 
 import { describeScope } from '../clients/gitea/endpoints.ts';
+import type { GiteaTarget } from '../clients/gitea/observe.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/key-text.ts';
 import { Sweeper, type SweepGroup, type SweepOutcome } from '../tasks/sweep/sweep.ts';
 import { BACKGROUND } from './looks/guest.ts';
 import type { TargetOf } from './looks/targets.ts';
-import type { StartTask, TaskContext } from './task.ts';
+import type { Again, Turn } from './queue.ts';
+import type { StartTask } from './task.ts';
 
-export interface SweepingOptions {
-  /** `GITEA_RUNNERS_INSTANCE`. */
+interface SweepingOptions {
   readonly instance: string;
   /** False: they are only counted. */
   readonly deletes: boolean;
-  /** For the look at one scope, ms. */
   readonly timeoutMs: number;
 }
 
@@ -27,77 +27,59 @@ const COUNT_PAUSE_MS = 600_000;
 const LEFT: ReadonlySet<SweepOutcome['is']> = new Set(['would-delete', 'postponed', 'failed']);
 /** How long a group that is gone is remembered: its last runners end after it. */
 const REMEMBERED_MS = 3_600_000;
-/** Groups that are gone and remembered. */
 const MOST_REMEMBERED = 1000;
-
 /** All scopes of all Giteas, within their request budgets. */
 const LONGEST_PASS_MS = 3_600_000;
 const ALL = 'all';
 
-export function sweepDeadRows(options: SweepingOptions): StartTask {
-  return (context) => {
+export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions): StartTask {
+  return ({ clock, cluster, guest, isWell, queue, targetOf, tell }) => {
     const groups = new SweptGroups();
     let known: TargetOf | undefined;
-    const sweep = sweeping(context, options, groups);
-    const pauseMs = options.deletes ? PAUSE_MS : COUNT_PAUSE_MS;
-    const line = context.queue.open('sweep', {
+    const pauseMs = deletes ? PAUSE_MS : COUNT_PAUSE_MS;
+    const sweeper = new Sweeper({
+      instance,
+      http: guest.http,
+      versions: guest.versions,
+      timeoutMs,
+      dryRun: !deletes,
+      clock,
+      queue: BACKGROUND,
+      visit: (target, work) => guest.visit(target, BACKGROUND, work),
+    });
+    /** Where looks fail nothing is swept, and where Jobs cannot be seen. */
+    const sweep = async (_: string, { signal }: Turn): Promise<Again> => {
+      const readable = groups.at(clock.now()).filter(({ namespace }) => cluster.mayRead(namespace));
+      const liveJobs = async () => {
+        const isSeen = cluster.fresh && readable.every(({ namespace }) => cluster.mayRead(namespace));
+        return isSeen ? cluster.runners().map(({ job }) => job) : undefined;
+      };
+      const mayAsk = (target: GiteaTarget): boolean => isWell(target) && guest.pauseMs(target) === 0;
+      const found = await sweeper.pass({ groups: readable, areAll: true, mayAsk, liveJobs }, signal);
+      const { registrations, failures } = found;
+      tell({ is: 'dead-registrations', rows: registrations.filter(({ outcome }) => LEFT.has(outcome.is)) });
+      for (const { gitea, name, outcome } of registrations) {
+        if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
+      }
+      for (const failure of deletes ? failures : []) tell({ is: 'sweep-failed', failure, of: 'part' });
+      return { inMs: pauseMs };
+    };
+    const line = queue.open('sweep', {
       width: 1,
       deadlineMs: LONGEST_PASS_MS,
       // Who has not asked for sweeps need not hear that they could not be done.
-      onFailure: (_, failure) => options.deletes && context.tell({ is: 'sweep-failed', failure, of: 'all' }),
+      onFailure: (_, failure) => deletes && tell({ is: 'sweep-failed', failure, of: 'all' }),
       backOffMs: () => pauseMs,
-      run: async (_, { signal }) => {
-        await sweep(signal);
-        return { inMs: pauseMs };
-      },
+      run: sweep,
     });
     // A start is busy enough.
-    line.add(ALL, options.deletes ? 0 : pauseMs);
+    line.add(ALL, deletes ? 0 : pauseMs);
     return ({ is }) => {
-      const targetOf = context.targetOf();
-      if (is !== 'round-done' || targetOf === known) return;
-      known = targetOf;
-      groups.exist(groupsToSweep(targetOf), context.clock.now());
+      const now = targetOf();
+      if (is !== 'round-done' || now === known) return;
+      known = now;
+      groups.exist(groupsToSweep(now), clock.now());
     };
-  };
-}
-
-/** One pass. Where looks fail nothing is swept, and where Jobs cannot be seen. */
-function sweeping(
-  { clock, cluster, guest, isWell, tell }: TaskContext,
-  { deletes, instance, timeoutMs }: SweepingOptions,
-  groups: SweptGroups,
-): (signal: AbortSignal) => Promise<void> {
-  const { http, versions } = guest;
-  const sweeper = new Sweeper({
-    instance,
-    http,
-    versions,
-    timeoutMs,
-    dryRun: !deletes,
-    clock,
-    queue: BACKGROUND,
-    visit: (target, work) => guest.visit(target, BACKGROUND, work),
-  });
-  return async (signal) => {
-    const readable = groups.at(clock.now()).filter(({ namespace }) => cluster.mayRead(namespace));
-    const { registrations, failures } = await sweeper.pass(
-      {
-        groups: readable,
-        areAll: true,
-        mayAsk: (target) => isWell(target) && guest.pauseMs(target) === 0,
-        liveJobs: async () => {
-          const isSeen = cluster.fresh && readable.every(({ namespace }) => cluster.mayRead(namespace));
-          return isSeen ? cluster.runners().map(({ job }) => job) : undefined;
-        },
-      },
-      signal,
-    );
-    tell({ is: 'dead-registrations', rows: registrations.filter(({ outcome }) => LEFT.has(outcome.is)) });
-    for (const { gitea, name, outcome } of registrations) {
-      if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
-    }
-    for (const failure of deletes ? failures : []) tell({ is: 'sweep-failed', failure, of: 'part' });
   };
 }
 
@@ -123,7 +105,6 @@ export class SweptGroups {
   }
 }
 
-/** The groups that exist and whose tokens can be used. */
 function groupsToSweep(targetOf: TargetOf): readonly SweepGroup[] {
   return [...targetOf].flatMap(([{ namespace, name }, target]) =>
     target instanceof Failure ? [] : [{ namespace, name, target }],

@@ -10,7 +10,6 @@ import type { Guest } from './looks/guest.ts';
 import type { TargetOf } from './looks/targets.ts';
 import type { WorkQueue } from './queue.ts';
 
-/** What a task may use. All of it ends with the leadership. */
 export interface TaskContext {
   readonly clock: Clock;
   readonly queue: WorkQueue;
@@ -24,7 +23,6 @@ export interface TaskContext {
   readonly targetOf: () => TargetOf;
   readonly losses: LossBook;
   readonly tell: Tell;
-  /** Something may have changed: a round follows soon. */
   readonly changed: () => void;
 }
 

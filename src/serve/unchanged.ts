@@ -39,7 +39,6 @@ export function oncePerObject<K extends object, V>(make: (key: K) => V): (key: K
   };
 }
 
-/** How `KeptByKey` gets one value. */
 export interface KeptItem<V> {
   readonly key: string;
   /** While these are the same, the value of before holds. */

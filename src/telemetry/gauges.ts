@@ -1,7 +1,7 @@
 /** The gauges that show the last round. They are written when they are read, so that rounds are cheap. */
 
 import type { RunnerDecision } from '../planner/decisions.ts';
-import { giteaReason } from '../serve/planning/group-status.ts';
+import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
 import { RUNNER_STATES, runnerStateOf } from '../serve/planning/runner-states.ts';
 import type { AppVerdict, GroupVerdict } from '../serve/round.ts';
@@ -43,10 +43,11 @@ function decisionsOf(runners: readonly RunnerDecision[]): Decisions {
 }
 
 function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): void {
-  const { live, runners, counts, ready, facts } = group;
+  const { facts, live, runners } = group;
+  const { counts } = facts;
   const { object, group: spec } = live;
   const labels = { namespace: object.metadata.namespace, group: object.metadata.name };
-  set.ready.set(labels, ready ? 1 : 0);
+  set.ready.set(labels, isReady(facts) ? 1 : 0);
   if (facts.giteaFailure) set.giteaFailing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
   if (spec) set.maxActiveRunners.set(labels, spec.maxActiveRunners);
   if (spec) set.minIdleRunners.set(labels, spec.minIdleRunners);

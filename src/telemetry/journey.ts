@@ -11,8 +11,7 @@ import type { PodStep } from '../clients/kubernetes/pod-step.ts';
 import type { HeldBecause } from '../planner/decisions.ts';
 import type { WakeOutcome } from '../serve/waking/wake-state.ts';
 import { printable } from '../shared/printable.ts';
-import type { SpanAttributes, SpanData } from './tracing/span.ts';
-import type { JobStay } from './tracing/trace-context.ts';
+import type { JobStay, SpanAttributes, SpanData } from './tracing/span.ts';
 
 /** What is known of a CI job that waits. Times are ms since 1970 by this machine's clock. */
 export interface Journey {

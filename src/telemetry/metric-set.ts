@@ -1,6 +1,6 @@
 /** Names, labels and buckets of the metrics. They are part of the interface: docs/serve.md lists them. */
+import { LRUCache } from 'lru-cache';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
-import { newestOnly } from './newest-series.ts';
 
 export type MetricSet = ReturnType<typeof makeMetrics>;
 
@@ -13,17 +13,24 @@ const PLAN_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 /** The event loop is timed this often; the default, 10 ms, is a third of what `serve` takes while nothing happens. */
 const LAG_MS = 100;
 
+/** Label sets of one counter or histogram. More groups than that are not served by one process. */
+export const MOST_LABEL_SETS = 5_000;
+
+type Labels<Name extends string> = Readonly<Record<Name, string>>;
+
 /** Makes them all in this registry. */
 export function makeMetrics(registry: Registry) {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_MS });
-  const registers = [registry];
+  const about = <Name extends string>(name: string, help: string, labelNames: readonly Name[]) => {
+    return { name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers: [registry] };
+  };
   const gauge = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) =>
-    new Gauge({ name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers });
+    new Gauge(about(name, help, labelNames));
   const counter = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) => {
-    const made = new Counter({ name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers });
-    const use = newestOnly((labels) => made.remove(labels as Record<Name, string>));
+    const made = new Counter(about(name, help, labelNames));
+    const use = newestOnly<Name>((labels) => made.remove(labels));
     return {
-      inc: (labels: Readonly<Record<Name, string>>, by = 1): void => {
+      inc: (labels: Labels<Name>, by = 1): void => {
         use(labels);
         made.inc(labels, by);
       },
@@ -35,16 +42,10 @@ export function makeMetrics(registry: Registry) {
     buckets: number[],
     labelNames: readonly Name[],
   ) => {
-    const made = new Histogram({
-      name: `gitea_runners_${name}`,
-      help,
-      buckets,
-      labelNames: [...labelNames],
-      registers,
-    });
-    const use = newestOnly((labels) => made.remove(labels as Record<Name, string>));
+    const made = new Histogram({ ...about(name, help, labelNames), buckets });
+    const use = newestOnly<Name>((labels) => made.remove(labels));
     return {
-      observe: (labels: Readonly<Record<Name, string>>, value: number): void => {
+      observe: (labels: Labels<Name>, value: number): void => {
         use(labels);
         made.observe(labels, value);
       },
@@ -123,4 +124,18 @@ export function makeMetrics(registry: Registry) {
     clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),
     leader: gauge('leader', '1 while this process leads.', []),
   };
+}
+
+/**
+ * Tells which label set was used. Groups, Applications and Giteas come and go, and the authors of RunnerGroups choose their names: the label
+ * set that was not used for longest is forgotten first. @param remove forgets one.
+ */
+function newestOnly<Name extends string>(remove: (labels: Labels<Name>) => void): (labels: Labels<Name>) => void {
+  const known = new LRUCache<string, Labels<Name>>({
+    max: MOST_LABEL_SETS,
+    dispose: (labels, _key, reason) => {
+      if (reason === 'evict') remove(labels);
+    },
+  });
+  return (labels) => void known.set(JSON.stringify(labels), labels);
 }

@@ -1,9 +1,9 @@
 /** Counts what happens, and renders `/metrics`. */
 import { Registry } from 'prom-client';
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
-import type { ServeEvent, Subscriber } from '../serve/events.ts';
+import { ignore, type Subscriber, subscriberOf } from '../serve/events.ts';
 import { type LastRound, showRound } from './gauges.ts';
-import { type MetricSet, makeMetrics } from './metric-set.ts';
+import { makeMetrics } from './metric-set.ts';
 
 /** The metrics of one process. Nothing is global, so tests can have many. */
 export interface Metrics {
@@ -21,12 +21,64 @@ export function openMetrics(): Metrics {
   let last = NO_ROUND;
   return {
     registry,
-    subscriber: (event) => {
-      if (event.is === 'round-done') last = event;
-      // Who follows knows nothing of groups: the leader has their figures.
-      if (event.is === 'not-leading') last = NO_ROUND;
-      count(set, event);
-    },
+    subscriber: subscriberOf({
+      leading: () => set.leader.set(1),
+      'not-leading': () => {
+        set.leader.set(0);
+        set.deadRegistrations.reset();
+        // Who follows knows nothing of groups: the leader has their figures.
+        last = NO_ROUND;
+      },
+      'round-done': (round) => {
+        last = round;
+      },
+      'gitea-request': ({ line: { status, url } }) =>
+        set.giteaRequests.inc({ origin: new URL(url).origin, status: String(status) }),
+      'argocd-request': ({ line: { status } }) => set.argocdRequests.inc({ status: String(status) }),
+      'cluster-failed': ({ failure: { code } }) => set.clusterErrors.inc({ code }),
+      webhook: ({ result }) => {
+        set.webhooks.inc({ result });
+        set.lastWebhook.setToCurrentTime({ result });
+      },
+      'connection-dropped': ({ listener }) => set.droppedConnections.inc({ listener }),
+      looked: ({ failure, origin }) => {
+        set.looks.inc({ origin });
+        if (failure) set.giteaErrors.inc({ origin, code: failure.code });
+      },
+      'visit-waited': ({ ms, origin }) => set.budgetWait.inc({ origin }, ms / 1000),
+      planned: ({ ms }) => set.planSeconds.observe({}, ms / 1000),
+      'job-started': ({ wait: { group, namespace, seconds } }) =>
+        set.waitSeconds.observe({ namespace, group }, seconds),
+      woken: ({ application, ms, outcome, waitedMs }) => {
+        set.wakeWaitSeconds.observe({}, waitedMs / 1000);
+        set.wakes.inc({ application, outcome: outcome.is });
+        set.wakeSeconds.observe({ application }, ms / 1000);
+      },
+      'plan-shown': ({ application, ms }) => set.shownSeconds.observe({ application }, ms / 1000),
+      'dead-registrations': ({ rows }) => {
+        set.deadRegistrations.reset();
+        for (const { namespace, group } of rows) set.deadRegistrations.inc({ namespace, group });
+      },
+      'registration-deleted': ({ gitea }) => set.swept.inc({ origin: new URL(gitea).origin }),
+      'runner-lost': ({ lost: { reason }, object }) => set.lostRunners.inc({ ...groupOf(object), reason }),
+      rerun: ({ object, outcome }) => set.reruns.inc({ ...groupOf(object), outcome }),
+      'registration-token': ({ outcome }) => set.registrationTokens.inc({ result: outcome }),
+      notified: ({ result, to }) => set.notifications.inc({ to, result }),
+      'spans-lost': ({ reason, spans }) => set.lostSpans.inc({ reason }, spans),
+      serving: ignore,
+      ending: ignore,
+      queue: ignore,
+      mistake: ignore,
+      'secrets-unreadable': ignore,
+      'looks-late': ignore,
+      'clocks-differ': ignore,
+      'runner-ended': ignore,
+      'job-ended': ignore,
+      'ask-failed': ignore,
+      'job-seen': ignore,
+      'pod-seen': ignore,
+      'sweep-failed': ignore,
+    }),
     render: async () => {
       showRound(set, last);
       return { contentType: registry.contentType, body: await registry.metrics() };
@@ -34,98 +86,6 @@ export function openMetrics(): Metrics {
   };
 }
 
-function count(set: MetricSet, event: ServeEvent): void {
-  switch (event.is) {
-    case 'leading':
-      set.leader.set(1);
-      return;
-    case 'not-leading':
-      set.leader.set(0);
-      set.deadRegistrations.reset();
-      return;
-    case 'gitea-request':
-      set.giteaRequests.inc({ origin: new URL(event.line.url).origin, status: String(event.line.status) });
-      return;
-    case 'argocd-request':
-      set.argocdRequests.inc({ status: String(event.line.status) });
-      return;
-    case 'cluster-failed':
-      set.clusterErrors.inc({ code: event.failure.code });
-      return;
-    case 'webhook':
-      set.webhooks.inc({ result: event.result });
-      set.lastWebhook.setToCurrentTime({ result: event.result });
-      return;
-    case 'connection-dropped':
-      set.droppedConnections.inc({ listener: event.listener });
-      return;
-    case 'looked':
-      set.looks.inc({ origin: event.origin });
-      if (event.failure) set.giteaErrors.inc({ origin: event.origin, code: event.failure.code });
-      return;
-    case 'visit-waited':
-      set.budgetWait.inc({ origin: event.origin }, event.ms / 1000);
-      return;
-    case 'planned':
-      set.planSeconds.observe({}, event.ms / 1000);
-      return;
-    case 'job-started': {
-      const { namespace, group, seconds } = event.wait;
-      set.waitSeconds.observe({ namespace, group }, seconds);
-      return;
-    }
-    case 'woken': {
-      const { application, outcome, ms, waitedMs } = event;
-      set.wakeWaitSeconds.observe({}, waitedMs / 1000);
-      set.wakes.inc({ application, outcome: outcome.is });
-      set.wakeSeconds.observe({ application }, ms / 1000);
-      return;
-    }
-    case 'plan-shown':
-      set.shownSeconds.observe({ application: event.application }, event.ms / 1000);
-      return;
-    case 'dead-registrations':
-      set.deadRegistrations.reset();
-      for (const { namespace, group } of event.rows) set.deadRegistrations.inc({ namespace, group });
-      return;
-    case 'registration-deleted':
-      set.swept.inc({ origin: new URL(event.gitea).origin });
-      return;
-    case 'runner-lost':
-      set.lostRunners.inc({ ...groupOf(event), reason: event.lost.reason });
-      return;
-    case 'rerun':
-      set.reruns.inc({ ...groupOf(event), outcome: event.outcome });
-      return;
-    case 'registration-token':
-      set.registrationTokens.inc({ result: event.outcome });
-      return;
-    case 'notified':
-      set.notifications.inc({ to: event.to, result: event.result });
-      return;
-    case 'spans-lost':
-      set.lostSpans.inc({ reason: event.reason }, event.spans);
-      return;
-    case 'serving':
-    case 'ending':
-    case 'queue':
-    case 'mistake':
-    case 'secrets-unreadable':
-    case 'looks-late':
-    case 'clocks-differ':
-    case 'runner-ended':
-    case 'job-ended':
-    case 'round-done':
-    case 'ask-failed':
-    case 'job-seen':
-    case 'pod-seen':
-    case 'sweep-failed':
-      return;
-    default:
-      event satisfies never;
-  }
-}
-
-function groupOf({ object: { metadata } }: { readonly object: RunnerGroupObject }) {
+function groupOf({ metadata }: RunnerGroupObject) {
   return { namespace: metadata.namespace, group: metadata.name };
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tracingFrom } from '../../src/cli/tracing.ts';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
-import { contextOf } from '../../src/telemetry/tracing/trace-context.ts';
+import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { freePort } from '../servers/process.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';

@@ -84,7 +84,6 @@ describe('the package', () => {
       'pods.cjs',
       'policy.cjs',
       'proxied.cjs',
-      'slack-socket.cjs',
       'trace.cjs',
       'tracing.cjs',
       'validate.cjs',

@@ -22,12 +22,14 @@ it('plays another round for a change that came during a round', async () => {
     hasPod: () => false,
     mayRead: () => true,
   };
-  const lookout = { budget: 1200, clocks: new ServerClocks(), pollMs: 60_000, timeoutMs: 5_000 };
   const client = { clock: systemClock, origin: 'https://kubernetes' };
   const options = {
     cluster,
     client,
-    lookout,
+    giteaRequests: 1200,
+    clocks: new ServerClocks(),
+    pollMs: 60_000,
+    timeoutMs: 5_000,
     env: {},
     secretsDir: '/nowhere',
     wakes: 4,

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readPolicy } from '../../src/config/policy/read.ts';
-import { refusalsOf } from '../../src/serve/planning/refusals.ts';
+import { refusalsOf } from '../../src/serve/looks/targets.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { runnerGroup } from '../support/runner-group.ts';

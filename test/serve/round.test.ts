@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { GiteaTarget } from '../../src/clients/gitea/observe.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Look } from '../../src/planner/evidence.ts';
-import type { Sight } from '../../src/serve/looks/lookout.ts';
+import type { Sight } from '../../src/serve/looks/poller.ts';
+import { isReady } from '../../src/serve/planning/group-status.ts';
 import type { LiveGroup, LiveRunner } from '../../src/serve/planning/live.ts';
 import { survey } from '../../src/serve/planning/survey.ts';
 import { type AppVerdict, round, type Scene, skewsOf } from '../../src/serve/round.ts';
@@ -15,6 +16,7 @@ import { job, live, NOW, ORIGIN } from '../support/scenario.ts';
 const NO_VERDICTS: ReadonlyMap<string, AppVerdict> = new Map();
 /** The same moment as `NOW` by a clock that is never set. */
 const STEADY = 500_000;
+const readyIn = ({ groups }: AppVerdict): readonly boolean[] => groups.map(({ facts }) => isReady(facts));
 const IDLE: Look = { jobs: [], runners: [] };
 
 /** A RunnerGroup of the Application of the same name; without one of none. */
@@ -67,7 +69,7 @@ function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners
       }),
     ),
     sights: new Map(parts.flatMap((part) => (part.sight ? [[part.live.key, part.sight]] : []))),
-    clocks: { kubernetes: 'https://kubernetes', bounds: new Map() },
+    clocks: { kubernetes: 'https://kubernetes', of: () => undefined },
     wakes: new Map(),
     lostJobs: () => NONE,
     ...over,
@@ -92,7 +94,8 @@ describe('a verdict', () => {
 
     expect(verdict).toMatchObject({ application: 'argocd/ci', settled: true });
     expect(verdict.difference.missing).toHaveLength(1);
-    expect(verdict.groups).toMatchObject([{ ready: true, counts: { queued: 1 } }]);
+    expect(verdict.groups).toMatchObject([{ facts: { counts: { queued: 1 } } }]);
+    expect(readyIn(verdict)).toEqual([true]);
   });
 
   it('is the same for the same scene', () => {
@@ -108,13 +111,15 @@ describe('a verdict', () => {
 
     expect(verdict.planning).toEqual({ is: 'failed', failure });
     expect(verdict.difference.missing).toEqual([]);
-    expect(verdict.groups).toMatchObject([{ ready: false, facts: { giteaFailure: failure } }]);
+    expect(verdict.groups).toMatchObject([{ facts: { giteaFailure: failure } }]);
+    expect(readyIn(verdict)).toEqual([false]);
   });
 
   it('waits for the first look', () => {
     const verdict = only(play(sceneOf([{ live: ci }])));
 
-    expect(verdict).toMatchObject({ planning: { is: 'waiting' }, groups: [{ ready: false }] });
+    expect(verdict).toMatchObject({ planning: { is: 'waiting' } });
+    expect(readyIn(verdict)).toEqual([false]);
   });
 
   it('asks for nothing for a group that no Application manages', () => {
@@ -122,7 +127,8 @@ describe('a verdict', () => {
     const verdict = only(play(sceneOf([{ live: stray, sight: seen({ ...IDLE, jobs: [job(1)] }) }])));
 
     expect(verdict).toMatchObject({ application: '', planning: { is: 'planned' }, difference: { missing: [] } });
-    expect(verdict.groups).toMatchObject([{ ready: false, facts: { argocd: { is: 'unmanaged' } } }]);
+    expect(verdict.groups).toMatchObject([{ facts: { argocd: { is: 'unmanaged' } } }]);
+    expect(readyIn(verdict)).toEqual([false]);
   });
 
   it('is about the good groups of an Application, too: one whose spec or Gitea is in trouble is told of alone', () => {
@@ -134,7 +140,7 @@ describe('a verdict', () => {
 
     expect(verdict.planning).toMatchObject({ is: 'planned' });
     expect(verdict.difference.missing).toEqual([expect.stringMatching(/^runners\/ci-1-1-/)]);
-    expect(verdict.groups.map(({ ready, counts }) => [ready, counts !== undefined])).toEqual([
+    expect(verdict.groups.map(({ facts }) => [isReady(facts), facts.counts !== undefined])).toEqual([
       [true, true],
       [false, false],
       [false, false],
@@ -301,8 +307,8 @@ it('the skew of a Gitea is what its clock and that of Kubernetes tell', () => {
   ]);
   const scene = sceneOf([{ live: liveGroup('ci') }]);
 
-  expect(skewsOf({ ...scene, clocks: { kubernetes: 'https://kubernetes', bounds } })).toEqual(
-    new Map([[ORIGIN, 30_000]]),
-  );
+  expect(
+    skewsOf({ ...scene, clocks: { kubernetes: 'https://kubernetes', of: (origin) => bounds.get(origin) } }),
+  ).toEqual(new Map([[ORIGIN, 30_000]]));
   expect(skewsOf(scene)).toEqual(new Map());
 });

@@ -1,6 +1,6 @@
 /** What keeps `src/serve` in shape: a pure round, one way for what happens, static imports. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const files = readdirSync('src/serve', { recursive: true, encoding: 'utf8' })
@@ -22,14 +22,22 @@ it('the round and its steps read no clock, chance or environment, and wait for n
   expect(filesWith(impure, (file) => !isPure(file))).toEqual([]);
 });
 
+it('no subscriber, receiver or task is left out where `serve` is put together', () => {
+  const texts = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join('src', file), 'utf8'));
+  const imported = new Set(texts.flatMap((text) => [...text.matchAll(/\/([\w-]+\.ts)'/g)].map(([, file]) => file)));
+
+  expect(files.filter((file) => !imported.has(basename(file)))).toEqual([]);
+});
+
 it('only subscribers know the log and the metrics', () => {
   expect(filesWith(/from '(?:pino|prom-client)'/, (file) => file.startsWith('src/telemetry/'))).toEqual([]);
 });
 
-it('a daemon loads everything at its start, but the packages of tracing and of socket mode, which few need (docs/adr/0049, 0040)', () => {
+it('a daemon loads everything at its start, but the packages of tracing, which few need (docs/adr/0049)', () => {
   expect(filesWith(/\bimport\(/, () => false)).toEqual([]);
   expect(readFileSync('src/cli/serve.ts', 'utf8').match(/\bimport\([^)]*\)/g)).toEqual([
     "import('../tracing/otlp.ts')",
-    "import('../serve/notify/slack-socket.ts')",
   ]);
 });

@@ -95,8 +95,8 @@ function verdictWith(reason: string, message: string): AppVerdict {
     stuck,
     debugging: [],
   };
-  const facts = { generation: 1, suspended: false, activeRunners: 1, argocd: { is: 'unmanaged' } } as const;
+  const facts = { generation: 1, suspended: false, activeRunners: 1, argocd: { is: 'unmanaged' }, counts } as const;
   return verdictOf({
-    groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners: [], counts, facts, ready: true }],
+    groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners: [], facts }],
   });
 }

@@ -1,7 +1,7 @@
 /** A trace of `serve` with real requests, from a webhook to a CI job that runs, as a collector receives it. */
 import { expect, it, onTestFinished } from 'vitest';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
-import { contextOf } from '../../src/telemetry/tracing/trace-context.ts';
+import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { traceTo } from '../../src/telemetry/tracing.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
 import { TOKEN } from '../support/start-acme.ts';

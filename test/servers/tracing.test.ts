@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
-import { contextOf } from '../../src/telemetry/tracing/trace-context.ts';
+import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 import { freePort, Playground, waitUntil } from './process.ts';

@@ -9,7 +9,7 @@ export function quietGuest(timeoutMs = 20_000): Guest {
     timeoutMs,
     env: {},
     clocks: new ServerClocks(),
-    budget: 1200,
+    giteaRequests: 1200,
     clock: systemClock,
     onRequest: ignore,
     onWaited: ignore,

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { deliveriesIn } from '../../src/cli/doctor/deliveries.ts';
 import type { Plan } from '../../src/planner/decisions.ts';
 import type { LiveRunner } from '../../src/serve/planning/live.ts';
+import { MOST_LABEL_SETS } from '../../src/telemetry/metric-set.ts';
 import { openMetrics } from '../../src/telemetry/metrics.ts';
-import { MOST_LABEL_SETS } from '../../src/telemetry/newest-series.ts';
 import { verdictOf } from '../support/verdict.ts';
 
 it('the manual lists every metric of ours, and no other, with its labels', async () => {
@@ -51,8 +51,15 @@ it('a process that leads no longer shows no figures of groups, but goes on count
   };
   const origin = 'https://gitea.example.com';
   const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
-  const facts = { generation: 1, suspended: false, activeRunners: 0, argocd: { is: 'unmanaged' } } as const;
-  const group = { live: { key: 'runners/ci', object: { metadata } }, runners: [], facts, ready: true };
+  const held = { cap: 0, suspended: 0, 'backing-off': 0 };
+  const facts = {
+    generation: 1,
+    suspended: false,
+    activeRunners: 0,
+    argocd: { is: 'managed', differsForMs: 0 },
+    counts: { queued: 0, held, summary: undefined, stuck: [], debugging: [] },
+  } as const;
+  const group = { live: { key: 'runners/ci', object: { metadata } }, runners: [], facts };
   const verdict = verdictOf({ groups: [group] });
 
   subscriber({ is: 'looked', origin, target: 'look 1', url: origin, beganMs: 0, endedMs: 1 });
@@ -87,7 +94,7 @@ it('shows the runners of a group by what they do, and when Gitea was last looked
   } as const;
   const verdict = verdictOf({
     planning: { is: 'planned', plan, atMs: 0 },
-    groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners, facts, ready: true }],
+    groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners, facts }],
   });
 
   subscriber({ is: 'round-done', verdicts: [verdict], skews: new Map() });

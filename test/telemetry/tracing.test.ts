@@ -7,7 +7,7 @@ import type { ServeEvent } from '../../src/serve/events.ts';
 import type { LiveGroup } from '../../src/serve/planning/live.ts';
 import type { AppVerdict } from '../../src/serve/round.ts';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
-import { contextOf } from '../../src/telemetry/tracing/trace-context.ts';
+import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { traceTo } from '../../src/telemetry/tracing.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { verdictOf } from '../support/verdict.ts';

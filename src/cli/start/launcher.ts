@@ -6,7 +6,7 @@
  *   everything else ────► lib/cli.cjs
  *
  * Code that these commands need only sometimes is in parts of its own: lib/charts.cjs, lib/documents.cjs, lib/pods.cjs, lib/policy.cjs,
- * lib/proxied.cjs, lib/trace.cjs and, for `serve`, lib/tracing.cjs and lib/slack-socket.cjs (scripts/build.mjs). Each part has its code cache
+ * lib/proxied.cjs, lib/trace.cjs and, for `serve`, lib/tracing.cjs (scripts/build.mjs). Each part has its code cache
  * (`code-cache.ts`).
  */
 import { join } from 'node:path';

@@ -8,6 +8,7 @@
  * Only what Kubernetes 1.25 knows is used. The API server limits the cost of a rule: a list or map needs a longest size in the schema.
  * From Kubernetes 1.30 on, a group that is in the cluster already still gets its status when a new rule refuses it.
  */
+import { NEEDS_ONE_RECEIVER, RECEIVERS } from './notify-fields.ts';
 
 /** Where the rule stands (`[]`: items of a list), the rule, and what is wrong when it does not hold. */
 export type AdmissionRule = readonly [path: string, rule: string, message: string];
@@ -104,7 +105,12 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     'activeDeadlineSeconds must be greater than gracefulStopSeconds',
   ],
   // notify-fields.ts.
-  ['spec.notify[]', 'has(self.slack) != has(self.webhook)', 'needs either slack or webhook: write one entry for each'],
+  [
+    'spec.notify[]',
+    // As controller-gen writes ExactlyOneOf.
+    `[${RECEIVERS.map((kind) => `has(self.${kind})`).join(', ')}].filter(is, is == true).size() == 1`,
+    NEEDS_ONE_RECEIVER,
+  ],
   [
     'spec',
     '!has(self.keepFailedSeconds) || self.keepFailedSeconds == 0 || !has(self.runnerConfig) || !has(self.runnerConfig.log) || ' +

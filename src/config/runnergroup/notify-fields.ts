@@ -2,6 +2,14 @@
 import * as z from 'zod';
 import { webhookUrlProblem } from './webhook-url.ts';
 
+/** Kinds of addressees. An entry has the field of one. */
+export const RECEIVERS = ['slack', 'webhook'] as const;
+export type ReceiverKind = (typeof RECEIVERS)[number];
+export const NEEDS_ONE_RECEIVER = `needs either ${RECEIVERS.join(' or ')}: write one entry for each`;
+/** For the table of fields. */
+export const NOTIFY_HELP =
+  'Who is told when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)).';
+
 const LONGEST_URL = 2048;
 const MOST_NOTIFY_TARGETS = 10;
 
@@ -31,9 +39,12 @@ function targets() {
           'Address that gets a POST with JSON. It must begin with a prefix that `serve` allows (`--notify-urls`).',
       }),
   });
-  const target = z.strictObject({
+  const receivers = {
     slack: slack.optional().register(z.globalRegistry, { description: 'A Slack channel.' }),
     webhook: webhook.optional().register(z.globalRegistry, { description: 'A plain webhook.' }),
+  } satisfies Record<ReceiverKind, z.ZodType>;
+  const target = z.strictObject({
+    ...receivers,
     on: z.enum(['failure', 'success', 'always']).default('failure').register(z.globalRegistry, {
       description: 'Which CI jobs: those that failed, those that succeeded, or all, cancelled ones too.',
     }),
@@ -41,10 +52,7 @@ function targets() {
   return z
     .array(
       target
-        .superRefine(({ slack: one, webhook: other }, context) => {
-          if ((one === undefined) !== (other === undefined)) return;
-          context.addIssue({ code: 'custom', message: 'needs either slack or webhook: write one entry for each' });
-        })
+        .refine((written) => RECEIVERS.filter((kind) => written[kind] !== undefined).length === 1, NEEDS_ONE_RECEIVER)
         .register(z.globalRegistry, { description: 'Somebody who is told.' }),
     )
     .max(MOST_NOTIFY_TARGETS);
@@ -69,5 +77,9 @@ export const NotifyTargets = z.preprocess(
   }),
 );
 
-/** Exactly one of `slack` and `webhook` is there. */
+/** Exactly one of `RECEIVERS` is there. */
 export type NotifyTarget = z.output<ReturnType<typeof targets>>[number];
+
+export function kindOf(target: NotifyTarget): ReceiverKind {
+  return RECEIVERS.find((kind) => target[kind] !== undefined) as ReceiverKind;
+}

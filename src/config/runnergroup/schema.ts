@@ -26,7 +26,7 @@ import {
   secretSelector,
   url,
 } from './field-kinds.ts';
-import { NotifyTargets } from './notify-fields.ts';
+import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
 import { caBundle, proxy } from './proxy-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
 import { checkRepository, DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
@@ -276,8 +276,7 @@ export const Spec = z.strictObject({
       [DEFAULT_NOTE]: 'none: each runner has a cache of its own, which ends with it',
     }),
   notify: NotifyTargets.default([]).register(z.globalRegistry, {
-    description:
-      'Who is told when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)).',
+    description: NOTIFY_HELP,
     [DEFAULT_NOTE]: 'none',
   }),
   setupCommand: z

@@ -1,15 +1,28 @@
-/** Writes Kubernetes Events beside RunnerGroups: `kubectl describe runnergroup` shows them. What they say: notices.ts. */
+/** Writes Kubernetes Events beside RunnerGroups, as `kubectl describe runnergroup` shows them: pods that cannot start, losses, re-runs, tokens. */
 import { hash } from 'node:crypto';
 import { Deadline } from '../../clients/http/deadline.ts';
 import { failure } from '../../clients/http/request.ts';
 import type { KubeQuestion } from '../../clients/kubernetes/client.ts';
+import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
+import type { Failure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
+import type { EventOf, RerunOutcome, ServeEvent } from '../events.ts';
+import { stuckText } from '../planning/group-status.ts';
+import type { AppVerdict } from '../round.ts';
 import type { StartTask, TaskContext } from '../task.ts';
-import { type Notice, noticesOf, stuckNotices } from './notices.ts';
+
+interface Notice {
+  readonly object: RunnerGroupObject;
+  /** What it is about: one Event for each subject and cause. */
+  readonly subject: string;
+  readonly cause: string;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
 
 const WRITE_MS = 10_000;
-/** At the same time. */
 const WRITES = 10;
 /** Events that wait; others are left out. A node takes dozens of runners with it. */
 const MOST_WAITING = 500;
@@ -20,7 +33,6 @@ const LONGEST_MESSAGE = 900;
 const COMPONENT = 'gitea-runners';
 
 export const writeEvents: StartTask = (context) => {
-  /** By name of the Event. */
   const waiting = new Map<string, Notice>();
   /** Names of the Events about pods that are stuck now. */
   let told: ReadonlySet<string> = new Set();
@@ -53,7 +65,6 @@ export const writeEvents: StartTask = (context) => {
   };
 };
 
-/** @throws Failure */
 async function write({ client, clock }: TaskContext, notice: Notice): Promise<void> {
   const { namespace, name } = notice.object.metadata;
   const question: KubeQuestion = {
@@ -92,4 +103,79 @@ function eventOf(notice: Notice, nowMs: number): unknown {
     lastTimestamp: time,
     count: 1,
   };
+}
+
+function stuckNotices(verdicts: readonly AppVerdict[]): readonly Notice[] {
+  const groups = verdicts.flatMap((verdict) => verdict.groups);
+  return groups.flatMap(({ facts, live: { object } }) =>
+    (facts.counts?.stuck ?? []).map((pod): Notice => {
+      const reason = pod.failed ? 'WorkerPodStartFailed' : 'WorkerPodStuckPending';
+      const { runner: subject, trouble } = pod;
+      return { object, subject, cause: trouble.reason, type: 'Warning', reason, message: stuckText(pod) };
+    }),
+  );
+}
+
+/** Of an event; none: nothing that people must know. */
+function noticesOf(event: ServeEvent): readonly Notice[] {
+  switch (event.is) {
+    case 'registration-token': {
+      const { failure: problem, objects, secret: subject } = event;
+      const what = problem
+        ? ({
+            type: 'Warning',
+            reason: 'RegistrationTokenFailed',
+            cause: problem.code,
+            message: `cannot fill Secret ${subject}: ${problem.code} ${problem.message}`,
+          } as const)
+        : ({
+            type: 'Normal',
+            reason: 'RegistrationTokenWritten',
+            cause: 'written',
+            message: `filled Secret ${subject} with the registration token`,
+          } as const);
+      return objects.map((object) => ({ object, subject, ...what }));
+    }
+    case 'runner-lost':
+      return [lossNotice(event, 'RunnerLost', (job) => `${event.lost.reason}: its CI job, ${job}, cannot end`)];
+    case 'rerun': {
+      const told = RERUNS[event.outcome];
+      if (!told) return [];
+      const notice = lossNotice(event, told.reason, (job) => told.text(job, event.failure));
+      return [event.outcome === 'rerun' ? { ...notice, type: 'Normal' } : notice];
+    }
+    default:
+      return [];
+  }
+}
+
+interface RerunNotice {
+  readonly reason: string;
+  readonly text: (job: string, failure: Failure | undefined) => string;
+}
+
+const RERUNS: Readonly<Record<RerunOutcome, RerunNotice | undefined>> = {
+  rerun: { reason: 'LostJobRerun', text: (job) => `re-ran ${job}` },
+  exhausted: {
+    reason: 'EvictionRetriesExhausted',
+    text: (job) => `${job} is not re-run again: maxEvictionRetries`,
+  },
+  failed: {
+    reason: 'RerunFailed',
+    text: (job, problem) => `cannot re-run ${job}: ${problem?.code} ${problem?.message}`,
+  },
+  expired: { reason: 'RerunFailed', text: (job) => `gave up ${job}: it could not be re-run for a day` },
+  returned: undefined,
+  superseded: undefined,
+  'not-failed': undefined,
+};
+
+function lossNotice(
+  { lost, object }: Pick<EventOf<'runner-lost'>, 'lost' | 'object'>,
+  reason: string,
+  text: (job: string) => string,
+): Notice {
+  const { jobId, repository, runId, runner } = lost;
+  const message = `${runner}: ${text(`job ${jobId} of run ${runId} in ${repository}`)}`;
+  return { object, subject: `${runner} ${jobId}`, cause: reason, type: 'Warning', reason, message };
 }

@@ -20,33 +20,24 @@ import type { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { GROUP_NAME, TRACKING_ID } from '../../shared/marks.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
-import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
+import { KeptByKey, type KeptItem, keepEqual, keepList } from '../unchanged.ts';
 import { groupOfObject, READ_ANNOTATIONS } from './own-pod.ts';
 
 export interface ClusterListeners {
   readonly onChange: () => void;
   readonly onFailure: (failure: Failure) => void;
-  /** A watch tells of a Job of ours. */
-  readonly onJob: (job: SeenJob) => void;
+  readonly onJob: (job: TrackedJob['metadata']) => void;
   /** A watch tells of a pod of such a Job. */
   readonly onPod: (jobUid: string, step: PodStep) => void;
 }
 
-/** A Job as it is first seen. */
-export interface SeenJob {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
-}
-
 /** What is watched, and how groups are read. */
-export interface Watched {
+interface Watched {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly images: InstallationImages;
 }
 
-/** What is watched in one namespace. */
 interface Copies {
   /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
@@ -57,17 +48,25 @@ interface Copies {
 
 const NO_PODS: readonly KubePod[] = [];
 
+/** A list that is made again only after a change: most rounds are about Gitea. What is the same in it is the same object. */
+class KeptList<V> {
+  readonly #items = new KeptByKey<V>();
+  #list: readonly V[] = [];
+  isStale = true;
+
+  get(items: () => Iterable<KeptItem<V>>): readonly V[] {
+    if (this.isStale) this.#list = keepList(this.#list, this.#items.all(items()));
+    this.isStale = false;
+    return this.#list;
+  }
+}
+
 export class LiveCluster {
   readonly #copies: readonly Copies[];
   /** Those of the lists of now. */
   #readable: readonly Copies[] = [];
-  readonly #judgedGroups = new KeptByKey<LiveGroup>();
-  readonly #judgedRunners = new KeptByKey<LiveRunner>();
-  /** The lists of now, and whether a watch has told of a change since they were made: most rounds are about Gitea. */
-  #groupList: readonly LiveGroup[] = [];
-  #groupsChanged = true;
-  #runnerList: readonly LiveRunner[] = [];
-  #runnersChanged = true;
+  readonly #groups = new KeptList<LiveGroup>();
+  readonly #runners = new KeptList<LiveRunner>();
   /** `<namespace>/<name>` */
   #jobsWithPods: ReadonlySet<string> = new Set();
   readonly #images: InstallationImages;
@@ -75,32 +74,24 @@ export class LiveCluster {
   constructor(client: KubeApi, { namespaces, images }: Watched, listeners: ClusterListeners) {
     const { onChange, onFailure, onJob, onPod } = listeners;
     this.#images = images;
-    const where = namespaces.length > 0 ? namespaces : [undefined];
-    const ofGroups = {
+    const tellOf = (list: { isStale: boolean }) => ({
       onFailure,
       onChange: () => {
-        this.#groupsChanged = true;
+        list.isStale = true;
         onChange();
       },
-    };
-    const ofRunners = {
-      onFailure,
-      onChange: () => {
-        this.#runnersChanged = true;
-        onChange();
-      },
-    };
-    const ofJobs = { ...ofRunners, onObject: ({ metadata }: TrackedJob) => onJob(metadata) };
+    });
+    const ofJobs = { ...tellOf(this.#runners), onObject: ({ metadata }: TrackedJob) => onJob(metadata) };
     const ofPods = {
-      ...ofRunners,
+      ...tellOf(this.#runners),
       onObject: (pod: KubePod) => {
         const uid = jobUidOf(pod);
         if (uid !== undefined) onPod(uid, podStep(pod));
       },
     };
-    this.#copies = where.map((namespace) => ({
+    this.#copies = (namespaces.length > 0 ? namespaces : [undefined]).map((namespace) => ({
       namespace,
-      groups: new Watch(client, RUNNER_GROUPS, namespace, ofGroups),
+      groups: new Watch(client, RUNNER_GROUPS, namespace, tellOf(this.#groups)),
       jobs: new Watch(client, TRACKED_JOBS, namespace, ofJobs),
       pods: new Watch(client, PODS, namespace, ofPods),
     }));
@@ -120,24 +111,33 @@ export class LiveCluster {
     return !this.#copies.some((copies) => copies.namespace === namespace && isRefused(copies));
   }
 
-  /** True while a namespace is set aside. */
   get isPartial(): boolean {
     return this.#copies.some(isRefused);
   }
 
-  /** Runs until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     // Each watch listens twice; Node would print a warning with two namespaces.
     setMaxListeners(0, signal);
     await Promise.all(this.#copies.flatMap(watchesOf).map((watch) => watch.run(signal)));
   }
 
-  /** By namespace and name. The same list until something of it changes; a group that is the same is the same object. */
+  /** By namespace and name. The same list until something of it changes. */
   groups(): readonly LiveGroup[] {
     this.#setAside();
-    if (this.#groupsChanged) this.#groupList = keepList(this.#groupList, this.#judgeGroups());
-    this.#groupsChanged = false;
-    return this.#groupList;
+    return this.#groups.get(() => {
+      const objects = this.#readable.flatMap(({ groups }) => [...groups.objects.values()]);
+      const items = objects.map((object) => {
+        const { annotations, generation, uid } = object.metadata;
+        // The generation stays while only the status changes, which is our own doing.
+        const version = generation || object;
+        return {
+          key: keyOf(object),
+          inputs: [uid, version, ...[TRACKING_ID, ...READ_ANNOTATIONS].map((key) => annotations?.[key])],
+          make: () => judge(object, this.#images),
+        };
+      });
+      return items.sort((a, b) => (a.key < b.key ? -1 : 1));
+    });
   }
 
   /** The newest `status` of a group: `groups` keep an object while only its status changes. @param key `<namespace>/<name>` */
@@ -150,61 +150,38 @@ export class LiveCluster {
     return this.#jobsWithPods.has(key);
   }
 
-  /** The same list until something of it changes; a Job that is the same is the same object. */
+  /** The same list until something of it changes. */
   runners(): readonly LiveRunner[] {
     this.#setAside();
-    if (this.#runnersChanged) this.#runnerList = keepList(this.#runnerList, this.#judgeRunners());
-    this.#runnersChanged = false;
-    return this.#runnerList;
-  }
-
-  /** Leaves out the namespaces that refuse. */
-  #setAside(): void {
-    const before = this.#readable;
-    this.#readable = keepList(before, readableOf(this.#copies));
-    if (this.#readable === before) return;
-    this.#groupsChanged = true;
-    this.#runnersChanged = true;
-  }
-
-  #judgeGroups(): readonly LiveGroup[] {
-    const objects = this.#readable.flatMap(({ groups }) => [...groups.objects.values()]);
-    const items = objects.map((object) => {
-      const { annotations, generation, uid } = object.metadata;
-      // The generation stays while only the status changes, which is our own doing.
-      const version = generation || object;
-      return {
-        key: keyOf(object),
-        inputs: [uid, version, ...[TRACKING_ID, ...READ_ANNOTATIONS].map((key) => annotations?.[key])],
-        make: () => judge(object, this.#images),
-      };
-    });
-    return [...this.#judgedGroups.all(items)].sort((a, b) => (a.key < b.key ? -1 : 1));
-  }
-
-  #judgeRunners(): readonly LiveRunner[] {
-    const pods = this.#readable.flatMap((copies) => [...copies.pods.objects.values()]);
-    const podsOf = podsByJob(pods);
-    this.#jobsWithPods = new Set(
-      pods.flatMap((pod) => {
+    return this.#runners.get(() => {
+      const pods = this.#readable.flatMap((copies) => [...copies.pods.objects.values()]);
+      const podsOf = podsByJob(pods);
+      const names = pods.flatMap((pod) => {
         const name = jobOf(pod)?.name;
         return name == null ? [] : [keyText({ namespace: pod.metadata.namespace, name })];
-      }),
-    );
-    const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
-    return this.#judgedRunners.all(
-      jobs.map((job) => {
+      });
+      this.#jobsWithPods = new Set(names);
+      const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
+      return jobs.map((job) => {
         const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
         // Most events are about fields that we do not read.
         const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, own));
         return { key: keyOf(job), inputs: [job, ...own], make };
-      }),
-    );
+      });
+    });
+  }
+
+  #setAside(): void {
+    const before = this.#readable;
+    this.#readable = keepList(before, readableOf(this.#copies));
+    if (this.#readable === before) return;
+    this.#groups.isStale = true;
+    this.#runners.isStale = true;
   }
 }
 
-function watchesOf({ groups, jobs, pods }: Copies): readonly [Copies['groups'], Copies['jobs'], Copies['pods']] {
-  return [groups, jobs, pods];
+function watchesOf({ groups, jobs, pods }: Copies) {
+  return [groups, jobs, pods] as const;
 }
 
 function readableOf(all: readonly Copies[]): readonly Copies[] {

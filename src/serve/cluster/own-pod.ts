@@ -15,24 +15,17 @@ import { type FinalPod, finalPod } from '../../observe/final-pods.ts';
 const SHOWN = 10;
 
 /** Annotations that say how an object is read. */
-export const READ_ANNOTATIONS = [PROFILE_REASON, PROBLEM] as const;
+export const READ_ANNOTATIONS: readonly string[] = [PROFILE_REASON, PROBLEM];
 
 /** The group, with the images of the installation. Or what is wrong with it or with its pod, in one text. */
 export function groupOfObject(
   { metadata, spec }: RunnerGroupObject,
   images: InstallationImages = {},
 ): ReturnType<typeof runnerGroupFromObject> {
-  const { annotations, name, namespace } = metadata;
-  const said = READ_ANNOTATIONS.flatMap((key) => {
-    const value = annotations?.[key];
-    return value === undefined ? [] : [[key, value] as const];
-  });
-  const read = runnerGroupFromObject({
-    namespace,
-    name,
-    spec,
-    ...(said.length > 0 && { annotations: Object.fromEntries(said) }),
-  });
+  const { name, namespace } = metadata;
+  const said = Object.entries(metadata.annotations ?? {}).filter(([key]) => READ_ANNOTATIONS.includes(key));
+  const annotations = Object.fromEntries(said);
+  const read = runnerGroupFromObject({ namespace, name, spec, ...(said.length > 0 && { annotations }) });
   if ('problem' in read) return read;
   const group = withImages(read.group, images);
   const problem = podProblem(group);
@@ -46,14 +39,13 @@ export const finishOwn: FinishPod = (group, ours) => {
   return 'pod' in final ? final.pod : ours;
 };
 
-/** What is wrong with the pod of a group, in one text. */
 export function podProblem(group: RunnerGroup): string | undefined {
   if (!hasOwnPod(group)) return undefined;
   const final = finalOf(group, podTemplate(group).spec.template);
   if ('pod' in final) return undefined;
-  const { faults } = final;
-  const shown = faults.slice(0, SHOWN).map(({ path, message }) => `${pathText(path)} ${message}`);
-  return [...shown, ...(faults.length > SHOWN ? [`and ${faults.length - SHOWN} more`] : [])].join('; ');
+  const shown = final.faults.slice(0, SHOWN).map(({ path, message }) => `${pathText(path)} ${message}`);
+  const more = final.faults.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
 /** Secrets of the other groups are left to `generate`, which knows them all. */

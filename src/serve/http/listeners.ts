@@ -5,14 +5,12 @@
  *     metrics    from every namespace but that of the runners
  *     probes     from the node only: the NetworkPolicy of install/ opens this port to no pod, and the kubelet needs no policy
  */
-
 import type { RequestListener } from 'node:http';
-import { INTERACTIVE_PATH } from '../../tasks/notify/slack-interactive.ts';
+import { count } from '../../shared/printable.ts';
 import type { Listener, Ports, Tell } from '../events.ts';
 import type { QueueRow } from '../queue.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
 import { type RawDelivery, webhookListener } from '../webhook/listener.ts';
-import { queuePage } from './queue-page.ts';
 import {
   type HttpServer,
   type HttpServerOptions,
@@ -31,12 +29,11 @@ export interface ListenersOptions {
   readonly gate: WebhookGate;
   /** Takes an accepted delivery and gives the status to answer. */
   readonly take: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
-  /** Takes presses of buttons in Slack. Absent: they are refused as other paths are. */
-  readonly interactive?: RequestListener;
+  /** By path: who takes requests that are no webhooks. Absent: they are refused as other paths are. */
+  readonly otherRequests?: ReadonlyMap<string, RequestListener>;
   readonly isReady: () => boolean;
   readonly queue: () => readonly QueueRow[];
   readonly leads: () => boolean;
-  /** What `/metrics` shows. */
   readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
@@ -50,10 +47,9 @@ export interface Listeners {
 export async function startListeners(options: ListenersOptions): Promise<Listeners> {
   const { gate, take, tell } = options;
   const open: HttpServer[] = [];
-  const start = async (parameters: HttpServerOptions & { readonly what: Listener }): Promise<number> => {
-    const listener = parameters.what;
+  const start = async (listener: Listener, more: Omit<HttpServerOptions, 'what'>): Promise<number> => {
     const onDropped = () => tell({ is: 'connection-dropped', listener });
-    const server = await startHttpServer({ ...parameters, onDropped });
+    const server = await startHttpServer({ ...more, what: listener, onDropped });
     open.push(server);
     return server.port;
   };
@@ -61,27 +57,24 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
     await Promise.all(open.map((server) => server.close()));
   };
   const refused = (result: RefusalReason): void => tell({ is: 'webhook', result });
-  const probes = probePages(options.isReady);
-  const metricsPage = { '/metrics': shared(() => metricsOf(options)) };
+  const probes = {
+    '/healthz': () => plain(200, 'ok'),
+    '/readyz': () => (options.isReady() ? plain(200, 'ok') : plain(503, 'not ready')),
+  };
   const webhooksOnly = webhookListener({ gate, onAccepted: take, onRefused: refused });
-  const { interactive = webhooksOnly } = options;
   try {
-    const webhooks = await start({
-      what: 'webhooks',
-      address: options.listen,
-      onRequest: (request, response) =>
-        (request.url === INTERACTIVE_PATH ? interactive : webhooksOnly)(request, response),
-      onMalformed: () => refused('malformed'),
-    });
     const ports = {
-      webhooks,
-      metrics: await start({
-        what: 'metrics',
-        address: options.metricsListen,
-        onRequest: servePages({ ...probes, ...metricsPage }),
+      webhooks: await start('webhooks', {
+        address: options.listen,
+        onRequest: (request, response) =>
+          (options.otherRequests?.get(request.url ?? '') ?? webhooksOnly)(request, response),
+        onMalformed: () => refused('malformed'),
       }),
-      probes: await start({
-        what: 'probes',
+      metrics: await start('metrics', {
+        address: options.metricsListen,
+        onRequest: servePages({ ...probes, '/metrics': oncePerTurn(options.metricsPage) }),
+      }),
+      probes: await start('probes', {
         address: options.probeListen,
         onRequest: servePages({
           ...probes,
@@ -96,25 +89,43 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
   }
 }
 
-function probePages(isReady: () => boolean): Readonly<Record<string, () => WebPage>> {
-  return {
-    '/healthz': () => plain(200, 'ok'),
-    '/readyz': () => (isReady() ? plain(200, 'ok') : plain(503, 'not ready')),
-  };
-}
-
-async function metricsOf({ metricsPage }: ListenersOptions): Promise<WebPage> {
-  return { status: 200, ...(await metricsPage()) };
-}
-
 /** Renders one page for all requests of one turn of the event loop, so that a thousand clients cost little more than one. */
-function shared(render: () => Promise<WebPage>): () => Promise<WebPage> {
+function oncePerTurn(render: ListenersOptions['metricsPage']): () => Promise<WebPage> {
   let next: Promise<WebPage> | undefined;
   return () => {
-    next ??= new Promise(setImmediate).then(() => {
+    next ??= new Promise(setImmediate).then(async () => {
       next = undefined;
-      return render();
+      return { status: 200, ...(await render()) };
     });
     return next;
   };
+}
+
+/** Rows that are shown: the ones that run longest and those due first. */
+const MOST_ROWS = 1_000;
+
+/** The queue as text: what runs since when, what is due when, what failed last. */
+export function queuePage(rows: readonly QueueRow[], leads: boolean): string {
+  const title = leads ? 'This process leads.' : 'This process does not lead: ask the other replicas.';
+  if (rows.length === 0) return title;
+  const shown = rows.slice(0, MOST_ROWS).map((row) => [row.of, whenText(row), row.key, failureText(row)] as const);
+  const widthOf = (column: 0 | 1): number => Math.max(...shown.map((row) => row[column].length));
+  const [ofWidth, whenWidth] = [widthOf(0), widthOf(1)];
+  const lines = shown.map(([of, when, key, failed]) =>
+    `${of.padEnd(ofWidth)}  ${when.padEnd(whenWidth)}  ${key}${failed}`.trimEnd(),
+  );
+  const more = rows.length - shown.length;
+  return [title, '', ...lines, ...(more > 0 ? [`… and ${count(more, 'more row')}`] : [])].join('\n');
+}
+
+function whenText({ is, ms }: QueueRow): string {
+  const seconds = (Math.abs(ms) / 1000).toFixed(1);
+  if (is === 'running') return `running for ${seconds} s`;
+  return ms > 0 ? `due in ${seconds} s` : `waits for its turn for ${seconds} s`;
+}
+
+function failureText({ failed, failures }: QueueRow): string {
+  if (!failed) return '';
+  const times = failures > 0 ? `, ${count(failures, 'time')} in a row` : '';
+  return `  (failed with ${failed.code} ${Math.round(failed.agoMs / 1000)} s ago${times})`;
 }

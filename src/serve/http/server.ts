@@ -1,8 +1,15 @@
 /** The small HTTP servers of `serve`: what they have in common, and the pages for metrics and probes. */
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
-import { type ConnectionLimits, limitConnections } from './connections.ts';
 
 /** Where to listen; without `host` on all addresses of the machine, IPv6 and IPv4. Port 0 takes a free one. */
 export interface ListenAddress {
@@ -19,7 +26,6 @@ export interface HttpServerOptions {
   readonly onMalformed?: () => void;
   /** For a whole request, in ms; default 5,000: Gitea waits no longer for an answer. Its headers have at most 2,000 of that. */
   readonly requestMs?: number;
-  /** Default: 2,048 in all, 1,024 of one address. */
   readonly connections?: ConnectionLimits;
   /** Called for each connection that is closed because there are too many. */
   readonly onDropped?: () => void;
@@ -28,8 +34,12 @@ export interface HttpServerOptions {
 export interface HttpServer {
   /** The real port, also when 0 was asked for. */
   readonly port: number;
-  /** Stops listening and ends all connections at once. */
   readonly close: () => Promise<void>;
+}
+
+export interface ConnectionLimits {
+  readonly total: number;
+  readonly perAddress: number;
 }
 
 const REQUEST_MS = 5000;
@@ -70,7 +80,6 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   return { port: bound.port, close: () => close(server) };
 }
 
-/** What is shown at a path. */
 export interface WebPage {
   readonly status: number;
   readonly contentType: string;
@@ -105,7 +114,6 @@ export function servePages(pages: Readonly<Record<string, () => WebPage | Promis
   };
 }
 
-/** A page of one line. */
 export function plain(status: number, text: string): WebPage {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
 }
@@ -131,6 +139,47 @@ async function close(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
   await closed;
+}
+
+interface Connection {
+  readonly address: string;
+  readonly last?: { readonly request: IncomingMessage; readonly response: ServerResponse };
+}
+
+/**
+ * Any client that reaches a port can open connections and hold them. A new one takes the place of the longest idle one, of its address or
+ * of all; if none is idle it is closed itself. Idle is every one but those whose complete request waits for our answer: clients that send
+ * nothing, send slowly or read slowly go first.
+ */
+function limitConnections(server: Server, limits: ConnectionLimits, onDropped: () => void): void {
+  /** The longest idle one first: a Map keeps the order of insertion. */
+  const open = new Map<Socket, Connection>();
+  const drop = (socket: Socket): void => {
+    open.delete(socket);
+    socket.destroy();
+    onDropped();
+  };
+  const makeRoom = (limit: number, counts: (connection: Connection) => boolean): boolean => {
+    const all = [...open].filter(([, connection]) => counts(connection));
+    if (all.length < limit) return true;
+    const idle = all.find(([, { last }]) => !last?.request.complete || last.response.writableEnded);
+    if (idle) drop(idle[0]);
+    return idle !== undefined;
+  };
+  server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? '';
+    const hasRoom =
+      makeRoom(limits.perAddress, (other) => other.address === address) && makeRoom(limits.total, () => true);
+    if (!hasRoom) return drop(socket);
+    open.set(socket, { address });
+    socket.once('close', () => open.delete(socket));
+  });
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    const known = open.get(socket);
+    // Taken out first: it goes to the end of the line.
+    if (known && open.delete(socket)) open.set(socket, { ...known, last: { request, response } });
+  });
 }
 
 /** Answers what is not HTTP as Node would. With a listener for `clientError` Node leaves that to the listener. */

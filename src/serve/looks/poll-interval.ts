@@ -18,7 +18,6 @@
  */
 import { doubled } from '../../shared/clock.ts';
 
-/** A job as a look or a webhook shows it. */
 export interface AnnouncedJob {
   readonly id: number;
   readonly attempt: number;
@@ -34,15 +33,8 @@ export interface PollPace {
   readonly announced: ReadonlyMap<string, number>;
   /** Changes seen without a webhook, with the time of that look. */
   readonly doubtful: ReadonlyMap<string, number>;
-  /** Absent: the last look was good. */
-  readonly trouble?: LookTrouble;
-}
-
-/** Looks that failed, one after the other, for the same kind of reason. */
-export interface LookTrouble {
-  readonly failures: number;
-  /** Gitea refuses the token. */
-  readonly refused: boolean;
+  /** Looks that failed in a row, for the same kind of reason; `refused`: Gitea refuses the token. Absent: the last one was good. */
+  readonly trouble?: { readonly failures: number; readonly refused: boolean };
 }
 
 export interface PollLimits {
@@ -53,7 +45,6 @@ export interface PollLimits {
 const STRETCH = 1.5;
 /** Another token is another target, which is looked at at once (targets.ts). */
 const REFUSED_MS = 30_000;
-/** Longest pause between looks that fail. */
 const LONGEST_BACK_OFF_MS = 300_000;
 /** A pause between looks that fail is up to a quarter shorter, by chance. */
 const BACK_OFF_JITTER = 0.25;
@@ -90,13 +81,11 @@ export function announced(pace: PollPace, job: AnnouncedJob, nowMs: number): Pol
 }
 
 /** A look has failed; what changed meanwhile is judged by the next good one. */
-export function failed(pace: PollPace, because?: 'refused'): PollPace {
-  const refused = because === 'refused';
+export function failed(pace: PollPace, refused = false): PollPace {
   const before = pace.trouble?.refused === refused ? pace.trouble.failures : 0;
   return { ...pace, trouble: { failures: before + 1, refused } };
 }
 
-/** A look has succeeded and shown these active jobs. */
 export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: number, limits: PollLimits): PollPace {
   const jobs = new Map(active.map((job) => [job.id, changeTo(job)]));
   const changes = pace.jobs === undefined ? [] : changesBetween(pace.jobs, jobs);
@@ -108,15 +97,15 @@ export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: n
   ]);
   const missed = [...pace.doubtful.values()].some(isOverdue);
   const proven = changes.length > 0 && doubtful.size === 0;
+  const longer = proven ? Math.min(limits.longestMs, Math.round(pace.intervalMs * STRETCH)) : pace.intervalMs;
   return {
-    intervalMs: nextInterval(pace.intervalMs, { missed, proven }, limits),
+    intervalMs: missed ? limits.shortestMs : longer,
     jobs,
     announced: stillNeeded(pace.announced, changes, nowMs - KEEP_ANNOUNCED_MS),
     doubtful,
   };
 }
 
-/** Time until the next look. @param random from 0 to below 1. */
 export function nextLookMs(pace: PollPace, random: number, limits: PollLimits): number {
   const { doubtful, intervalMs, trouble } = pace;
   if (trouble) return Math.round(backOffMs(trouble, limits) * (1 - BACK_OFF_JITTER * random));
@@ -124,18 +113,9 @@ export function nextLookMs(pace: PollPace, random: number, limits: PollLimits): 
   return Math.round(wait * (1 + JITTER * (random - 0.5)));
 }
 
-function backOffMs({ failures, refused }: LookTrouble, { shortestMs }: PollLimits): number {
+function backOffMs({ failures, refused }: NonNullable<PollPace['trouble']>, { shortestMs }: PollLimits): number {
   const first = refused ? Math.max(shortestMs, REFUSED_MS) : shortestMs;
   return doubled(first, failures - 1, Math.max(first, LONGEST_BACK_OFF_MS));
-}
-
-function nextInterval(
-  intervalMs: number,
-  { missed, proven }: { readonly missed: boolean; readonly proven: boolean },
-  { shortestMs, longestMs }: PollLimits,
-): number {
-  if (missed) return shortestMs;
-  return proven ? Math.min(longestMs, Math.round(intervalMs * STRETCH)) : intervalMs;
 }
 
 /** As webhooks call them: a job that is gone from the active ones is `completed`, also when it was cancelled. */
@@ -153,7 +133,6 @@ function changeTo({ id, attempt, status }: AnnouncedJob): string {
   return status === 'completed' ? `${id} completed` : `${id} ${status} ${attempt}`;
 }
 
-/** Announcements whose change was not seen yet. */
 function stillNeeded(
   announced: ReadonlyMap<string, number>,
   seen: readonly string[],

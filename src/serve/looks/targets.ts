@@ -1,160 +1,155 @@
 /**
  * Which looks at Gitea the groups need. Keys stay the same from call to call, so that looks can be kept.
  *
- * Secrets are replaced while we run. So tokens are read again when the groups change, and every 30 s. Those that Gitea refused (401, 403)
- * are read again at once and then every 5 s. A new token is a new target, and a new target is looked at without delay. Tokens that could
- * not be read are tried again every 5 s.
+ * Secrets are replaced while we run. So each token is read again every 30 s, and every 5 s while it could not be read or Gitea refuses it
+ * (401, 403). The first refusal has it read at once. A new token is a new target, and a new target is looked at without delay.
  */
 
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { findToken, type TokenSources } from '../../clients/tokens/api-token.ts';
-import { Token } from '../../clients/tokens/token.ts';
-import { readPolicyFile } from '../../config/policy/read.ts';
+import type { Token } from '../../clients/tokens/token.ts';
+import { checkApplication, checkGroup } from '../../config/policy/check.ts';
+import type { Asker } from '../../config/policy/denial.ts';
+import { type ReadPolicy, readPolicyFile } from '../../config/policy/read.ts';
+import { denied, unusablePolicy } from '../../config/policy/refuse.ts';
 import { boundTo } from '../../config/policy/token-binding.ts';
 import { keepsPool, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { isTargetOf, labelsBy } from '../../observe/find-targets.ts';
+import { isTargetOf } from '../../observe/find-targets.ts';
 import { endsReader } from '../../observe/read-ends.ts';
 import { Failure } from '../../shared/failure.ts';
 import type { LiveGroup } from '../planning/live.ts';
-import { type Refusals, refusalsOf } from '../planning/refusals.ts';
 import { byApplication } from '../planning/survey.ts';
-import { sameElements } from '../unchanged.ts';
 
 /** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
-/** What the looks of the groups depend on. */
-export interface TargetSources extends TokenSources {
-  /** Absent: no policy is named. */
+interface TargetSources extends TokenSources {
   readonly policyFile?: string;
   readonly controlPlaneNamespace: string;
 }
 
-/** All tokens are read again after this time. */
+/** Each token is read again after this time. */
 const TOKENS_MS = 30_000;
-/** Those that Gitea has refused and those that could not be read, after this time. */
+/** One that Gitea refuses or that could not be read, after this time. */
 const AGAIN_MS = 5_000;
 
 export class TargetBook {
   /** Asked for each reading, so that no Secret is kept between two. */
   readonly #sources: () => TargetSources;
-  /** With the namespaces of the groups that need them. */
-  #needed: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
+  #namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   #found: TargetOf = new Map();
-  #groups: readonly RunnerGroup[] = [];
-  #readMs = Number.NEGATIVE_INFINITY;
-  /** From when on failures are tried again. */
-  #retryMs = 0;
-  /** With the time from which on its token may be read again. */
-  readonly #refused = new Map<GiteaTarget, number>();
+  #refusals: Refusals = new Map();
+  #readMs: ReadonlyMap<RunnerGroup, number> = new Map();
+  /** Keys of the targets whose tokens Gitea refuses; true: they were read since. */
+  readonly #refused = new Map<string, boolean>();
   #last = 0;
 
   constructor(sources: () => TargetSources) {
     this.#sources = sources;
   }
 
-  /** All looks that are needed now, each once. */
   get targets(): readonly GiteaTarget[] {
-    return [...this.#needed.keys()];
+    return [...this.#namespacesOf.keys()];
   }
 
-  /** The same, each with the namespaces of the groups that need it. */
   get namespacesOf(): ReadonlyMap<GiteaTarget, ReadonlySet<string>> {
-    return this.#needed;
+    return this.#namespacesOf;
   }
 
-  /** Gitea has refused or taken the token of a look. */
-  looked(target: GiteaTarget, isRefused: boolean): void {
-    if (!isRefused) this.#refused.delete(target);
-    else if (!this.#refused.has(target)) this.#refused.set(target, Number.NEGATIVE_INFINITY);
+  looked({ key }: GiteaTarget, isRefused: boolean): void {
+    if (!isRefused) this.#refused.delete(key);
+    else if (!this.#refused.has(key)) this.#refused.set(key, false);
   }
 
   /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
   async resolve(live: readonly LiveGroup[], nowMs: number): Promise<TargetOf> {
     const groups = live.flatMap(({ group }) => group ?? []);
-    // Below 0: the clock was set back.
-    const ageMs = nowMs - this.#readMs;
-    const isFresh = sameElements(groups, this.#groups) && ageMs >= 0 && ageMs < TOKENS_MS;
-    const stale = new Set([...this.#refused].flatMap(([target, fromMs]) => (nowMs >= fromMs ? [target] : [])));
-    const retry = nowMs >= this.#retryMs && [...this.#found.values()].some((target) => target instanceof Failure);
-    if (isFresh && stale.size === 0 && !retry) return this.#found;
-    const kept = [...this.#found].filter(([, target]) => (target instanceof Failure ? !retry : !stale.has(target)));
-    this.#found = await this.#read(live, new Map(isFresh ? kept : []));
-    this.#retryMs = nowMs + AGAIN_MS;
-    this.#noteRead(stale, nowMs);
-    if (isFresh) return this.#found;
-    this.#groups = groups;
-    this.#readMs = nowMs;
-    return this.#found;
-  }
-
-  /** A token that is still the same is read again later. A look that no group needs any more is forgotten. */
-  #noteRead(stale: ReadonlySet<GiteaTarget>, nowMs: number): void {
-    for (const target of this.#refused.keys()) {
-      if (!this.#needed.has(target)) this.#refused.delete(target);
-      else if (stale.has(target)) this.#refused.set(target, nowMs + AGAIN_MS);
-    }
-  }
-
-  /**
-   * Reads the policy, and the tokens of groups that it does not deny.
-   * @param kept looks of groups whose token is not read this time.
-   */
-  async #read(live: readonly LiveGroup[], kept: TargetOf): Promise<TargetOf> {
-    const groups = live.flatMap(({ group }) => group ?? []);
+    const due = new Set(groups.filter((group) => this.#isDue(group, nowMs)));
+    if (due.size === 0 && groups.length === this.#found.size) return this.#found;
     const { refusals, sources } = this.#judge(live);
-    const before = this.targets;
-    const reading = groups.map(async (group): Promise<GiteaTarget | Token | Failure> => {
+    const tokenOf = async (group: RunnerGroup): Promise<Token | Failure> => {
+      const refusal = refusals.get(group);
+      if (refusal) return refusal;
+      const found = this.#found.get(group);
+      const known = found instanceof Failure ? found : found?.token;
+      if (known && !due.has(group) && !this.#refusals.has(group)) return known;
       try {
-        const refusal = refusals.get(group);
-        if (refusal) return refusal;
-        return kept.get(group) ?? (await findToken(group, sources));
+        return await findToken(group, sources);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         // The API server has not answered: that says nothing about the token that it showed before.
-        const known = this.#found.get(group);
         return known === undefined || known instanceof Failure || isAboutToken(error) ? error : known;
       }
-    });
-    const read = await Promise.all(reading);
-    const found = new Map<RunnerGroup, GiteaTarget | Failure>();
-    const needed = new Map<GiteaTarget, Set<string>>();
-    const readsEnds = endsReader(groups);
-    for (const [index, group] of groups.entries()) {
-      const one = read[index];
-      if (one === undefined) continue;
-      const target =
-        one instanceof Token ? this.#targetOf(group, one, readsEnds(group), [...needed.keys(), ...before]) : one;
-      found.set(group, target);
-      if (target instanceof Failure) continue;
-      needed.set(target, (needed.get(target) ?? new Set()).add(group.namespace));
-    }
-    const marked = markTargets(found);
-    this.#needed = new Map([...needed].map(([target, namespaces]) => [marked.get(target) ?? target, namespaces]));
-    return new Map(
-      [...found].map(([group, target]) => [group, target instanceof Failure ? target : (marked.get(target) ?? target)]),
+    };
+    const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
+    this.#found = this.#targetsOf(tokens);
+    this.#refusals = refusals;
+    const readBefore = this.#readMs;
+    this.#readMs = new Map(
+      groups.map((group) => [group, (due.has(group) ? undefined : readBefore.get(group)) ?? nowMs]),
     );
+    const read = new Map(this.targets.map(({ key }) => [key, false]));
+    for (const group of due) read.set(keyIn(this.#found.get(group)), true);
+    for (const [key, isRead] of this.#refused) {
+      if (!read.has(key)) this.#refused.delete(key);
+      else this.#refused.set(key, isRead || read.get(key) === true);
+    }
+    return this.#found;
+  }
+
+  #isDue(group: RunnerGroup, nowMs: number): boolean {
+    const target = this.#found.get(group);
+    // Below 0: the clock was set back.
+    const ageMs = nowMs - (this.#readMs.get(group) ?? Number.NEGATIVE_INFINITY);
+    const refused = this.#refused.get(keyIn(target));
+    if (target === undefined || ageMs < 0 || refused === false) return true;
+    return ageMs >= (refused || target instanceof Failure ? AGAIN_MS : TOKENS_MS);
+  }
+
+  #targetsOf(tokens: readonly (readonly [RunnerGroup, Token | Failure])[]): TargetOf {
+    const before = this.targets;
+    const found = new Map<RunnerGroup, GiteaTarget | Failure>();
+    const members = new Map<GiteaTarget, RunnerGroup[]>();
+    const readsEnds = endsReader(tokens.map(([group]) => group));
+    for (const [group, token] of tokens) {
+      if (token instanceof Failure) {
+        found.set(group, token);
+        continue;
+      }
+      const fits = (target: GiteaTarget): boolean =>
+        isTargetOf(target, group, token) && (target.readsEnds ?? false) === readsEnds(group);
+      const target =
+        [...members.keys()].find(fits) ?? before.find(fits) ?? this.#newTarget(group, token, readsEnds(group));
+      members.set(target, [...(members.get(target) ?? []), group]);
+    }
+    const marked = [...members].map(([target, own]) => [markTarget(target, own), own] as const);
+    for (const [target, own] of marked) for (const group of own) found.set(group, target);
+    this.#namespacesOf = new Map(
+      marked.map(([target, own]) => [target, new Set(own.map(({ namespace }) => namespace))]),
+    );
+    return found;
+  }
+
+  #newTarget({ giteaUrl: url, scope }: RunnerGroup, token: Token, readsEnds: boolean): GiteaTarget {
+    this.#last += 1;
+    return { key: `look ${this.#last}`, url, scope, token, ...(readsEnds && { readsEnds: true }) };
   }
 
   #judge(live: readonly LiveGroup[]): { readonly refusals: Refusals; readonly sources: TokenSources } {
-    const own = this.#sources();
-    const { policyFile, controlPlaneNamespace } = own;
-    if (policyFile === undefined) return { refusals: new Map(), sources: own };
+    const sources = this.#sources();
+    const { policyFile, controlPlaneNamespace } = sources;
+    if (policyFile === undefined) return { refusals: new Map(), sources };
     const read = readPolicyFile(policyFile);
     const policy = 'policy' in read ? read.policy : {};
     return {
       refusals: refusalsOf(policyFile, read, byApplication(live, controlPlaneNamespace)),
-      sources: { ...own, boundTo: (namespace, secret) => boundTo(policy, namespace, secret) },
+      sources: { ...sources, boundTo: (namespace, secret) => boundTo(policy, namespace, secret) },
     };
   }
+}
 
-  #targetOf(group: RunnerGroup, token: Token, readsEnds: boolean, known: readonly GiteaTarget[]): GiteaTarget {
-    const same = known.find((target) => isTargetOf(target, group, token) && (target.readsEnds ?? false) === readsEnds);
-    if (same) return same;
-    this.#last += 1;
-    const { giteaUrl: url, scope } = group;
-    return { key: `look ${this.#last}`, url, scope, token, ...(readsEnds && { readsEnds: true }) };
-  }
+function keyIn(target: GiteaTarget | Failure | undefined): string {
+  return target === undefined || target instanceof Failure ? '' : target.key;
 }
 
 /** True when the Secret was seen, or is known not to be there for us. */
@@ -162,23 +157,36 @@ function isAboutToken({ code }: Failure): boolean {
   return code.startsWith('GR-TOKEN');
 }
 
-function sameTexts(a: ReadonlySet<string>, b: ReadonlySet<string> | undefined): boolean {
-  return a.size === b?.size && [...a].every((text) => b.has(text));
+/** The target with the labels of its groups, and whether one keeps a pool; the same object while both are the same. */
+function markTarget(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaTarget {
+  const { hasPool = false, labels: before, ...rest } = target;
+  const labels = new Set(groups.flatMap((group) => group.labels.map(({ name }) => name)));
+  const keeps = groups.some(keepsPool);
+  const isSame = keeps === hasPool && labels.size === before?.size && [...labels].every((label) => before.has(label));
+  return isSame ? target : { ...rest, labels, ...(keeps && { hasPool: true }) };
 }
 
-/** Targets of which a group has begun or ceased to keep a pool, or has other labels, and what takes their place. */
-function markTargets(found: TargetOf): ReadonlyMap<GiteaTarget, GiteaTarget> {
-  const hasPool = new Map<GiteaTarget, boolean>();
-  for (const [group, target] of found) {
-    if (target instanceof Failure) continue;
-    hasPool.set(target, keepsPool(group) || hasPool.get(target) === true);
+/** Why the policy denies a group. Groups that it allows are not in it. */
+type Refusals = ReadonlyMap<RunnerGroup, Failure>;
+
+/** Project, repository and destination of an Application are its own `generate`'s to judge: no object in the cluster proves them. */
+const UNKNOWN_ASKER: Asker = { isArgoCd: false };
+
+/** What the policy file says of the groups in the cluster, as in `generate`. @param byApp as `Survey.byApp` */
+export function refusalsOf(file: string, read: ReadPolicy, byApp: ReadonlyMap<string, readonly LiveGroup[]>): Refusals {
+  const found = new Map<RunnerGroup, Failure>();
+  for (const [application, members] of byApp) {
+    const groups = members.flatMap(({ group }) => group ?? []);
+    if ('problems' in read) {
+      for (const group of groups) found.set(group, unusablePolicy(file, read.problems));
+      continue;
+    }
+    // Groups of no Application have nothing in common.
+    const common = application === '' ? [] : checkApplication(read.policy, groups, UNKNOWN_ASKER);
+    for (const group of groups) {
+      const denials = [...common, ...checkGroup(read.policy, group, UNKNOWN_ASKER)];
+      if (denials.length > 0) found.set(group, denied(file, denials));
+    }
   }
-  const labelsOf = labelsBy(found.keys(), (group) => found.get(group));
-  const marked = new Map<GiteaTarget, GiteaTarget>();
-  for (const [target, is] of hasPool) {
-    const { hasPool: was = false, labels: before, ...rest } = target;
-    const labels = labelsOf.get(target) ?? new Set();
-    if (is !== was || !sameTexts(labels, before)) marked.set(target, { ...rest, labels, ...(is && { hasPool: true }) });
-  }
-  return marked;
+  return found;
 }

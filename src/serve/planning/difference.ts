@@ -27,7 +27,6 @@ export interface Difference {
   readonly untidy: readonly string[];
 }
 
-/** The annotations that we write, all of them. */
 const OUR_ANNOTATIONS = Object.keys(jobAnnotations({ pinned: true }));
 
 /** A missing pin is worth a wake for so long after the CI job began, ms. Later it waits for the next sync. */
@@ -45,26 +44,24 @@ export function differenceOf(
   printed: ReadonlySet<string> = new Set(),
 ): Difference {
   const liveByKey = new Map(live.map((runner) => [keyOfRunner(runner), runner]));
-  const wanted = new Map<string, EmittedRunner>();
-  for (const decision of runners) {
-    if (decision.emit) wanted.set(keyOfDecision(decision), decision);
-  }
   const changes = new Map<string, keyof Difference | undefined>();
   for (const key of printed) changes.set(key, 'untidy');
   for (const [key, runner] of liveByKey) changes.set(key, excessOf(runner) ?? changes.get(key));
   // What is wanted is judged by what it lacks, whatever was said of it.
-  for (const [key, decision] of wanted) changes.set(key, lackOf(decision, liveByKey.get(key), nowMs));
-  const keysOfChange = (change: keyof Difference): readonly string[] =>
+  for (const decision of runners) {
+    const key = keyOfDecision(decision);
+    if (decision.emit) changes.set(key, lackOf(decision, liveByKey.get(key), nowMs));
+  }
+  const keysOf = (change: keyof Difference): readonly string[] =>
     [...changes].flatMap(([key, of]) => (of === change ? key : [])).sort();
   return {
-    missing: keysOfChange('missing'),
-    unpinned: keysOfChange('unpinned'),
-    surplus: keysOfChange('surplus'),
-    untidy: keysOfChange('untidy'),
+    missing: keysOf('missing'),
+    unpinned: keysOf('unpinned'),
+    surplus: keysOf('surplus'),
+    untidy: keysOf('untidy'),
   };
 }
 
-/** All Jobs that a sync would change. */
 export function changedKeys({ missing, unpinned, surplus, untidy }: Difference): readonly string[] {
   return [...missing, ...unpinned, ...surplus, ...untidy];
 }
@@ -84,7 +81,6 @@ export function differingByGroup(
   return groupBy(keys, (key) => groupOf.get(key));
 }
 
-/** Nothing to do. */
 export const NO_DIFFERENCE: Difference = { missing: [], unpinned: [], surplus: [], untidy: [] };
 
 /** How long a difference may wait for others that go into the same wake, ms. Each wake costs Argo CD about a second. */
@@ -92,11 +88,8 @@ const MAY_WAIT_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_0
 
 /** The shortest of these times for what differs; undefined when nothing differs. */
 export function mayWaitMs(difference: Difference): number | undefined {
-  if (difference.missing.length > 0) return MAY_WAIT_MS.missing;
-  if (difference.surplus.length > 0) return MAY_WAIT_MS.surplus;
-  if (difference.unpinned.length > 0) return MAY_WAIT_MS.unpinned;
-  if (difference.untidy.length > 0) return MAY_WAIT_MS.untidy;
-  return undefined;
+  const [first] = (['missing', 'surplus', 'unpinned', 'untidy'] as const).filter((of) => difference[of].length > 0);
+  return first && MAY_WAIT_MS[first];
 }
 
 function sameAnnotations(decision: EmittedRunner, { annotations }: LiveRunner): boolean {
@@ -104,7 +97,6 @@ function sameAnnotations(decision: EmittedRunner, { annotations }: LiveRunner): 
   return OUR_ANNOTATIONS.every((name) => expected[name] === annotations[name]);
 }
 
-/** What the Job of a runner in the output lacks, if anything. */
 function lackOf(
   decision: EmittedRunner,
   found: LiveRunner | undefined,

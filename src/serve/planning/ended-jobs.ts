@@ -16,7 +16,6 @@ import { keyText } from '../../shared/key-text.ts';
 /** A CI job that is no longer active. */
 export interface LeftJob {
   readonly job: Job;
-  /** Base URL of its Gitea. */
   readonly origin: string;
   readonly group: GroupKey;
   /** Names of the runners of the group that may have run it. */
@@ -24,26 +23,21 @@ export interface LeftJob {
 }
 
 /** A plan of one Application and its time by Gitea's clock; absent: there is none at the moment, so nothing is known of its jobs. */
-export interface PlanOfApp {
+interface PlanOfApp {
   readonly application: string;
   readonly planned?: { readonly plan: Plan; readonly atMs: number };
 }
 
-/** What was seen of one Application. */
+/** What was seen of one Application: the time of its first plan, and the jobs that run or are served, by key. */
 interface Seen {
-  /** Time of its first plan. */
   readonly sinceMs: number;
-  /** Jobs that run or are served, by key. */
   readonly active: ReadonlyMap<string, LeftJob>;
 }
 
 /** Ended jobs that are remembered, so that none is told twice. A look shows 150 completed jobs of a scope. */
 const MOST_REMEMBERED = 20_000;
 
-const NONE: Seen['active'] = new Map();
-
 export class EndedJobs {
-  /** By Application. */
   #seen: ReadonlyMap<string, Seen> = new Map();
   readonly #ended = new LRUCache<string, true>({ max: MOST_REMEMBERED });
 
@@ -53,44 +47,41 @@ export class EndedJobs {
     const left: LeftJob[] = [];
     for (const { application, planned } of plans) {
       const before = this.#seen.get(application);
-      // Without a plan nothing is known: what was active stays so.
       if (planned) {
         const { plan, atMs } = planned;
-        const { sinceMs, active } = before ?? { sinceMs: atMs, active: NONE };
-        const ended = this.#leftIn(plan, sinceMs, active);
+        const known = before ?? { sinceMs: atMs, active: new Map() };
+        const ended = this.#leftIn(plan, known);
         // What the first plan shows as done had ended before it.
         if (before) left.push(...ended);
-        seen.set(application, { sinceMs, active: activeIn(plan) });
+        seen.set(application, { sinceMs: known.sinceMs, active: activeIn(plan) });
       } else if (before) seen.set(application, before);
     }
     this.#seen = seen;
     return left;
   }
 
-  #leftIn(plan: Plan, sinceMs: number, active: Seen['active']): readonly LeftJob[] {
+  #leftIn(plan: Plan, { sinceMs, active }: Seen): readonly LeftJob[] {
     const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(keyOf));
     const gone = [...active].filter(([key]) => !listed.has(key));
-    return [...gone, ...doneIn(plan, sinceMs)].filter(([key]) => this.#isNew(key)).map(([, job]) => job);
-  }
-
-  #isNew(key: string): boolean {
-    if (this.#ended.has(key)) return false;
-    this.#ended.set(key, true);
-    return true;
+    return [...gone, ...doneIn(plan, sinceMs)].flatMap(([key, job]) => {
+      if (this.#ended.has(key)) return [];
+      this.#ended.set(key, true);
+      return [job];
+    });
   }
 }
 
 function activeIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
-  const byGroup = groupBy(runners, ({ group }) => keyText(group));
   // One list for all jobs of a group.
+  const byGroup = groupBy(runners, ({ group }) => keyText(group));
   const names = new Map([...byGroup].map(([key, list]) => [key, list.map(({ runner }) => runner)]));
-  const namesOf = (group: GroupKey): readonly string[] => names.get(keyText(group)) ?? [];
   return new Map(
     jobs.flatMap((decision) => {
       const { job, origin, verdict } = decision;
       if ((verdict !== 'running' && verdict !== 'served') || !decision.group) return [];
-      const runners = job.runner === undefined ? namesOf(decision.group) : [job.runner];
-      return [[keyOf(decision), { job, origin, group: decision.group, runners }] as const];
+      const { group } = decision;
+      const mayRunIt = job.runner === undefined ? (names.get(keyText(group)) ?? []) : [job.runner];
+      return [[keyOf(decision), { job, origin, group, runners: mayRunIt }] as const];
     }),
   );
 }
@@ -106,10 +97,10 @@ function doneIn({ jobs, runners }: Plan, sinceMs: number): ReadonlyMap<string, L
   return new Map(
     jobs.flatMap((decision) => {
       const { job, origin, verdict } = decision;
-      const group = job.runner === undefined ? undefined : groups.get(job.runner);
-      if (verdict !== 'done' || !group || job.runner === undefined) return [];
-      if ((job.completedAtMs ?? sinceMs) < sinceSecondMs) return [];
-      return [[keyOf(decision), { job, origin, group, runners: [job.runner] }] as const];
+      const { completedAtMs = sinceMs, runner = '' } = job;
+      const group = groups.get(runner);
+      if (verdict !== 'done' || !group || completedAtMs < sinceSecondMs) return [];
+      return [[keyOf(decision), { job, origin, group, runners: [runner] }] as const];
     }),
   );
 }

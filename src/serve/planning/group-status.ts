@@ -1,21 +1,17 @@
-/** What `serve` writes into `status` of a RunnerGroup. Pure. */
-
+/** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
+import { isDeepStrictEqual } from 'node:util';
 import { isRateLimit, isRefusal } from '../../clients/gitea/failures.ts';
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { UNREAD_ADVICE, unreadText } from '../../planner/unread.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
-import { debuggingStatus, toldBefore } from './debugging.ts';
-import type { GroupCounts } from './plan-application.ts';
-import { stuckText } from './stuck-pods.ts';
+import type { GroupCounts, StuckPod } from './plan-application.ts';
 
 /** Everything that a group's status follows from. */
 export interface GroupFacts {
   readonly generation: number | undefined;
-  /** What is wrong with the spec. */
   readonly problem?: string;
-  /** Why the policy denies the group. */
   readonly refusal?: Failure;
   readonly suspended: boolean;
   /** Jobs of the group that have not ended. */
@@ -24,29 +20,28 @@ export interface GroupFacts {
   readonly counts?: GroupCounts;
   /** Newest look at its scope: when it ended, and why it failed. */
   readonly checkedAtMs?: number;
-  /** How long ago that was. */
   readonly checkAgeMs?: number;
   readonly giteaFailure?: Failure;
   /** Why its Application could not be planned, when it is not this group's look. */
   readonly planFailure?: Failure;
-  readonly argocd: ArgoFacts;
-  /** Absent: none. */
+  /** `unmanaged`: no tracking annotation, so no Application is known. `waits`: what is waited for, and until when. */
+  readonly argocd:
+    | { readonly is: 'unmanaged' }
+    | { readonly is: 'managed'; readonly last?: WakeOutcome; readonly differsForMs: number; readonly waits?: string };
   readonly lostJobs?: readonly LostJob[];
 }
 
-export type ArgoFacts =
-  /** No tracking annotation: no Application is known. */
-  | { readonly is: 'unmanaged' }
-  | {
-      readonly is: 'managed';
-      readonly last?: WakeOutcome;
-      readonly differsForMs: number;
-      /** What is waited for, and until when. */
-      readonly waits?: string;
-    };
+type Conditions = NonNullable<RunnerGroupStatus['conditions']>;
+/** Status, reason and message. */
+type Verdict = readonly [status: Conditions[number]['status'], reason: string, message: string];
 
-type Condition = NonNullable<RunnerGroupStatus['conditions']>[number];
-type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict>> = {
+  Ready: readiness,
+  GiteaReachable: reachability,
+  AtCapacity: capacity,
+  PodsStuck: pods,
+  ArgoCDSynced: argoCd,
+};
 
 /** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
 export const TOLERATED_DIFFERENCE_MS = 60_000;
@@ -55,7 +50,14 @@ const WAIT_TOLD_MS = 30_000;
 const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s: look at the last sync of the Application, and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve.`;
 /** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
 export const CHECK_TIME_MS = 60_000;
+const UNMANAGED =
+  'No Argo CD Application manages this object (annotation argocd.argoproj.io/tracking-id), so nobody makes its runners. Commit it to the repository of one.';
+const NOT_LOOKED_YET: Verdict = ['Unknown', 'NotLookedYet', 'Gitea was not looked at yet.'];
+const NOT_PLANNED: Verdict = ['Unknown', 'NotPlanned', 'Nothing was planned.'];
 const LONGEST_MESSAGE = 1_000;
+/** Runners that stay for a look and are named. `debuggingRunners` counts them all. */
+const MOST_DEBUGGING = 20;
+const MOST_STUCK = 3;
 /** Gitea refuses the token (401, 403): a person must change the Secret. */
 const UNAUTHORIZED = 'Unauthorized';
 /** Gitea asks to be left alone (429, or 503 with `Retry-After`): nobody needs to do anything. */
@@ -65,36 +67,47 @@ const SERVER_ERRORS: ReadonlySet<string> = new Set(['GR-GITEA-04', 'GR-GITEA-05'
 
 /** @param old what stands in the cluster: times of conditions that stay as they were are kept. */
 export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
-  const generation = facts.generation;
-  const drafts = [readiness(facts), reachability(facts), capacity(facts), pods(facts), argoCd(facts)];
-  const lostJobs = facts.lostJobs ?? [];
+  const { activeRunners, checkedAtMs, counts, generation, lostJobs = [] } = facts;
+  const observed = generation === undefined ? {} : { observedGeneration: generation };
   return {
-    activeRunners: facts.activeRunners,
-    queuedJobs: facts.counts?.queued ?? old?.queuedJobs ?? 0,
-    heldJobs: facts.counts?.held.cap ?? old?.heldJobs ?? 0,
-    ...(facts.counts ? debuggingStatus(facts.counts.debugging, old) : toldBefore(old)),
-    ...(facts.checkedAtMs !== undefined && { lastCheckTime: timeText(facts.checkedAtMs) }),
-    ...(generation !== undefined && { observedGeneration: generation }),
+    activeRunners,
+    queuedJobs: counts?.queued ?? old?.queuedJobs ?? 0,
+    heldJobs: counts?.held.cap ?? old?.heldJobs ?? 0,
+    ...debuggingIn(counts, old),
+    ...(checkedAtMs !== undefined && { lastCheckTime: timeText(checkedAtMs) }),
+    ...observed,
     // A patch without the list would leave the old one.
     ...((lostJobs.length > 0 || old?.lostJobs) && { lostJobs: [...lostJobs] }),
-    conditions: drafts.map((draft) => ({
-      ...draft,
-      message: draft.message.slice(0, LONGEST_MESSAGE),
-      lastTransitionTime: transitionTime(draft, old, nowMs),
-      ...(generation !== undefined && { observedGeneration: generation }),
-    })),
+    conditions: Object.entries(CONDITIONS).map(([type, judge]) => {
+      const [status, reason, message] = judge(facts);
+      const before = old?.conditions?.find((each) => each.type === type);
+      const lastTransitionTime = before?.status === status ? before.lastTransitionTime : timeText(nowMs);
+      return { type, status, reason, message: message.slice(0, LONGEST_MESSAGE), lastTransitionTime, ...observed };
+    }),
   };
 }
 
-/** True when condition `Ready` is True. */
+/** A merge patch removes no field, so what an old status says is taken back by 0. While nothing is planned, it stays. */
+function debuggingIn(
+  counts: GroupCounts | undefined,
+  old: RunnerGroupStatus | undefined,
+): Pick<RunnerGroupStatus, 'debugging' | 'debuggingRunners'> {
+  const { debugging, debuggingRunners } = old ?? {};
+  if (!counts) return { ...(debuggingRunners !== undefined && { debuggingRunners }), ...(debugging && { debugging }) };
+  const all = counts.debugging;
+  if (all.length === 0 && debuggingRunners === undefined) return {};
+  const named = all.slice(0, MOST_DEBUGGING).map(({ runner, untilMs }) => ({ runner, until: timeText(untilMs) }));
+  return { debuggingRunners: all.length, debugging: named };
+}
+
 export function isReady(facts: GroupFacts): boolean {
-  return readiness(facts).status === 'True';
+  return readiness(facts)[0] === 'True';
 }
 
 /** True when the new status says something else, or the time of the last look has become old. */
 export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus | undefined): boolean {
   if (old === undefined) return true;
-  if (JSON.stringify(essence(next)) !== JSON.stringify(essence(old))) return true;
+  if (!isDeepStrictEqual(essence(next), essence(old))) return true;
   // Either way: a clock may be set back.
   return Math.abs(timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime)) > CHECK_TIME_MS;
 }
@@ -106,123 +119,89 @@ export function tellsLess(facts: GroupFacts, old: RunnerGroupStatus | undefined,
   return old?.observedGeneration === facts.generation && nowMs - timeOf(old?.lastCheckTime) <= STALE_CHECK_MS;
 }
 
-function essence({ lastCheckTime: _, conditions, ...counts }: RunnerGroupStatus): unknown {
-  const {
-    activeRunners,
-    debugging,
-    debuggingRunners,
-    heldJobs,
-    lostJobs = [],
-    observedGeneration,
-    queuedJobs,
-  } = counts;
-  const told = (conditions ?? []).map(({ type, status, reason, message }) => [type, status, reason, message]);
-  return [activeRunners, debuggingRunners, debugging, heldJobs, lostJobs, observedGeneration, queuedJobs, told];
+function essence({ lastCheckTime: _, lostJobs = [], conditions = [], ...counts }: RunnerGroupStatus): unknown {
+  const told = conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
+  return { ...counts, lostJobs, told };
 }
 
-function drafter(type: Draft['type']): (status: Draft['status'], reason: string, message: string) => Draft {
-  return (status, reason, message) => ({ type, status, reason, message });
-}
-
-function readiness(facts: GroupFacts): Draft {
-  const ready = drafter('Ready');
-  if (facts.problem !== undefined) return ready('False', 'InvalidSpec', facts.problem);
-  if (facts.refusal) return ready('False', 'PolicyDenied', told(facts.refusal));
-  if (facts.giteaFailure) {
-    const reason = giteaReason(facts.giteaFailure);
+function readiness(facts: GroupFacts): Verdict {
+  const { checkAgeMs = 0, counts, giteaFailure, planFailure, problem, refusal } = facts;
+  if (problem !== undefined) return ['False', 'InvalidSpec', problem];
+  if (refusal) return ['False', 'PolicyDenied', told(refusal)];
+  if (giteaFailure) {
+    const reason = giteaReason(giteaFailure);
     const isNamed = reason === UNAUTHORIZED || reason === RATE_LIMITED;
-    return ready('False', isNamed ? reason : 'GiteaFailed', told(facts.giteaFailure));
+    return ['False', isNamed ? reason : 'GiteaFailed', told(giteaFailure)];
   }
-  if (facts.planFailure) {
-    return ready(
-      'False',
-      'ApplicationBlocked',
-      `Another RunnerGroup of this Application fails: ${told(facts.planFailure)}`,
-    );
-  }
+  if (planFailure)
+    return ['False', 'ApplicationBlocked', `Another RunnerGroup of this Application fails: ${told(planFailure)}`];
   const argo = argoCd(facts);
-  if (argo.status === 'False') return ready('False', argo.reason, argo.message);
-  if (facts.counts === undefined) return ready('Unknown', 'NotLookedYet', 'Gitea was not looked at yet.');
-  if ((facts.checkAgeMs ?? 0) > STALE_CHECK_MS) {
-    return ready('Unknown', 'NotChecked', `Gitea was not looked at for more than ${STALE_CHECK_MS / 60_000} minutes.`);
-  }
-  if (facts.suspended) return ready('True', 'Suspended', 'No new runners; busy ones finish.');
-  const unread = facts.counts.summary?.unreadJobs;
+  if (argo[0] === 'False') return argo;
+  if (counts === undefined) return NOT_LOOKED_YET;
+  if (checkAgeMs > STALE_CHECK_MS)
+    return ['Unknown', 'NotChecked', `Gitea was not looked at for more than ${STALE_CHECK_MS / 60_000} minutes.`];
+  if (facts.suspended) return ['True', 'Suspended', 'No new runners; busy ones finish.'];
+  const unread = counts.summary?.unreadJobs;
   if (unread !== undefined)
-    return ready('True', 'QueueCut', `Jobs get runners, but ${unreadText(unread)}. Next: ${UNREAD_ADVICE}.`);
-  return ready('True', 'Serving', 'Jobs get runners.');
+    return ['True', 'QueueCut', `Jobs get runners, but ${unreadText(unread)}. Next: ${UNREAD_ADVICE}.`];
+  return ['True', 'Serving', 'Jobs get runners.'];
 }
 
-function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Draft {
-  const draft = drafter('GiteaReachable');
-  if (giteaFailure) return draft('False', giteaReason(giteaFailure), told(giteaFailure));
-  if (counts === undefined && checkedAtMs === undefined) {
-    return draft('Unknown', 'NotLookedYet', 'Gitea was not looked at yet.');
-  }
-  return draft('True', 'Seen', 'The last look at Gitea was complete.');
+function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Verdict {
+  if (giteaFailure) return ['False', giteaReason(giteaFailure), told(giteaFailure)];
+  if (counts === undefined && checkedAtMs === undefined) return NOT_LOOKED_YET;
+  return ['True', 'Seen', 'The last look at Gitea was complete.'];
 }
 
-function capacity({ counts }: GroupFacts): Draft {
-  const draft = drafter('AtCapacity');
-  if (counts === undefined) return draft('Unknown', 'NotPlanned', 'Nothing was planned.');
-  if (counts.held.cap === 0) return draft('False', 'RoomLeft', 'No job is held back by maxActiveRunners.');
-  return draft('True', 'JobsHeldBack', 'Jobs are held back by maxActiveRunners.');
+function capacity({ counts }: GroupFacts): Verdict {
+  if (counts === undefined) return NOT_PLANNED;
+  if (counts.held.cap === 0) return ['False', 'RoomLeft', 'No job is held back by maxActiveRunners.'];
+  return ['True', 'JobsHeldBack', 'Jobs are held back by maxActiveRunners.'];
 }
-
-/** Stuck pods that are named. */
-const MOST_NAMED = 3;
 
 /** No fault of the group's readiness: other pods of it may run. */
-function pods({ counts }: GroupFacts): Draft {
-  const draft = drafter('PodsStuck');
-  if (counts === undefined) return draft('Unknown', 'NotPlanned', 'Nothing was planned.');
+function pods({ counts }: GroupFacts): Verdict {
+  if (counts === undefined) return NOT_PLANNED;
   const [first] = counts.stuck;
-  if (!first) return draft('False', 'AllStart', 'No pod is known that cannot start.');
-  const named = counts.stuck.slice(0, MOST_NAMED).map(stuckText).join('; ');
-  const message = `Pods of runners that cannot start: ${counts.stuck.length}. ${named}`;
-  return draft('True', first.trouble.reason, message);
+  if (!first) return ['False', 'AllStart', 'No pod is known that cannot start.'];
+  const named = counts.stuck.slice(0, MOST_STUCK).map(stuckText).join('; ');
+  return ['True', first.trouble.reason, `Pods of runners that cannot start: ${counts.stuck.length}. ${named}`];
 }
 
-function argoCd({ argocd }: GroupFacts): Draft {
-  const draft = drafter('ArgoCDSynced');
-  if (argocd.is === 'unmanaged') {
-    return draft(
-      'False',
-      'NoApplication',
-      'No Argo CD Application manages this object (annotation argocd.argoproj.io/tracking-id), so nobody makes its runners. Commit it to the repository of one.',
-    );
-  }
+/** `ci-7-1-9c31e0aa: Unschedulable: 0/3 nodes are available.` */
+export function stuckText({ runner, trouble: { reason, message } }: StuckPod): string {
+  return `${runner}: ${reason}${message === undefined ? '' : `: ${message}`}`;
+}
+
+function argoCd({ argocd }: GroupFacts): Verdict {
+  if (argocd.is === 'unmanaged') return ['False', 'NoApplication', UNMANAGED];
   const { last, differsForMs, waits } = argocd;
   const wait = waits === undefined || differsForMs < WAIT_TOLD_MS ? '' : ` Now ${waits}.`;
-  const late = differsForMs > TOLERATED_DIFFERENCE_MS;
   switch (last?.is) {
     case 'error':
-      return draft('False', 'ComparisonError', last.message ?? 'Argo CD could not generate the manifests.');
+      return ['False', 'ComparisonError', last.message ?? 'Argo CD could not generate the manifests.'];
     case 'foreign':
-      return draft('False', 'ForeignApplication', last.message ?? 'The Application does not manage this RunnerGroup.');
+      return ['False', 'ForeignApplication', last.message ?? 'The Application does not manage this RunnerGroup.'];
     case 'failed':
-      return draft('False', 'WakeFailed', last.message);
+      return ['False', 'WakeFailed', last.message];
     case 'synced':
     case 'in-sync':
     case 'busy':
     case undefined:
-      if (!late && wait !== '') return draft('True', 'Waiting', `The cluster does not show the plan yet.${wait}`);
-      if (!late) return draft('True', 'Synced', 'The cluster shows the plan, or will in a moment.');
-      return last?.message === undefined
-        ? draft('False', 'PlanDiffers', PLAN_DIFFERS + wait)
-        : draft('False', 'SyncFailed', `Argo CD cannot apply all Jobs: ${last.message}`);
+      break;
     default:
       return last satisfies never;
   }
+  if (differsForMs > TOLERATED_DIFFERENCE_MS)
+    return last?.message === undefined
+      ? ['False', 'PlanDiffers', PLAN_DIFFERS + wait]
+      : ['False', 'SyncFailed', `Argo CD cannot apply all Jobs: ${last.message}`];
+  if (wait !== '') return ['True', 'Waiting', `The cluster does not show the plan yet.${wait}`];
+  return ['True', 'Synced', 'The cluster shows the plan, or will in a moment.'];
 }
 
-function transitionTime(draft: Draft, old: RunnerGroupStatus | undefined, nowMs: number): string {
-  const before = old?.conditions?.find(({ type }) => type === draft.type);
-  return before?.status === draft.status ? before.lastTransitionTime : timeText(nowMs);
-}
-
-function told(failure: Failure): string {
-  return `${failure.code} ${failure.message}`;
+function told({ code, message }: Failure): string {
+  return `${code} ${message}`;
 }
 
 /** Why a look failed, as one word for programs: the reason of a condition, and a label of a metric. */

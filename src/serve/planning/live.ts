@@ -1,5 +1,10 @@
-/** What stands in the cluster, as a round sees it. */
-
+/** What stands in the cluster, as a round sees it, and which Application manages it, as tracking annotations say. */
+import {
+  type ApplicationRef,
+  applicationKey,
+  applicationOf,
+  type ObjectRef,
+} from '../../clients/argocd/application.ts';
 import type { LossReason } from '../../clients/kubernetes/pod-loss.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
@@ -8,7 +13,6 @@ import type { LiveJob } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/key-text.ts';
 import type { Texts } from '../../shared/marks.ts';
 
-/** A RunnerGroup in the cluster. */
 export interface LiveGroup {
   /** `<namespace>/<name>`. */
   readonly key: string;
@@ -25,7 +29,6 @@ export interface LiveRunner {
   readonly job: LiveJob;
   readonly annotations: Texts;
   readonly trackingId?: string;
-  /** `gitea.bpg.pw/runnergroup-name`. */
   readonly groupName?: string;
   /** Absent: it was not lost, as far as Kubernetes shows. */
   readonly loss?: LossReason;
@@ -33,17 +36,27 @@ export interface LiveRunner {
   readonly isBack?: true;
 }
 
-/** `<namespace>/<name>` of a Job. */
 export function keyOfRunner({ job }: LiveRunner): string {
   return keyText(job);
 }
 
-/** `<namespace>/<name>` of the Job that a decision is about. */
 export function keyOfDecision({ group: { namespace }, runner }: RunnerDecision): string {
   return keyText({ namespace, name: runner });
 }
 
-/** `<namespace>/<name>` of the RunnerGroup that a Job belongs to. */
 export function groupKeyOfRunner({ job, groupName = '' }: LiveRunner): string {
   return keyText({ namespace: job.namespace, name: groupName });
+}
+
+export function refOf({ namespace, name }: { readonly namespace: string; readonly name: string }): ObjectRef {
+  return { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace, name };
+}
+
+export function applicationOfGroup({ trackingId, object }: LiveGroup): ApplicationRef | undefined {
+  return applicationOf(trackingId, refOf(object.metadata));
+}
+
+export function keyOfJob({ trackingId, job }: LiveRunner, controlPlaneNamespace: string): string | undefined {
+  const app = applicationOf(trackingId, { group: 'batch', kind: 'Job', namespace: job.namespace, name: job.name });
+  return app && applicationKey(app, controlPlaneNamespace);
 }

@@ -3,101 +3,72 @@
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type ClockCorrection, NO_CORRECTION, shiftJobs, shiftLook } from '../../observe/clock-correction.ts';
 import { planOrRefuse, toPlanned } from '../../observe/plan-groups.ts';
-import { isOwnTrouble, type Trouble } from '../../observe/troubles.ts';
-import type { GroupSummary, JobDecision, Plan } from '../../planner/decisions.ts';
+import { type Trouble, troublesOf } from '../../observe/troubles.ts';
+import type { GroupSummary, Plan, RunnerTrouble } from '../../planner/decisions.ts';
 import type { Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { isSame } from '../../shared/key-text.ts';
-import { type DebuggingRunner, debuggingOf } from './debugging.ts';
 import type { LiveRunner } from './live.ts';
-import { type StuckPod, stuckPodsOf } from './stuck-pods.ts';
 
 /** A valid RunnerGroup with the last look at its scope, or why there is none. */
 export interface SightedGroup {
   readonly group: RunnerGroup;
   readonly templateHash: string;
   readonly lookKey: string;
-  /** Absent: not looked yet. */
   readonly look?: Look | Failure;
 }
 
-export interface PlanningInput {
+interface PlanningInput {
   readonly groups: readonly SightedGroup[];
-  /** Groups whose spec cannot be used. Default: none. */
   readonly broken?: readonly Trouble[];
   /** Jobs in the cluster; those in other namespaces are left out, as `generate` does. */
   readonly runners: readonly LiveRunner[];
   readonly instance: string;
   /** Argo CD's name of the Application. Absent: none manages the groups. */
   readonly application?: string | undefined;
-  /** By this machine's clock. */
   readonly nowMs: number;
-  /** Makes Gitea's time of it, and of that of the Jobs; default: the clocks are the same. */
   readonly clocks?: ClockCorrection;
 }
 
 /** The plan, or why there is none: `generate` would fail too, so nothing is to be woken. */
 export type Planning =
-  | {
-      readonly is: 'planned';
-      readonly plan: Plan;
-      /** The time that it is for, by Gitea's clock. */
-      readonly atMs: number;
-    }
-  /** A look is missing for now. */
+  /** `atMs`: the time that it is for, by Gitea's clock. */
+  | { readonly is: 'planned'; readonly plan: Plan; readonly atMs: number }
   | { readonly is: 'waiting' }
   | { readonly is: 'failed'; readonly failure: Failure };
 
 /** A watch tells of a change well within this time. */
 const WATCH_LAG_MS = 5_000;
 
-export function planApplication({
-  groups,
-  broken = [],
-  runners,
-  instance,
-  application,
-  ...time
-}: PlanningInput): Planning {
-  // `generate` fails for all groups. But it does not see a group that another namespace has written under the name of this Application.
-  const stopped = new Map<string, Failure>();
-  for (const { group, look } of groups) {
-    if (look instanceof Failure && !isOwnTrouble(look) && !stopped.has(group.namespace))
-      stopped.set(group.namespace, look);
-  }
-  const correction = time.clocks ?? NO_CORRECTION;
-  const { jobShiftMs, nowShiftMs } = correction;
-  const looks = new Map<string, Look>();
-  const sound: SightedGroup[] = [];
-  const troubled: Trouble[] = [...broken];
-  for (const sighted of groups) {
-    const { group, look, lookKey } = sighted;
-    const failure = look instanceof Failure ? look : stopped.get(group.namespace);
-    if (failure) {
-      troubled.push({ namespace: group.namespace, name: group.name, failure });
-      continue;
-    }
-    sound.push(sighted);
-    if (look !== undefined && !(look instanceof Failure) && !looks.has(lookKey))
-      looks.set(lookKey, shiftLook(look, group.giteaUrl, correction));
-  }
-  const [first] = [...stopped.values(), ...troubled.map(({ failure }) => failure)];
+export function planApplication(input: PlanningInput): Planning {
+  const { application, broken = [], clocks = NO_CORRECTION, groups, instance, runners } = input;
+  const lookOf = new Map(groups.map(({ group, look }) => [group, look]));
+  const { stopping, troubles } = troublesOf([...lookOf.keys()], (group) => lookOf.get(group));
+  const troubled = [
+    ...broken,
+    ...[...troubles].map(([{ namespace, name }, failure]) => ({ namespace, name, failure })),
+  ];
+  const sound = groups.filter(({ group }) => !troubles.has(group));
+  const [first] = [...stopping, ...troubled.map(({ failure }) => failure)];
   if (sound.length === 0 && first) return { is: 'failed', failure: first };
-  if (sound.some(({ lookKey }) => !looks.has(lookKey))) return { is: 'waiting' };
+
+  const looks = new Map<string, Look>();
+  for (const { group, look, lookKey } of sound) {
+    if (look === undefined || look instanceof Failure) return { is: 'waiting' };
+    if (!looks.has(lookKey)) looks.set(lookKey, shiftLook(look, group.giteaUrl, clocks));
+  }
   const namespaces = new Set([...groups.map(({ group }) => group), ...broken].map(({ namespace }) => namespace));
   const seen = runners.map(({ job }) => job).filter(({ namespace }) => namespaces.has(namespace));
-  const liveJobs = shiftJobs(seen, jobShiftMs);
-  const nowMs = time.nowMs + nowShiftMs;
+  const nowMs = input.nowMs + clocks.nowShiftMs;
   const planned = sound.map(({ group, lookKey, templateHash }) => toPlanned(group, lookKey, templateHash));
   try {
-    const liveSinceMs = nowMs - WATCH_LAG_MS;
     const plan = planOrRefuse(planned, {
       instance,
       ...(application && { application }),
       looks,
-      liveJobs,
+      liveJobs: shiftJobs(seen, clocks.jobShiftMs),
       jobsWereListed: true,
-      liveSinceMs,
+      liveSinceMs: nowMs - WATCH_LAG_MS,
       nowMs,
       troubled,
     });
@@ -108,33 +79,47 @@ export function planApplication({
   }
 }
 
-/** What a plan says about one group. */
 export interface GroupCounts {
   /** Jobs that wait for a runner of the group, held ones too. */
   readonly queued: number;
   /** Of these, by what holds them back. */
   readonly held: Readonly<Record<'cap' | 'suspended' | 'backing-off', number>>;
   readonly summary: GroupSummary | undefined;
-  /** Runners whose pods cannot start. */
   readonly stuck: readonly StuckPod[];
-  /** Runners whose CI job failed and that stay for a look. */
   readonly debugging: readonly DebuggingRunner[];
 }
 
-export function countsOf(plan: Plan, group: RunnerGroup): GroupCounts {
-  const held = { cap: 0, suspended: 0, 'backing-off': 0 };
-  let queued = 0;
-  for (const decision of plan.jobs) {
-    if (!waits(decision) || !isSame(decision.group, group)) continue;
-    queued += 1;
-    if (decision.verdict !== 'held') continue;
-    const { because } = decision;
-    if (because === 'cap' || because === 'suspended' || because === 'backing-off') held[because] += 1;
-  }
-  const summary = plan.groups.find((each) => isSame(each.group, group));
-  return { queued, held, summary, stuck: stuckPodsOf(plan, group), debugging: debuggingOf(plan, group) };
+/** A runner whose pod cannot start, or has failed before its runner started, long enough that people should know. */
+export interface StuckPod {
+  readonly runner: string;
+  readonly trouble: RunnerTrouble;
+  /** The pod has ended; its runner never started. */
+  readonly failed: boolean;
 }
 
-function waits(decision: JobDecision): decision is Extract<JobDecision, { readonly verdict: 'served' | 'held' }> {
-  return decision.verdict === 'served' || (decision.verdict === 'held' && decision.because !== 'blocked');
+/** A runner whose CI job failed and that stays for a look, and until when, by Gitea's clock. */
+export interface DebuggingRunner {
+  readonly runner: string;
+  readonly untilMs: number;
+}
+
+export function countsOf({ groups, jobs, runners }: Plan, group: RunnerGroup): GroupCounts {
+  const own = jobs.flatMap((job) => ('group' in job && isSame(job.group, group) ? job : []));
+  const held = own.flatMap((job) => (job.verdict === 'held' && job.because !== 'blocked' ? job.because : []));
+  const heldBy = (because: (typeof held)[number]): number => held.filter((each) => each === because).length;
+  const stuck: StuckPod[] = [];
+  const debugging: DebuggingRunner[] = [];
+  for (const decision of runners) {
+    if (!decision.emit || !isSame(decision.group, group)) continue;
+    const { because, keep, runner, trouble } = decision;
+    if (trouble?.isLate) stuck.push({ runner, trouble, failed: because === 'back-off-record' });
+    if (because === 'debugging' && keep) debugging.push({ runner, untilMs: keep.untilMs });
+  }
+  return {
+    queued: own.filter(({ verdict }) => verdict === 'served').length + held.length,
+    held: { cap: heldBy('cap'), suspended: heldBy('suspended'), 'backing-off': heldBy('backing-off') },
+    summary: groups.find((each) => isSame(each.group, group)),
+    stuck,
+    debugging,
+  };
 }

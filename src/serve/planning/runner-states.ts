@@ -1,14 +1,4 @@
-/**
- * The state of a runner in one word, for metrics: what Kubernetes shows of its Job, and what the plan decided. Pure.
- *
- *     initializing   its pod starts, sets up and registers
- *     idle, busy     it runs: registered, without and with a CI job
- *     debugging      its CI job failed, and its pod waits for people to look at it
- *     retryable      it failed before its CI job ran, and that job gets another runner
- *     failed         it failed, and no CI job waits for it
- *     stale          nobody needs it any more, or nobody hears it: it is pruned, or it is a record
- *     unknown        nobody can tell: Gitea was not seen, or Kubernetes does not tell
- */
+/** The state of a runner in one word, for metrics: what Kubernetes shows of its Job, and what the plan decided. docs/monitoring.md explains them. */
 import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../../planner/decisions.ts';
 import type { LiveState } from '../../planner/evidence.ts';
 

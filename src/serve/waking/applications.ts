@@ -2,8 +2,9 @@
  * All Applications that manage groups of ours: what each waits for (wake-state.ts), and what Argo CD says that it has printed.
  *
  * Two classes of the queue. `wake`: a refresh costs Argo CD a core for about a second, so few Applications are woken at the same time.
- * Namespaces of RunnerGroups take turns, and within one whose need became due first goes first. `ask`: Argo CD is read at the start, after each outage of Gitea, and once a minute while nothing is
- * wanted. Nothing is remembered from our own plans: another leader may have woken the Application, and others refresh it.
+ * Namespaces of RunnerGroups take turns, and within one whose need became due first goes first. `ask`: Argo CD is read at the start,
+ * after each outage of Gitea, and once a minute while nothing is wanted. Nothing is remembered from our own plans: another leader may
+ * have woken the Application, and others refresh it.
  */
 import type { AppState } from '../../clients/argocd/app-state.ts';
 import type { ApplicationRef, ObjectRef } from '../../clients/argocd/application.ts';
@@ -14,8 +15,7 @@ import type { Clock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/key-text.ts';
 import type { Tell } from '../events.ts';
-import type { LiveGroup } from '../planning/live.ts';
-import { applicationOfGroup, refOf } from '../planning/ownership.ts';
+import { applicationOfGroup, type LiveGroup, refOf } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import type { AppVerdict, WakeFacts } from '../round.ts';
 import {
@@ -31,19 +31,14 @@ import {
   type WakeState,
 } from './wake-state.ts';
 
-export interface ApplicationsOptions {
+interface ApplicationsOptions {
   readonly argocd: WakeTarget;
   readonly queue: WorkQueue;
   readonly clock: Clock;
-  /** Wakes at the same time. */
   readonly wakes: number;
   readonly tell: Tell;
-  /** A wake has ended, or Argo CD has answered. */
   readonly onNews: () => void;
 }
-
-/** The part of a verdict that is about waking. */
-type Wish = Pick<AppVerdict, 'planning' | 'difference' | 'settled'>;
 
 interface Managed {
   readonly ref: ApplicationRef;
@@ -63,12 +58,10 @@ const ASK_EVERY_MS = 60_000;
 const ASKS = 8;
 /** Wakes that hang at the same time. With more, the others wait until one of them ends. */
 const MOST_HANGING = 120;
-/** Compared with the wakes before it, a wake that takes so many times as long hangs … */
+/** A wake that takes so many times as long as the last ones hangs: not before, and at the latest after these times, ms. */
 const TIMES_AS_LONG = 4;
-/** … but not before, and at the latest after these times, ms. Before any wake has ended the longest one holds. */
 const SHORTEST_HANG_MS = 5_000;
 const LONGEST_HANG_MS = 60_000;
-/** Wakes that are remembered for this. */
 const REMEMBERED = 8;
 
 export class Applications {
@@ -76,7 +69,6 @@ export class Applications {
   readonly #apps = new Map<string, Managed>();
   readonly #wakes: KeyQueue;
   readonly #asks: KeyQueue;
-  /** How long the last wakes took, ms. */
   #lastMs: readonly number[] = [];
 
   constructor(options: ApplicationsOptions) {
@@ -99,7 +91,6 @@ export class Applications {
     return [...this.#apps.values()].every(({ state }) => isDone(state));
   }
 
-  /** Why wakes failed, one line for each Application. */
   get troubles(): readonly string[] {
     return [...this.#apps].flatMap(([key, { state }]) => {
       const trouble = troubleOf(state);
@@ -107,7 +98,6 @@ export class Applications {
     });
   }
 
-  /** How each one was woken so far. */
   get wakes(): ReadonlyMap<string, WakeFacts> {
     return new Map([...this.#apps].map(([key, { printed, state }]) => [key, { printed, state }]));
   }
@@ -133,17 +123,16 @@ export class Applications {
     }
   }
 
-  /** Wakes Argo CD until the cluster shows the plan. */
-  follow(key: string, { planning, difference, settled }: Wish): void {
+  follow(
+    key: string,
+    { planning, difference, settled }: Pick<AppVerdict, 'planning' | 'difference' | 'settled'>,
+  ): void {
     const app = this.#apps.get(key);
     if (!app) return;
-    if (planning.is === 'failed') {
-      app.isUnknown = true;
-      this.#hears(key, app, { is: 'no-plan' });
-      return;
-    }
-    this.#hears(key, app, { is: 'planned', difference, settled });
-    if (planning.is === 'planned' && app.isUnknown) this.#asks.add(key);
+    const isFailed = planning.is === 'failed';
+    this.#hears(key, app, isFailed ? { is: 'no-plan' } : { is: 'planned', difference, settled });
+    if (isFailed) app.isUnknown = true;
+    else if (planning.is === 'planned' && app.isUnknown) this.#asks.add(key);
   }
 
   #hears(key: string, app: Managed, news: WakeNews): void {

@@ -22,10 +22,9 @@ export type WakeOutcome =
   /** `away`: Argo CD could not be reached, and nothing but reads was asked of it. */
   | { readonly is: 'failed'; readonly message: string; readonly away?: true };
 
-/** What is remembered in every state. */
 interface Memory {
-  /** What a sync would change; nothing without a plan. */
-  readonly difference: Difference;
+  /** What a sync would change. Absent: there is no plan. */
+  readonly difference?: Difference;
   /** Since when each Job of it has not been that of the plan, by its key. */
   readonly differSince: ReadonlyMap<string, number>;
   /** Since when there has been a difference without a break. */
@@ -38,7 +37,6 @@ interface Memory {
   readonly target: ReadonlySet<string>;
   /** Not before this time for what the last wake was for already. */
   readonly retryMs: number;
-  /** Wakes in a row that did not help. */
   readonly fruitless: number;
   /** Argo CD is in error or misses a Job: it is woken until it is not, also without a difference. */
   readonly owes: boolean;
@@ -46,11 +44,9 @@ interface Memory {
 
 export type WakeState = Memory &
   (
-    | { readonly is: 'unplanned' | 'shown' | 'waking' }
+    | { readonly is: 'unplanned' | 'shown' | 'waking'; readonly untilMs?: never }
     /** Nothing but time is missing, and its turn. */
     | { readonly is: 'gathering' | 'pausing'; readonly untilMs: number }
-    /** There was no plan when the wake under way was told of last. */
-    | { readonly is: 'waking-unplanned' }
   );
 
 export type WakeNews =
@@ -58,17 +54,10 @@ export type WakeNews =
   | { readonly is: 'planned'; readonly difference: Difference; readonly settled: boolean }
   /** Gitea or its token fails. Then `generate` would fail, too, and only send requests to that Gitea. */
   | { readonly is: 'no-plan' }
-  /** It may be woken now. */
   | { readonly is: 'its-turn' }
   | { readonly is: 'woken'; readonly outcome: WakeOutcome }
   /** Argo CD was found in error (`outcome`), or misses a Job. */
   | { readonly is: 'unwell'; readonly outcome?: WakeOutcome };
-
-type Follow<E extends WakeNews['is']> = (
-  state: WakeState,
-  news: Extract<WakeNews, { readonly is: E }>,
-  nowMs: number,
-) => WakeState;
 
 export const NEVER_WOKEN: WakeState = {
   is: 'shown',
@@ -97,74 +86,36 @@ const AWAY_PAUSE_MS = 4_000;
 /** A difference that may be about nothing gets this long to vanish. Not longer: where runners end faster than Gitea is looked at, it stays. */
 const DOUBT_MS = 1_000;
 
-const stays = (state: WakeState): WakeState => state;
-const rests: Follow<'no-plan'> = (state) => ({ ...withoutPlan(state), is: 'unplanned' });
-const wakes: Follow<'its-turn'> = (state, _, nowMs) => {
-  const { doubtMs: _doubt, ...rest } = state;
-  return { ...rest, is: 'waking', beganMs: nowMs, target: new Set(changedKeys(state.difference)) };
-};
-const plans: Follow<'planned'> = (state, news, nowMs) => judge(planned(state, news, nowMs), nowMs);
-const owes: Follow<'unwell'> = (state, { outcome }, nowMs) => judge(owing(state, outcome), nowMs);
-
-/** Every state and all that can happen in it. */
-const TABLE: { readonly [S in WakeState['is']]: { readonly [E in WakeNews['is']]: Follow<E> } } = {
-  shown: { planned: plans, 'no-plan': rests, 'its-turn': stays, woken: stays, unwell: owes },
-  gathering: { planned: plans, 'no-plan': rests, 'its-turn': wakes, woken: stays, unwell: owes },
-  pausing: { planned: plans, 'no-plan': rests, 'its-turn': wakes, woken: stays, unwell: owes },
-  // Not woken for an error either, until there is a plan again.
-  unplanned: {
-    planned: plans,
-    'no-plan': stays,
-    'its-turn': stays,
-    woken: stays,
-    unwell: (state, { outcome }) => ({ ...owing(state, outcome), is: 'unplanned' }),
-  },
-  // What the wake finds is newer than what was found beside it.
-  waking: {
-    planned: (state, news, nowMs) => ({ ...planned(state, news, nowMs), is: 'waking' }),
-    'no-plan': (state) => ({ ...withoutPlan(state), is: 'waking-unplanned' }),
-    'its-turn': stays,
-    woken: (state, { outcome }, nowMs) => judge(ended(state, outcome, nowMs), nowMs),
-    unwell: stays,
-  },
-  'waking-unplanned': {
-    planned: (state, news, nowMs) => ({ ...planned(state, news, nowMs), is: 'waking' }),
-    'no-plan': stays,
-    'its-turn': stays,
-    woken: (state, { outcome }, nowMs) => ({ ...ended(state, outcome, nowMs), is: 'unplanned' }),
-    unwell: stays,
-  },
-};
-
 export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeState {
-  const step = TABLE[state.is][news.is] as Follow<WakeNews['is']>;
-  return step(state, news, nowMs);
+  const { is, untilMs: _, ...memory } = state;
+  const isWaking = is === 'waking';
+  const rest = (next: Memory): WakeState => (isWaking ? { ...next, is } : settle(next, nowMs));
+  switch (news.is) {
+    case 'planned':
+      return rest(planned(memory, news, nowMs));
+    case 'no-plan':
+      return rest(withoutPlan(memory));
+    case 'unwell':
+      // What the wake finds is newer than what was found beside it.
+      return isWaking ? state : settle({ ...memory, owes: true, ...(news.outcome && { last: news.outcome }) }, nowMs);
+    case 'its-turn':
+      return is === 'gathering' || is === 'pausing' ? begun(memory, nowMs) : state;
+    case 'woken':
+      return isWaking ? settle(ended(memory, news.outcome, nowMs), nowMs) : state;
+    default:
+      return news satisfies never;
+  }
 }
 
-/** When the Application may be woken; undefined: it need not be. */
-export function dueMs(state: WakeState): number | undefined {
-  // A state that was made of one that waited may still hold its time.
-  return state.is === 'gathering' || state.is === 'pausing' ? state.untilMs : undefined;
+export function dueMs({ untilMs }: WakeState): number | undefined {
+  return untilMs;
 }
 
 /** True when it shows its plan, has none, or the last wake failed. */
 export function isDone(state: WakeState): boolean {
-  switch (state.is) {
-    case 'shown':
-    case 'unplanned':
-      return true;
-    case 'gathering':
-    case 'pausing':
-      return troubleOf(state) !== undefined;
-    case 'waking':
-    case 'waking-unplanned':
-      return false;
-    default:
-      return state satisfies never;
-  }
+  return state.is !== 'waking' && (state.untilMs === undefined || troubleOf(state) !== undefined);
 }
 
-/** Why the last wake failed; undefined when it did not. */
 export function troubleOf({ last }: Pick<WakeState, 'last'>): string | undefined {
   switch (last?.is) {
     case 'error':
@@ -193,7 +144,6 @@ export function waitText(state: WakeState, timeOf: (steadyMs: number) => string)
     case 'pausing':
       return `the last wake ended with ${state.last?.is ?? 'nothing'}; the next one comes at ${timeOf(state.untilMs)}`;
     case 'waking':
-    case 'waking-unplanned':
       return `Argo CD is being woken since ${timeOf(state.beganMs)}`;
     default:
       return state satisfies never;
@@ -211,31 +161,27 @@ export function failedOutcome(failure: Failure, steps: readonly WakeStep[] = [])
   return { is: 'failed', message: `${failure.code} ${failure.message}`, ...(away && { away }) };
 }
 
-function withoutPlan({ sinceMs: _since, doubtMs: _doubt, ...state }: WakeState): Memory {
-  return { ...state, difference: NO_DIFFERENCE, differSince: new Map() };
+function withoutPlan({ difference: _, sinceMs: _since, doubtMs: _doubt, ...memory }: Memory): Memory {
+  return { ...memory, differSince: new Map() };
 }
 
-function owing(state: WakeState, outcome: WakeOutcome | undefined): Memory {
-  return { ...state, owes: true, ...(outcome && { last: outcome }) };
+function planned(state: Memory, { difference, settled }: Extract<WakeNews, { is: 'planned' }>, nowMs: number): Memory {
+  const { sinceMs = nowMs, doubtMs = nowMs, ...memory } = state;
+  const differSince = new Map(changedKeys(difference).map((key) => [key, memory.differSince.get(key) ?? nowMs]));
+  const told = { ...memory, difference, differSince };
+  return mayWaitMs(difference) === undefined ? told : { ...told, sinceMs, ...(!settled && { doubtMs }) };
 }
 
-function planned(
-  state: WakeState,
-  { difference, settled }: Extract<WakeNews, { is: 'planned' }>,
-  nowMs: number,
-): Memory {
-  const { sinceMs = nowMs, doubtMs = nowMs, ...rest } = state;
-  const differSince = new Map(changedKeys(difference).map((key) => [key, state.differSince.get(key) ?? nowMs]));
-  if (mayWaitMs(difference) === undefined) return { ...rest, difference, differSince };
-  return { ...rest, difference, differSince, sinceMs, ...(!settled && { doubtMs }) };
+function begun({ doubtMs: _, ...memory }: Memory, nowMs: number): WakeState {
+  return { ...memory, is: 'waking', beganMs: nowMs, target: new Set(changedKeys(memory.difference ?? NO_DIFFERENCE)) };
 }
 
-function ended(state: WakeState, outcome: WakeOutcome, nowMs: number): Memory {
+function ended(memory: Memory, outcome: WakeOutcome, nowMs: number): Memory {
   // The pauses of an outage are over with it.
-  const fruitless = isAwayNow(state.last) && !isAwayNow(outcome) ? 0 : state.fruitless;
-  const pause = pauseMs(outcome, nowMs - state.beganMs, fruitless);
+  const fruitless = isAwayNow(memory.last) && !isAwayNow(outcome) ? 0 : memory.fruitless;
+  const pause = pauseMs(outcome, nowMs - memory.beganMs, fruitless);
   const owes = outcome.is === 'error' || outcome.is === 'failed';
-  return { ...state, last: outcome, fruitless: fruitless + 1, retryMs: nowMs + pause, owes };
+  return { ...memory, last: outcome, fruitless: fruitless + 1, retryMs: nowMs + pause, owes };
 }
 
 /** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */
@@ -245,23 +191,22 @@ function pauseMs(outcome: WakeOutcome, tookMs: number, fruitless: number): numbe
   return doubled(first, fruitless, longest);
 }
 
-/** The state of an Application that is not being woken and has a plan. */
-function judge(memory: Memory, nowMs: number): WakeState {
-  const mayWait = mayWaitMs(memory.difference);
+/** The state of an Application that is not being woken. */
+function settle(memory: Memory, nowMs: number): WakeState {
+  const { difference, doubtMs = Number.NEGATIVE_INFINITY, last, retryMs, sinceMs = nowMs, target } = memory;
+  if (!difference) return { ...memory, is: 'unplanned' };
+  const pausing = { is: 'pausing', untilMs: Math.max(retryMs, nowMs) } as const;
+  const mayWait = mayWaitMs(difference);
   if (mayWait === undefined) {
-    const shown = memory.last?.is === 'synced' ? { ...memory, target: NEVER_WOKEN.target } : memory;
-    return memory.owes ? pausing(shown, nowMs) : { ...shown, is: 'shown', fruitless: 0 };
+    const shown = last?.is === 'synced' ? { ...memory, target: NEVER_WOKEN.target } : memory;
+    return memory.owes ? { ...shown, ...pausing } : { ...shown, is: 'shown', fruitless: 0 };
   }
-  const { doubtMs = Number.NEGATIVE_INFINITY, sinceMs = nowMs } = memory;
   const gatheredMs = Math.max(sinceMs + mayWait, doubtMs + DOUBT_MS);
+  const gathering = { is: 'gathering', untilMs: gatheredMs } as const;
   // New Jobs need not wait for the fate of old ones, unless Argo CD itself is in trouble.
-  const isNew = changedKeys(memory.difference).some((key) => !memory.target.has(key)) && !isInTrouble(memory);
-  if (isNew) return { ...memory, is: 'gathering', untilMs: gatheredMs, fruitless: 0 };
-  return memory.retryMs > gatheredMs ? pausing(memory, nowMs) : { ...memory, is: 'gathering', untilMs: gatheredMs };
-}
-
-function pausing(memory: Memory, nowMs: number): WakeState {
-  return { ...memory, is: 'pausing', untilMs: Math.max(memory.retryMs, nowMs) };
+  const isNew = changedKeys(difference).some((key) => !target.has(key)) && !isInTrouble(memory);
+  if (isNew) return { ...memory, ...gathering, fruitless: 0 };
+  return { ...memory, ...(retryMs > gatheredMs ? pausing : gathering) };
 }
 
 function isInTrouble({ last }: Memory): boolean {

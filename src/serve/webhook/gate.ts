@@ -182,7 +182,7 @@ function parseJson(body: Uint8Array): unknown {
 }
 
 /** Empty: there is none, or several. */
-export function header({ headers }: Delivery, name: string): string {
+export function header({ headers }: Pick<Delivery, 'headers'>, name: string): string {
   const value = headers[name];
   return typeof value === 'string' ? value : '';
 }

@@ -3,9 +3,8 @@
  * answer. So the answer is sent before the event is acted on. Gitea shows the answer in its list of deliveries.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { answer, readBody } from './body.ts';
+import { answer, Bodies } from './body.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
-import { HalfBodies } from './half-bodies.ts';
 
 /** A delivery that can be sent on to another replica. That replica judges it again. */
 export interface RawDelivery {
@@ -37,9 +36,9 @@ const FORWARDED_HEADER = 'x-gitea-runners-forwarded';
 const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery'];
 
 export function webhookListener(options: WebhookListenerOptions): RequestListener {
-  const halves = new HalfBodies(MAX_WEBHOOK_BYTES, options.memoryBytes ?? MEMORY_BYTES);
+  const bodies = new Bodies(MAX_WEBHOOK_BYTES, options.memoryBytes ?? MEMORY_BYTES);
   return (request, response) => {
-    handle(request, response, options, halves).catch(() => {
+    handle(request, response, options, bodies).catch(() => {
       // The sender went away (node:http tells that to `onMalformed`), or others need the memory.
       response.destroy();
     });
@@ -50,7 +49,7 @@ async function handle(
   request: IncomingMessage,
   response: ServerResponse,
   { gate, onAccepted, onRefused }: WebhookListenerOptions,
-  halves: HalfBodies,
+  bodies: Bodies,
 ): Promise<void> {
   const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
     onRefused?.(reason);
@@ -59,12 +58,13 @@ async function handle(
   if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
   if (request.method !== 'POST') return refuse(405, 'method', 'Webhooks are sent with POST.', { allow: 'POST' });
   if (!isJson(request)) return refuse(415, 'media-type', 'Set the content type of the webhook to application/json.');
-  const body = await readBody(request, MAX_WEBHOOK_BYTES, halves);
+  const body = await bodies.read(request);
   if (body === undefined) return refuse(413, 'too-large', `The body is longer than ${MAX_WEBHOOK_BYTES} bytes.`);
   const delivery = { headers: request.headers, body };
   const verdict = gate.judge(delivery);
   if (verdict.is === 'refused') return refuse(verdict.status, verdict.reason, verdict.message);
-  const status = await statusOf(async () => await onAccepted(verdict.event, rawDelivery(request, body)));
+  const pass = async (): Promise<number> => await onAccepted(verdict.event, rawDelivery(request, body));
+  const status = await pass().catch(() => 503);
   const isDone = status >= 200 && status < 300;
   const isRefused = status >= 400 && status < 500;
   if (!isDone && !isRefused) {
@@ -72,14 +72,6 @@ async function handle(
     return answer(request, response, 503, 'Not now: no replica could take it. Send it again.');
   }
   answer(request, response, status, isDone ? '' : 'The replica that is in charge refused it.');
-}
-
-async function statusOf(work: () => Promise<number>): Promise<number> {
-  try {
-    return await work();
-  } catch {
-    return 503;
-  }
 }
 
 /** The media type may have a parameter. node:http keeps the first of several headers. */

@@ -4,7 +4,7 @@ import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type LostJob, RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import type { Tell } from '../../serve/events.ts';
-import type { Sight } from '../../serve/looks/lookout.ts';
+import type { Sight } from '../../serve/looks/poller.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
 import type { Survey } from '../../serve/planning/survey.ts';

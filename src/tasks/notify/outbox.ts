@@ -1,25 +1,24 @@
 /**
- * Messages on their way, one lane per addressee. A lane sends one message at a time, at most one per second, and tries again after a failure. So an
- * addressee that is dead delays nobody else, and memory is bounded: what does not fit is dropped and counted.
+ * Messages on their way, one lane per addressee. A lane sends one message at a time, at most one per second, and tries again after a failure.
+ * So an addressee that is dead delays nobody else, and memory is bounded: what does not fit is dropped and counted.
  */
 
 import type { Again, KeyQueue, WorkQueue } from '../../serve/queue.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { Message, NotifyResult, Refusal } from './receiver.ts';
 
-/** How an attempt to send ended. `again`: the same message may be accepted later. */
-export type SendResult = { readonly is: 'sent' } | { readonly is: 'failed'; readonly again: boolean };
-
-export interface OutboxOptions<T> {
+export interface OutboxOptions {
   readonly queue: WorkQueue;
-  /** Sends one message. It never rejects, and ends within seconds. */
-  readonly send: (message: T) => Promise<SendResult>;
-  /** Told when a message has left the outbox. `dropped`: there was no room for it. */
-  readonly onEnd: (message: T, result: 'sent' | 'failed' | 'dropped') => void;
+  readonly tell: TellOfMessage;
   /** For tests. */
   readonly times?: OutboxTimes;
 }
 
+/** What became of it. */
+export type TellOfMessage = (message: Message, result: NotifyResult, failure?: Failure) => void;
+
 export interface OutboxTimes {
-  /** Between two messages of a lane. Slack takes one per second and channel. */
+  /** Between two messages of a lane. Chats take one per second and channel. */
   readonly gapMs: number;
   /** Before the second, third … attempt. After the last one the message has failed. */
   readonly pausesMs: readonly number[];
@@ -32,42 +31,42 @@ export const MOST_IN_LANE = 100;
 export const MOST_LANES = 200;
 /** Of these, those that one namespace has opened: dead addressees of one team must leave room for others. */
 export const MOST_LANES_OF_ONE = 50;
+/** A message is sent within seconds, whatever its addressee does. */
+const LONGEST_SEND_MS = 60_000;
 
-interface Lane<T> {
+interface Lane {
   /** Whose message has opened it. */
   readonly namespace: string;
-  readonly waiting: T[];
+  readonly waiting: Message[];
   /** Of the first one. */
   tries: number;
 }
 
-/** A message is sent within seconds, whatever its addressee does. */
-const LONGEST_SEND_MS = 60_000;
-
-export class Outbox<T> {
-  readonly #options: OutboxOptions<T>;
-  readonly #times: OutboxTimes;
+export class Outbox {
+  readonly #tell: TellOfMessage;
+  readonly #pausesMs: readonly number[];
   /** By addressee, as in the queue. */
-  readonly #lanes = new Map<string, Lane<T>>();
+  readonly #lanes = new Map<string, Lane>();
   readonly #line: KeyQueue;
 
-  constructor(options: OutboxOptions<T>) {
-    this.#options = options;
-    this.#times = options.times ?? TIMES;
-    this.#line = options.queue.open('notify', {
+  constructor({ queue, tell, times = TIMES }: OutboxOptions) {
+    this.#tell = tell;
+    this.#pausesMs = times.pausesMs;
+    this.#line = queue.open('notify', {
       width: MOST_LANES,
-      gapMs: this.#times.gapMs,
+      gapMs: times.gapMs,
       deadlineMs: LONGEST_SEND_MS,
       run: (addressee, { signal }) => this.#send(addressee, signal),
     });
   }
 
-  /** Takes a message about a group of this namespace, and returns at once. @param addressee its lane. */
-  add(addressee: string, namespace: string, message: T): void {
+  /** Takes a message, and returns at once. */
+  add(message: Message): void {
+    const { addressee, namespace } = message;
     const lane = this.#lanes.get(addressee);
     // The first one is on its way.
     if (lane ? lane.waiting.length > MOST_IN_LANE : this.#isFull(namespace)) {
-      this.#options.onEnd(message, 'dropped');
+      this.#tell(message, 'dropped');
       return;
     }
     if (lane) lane.waiting.push(message);
@@ -84,18 +83,28 @@ export class Outbox<T> {
   async #send(addressee: string, signal: AbortSignal): Promise<Again | undefined> {
     const lane = this.#lanes.get(addressee);
     const [message] = lane?.waiting ?? [];
-    if (!lane || message === undefined) return undefined;
-    const result = await this.#options.send(message);
+    if (!lane || !message) return undefined;
+    const refusal = await refusalOf(message);
     if (signal.aborted) return undefined;
-    const pauseMs = this.#times.pausesMs[lane.tries];
-    if (result.is === 'failed' && result.again && pauseMs !== undefined) {
+    if (refusal) this.#tell(message, 'retried', refusal.failure);
+    const pauseMs = this.#pausesMs[lane.tries];
+    if (refusal?.again && pauseMs !== undefined) {
       lane.tries += 1;
       return { inMs: pauseMs, firm: true };
     }
     lane.tries = 0;
     lane.waiting.shift();
     if (lane.waiting.length === 0) this.#lanes.delete(addressee);
-    this.#options.onEnd(message, result.is);
+    this.#tell(message, refusal ? 'failed' : 'sent');
     return lane.waiting.length > 0 ? { inMs: 0 } : undefined;
+  }
+}
+
+async function refusalOf({ send }: Message): Promise<Refusal | undefined> {
+  try {
+    return await send();
+  } catch (failure) {
+    if (failure instanceof Failure) return { failure, again: true };
+    throw failure;
   }
 }

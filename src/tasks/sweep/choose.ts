@@ -21,6 +21,7 @@
 import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../../planner/evidence.ts';
 import { compareText } from '../../planner/listed-jobs.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../../planner/names.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { keyText } from '../../shared/key-text.ts';
 
 /**
@@ -112,36 +113,33 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: Sightings): 
   const { own, foreign } = findOwn(evidence);
   const facts = gatherFacts(evidence);
   const sightings = new Map<string, Sighting>();
-  const firstSight = (key: string, name: string, seems: Sighting['seems']): number => {
+  /** For how long the row has seemed so. */
+  const seenMs = (key: string, name: string, seems: Sighting['seems']): number => {
     const known = earlier.get(key);
     const sinceMs = known?.name === name && known.seems === seems ? known.sinceMs : evidence.nowMs;
     sightings.set(key, { name, seems, sinceMs });
-    return sinceMs;
+    return evidence.nowMs - sinceMs;
   };
-  const isOldEnough = (sinceMs: number, { vanished }: ChosenGroup): boolean =>
-    evidence.nowMs - sinceMs >= (vanished ? VANISHED_APART_MS : SIGHTINGS_APART_MS);
 
   const witnesses = new Map<string, string>();
   for (const { key, group, row } of own) {
     if (!row.online || facts.jobs === undefined || facts.jobs.has(row.name)) continue;
-    if (evidence.nowMs - firstSight(key, row.name, 'stray') >= SIGHTINGS_APART_MS)
-      witnesses.set(groupKey(group), row.name);
+    if (seenMs(key, row.name, 'stray') >= SIGHTINGS_APART_MS) witnesses.set(groupKey(group), row.name);
   }
 
   const judge = ({ key, group, row }: OwnRow): Verdict => {
     const keeper = keptBy(group, row, facts);
     if (keeper) return { dead: false, because: keeper };
-    const sinceMs = firstSight(key, row.name, 'dead');
+    const deadMs = seenMs(key, row.name, 'dead');
     const witness = witnesses.get(groupKey(group));
     if (witness !== undefined) return { dead: false, because: 'group-elsewhere', witness };
-    return isOldEnough(sinceMs, group) ? { dead: true } : { dead: false, because: 'seen-too-briefly' };
+    const isOldEnough = deadMs >= (group.vanished ? VANISHED_APART_MS : SIGHTINGS_APART_MS);
+    return isOldEnough ? { dead: true } : { dead: false, because: 'seen-too-briefly' };
   };
-  const registrations = own.map((each) => ({
-    group: each.group,
-    id: each.row.id,
-    name: each.row.name,
-    verdict: judge(each),
-  }));
+  const registrations = own.map((each) => {
+    const { group, row } = each;
+    return { group, id: row.id, name: row.name, verdict: judge(each) };
+  });
   return { registrations, sightings, foreign };
 }
 
@@ -181,16 +179,13 @@ function vanishedFinder(
   groups: readonly ChosenGroup[],
 ): (look: string, giteaUrl: string, made: RunnerName) => ChosenGroup | undefined {
   const existing = new Set(groups.map(keyText));
-  const namespacesOf = new Map<string, Set<string>>();
-  for (const { look, namespace } of groups) {
-    namespacesOf.set(look, (namespacesOf.get(look) ?? new Set()).add(namespace));
-  }
+  const byLook = groupBy(groups, ({ look }) => look);
   return (look, giteaUrl, { prefix: name, groupHash: hash }) => {
-    const namespace = [...(namespacesOf.get(look) ?? [])].find(
-      (each) =>
-        !existing.has(keyText({ namespace: each, name })) && groupHash(instance, { namespace: each, name }) === hash,
-    );
-    return namespace === undefined ? undefined : { namespace, name, giteaUrl, look, vanished: true };
+    const namespaces = new Set(byLook.get(look)?.map(({ namespace }) => namespace));
+    const made = [...namespaces]
+      .map((namespace) => ({ namespace, name }))
+      .find((one) => !existing.has(keyText(one)) && groupHash(instance, one) === hash);
+    return made && { ...made, giteaUrl, look, vanished: true };
   };
 }
 

@@ -24,13 +24,7 @@ import { type Clock, pause } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { DEFAULT_BUDGET } from './budget.ts';
-import {
-  type ChosenGroup,
-  deadRegistrations,
-  type JudgedRegistration,
-  type Sightings,
-  type StaysBecause,
-} from './choose.ts';
+import { deadRegistrations, type JudgedRegistration, type Sightings, type StaysBecause } from './choose.ts';
 
 /** A group whose registrations are swept; it may have been removed already. */
 export interface SweepGroup {
@@ -126,12 +120,18 @@ export class Sweeper {
   async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
     const failures: Failure[] = [];
     const unlisted: string[] = [];
-    const asked = mayAsk ? groups.filter(({ target }) => mayAsk(target)) : groups;
+    const targets = new Map(groups.map(({ target }) => [target.key, target]));
+    const asked = [...targets.values()].filter((target) => mayAsk?.(target) ?? true);
     const looks = await this.#lookAt(asked, failures, unlisted);
     const choice = deadRegistrations(
       {
         instance: this.#options.instance,
-        groups: groups.map(toChosen),
+        groups: groups.map(({ namespace, name, target: { key, url } }) => ({
+          namespace,
+          name,
+          giteaUrl: url,
+          look: key,
+        })),
         areAll,
         looks: new Map([...looks].map(([key, { look }]) => [key, look])),
         liveJobs: await liveJobs(),
@@ -153,28 +153,30 @@ export class Sweeper {
       if (outcome.is === 'failed') stopped.add(judged.group.look);
       outcomes.set(judged, outcome);
     }
-    const registrations = choice.registrations.flatMap((judged) => {
+    const registrations = choice.registrations.flatMap((judged): readonly SweptRegistration[] => {
       const outcome = outcomes.get(judged);
-      return outcome ? [toSwept(judged, outcome)] : [];
+      const { group, id, name } = judged;
+      return outcome
+        ? [{ namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome }]
+        : [];
     });
     return { registrations, foreign: choice.foreign, unlisted, failures };
   }
 
   /** Every target once, all at the same time. The failure of one scope does not stop the others. */
   async #lookAt(
-    groups: readonly SweepGroup[],
+    targets: readonly GiteaTarget[],
     failures: Failure[],
     unlisted: string[],
   ): Promise<ReadonlyMap<string, ScopeLook>> {
-    const targets = new Map(groups.map(({ target }) => [target.key, target]));
     const looks = new Map<string, ScopeLook>();
     await Promise.all(
-      [...targets].map(async ([key, target]) => {
+      targets.map(async (target) => {
         try {
           await this.#visit(target, async () => {
             const access = this.#accessTo(target);
             const level = await registrationLevel(access, target.scope);
-            if (level) looks.set(key, { target, level, look: await readRegistrations(access, level) });
+            if (level) looks.set(target.key, { target, level, look: await readRegistrations(access, level) });
             else unlisted.push(describeScope(target.scope));
           });
         } catch (error) {
@@ -200,7 +202,8 @@ export class Sweeper {
     if (this.#options.dryRun) return { is: 'would-delete' };
     if (!scope) return { is: 'postponed' };
     try {
-      await this.#waitForBudget(signal);
+      const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
+      if (waitMs > 0) await pause(this.#options.clock, waitMs, signal);
       if (signal?.aborted) return { is: 'postponed' };
       return await this.#visit(scope.target, () => this.#delete(judged, scope));
     } catch (error) {
@@ -208,12 +211,6 @@ export class Sweeper {
       failures.push(error);
       return { is: 'failed', code: error.code };
     }
-  }
-
-  async #waitForBudget(signal: AbortSignal | undefined): Promise<void> {
-    const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
-    if (waitMs <= 0) return;
-    await pause(this.#options.clock, waitMs, signal);
   }
 
   async #delete({ id, name }: JudgedRegistration, { target, level }: ScopeLook): Promise<SweepOutcome> {
@@ -244,12 +241,4 @@ function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedR
   const byScope = groupBy(registrations, ({ group, verdict }) => (verdict.dead ? group.look : undefined));
   const turns = new Map([...byScope.values()].flatMap((rows) => rows.map((row, turn) => [row, turn] as const)));
   return registrations.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
-}
-
-function toChosen({ namespace, name, target }: SweepGroup): ChosenGroup {
-  return { namespace, name, giteaUrl: target.url, look: target.key };
-}
-
-function toSwept({ group, id, name }: JudgedRegistration, outcome: SweepOutcome): SweptRegistration {
-  return { namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome };
 }

@@ -4,6 +4,7 @@
  *
  *     record ─► SDK span ─► queue of 2,048 ─ every second, 512 at most ─► POST /v1/traces, 5 s with all its tries
  */
+import { randomBytes } from 'node:crypto';
 import { ROOT_CONTEXT, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
@@ -18,8 +19,7 @@ import {
 import packageJson from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../shared/clock.ts';
 import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
-import type { SpanSink, SpansLost } from './sink.ts';
-import type { SpanData } from './span.ts';
+import type { SpanData, SpanSink, SpansLost, TraceIds } from './span.ts';
 
 /** What tracing may hold and how long it may take. */
 export const TRACING_BOUNDS = {
@@ -38,11 +38,11 @@ export const TRACING_BOUNDS = {
 
 /** @param exporter default: OTLP over HTTP with JSON. */
 export function openSink(settings: TracingSettings, exporter?: SpanExporter): SpanSink {
-  const ids = new GivenIds();
+  let given: Partial<TraceIds> = {};
   const out = exporter ?? new OTLPTraceExporter({ url: settings.url.href, timeoutMillis: TRACING_BOUNDS.sendMs });
   const sink: SpanSink = {
     record: (root, context) => {
-      ids.give(context);
+      given = context;
       write(tracer, root, ROOT_CONTEXT);
     },
     onLost: () => undefined,
@@ -51,11 +51,9 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
       const late = new Promise<boolean>((resolve) => {
         takeBack = systemClock.after(TRACING_BOUNDS.closeMs, () => resolve(false));
       });
-      const done = provider.shutdown().then(
-        () => true,
-        // The exporter has told that it failed.
-        () => true,
-      );
+      const isTrue = (): boolean => true;
+      // When it fails, the exporter has told so.
+      const done = provider.shutdown().then(isTrue, isTrue);
       const isDone = await Promise.race([done, late]);
       takeBack();
       return isDone;
@@ -68,7 +66,15 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
       ...settings.attributes,
     }),
     spanLimits: { attributeValueLengthLimit: TRACING_BOUNDS.longestValue },
-    idGenerator: ids,
+    // A root span has the ids of its CI job, all others have ids by chance.
+    idGenerator: {
+      generateTraceId: () => given.traceId ?? randomHex(16),
+      generateSpanId: () => {
+        const { spanId = randomHex(8), traceId } = given;
+        given = traceId === undefined ? {} : { traceId };
+        return spanId;
+      },
+    },
     sampler: {
       shouldSample: (context, traceId) => {
         const parent = trace.getSpanContext(context);
@@ -100,31 +106,8 @@ function timeOf(ms: number): [number, number] {
   return [Math.floor(ms / 1000), Math.round((ms % 1000) * 1_000_000)];
 }
 
-/** Gives a root span the ids of its CI job, and all others ids by chance. */
-class GivenIds {
-  #traceId: string | undefined;
-  #spanId: string | undefined;
-
-  give({ traceId, spanId }: { readonly traceId: string; readonly spanId: string }): void {
-    this.#traceId = traceId;
-    this.#spanId = spanId;
-  }
-
-  readonly generateTraceId = (): string => {
-    const given = this.#traceId;
-    this.#traceId = undefined;
-    return given ?? randomHex(16);
-  };
-
-  readonly generateSpanId = (): string => {
-    const given = this.#spanId;
-    this.#spanId = undefined;
-    return given ?? randomHex(8);
-  };
-}
-
 function randomHex(bytes: number): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex');
+  return randomBytes(bytes).toString('hex');
 }
 
 /** The SDK's queue, which counts what it loses. */

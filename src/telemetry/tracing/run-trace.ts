@@ -15,7 +15,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import type { Plan } from '../../planner/decisions.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
-import { contextOf, readTraceparent, type TraceContext } from './trace-context.ts';
+import { contextOf, readTraceparent, type TraceIds } from './span.ts';
 
 /** Argo CD waits for the process. So long it may wait for a collector that is slow. */
 const ANSWER_MS = 100;
@@ -46,7 +46,7 @@ export function openRunTrace(settings: TracingSettings, traceparent: string | un
   };
 }
 
-interface Parent extends Omit<TraceContext, 'isSampled'> {
+interface Parent extends TraceIds {
   /** The runner that is new in this trace; absent in the trace of a caller. */
   readonly runner?: string;
 }
@@ -56,7 +56,7 @@ function parentsOf(
   plan: Plan,
   isTraced: IsTraced,
   settings: TracingSettings,
-  caller: TraceContext | undefined,
+  caller: ReturnType<typeof readTraceparent>,
 ): readonly Parent[] {
   if (caller) return isKept(settings, caller.traceId, caller) ? [caller] : [];
   return plan.jobs

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { queuePage } from '../../../src/serve/http/queue-page.ts';
+import { queuePage } from '../../../src/serve/http/listeners.ts';
 import type { QueueRow } from '../../../src/serve/queue.ts';
 
 it('says what runs since when, what is due when, and what failed last', () => {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
-import { Lookout, type Sight } from '../../../src/serve/looks/lookout.ts';
+import { Poller, type Sight } from '../../../src/serve/looks/poller.ts';
 import { WorkQueue } from '../../../src/serve/queue.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
@@ -23,7 +23,7 @@ type Answer = (response: ServerResponse, seen: Seen) => void;
 /** A Gitea whose answers the test changes, and looks at scopes of it. */
 interface Scene {
   readonly gitea: FakeGitea;
-  readonly lookout: Lookout;
+  readonly poller: Poller;
   /** What the Gitea answers; undefined: as a Gitea does. */
   answer: Answer | undefined;
   /** When each request came, ms since the begin. */
@@ -47,13 +47,13 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
   };
   const gitea = await fakeGitea({ intercept });
   const queue = new WorkQueue(systemClock);
-  const lookout = new Lookout({
+  const poller = new Poller({
     queue,
     timeoutMs: 20_000,
     env: {},
     clocks: new ServerClocks(),
     pollMs: 5_000,
-    budget: 1200,
+    giteaRequests: 1200,
     clock: systemClock,
     random,
     onRequest: () => undefined,
@@ -64,7 +64,7 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     },
   });
   onTestFinished(async () => {
-    await Promise.all([queue.close(), lookout.guest.close()]);
+    await Promise.all([queue.close(), poller.guest.close()]);
   });
   const targets = Array.from({ length: scopes }, (_, at): GiteaTarget => {
     return targetOf(gitea.url, { kind: 'org', org: `org-${at}` }, `scope ${at}`);
@@ -82,15 +82,15 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     }
   };
   const underWay = new Set<unknown>();
-  const visit = lookout.guest.visit.bind(lookout.guest);
-  lookout.guest.visit = async (target, queue, work) => {
+  const visit = poller.guest.visit.bind(poller.guest);
+  poller.guest.visit = async (target, queue, work) => {
     const mine = {};
     underWay.add(mine);
     return await visit(target, queue, work).finally(() => underWay.delete(mine));
   };
   const scene: Scene = {
     gitea,
-    lookout,
+    poller,
     answer: undefined,
     asked,
     sights,
@@ -104,7 +104,7 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
       }
     },
   };
-  lookout.watch(new Map(targets.map((target) => [target, new Set(['runners'])])));
+  poller.watch(new Map(targets.map((target) => [target, new Set(['runners'])])));
   await vi.advanceTimersByTimeAsync(0);
   return scene;
 }
@@ -146,7 +146,7 @@ describe('a Gitea that answers 429 with Retry-After: 120', () => {
     expect(scene.asked.length - before).toBe(1);
 
     for (let webhook = 0; webhook < 110; webhook += 1) {
-      scene.lookout.nudge(() => true, webhookOf(webhook));
+      scene.poller.nudge(() => true, webhookOf(webhook));
       await scene.pass(1_000);
     }
     expect(scene.asked.length - before).toBe(1);

@@ -22,7 +22,7 @@ function open(): { readonly guest: Guest; readonly waitedMs: () => number } {
     timeoutMs: 20_000,
     env: {},
     clocks: new ServerClocks(),
-    budget: 60,
+    giteaRequests: 60,
     clock: systemClock,
     onRequest: () => undefined,
     onWaited: (_, ms) => {

@@ -171,10 +171,10 @@ describe('the poll interval', () => {
 
   it('begins at 30 s while Gitea refuses the token: asking again does not help', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
-    const refused = failed(pace, 'refused');
+    const refused = failed(pace, true);
 
     expect(nextLookMs(refused, 0, LIMITS)).toBe(30_000);
-    expect(nextLookMs(failed(refused, 'refused'), 0, LIMITS)).toBe(60_000);
+    expect(nextLookMs(failed(refused, true), 0, LIMITS)).toBe(60_000);
     expect(nextLookMs(failed(refused), 0, LIMITS)).toBe(5000);
     expect(waitOf(looked(refused, jobs, nowMs, LIMITS))).toBe(60_000);
     expect(nextLookMs(refused, 0, pollLimits(90_000))).toBe(90_000);

@@ -3,7 +3,7 @@ import type { ClockCorrection } from '../../../src/observe/clock-correction.ts';
 import { runnerName } from '../../../src/planner/names.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, planApplication, type SightedGroup } from '../../../src/serve/planning/plan-application.ts';
-import { WaitingTimes } from '../../../src/serve/planning/waiting-times.ts';
+import { WaitingTimes } from '../../../src/serve/tell-waits.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { job, live, NOW, ORIGIN, running } from '../../support/scenario.ts';

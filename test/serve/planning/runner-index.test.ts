@@ -1,7 +1,7 @@
 /** What the index of Jobs hands on from the one before: who depends on a list need not look at it again. */
 import { describe, expect, test } from 'vitest';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import { RunnerIndex } from '../../../src/serve/planning/runner-index.ts';
+import { RunnerIndex } from '../../../src/serve/planning/survey.ts';
 
 function live(name: string, group: string, state: 'running' | 'complete' = 'running'): LiveRunner {
   return { job: { namespace: 'ci', name, state, createdAtMs: 0 }, annotations: {}, groupName: group };

@@ -21,7 +21,9 @@ import type { Clock } from '../../../src/shared/clock.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { tellJobEnds } from '../../../src/tasks/notify/job-ends.ts';
-import { Notifier } from '../../../src/tasks/notify/notifier.ts';
+import { openNotifier } from '../../../src/tasks/notify/notifier.ts';
+import { openSlack } from '../../../src/tasks/notify/slack.ts';
+import { webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
 import type { Application, Around, Asker } from './application.ts';
 import { GITEA_URL, HOOK_URL, TOKEN } from './gitea.ts';
 import { NAMESPACE } from './pods.ts';
@@ -210,21 +212,27 @@ export class ServeProcess {
         },
       };
     };
-    const notifier = new Notifier({
-      allowedUrls: [new URL(HOOK_URL)],
+    const hearers: Tell[] = [
+      (event) => {
+        if (!this.#isDead) onEvent(event);
+      },
+    ];
+    const tell = tellAll(hearers);
+    const notifier = await openNotifier({
+      receivers: async (context) => ({
+        slack: await openSlack(context, { extend: async () => '' }),
+        webhook: webhookReceiver(context, { allowedUrls: [new URL(HOOK_URL)] }),
+      }),
       defaults: [],
       env,
       clock,
       queue: this.#queue,
-      tell: (event) => tell(event),
+      random: () => 0,
+      tell,
+      watchSecrets: async () => () => [],
       wireTo,
     });
-    const tell: Tell = tellAll([
-      (event) => {
-        if (!this.#isDead) onEvent(event);
-      },
-      (sabotage.hears ?? ((hears: Tell) => hears))(notifier.subscriber),
-    ]);
+    hearers.push((sabotage.hears ?? ((hears: Tell) => hears))(notifier.subscriber));
     const client = this.#kubernetes(clock, clocks);
     const cluster = new LiveCluster(
       client,
@@ -258,7 +266,11 @@ export class ServeProcess {
         controlPlaneNamespace: 'argocd',
         tasks: tasksOf(sabotage),
         wakes,
-        lookout: { timeoutMs: TIMEOUT_MS, pollMs: POLL_MS, budget: 1_200, clocks, wireTo },
+        timeoutMs: TIMEOUT_MS,
+        pollMs: POLL_MS,
+        giteaRequests: 1_200,
+        clocks,
+        wireTo,
       });
       tell({ is: 'leading' });
       try {

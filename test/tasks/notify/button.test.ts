@@ -3,10 +3,10 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-message.ts';
+import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-button.ts';
 import { startRig, until } from '../../serve/rig.ts';
 import { folderWith } from '../../support/run-cli.ts';
-import { slackArguments, startReceiver } from './receiver.ts';
+import { notifyOptions, slackArguments, startReceiver } from './receiver.ts';
 import { pressPayload } from './slack-workspace.ts';
 
 const SIGNING = 'signing secret of this test';
@@ -27,18 +27,15 @@ async function start() {
   const extended: string[] = [];
   const rig = await startRig();
   const { webhooks: port } = await rig.start({
-    notify: {
-      allowedUrls: [],
-      defaults: [],
-      slackTokenFile: join(folder, 'token'),
-      slackSigningSecretFile: join(folder, 'signing'),
-      slackApiUrl: `${slack.origin}/api/`,
-      times: { gapMs: 1, pausesMs: [] },
+    notify: notifyOptions({
+      tokenFile: join(folder, 'token'),
+      signingSecretFile: join(folder, 'signing'),
+      apiUrl: `${slack.origin}/api/`,
       extend: async ({ namespace, name }) => {
         extended.push(`${namespace}/${name}`);
         return `job/${name} stays until 2026-11-23T12:00:00Z.`;
       },
-    },
+    }),
   });
   const send = async (body: string, headers: Readonly<Record<string, string>>): Promise<number> =>
     (await fetch(`http://127.0.0.1:${port}/slack/interactive`, { method: 'POST', body, headers })).status;
@@ -133,7 +130,7 @@ describe('the button', () => {
 
 it('without a signing secret nothing is taken', async () => {
   const rig = await startRig();
-  const { webhooks } = await rig.start();
+  const { webhooks } = await rig.start({ notify: notifyOptions({}) });
   const body = press();
   const time = nowSeconds();
   const headers = { 'x-slack-request-timestamp': String(time), 'x-slack-signature': signature(body, time, '') };

@@ -2,27 +2,28 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NotifyOptions } from '../../../src/tasks/notify/notifier.ts';
+import type { SlackOptions } from '../../../src/tasks/notify/slack.ts';
+import type { WebhookOptions } from '../../../src/tasks/notify/webhook.ts';
 import { type Replica, type Rig, startRig, until } from '../../serve/rig.ts';
 import { folderWith } from '../../support/run-cli.ts';
-import { type Receiver, signed, slackArguments, startReceiver } from './receiver.ts';
+import { notifyOptions, type Receiver, signed, slackArguments, startReceiver } from './receiver.ts';
 
 const SECRET = 'a secret for notifications';
 const TOKEN = 'xoxb-token-of-this-test';
-const quick = { gapMs: 1, pausesMs: [1] };
 
-function options(receiver: Receiver, more: Partial<NotifyOptions> = {}): { readonly notify: NotifyOptions } {
+interface More {
+  readonly defaults?: NotifyOptions['defaults'];
+  readonly slack?: Partial<SlackOptions>;
+  readonly webhook?: Partial<WebhookOptions>;
+}
+
+function options(receiver: Receiver, more: More = {}): { readonly notify: NotifyOptions } {
   const folder = folderWith({ secret: `${SECRET}\n`, token: TOKEN });
-  return {
-    notify: {
-      allowedUrls: [new URL(`${receiver.origin}/hooks/`)],
-      secretFile: join(folder, 'secret'),
-      slackTokenFile: join(folder, 'token'),
-      slackApiUrl: `${receiver.origin}/api/`,
-      defaults: [],
-      times: quick,
-      ...more,
-    },
-  };
+  const slack = { tokenFile: join(folder, 'token'), apiUrl: `${receiver.origin}/api/`, ...more.slack };
+  const allowedUrls = [new URL(`${receiver.origin}/hooks/`)];
+  const webhook = { allowedUrls, secretFile: join(folder, 'secret'), ...more.webhook };
+  const { defaults = [] } = more;
+  return { notify: notifyOptions(slack, webhook, { defaults, times: { gapMs: 1, pausesMs: [1] } }) };
 }
 
 interface Running {
@@ -169,7 +170,7 @@ describe('a webhook', () => {
     const receiver = await startReceiver();
     const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
     const secretFile = join(folderWith({ secret: ' \n' }), 'secret');
-    const replica = await rig.start(options(receiver, { secretFile }));
+    const replica = await rig.start(options(receiver, { webhook: { secretFile } }));
 
     await run({ rig, replica }, 'failure');
     await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-05'));
@@ -183,7 +184,8 @@ describe('a webhook', () => {
       `  notify: [{webhook: {url: "${receiver.origin}/hooks/ours/ci"}}, {webhook: {url: "${receiver.origin}/hooks/theirs"}}]`,
     );
     const lines = `${receiver.origin}/hooks/ours of ours\n${receiver.origin}/hooks/our of nobody\n`;
-    const replica = await rig.start(options(receiver, { secretFile: join(folderWith({ secret: lines }), 'secret') }));
+    const secretFile = join(folderWith({ secret: lines }), 'secret');
+    const replica = await rig.start(options(receiver, { webhook: { secretFile } }));
 
     await run({ rig, replica }, 'failure');
     await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-05'));
@@ -235,7 +237,7 @@ describe('a Slack that is dead', () => {
     const receiver = await startReceiver();
     const webhook = `{webhook: {url: "${receiver.origin}/hooks/ci"}}`;
     const rig = await startRig(`  notify: [{slack: {channel: "#ci"}}, ${webhook}]`);
-    const replica = await rig.start(options(receiver, { slackApiUrl: `${slack.origin}/api/` }));
+    const replica = await rig.start(options(receiver, { slack: { apiUrl: `${slack.origin}/api/` } }));
 
     await run({ rig, replica }, 'failure', 'one');
     await until('Slack was asked', () => slack.received.length === 1);

@@ -1,7 +1,27 @@
 /** A server that takes notifications: as a plain webhook, and as Slack's Web API. */
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { NotifyOptions } from '../../../src/tasks/notify/notifier.ts';
+import { openSlack, type SlackOptions } from '../../../src/tasks/notify/slack.ts';
+import { type WebhookOptions, webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
 import { serve } from '../../support/server.ts';
+
+/** What `src/cli/serve.ts` makes of its flags. */
+export function notifyOptions(
+  slack: Partial<SlackOptions>,
+  webhook: Partial<WebhookOptions> = {},
+  more: Partial<NotifyOptions> = {},
+): NotifyOptions {
+  return {
+    defaults: [],
+    times: { gapMs: 1, pausesMs: [] },
+    receivers: async (context) => ({
+      slack: await openSlack(context, { extend: async () => '', ...slack }),
+      webhook: webhookReceiver(context, { allowedUrls: [], ...webhook }),
+    }),
+    ...more,
+  };
+}
 
 export interface Received {
   /** Path with query. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { JobNotice } from '../../../src/tasks/notify/notice.ts';
-import { shortName } from '../../../src/tasks/notify/notice.ts';
-import { slackMessage } from '../../../src/tasks/notify/slack-message.ts';
+import { shortName } from '../../../src/tasks/notify/job-ends.ts';
+import type { JobNotice } from '../../../src/tasks/notify/receiver.ts';
+import { slackMessage } from '../../../src/tasks/notify/slack.ts';
 
 const notice: JobNotice = {
   namespace: 'runners',
@@ -18,8 +18,7 @@ const notice: JobNotice = {
 };
 
 it('names repository, workflow, job, result, page and runner', () => {
-  expect(slackMessage('#ci', notice, false)).toEqual({
-    channel: '#ci',
+  expect(slackMessage(notice, false)).toEqual({
     text: 'acme/web: ci.yml / build failed',
     blocks: [
       {
@@ -49,7 +48,7 @@ it.each([
   ['x|https://evil.example>', 'x¦https://evil.example&gt;'],
   ['a & b', 'a &amp; b'],
 ])('a job called %s mentions nobody and links nowhere', (job, shown) => {
-  const { blocks } = slackMessage('#ci', { ...notice, job }, false) as { readonly blocks: readonly object[] };
+  const { blocks } = slackMessage({ ...notice, job }, false);
 
   expect(JSON.stringify(blocks)).toContain(`|ci.yml / ${shown}> *failed*`);
 });
@@ -62,7 +61,7 @@ it('a name becomes one printable line of bounded length', () => {
 });
 
 it('a name is no link and no mention without a page either', () => {
-  const message = slackMessage('#ci', { ...notice, url: '', job: 'https://evil.example #general' }, false);
+  const message = slackMessage({ ...notice, url: '', job: 'https://evil.example #general' }, false);
 
   const text = { type: 'mrkdwn', text: 'ci.yml / https://evil.example #general *failed*', verbatim: true };
   expect(message).toMatchObject({ blocks: [{ type: 'section', text }, {}] });
@@ -71,5 +70,5 @@ it('a name is no link and no mention without a page either', () => {
 it('says until when the pod is kept', () => {
   const kept = { ...notice, keptUntilMs: Date.UTC(2026, 10, 23, 12, 0, 0) };
 
-  expect(JSON.stringify(slackMessage('#ci', kept, false))).toContain('Its pod is kept until 2026-11-23T12:00:00Z');
+  expect(JSON.stringify(slackMessage(kept, false))).toContain('Its pod is kept until 2026-11-23T12:00:00Z');
 });

@@ -2,7 +2,7 @@
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-message.ts';
+import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-button.ts';
 import { listen } from '../../support/server.ts';
 import { answerJson, bodyOf, type Received } from './receiver.ts';
 
@@ -21,6 +21,8 @@ export interface Workspace {
   refuseWith: ((response: ServerResponse) => void) | undefined;
   /** Whether a new connection is greeted. */
   greets: boolean;
+  /** Whether a new connection answers pings. */
+  answersPings: boolean;
   readonly close: () => Promise<void>;
 }
 
@@ -38,9 +40,10 @@ export async function startWorkspace(tls?: { readonly key: string; readonly cert
   };
   const server = tls ? createHttps(tls, handle) : createHttp(handle);
   const { close, origin } = await listen(server, tls ? 'https://localhost' : 'http://127.0.0.1');
-  new WebSocketServer({ server }).on('connection', (socket, request) => {
+  new WebSocketServer({ server, autoPong: false }).on('connection', (socket, request) => {
     opened.push(request.headers);
     sockets.push(socket);
+    socket.on('ping', (data) => workspace.answersPings && socket.pong(data));
     socket.on('message', (text) => said.push(JSON.parse(String(text))));
     if (workspace.greets) socket.send(JSON.stringify({ type: 'hello', num_connections: 1 }));
   });
@@ -52,6 +55,7 @@ export async function startWorkspace(tls?: { readonly key: string; readonly cert
     said,
     refuseWith: undefined,
     greets: true,
+    answersPings: true,
     close,
     socket: () => {
       const newest = sockets.at(-1);

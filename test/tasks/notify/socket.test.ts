@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { listenToSlack } from '../../../src/tasks/notify/slack-socket.ts';
 import { startRig, until } from '../../serve/rig.ts';
 import { makeCertificates } from '../../support/certificate.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { folderWith } from '../../support/run-cli.ts';
-import { answerJson, slackArguments } from './receiver.ts';
+import { answerJson, notifyOptions, slackArguments } from './receiver.ts';
 import { pressEnvelope, pressPayload, startWorkspace, type Workspace } from './slack-workspace.ts';
 
 const APP_TOKEN = 'xapp-1-of-this-test';
@@ -21,18 +21,16 @@ async function start(prepare: (slack: Workspace) => void | Promise<void> = () =>
   const extended: string[] = [];
   const rig = await startRig();
   const replica = await rig.start({
-    notify: {
-      allowedUrls: [],
-      defaults: [],
-      slackTokenFile: join(folder, 'token'),
-      slackSocket: { tokenFile: join(folder, 'app'), listen: listenToSlack, pauseMs: 10 },
-      slackApiUrl: slack.apiUrl,
-      times: { gapMs: 1, pausesMs: [] },
+    notify: notifyOptions({
+      tokenFile: join(folder, 'token'),
+      appTokenFile: join(folder, 'app'),
+      times: { pauseMs: 10, pingMs: 100 },
+      apiUrl: slack.apiUrl,
       extend: async ({ namespace, name }) => {
         extended.push(`${namespace}/${name}`);
         return `job/${name} stays until 2026-11-23T12:00:00Z.`;
       },
-    },
+    }),
   });
   const failures = () => replica.log.filter(({ result }) => result === 'unconnected');
   return { ...replica, extended, failures, folder, slack };
@@ -125,7 +123,7 @@ describe('socket mode', () => {
         code: 'GR-NOTIFY-08',
         error:
           'connect to Slack: invalid_auth. Check the app-level token, its scope connections:write, and that socket mode is on.',
-        message: 'no connection to Slack: its button does not work',
+        message: 'no connection to slack: its button does not work',
       },
     ]);
     expect(slack.calls.at(-1)?.headers).toMatchObject({ authorization: 'Bearer xapp-2' });
@@ -153,17 +151,21 @@ describe('socket mode', () => {
     expect(performance.now() - beganMs).toBeLessThan(5_000);
   });
 
+  it('gives a connection up that does not answer any more', async () => {
+    const { failures, slack } = await start((workspace) => {
+      workspace.answersPings = false;
+    });
+    await connected(slack, 2);
+
+    expect(failures().length).toBeGreaterThan(0);
+  });
+
   it('is off without an app-level token', async () => {
     const slack = await startWorkspace();
     const folder = folderWith({ token: 'xoxb-1' });
     const rig = await startRig();
     const { log } = await rig.start({
-      notify: {
-        allowedUrls: [],
-        defaults: [],
-        slackTokenFile: join(folder, 'token'),
-        slackApiUrl: slack.apiUrl,
-      },
+      notify: notifyOptions({ tokenFile: join(folder, 'token'), apiUrl: slack.apiUrl }),
     });
 
     await until('it leads', () => log.some(({ message }) => message === 'leading'));
@@ -176,17 +178,24 @@ describe('socket mode', () => {
     const slack = await startWorkspace({ key, cert });
     const proxy = await proxyServer();
     const folder = folderWith({ app: APP_TOKEN, 'ca.pem': ca });
-    const script = `
-      const { listenToSlack } = require('./lib/slack-socket.cjs');
+    const contents = `
+      import { systemClock as clock } from './src/shared/clock.ts';
+      import { HttpClient } from './src/clients/http/client.ts';
+      import { openSlack } from './src/tasks/notify/slack.ts';
+      const [appTokenFile, apiUrl] = process.argv.slice(2);
+      const { env } = process;
       const ending = new AbortController();
-      const onPress = ({ runner }) => { console.log(runner); ending.abort(); };
-      const onFailure = ({ message }) => console.log(message);
-      const [tokenFile, apiUrl] = process.argv.slice(1);
-      const after = (ms, call) => clearTimeout.bind(undefined, setTimeout(call, ms));
-      const clock = { now: Date.now, steadyMs: Date.now, after };
-      const options = { tokenFile, apiUrl, clock, random: Math.random, env: process.env, onPress, onFailure };
-      listenToSlack(options, ending.signal);`;
-    const child = spawn(process.execPath, ['-e', script, join(folder, 'app'), slack.apiUrl], {
+      const http = new HttpClient({ clock, env });
+      const tell = (to, result, failure) => console.log(failure?.message);
+      const context = { clock, env, http, random: Math.random, watchSecrets: async () => () => [], post: () => undefined, tell };
+      const extend = async ({ name }) => { console.log(name); ending.abort(); return ''; };
+      void openSlack(context, { appTokenFile, apiUrl, extend })
+        .then(({ run }) => run(ending.signal))
+        .then(() => http.close());`;
+    const program = join(folder, 'program.cjs');
+    const stdin = { contents, resolveDir: process.cwd() };
+    await build({ stdin, outfile: program, bundle: true, platform: 'node', format: 'cjs', logLevel: 'error' });
+    const child = spawn(process.execPath, [program, join(folder, 'app'), slack.apiUrl], {
       env: { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'), HTTPS_PROXY: proxy.origin },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -4,9 +4,8 @@ import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-base';
 import { expect, it, onTestFinished } from 'vitest';
 import { openSink, TRACING_BOUNDS } from '../../../src/telemetry/tracing/otlp.ts';
 import type { TracingSettings } from '../../../src/telemetry/tracing/settings.ts';
-import type { SpanSink } from '../../../src/telemetry/tracing/sink.ts';
-import type { SpanData } from '../../../src/telemetry/tracing/span.ts';
-import { contextOf } from '../../../src/telemetry/tracing/trace-context.ts';
+import type { SpanData, SpanSink } from '../../../src/telemetry/tracing/span.ts';
+import { contextOf } from '../../../src/telemetry/tracing/span.ts';
 import { freePort } from '../../servers/process.ts';
 import { startOtlpServer } from '../../support/otlp-server.ts';
 

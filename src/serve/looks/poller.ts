@@ -2,7 +2,7 @@
  * Looks at Gitea again and again: one key of the queue per target.
  *
  *     webhook, ended runner ─► nudge ─┐
- *     poll interval ──────────────────┴─► its turn (turns.ts) ─► look ─► kept, told to `onLook`
+ *     poll interval ──────────────────┴─► its turn (rate-limiter.ts) ─► look ─► kept, told to `onLook`
  *
  * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts. After a look that failed, and while
  * Gitea asks to wait, only one thing makes it sooner: a good look at another scope of that Gitea, which had failed before, too.
@@ -29,24 +29,20 @@ import {
   pollLimits,
 } from './poll-interval.ts';
 
-/** The last look at a target. */
 export interface Sight {
   /** When the look began, ms since 1970: what happened before is in it. */
   readonly beganMs: number;
   readonly endedMs: number;
   /** The last good look, the same object while looks find the same; absent until there was one. */
   readonly look?: Look;
-  /** Why the newest look failed; absent when it did not. */
   readonly failure?: Failure;
 }
 
-export interface LookoutOptions extends GuestOptions {
+export interface PollerOptions extends GuestOptions {
   readonly queue: WorkQueue;
-  /** Shortest time between two polls, ms. */
   readonly pollMs: number;
   /** 0 to 1. */
   readonly random: () => number;
-  /** `ObserveOptions.needsRows`. */
   readonly needsRows?: () => Promise<boolean>;
   readonly onLook: (target: GiteaTarget, sight: Sight) => void;
   /** Told once a minute at most: looks at this Gitea wait longer than `pollMs`, because so many scopes share its request rate. */
@@ -55,7 +51,6 @@ export interface LookoutOptions extends GuestOptions {
 
 /** Between the beginnings of two looks of a target: a burst of events is one look, at most two. */
 const SHORTEST_GAP_MS = 100;
-/** Between two calls of `onLate` about one Gitea. */
 const LATE_AGAIN_MS = 60_000;
 
 interface Post {
@@ -64,11 +59,9 @@ interface Post {
   sight: Sight | undefined;
 }
 
-export class Lookout {
-  readonly #options: LookoutOptions;
-  /** For all that is asked besides looks. */
+export class Poller {
+  readonly #options: PollerOptions;
   readonly guest: Guest;
-  /** By key of the target, as in the queue. */
   readonly #posts = new Map<string, Post>();
   /** When `onLate` was called last, by origin. */
   readonly #toldLateMs = new Map<string, number>();
@@ -76,7 +69,7 @@ export class Lookout {
   readonly #looks: KeyQueue;
   #bytesOf = shareOutBytes([]);
 
-  constructor(options: LookoutOptions) {
+  constructor(options: PollerOptions) {
     this.#options = options;
     this.#limits = pollLimits(options.pollMs);
     this.guest = new Guest({ ...options, onWaited: (origin, ms) => this.#waited(origin, ms) });
@@ -126,17 +119,17 @@ export class Lookout {
   }
 
   /** False while looks at this target fail. One that is not watched is judged by the others of its Gitea. */
-  isWell(target: GiteaTarget): boolean {
+  readonly isWell = (target: GiteaTarget): boolean => {
     const own = this.#posts.get(target.key);
     const others = [...this.#posts.values()].filter((post) => originOf(post.target) === originOf(target));
     const judged = own ? [own] : others;
     return judged.length === 0 || judged.some(({ pace, sight }) => sight !== undefined && !pace.trouble);
-  }
+  };
 
   async #look(key: string, { absorb, signal }: Turn): Promise<Again | undefined> {
     const post = this.#posts.get(key);
     if (!post) return undefined;
-    const { clock } = this.#options;
+    const { clock, onLook, random } = this.#options;
     const pausedMs = this.#pausedMs(post);
     if (pausedMs > 0) return { inMs: pausedMs, firm: true };
     let beganMs = 0;
@@ -148,18 +141,20 @@ export class Lookout {
     const found = await this.guest.visit(post.target, key, look, signal);
     if (found === undefined || signal.aborted || this.#posts.get(key) !== post) return undefined;
     const endedMs = clock.now();
-    if (found instanceof Failure) {
+    const isFailed = found instanceof Failure;
+    const before = post.sight?.look;
+    if (isFailed) {
       if (!isRateLimit(found)) this.guest.versions.clear();
-      post.sight = { beganMs, endedMs, ...(post.sight?.look && { look: post.sight.look }), failure: found };
-      post.pace = failed(post.pace, isRefusal(found) ? 'refused' : undefined);
+      post.sight = { beganMs, endedMs, ...(before && { look: before }), failure: found };
+      post.pace = failed(post.pace, isRefusal(found));
     } else {
-      if (post.pace.trouble?.refused === false) this.#recovered(key, post);
-      post.sight = { beganMs, endedMs, look: keepEqual(post.sight?.look, found) };
+      if (isDown(post)) this.#recovered(post);
+      post.sight = { beganMs, endedMs, look: keepEqual(before, found) };
       post.pace = looked(post.pace, activeJobs(found), endedMs, this.#limits);
     }
-    this.#options.onLook(post.target, post.sight);
-    const inMs = Math.max(nextLookMs(post.pace, this.#options.random(), this.#limits), this.#pausedMs(post));
-    return { inMs, ...(found instanceof Failure && { firm: true }) };
+    onLook(post.target, post.sight);
+    const inMs = Math.max(nextLookMs(post.pace, random(), this.#limits), this.#pausedMs(post));
+    return { inMs, ...(isFailed && { firm: true }) };
   }
 
   /** How long its Gitea wants to be left alone. Those who waited for one Gitea must not all come at once. */
@@ -168,10 +163,10 @@ export class Lookout {
   }
 
   /** A Gitea that failed is well again: its other scopes that failed need not wait. */
-  #recovered(recovered: string, { target }: Post): void {
+  #recovered(recovered: Post): void {
     for (const [key, other] of this.#posts) {
-      if (key === recovered || originOf(other.target) !== originOf(target)) continue;
-      if (other.pace.trouble?.refused === false) this.#looks.lift(key);
+      if (other !== recovered && originOf(other.target) === originOf(recovered.target) && isDown(other))
+        this.#looks.lift(key);
     }
   }
 
@@ -185,24 +180,27 @@ export class Lookout {
   }
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
-    const bytes = this.#bytesOf(target);
     const { timeoutMs: deadlineMs, env, needsRows, clock } = this.#options;
     const { http, versions } = this.guest;
-    // A look that follows a failed one asks once: it is the next try itself.
-    const careful = pace.trouble ? 'once' : true;
-    const options = {
+    const found = await observeEach([target], {
       deadlineMs,
       includeBlocked: false,
-      bytes,
-      careful,
+      bytes: this.#bytesOf(target),
+      // A look that follows a failed one asks once: it is the next try itself.
+      careful: pace.trouble ? 'once' : true,
       env,
       http,
       clock,
       versions,
       ...(needsRows && { needsRows }),
-    } as const;
-    return (await observeEach([target], options)).get(target.key);
+    });
+    return found.get(target.key);
   }
+}
+
+/** Its looks fail, and not because Gitea refuses the token. */
+function isDown({ pace }: Post): boolean {
+  return pace.trouble?.refused === false;
 }
 
 /** Up to Gitea 1.26 a job's attempt grows at the claim, and webhooks do not know our correction; so it is left out. */

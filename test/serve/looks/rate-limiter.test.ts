@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Turns } from '../../../src/serve/looks/turns.ts';
+import { RateLimiter } from '../../../src/serve/looks/rate-limiter.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 
 beforeEach(() => {
@@ -16,14 +16,14 @@ const inOne = (keys: readonly string[]) => new Map(keys.map((key) => [key, new S
 
 /** Targets that look as often as they may, each with so many requests. Answers how often each one has looked. */
 function looking(costs: Readonly<Record<string, number>>, waited: number[] = []) {
-  const turns = new Turns({ ratePerS: 20, clock: systemClock, onWaited: (ms) => waited.push(ms) });
+  const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: (ms) => waited.push(ms) });
   const looks = new Map(Object.keys(costs).map((key) => [key, 0]));
   turns.share(inOne(Object.keys(costs)));
   const look = async (key: string, cost: number): Promise<void> => {
     await turns.take(key);
     looks.set(key, (looks.get(key) ?? 0) + 1);
     turns.spend(key, cost - 1);
-    // As `Lookout`: two looks of a target never begin sooner.
+    // As `Poller`: two looks of a target never begin sooner.
     setTimeout(() => void look(key, cost), 100);
   };
   for (const [key, cost] of Object.entries(costs)) void look(key, cost);
@@ -58,7 +58,7 @@ describe('turns', () => {
   });
 
   test('leave what others do not use to a busy target', async () => {
-    const turns = new Turns({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
+    const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
     turns.share(inOne(keysOf(20)));
     let looks = 0;
     const look = async (): Promise<void> => {
@@ -88,7 +88,7 @@ describe('turns', () => {
   });
 
   test('give a namespace with one target as much as one with 500', async () => {
-    const turns = new Turns({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
+    const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
     const many = keysOf(500).map((key) => [key, new Set(['theirs'])] as const);
     turns.share(new Map([...many, ['own', new Set(['ours'])]]));
     const looks = { theirs: 0, ours: 0 };
@@ -109,7 +109,7 @@ describe('turns', () => {
   });
 
   test('forget the debt of a target that is gone, and share anew', async () => {
-    const turns = new Turns({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
+    const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
     turns.share(inOne(['a', 'b']));
     await turns.take('a');
     turns.spend('a', 5000);
@@ -121,7 +121,7 @@ describe('turns', () => {
 
   test('earn nothing while the clock is set back, and go on after it', async () => {
     let shift = 0;
-    const turns = new Turns({
+    const turns = new RateLimiter({
       ratePerS: 20,
       clock: { ...systemClock, now: () => Date.now() + shift },
       onWaited: () => undefined,
@@ -141,17 +141,20 @@ describe('turns', () => {
   });
 
   test('let nobody pass once closed', async () => {
-    const turns = new Turns({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
+    const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
     turns.share(inOne(['a']));
     await turns.take('a');
     turns.spend('a', 500);
     let passed = false;
-    void turns.take('a').then(() => {
-      passed = true;
-    });
+    const ended = turns.take('a').then(
+      () => {
+        passed = true;
+      },
+      () => 'rejected',
+    );
     turns.close();
     await vi.advanceTimersByTimeAsync(600_000);
 
-    expect([passed, vi.getTimerCount()]).toEqual([false, 0]);
+    expect([passed, await ended, vi.getTimerCount()]).toEqual([false, 'rejected', 0]);
   });
 });

@@ -3,26 +3,26 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
-import { Lookout, type LookoutOptions } from '../../../src/serve/looks/lookout.ts';
+import { Poller, type PollerOptions } from '../../../src/serve/looks/poller.ts';
 import { WorkQueue } from '../../../src/serve/queue.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { fakeGitea, json } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
 import { until } from '../rig.ts';
 
-function start(over: Partial<LookoutOptions> = {}): {
-  readonly lookout: Lookout;
+function start(over: Partial<PollerOptions> = {}): {
+  readonly poller: Poller;
   readonly looked: Map<string, number>;
 } {
   const looked = new Map<string, number>();
   const queue = new WorkQueue(systemClock);
-  const lookout = new Lookout({
+  const poller = new Poller({
     queue,
     timeoutMs: 20_000,
     env: {},
     clocks: new ServerClocks(),
     pollMs: 20,
-    budget: 1200,
+    giteaRequests: 1200,
     onWaited: () => undefined,
     clock: systemClock,
     random: () => 0.5,
@@ -31,9 +31,9 @@ function start(over: Partial<LookoutOptions> = {}): {
     ...over,
   });
   onTestFinished(async () => {
-    await Promise.all([queue.close(), lookout.guest.close()]);
+    await Promise.all([queue.close(), poller.guest.close()]);
   });
-  return { lookout, looked };
+  return { poller, looked };
 }
 
 /** Targets of groups of one namespace. */
@@ -47,10 +47,10 @@ const repos = (url: string, count: number): readonly GiteaTarget[] =>
 test('all targets together ask no more than 20 requests a second, and it is told when looks come late', async () => {
   const gitea = await fakeGitea();
   const late: unknown[] = [];
-  const { lookout, looked } = start({ onLate: (origin, scopes) => late.push([origin, scopes]) });
+  const { poller, looked } = start({ onLate: (origin, scopes) => late.push([origin, scopes]) });
   const began = performance.now();
 
-  lookout.watch(inOne(repos(gitea.url, 60)));
+  poller.watch(inOne(repos(gitea.url, 60)));
   await until('everything was looked at', () => looked.size === 60);
   await until('looks come late', () => late.length > 0);
   await new Promise((resolve) => setTimeout(resolve, 500));
@@ -78,15 +78,15 @@ test('a user with hundreds of repositories does not keep another target waiting'
       return true;
     },
   });
-  const { lookout, looked } = start();
+  const { poller, looked } = start();
   const isSmall = (path: string): boolean => path.startsWith('/api/v1/orgs/acme/');
 
-  lookout.watch(inOne([targetOf(gitea.url, { kind: 'user', user: 'many' }, 'many')]));
+  poller.watch(inOne([targetOf(gitea.url, { kind: 'user', user: 'many' }, 'many')]));
   await until(
     'the big look asks repositories',
     () => arrived.filter((path) => path.includes('/repos/many/')).length > 20,
   );
-  lookout.watch(
+  poller.watch(
     inOne([
       targetOf(gitea.url, { kind: 'user', user: 'many' }, 'many'),
       targetOf(gitea.url, { kind: 'org', org: 'acme' }, 'small'),
@@ -104,27 +104,27 @@ test('a change that is told during a look is looked at when that look has ended'
   const asked = { first: true };
   const gitea = await fakeGitea({
     intercept: () => {
-      if (asked.first) lookout.nudge(() => true);
+      if (asked.first) poller.nudge(() => true);
       asked.first = false;
       return false;
     },
   });
-  const { lookout, looked } = start({ pollMs: 600_000 });
-  lookout.watch(inOne(repos(gitea.url, 1)));
+  const { poller, looked } = start({ pollMs: 600_000 });
+  poller.watch(inOne(repos(gitea.url, 1)));
 
   await until('it was looked at once more', () => looked.get('r0') === 2);
 });
 
 test('a scope is looked at again at once when its groups have other labels, because a look keeps those of groups', async () => {
   const gitea = await fakeGitea();
-  const { lookout, looked } = start({ pollMs: 3_600_000 });
+  const { poller, looked } = start({ pollMs: 3_600_000 });
   const [target] = repos(gitea.url, 1);
   if (!target) throw new Error('no target');
   const first = { ...target, labels: new Set(['linux']) };
 
-  lookout.watch(inOne([first]));
+  poller.watch(inOne([first]));
   await until('the first look', () => looked.get('r0') === 1);
-  lookout.watch(inOne([first]));
-  lookout.watch(inOne([{ ...first, labels: new Set(['linux', 'gpu']) }]));
+  poller.watch(inOne([first]));
+  poller.watch(inOne([{ ...first, labels: new Set(['linux', 'gpu']) }]));
   await until('another look', () => looked.get('r0') === 2);
 });

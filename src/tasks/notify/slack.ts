@@ -1,0 +1,196 @@
+/**
+ * Notifications in Slack: `chat.postMessage` with the bot token. In a message about a failed job the button "Keep 1 h longer"; its presses come
+ * as requests (slack-button.ts) or over a connection of ours (slack-socket.ts), and are answered in the thread.
+ */
+import * as z from 'zod';
+import { Deadline } from '../../clients/http/deadline.ts';
+import { parseJson } from '../../clients/http/parse-json.ts';
+import { Failure } from '../../shared/failure.ts';
+import { timeText } from '../../shared/marks.ts';
+import {
+  ATTEMPT_MS,
+  type JobNotice,
+  type Message,
+  type Receiver,
+  type ReceiverContext,
+  type Refusal,
+  readSecretFile,
+} from './receiver.ts';
+import { EXTEND_ACTION, INTERACTIVE_PATH, interactiveListener, type Press } from './slack-button.ts';
+import { holdConnections, OPENING } from './slack-socket.ts';
+
+export interface SlackOptions {
+  /** Of the bot token. Absent: nothing is posted. */
+  readonly tokenFile?: string | undefined;
+  /** Of the signing secret of the app: presses of the button come as requests. Absent: none is taken. */
+  readonly signingSecretFile?: string | undefined;
+  /** Of the app-level token: presses come over a connection to Slack. Absent: there is none. */
+  readonly appTokenFile?: string | undefined;
+  /** Keeps a runner an hour longer, and answers until when, for people. @throws Failure */
+  readonly extend: (runner: { readonly namespace: string; readonly name: string }) => Promise<string>;
+  /** Default: Slack's own. For tests. */
+  readonly apiUrl?: string;
+  /** Of its connections. For tests. */
+  readonly times?: { readonly pauseMs: number; readonly pingMs: number };
+}
+
+const SLACK_API = 'https://slack.com/api/';
+
+/** @throws Failure when the signing secret cannot be read. */
+export async function openSlack(
+  context: ReceiverContext,
+  { apiUrl = SLACK_API, appTokenFile, extend, signingSecretFile, times, tokenFile }: SlackOptions,
+): Promise<Receiver<{ readonly channel: string }>> {
+  const { clock, post, tell, watchSecrets } = context;
+  const call = async (method: SlackMethod, file: string, fields: Fields): Promise<Answer | Refusal> =>
+    callSlack(context, new URL(method.method, apiUrl), method, await readSecretFile(file), fields);
+  const hasButton = (signingSecretFile ?? appTokenFile) !== undefined;
+  const messageTo = (channel: string, namespace: string, content: object): Message => ({
+    to: 'slack',
+    addressee: `slack ${channel}`,
+    namespace,
+    send: async () => {
+      const posted = await call(POSTING, tokenFile ?? '', { channel, ...content });
+      return 'failure' in posted ? posted : undefined;
+    },
+  });
+  const onPress = async ({ channel, namespace, person, runner, thread }: Press): Promise<void> => {
+    const told = await extend({ namespace, name: runner }).catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error;
+      tell('slack', 'extend-failed', error);
+      return `it cannot be kept longer (${error.code}). The log of serve says why.`;
+    });
+    post(messageTo(channel, namespace, { text: `<@${person}> ${told}`, thread_ts: thread }));
+  };
+  const signing = await watchSecrets(signingSecretFile);
+  const listener = interactiveListener({ secret: () => signing()[0], nowMs: clock.now, onPress });
+  return {
+    messageFor: ({ channel }, notice) => {
+      const { group, namespace } = notice;
+      if (tokenFile !== undefined) return messageTo(channel, namespace, slackMessage(notice, hasButton));
+      const what = `notify for RunnerGroup ${namespace}/${group}: no Slack token is configured`;
+      return new Failure(
+        'GR-NOTIFY-02',
+        1,
+        `${what}. Give serve a bot token: --slack-token-file, docs/notifications.md.`,
+      );
+    },
+    requests: { path: INTERACTIVE_PATH, listener },
+    run: async (signal) => {
+      if (appTokenFile === undefined) return;
+      await holdConnections({ ...context, ...times, onPress, open: () => call(OPENING, appTokenFile, {}) }, signal);
+    },
+  };
+}
+
+/** A method of Slack's Web API, and what is told when it fails. */
+interface SlackMethod {
+  readonly method: string;
+  readonly code: string;
+  readonly what: string;
+  readonly remedy: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const POSTING = {
+  method: 'chat.postMessage',
+  code: 'GR-NOTIFY-01',
+  what: 'post to Slack',
+  remedy: 'Check the bot token, its scope chat:write, and that the app is a member of the channel',
+} as const;
+
+/** Slack's words that may be right later. */
+const TRANSIENT = new Set([
+  'ratelimited',
+  'rate_limited',
+  'internal_error',
+  'fatal_error',
+  'service_unavailable',
+  'request_timeout',
+]);
+
+/** Of an answer nothing is told but the word of an error. */
+const Answer = z.object({
+  ok: z.literal(true).optional().catch(undefined),
+  error: z
+    .string()
+    .regex(/^[a-z_]{1,64}$/)
+    .optional()
+    .catch(undefined),
+  url: z.string().optional().catch(undefined),
+});
+type Answer = z.output<typeof Answer>;
+
+/** Slack's answer, or why there is no good one. @throws Failure when no answer came. */
+async function callSlack(
+  { clock, http }: ReceiverContext,
+  url: URL,
+  { code, remedy, what }: SlackMethod,
+  token: string,
+  fields: Fields,
+): Promise<Answer | Refusal> {
+  const refused = (received: string, again: boolean): Refusal => ({
+    failure: new Failure(code, 1, `${what}: ${received}. ${remedy}.`),
+    again,
+  });
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields))
+    form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  const request = {
+    what,
+    method: 'POST',
+    url,
+    authorization: () => `Bearer ${token}`,
+    contentType: 'application/x-www-form-urlencoded',
+    body: form.toString(),
+  } as const;
+  const { status, text } = await http.send(request, new Deadline(ATTEMPT_MS, clock));
+  if (status === 429) return refused('too many messages (429)', true);
+  if (status !== 200) return refused(`status ${status}`, true);
+  const answer = Answer.safeParse(parseJson(text)).data ?? {};
+  return answer.ok ? answer : refused(answer.error ?? 'it refused', TRANSIENT.has(answer.error ?? ''));
+}
+
+const WORDS: Readonly<Record<JobNotice['result'], string>> = {
+  success: 'succeeded',
+  failure: 'failed',
+  cancelled: 'was cancelled',
+  skipped: 'was skipped',
+};
+
+/** The message (Block Kit). Every name is escaped: it can neither link nor mention anybody. @param hasButton somebody can press it. */
+export function slackMessage(notice: JobNotice, hasButton: boolean) {
+  const { group, job, keptUntilMs, namespace, repository, result, runner, url, workflow } = notice;
+  const name = workflow === undefined ? job : `${workflow} / ${job}`;
+  // Slack ends a link at > and its text at |.
+  const link =
+    url === '' ? escaped(name) : `<${escaped(url).replaceAll('|', '%7C')}|${escaped(name).replaceAll('|', '¦')}>`;
+  const facts = [
+    `Repository: ${escaped(repository)}`,
+    `Runner: ${escaped(namespace)}/job/${escaped(runner)} (RunnerGroup ${escaped(group)})`,
+    ...(keptUntilMs === undefined ? [] : [`Its pod is kept until ${timeText(keptUntilMs)}`]),
+  ];
+  const button = {
+    type: 'button',
+    text: { type: 'plain_text', text: 'Keep 1 h longer' },
+    action_id: EXTEND_ACTION,
+    value: `${namespace}/${runner}`,
+  };
+  return {
+    // For lists and notifications of devices.
+    text: `${escaped(repository)}: ${escaped(name)} ${WORDS[result]}`,
+    blocks: [
+      { type: 'section', text: { type: 'mrkdwn', text: `${link} *${WORDS[result]}*`, verbatim: true } },
+      { type: 'context', elements: facts.map((text) => ({ type: 'mrkdwn', text, verbatim: true })) },
+      ...(keptUntilMs !== undefined && hasButton ? [{ type: 'actions', elements: [button] }] : []),
+    ],
+    unfurl_links: false,
+    unfurl_media: false,
+  };
+}
+
+/** Slack's own rule: these three characters, and no others. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

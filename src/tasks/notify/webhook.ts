@@ -1,0 +1,100 @@
+/** A notification as a plain webhook: JSON, signed with HMAC-SHA256 over time and body. docs/notifications.md documents it. */
+import { createHmac, hash } from 'node:crypto';
+import { Deadline } from '../../clients/http/deadline.ts';
+import { secretLine } from '../../serve/secret-line.ts';
+import { isBelow } from '../../shared/base-url.ts';
+import { Failure } from '../../shared/failure.ts';
+import { timeText } from '../../shared/marks.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
+import { isAllowedUrl } from './allowed-urls.ts';
+import {
+  ATTEMPT_MS,
+  type JobNotice,
+  type Receiver,
+  type ReceiverContext,
+  type Refusal,
+  readSecretFile,
+  unusable,
+} from './receiver.ts';
+
+export interface WebhookOptions {
+  /** Prefixes of addresses that may be called. */
+  readonly allowedUrls: readonly URL[];
+  /** Absent: webhooks are not signed. */
+  readonly secretFile?: string | undefined;
+}
+
+export function webhookReceiver(
+  { clock, http }: ReceiverContext,
+  { allowedUrls, secretFile }: WebhookOptions,
+): Receiver<{ readonly url: string }> {
+  const call = async (url: string, what: string, notice: JobNotice): Promise<Refusal | undefined> => {
+    const secret = secretFile === undefined ? undefined : await readSignerOf(secretFile, url);
+    const request = { what, method: 'POST', url: new URL(url), ...signedBody(notice, clock.now(), secret) } as const;
+    // A POST is not led on: a redirect is an answer like others.
+    const { status } = await http.send(request, new Deadline(ATTEMPT_MS, clock));
+    if (status >= 200 && status < 300) return undefined;
+    const redirect = status >= 300 && status < 400;
+    const remedy = redirect ? 'Redirects are not followed: write the final address' : 'Look at the receiver';
+    const failure = new Failure('GR-NOTIFY-04', 1, `${what}: the webhook answered ${status}. ${remedy}.`);
+    return { failure, again: status >= 500 || status === 429 };
+  };
+  return {
+    messageFor: ({ url }, notice) => {
+      const { group, namespace } = notice;
+      const what = `notify for RunnerGroup ${namespace}/${group}`;
+      if (!isAllowedUrl(url, allowedUrls)) {
+        const remedy = 'Add its prefix to --notify-urls of serve, or change spec.notify.';
+        const why = 'serve is not allowed to send to this webhook URL';
+        return new Failure('GR-NOTIFY-03', 1, `${what}: ${why}. ${remedy}`);
+      }
+      // The path may be its secret, and addressees are printed.
+      const addressee = `webhook ${parseUrl(url)?.origin ?? ''} ${hash('sha256', url).slice(0, 8)}`;
+      return { to: 'webhook', addressee, namespace, send: () => call(url, what, notice) };
+    },
+  };
+}
+
+/** The secret of this receiver: of the first line whose address is above it, or the only one. @throws Failure */
+async function readSignerOf(file: string, url: string): Promise<string> {
+  const text = await readSecretFile(file);
+  const lines = text.split('\n').map((line) => secretLine(line.trim()));
+  if (lines.every(({ base }) => base === undefined)) return text;
+  const own = lines.find(({ base }) => base !== undefined && isBelow(new URL(url), base));
+  if (own) return own.secret;
+  throw unusable(file, `no line is for ${new URL(url).origin}. Add a line: the address, a space, a secret of its own`);
+}
+
+/** @param secret absent: not signed. */
+function signedBody({ keptUntilMs, ...notice }: JobNotice, nowMs: number, secret: string | undefined) {
+  const { attempt, gitea, group, job, jobId, namespace, repository, result, runner, url, workflow } = notice;
+  const body = JSON.stringify({
+    event: 'job-ended',
+    result,
+    repository,
+    // Left out where it is not known.
+    workflow,
+    job,
+    jobId,
+    attempt,
+    url,
+    gitea,
+    namespace,
+    group,
+    runner,
+    keptUntil: keptUntilMs === undefined ? undefined : timeText(keptUntilMs),
+  });
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const signature =
+    secret !== undefined && `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
+  return {
+    body,
+    headers: {
+      'x-gitea-runners-event': 'job-ended',
+      // The same for each attempt to deliver it.
+      'x-gitea-runners-delivery': hash('sha256', `${gitea} ${jobId} ${attempt}`).slice(0, 32),
+      'x-gitea-runners-timestamp': timestamp,
+      ...(signature && { 'x-gitea-runners-signature': signature }),
+    },
+  };
+}
