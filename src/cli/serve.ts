@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { findCluster } from '../clients/kubernetes/find-cluster.ts';
 import type { Settings } from '../observe/settings.ts';
-import { type Subscriber, tellAll } from '../serve/events.ts';
+import { tellAll } from '../serve/events.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
@@ -16,7 +16,9 @@ import { readNotifyFile } from '../tasks/notify/defaults.ts';
 import type { NotifyOptions } from '../tasks/notify/notifier.ts';
 import { openSlack, type SlackOptions } from '../tasks/notify/slack.ts';
 import { webhookReceiver } from '../tasks/notify/webhook.ts';
+import { tasksOf } from '../tasks/tasks.ts';
 import { logTo, openLog } from '../telemetry/log.ts';
+import { openMetrics } from '../telemetry/metrics.ts';
 import type { SpanSink } from '../telemetry/tracing/span.ts';
 import { traceTo } from '../telemetry/tracing.ts';
 import { extendIn } from './extend.ts';
@@ -84,6 +86,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
   const webhookSecretFile = flagValue('webhookSecretFile', flags, io);
   const lease = await leaseFrom(flags, io);
   const cluster = await clusterFrom(settings);
+  const metrics = openMetrics();
   return {
     env: io.env,
     secretsDir: settings.secretsDir,
@@ -106,9 +109,6 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
     metricsListen: flagValue('metricsListen', flags, io),
     probeListen: flagValue('probeListen', flags, io),
     ...(webhookSecretFile !== undefined && { webhookSecretFile }),
-    notify: await notifyFrom(flags, io, (runner) =>
-      extendIn(cluster, { ...runner, forMs: HOUR_MS, timeoutMs: settings.timeoutMs, now: io.now }),
-    ),
     ...(lease && { lease }),
     identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,
     host: io.env['POD_IP'] || '127.0.0.1',
@@ -118,10 +118,21 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
     clock: { ...systemClock, now: io.now },
     random: Math.random,
     onAskedForQueue: (tellQueue) => void process.on('SIGUSR2', tellQueue),
-    subscribers: subscribersFrom(flags, io, spans),
     ...(spans && { spans }),
-    sweep: flagValue('sweep', flags, io),
-    registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],
+    ...tasksOf({
+      ...settings,
+      sweep: flagValue('sweep', flags, io),
+      registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],
+      notify: await notifyFrom(flags, io, (runner) =>
+        extendIn(cluster, { ...runner, forMs: HOUR_MS, timeoutMs: settings.timeoutMs, now: io.now }),
+      ),
+    }),
+    metricsPage: metrics.render,
+    subscribers: [
+      metrics.subscriber,
+      logTo(openLog(flagValue('verbose', flags, io))),
+      ...(spans ? [traceTo(spans, io.now)] : []),
+    ],
   };
 }
 
@@ -142,11 +153,6 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions[
       }),
     }),
   };
-}
-
-/** Hear what happens. `serve` adds the metrics. */
-function subscribersFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | undefined): readonly Subscriber[] {
-  return [logTo(openLog(flagValue('verbose', flags, io))), ...(spans ? [traceTo(spans, io.now)] : [])];
 }
 
 /** `serve` needs a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off. */

@@ -6,6 +6,7 @@
  * An event holds no token, header or body. To add a subscriber: write it in `subscribers/`, and add it to the list in `src/cli/serve.ts`.
  */
 import type { WakeStep } from '../clients/argocd/wake.ts';
+import type { JobResult } from '../clients/gitea/job-ends.ts';
 import type { RequestLine } from '../clients/http/request.ts';
 import type { PodStep } from '../clients/kubernetes/pod-step.ts';
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
@@ -13,10 +14,6 @@ import type { NotifyTarget, ReceiverKind } from '../config/runnergroup/notify-fi
 import type { LostJob } from '../config/runnergroup/status.ts';
 import type { ClockWarning } from '../observe/clock-correction.ts';
 import type { Failure } from '../shared/failure.ts';
-import type { DropReason } from '../tasks/losses/decide.ts';
-import type { JobNotice, NotifyResult } from '../tasks/notify/receiver.ts';
-import type { SweptRegistration } from '../tasks/sweep/sweep.ts';
-import type { SpansLost } from '../telemetry/tracing/span.ts';
 import type { Sight } from './looks/poller.ts';
 import type { LiveRunner } from './planning/live.ts';
 import type { QueueRow } from './queue.ts';
@@ -95,7 +92,7 @@ interface Told {
     readonly outcome: TokenOutcome;
     readonly failure?: Failure;
   };
-  readonly 'dead-registrations': { readonly rows: readonly Pick<SweptRegistration, 'namespace' | 'group'>[] };
+  readonly 'dead-registrations': { readonly rows: readonly Readonly<Record<'namespace' | 'group', string>>[] };
   readonly 'registration-deleted': { readonly gitea: string; readonly runner: string };
   /** A sweep failed: `all` of it, or a `part`. */
   readonly 'sweep-failed': { readonly failure: Failure; readonly of: 'all' | 'part' };
@@ -119,6 +116,54 @@ export interface EndedWait {
   readonly group: string;
   readonly seconds: number;
 }
+
+/** Names come from authors of workflows: each kind of message escapes them. */
+export interface JobNotice {
+  readonly namespace: string;
+  readonly group: string;
+  /** Base URL of the Gitea. */
+  readonly gitea: string;
+  /** `owner/name`. */
+  readonly repository: string;
+  /** File of the workflow, e.g. `ci.yml`; absent when Gitea did not tell. */
+  readonly workflow?: string;
+  /** Name of the CI job, one printable line. */
+  readonly job: string;
+  readonly jobId: number;
+  readonly attempt: number;
+  readonly result: JobResult;
+  /** Page of the CI job; may be empty. */
+  readonly url: string;
+  /** Name of the runner, and of its Kubernetes Job. */
+  readonly runner: string;
+  /** Until when its pod is kept for a look, ms since 1970; absent: it is not. */
+  readonly keptUntilMs?: number;
+}
+
+/**
+ * `sent`, `failed` and `dropped`: the end of a message. `refused`: it never began, the configuration does not allow it. `unknown`: Gitea did
+ * not tell how the job ended. `retried`: an attempt failed. `extend-failed`: the button of a message could not do its work.
+ * `unconnected`: no press of a button can come over a connection of ours.
+ */
+export type NotifyResult =
+  | 'sent'
+  | 'failed'
+  | 'dropped'
+  | 'refused'
+  | 'unknown'
+  | 'retried'
+  | 'extend-failed'
+  | 'unconnected';
+
+/**
+ * - `superseded`: the job was re-run meanwhile, by a person or by a leader before us.
+ * - `not-failed`: it has succeeded, or was cancelled.
+ * - `exhausted`: it failed, and was re-run too often already.
+ */
+export type DropReason = 'superseded' | 'not-failed' | 'exhausted';
+
+/** `queue`: too many waited for the collector. `collector`: it did not take them. */
+export type SpansLost = 'queue' | 'collector';
 
 /**
  * - `rerun`: Gitea has taken the request.

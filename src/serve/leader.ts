@@ -14,11 +14,11 @@ import type { KubeApi } from '../clients/kubernetes/client.ts';
 import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
 import { isPinnedAlive } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
-import { LossBook } from '../tasks/losses/book.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import { type Tell, tellAll } from './events.ts';
 import { Poller, type PollerOptions } from './looks/poller.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
+import { LossBook } from './losses/book.ts';
 import { groupKeyOfRunner } from './planning/live.ts';
 import { type Survey, survey } from './planning/survey.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
@@ -42,6 +42,7 @@ export interface LeaderOptions extends LeaderSettings, Pick<PollerOptions, 'cloc
   readonly openSecrets?: () => SecretReader;
   readonly cluster: LiveCluster;
   readonly client: KubeApi;
+  readonly secretsClient: KubeApi;
   readonly argocd: WakeTarget;
   readonly controlPlaneNamespace: string;
   readonly tasks: readonly StartTask[];
@@ -111,6 +112,7 @@ export class Leader {
       clock,
       cluster,
       client,
+      secretsClient: options.secretsClient,
       guest: this.#poller.guest,
       queue: this.#queue,
       isWell: this.#poller.isWell,

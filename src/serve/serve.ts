@@ -18,22 +18,15 @@ import { ClusterSecrets, secretsClient } from '../clients/kubernetes/secrets.ts'
 import type { SecretsMode } from '../clients/tokens/api-token.ts';
 import type { InstallationImages } from '../config/runnergroup/installation.ts';
 import { pause } from '../shared/clock.ts';
-import { rerunLostJobs } from '../tasks/losses/rerunning.ts';
-import { tellJobEnds } from '../tasks/notify/job-ends.ts';
-import { type NotifyOptions, openNotifier } from '../tasks/notify/notifier.ts';
-import { fillSecrets } from '../tasks/registration/filling.ts';
-import { openMetrics } from '../telemetry/metrics.ts';
-import type { SpanSink } from '../telemetry/tracing/span.ts';
 import { writeEvents } from './cluster/event-writer.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { writeStatuses } from './cluster/status-writer.ts';
-import { type Subscriber, type Tell, tellAll } from './events.ts';
-import { startListeners } from './http/listeners.ts';
+import { type SpansLost, type Subscriber, type Tell, tellAll } from './events.ts';
+import { type ListenersOptions, startListeners } from './http/listeners.ts';
 import type { ListenAddress } from './http/server.ts';
 import { Leader, type LeaderOptions, type LeaderSettings } from './leader.ts';
 import { type QueueRow, WorkQueue } from './queue.ts';
-import { sweepDeadRows } from './sweeping.ts';
-import type { StartTask } from './task.ts';
+import type { OpenFeature, StartTask } from './task.ts';
 import { tellWaits } from './tell-waits.ts';
 import { argocdWithToken } from './waking/argocd-access.ts';
 import { Forwarder } from './webhook/forward.ts';
@@ -65,16 +58,17 @@ export interface ServeOptions extends LeaderSettings {
   /** Unique per process; the name of the pod mostly. */
   readonly identity: string;
   readonly host: string;
-  readonly sweep: boolean;
-  /** Names of the Secrets that are kept filled with registration tokens. Absent: none. */
-  readonly registrationSecrets?: readonly string[];
-  readonly notify?: NotifyOptions;
+  /** What the leader also does. */
+  readonly tasks: readonly StartTask[];
+  readonly features: readonly OpenFeature[];
+  /** What `/metrics` shows. */
+  readonly metricsPage: ListenersOptions['metricsPage'];
   /** Registers what tells the queue to the subscribers: SIGUSR2. */
   readonly onAskedForQueue?: (tellQueue: () => void) => void;
-  /** Hear what happens. The metrics hear it, too. */
+  /** Hear what happens. */
   readonly subscribers: readonly Subscriber[];
   /** Absent: nothing is traced. Here it only tells what it loses; its subscriber is among `subscribers`. */
-  readonly spans?: Pick<SpanSink, 'onLost'>;
+  readonly spans?: { onLost: (spans: number, reason: SpansLost) => void };
 }
 
 /** `--once` ends after this time, done or not. */
@@ -92,9 +86,8 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
 }
 
 async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortSignal): Promise<void> {
-  const { clock, env, listen, metricsListen, notify, probeListen, random } = options;
-  const metrics = openMetrics();
-  const hearers = [metrics.subscriber, ...options.subscribers];
+  const { clock, env, listen, metricsListen, metricsPage, probeListen, random } = options;
+  const hearers = [...options.subscribers];
   const tell = tellAll(hearers);
   if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
   let leader: Leader | undefined;
@@ -106,8 +99,9 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const files = new SecretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
   const secrets = await files.watch(options.webhookSecretFile);
   const watchSecrets = (file: string | undefined) => files.watch(file);
-  const notifier = notify && (await openNotifier({ ...notify, clock, env, queue, random, tell, watchSecrets }));
-  if (notifier) hearers.push(notifier.subscriber);
+  const context = { clock, env, queue, random, tell, watchSecrets };
+  const features = await Promise.all(options.features.map((open) => open(context)));
+  hearers.push(...features.map(({ subscriber }) => subscriber));
   // Connections of its own: requests that hang elsewhere must not cost the leadership.
   const leaseClient = new KubeClient(options.cluster, { clock });
   const lease = options.lease && new Lease(leaseClient, leaseOptions(options, options.lease, tell));
@@ -131,16 +125,16 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
     tell,
     gate: new WebhookGate({ secrets, nowMs: clock.now }),
     take,
-    ...(notifier && { otherRequests: notifier.requests }),
+    otherRequests: new Map(features.flatMap(({ requests }) => [...requests])),
     isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
     queue: rows,
     leads: () => leader !== undefined,
-    metricsPage: metrics.render,
+    metricsPage,
   });
   tell({ is: 'serving', ports: listeners.ports });
 
   const watching = open.cluster.run(life.signal);
-  const notifying = notifier?.run(life.signal);
+  const running = features.map(({ run }) => run(life.signal));
   const lead = async (leading: AbortSignal): Promise<void> => {
     leader = new Leader(open.leaderOptions);
     tell({ is: 'leading' });
@@ -156,7 +150,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   } finally {
     stop();
     queue.close();
-    await Promise.all([watching, notifying, notifier?.close()]);
+    await Promise.all([watching, ...running, ...features.map(({ close }) => close())]);
     await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), open.close()]);
   }
 }
@@ -190,7 +184,7 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
 
 /** What `serve` and `--once` have in common. @param onChange called after each change in the cluster. */
 function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
-  const { argocd, clock, env, instance, notify, registrationSecrets = [], timeoutMs } = options;
+  const { argocd, clock, env, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, { clock, clocks });
   const cluster = new LiveCluster(client, options, {
@@ -207,30 +201,24 @@ function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
     ...(argocd.ca !== undefined && { ca: argocd.ca }),
     onRequest: (line) => tell({ is: 'argocd-request', line }),
   });
-  const writesSecrets = registrationSecrets.length === 0 ? undefined : secretsClient(options.cluster);
-  const readsSecrets = options.secrets === 'api' ? secretsClient(options.cluster) : undefined;
-  const tasks: readonly StartTask[] = [
-    writeStatuses,
-    writeEvents,
-    tellWaits,
-    tellJobEnds({ timeoutMs, ...(notify && { notifyDefaults: notify.defaults }) }),
-    rerunLostJobs(timeoutMs),
-    sweepDeadRows({ deletes: options.sweep, instance, timeoutMs }),
-    ...(writesSecrets ? [fillSecrets({ names: new Set(registrationSecrets), client: writesSecrets, timeoutMs })] : []),
-  ];
+  // A client that asks nothing has no connection.
+  const secrets = secretsClient(options.cluster);
   const leaderOptions: LeaderOptions = {
     ...options,
-    ...(readsSecrets && { openSecrets: () => new ClusterSecrets(readsSecrets, new Deadline(timeoutMs, clock)) }),
+    ...(options.secrets === 'api' && {
+      openSecrets: () => new ClusterSecrets(secrets, new Deadline(timeoutMs, clock)),
+    }),
+    secretsClient: secrets,
     cluster,
     client,
     clocks,
     tell,
     argocd: access,
     controlPlaneNamespace: argocd.namespace,
-    tasks,
+    tasks: [writeStatuses, writeEvents, tellWaits, ...options.tasks],
   };
   const close = async (): Promise<void> => {
-    await Promise.all([access.close(), client.close(), readsSecrets?.close(), writesSecrets?.close()]);
+    await Promise.all([access.close(), client.close(), secrets.close()]);
   };
   return { cluster, leaderOptions, close };
 }

@@ -1,13 +1,15 @@
 /** What the leading process also does, beside looking, planning and waking. The leader knows none of it: it gets a list. */
 
+import type { RequestListener } from 'node:http';
 import type { GiteaTarget } from '../clients/gitea/observe.ts';
+import type { Env } from '../clients/http/proxy.ts';
 import type { KubeApi } from '../clients/kubernetes/client.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { LossBook } from '../tasks/losses/book.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import type { Subscriber, Tell } from './events.ts';
 import type { Guest } from './looks/guest.ts';
 import type { TargetOf } from './looks/targets.ts';
+import type { LossBook } from './losses/book.ts';
 import type { WorkQueue } from './queue.ts';
 
 export interface TaskContext {
@@ -15,6 +17,8 @@ export interface TaskContext {
   readonly queue: WorkQueue;
   readonly cluster: LiveCluster;
   readonly client: KubeApi;
+  /** For Secrets alone: what it answers is in no log, and no other request waits for it. */
+  readonly secretsClient: KubeApi;
   /** For requests to Gitea: its budget and pauses hold for tasks, too. */
   readonly guest: Guest;
   /** False while looks at this target fail. */
@@ -25,6 +29,29 @@ export interface TaskContext {
   readonly tell: Tell;
   readonly changed: () => void;
 }
+
+/** Of the process, whoever leads: what a feature may use. */
+export interface FeatureContext extends Pick<TaskContext, 'clock' | 'queue' | 'tell'> {
+  readonly env: Env;
+  /** 0 to 1. */
+  readonly random: () => number;
+  /** Secrets of a file, as of now. @throws Failure when it cannot be read at the start. */
+  readonly watchSecrets: (file: string | undefined) => Promise<() => readonly string[]>;
+}
+
+/** What also lives as long as the process. */
+export interface Feature {
+  readonly subscriber: Subscriber;
+  /** By path: what it takes on the port of webhooks. */
+  readonly requests: ReadonlyMap<string, RequestListener>;
+  /** What it does beside, until the signal is aborted. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+  /** Breaks off requests under way. Its queue has been closed before. */
+  readonly close: () => Promise<void>;
+}
+
+/** @throws Failure when it cannot begin. */
+export type OpenFeature = (context: FeatureContext) => Promise<Feature>;
 
 /** Begins a task: it opens its classes in the queue, and hears what happens from then on. */
 export type StartTask = (context: TaskContext) => Subscriber;

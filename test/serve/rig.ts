@@ -8,6 +8,7 @@ import type { Subscriber } from '../../src/serve/events.ts';
 import type { AppVerdict } from '../../src/serve/round.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
 import { systemClock } from '../../src/shared/clock.ts';
+import { type TaskSettings, tasksOf } from '../../src/tasks/tasks.ts';
 import { type Log, logTo } from '../../src/telemetry/log.ts';
 import { openMetrics } from '../../src/telemetry/metrics.ts';
 import {
@@ -25,6 +26,8 @@ import { startAcme } from '../support/start-acme.ts';
 import { SECRET } from './deliveries.ts';
 import { type FakeCluster, type KubeObject, startFakeCluster } from './fake-cluster.ts';
 
+type ServeChoice = Partial<ServeOptions & TaskSettings>;
+
 export interface Rig {
   readonly simulator: Simulator;
   readonly cluster: FakeCluster;
@@ -32,8 +35,8 @@ export interface Rig {
   /** How often a sync was asked for. */
   readonly syncs: () => number;
   /** Starts a replica and answers how to talk to it; it ends with the test. */
-  readonly start: (over?: Partial<ServeOptions>) => Promise<Replica>;
-  readonly once: (over?: Partial<ServeOptions>) => Promise<readonly string[]>;
+  readonly start: (over?: ServeChoice) => Promise<Replica>;
+  readonly once: (over?: ServeChoice) => Promise<readonly string[]>;
   /** Conditions of the group: type -> `status reason`. */
   readonly conditions: () => Readonly<Record<string, string>>;
 }
@@ -93,7 +96,7 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise
 
   const tokenFile = join(folderWith({ token: TOKEN }), 'token');
   const secretFile = join(folderWith({ secret: SECRET }), 'secret');
-  const options = (over: Partial<ServeOptions>, log: Record<string, unknown>[]): ServeOptions => ({
+  const options = (over: ServeChoice, log: Record<string, unknown>[], metrics = openMetrics()): ServeOptions => ({
     env: { ...env },
     secretsDir: '/nowhere',
     instance: '',
@@ -111,11 +114,12 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise
     pollMs: 100,
     giteaRequests: 1200,
     wakes: 4,
-    sweep: false,
     clock: systemClock,
     random: Math.random,
+    metricsPage: metrics.render,
+    ...tasksOf({ instance: '', timeoutMs: 5_000, sweep: false, ...over }),
     ...over,
-    subscribers: [logTo(logInto(log)), ...(over.subscribers ?? [])],
+    subscribers: [metrics.subscriber, logTo(logInto(log)), ...(over.subscribers ?? [])],
   });
 
   return {

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import type { ServeEvent } from '../../src/serve/events.ts';
 import { type ServeOptions, serve } from '../../src/serve/serve.ts';
 import { systemClock } from '../../src/shared/clock.ts';
+import { type TaskSettings, tasksOf } from '../../src/tasks/tasks.ts';
+import { openMetrics } from '../../src/telemetry/metrics.ts';
 import { folderWith } from './run-cli.ts';
 
 export interface QuietServe {
@@ -12,8 +14,11 @@ export interface QuietServe {
   readonly end: () => Promise<void>;
 }
 
-export function startQuietServe(wanted: Pick<ServeOptions, 'cluster' | 'env'> & Partial<ServeOptions>): QuietServe {
+export function startQuietServe(
+  wanted: Pick<ServeOptions, 'cluster' | 'env'> & Partial<ServeOptions & TaskSettings>,
+): QuietServe {
   const events: ServeEvent[] = [];
+  const metrics = openMetrics();
   const ending = new AbortController();
   const nowhere = { host: '127.0.0.1', port: 0 };
   const running = serve(
@@ -32,10 +37,11 @@ export function startQuietServe(wanted: Pick<ServeOptions, 'cluster' | 'env'> & 
       pollMs: 200,
       giteaRequests: 1200,
       wakes: 4,
-      sweep: false,
       clock: systemClock,
       random: Math.random,
-      subscribers: [(event) => void events.push(event)],
+      metricsPage: metrics.render,
+      subscribers: [metrics.subscriber, (event) => void events.push(event)],
+      ...tasksOf({ instance: '', timeoutMs: 10_000, sweep: false, ...wanted }),
       ...wanted,
     },
     ending.signal,

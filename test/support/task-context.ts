@@ -3,10 +3,10 @@ import { onTestFinished } from 'vitest';
 import type { KubeClient } from '../../src/clients/kubernetes/client.ts';
 import type { LiveCluster } from '../../src/serve/cluster/live-cluster.ts';
 import type { ServeEvent } from '../../src/serve/events.ts';
+import { LossBook } from '../../src/serve/losses/book.ts';
 import { WorkQueue } from '../../src/serve/queue.ts';
 import type { TaskContext } from '../../src/serve/task.ts';
 import { systemClock } from '../../src/shared/clock.ts';
-import { LossBook } from '../../src/tasks/losses/book.ts';
 import { quietGuest } from './quiet-guest.ts';
 
 interface ContextParts extends Omit<Partial<TaskContext>, 'cluster'> {
@@ -33,6 +33,7 @@ export function taskContext({ cluster, ...over }: ContextParts = {}): {
       ...cluster,
     } satisfies Partial<LiveCluster> as unknown as LiveCluster,
     client: undefined as unknown as KubeClient,
+    secretsClient: undefined as unknown as KubeClient,
     guest: quietGuest(),
     isWell: () => true,
     targetOf: () => new Map(),

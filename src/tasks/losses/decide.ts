@@ -6,13 +6,7 @@
  */
 import type { JobOfRun, RerunWish } from '../../clients/gitea/reruns.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
-
-/**
- * - `superseded`: the job was re-run meanwhile, by a person or by a leader before us.
- * - `not-failed`: it has succeeded, or was cancelled.
- * - `exhausted`: it failed, and was re-run too often already.
- */
-export type DropReason = 'superseded' | 'not-failed' | 'exhausted';
+import type { DropReason } from '../../serve/events.ts';
 
 export interface RunDecision {
   /** Losses that need nothing more. */

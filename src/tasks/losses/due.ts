@@ -1,9 +1,9 @@
 /** When Gitea is asked about the runs of lost CI jobs. Pure. */
 
 import type { LostJob } from '../../config/runnergroup/status.ts';
+import type { GroupAtLoss } from '../../serve/losses/book.ts';
 import { doubled } from '../../shared/clock.ts';
 import { groupBy } from '../../shared/group-by.ts';
-import type { GroupAtLoss } from './book.ts';
 
 /** A run with lost jobs of one group. */
 export interface LostRun {

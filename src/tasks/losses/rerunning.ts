@@ -10,10 +10,10 @@ import { askForRerun, readRunJobs } from '../../clients/gitea/reruns.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
 import type { RerunOutcome } from '../../serve/events.ts';
 import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';
+import type { GroupAtLoss } from '../../serve/losses/book.ts';
 import type { Again, KeyQueue, Turn } from '../../serve/queue.ts';
 import type { StartTask, TaskContext } from '../../serve/task.ts';
 import type { Failure } from '../../shared/failure.ts';
-import type { GroupAtLoss } from './book.ts';
 import { decideRerun } from './decide.ts';
 import { isExpired, type LostRun, laterMs, lostRuns, showsEnd } from './due.ts';
 

@@ -11,7 +11,7 @@ import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../clients
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { kindOf, type NotifyTarget } from '../../config/runnergroup/notify-fields.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import type { EventOf } from '../../serve/events.ts';
+import type { EventOf, JobNotice } from '../../serve/events.ts';
 import { accessOf, BACKGROUND, LONGEST_TURN_MS } from '../../serve/looks/guest.ts';
 import { EndedJobs, type LeftJob } from '../../serve/planning/ended-jobs.ts';
 import type { KeyQueue, Turn } from '../../serve/queue.ts';
@@ -19,7 +19,6 @@ import type { StartTask, TaskContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { printable } from '../../shared/printable.ts';
-import type { JobNotice } from './receiver.ts';
 
 export interface JobEndsOptions {
   /** For all requests about one scope. */

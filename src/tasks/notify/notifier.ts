@@ -5,14 +5,13 @@
  *
  * Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event or a message.
  */
-import type { RequestListener } from 'node:http';
 import { HttpClient, type HttpOptions } from '../../clients/http/client.ts';
 import { kindOf, type NotifyTarget, RECEIVERS, type ReceiverKind } from '../../config/runnergroup/notify-fields.ts';
-import type { Subscriber, Tell } from '../../serve/events.ts';
-import type { WorkQueue } from '../../serve/queue.ts';
+import type { JobNotice } from '../../serve/events.ts';
+import type { Feature, FeatureContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { Outbox, type OutboxTimes } from './outbox.ts';
-import { ATTEMPT_MS, type JobNotice, type Message, type ReceiverContext, type Receivers } from './receiver.ts';
+import { ATTEMPT_MS, type Message, type ReceiverContext, type Receivers } from './receiver.ts';
 
 /** What the administrator configures. */
 export interface NotifyOptions {
@@ -23,29 +22,13 @@ export interface NotifyOptions {
   readonly times?: OutboxTimes;
 }
 
-export interface NotifierOptions
-  extends NotifyOptions,
-    Pick<HttpOptions, 'wireTo'>,
-    Pick<ReceiverContext, 'clock' | 'env' | 'random' | 'watchSecrets'> {
-  readonly queue: WorkQueue;
-  readonly tell: Tell;
-}
-
-export interface Notifier {
-  readonly subscriber: Subscriber;
-  /** By path: what receivers take on the port of webhooks. */
-  readonly requests: ReadonlyMap<string, RequestListener>;
-  /** What receivers do beside, until the signal is aborted. It ends when this is closed, too. */
-  readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Breaks off requests under way. Its queue has been closed before. */
-  readonly close: () => Promise<void>;
-}
+export interface NotifierOptions extends NotifyOptions, Pick<HttpOptions, 'wireTo'>, FeatureContext {}
 
 /** What an addressee answers is not read. */
 const LONGEST_ANSWER = 64 * 1024;
 
 /** @throws Failure when a receiver cannot begin. */
-export async function openNotifier(options: NotifierOptions): Promise<Notifier> {
+export async function openNotifier(options: NotifierOptions): Promise<Feature> {
   const { clock, env, queue, random, times, watchSecrets, wireTo } = options;
   const http = new HttpClient({
     clock,

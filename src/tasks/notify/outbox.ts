@@ -3,9 +3,10 @@
  * So an addressee that is dead delays nobody else, and memory is bounded: what does not fit is dropped and counted.
  */
 
+import type { NotifyResult } from '../../serve/events.ts';
 import type { Again, KeyQueue, WorkQueue } from '../../serve/queue.ts';
 import { Failure } from '../../shared/failure.ts';
-import type { Message, NotifyResult, Refusal } from './receiver.ts';
+import type { Message, Refusal } from './receiver.ts';
 
 export interface OutboxOptions {
   readonly queue: WorkQueue;

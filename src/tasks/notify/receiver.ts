@@ -4,50 +4,12 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
-import type { JobResult } from '../../clients/gitea/job-ends.ts';
 import type { HttpClient } from '../../clients/http/client.ts';
 import type { Env } from '../../clients/http/proxy.ts';
 import type { NotifyTarget, ReceiverKind } from '../../config/runnergroup/notify-fields.ts';
+import type { JobNotice, NotifyResult } from '../../serve/events.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Failure, systemCode } from '../../shared/failure.ts';
-
-/** Names come from authors of workflows: each kind of message escapes them. */
-export interface JobNotice {
-  readonly namespace: string;
-  readonly group: string;
-  /** Base URL of the Gitea. */
-  readonly gitea: string;
-  /** `owner/name`. */
-  readonly repository: string;
-  /** File of the workflow, e.g. `ci.yml`; absent when Gitea did not tell. */
-  readonly workflow?: string;
-  /** Name of the CI job, one printable line. */
-  readonly job: string;
-  readonly jobId: number;
-  readonly attempt: number;
-  readonly result: JobResult;
-  /** Page of the CI job; may be empty. */
-  readonly url: string;
-  /** Name of the runner, and of its Kubernetes Job. */
-  readonly runner: string;
-  /** Until when its pod is kept for a look, ms since 1970; absent: it is not. */
-  readonly keptUntilMs?: number;
-}
-
-/**
- * `sent`, `failed` and `dropped`: the end of a message. `refused`: it never began, the configuration does not allow it. `unknown`: Gitea did
- * not tell how the job ended. `retried`: an attempt failed. `extend-failed`: the button of a message could not do its work.
- * `unconnected`: no press of a button can come over a connection of ours.
- */
-export type NotifyResult =
-  | 'sent'
-  | 'failed'
-  | 'dropped'
-  | 'refused'
-  | 'unknown'
-  | 'retried'
-  | 'extend-failed'
-  | 'unconnected';
 
 /** A message to one addressee. */
 export interface Message {

@@ -5,11 +5,11 @@
 import * as z from 'zod';
 import { Deadline } from '../../clients/http/deadline.ts';
 import { parseJson } from '../../clients/http/parse-json.ts';
+import type { JobNotice } from '../../serve/events.ts';
 import { Failure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import {
   ATTEMPT_MS,
-  type JobNotice,
   type Message,
   type Receiver,
   type ReceiverContext,

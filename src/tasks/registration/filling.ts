@@ -29,8 +29,6 @@ import { groupsWithToken, refused, type TokenSlot, tokenSlots } from './choose.t
 export interface FillingOptions {
   /** Names of the Secrets that may be written. */
   readonly names: ReadonlySet<string>;
-  /** For Secrets alone. Whoever made it closes it. */
-  readonly client: KubeApi;
   /** For each question to Kubernetes or Gitea. */
   readonly timeoutMs: number;
 }
@@ -62,9 +60,9 @@ class Filler {
   /** What the slots follow from. */
   #from: readonly unknown[] = [];
 
-  constructor(context: TaskContext, { client, names, timeoutMs }: FillingOptions) {
+  constructor(context: TaskContext, { names, timeoutMs }: FillingOptions) {
     this.#context = context;
-    this.#client = client;
+    this.#client = context.secretsClient;
     this.#names = names;
     this.#timeoutMs = timeoutMs;
     this.#line = context.queue.open('fill', {

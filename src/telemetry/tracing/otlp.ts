@@ -17,9 +17,10 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import packageJson from '../../../package.json' with { type: 'json' };
+import type { SpansLost } from '../../serve/events.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
-import type { SpanData, SpanSink, SpansLost, TraceIds } from './span.ts';
+import type { SpanData, SpanSink, TraceIds } from './span.ts';
 
 /** What tracing may hold and how long it may take. */
 export const TRACING_BOUNDS = {

@@ -3,6 +3,7 @@
  * the job itself: `serve`, its other replica and `generate` find the same ones, and Argo CD need not pass anything on (docs/adr/0049).
  */
 import { createHash } from 'node:crypto';
+import type { SpansLost } from '../../serve/events.ts';
 
 /** Never a token, a header or a body. Strings that came from outside are printable and short. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
@@ -45,9 +46,6 @@ export function readTraceparent(text: string | undefined): (TraceIds & { readonl
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
-
-/** `queue`: too many wait for the collector. `collector`: it has not taken them. */
-export type SpansLost = 'queue' | 'collector';
 
 /** Where the spans of a trace go. */
 export interface SpanSink {

@@ -13,7 +13,6 @@ import { writeStatuses } from '../../../src/serve/cluster/status-writer.ts';
 import { type ServeEvent, type Tell, tellAll } from '../../../src/serve/events.ts';
 import { Leader } from '../../../src/serve/leader.ts';
 import { type QueueRow, WorkQueue } from '../../../src/serve/queue.ts';
-import { sweepDeadRows } from '../../../src/serve/sweeping.ts';
 import type { StartTask } from '../../../src/serve/task.ts';
 import { tellWaits } from '../../../src/serve/tell-waits.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
@@ -24,6 +23,7 @@ import { tellJobEnds } from '../../../src/tasks/notify/job-ends.ts';
 import { openNotifier } from '../../../src/tasks/notify/notifier.ts';
 import { openSlack } from '../../../src/tasks/notify/slack.ts';
 import { webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
+import { sweepDeadRows } from '../../../src/tasks/sweep/sweeping.ts';
 import type { Application, Around, Asker } from './application.ts';
 import { GITEA_URL, HOOK_URL, TOKEN } from './gitea.ts';
 import { NAMESPACE } from './pods.ts';
@@ -261,6 +261,7 @@ export class ServeProcess {
         secretsDir: '/nowhere',
         cluster,
         client,
+        secretsClient: client,
         tell,
         argocd: this.#argocd(clock),
         controlPlaneNamespace: 'argocd',

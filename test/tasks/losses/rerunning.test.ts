@@ -3,9 +3,9 @@
 import { expect, it } from 'vitest';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { Guest } from '../../../src/serve/looks/guest.ts';
+import { LossBook } from '../../../src/serve/losses/book.ts';
 import type { LiveGroup } from '../../../src/serve/planning/live.ts';
 import { survey } from '../../../src/serve/planning/survey.ts';
-import { LossBook } from '../../../src/tasks/losses/book.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { until } from '../../serve/rig.ts';
 import { runnerGroup } from '../../support/runner-group.ts';

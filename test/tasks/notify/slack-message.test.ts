@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { JobNotice } from '../../../src/serve/events.ts';
 import { shortName } from '../../../src/tasks/notify/job-ends.ts';
-import type { JobNotice } from '../../../src/tasks/notify/receiver.ts';
 import { slackMessage } from '../../../src/tasks/notify/slack.ts';
 
 const notice: JobNotice = {

@@ -272,10 +272,11 @@ it('a Gitea that never answers does not hold up the keys of another one', async 
   const client = secretsClient(cluster.config);
   onTestFinished(() => client.close());
   const { context } = taskContext({
+    secretsClient: client,
     cluster: { groups: () => groups.map(({ live }) => live) },
     targetOf: () => new Map(groups.map(({ group, target }) => [group, target])),
   });
-  const hear = fillSecrets({ names: new Set([SECRET]), client, timeoutMs: 20_000 })(context);
+  const hear = fillSecrets({ names: new Set([SECRET]), timeoutMs: 20_000 })(context);
   hear({ is: 'round-done', verdicts: [], skews: new Map() });
   const beganMs = performance.now();
 

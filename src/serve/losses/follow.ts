@@ -13,9 +13,9 @@
 import type { LossReason } from '../../clients/kubernetes/pod-loss.ts';
 import { type LostJob, MOST_LOST_JOBS } from '../../config/runnergroup/status.ts';
 import { isOver, type Job, type Look } from '../../planner/evidence.ts';
-import type { LiveRunner } from '../../serve/planning/live.ts';
-import { keepEqual } from '../../serve/unchanged.ts';
 import { timeText } from '../../shared/marks.ts';
+import type { LiveRunner } from '../planning/live.ts';
+import { keepEqual } from '../unchanged.ts';
 
 /** A runner that was lost; nobody knows yet whether it had a CI job. */
 interface Suspect {

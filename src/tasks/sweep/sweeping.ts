@@ -3,15 +3,15 @@
  * dead: src/tasks/sweep/choose.ts.
  */
 
-import { describeScope } from '../clients/gitea/endpoints.ts';
-import type { GiteaTarget } from '../clients/gitea/observe.ts';
-import { Failure } from '../shared/failure.ts';
-import { keyText } from '../shared/key-text.ts';
-import { Sweeper, type SweepGroup, type SweepOutcome } from '../tasks/sweep/sweep.ts';
-import { BACKGROUND } from './looks/guest.ts';
-import type { TargetOf } from './looks/targets.ts';
-import type { Again, Turn } from './queue.ts';
-import type { StartTask } from './task.ts';
+import { describeScope } from '../../clients/gitea/endpoints.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import { BACKGROUND } from '../../serve/looks/guest.ts';
+import type { TargetOf } from '../../serve/looks/targets.ts';
+import type { Again, Turn } from '../../serve/queue.ts';
+import type { StartTask } from '../../serve/task.ts';
+import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/key-text.ts';
+import { Sweeper, type SweepGroup, type SweepOutcome } from './sweep.ts';
 
 interface SweepingOptions {
   readonly instance: string;

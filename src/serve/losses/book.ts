@@ -3,13 +3,13 @@
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type LostJob, RunnerGroupStatus } from '../../config/runnergroup/status.ts';
-import type { Tell } from '../../serve/events.ts';
-import type { Sight } from '../../serve/looks/poller.ts';
-import type { TargetOf } from '../../serve/looks/targets.ts';
-import type { LiveGroup } from '../../serve/planning/live.ts';
-import type { Survey } from '../../serve/planning/survey.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/key-text.ts';
+import type { Tell } from '../events.ts';
+import type { Sight } from '../looks/poller.ts';
+import type { TargetOf } from '../looks/targets.ts';
+import type { LiveGroup } from '../planning/live.ts';
+import type { Survey } from '../planning/survey.ts';
 import { type FollowedLosses, followLosses, type GoodLook, type GroupLosses, NO_LOSSES } from './follow.ts';
 
 /** What a round sees. */

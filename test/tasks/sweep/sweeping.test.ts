@@ -1,20 +1,20 @@
 /** Sweeps of `serve`: they leave a Gitea in trouble alone, and a new token takes the place of the old one. */
 
 import { expect, test } from 'vitest';
-import type { GiteaTarget } from '../../src/clients/gitea/observe.ts';
-import { Token } from '../../src/clients/tokens/token.ts';
-import type { TargetOf } from '../../src/serve/looks/targets.ts';
-import { WorkQueue } from '../../src/serve/queue.ts';
-import { SweptGroups, sweepDeadRows } from '../../src/serve/sweeping.ts';
-import { type Clock, systemClock } from '../../src/shared/clock.ts';
-import type { SweepGroup } from '../../src/tasks/sweep/sweep.ts';
-import { type FakeGitea, fakeGitea, type Intercept, runnerRow } from '../support/gitea-stand-in.ts';
-import { ACME, targetOf } from '../support/looking.ts';
-import { quietGuest } from '../support/quiet-guest.ts';
-import { runnerGroup } from '../support/runner-group.ts';
-import { taskContext } from '../support/task-context.ts';
-import { INSTANCE, ownName } from '../tasks/sweep/scene.ts';
-import { until } from './rig.ts';
+import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
+import { Token } from '../../../src/clients/tokens/token.ts';
+import type { TargetOf } from '../../../src/serve/looks/targets.ts';
+import { WorkQueue } from '../../../src/serve/queue.ts';
+import { type Clock, systemClock } from '../../../src/shared/clock.ts';
+import type { SweepGroup } from '../../../src/tasks/sweep/sweep.ts';
+import { SweptGroups, sweepDeadRows } from '../../../src/tasks/sweep/sweeping.ts';
+import { until } from '../../serve/rig.ts';
+import { type FakeGitea, fakeGitea, type Intercept, runnerRow } from '../../support/gitea-stand-in.ts';
+import { ACME, targetOf } from '../../support/looking.ts';
+import { quietGuest } from '../../support/quiet-guest.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+import { taskContext } from '../../support/task-context.ts';
+import { INSTANCE, ownName } from './scene.ts';
 
 interface Scene {
   readonly gitea: FakeGitea;

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { LossReason } from '../../../src/clients/kubernetes/pod-loss.ts';
 import { MOST_LOST_JOBS } from '../../../src/config/runnergroup/status.ts';
 import type { Job, LiveState } from '../../../src/planner/evidence.ts';
+import { followLosses, type GroupLosses, type LossScene, NO_LOSSES } from '../../../src/serve/losses/follow.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import { followLosses, type GroupLosses, type LossScene, NO_LOSSES } from '../../../src/tasks/losses/follow.ts';
 import { done, live, NOW, running } from '../../support/scenario.ts';
 
 const lostRunner = (name: string, loss: LossReason = 'Evicted'): LiveRunner => ({
