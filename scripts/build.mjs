@@ -29,7 +29,7 @@ const options = {
   write: false,
 };
 /** What the cdk8s app is imported as. */
-const CHARTS = /\/manifests\/(?:app|pod-template)\.ts$/;
+const CHARTS = /\/manifests\/app\.ts$/;
 /** What is needed only when spans are sent somewhere. */
 const TRACING = /\/tracing\/otlp\.ts$/;
 const TRACE = /\/tracing\/run-trace\.ts$/;
@@ -60,7 +60,7 @@ const built = await Promise.all([
   }),
   build({
     ...options,
-    entryPoints: { charts: 'src/cli/start/charts.ts' },
+    entryPoints: { charts: 'src/manifests/app.ts' },
     minifyIdentifiers: true,
     plugins: [onlyWhatAJobNeeds],
   }),

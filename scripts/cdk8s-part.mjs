@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 const UNUSED = resolve('scripts', 'unused.cjs');
-/** Reading YAML files, Helm charts and folders of ConfigMaps; patches, in place of which we have our own; tests. */
+/** Reading YAML files, Helm charts and folders of ConfigMaps; patches; tests. */
 const LEFT_OUT = /^(?:\.\/(?:helm|include|testing|yaml)|minimatch|fast-json-patch)$/;
 const CDK8S = /node_modules[/\\]cdk8s/;
 
@@ -14,19 +14,11 @@ const CDK8S = /node_modules[/\\]cdk8s/;
 const KINDS = ['KubeJob', 'Quantity', 'IntOrString'];
 const GENERATED = /cdk8s-plus-\d+[/\\]lib[/\\]imports[/\\]k8s\.js$/;
 
-/** The modules of cdk8s-plus that the app uses, in place of all that its index names. What these need comes along. */
-const INDEX = /cdk8s-plus-\d+[/\\]lib[/\\]index\.js$/;
-const MODULES = ['container', 'job', 'pod', 'secret', 'volume'];
-const index = `Object.assign(exports, ${MODULES.map((name) => `require('./${name}')`).join(', ')});
-exports.k8s = require('./imports/k8s');
-`;
-
 /** An esbuild plugin. Of the generated file with all of Kubernetes' kinds it takes what our kinds need. */
 export const onlyWhatAJobNeeds = {
   name: 'only-what-a-job-needs',
   setup: ({ onLoad, onResolve }) => {
     onResolve({ filter: LEFT_OUT }, ({ importer }) => (CDK8S.test(importer) ? { path: UNUSED } : undefined));
-    onLoad({ filter: INDEX }, () => ({ contents: index, loader: 'js' }));
     onLoad({ filter: GENERATED }, ({ path }) => ({ contents: reduced(readFileSync(path, 'utf8')), loader: 'js' }));
   },
 };

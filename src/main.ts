@@ -26,7 +26,7 @@ async function synth(io: Io): Promise<void> {
       ? await example(examples, io)
       : await asked(examples === undefined ? [] : [examples], io);
   const written = app ?? new (await import('./manifests/app.ts')).RunnersApp([]);
-  written.emit(await outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn)));
+  written.emit(outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn)));
   written.synth();
 }
 

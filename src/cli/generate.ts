@@ -23,7 +23,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   const { read, plan, app, seen, jobsWereListed, broken } = await readAndPlan(args, flags, io, options);
   refuseUnseen(read.groups, jobsWereListed);
   const { manifestPieces } = await import('../manifests/text.ts');
-  const output = await outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn));
+  const output = outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn));
   const pieces = manifestPieces(app?.groupCharts ?? [], output);
   refuseLargeOutput(pieces);
   // From here on nothing can fail but the writing itself.

@@ -5,16 +5,17 @@
  *
  * `generate` writes the stamps as text (text.ts). `cdk8s synth` adds them to the charts and writes files. `serve` needs the hash only.
  */
+import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { App, Chart } from 'cdk8s';
+import { ApiObject, App, Chart } from 'cdk8s';
+import { Construct, type IConstruct } from 'constructs';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { FinishPod } from './finish-pod.ts';
-import { Manifest } from './manifest.ts';
-import type { Output } from './output.ts';
-import { PassThroughDocument } from './pass-through.ts';
-import { renderManifests } from './render.ts';
-import { RunnerGroupChart } from './runner-group-chart.ts';
+import { groupJob } from './group-job.ts';
+import { type FinishPod, type JobManifest, sorted } from './job-manifest.ts';
+import { groupManifest, type ObjectManifest, type Output } from './output.ts';
+import { partsOf, stamp } from './stamp.ts';
+import { document, ended } from './yaml.ts';
 
 /**
  * Above this number V8 collects sooner what the constructs leave behind. 3,000 groups, the most that one run accepts, then take 130 MB
@@ -66,4 +67,122 @@ export class RunnersApp extends App {
       if (text !== '') writeFileSync(join(this.outdir, file), text);
     }
   }
+}
+
+/** Everything of one RunnerGroup: the template of its Jobs, and once `emit` is called, the RunnerGroup object and one Job per runner. */
+class RunnerGroupChart extends Chart {
+  readonly group: RunnerGroup;
+  /**
+   * 16 hex digits over the template. They go into the names of new runners, so one name never stands for two specs: a Job's pod
+   * template cannot be changed in a cluster.
+   */
+  readonly templateHash: string;
+  /** The group's Job without what belongs to one runner. As JSON, which takes a tenth of the memory: most groups print no Job. */
+  readonly templateJson: string;
+
+  /** @param finish makes the final pod of ours; without it ours is the final one. */
+  constructor(scope: Construct, id: string, group: RunnerGroup, finish?: FinishPod) {
+    super(scope, id, { namespace: group.namespace });
+    this.group = group;
+    const job = groupJob(group);
+    const made = finish ? finished(job, group, finish) : job;
+    this.templateHash = hash('sha256', JSON.stringify(made)).slice(0, 16);
+    this.templateJson = JSON.stringify(onLinux(made));
+  }
+
+  get template(): JobManifest {
+    return JSON.parse(this.templateJson) as JobManifest;
+  }
+
+  /** Adds the objects of the output. Called once. */
+  emit({ runnersOf, liveSpecOf, emitGroups }: Output): void {
+    if (emitGroups) new Manifest(this, 'runner-group', groupManifest(this.group));
+    const runners = runnersOf(this.group);
+    if (runners.length === 0) return;
+    const { template } = this;
+    for (const decision of runners) {
+      // The prefix: constructs would sort ids that look like numbers.
+      new Manifest(this, `job-${decision.runner}`, stamp(template, partsOf(decision, liveSpecOf(decision))));
+    }
+  }
+}
+
+/** Keys in order: how a podTemplate is written down must not show in the hash. */
+function finished(job: JobManifest, group: RunnerGroup, finish: FinishPod): JobManifest {
+  const template = finish(group, job.spec.template);
+  return template === job.spec.template ? job : (sorted({ ...job, spec: { ...job.spec, template } }) as JobManifest);
+}
+
+/**
+ * Our images are for Linux: in a cluster with other nodes the pods would fail there. Not in the hash, because 0.2.0 was without it: its
+ * runners keep their names. A podTemplate that names the system has the last word.
+ */
+function onLinux(job: JobManifest): JobManifest {
+  const { template } = job.spec;
+  const nodeSelector = { 'kubernetes.io/os': 'linux', ...template.spec.nodeSelector };
+  return { ...job, spec: { ...job.spec, template: { ...template, spec: { ...template.spec, nodeSelector } } } };
+}
+
+/**
+ * An object that is finished when it comes here. It renders as it is: cdk8s would drop nulls, sort keys and walk the same
+ * pod template once per runner. Patches and metadata set on it later have no effect.
+ */
+class Manifest extends ApiObject {
+  readonly #manifest: ObjectManifest;
+
+  constructor(scope: Construct, id: string, manifest: ObjectManifest) {
+    const { name, namespace } = manifest.metadata;
+    super(scope, id, {
+      apiVersion: manifest.apiVersion,
+      kind: manifest.kind,
+      metadata: { name, ...(namespace !== undefined && { namespace }) },
+    });
+    this.#manifest = manifest;
+  }
+
+  override toJson(): ObjectManifest {
+    return this.#manifest;
+  }
+}
+
+/**
+ * A document of another kind, kept as text: parsed and written anew, YAML 1.1 words (`on`, dates, `0777`) would depend on
+ * which reader we are.
+ */
+class PassThroughDocument extends Construct {
+  readonly text: string;
+
+  constructor(scope: Construct, id: string, text: string) {
+    super(scope, id);
+    this.text = text;
+  }
+}
+
+/**
+ * Everything below `root` (an app or a chart) as one YAML stream, in the order of the tree. Each document follows a line `---`, also the
+ * first one: Kubernetes' decoder takes a stream that begins with `{` for JSON and, before 1.33, stops after the first document. Nothing
+ * to say is an empty string.
+ */
+export function renderManifests(root: IConstruct): string {
+  const texts = root.node.findAll().flatMap((construct) => {
+    if (construct instanceof PassThroughDocument) return [ended(construct.text)];
+    return ApiObject.isApiObject(construct) ? [document(construct.toJson())] : [];
+  });
+  return texts.map((text) => `---\n${text}`).join('');
+}
+
+/** The template of one group's Jobs. Same group, same bytes. */
+export function podTemplate(group: RunnerGroup, finish?: FinishPod): JobManifest {
+  return chartOf(group, finish).template;
+}
+
+/** The hash of that template. */
+export function templateHash(group: RunnerGroup, finish?: FinishPod): string {
+  return chartOf(group, finish).templateHash;
+}
+
+function chartOf(group: RunnerGroup, finish: FinishPod | undefined): RunnerGroupChart {
+  const [chart] = new RunnersApp([group], { finish }).groupCharts;
+  if (!chart) throw new Error('an app without the chart of its group');
+  return chart;
 }

@@ -5,12 +5,11 @@
  *   dind           two containers: dockerd as native sidecar, privileged; the runner is uid 1000 with nothing
  *   host           one container: no docker; CI steps run in it as uid 1000 with nothing
  */
-import type { ContainerMode, RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { JobGroup } from '../config/runnergroup/runner-group.ts';
+import type { Texts } from '../shared/marks.ts';
 
-/** A value as it stands in a manifest. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-
-/** A pod volume that is an `emptyDir`, and where the runner container sees it. */
+/** A pod volume that is an `emptyDir`, and where a container sees it. */
 export interface Mount {
   readonly name: string;
   readonly path: string;
@@ -19,25 +18,22 @@ export interface Mount {
 }
 
 /** What one mode adds to a pod. */
-export interface ModeParts {
-  readonly env: Readonly<Record<string, string>>;
+interface ModeParts {
+  readonly env: Texts;
   readonly mounts: readonly Mount[];
-  readonly securityContext: Json;
+  readonly securityContext: k8s.SecurityContext;
   /** Of the init container that registers: the runner container's user, and no privileges. The runner must read and write what it wrote. */
-  readonly registerSecurityContext: Json;
+  readonly registerSecurityContext: k8s.SecurityContext;
   /** preStop command of the runner container. */
   readonly preStop?: readonly string[];
-  readonly sidecar?: Sidecar;
-}
-
-/** A native sidecar (Kubernetes 1.29+): an init container that runs on and is stopped after the runner has ended. It is the first one. */
-export interface Sidecar {
-  readonly name: string;
-  readonly image: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly mounts: readonly Mount[];
-  readonly securityContext: Json;
+  /** A native sidecar (Kubernetes 1.29+): an init container that runs on and is stopped after the runner has ended. */
+  readonly docker?: {
+    readonly name: string;
+    readonly image: string;
+    readonly args: readonly string[];
+    readonly env: Texts;
+    readonly mounts: readonly Mount[];
+  };
 }
 
 /**
@@ -51,48 +47,42 @@ export const RUNNER_ID = 1000;
 const SOCKET: Mount = { name: 'docker-socket', path: '/run/docker-socket' };
 const SOCKET_URL = `unix://${SOCKET.path}/docker.sock`;
 
+/** Under the user that the image names. */
+const UNPRIVILEGED: k8s.SecurityContext = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
 /**
  * Pod Security Standard "restricted". The basic runner image names no user, so it would run as root: the uid is set here.
  * Its HOME must be writable (tool and action caches, `git config --global`), and uid 1000 has no home in that image.
  */
-const CONFINED: Json = {
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ['ALL'] },
-  runAsGroup: RUNNER_ID,
-  runAsNonRoot: true,
-  runAsUser: RUNNER_ID,
-  seccompProfile: { type: 'RuntimeDefault' },
+const CONFINED = {
+  env: { HOME: '/data' },
+  securityContext: { ...UNPRIVILEGED, runAsGroup: RUNNER_ID, runAsNonRoot: true, runAsUser: RUNNER_ID },
 };
-/** The same under the user that the image names. */
-const UNPRIVILEGED: Json = {
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ['ALL'] },
-  seccompProfile: { type: 'RuntimeDefault' },
-};
-const CONFINED_HOME = { HOME: '/data' };
 
-/** The runner's program, and its service in the image of mode `dind-rootless`. */
-export type RunnerProgram = 'gitea-runner' | 'act_runner';
-
-/** The runner project has renamed its images and the program in them: older ones are called `gitea/act_runner`. */
-export function runnerProgram(image: string): RunnerProgram {
+/**
+ * The runner's program, and its service in the image of mode `dind-rootless`. The runner project has renamed its images and the program
+ * in them: older ones are called `gitea/act_runner`.
+ */
+export function runnerProgram(image: string): string {
   return /(?:^|\/)act_runner(?:[:@]|$)/.test(image) ? 'act_runner' : 'gitea-runner';
 }
 
 /** The parts of the group's mode. */
-export function modeParts(group: RunnerGroup): ModeParts {
-  const mode: ContainerMode = group.containerMode;
-  switch (mode) {
+export function modeParts(group: JobGroup): ModeParts {
+  const { env, securityContext } = CONFINED;
+  const confined = { securityContext, registerSecurityContext: securityContext };
+  switch (group.containerMode) {
     case 'dind-rootless':
-      return dindRootless(shutdownSeconds(group), runnerProgram(group.image));
+      return dindRootless(group);
     case 'dind':
-      return dind(group.dockerImage ?? DOCKER_IMAGE);
+      return { env: { DOCKER_HOST: SOCKET_URL, ...env }, mounts: [SOCKET], ...confined, docker: dockerd(group) };
     case 'host':
-      return { env: CONFINED_HOME, mounts: [], securityContext: CONFINED, registerSecurityContext: CONFINED };
-    default: {
-      const never: never = mode;
-      throw new Error(`unknown containerMode ${never}`);
-    }
+      return { env, mounts: [], ...confined };
+    default:
+      return group.containerMode satisfies never;
   }
 }
 
@@ -120,13 +110,14 @@ export const ROOTLESS_COMMAND: readonly string[] = [
  * The preStop command ends the runner alone and waits for it: a stopped container sends SIGTERM to s6-svscan, which stops
  * dockerd at the same moment, under the CI job that should be finished.
  */
-function dindRootless(waitSeconds: number, program: RunnerProgram): ModeParts {
+function dindRootless(group: JobGroup): ModeParts {
+  const waitMs = shutdownSeconds(group) * 1000;
   return {
     env: { DOCKER_HOST: `unix:///run/user/${RUNNER_ID}/docker.sock`, XDG_DATA_HOME: '/data' },
     mounts: [],
     securityContext: { privileged: true },
     registerSecurityContext: UNPRIVILEGED,
-    preStop: ['s6-svc', '-wd', '-T', String(waitSeconds * 1000), '-d', `/etc/s6/${program}`],
+    preStop: ['s6-svc', '-wd', '-T', String(waitMs), '-d', `/etc/s6/${runnerProgram(group.image)}`],
   };
 }
 
@@ -134,21 +125,14 @@ function dindRootless(waitSeconds: number, program: RunnerProgram): ModeParts {
  * No startup probe: the kubelet would register the runner only after dockerd answers. So dockerd starts while the runner registers,
  * and the runner waits for it (`require_docker` in its configuration).
  */
-function dind(image: string): ModeParts {
+function dockerd({ dockerImage = DOCKER_IMAGE }: JobGroup): Required<ModeParts>['docker'] {
   return {
-    env: { DOCKER_HOST: SOCKET_URL, ...CONFINED_HOME },
-    mounts: [SOCKET],
-    securityContext: CONFINED,
-    registerSecurityContext: CONFINED,
-    sidecar: {
-      name: 'docker',
-      image,
-      // Named in full: without "dockerd" the image's entry point adds a TCP listener.
-      args: ['dockerd', `--host=${SOCKET_URL}`, `--group=${RUNNER_ID}`],
-      env: { DOCKER_HOST: SOCKET_URL },
-      mounts: [SOCKET, { name: 'docker-data', path: '/var/lib/docker' }],
-      securityContext: { privileged: true },
-    },
+    name: 'docker',
+    image: dockerImage,
+    // Named in full: without "dockerd" the image's entry point adds a TCP listener.
+    args: ['dockerd', `--host=${SOCKET_URL}`, `--group=${RUNNER_ID}`],
+    env: { DOCKER_HOST: SOCKET_URL },
+    mounts: [SOCKET, { name: 'docker-data', path: '/var/lib/docker' }],
   };
 }
 
@@ -156,7 +140,7 @@ function dind(image: string): ModeParts {
 const STOP_MARGIN_SECONDS = 30;
 
 /** After this time the kubelet kills a stopped pod. */
-export function terminationGraceSeconds({ gracefulStopSeconds }: Pick<RunnerGroup, 'gracefulStopSeconds'>): number {
+export function terminationGraceSeconds({ gracefulStopSeconds }: Pick<JobGroup, 'gracefulStopSeconds'>): number {
   return gracefulStopSeconds + STOP_MARGIN_SECONDS;
 }
 
@@ -164,6 +148,6 @@ export function terminationGraceSeconds({ gracefulStopSeconds }: Pick<RunnerGrou
  * How long a stopped runner waits for its CI job: longer than its pod lives. So the kubelet ends a job that takes too long, and never the
  * runner: it would report the job that it cut as a success (docs/adr/0047).
  */
-export function shutdownSeconds(group: Pick<RunnerGroup, 'gracefulStopSeconds'>): number {
+export function shutdownSeconds(group: Pick<JobGroup, 'gracefulStopSeconds'>): number {
   return terminationGraceSeconds(group) + 60;
 }

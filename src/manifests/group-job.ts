@@ -1,105 +1,20 @@
 /**
- * The Job of a RunnerGroup, made with cdk8s-plus and corrected where that cannot say what we need or says what nobody asked for.
- * The single source of what a Job looks like.
+ * The Job of a RunnerGroup: the single source of what it looks like. It is one literal of Kubernetes' own types. The `Job` of cdk8s-plus
+ * sets fields that nobody asked for, and knows neither sidecars nor `podReplacementPolicy` (docs/adr/0066).
  */
-import { type Chart, Duration, Size } from 'cdk8s';
-import * as kplus from 'cdk8s-plus-28';
-import type { RunnerGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
+import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
 import { groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
 import { CACHE_SECRET_VARIABLE, SECRET_CONFIG, SECRET_CONFIG_FILE, WRITE_SECRET_CONFIG } from './cache.ts';
-import {
-  type Json,
-  type ModeParts,
-  type Mount,
-  modeParts,
-  RUNNER_ID,
-  runnerProgram,
-  type Sidecar,
-  terminationGraceSeconds,
-} from './container-mode.ts';
+import { type Mount, modeParts, RUNNER_ID, runnerProgram, terminationGraceSeconds } from './container-mode.ts';
+import { BOUND_KEY, BOUND_VARIABLE, registerCommand, SETUP, setupCommand, TOKEN_VARIABLE } from './init-containers.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
-import { JsonPatch } from './json-patch.ts';
 import { jobDeadlineSeconds, runnerCommand } from './keep.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';
-import { BOUND_KEY, BOUND_VARIABLE, registerCommand, TOKEN_VARIABLE } from './registration.ts';
 import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
-import { SETUP, setupCommand } from './setup.ts';
-
-const IN_MEMORY: kplus.EmptyDirVolumeOptions = { medium: kplus.EmptyDirMedium.MEMORY, sizeLimit: Size.mebibytes(1) };
 
 /** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
 const DATA: Mount = { name: 'data', path: '/data' };
-
-/** A Job that renders what it holds and no more. `ApiObject.toJson` asks three resolvers about each value, and none of ours needs one. */
-class RunnerJob extends kplus.Job {
-  /** Of cdk8s-plus, which does not publish it. */
-  declare _toKube: () => kplus.k8s.JobSpec;
-
-  render(): object {
-    return kplus.k8s.KubeJob.manifest({ metadata: this.metadata.toJson(), spec: this._toKube() });
-  }
-}
-
-/**
- * Makes the group's Job below the group's chart. Returns its manifest with everything but what belongs to one runner: the name is
- * empty, in the metadata and in `GITEA_RUNNER_NAME`. Keys are sorted. Same group, same bytes.
- */
-export function groupJob(chart: Chart, group: RunnerGroup): JobManifest {
-  const parts = modeParts(group);
-  const volumes = new Map<string, kplus.Volume>();
-  const mount = ({ name, path, memory }: Mount): kplus.VolumeMount => {
-    const volume =
-      volumes.get(name) ?? kplus.Volume.fromEmptyDir(chart, `volume-${name}`, name, memory ? IN_MEMORY : {});
-    volumes.set(name, volume);
-    return { path, volume };
-  };
-  const command = runnerCommand(group);
-  const data = group.cache ? [DATA, SECRET_CONFIG] : [DATA];
-  const job = new RunnerJob(chart, 'job', {
-    metadata: { name: 'runner', namespace: group.namespace, labels: groupLabels(group.name) },
-    podMetadata: {
-      labels: groupLabels(group.name),
-      annotations: { ...STAY, [RUNNER_CONFIG]: runnerConfig(group) },
-    },
-    activeDeadline: Duration.seconds(jobDeadlineSeconds(group)),
-    backoffLimit: 0,
-    ttlAfterFinished: Duration.seconds(group.ttlSecondsAfterFinished),
-    restartPolicy: kplus.RestartPolicy.NEVER,
-    automountServiceAccountToken: false,
-    terminationGracePeriod: Duration.seconds(terminationGraceSeconds(group)),
-    // The sidecar first: it starts while the other one registers.
-    initContainers: [
-      ...(parts.sidecar ? [sidecarContainer(parts.sidecar, mount)] : []),
-      ...(group.setupCommand.length > 0 ? [setupContainer(group, parts, mount)] : []),
-      {
-        name: REGISTER,
-        image: group.image,
-        command: [...registerCommand(runnerProgram(group.image), registerPreparation(group))],
-        envVariables: registerEnvironment(group, chart),
-        volumeMounts: data.map(mount),
-      },
-    ],
-    containers: [
-      {
-        name: 'runner',
-        image: group.image,
-        ...(command && { command: [...command] }),
-        envVariables: environment(group, parts.env),
-        volumeMounts: [...data, ...parts.mounts].map(mount),
-      },
-    ],
-  });
-  // Not addJsonPatch: cdk8s-plus renders the patched object once more and drops every field it does not know.
-  const corrections = [
-    ...jobCorrections(),
-    ...setupCorrections(group, parts),
-    ...registerCorrections(group, parts),
-    ...runnerCorrections(group, parts),
-    ...sidecarCorrections(parts.sidecar),
-    ...proxyAndCaCorrections(group, parts),
-  ];
-  return sorted(JsonPatch.apply(job.render(), ...corrections)) as JobManifest;
-}
 
 /**
  * A node is not emptied just to save it while a runner is on it. Whatever the grace period is, the cluster autoscaler kills after 10 minutes
@@ -110,187 +25,149 @@ const STAY: Texts = {
   'karpenter.sh/do-not-disrupt': 'true',
 };
 
-function literal(text: string): kplus.EnvValue {
-  return kplus.EnvValue.fromValue(withoutExpansion(text));
-}
-
-function registerEnvironment(group: RunnerGroup, chart: Chart): Record<string, kplus.EnvValue> {
-  const { name, key } = group.registrationToken;
-  const secret = kplus.Secret.fromSecretName(chart, 'registration-token', name);
-  return {
-    GITEA_INSTANCE_URL: literal(group.giteaUrl),
-    [TOKEN_VARIABLE]: kplus.EnvValue.fromSecretValue({ secret, key }),
-    [BOUND_VARIABLE]: kplus.EnvValue.fromSecretValue({ secret, key: BOUND_KEY }, { optional: true }),
-    [NAME_VARIABLE]: literal(''),
-    GITEA_RUNNER_LABELS: literal(labelList(group)),
-    CONFIG_FILE: literal(configFile(group)),
-    ...(group.cache && { [CACHE_SECRET_VARIABLE]: cacheSecret(group.cache.secretRef, chart) }),
-  };
-}
-
-function cacheSecret({ name, key }: SecretKey, chart: Chart): kplus.EnvValue {
-  return kplus.EnvValue.fromSecretValue({ secret: kplus.Secret.fromSecretName(chart, 'cache-secret', name), key });
-}
-
-/** What the container `register` does first. */
-function registerPreparation(group: RunnerGroup): string {
-  return `${preparation(group)}${group.cache ? WRITE_SECRET_CONFIG : ''}`;
-}
-
-/** What `scripts/run.sh` hands to the runner. */
-function configFile({ cache }: RunnerGroup): string {
-  return cache ? SECRET_CONFIG_FILE : CONFIG_FILE;
-}
-
-/** Without the registration token: what a container has in its environment, every CI job in it can read. */
-function environment(group: RunnerGroup, ofMode: Texts): Record<string, kplus.EnvValue> {
-  const fixed = Object.entries({ CONFIG_FILE: configFile(group), ...ofMode }).map(([variable, text]) => [
-    variable,
-    literal(text),
-  ]);
-  return {
-    GITEA_INSTANCE_URL: literal(group.giteaUrl),
-    GITEA_RUNNER_EPHEMERAL: literal('true'),
-    [NAME_VARIABLE]: literal(''),
-    GITEA_RUNNER_LABELS: literal(labelList(group)),
-    ...Object.fromEntries(fixed),
-  };
-}
-
-function labelList({ labels }: RunnerGroup): string {
-  return labels.map((label) => label.text).join(',');
-}
-
-function sidecarContainer(sidecar: Sidecar, mount: (mount: Mount) => kplus.VolumeMount): kplus.ContainerProps {
-  const variables = Object.entries(sidecar.env).map(([variable, text]) => [variable, literal(text)]);
-  return {
-    name: sidecar.name,
-    image: sidecar.image,
-    args: [...sidecar.args],
-    envVariables: Object.fromEntries(variables),
-    volumeMounts: sidecar.mounts.map(mount),
-  };
-}
-
-/** Has what the runner has of docker and of folders, and no token. */
-function setupContainer(
-  group: RunnerGroup,
-  parts: ModeParts,
-  mount: (mount: Mount) => kplus.VolumeMount,
-): kplus.ContainerProps {
-  const variables = Object.entries(parts.env).map(([variable, text]) => [variable, literal(text)]);
-  return {
-    name: SETUP,
-    image: group.image,
-    command: [...setupCommand(group.setupCommand)],
-    workingDir: DATA.path,
-    envVariables: Object.fromEntries(variables),
-    volumeMounts: [DATA, ...parts.mounts].map(mount),
-  };
-}
-
-const POD = '/spec/template/spec';
-
 /**
+ * The group's Job with everything but what belongs to one runner: the name is empty, in the metadata and in `GITEA_RUNNER_NAME`. Keys are
+ * sorted. Same group, same bytes.
+ *
  * `podReplacementPolicy: Failed`: a drained or preempted pod counts when it has ended, not when it is asked to end. So a runner
  * that finishes its CI job in the grace period leaves a complete Job. There is no podFailurePolicy: with `backoffLimit: 0` every
  * failure is final. That is wanted, because a second pod would register a used-up name again.
  */
-function jobCorrections(): readonly JsonPatch[] {
-  return [
-    JsonPatch.add('/metadata/name', ''),
-    JsonPatch.remove('/spec/template/metadata/labels/cdk8s.io~1metadata.addr'),
-    JsonPatch.add('/spec/completions', 1),
-    JsonPatch.add('/spec/parallelism', 1),
-    JsonPatch.add('/spec/podReplacementPolicy', 'Failed'),
-    JsonPatch.add(`${POD}/enableServiceLinks`, false),
-    JsonPatch.remove(`${POD}/dnsPolicy`),
-    JsonPatch.remove(`${POD}/hostNetwork`),
-    JsonPatch.remove(`${POD}/setHostnameAsFQDN`),
-    JsonPatch.add(`${POD}/securityContext`, { fsGroup: RUNNER_ID }),
-    JsonPatch.add(`${POD}/volumes/-`, {
-      downwardAPI: {
-        items: [{ fieldRef: { fieldPath: `metadata.annotations['${RUNNER_CONFIG}']` }, path: 'config.yaml' }],
+export function groupJob(group: JobGroup): JobManifest {
+  const labels = groupLabels(group.name);
+  const job = k8s.KubeJob.manifest({
+    metadata: { name: '', namespace: group.namespace, labels },
+    spec: {
+      activeDeadlineSeconds: jobDeadlineSeconds(group),
+      backoffLimit: 0,
+      completions: 1,
+      parallelism: 1,
+      podReplacementPolicy: 'Failed',
+      template: {
+        metadata: { annotations: { ...STAY, [RUNNER_CONFIG]: runnerConfig(group) }, labels },
+        spec: podSpec(group),
       },
-      name: 'config',
-    }),
-  ];
+      ttlSecondsAfterFinished: group.ttlSecondsAfterFinished,
+    },
+  });
+  return sorted(job) as JobManifest;
 }
 
-/** Its last lines stand in the pod's status when it fails. */
-function setupCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
-  if (group.setupCommand.length === 0) return [];
-  const setup = `${POD}/initContainers/${parts.sidecar ? 1 : 0}`;
-  return [
-    ...imageCorrections(setup, group, parts.registerSecurityContext),
-    JsonPatch.add(`${setup}/terminationMessagePolicy`, 'FallbackToLogsOnError'),
-  ];
+/** At the ends of the lists stands what few groups have: what is there for the others stays as it is. */
+function podSpec(group: JobGroup): k8s.PodSpec {
+  const mode = modeParts(group);
+  const { docker } = mode;
+  const added = podParts(group);
+  const data = group.cache ? [DATA, SECRET_CONFIG] : [DATA];
+  const config = { mountPath: CONFIG_DIR, name: 'config', readOnly: true };
+  const configFile = group.cache ? SECRET_CONFIG_FILE : CONFIG_FILE;
+  const registration = {
+    [NAME_VARIABLE]: '',
+    GITEA_RUNNER_LABELS: group.labels.map(({ text }) => text).join(','),
+    CONFIG_FILE: configFile,
+  };
+  const command = runnerCommand(group);
+  /** The resources of all three: a quota asks every container for them, and a pod needs the largest, not the sum. */
+  const image = { image: group.image, ...resourcesOf(group) };
+
+  /** It starts while `register` runs. */
+  const dockerd: k8s.Container | undefined = docker && {
+    name: docker.name,
+    image: docker.image,
+    args: [...docker.args],
+    env: [...literals(docker.env), ...added.dockerEnv],
+    restartPolicy: 'Always',
+    securityContext: { privileged: true },
+    volumeMounts: [...mounts(docker.mounts), ...added.mounts],
+  };
+  /** Has what the runner has of docker and of folders, and no token. It runs before `register` writes the bundle of CAs. */
+  const setup: k8s.Container = {
+    ...image,
+    name: SETUP,
+    command: [...setupCommand(group.setupCommand)],
+    env: [...literals(mode.env), ...added.dockerEnv],
+    securityContext: mode.registerSecurityContext,
+    // Its last lines stand in the pod's status when it fails.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    volumeMounts: [...mounts([DATA, ...mode.mounts]), config, ...added.mounts],
+    workingDir: DATA.path,
+  };
+  const register: k8s.Container = {
+    ...image,
+    name: REGISTER,
+    command: [...registerCommand(runnerProgram(group.image), registerPreparation(group))],
+    env: [
+      ...literals({ GITEA_INSTANCE_URL: group.giteaUrl }),
+      fromSecret(TOKEN_VARIABLE, group.registrationToken),
+      fromSecret(BOUND_VARIABLE, { name: group.registrationToken.name, key: BOUND_KEY }, { optional: true }),
+      ...literals(registration),
+      ...(group.cache ? [fromSecret(CACHE_SECRET_VARIABLE, group.cache.secretRef)] : []),
+      ...added.env,
+    ],
+    securityContext: mode.registerSecurityContext,
+    volumeMounts: [...mounts(data), config, ...added.registerMounts],
+  };
+  /** Without the registration token: what a container has in its environment, every CI job in it can read. */
+  const runner: k8s.Container = {
+    ...image,
+    name: 'runner',
+    ...(command && { command: [...command] }),
+    env: [
+      ...literals({ GITEA_INSTANCE_URL: group.giteaUrl, GITEA_RUNNER_EPHEMERAL: 'true', ...registration, ...mode.env }),
+      ...added.env,
+    ],
+    ...(mode.preStop && { lifecycle: { preStop: { exec: { command: [...mode.preStop] } } } }),
+    securityContext: mode.securityContext,
+    volumeMounts: [...mounts([...data, ...mode.mounts]), config, ...added.mounts],
+  };
+
+  return {
+    automountServiceAccountToken: false,
+    containers: [runner],
+    enableServiceLinks: false,
+    initContainers: [...(dockerd ? [dockerd] : []), ...(group.setupCommand.length > 0 ? [setup] : []), register],
+    restartPolicy: 'Never',
+    securityContext: { fsGroup: RUNNER_ID },
+    terminationGracePeriodSeconds: terminationGraceSeconds(group),
+    volumes: [...emptyDirs([...data, ...(docker?.mounts ?? [])]), CONFIG_VOLUME, ...added.volumes],
+  };
 }
 
-/** The resources are the runner's: a quota asks every container for them, and a pod needs the larger of the two, not the sum. */
-function registerCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
-  const register = `${POD}/initContainers/${registerIndex(group, parts.sidecar)}`;
-  return imageCorrections(register, group, parts.registerSecurityContext);
+const CONFIG_VOLUME: k8s.Volume = {
+  name: 'config',
+  downwardApi: {
+    items: [{ fieldRef: { fieldPath: `metadata.annotations['${RUNNER_CONFIG}']` }, path: 'config.yaml' }],
+  },
+};
+
+/** What the container `register` does first. */
+function registerPreparation(group: JobGroup): string {
+  return `${preparation(group)}${group.cache ? WRITE_SECRET_CONFIG : ''}`;
 }
 
-function registerIndex(group: RunnerGroup, sidecar: Sidecar | undefined): number {
-  return (sidecar ? 1 : 0) + (group.setupCommand.length > 0 ? 1 : 0);
+function literals(variables: Texts): readonly k8s.EnvVar[] {
+  return Object.entries(variables).map(([name, text]) => ({ name, value: withoutExpansion(text) }));
 }
 
-function runnerCorrections(group: RunnerGroup, parts: ModeParts): readonly JsonPatch[] {
-  const runner = `${POD}/containers/0`;
-  const patches = [...imageCorrections(runner, group, parts.securityContext)];
-  if (parts.preStop)
-    patches.push(JsonPatch.add(`${runner}/lifecycle`, { preStop: { exec: { command: parts.preStop } } }));
-  return patches;
+function fromSecret(variable: string, { name, key }: SecretKey, options: { optional?: boolean } = {}): k8s.EnvVar {
+  return { name: variable, valueFrom: { secretKeyRef: { name, key, ...options } } };
 }
 
-/** Of the two containers that run the runner's image. */
-function imageCorrections(container: string, group: RunnerGroup, securityContext: Json): readonly JsonPatch[] {
-  return [
-    JsonPatch.remove(`${container}/imagePullPolicy`),
-    JsonPatch.add(`${container}/securityContext`, securityContext),
-    resources(container, group),
-    JsonPatch.add(`${container}/volumeMounts/-`, { mountPath: CONFIG_DIR, name: 'config', readOnly: true }),
-  ];
+function mounts(of: readonly Mount[]): readonly k8s.VolumeMount[] {
+  return of.map(({ name, path }) => ({ name, mountPath: path }));
 }
 
-/** Only what was asked for: no default of cdk8s-plus and none of ours. */
-function resources(container: string, { resources: { requests, limits } }: RunnerGroup): JsonPatch {
-  const wanted = Object.entries({ limits, requests }).filter(([, quantities]) => Object.keys(quantities).length > 0);
-  if (wanted.length === 0) return JsonPatch.remove(`${container}/resources`);
-  return JsonPatch.add(`${container}/resources`, Object.fromEntries(wanted));
+function emptyDirs(of: readonly Mount[]): readonly k8s.Volume[] {
+  const inMemory = { medium: 'Memory', sizeLimit: k8s.Quantity.fromString('1Mi') };
+  return of.map(({ name, memory }) => ({ name, emptyDir: memory ? inMemory : {} }));
 }
 
-function sidecarCorrections(sidecar: Sidecar | undefined): readonly JsonPatch[] {
-  if (!sidecar) return [];
-  const container = `${POD}/initContainers/0`;
-  return [
-    JsonPatch.remove(`${container}/imagePullPolicy`),
-    JsonPatch.remove(`${container}/resources`),
-    JsonPatch.add(`${container}/restartPolicy`, 'Always'),
-    JsonPatch.add(`${container}/securityContext`, sidecar.securityContext),
-  ];
-}
-
-/** At the ends of the lists: what is there for a group without these fields stays as it is. */
-function proxyAndCaCorrections(group: RunnerGroup, { sidecar }: ModeParts): readonly JsonPatch[] {
-  const { env, dockerEnv, volumes, registerMounts, mounts } = podParts(group);
-  const append = (list: string, items: readonly unknown[]): readonly JsonPatch[] =>
-    items.map((item) => JsonPatch.add(`${POD}/${list}/-`, item));
-  const hasSetup = group.setupCommand.length > 0;
-  const setup = `initContainers/${sidecar ? 1 : 0}`;
-  const register = `initContainers/${registerIndex(group, sidecar)}`;
-  return [
-    ...append('volumes', volumes),
-    // It runs before `register` writes the bundle.
-    ...(hasSetup ? append(`${setup}/env`, dockerEnv) : []),
-    ...(hasSetup ? append(`${setup}/volumeMounts`, mounts) : []),
-    ...append(`${register}/env`, env),
-    ...append(`${register}/volumeMounts`, registerMounts),
-    ...append('containers/0/env', env),
-    ...append('containers/0/volumeMounts', mounts),
-    ...(sidecar ? append('initContainers/0/env', dockerEnv) : []),
-    ...(sidecar ? append('initContainers/0/volumeMounts', mounts) : []),
-  ];
+/** Only what was asked for. */
+function resourcesOf({ resources }: JobGroup): { readonly resources?: k8s.ResourceRequirements } {
+  const asked = Object.entries(resources).filter(([, quantities]) => Object.keys(quantities).length > 0);
+  const typed = asked.map(([kind, quantities]) => [
+    kind,
+    Object.fromEntries(Object.entries(quantities).map(([name, text]) => [name, k8s.Quantity.fromString(text)])),
+  ]);
+  return typed.length === 0 ? {} : { resources: Object.fromEntries(typed) };
 }

@@ -1,20 +1,14 @@
+/** A group's Job as data. */
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
-import type { Json } from './container-mode.ts';
 
 /** The variable that holds the runner's name. Two containers have it. Of a pod's spec only it and the PriorityClass differ within a group. */
 export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';
 
-/** One entry of a container's `env`. */
-export interface EnvEntry {
-  readonly name: string;
-  readonly value?: string;
-  readonly valueFrom?: Json;
-}
-
 /** A container as far as runners differ in it. Only `runner` and `register` hold the runner's name. */
 export interface Container {
   readonly name: string;
-  readonly env?: readonly EnvEntry[];
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
 }
 
 /** A rendered Job as far as runners differ in it; the rest is carried along. */
@@ -40,6 +34,15 @@ export interface JobManifest {
     };
   };
 }
+
+/** The `spec.template` of a Job. */
+export type PodTemplate = JobManifest['spec']['template'];
+
+/**
+ * From our pod to the final one: merges the group's podTemplate over it and holds it to the security profile (src/observe/final-pods.ts).
+ * It is handed in, because most groups have neither. Same arguments, same answer; `ours` is not changed. Keys need not be in order.
+ */
+export type FinishPod = (group: RunnerGroup, ours: PodTemplate) => PodTemplate;
 
 /** The same value with all keys in order. */
 export function sorted(value: unknown): unknown {

@@ -8,7 +8,7 @@
  * The runner (1.0.8) exits with 0 however its CI job ended. It says how on standard output only, and only when it logs at level debug
  * (`Runner.run` in internal/app/run/runner.go). Its own log is on standard error and stays that of the container.
  */
-import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { JobGroup } from '../config/runnergroup/runner-group.ts';
 import { ROOTLESS_COMMAND } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
@@ -61,24 +61,24 @@ exec "$@"
 `;
 
 /** Entry points of the runner's images (1.0.8, Dockerfile). Both find `run.sh` in PATH. */
-const ENTRY_POINTS: Readonly<Record<RunnerGroup['containerMode'], readonly string[]>> = {
+const ENTRY_POINTS: Readonly<Record<JobGroup['containerMode'], readonly string[]>> = {
   'dind-rootless': ROOTLESS_COMMAND,
   dind: ['/sbin/tini', '--', 'run.sh'],
   host: ['/sbin/tini', '--', 'run.sh'],
 };
 
 /** What the container `runner` runs. Undefined: the entry point of its image. */
-export function runnerCommand({ containerMode, keepFailedSeconds }: RunnerGroup): readonly string[] | undefined {
+export function runnerCommand({ containerMode, keepFailedSeconds }: JobGroup): readonly string[] | undefined {
   if (keepFailedSeconds > 0) return keepCommand(containerMode);
   return containerMode === 'dind-rootless' ? ROOTLESS_COMMAND.map(withoutExpansion) : undefined;
 }
 
 /** The same in a group with `keepFailedSeconds`. */
-export function keepCommand(mode: RunnerGroup['containerMode']): readonly string[] {
+export function keepCommand(mode: JobGroup['containerMode']): readonly string[] {
   return ['sh', '-c', COMMAND, RUN, ...ENTRY_POINTS[mode]].map(withoutExpansion);
 }
 
 /** The Job's own deadline: that of the runner, and the longest stay after it. */
-export function jobDeadlineSeconds({ activeDeadlineSeconds, keepFailedSeconds }: RunnerGroup): number {
+export function jobDeadlineSeconds({ activeDeadlineSeconds, keepFailedSeconds }: JobGroup): number {
   return activeDeadlineSeconds + (keepFailedSeconds > 0 ? LONGEST_KEEP_SECONDS : 0);
 }

@@ -8,20 +8,20 @@
  *
  * Nothing of it is in the pod of a group without these fields.
  */
-import type { PodProxy, RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { Json } from './container-mode.ts';
-import { type EnvEntry, withoutExpansion } from './job-manifest.ts';
+import type * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { JobGroup, PodProxy } from '../config/runnergroup/runner-group.ts';
+import { withoutExpansion } from './job-manifest.ts';
 
 /** What a group adds to its pods. */
-export interface PodParts {
+interface PodParts {
   /** Of the containers `register` and `runner`. Kubernetes expands the `$(NAME)` in it. */
-  readonly env: readonly EnvEntry[];
+  readonly env: readonly k8s.EnvVar[];
   /** Of the docker sidecar. Go programs look into `SSL_CERT_DIR` besides the image's own bundle. */
-  readonly dockerEnv: readonly EnvEntry[];
-  readonly volumes: readonly Json[];
+  readonly dockerEnv: readonly k8s.EnvVar[];
+  readonly volumes: readonly k8s.Volume[];
   /** Of the container that writes the bundle, and of the others. */
-  readonly registerMounts: readonly Json[];
-  readonly mounts: readonly Json[];
+  readonly registerMounts: readonly k8s.VolumeMount[];
+  readonly mounts: readonly k8s.VolumeMount[];
 }
 
 const USERNAME = 'GITEA_RUNNER_PROXY_USERNAME';
@@ -52,7 +52,7 @@ const CA_VARIABLES = {
 const ENV_FILE = '/data/runner.env';
 
 /** What the group's fields add to its pods: nothing when it has none of them. */
-export function podParts({ proxy, caBundle }: RunnerGroup): PodParts {
+export function podParts({ proxy, caBundle }: JobGroup): PodParts {
   const ofProxy = proxyVariables(proxy);
   if (caBundle === undefined) return { env: ofProxy, dockerEnv: ofProxy, volumes: [], registerMounts: [], mounts: [] };
   const { name, key } = caBundle.configMapRef;
@@ -71,32 +71,31 @@ export function podParts({ proxy, caBundle }: RunnerGroup): PodParts {
 }
 
 /** In both cases: curl reads `http_proxy` in lower case only, and some programs read capitals only. */
-function proxyVariables(proxy: PodProxy | undefined): readonly EnvEntry[] {
+function proxyVariables(proxy: PodProxy | undefined): readonly k8s.EnvVar[] {
   if (proxy === undefined) return [];
   const { http, https, direct, secret } = proxy;
-  const both = (name: string, value: string): readonly EnvEntry[] => [
+  const both = (name: string, value: string): readonly k8s.EnvVar[] => [
     { name, value },
     { name: name.toUpperCase(), value: `$(${name})` },
   ];
-  const ofUrl = (name: string, url: string | undefined): readonly EnvEntry[] =>
-    url === undefined ? [] : both(name, withLogin(withoutExpansion(url), secret));
-  return [
-    ...(secret === undefined
+  const login = secret === undefined ? '' : `$(${USERNAME}):$(${PASSWORD})@`;
+  const ofUrl = (name: string, url: string | undefined): readonly k8s.EnvVar[] =>
+    url === undefined
       ? []
-      : [fromSecret(USERNAME, secret, 'username'), fromSecret(PASSWORD, secret, 'password')]),
+      : both(
+          name,
+          withoutExpansion(url).replace('://', () => `://${login}`),
+        );
+  const fromSecret = (variable: string, key: string): readonly k8s.EnvVar[] =>
+    secret === undefined ? [] : [{ name: variable, valueFrom: { secretKeyRef: { key, name: secret } } }];
+  return [
+    ...fromSecret(USERNAME, 'username'),
+    ...fromSecret(PASSWORD, 'password'),
     { name: POD_IP, valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
     ...ofUrl('http_proxy', http),
     ...ofUrl('https_proxy', https),
     ...both('no_proxy', [...ALWAYS_DIRECT, `$(${POD_IP})`, ...direct.map(withoutExpansion)].join(',')),
   ];
-}
-
-function withLogin(url: string, secret: string | undefined): string {
-  return secret === undefined ? url : url.replace('://', `://$(${USERNAME}):$(${PASSWORD})@`);
-}
-
-function fromSecret(variable: string, name: string, key: string): EnvEntry {
-  return { name: variable, valueFrom: { secretKeyRef: { key, name } } };
 }
 
 /** Go repeats a proxy's URL that it cannot read in its error message: the password would be in the log of the pod. */
@@ -121,31 +120,27 @@ done
 `;
 
 /** What the container `register` does before it registers: lines of a shell. Empty for a group without these fields. */
-export function preparation(group: RunnerGroup): string {
+export function preparation(group: JobGroup): string {
   const names = podParts(group)
     .env.map(({ name }) => name)
     .filter((name) => !name.startsWith('GITEA_RUNNER_'));
   if (names.length === 0) return '';
-  return [
-    group.proxy?.secret === undefined ? '' : CHECK_LOGIN,
-    group.caBundle === undefined ? '' : WRITE_BUNDLE,
-    `for name in ${names.join(' ')}; do
+  const checkLogin = group.proxy?.secret === undefined ? '' : CHECK_LOGIN;
+  const writeBundle = group.caBundle === undefined ? '' : WRITE_BUNDLE;
+  return `${checkLogin}${writeBundle}for name in ${names.join(' ')}; do
   eval "value=\\$$name"
   printf "%s='%s'\\n" "$name" "$value"
 done > ${ENV_FILE} || exit 1
-`,
-  ].join('');
+`;
 }
 
-/** What the group's fields add to the runner's configuration. */
-export function configParts({ proxy, caBundle }: RunnerGroup): {
-  /** `runner.env_file`. */
+/** What the group's fields add to the runner's configuration: its `env_file`, and folders that it mounts into job containers. */
+export function configParts({ proxy, caBundle }: JobGroup): {
   readonly envFile: string | undefined;
-  /** `container.options` and `container.valid_volumes`. */
-  readonly options: string;
-  readonly volumes: readonly string[];
+  readonly folders: readonly string[];
 } {
-  const envFile = proxy === undefined && caBundle === undefined ? undefined : ENV_FILE;
-  const volumes = caBundle === undefined ? [] : [CA_DIR, BUNDLE_DIR];
-  return { envFile, options: volumes.map((folder) => `-v ${folder}:${folder}:ro`).join(' '), volumes };
+  return {
+    envFile: proxy === undefined && caBundle === undefined ? undefined : ENV_FILE,
+    folders: caBundle === undefined ? [] : [CA_DIR, BUNDLE_DIR],
+  };
 }

@@ -1,4 +1,4 @@
-import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { JobGroup } from '../config/runnergroup/runner-group.ts';
 import { shutdownSeconds } from './container-mode.ts';
 import { sorted } from './job-manifest.ts';
 import { configParts } from './proxy-and-ca.ts';
@@ -21,13 +21,17 @@ export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
  * - `log.level`: with `keepFailedSeconds` the pod must see how its CI job ended (keep.ts).
  * - no `labels`: they would override `GITEA_RUNNER_LABELS` at registration.
  */
-export function runnerConfig(group: RunnerGroup): string {
+export function runnerConfig(group: JobGroup): string {
   const { runnerConfig: asked, cache, containerMode } = group;
-  const { envFile, options, volumes } = configParts(group);
+  const { envFile, folders } = configParts(group);
+  const { options = '', valid_volumes: volumes = [] } = asked.container ?? {};
+  const mounts = folders.map((folder) => `-v ${folder}:${folder}:ro`);
   const container = {
     ...asked.container,
-    ...(options && { options: [options, asked.container?.options ?? ''].join(' ').trim() }),
-    ...(volumes.length > 0 && { valid_volumes: [...volumes, ...(asked.container?.valid_volumes ?? [])] }),
+    ...(folders.length > 0 && {
+      options: [...mounts, options].join(' ').trim(),
+      valid_volumes: [...folders, ...volumes],
+    }),
   };
   const sections: Readonly<Record<string, readonly string[]>> = {
     runner: [

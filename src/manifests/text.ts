@@ -6,12 +6,9 @@
 
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { EmittedRunner } from '../planner/decisions.ts';
-import { groupManifest } from './group-manifest.ts';
 import type { JobManifest } from './job-manifest.ts';
-import { jobAnnotations, runnerLabels, type Treatment } from './labels.ts';
-import type { Output } from './output.ts';
-import { partsOf, stamp } from './stamp.ts';
-import { isWarm } from './warm.ts';
+import { groupManifest, type Output } from './output.ts';
+import { isWarm, jobAnnotations, partsOf, runnerLabels, stamp, type Treatment } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
 
 /** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
@@ -29,13 +26,11 @@ export interface GroupTemplate {
 export function manifestPieces(charts: readonly GroupTemplate[], output: Output): readonly string[] {
   const pieces: string[] = [];
   for (const chart of charts) {
-    const { group } = chart;
+    const { group, templateJson } = chart;
     if (output.isLeftOut(group)) continue;
     if (output.emitGroups) pieces.push(`---\n${document(groupManifest(group))}`);
     const runners = output.runnersOf(group);
-    if (runners.length === 0) continue;
-    const writer = new JobWriter(chart.templateJson, pieces, output.liveSpecOf);
-    for (const runner of runners) writer.write(runner);
+    if (runners.length > 0) writeJobs(templateJson, output, runners, pieces);
   }
   for (const object of output.kept) pieces.push(`---\n${document(object)}`);
   for (const text of output.others) pieces.push(`---\n${ended(text)}`);
@@ -48,44 +43,30 @@ const PLAIN_NAME = /^[a-z0-9-]+$/;
 /** Names of PriorityClasses are DNS subdomains. Between quotes these characters stand for themselves. */
 const PLAIN_CLASS = /^[a-z0-9.-]+$/;
 
+/** Words that stand in no Job; one of several, because a label might contain anything. */
+const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
+
 /** Writes the Jobs of one group. */
-class JobWriter {
-  readonly #json: string;
-  readonly #template: JobManifest;
-  readonly #pieces: string[];
-  readonly #liveSpecOf: Output['liveSpecOf'];
-  /** By number of labels, PriorityClass and pool. Undefined: no mark is free to cut the text with. */
-  readonly #forms = new Map<number, JobForm | undefined>();
-
-  constructor(json: string, pieces: string[], liveSpecOf: Output['liveSpecOf']) {
-    this.#json = json;
-    this.#template = JSON.parse(json) as JobManifest;
-    this.#pieces = pieces;
-    this.#liveSpecOf = liveSpecOf;
-  }
-
-  write(decision: EmittedRunner): void {
+function writeJobs(json: string, { liveSpecOf }: Output, runners: readonly EmittedRunner[], pieces: string[]): void {
+  const template = JSON.parse(json) as JobManifest;
+  const mark = MARKS.find((candidate) => !json.includes(candidate));
+  /** By number of labels, PriorityClass and pool. */
+  const forms = new Map<number, JobForm>();
+  for (const decision of runners) {
     const { runner, priorityClass } = decision;
-    const liveSpec = this.#liveSpecOf(decision);
-    if (liveSpec) {
-      this.#pieces.push(`---\n${document(stamp(this.#template, partsOf(decision, liveSpec)))}`);
-      return;
+    const liveSpec = liveSpecOf(decision);
+    const isPlain = PLAIN_NAME.test(runner) && (priorityClass === undefined || PLAIN_CLASS.test(priorityClass));
+    if (liveSpec || mark === undefined || !isPlain) {
+      pieces.push(`---\n${document(stamp(template, partsOf(decision, liveSpec)))}`);
+      continue;
     }
     const labels = runnerLabels(runner);
     const values = Object.values(labels);
     const has = { priorityClass: priorityClass !== undefined, isWarm: isWarm(runner) };
     const key = (values.length * 2 + Number(has.priorityClass)) * 2 + Number(has.isWarm);
-    if (!this.#forms.has(key)) {
-      const mark = MARKS.find((candidate) => !this.#json.includes(candidate));
-      const made = mark === undefined ? undefined : formOf(this.#template, Object.keys(labels), mark, has);
-      this.#forms.set(key, made);
-    }
-    const form = this.#forms.get(key);
-    if (form && PLAIN_NAME.test(runner) && (priorityClass === undefined || PLAIN_CLASS.test(priorityClass))) {
-      fill(form, [runner, ...values, annotationLines(decision), priorityClass ?? ''], this.#pieces);
-    } else {
-      this.#pieces.push(`---\n${document(stamp(this.#template, partsOf(decision)))}`);
-    }
+    const form = forms.get(key) ?? formOf(template, Object.keys(labels), mark, has);
+    forms.set(key, form);
+    fill(form, [runner, ...values, annotationLines(decision), priorityClass ?? ''], pieces);
   }
 }
 
@@ -96,19 +77,19 @@ interface JobForm {
   readonly pieces: readonly { readonly value: number; readonly text: string }[];
 }
 
-/** Words that stand in no Job; one of several, because a label might contain anything. */
-const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 /** How the line of the marked annotation ends. */
 const EMPTY = ': ""';
 
-/** What some runners have. */
-interface FormParts {
-  readonly priorityClass: boolean;
-  readonly isWarm: boolean;
-}
-
-/** @param mark stands nowhere in the template. */
-function formOf(template: JobManifest, labels: readonly string[], mark: string, has: FormParts): JobForm {
+/**
+ * @param mark stands nowhere in the template.
+ * @param has what some runners have.
+ */
+function formOf(
+  template: JobManifest,
+  labels: readonly string[],
+  mark: string,
+  has: { readonly priorityClass: boolean; readonly isWarm: boolean },
+): JobForm {
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
     name: `${mark}0`,

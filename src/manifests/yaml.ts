@@ -6,9 +6,6 @@
  * Objects keep their order.
  */
 
-/** Text of frozen objects, by object; they are expected to be frozen all the way down. */
-export type Memo = WeakMap<object, { readonly indent: string; readonly text: string }>;
-
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9_./-]*$/;
 const YAML_1_1_WORD = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 /** A YAML reader need not recognise a longer key without the `?` mark. */
@@ -30,12 +27,9 @@ export function quote(text: string): string {
   );
 }
 
-/**
- * One document without `---`, ending in a newline. Throws on what JSON cannot hold (NaN, functions, symbols).
- * @param memo shared by several calls, it saves writing the frozen parts they have in common (one pod spec per group).
- */
-export function document(value: unknown, memo: Memo = new WeakMap()): string {
-  return `${node(value, '', memo).slice(1)}\n`;
+/** One document without `---`, ending in a newline. Throws on what JSON cannot hold (NaN, functions, symbols). */
+export function document(value: unknown): string {
+  return `${node(value, '').slice(1)}\n`;
 }
 
 /** A document's text with the newline that the next `---` needs. */
@@ -44,19 +38,10 @@ export function ended(text: string): string {
 }
 
 /** A value with what stands before it: a space and a scalar, or a newline and a block indented by `indent`. */
-function node(value: unknown, indent: string, memo: Memo): string {
+function node(value: unknown, indent: string): string {
   if (typeof value !== 'object' || value === null) return ` ${scalar(value)}`;
-  if (!Object.isFrozen(value)) return block(value, indent, memo);
-  const known = memo.get(value);
-  if (known?.indent === indent) return known.text;
-  const text = block(value, indent, memo);
-  memo.set(value, { indent, text });
-  return text;
-}
-
-function block(value: object, indent: string, memo: Memo): string {
-  if (Array.isArray(value)) return value.length === 0 ? ' []' : list(value, indent, memo);
-  return mapping(value, indent, memo);
+  if (Array.isArray(value)) return value.length === 0 ? ' []' : list(value, indent);
+  return mapping(value, indent);
 }
 
 function scalar(value: unknown): string {
@@ -66,11 +51,11 @@ function scalar(value: unknown): string {
   throw new TypeError(`a manifest cannot hold ${typeof value === 'number' ? value : typeof value}`);
 }
 
-function mapping(value: object, indent: string, memo: Memo): string {
+function mapping(value: object, indent: string): string {
   const inner = `${indent}  `;
   let text = '';
   for (const [key, item] of Object.entries(value)) {
-    if (item !== undefined) text += `\n${indent}${keyText(key, indent)}:${node(item, inner, memo)}`;
+    if (item !== undefined) text += `\n${indent}${keyText(key, indent)}:${node(item, inner)}`;
   }
   return text === '' ? ' {}' : text;
 }
@@ -82,11 +67,11 @@ function keyText(key: string, indent: string): string {
 }
 
 /** `- ` takes the place of the item's first two columns of indentation. */
-function list(items: readonly unknown[], indent: string, memo: Memo): string {
+function list(items: readonly unknown[], indent: string): string {
   const inner = `${indent}  `;
   let result = '';
   for (const item of items) {
-    const text = node(item, inner, memo);
+    const text = node(item, inner);
     result += `\n${indent}-${text.startsWith('\n') ? ` ${text.slice(1 + inner.length)}` : text}`;
   }
   return result;

@@ -4,8 +4,7 @@
  */
 
 import { applyTemplate } from '../config/pods/apply-template.ts';
-import { type SecurityLevel, securityViolations } from '../config/pods/pod-security.ts';
-import type { Violation } from '../config/pods/security-rule.ts';
+import { type SecurityLevel, securityViolations, type Violation } from '../config/pods/pod-security.ts';
 import {
   type FieldPath,
   fieldValue,
@@ -18,7 +17,7 @@ import {
 import { nearestName } from '../config/runnergroup/nearest.ts';
 import type { ProblemCode } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { PodTemplate } from '../manifests/finish-pod.ts';
+import type { PodTemplate } from '../manifests/job-manifest.ts';
 import { count } from '../shared/printable.ts';
 
 /** One thing that is wrong with a group's pod. */

@@ -5,7 +5,7 @@ import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
 import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { FinishPod } from '../manifests/finish-pod.ts';
+import type { FinishPod } from '../manifests/job-manifest.ts';
 import { groupBy } from '../shared/group-by.ts';
 
 /** What is handed to the cdk8s app, and what is asked when it has made its templates. */

@@ -12,7 +12,7 @@ import type { GiteaTarget } from '../clients/gitea/observe.ts';
 import type { ClockBounds } from '../clients/http/clock.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
-import { templateHash } from '../manifests/pod-template.ts';
+import { templateHash } from '../manifests/app.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../observe/clock-correction.ts';
 import type { Trouble } from '../observe/troubles.ts';
 import { hasEnded } from '../planner/evidence.ts';

@@ -1,7 +1,6 @@
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
-import { RunnersApp } from '../../src/manifests/app.ts';
+import { RunnersApp, renderManifests } from '../../src/manifests/app.ts';
 import type { Output } from '../../src/manifests/output.ts';
-import { renderManifests } from '../../src/manifests/render.ts';
 import { manifestPieces } from '../../src/manifests/text.ts';
 import type { EmittedRunner } from '../../src/planner/decisions.ts';
 import type { Job } from '../../src/planner/evidence.ts';

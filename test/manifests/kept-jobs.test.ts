@@ -1,7 +1,6 @@
 /** The Jobs of a group whose spec cannot be used. */
 import { expect, test } from 'vitest';
-import { keptJob } from '../../src/manifests/kept-jobs.ts';
-import { outputOf } from '../../src/manifests/output.ts';
+import { keptJob, outputOf } from '../../src/manifests/output.ts';
 import type { LiveJob } from '../../src/planner/evidence.ts';
 import { runner } from './fixtures.ts';
 

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { proxyFor } from '../../src/clients/http/proxy.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
-import { podTemplate, templateHash } from '../../src/manifests/pod-template.ts';
+import { podTemplate, templateHash } from '../../src/manifests/app.ts';
 import { podParts, preparation } from '../../src/manifests/proxy-and-ca.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { registerCommand } from '../../src/manifests/registration.ts';
+import { registerCommand } from '../../src/manifests/init-containers.ts';
 
 const TOKEN = 'the-registration-token';
 
@@ -52,7 +52,7 @@ function register(
   { shell: other, program: called, ...env }: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
   // Kubernetes makes one dollar sign of two. Here /data is a folder of the test's.
-  const [shell = '', ...words] = registerCommand(called === 'act_runner' ? called : 'gitea-runner').map((word) =>
+  const [shell = '', ...words] = registerCommand(called ?? 'gitea-runner', '').map((word) =>
     word.replaceAll('$$', () => '$').replaceAll('/data', () => data),
   );
   const child = spawn(other ?? shell, words, {

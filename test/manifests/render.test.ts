@@ -5,7 +5,7 @@ import { ApiObject } from 'cdk8s';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { renderManifests } from '../../src/manifests/render.ts';
+import { renderManifests } from '../../src/manifests/app.ts';
 import { appOf, group, job, runner, synthesized } from './fixtures.ts';
 
 const folders: string[] = [];

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import type { ContainerMode } from '../../src/config/runnergroup/runner-group.ts';
-import { podTemplate } from '../../src/manifests/pod-template.ts';
-import { setupCommand } from '../../src/manifests/setup.ts';
+import { podTemplate } from '../../src/manifests/app.ts';
+import { setupCommand } from '../../src/manifests/init-containers.ts';
 import { group } from './fixtures.ts';
 
 interface Ended {

@@ -113,16 +113,3 @@ test('what JSON cannot hold is an error, not a guess', () => {
 test('an absent value leaves no key', () => {
   expect(document({ a: undefined, b: 1 })).toBe('b: 1\n');
 });
-
-test('a frozen part that stands in several places is written the same as if it were not remembered', () => {
-  const part = () => ({ env: [{ name: 'A', value: '1' }], empty: {}, list: [['x']] });
-  const use = (shared: () => unknown) => ({
-    a: shared(),
-    b: [shared(), { c: shared() }],
-    d: { e: { f: shared() } },
-    g: shared(),
-  });
-  const frozen = Object.freeze(part());
-
-  expect(document(use(() => frozen))).toBe(document(use(part)));
-});

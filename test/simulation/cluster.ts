@@ -167,9 +167,9 @@ export interface Ci {
 }
 
 const FETCH_EVERY_MS = 2000;
-/** Of a warm runner (src/manifests/warm.ts). */
+/** Of a warm runner (src/manifests/stamp.ts). */
 const WARM_FETCH_EVERY_MS = 1000;
-/** Ten tries to register, 5 s apart (src/manifests/registration.ts). */
+/** Ten tries to register, 5 s apart (src/manifests/init-containers.ts). */
 const REFUSED_AFTER_MS = 45_000;
 /** Pods that come so soon after each other may as well come in the same moment. */
 const SOON_MS = 3000;

@@ -3,7 +3,7 @@
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
-import { podTemplate } from '../../manifests/pod-template.ts';
+import { podTemplate } from '../../manifests/app.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
 import { normalBase } from '../../shared/base-url.ts';
 import { Failure } from '../../shared/failure.ts';

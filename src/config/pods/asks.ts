@@ -2,8 +2,8 @@
  * What a template asks of the installation: the values that a policy allows or forbids, with their places. This room
  * judges none of them.
  */
+import { visitStructs } from './schema.ts';
 import { type FieldPath, fieldValue, isMapping, type Mapping, stringOf } from './value.ts';
-import { visitStructs } from './visit.ts';
 
 export type AskedKind =
   | 'image'
@@ -23,26 +23,19 @@ export interface Asked {
   readonly path: FieldPath;
 }
 
-/** Struct and field that hold the name of something. */
-const NAMED: readonly (readonly [string, string, AskedKind])[] = [
-  ['Container', 'image', 'image'],
-  ['EphemeralContainer', 'image', 'image'],
-  ['ImageVolumeSource', 'reference', 'image'],
-  ['PodSpec', 'serviceAccountName', 'serviceAccount'],
-  ['PodSpec', 'serviceAccount', 'serviceAccount'],
-  ['PodSpec', 'priorityClassName', 'priorityClass'],
-  ['PodSpec', 'runtimeClassName', 'runtimeClass'],
-  ['SecretKeySelector', 'name', 'secret'],
-  ['SecretEnvSource', 'name', 'secret'],
-  ['SecretProjection', 'name', 'secret'],
-  ['SecretVolumeSource', 'secretName', 'secret'],
-  ['AzureFileVolumeSource', 'secretName', 'secret'],
-  ['ConfigMapKeySelector', 'name', 'configMap'],
-  ['ConfigMapEnvSource', 'name', 'configMap'],
-  ['ConfigMapProjection', 'name', 'configMap'],
-  ['ConfigMapVolumeSource', 'name', 'configMap'],
-  ['PersistentVolumeClaimVolumeSource', 'claimName', 'claim'],
+/** Fields that hold the name of something, `Struct.field`. */
+const NAMED: readonly (readonly [AskedKind, ...(readonly string[])])[] = [
+  ['image', 'Container.image', 'EphemeralContainer.image', 'ImageVolumeSource.reference'],
+  ['serviceAccount', 'PodSpec.serviceAccountName', 'PodSpec.serviceAccount'],
+  ['priorityClass', 'PodSpec.priorityClassName'],
+  ['runtimeClass', 'PodSpec.runtimeClassName'],
+  ['secret', 'SecretKeySelector.name', 'SecretEnvSource.name', 'SecretProjection.name'],
+  ['secret', 'SecretVolumeSource.secretName', 'AzureFileVolumeSource.secretName'],
+  ['configMap', 'ConfigMapKeySelector.name', 'ConfigMapEnvSource.name'],
+  ['configMap', 'ConfigMapProjection.name', 'ConfigMapVolumeSource.name'],
+  ['claim', 'PersistentVolumeClaimVolumeSource.claimName'],
 ];
+const KIND_OF = new Map(NAMED.flatMap(([kind, ...fields]) => fields.map((field) => [field, kind] as const)));
 
 /** Everything that the template names, its fields first. The template must have passed `checkShape`; what is null asks for nothing. */
 export function asksOf(template: Mapping): readonly Asked[] {
@@ -55,11 +48,15 @@ export function asksOf(template: Mapping): readonly Asked[] {
 }
 
 function namesIn(struct: string, value: Mapping, path: FieldPath): readonly Asked[] {
-  // The drivers of some volumes read a Secret; the kubelet reads pull secrets.
-  const kind = path.includes('imagePullSecrets') ? 'pullSecret' : 'secret';
-  const rows = struct === 'LocalObjectReference' ? [[struct, 'name', kind] as const] : NAMED;
-  return rows.flatMap(([owner, field, asked]) => {
+  return Object.keys(value).flatMap((field) => {
+    const kind = KIND_OF.get(`${struct}.${field}`) ?? kindOfReference(struct, field, path);
     const name = stringOf(value, field);
-    return owner === struct && name !== '' ? [{ kind: asked, value: name, path: [...path, field] }] : [];
+    return kind && name !== '' ? [{ kind, value: name, path: [...path, field] }] : [];
   });
+}
+
+/** The drivers of some volumes read a Secret; the kubelet reads pull secrets. */
+function kindOfReference(struct: string, field: string, path: FieldPath): AskedKind | undefined {
+  if (struct !== 'LocalObjectReference' || field !== 'name') return undefined;
+  return path.includes('imagePullSecrets') ? 'pullSecret' : 'secret';
 }

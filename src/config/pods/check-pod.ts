@@ -1,10 +1,18 @@
 /**
- * What Kubernetes refuses although every field is right: parts of a template that do not fit each other, or our pod. Checks that
- * look at one field only stand in check-values.ts. docs/adr/0028 lists what is left to the API server.
+ * What Kubernetes refuses, reads otherwise or drops although every type is right (`pkg/apis/core/validation`), as far as people do it in
+ * the pod of a runner: it is told at commit. docs/adr/0028 lists what is left to the API server, which says it in a failed sync.
  */
-import { checkLabels, checkToleration, checkValues } from './check-values.ts';
-import { type FieldPath, fieldValue, isMapping, listOf, type Mapping, stringOf, type TemplateFault } from './value.ts';
-import { visitStructs } from './visit.ts';
+import { visitStructs } from './schema.ts';
+import {
+  entriesOf,
+  type FieldPath,
+  fieldValue,
+  listOf,
+  type Mapping,
+  stringOf,
+  type TemplateFault,
+  type Value,
+} from './value.ts';
 
 /**
  * The faults of a template that `checkShape` let pass, merged over `ours`. Paths are those of the template: the merged pod has other
@@ -15,103 +23,163 @@ export function checkPod(ours: Mapping, template: Mapping): readonly TemplateFau
     ...visitStructs(template, (struct, value, path) => [
       ...checkValues(struct, value, path),
       ...checkLabels(struct, value, path),
-      ...(struct === 'Toleration' ? checkToleration(value, path) : []),
-      ...(struct === 'EnvVar' ? checkEnvironment(value, path) : []),
-      ...(struct === 'VolumeMount' ? checkMount(value, path) : []),
+      ...checkCombinations(struct, value, path),
     ]),
     ...checkContainers(ours, template),
-    ...checkMountedVolumes(ours, template),
   ];
 }
 
-function checkEnvironment(value: Mapping, path: FieldPath): readonly TemplateFault[] {
-  if (stringOf(value, 'value') === '' || fieldValue(value, 'valueFrom') === undefined) return [];
-  return [{ path, message: 'may have value or valueFrom, not both' }];
+/** What a value must be. */
+interface ValueRule {
+  readonly isGood: (value: string | number) => boolean;
+  readonly wanted: string;
 }
 
-function checkMount(value: Mapping, path: FieldPath): readonly TemplateFault[] {
-  const subPaths = ['subPath', 'subPathExpr'].filter((field) => stringOf(value, field) !== '');
-  const climbing = subPaths.filter((field) => {
-    const text = stringOf(value, field);
-    return text.startsWith('/') || text.split('/').includes('..');
+const oneOf = (...words: readonly string[]): ValueRule => ({
+  isGood: (value) => words.includes(String(value)),
+  wanted: `must be one of ${words.join(', ')}`,
+});
+const DNS_SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+const SUBDOMAIN: ValueRule = {
+  isGood: (value) => DNS_SUBDOMAIN.test(String(value)),
+  wanted: 'must be lower-case letters, digits, "-" and "."',
+};
+const LABEL: ValueRule = {
+  isGood: (value) => /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(String(value)),
+  wanted: 'must be lower-case letters, digits and "-", at most 63',
+};
+/** Who writes 644 means 0644. */
+const MODE: ValueRule = {
+  isGood: (value) => Number(value) >= 0 && Number(value) <= 0o777,
+  wanted: `must be between 0 and ${0o777}`,
+};
+
+const RULES: readonly (readonly [ValueRule, ...(readonly string[])])[] = [
+  [LABEL, 'Container.name', 'Volume.name'],
+  [SUBDOMAIN, 'PodSpec.priorityClassName', 'PodSpec.runtimeClassName', 'PodSpec.serviceAccountName'],
+  [SUBDOMAIN, 'ConfigMapEnvSource.name', 'ConfigMapKeySelector.name', 'SecretEnvSource.name', 'SecretKeySelector.name'],
+  [MODE, 'ConfigMapVolumeSource.defaultMode', 'ProjectedVolumeSource.defaultMode', 'SecretVolumeSource.defaultMode'],
+  [MODE, 'DownwardAPIVolumeSource.defaultMode', 'KeyToPath.mode'],
+  [oneOf('ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'), 'PodSpec.dnsPolicy'],
+  [oneOf('Always', 'IfNotPresent', 'Never'), 'Container.imagePullPolicy'],
+  [oneOf('None', 'HostToContainer', 'Bidirectional'), 'VolumeMount.mountPropagation'],
+  [oneOf('NoSchedule', 'PreferNoSchedule', 'NoExecute'), 'Toleration.effect'],
+  [oneOf('Exists', 'Equal'), 'Toleration.operator'],
+  [oneOf('DoNotSchedule', 'ScheduleAnyway'), 'TopologySpreadConstraint.whenUnsatisfiable'],
+  [oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'), 'NodeSelectorRequirement.operator'],
+  [oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'), 'LabelSelectorRequirement.operator'],
+];
+/** By `Struct.field`. */
+const RULE_OF = new Map(RULES.flatMap(([rule, ...fields]) => fields.map((field) => [field, rule] as const)));
+
+/** An empty string counts as not set, as in Kubernetes. */
+function checkValues(struct: string, value: Mapping, path: FieldPath): readonly TemplateFault[] {
+  return Object.entries(value).flatMap(([field, set]) => {
+    const rule = RULE_OF.get(`${struct}.${field}`);
+    const isSet = typeof set === 'number' || (typeof set === 'string' && set !== '');
+    return rule && isSet && !rule.isGood(set) ? [{ path: [...path, field], message: rule.wanted }] : [];
   });
-  return [
-    ...(stringOf(value, 'mountPath') === '' ? [{ path: [...path, 'mountPath'], message: 'must not be empty' }] : []),
-    ...climbing.map((field) => ({ path: [...path, field], message: 'must be a relative path without ".."' })),
-    ...(subPaths.length > 1 ? [{ path, message: 'may have subPath or subPathExpr, not both' }] : []),
-  ];
 }
 
-/** Lists of containers that a template may write. */
-const CONTAINER_LISTS = ['initContainers', 'containers'] as const;
+const LABELS = new Set(['ObjectMeta.labels', 'PodSpec.nodeSelector', 'LabelSelector.matchLabels']);
+const ANNOTATIONS = 'ObjectMeta.annotations';
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-interface ContainerPlace {
-  readonly list: (typeof CONTAINER_LISTS)[number];
-  readonly path: FieldPath;
-  readonly container: Mapping;
+/** Keys and values of labels, keys of annotations. */
+function checkLabels(struct: string, value: Mapping, path: FieldPath): readonly TemplateFault[] {
+  return Object.keys(value).flatMap((field) => {
+    const isLabels = LABELS.has(`${struct}.${field}`);
+    if (!isLabels && `${struct}.${field}` !== ANNOTATIONS) return [];
+    return entriesOf(value, field).flatMap(([key, text]) => {
+      const place = [...path, field, key];
+      // Annotations: capitals of the prefix do not matter.
+      if (!isQualifiedName(isLabels ? key : key.toLowerCase()))
+        return [{ path: place, message: 'is no valid key: PREFIX/NAME with a DNS name and at most 63 characters' }];
+      if (!isLabels || LABEL_VALUE.test(String(text))) return [];
+      return [{ path: place, message: 'must be at most 63 letters, digits, "-", "_" and "."' }];
+    });
+  });
 }
 
-/** All containers of a template with their places. */
-function containersOf(template: Mapping): readonly ContainerPlace[] {
+function isQualifiedName(key: string): boolean {
+  const [name = '', prefix, more] = key.split('/').reverse();
+  if (more !== undefined || name === '' || !LABEL_VALUE.test(name)) return false;
+  return prefix === undefined || DNS_SUBDOMAIN.test(prefix);
+}
+
+/** Fields of one struct that do not go together, and references without a name, which the published schema lets pass. */
+function checkCombinations(struct: string, value: Mapping, path: FieldPath): readonly TemplateFault[] {
+  const isSet = (field: string): boolean => (fieldValue(value, field) ?? '') !== '';
+  const fault = (isWrong: boolean, message: string, ...at: FieldPath): readonly TemplateFault[] =>
+    isWrong ? [{ path: [...path, ...at], message }] : [];
+  switch (struct) {
+    case 'EnvVar':
+      return fault(isSet('value') && isSet('valueFrom'), 'may have value or valueFrom, not both');
+    case 'Volume': {
+      const sources = Object.keys(value).filter((field) => field !== 'name' && isSet(field));
+      return fault(sources.length > 1, `may have one of ${sources.join(' and ')}, not both`);
+    }
+    case 'ConfigMapEnvSource':
+    case 'ConfigMapKeySelector':
+    case 'ConfigMapVolumeSource':
+    case 'SecretEnvSource':
+    case 'SecretKeySelector':
+      return fault(!isSet('name'), 'must not be empty', 'name');
+    // A toleration says one thing; Kubernetes refuses what would have no effect.
+    case 'Toleration': {
+      const exists = stringOf(value, 'operator') === 'Exists';
+      const lasts = stringOf(value, 'effect') === 'NoExecute';
+      return [
+        ...fault(exists && isSet('value'), 'must not be set with operator Exists', 'value'),
+        ...fault(!exists && !isSet('key'), 'must be Exists when there is no key', 'operator'),
+        ...fault(isSet('tolerationSeconds') && !lasts, 'must be NoExecute when tolerationSeconds is set', 'effect'),
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+/** All containers that a template may write, with their places. */
+function containersOf(template: Mapping): readonly { list: string; path: FieldPath; container: Value }[] {
   const spec = fieldValue(template, 'spec');
-  return CONTAINER_LISTS.flatMap((list) =>
-    listOf(spec, list).flatMap((container, index) =>
-      isMapping(container) ? [{ list, path: ['spec', list, index], container }] : [],
-    ),
+  return ['initContainers', 'containers'].flatMap((list) =>
+    listOf(spec, list).map((container, index) => ({ list, path: ['spec', list, index], container })),
   );
 }
 
 function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const known = new Map(containersOf(ours).map(({ list, container }) => [stringOf(container, 'name'), list]));
-  return containersOf(template).flatMap((place) => {
-    const { list, path, container } = place;
+  const volumes = new Set([ours, template].flatMap(volumeNames));
+  return containersOf(template).flatMap(({ list, path, container }) => {
     const name = stringOf(container, 'name');
     const before = known.get(name);
     known.set(name, list);
     const elsewhere = { path: [...path, 'name'], message: `is the name of a container in ${before}, too` };
-    const image = stringOf(container, 'image');
     const noImage = { path: [...path, 'image'], message: 'is missing' };
-    const spaces = { path: [...path, 'image'], message: 'must not begin or end with a space' };
+    const unknown = listOf(container, 'volumeMounts').flatMap((mount, index) =>
+      volumes.has(stringOf(mount, 'name'))
+        ? []
+        : [{ path: [...path, 'volumeMounts', index, 'name'], message: NO_VOLUME }],
+    );
     return [
       ...(before !== undefined && before !== list ? [elsewhere] : []),
-      ...(image === '' && before === undefined ? [noImage] : []),
-      ...(image === image.trim() ? [] : [spaces]),
-      ...checkRestart(place),
+      ...(stringOf(container, 'image') === '' && before === undefined ? [noImage] : []),
+      ...checkRestart(list, fieldValue(container, 'restartPolicy'), [...path, 'restartPolicy']),
+      ...unknown,
     ];
   });
 }
 
-/** Kubernetes 1.34 keeps restartPolicy of init containers only, and of its values Always: a sidecar. Others it drops without a word. */
-function checkRestart({ list, path, container }: ContainerPlace): readonly TemplateFault[] {
-  const policy = fieldValue(container, 'restartPolicy');
-  const isSidecar = policy === 'Always';
-  if (list === 'containers')
-    return policy === undefined ? [] : [{ path: [...path, 'restartPolicy'], message: 'is for initContainers only' }];
-  const wrong = policy !== undefined && !isSidecar;
-  const ofSidecars = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'].filter(
-    (field) => fieldValue(container, field) !== undefined,
-  );
-  return [
-    ...(wrong
-      ? [{ path: [...path, 'restartPolicy'], message: 'must be Always: then the container is a sidecar' }]
-      : []),
-    ...(isSidecar ? [] : ofSidecars).map((field) => ({
-      path: [...path, field],
-      message: 'needs restartPolicy: Always in an init container',
-    })),
-  ];
-}
-
-function checkMountedVolumes(ours: Mapping, template: Mapping): readonly TemplateFault[] {
-  const volumes = new Set([ours, template].flatMap(volumeNames));
-  return containersOf(template).flatMap(({ path, container }) =>
-    listOf(container, 'volumeMounts').flatMap((mount, index) => {
-      if (volumes.has(stringOf(mount, 'name'))) return [];
-      return [{ path: [...path, 'volumeMounts', index, 'name'], message: 'is no volume of this pod' }];
-    }),
-  );
-}
+const NO_VOLUME = 'is no volume of this pod';
 
 function volumeNames(template: Mapping): readonly string[] {
   return listOf(fieldValue(template, 'spec'), 'volumes').map((volume) => stringOf(volume, 'name'));
+}
+
+/** Kubernetes 1.34 keeps restartPolicy of init containers only, and of its values Always: a sidecar. Others it drops without a word. */
+function checkRestart(list: string, policy: Value | undefined, path: FieldPath): readonly TemplateFault[] {
+  if (policy === undefined) return [];
+  if (list === 'containers') return [{ path, message: 'is for initContainers only' }];
+  return policy === 'Always' ? [] : [{ path, message: 'must be Always: then the container is a sidecar' }];
 }

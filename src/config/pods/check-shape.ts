@@ -8,8 +8,12 @@ import { type FieldPath, isList, isMapping, type Mapping, type TemplateFault, ty
 /** The known name that was most likely meant (src/config/runnergroup/nearest.ts). */
 export type Suggest = (written: string, known: readonly string[]) => string | undefined;
 
-/** A template may leave them out: they are in our pod. */
-export const OURS_TO_FILL = new Set(['PodSpec.containers']);
+/** Fields that a struct must have. A template may leave out the containers: they are in our pod. */
+export function requiredFields(struct: string): readonly string[] {
+  return [...fieldsOf(struct)].flatMap(([name, { required }]) =>
+    required && `${struct}.${name}` !== 'PodSpec.containers' ? [name] : [],
+  );
+}
 
 /**
  * The faults of a template that `boundFault` let pass, in the order in which they stand there. Values are never repeated: one may be a
@@ -57,10 +61,8 @@ function checkStruct(value: Mapping, struct: string, path: FieldPath, suggest: S
     }
     return entry === null ? [] : check(entry, field.type, [...path, name], suggest);
   });
-  const missing = [...fields].filter(
-    ([name, { required }]) => required && (value[name] ?? null) === null && !OURS_TO_FILL.has(`${struct}.${name}`),
-  );
-  return [...written, ...missing.map(([name]) => ({ path: [...path, name], message: 'is missing' }))];
+  const missing = requiredFields(struct).filter((name) => (value[name] ?? null) === null);
+  return [...written, ...missing.map((name) => ({ path: [...path, name], message: 'is missing' }))];
 }
 
 const DIRECTIVE = 'patch directives are not allowed: podTemplate is a template, not a patch';
@@ -98,10 +100,8 @@ function repeated(
   return list.flatMap((element, index) => {
     if (!isMapping(element)) return [];
     const values = keys.map((key) => element[key] ?? null);
-    if (values[0] === null)
-      return toldByStruct
-        ? []
-        : [{ path: [...path, index, mergeKey], message: 'is missing: elements are told apart by it' }];
+    const noKey = { path: [...path, index, mergeKey], message: 'is missing: elements are told apart by it' };
+    if (values[0] === null) return toldByStruct ? [] : [noKey];
     // A port without a protocol is a TCP port.
     const identity = JSON.stringify(values.map((value, at) => (keys[at] === 'protocol' ? (value ?? 'TCP') : value)));
     if (seen.has(identity))
@@ -121,16 +121,17 @@ const LONGEST_QUANTITY = 64;
 function wrongScalar(value: Value, scalar: ScalarType): string | undefined {
   const { test, wanted } = WANTED[scalar];
   if (test(value)) return undefined;
-  return `must be ${wanted}${scalar === 'quantity' ? '' : `, not ${kindOf(value)}`}${scalar === 'string' ? quoteHint(value) : ''}`;
+  const isUnquoted = scalar === 'string' && (typeof value === 'number' || typeof value === 'boolean');
+  return `must be ${wanted}${scalar === 'quantity' ? '' : `, not ${kindOf(value)}`}${isUnquoted ? '; write it in quotes' : ''}`;
 }
 
 const WANTED: Readonly<Record<ScalarType, { readonly test: (value: Value) => boolean; readonly wanted: string }>> = {
   string: { test: (value) => typeof value === 'string', wanted: 'a string' },
   boolean: { test: (value) => typeof value === 'boolean', wanted: 'true or false' },
-  int32: { test: (value) => isInteger(value) && value >= -INT32 && value < INT32, wanted: 'a whole number of 32 bits' },
-  int64: { test: isInteger, wanted: 'a whole number' },
+  int32: { test: isInt32, wanted: 'a whole number of 32 bits' },
+  int64: { test: Number.isSafeInteger, wanted: 'a whole number' },
   'integer or string': {
-    test: (value) => typeof value === 'string' || (isInteger(value) && value >= -INT32 && value < INT32),
+    test: (value) => typeof value === 'string' || isInt32(value),
     wanted: 'a whole number or a string',
   },
   quantity: { test: isQuantity, wanted: 'a quantity, e.g. 500m or 2Gi' },
@@ -138,18 +139,14 @@ const WANTED: Readonly<Record<ScalarType, { readonly test: (value: Value) => boo
   'any object': { test: isMapping, wanted: 'a mapping' },
 };
 
-function isInteger(value: Value): value is number {
-  return Number.isSafeInteger(value);
+function isInt32(value: Value): boolean {
+  return Number.isInteger(value) && Number(value) >= -INT32 && Number(value) < INT32;
 }
 
 /** As the API server reads it: also a number, also below zero. Whether it may be is told by the pod's rules. */
 function isQuantity(value: Value): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   return typeof value === 'string' && value.length <= LONGEST_QUANTITY && QUANTITY.test(value);
-}
-
-function quoteHint(value: Value): string {
-  return typeof value === 'number' || typeof value === 'boolean' ? '; write it in quotes' : '';
 }
 
 function kindOf(value: Value): string {

@@ -2,7 +2,7 @@
  * A PodTemplateSpec as JSON Schema (draft-07), so that editors complete and explain its fields. It takes everything that `validate` takes:
  * null may take any field away. What a template may say besides its shape only `validate` knows.
  */
-import { OURS_TO_FILL } from './check-shape.ts';
+import { requiredFields } from './check-shape.ts';
 import { fieldsOf, type ScalarType, TEMPLATE_TYPE, type ValueType } from './schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -18,13 +18,15 @@ const SCALARS: Readonly<Record<ScalarType, Json>> = {
   'integer or string': { type: ['integer', 'string'] },
 };
 
+type Definitions = Map<string, Json>;
+
 /** The schema of a whole template, and all definitions that it refers to. */
 export function podTemplateSchema(): { readonly template: Json; readonly definitions: Readonly<Record<string, Json>> } {
-  const definitions = new Map<string, Json>();
+  const definitions: Definitions = new Map();
   return { template: refTo(TEMPLATE_TYPE, definitions), definitions: Object.fromEntries(definitions) };
 }
 
-function refTo(struct: string, definitions: Map<string, Json>): Json {
+function refTo(struct: string, definitions: Definitions): Json {
   if (!definitions.has(struct)) {
     // A struct may hold itself.
     definitions.set(struct, {});
@@ -33,12 +35,10 @@ function refTo(struct: string, definitions: Map<string, Json>): Json {
   return { $ref: `#/definitions/${struct}` };
 }
 
-function definitionOf(struct: string, definitions: Map<string, Json>): Json {
+function definitionOf(struct: string, definitions: Definitions): Json {
   const fields = [...fieldsOf(struct)];
   const properties = fields.map(([name, { type }]) => [name, nullable(schemaOf(type, definitions))]);
-  const required = fields.flatMap(([name, field]) =>
-    field.required && !OURS_TO_FILL.has(`${struct}.${name}`) ? [name] : [],
-  );
+  const required = requiredFields(struct);
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
@@ -47,7 +47,7 @@ function definitionOf(struct: string, definitions: Map<string, Json>): Json {
   };
 }
 
-function schemaOf(type: ValueType, definitions: Map<string, Json>): Json {
+function schemaOf(type: ValueType, definitions: Definitions): Json {
   switch (type.is) {
     case 'scalar':
       return SCALARS[type.scalar];

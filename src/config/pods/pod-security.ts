@@ -4,12 +4,38 @@
  *
  * A rule is called by the id of its check there. Windows: a pod with `os.name: windows` need not set what Windows does not know.
  */
-import { BASELINE_RULES, REPLACED_BY_RESTRICTED } from './security-baseline.ts';
-import { RESTRICTED_RULES } from './security-restricted.ts';
-import { podForSecurity, type SecurityOptions, type Violation } from './security-rule.ts';
-import type { Mapping } from './value.ts';
+import {
+  entriesOf,
+  type FieldPath,
+  fieldValue,
+  isMapping,
+  listOf,
+  type Mapping,
+  stringOf,
+  type Value,
+} from './value.ts';
 
 export type SecurityLevel = 'privileged' | 'baseline' | 'restricted';
+
+interface Finding {
+  readonly path: FieldPath;
+  /** What follows `PATH: `. */
+  readonly message: string;
+}
+
+/** One field that breaks a rule. A rule that asks for a field names the place where it is missing. */
+export interface Violation extends Finding {
+  /** Id of the check in k8s.io/pod-security-admission, e.g. `runAsNonRoot`. */
+  readonly rule: string;
+}
+
+export interface SecurityOptions {
+  /**
+   * Pods with `hostUsers: false` need not run as another user than root. Only where the API server has the feature gate
+   * UserNamespacesPodSecurityStandards, which is off by default.
+   */
+  readonly relaxForUserNamespaces?: boolean;
+}
 
 /**
  * Every violation of a finished pod template (`metadata`, `spec`), by rule in the order of the admission plugin: baseline's first.
@@ -21,16 +47,263 @@ export function securityViolations(
   options: SecurityOptions = {},
 ): readonly Violation[] {
   const pod = podForSecurity(template, options);
+  return rulesOf(level).flatMap(([rule, check]) => check(pod).map((found) => ({ rule, ...found })));
+}
+
+function rulesOf(level: SecurityLevel): readonly (readonly [string, Check])[] {
   switch (level) {
     case 'privileged':
       return [];
     case 'baseline':
-      return BASELINE_RULES.flatMap((rule) => rule(pod));
+      return Object.entries(BASELINE);
     case 'restricted':
-      return [...BASELINE_RULES.filter((rule) => !REPLACED_BY_RESTRICTED.has(rule)), ...RESTRICTED_RULES].flatMap(
-        (rule) => rule(pod),
-      );
+      return Object.entries({ ...BASELINE, ...RESTRICTED }).filter(([rule]) => !REPLACED_BY_RESTRICTED.has(rule));
     default:
       return level satisfies never;
   }
 }
+
+/** A security context and its place, or the place where it is missing. */
+interface Context {
+  readonly path: FieldPath;
+  readonly context: Value | undefined;
+}
+
+interface SecuredPod {
+  readonly metadata: Value | undefined;
+  readonly spec: Value | undefined;
+  readonly own: Context;
+  readonly ofContainers: readonly Context[];
+  /** The pod's own first. */
+  readonly contexts: readonly Context[];
+  /** Init containers, containers and ephemeral containers. */
+  readonly containers: readonly { readonly path: FieldPath; readonly container: Mapping }[];
+  readonly isWindows: boolean;
+  /** Rules about the user do not apply. */
+  readonly isRelaxed: boolean;
+}
+
+type Check = (pod: SecuredPod) => readonly Finding[];
+
+/** In the order in which the checks visit them. */
+const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'];
+
+function podForSecurity(template: Mapping, { relaxForUserNamespaces = false }: SecurityOptions): SecuredPod {
+  const spec = fieldValue(template, 'spec');
+  const containers = CONTAINER_LISTS.flatMap((list) =>
+    listOf(spec, list).flatMap((container, index) =>
+      isMapping(container) ? [{ path: ['spec', list, index], container }] : [],
+    ),
+  );
+  const own = { path: ['spec', 'securityContext'], context: fieldValue(spec, 'securityContext') };
+  const ofContainers = containers.map(({ path, container }) => ({
+    path: [...path, 'securityContext'],
+    context: fieldValue(container, 'securityContext'),
+  }));
+  return {
+    metadata: fieldValue(template, 'metadata'),
+    spec,
+    own,
+    ofContainers,
+    contexts: [own, ...ofContainers],
+    containers,
+    isWindows: fieldValue(fieldValue(spec, 'os'), 'name') === 'windows',
+    isRelaxed: relaxForUserNamespaces && fieldValue(spec, 'hostUsers') === false,
+  };
+}
+
+type IsWrong = (value: Value | undefined) => boolean;
+
+/** Security contexts of which a field is wrong. @param below the place in that field */
+function wrongIn(
+  contexts: readonly Context[],
+  field: string,
+  isWrong: IsWrong,
+  message: string,
+  ...below: FieldPath
+): readonly Finding[] {
+  return contexts
+    .filter(({ context }) => isWrong(fieldValue(context, field)))
+    .map(({ path }) => ({ path: [...path, field, ...below], message }));
+}
+
+const inContainers =
+  (...rule: [field: string, isWrong: IsWrong, message: string, ...below: FieldPath]): Check =>
+  ({ ofContainers }) =>
+    wrongIn(ofContainers, ...rule);
+
+const everywhere =
+  (...rule: [field: string, isWrong: IsWrong, message: string, ...below: FieldPath]): Check =>
+  ({ contexts }) =>
+    wrongIn(contexts, ...rule);
+
+const unless =
+  (flag: 'isWindows' | 'isRelaxed', check: Check): Check =>
+  (pod) =>
+    pod[flag] ? [] : check(pod);
+
+/** Elements of the list at `path` that are wrong. @param below the place in such an element */
+function wrongElements(
+  of: Value | undefined,
+  path: FieldPath,
+  isWrong: IsWrong,
+  message: string,
+  ...below: FieldPath
+): readonly Finding[] {
+  return listOf(of, String(path.at(-1))).flatMap((element, index) =>
+    isWrong(element) ? [{ path: [...path, index, ...below], message }] : [],
+  );
+}
+
+function wrongCapabilities(contexts: readonly Context[], allowed: RegExp, message: string): readonly Finding[] {
+  return contexts.flatMap(({ path, context }) =>
+    wrongElements(
+      fieldValue(context, 'capabilities'),
+      [...path, 'capabilities', 'add'],
+      (name) => !allowed.test(String(name)),
+      message,
+    ),
+  );
+}
+
+const PROFILES = 'must be RuntimeDefault or Localhost';
+
+function isGoodProfile(profile: Value | undefined): boolean {
+  return ['RuntimeDefault', 'Localhost'].includes(stringOf(profile, 'type'));
+}
+
+/** Profiles that are set, and to something else than the two good ones. */
+const wrongProfile: IsWrong = (profile) => profile !== undefined && !isGoodProfile(profile);
+
+const CAPABILITIES =
+  /^(?:AUDIT_WRITE|CHOWN|DAC_OVERRIDE|FOWNER|FSETID|KILL|MKNOD|NET_BIND_SERVICE|SETFCAP|SETGID|SETPCAP|SETUID|SYS_CHROOT)$/;
+const SYSCTLS =
+  /^(?:kernel\.shm_rmid_forced|net\.ipv4\.(?:ip_local_port_range|ip_local_reserved_ports|ip_unprivileged_port_start|ping_group_range|tcp_fin_timeout|tcp_keepalive_(?:intvl|probes|time)|tcp_rmem|tcp_syncookies|tcp_wmem))$/;
+const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'];
+const APPARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
+const APPARMOR_PROFILE = /^$|^runtime\/default$|^localhost\//;
+const HANDLERS = ['httpGet', 'tcpSocket'];
+const ACTIONS = ['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle.postStart', 'lifecycle.preStop'];
+const VOLUME_SOURCES =
+  'configMap, csi, downwardAPI, emptyDir, ephemeral, image, persistentVolumeClaim, projected, secret';
+
+/** Nothing that reaches the node or other pods. Lists of values are those of Kubernetes 1.34. */
+const BASELINE: Readonly<Record<string, Check>> = {
+  appArmorProfile: ({ contexts, metadata }) => [
+    ...wrongIn(contexts, 'appArmorProfile', wrongProfile, PROFILES, 'type'),
+    ...entriesOf(metadata, 'annotations')
+      .filter(([key, value]) => key.startsWith(APPARMOR_ANNOTATION) && !APPARMOR_PROFILE.test(String(value)))
+      .map(([key]) => ({ path: ['metadata', 'annotations', key], message: 'must be runtime/default or localhost/…' })),
+  ],
+  capabilities_baseline: ({ ofContainers }) =>
+    wrongCapabilities(ofContainers, CAPABILITIES, 'is more than the capabilities that containers have by default'),
+  hostNamespaces: ({ spec }) =>
+    ['hostNetwork', 'hostPID', 'hostIPC']
+      .filter((field) => fieldValue(spec, field) === true)
+      .map((field) => ({ path: ['spec', field], message: 'must not be true: the pod would share it with the node' })),
+  hostPathVolumes: ({ spec }) =>
+    wrongElements(
+      spec,
+      ['spec', 'volumes'],
+      (volume) => fieldValue(volume, 'hostPath') !== undefined,
+      'must not be set: it is a folder of the node',
+      'hostPath',
+    ),
+  hostPorts: ({ containers }) =>
+    containers.flatMap(({ path, container }) =>
+      wrongElements(
+        container,
+        [...path, 'ports'],
+        (port) => (fieldValue(port, 'hostPort') ?? 0) !== 0,
+        'must not be set: it is a port of the node',
+        'hostPort',
+      ),
+    ),
+  hostProbesAndHostLifecycle: ({ containers }) =>
+    containers.flatMap(({ path, container }) =>
+      ACTIONS.flatMap((place) => {
+        const steps = place.split('.');
+        const action = steps.reduce<Value | undefined>(fieldValue, container);
+        return HANDLERS.filter((handler) => stringOf(fieldValue(action, handler), 'host') !== '').map((handler) => ({
+          path: [...path, ...steps, handler, 'host'],
+          message: 'must not be set: the kubelet would send requests to another host than the pod',
+        }));
+      }),
+    ),
+  privileged: inContainers('privileged', (value) => value === true, 'must not be true'),
+  procMount: unless(
+    'isRelaxed',
+    inContainers('procMount', (value = 'Default') => value !== 'Default', 'must be Default'),
+  ),
+  seLinuxOptions: ({ contexts }) =>
+    contexts.flatMap((one) => {
+      const wrong = (field: string, isWrong: (text: string) => boolean, message: string) =>
+        wrongIn([one], 'seLinuxOptions', (options) => isWrong(stringOf(options, field)), message, field);
+      return [
+        ...wrong('type', (type) => !SELINUX_TYPES.includes(type), 'is a type that pods may not choose'),
+        ...wrong('user', (user) => user !== '', 'must not be set'),
+        ...wrong('role', (role) => role !== '', 'must not be set'),
+      ];
+    }),
+  seccompProfile_baseline: everywhere('seccompProfile', wrongProfile, PROFILES, 'type'),
+  sysctls: ({ own }) =>
+    wrongElements(
+      own.context,
+      [...own.path, 'sysctls'],
+      (sysctl) => !SYSCTLS.test(stringOf(sysctl, 'name')),
+      'is not one of the safe sysctls',
+      'name',
+    ),
+  windowsHostProcess: everywhere(
+    'windowsOptions',
+    (options) => fieldValue(options, 'hostProcess') === true,
+    'must not be true',
+    'hostProcess',
+  ),
+};
+
+/** No root, no privileges, no unconfined container, no volume but the harmless kinds. */
+const RESTRICTED: Readonly<Record<string, Check>> = {
+  allowPrivilegeEscalation: unless(
+    'isWindows',
+    inContainers('allowPrivilegeEscalation', (value) => value !== false, 'must be false'),
+  ),
+  capabilities_restricted: unless('isWindows', ({ ofContainers }) =>
+    ofContainers.flatMap((one) => [
+      ...wrongIn([one], 'capabilities', (set) => !listOf(set, 'drop').includes('ALL'), 'must have ALL', 'drop'),
+      ...wrongCapabilities([one], /^NET_BIND_SERVICE$/, 'must be NET_BIND_SERVICE or go'),
+    ]),
+  ),
+  restrictedVolumes: ({ spec }) =>
+    listOf(spec, 'volumes').flatMap((volume, index) => {
+      const sources = Object.keys(isMapping(volume) ? volume : {}).filter(
+        (field) => field !== 'name' && fieldValue(volume, field) !== undefined,
+      );
+      const [source] = sources;
+      // The API server makes an emptyDir of a volume without a source before it looks.
+      if (source === undefined || sources.some((field) => VOLUME_SOURCES.split(', ').includes(field))) return [];
+      return [{ path: ['spec', 'volumes', index, source], message: `must be one of ${VOLUME_SOURCES}` }];
+    }),
+  runAsNonRoot: unless('isRelaxed', ({ own, ofContainers }) => {
+    const ofPod = fieldValue(own.context, 'runAsNonRoot');
+    return [
+      ...wrongIn([own], 'runAsNonRoot', (value) => value === false, 'must be true'),
+      ...wrongIn(ofContainers, 'runAsNonRoot', (value = ofPod) => value !== true, 'must be true, here or of the pod'),
+    ];
+  }),
+  runAsUser: unless(
+    'isRelaxed',
+    everywhere('runAsUser', (value) => value === 0, 'must not be 0'),
+  ),
+  seccompProfile_restricted: unless('isWindows', ({ own, ofContainers, contexts }) => {
+    const isSetForAll = isGoodProfile(fieldValue(own.context, 'seccompProfile'));
+    const message = `${PROFILES}, here or of the pod`;
+    return [
+      ...wrongIn(contexts, 'seccompProfile', wrongProfile, PROFILES, 'type'),
+      ...wrongIn(isSetForAll ? [] : ofContainers, 'seccompProfile', (value) => value === undefined, message, 'type'),
+    ];
+  }),
+};
+
+/** `OverrideCheckIDs` of the restricted checks: they say the same, and more. */
+const REPLACED_BY_RESTRICTED = new Set(['capabilities_baseline', 'hostPathVolumes', 'seccompProfile_baseline']);

@@ -1,10 +1,9 @@
 /**
- * What a podTemplate may not set: fields on which the life of a runner depends, and ways to the registration token. The table is data,
- * so that the manual can show it. What only some installations forbid (images, priority classes, service accounts) is the policy's,
+ * What a podTemplate may not set: fields on which the life of a runner depends, and ways to the registration token. What only some installations forbid (images, priority classes, service accounts) is the policy's,
  * and what weakens the pod is the Pod Security Standards' (pod-security.ts).
  */
 import { posix } from 'node:path';
-import { type Found, findPlaces, sameElement } from './places.ts';
+import { asksOf } from './asks.ts';
 import { fieldsOf } from './schema.ts';
 import {
   type FieldPath,
@@ -16,7 +15,6 @@ import {
   type TemplateFault,
   type Value,
 } from './value.ts';
-import { visitStructs } from './visit.ts';
 
 /**
  * `path`: a step `[NAME]` is the element with that merge key, `[ours]` every element that our pod has, too, `*` any one; a key or name
@@ -26,126 +24,117 @@ export interface ReservedField {
   readonly path: readonly string[];
   readonly reason: string;
   readonly instead: string;
-  readonly unless?: (found: Found) => boolean;
+  readonly unless?: ((found: Found) => boolean) | undefined;
 }
 
+interface Found {
+  readonly path: FieldPath;
+  /** May be null: in a merge it takes ours away. */
+  readonly value: Value;
+  /** What our pod has in the same place. */
+  readonly ours: Value | undefined;
+  /** The innermost element of a list on the way. */
+  readonly element: Value | undefined;
+}
+
+const reserve = (
+  paths: readonly string[],
+  reason: string,
+  instead = 'remove it',
+  unless?: ReservedField['unless'],
+): readonly ReservedField[] => paths.map((path) => ({ path: path.split(' '), reason, instead, unless }));
+
+const below = (parent: string, ...names: readonly string[]): readonly string[] =>
+  names.map((name) => `${parent} ${name}`);
 const isFalse = ({ value }: Found): boolean => value === false;
-const RUNNER = ['spec', 'containers', '[runner]'];
-const LABELS_REASON = 'the generator and the Job controller find pods by it';
+const nameOf = ({ element }: Found): string => stringOf(element, 'name');
+
+const RUNNER = 'spec containers [runner]';
+const OWN_LABEL = 'use a label of your own';
 const ARGO_REASON = 'Argo CD would take the pod for a part of an Application';
 const OUR_ENV_REASON = 'the runner is registered and configured with it';
-const HOST_REASON = 'a runner pod shares no namespace with its node';
-const REMOVE = 'remove it';
-
-const row = (
-  path: readonly string[],
-  reason: string,
-  instead = REMOVE,
-  unless?: ReservedField['unless'],
-): ReservedField => ({
-  path,
-  reason,
-  instead,
-  ...(unless && { unless }),
-});
+const OUR_ENV_INSTEAD = 'use the fields of the RunnerGroup';
+const GRACE = 'use spec.gracefulStopSeconds';
 
 /** Fields of metadata that are no labels and no annotations. */
-const OF_THE_OBJECT = [...fieldsOf('ObjectMeta').keys()].filter(
-  (field) => field !== 'labels' && field !== 'annotations',
-);
+const OF_THE_OBJECT = [...fieldsOf('ObjectMeta').keys()].filter((field) => !['labels', 'annotations'].includes(field));
 /** Of the docker sidecar: where its image comes from, how much it may use, and what it is configured with. */
 const DOCKER_MAY = ['name', 'image', 'imagePullPolicy', 'resources', 'env', 'envFrom', 'volumeMounts'];
 const OF_OUR_SIDECAR = [...fieldsOf('Container').keys()].filter((field) => !DOCKER_MAY.includes(field));
+const LABELS = [
+  'gitea.bpg.pw/*',
+  'app.kubernetes.io/name',
+  'app.kubernetes.io/managed-by',
+  'batch.kubernetes.io/*',
+  'job-name',
+  'controller-uid',
+];
 
 export const RESERVED_FIELDS: readonly ReservedField[] = [
-  ...OF_THE_OBJECT.map((field) =>
-    row(['metadata', field], 'a pod gets it from its Job', 'keep labels and annotations only'),
+  reserve(below('metadata', ...OF_THE_OBJECT), 'a pod gets it from its Job', 'keep labels and annotations only'),
+  reserve(below('metadata labels', ...LABELS), 'the generator and the Job controller find pods by it', OWN_LABEL),
+  reserve(['metadata labels app.kubernetes.io/instance'], ARGO_REASON, OWN_LABEL),
+  reserve(['metadata labels argocd.argoproj.io/*', 'metadata annotations argocd.argoproj.io/*'], ARGO_REASON),
+  reserve(['metadata annotations gitea.bpg.pw/*'], 'it holds the configuration of the runner'),
+  reserve(['spec restartPolicy'], 'a runner runs one CI job and ends', 'remove it: it is Never'),
+  reserve(['spec automountServiceAccountToken'], 'CI jobs get no token of the cluster', undefined, isFalse),
+  reserve(['spec serviceAccount'], 'it is the old name of serviceAccountName', 'use serviceAccountName'),
+  reserve(
+    below('spec', 'hostNetwork', 'hostPID', 'hostIPC'),
+    'a runner pod shares no namespace with its node',
+    undefined,
+    isFalse,
   ),
-  ...[
-    'gitea.bpg.pw/*',
-    'app.kubernetes.io/name',
-    'app.kubernetes.io/managed-by',
-    'batch.kubernetes.io/*',
-    'job-name',
-    'controller-uid',
-  ].map((key) => row(['metadata', 'labels', key], LABELS_REASON, 'use a label of your own')),
-  row(['metadata', 'labels', 'app.kubernetes.io/instance'], ARGO_REASON, 'use a label of your own'),
-  row(['metadata', 'labels', 'argocd.argoproj.io/*'], ARGO_REASON),
-  row(['metadata', 'annotations', 'argocd.argoproj.io/*'], ARGO_REASON),
-  row(['metadata', 'annotations', 'gitea.bpg.pw/*'], 'it holds the configuration of the runner'),
-  row(['spec', 'restartPolicy'], 'a runner runs one CI job and ends', 'remove it: it is Never'),
-  row(['spec', 'automountServiceAccountToken'], 'CI jobs get no token of the cluster', REMOVE, isFalse),
-  row(['spec', 'serviceAccount'], 'it is the old name of serviceAccountName', 'use serviceAccountName'),
-  ...['hostNetwork', 'hostPID', 'hostIPC'].map((field) => row(['spec', field], HOST_REASON, REMOVE, isFalse)),
-  row(['spec', 'shareProcessNamespace'], 'other containers could read the registration token', REMOVE, isFalse),
-  row(
-    ['spec', 'terminationGracePeriodSeconds'],
-    'a stopped runner finishes its CI job in it',
-    'use spec.gracefulStopSeconds',
-  ),
-  row(['spec', 'activeDeadlineSeconds'], 'it is of the Job', 'use spec.activeDeadlineSeconds of the RunnerGroup'),
-  row(['spec', 'nodeName'], 'it goes past the scheduler, and past taints', 'use nodeSelector or affinity'),
-  row(['spec', 'priority'], 'the API server sets it', 'use priorityClassName'),
-  row(['spec', 'ephemeralContainers'], 'they cannot be part of a new pod', 'use containers or initContainers'),
-  row(
-    ['spec', 'os'],
+  reserve(['spec shareProcessNamespace'], 'other containers could read the registration token', undefined, isFalse),
+  reserve(['spec terminationGracePeriodSeconds'], 'a stopped runner finishes its CI job in it', GRACE),
+  reserve(['spec activeDeadlineSeconds'], 'it is of the Job', 'use spec.activeDeadlineSeconds of the RunnerGroup'),
+  reserve(['spec nodeName'], 'it goes past the scheduler, and past taints', 'use nodeSelector or affinity'),
+  reserve(['spec priority'], 'the API server sets it', 'use priorityClassName'),
+  reserve(['spec ephemeralContainers'], 'they cannot be part of a new pod', 'use containers or initContainers'),
+  reserve(
+    ['spec os'],
     'runners are Linux pods; others are checked less',
-    REMOVE,
+    undefined,
     ({ value }) => stringOf(value, 'name') === 'linux',
   ),
-  ...['command', 'args'].map((field) =>
-    row(
-      [...RUNNER, field],
-      "the runner's image starts the runner with its own",
-      'name an image of your own, too',
-      hasOwnImage,
-    ),
+  reserve(
+    below(RUNNER, 'command', 'args'),
+    "the runner's image starts the runner with its own",
+    'name an image of your own, too',
+    ({ element }) => stringOf(element, 'image') !== '',
   ),
-  ...['preStop', 'stopSignal'].map((field) =>
-    row([...RUNNER, 'lifecycle', field], 'a stopped runner finishes its CI job by it', 'use spec.gracefulStopSeconds'),
-  ),
-  ...['GITEA_INSTANCE_URL', 'GITEA_RUNNER_*', 'CONFIG_FILE', 'RUNNER_STATE_FILE'].map((name) =>
-    row([...RUNNER, 'env', `[${name}]`], OUR_ENV_REASON, 'use the fields of the RunnerGroup'),
+  reserve(below(`${RUNNER} lifecycle`, 'preStop', 'stopSignal'), 'a stopped runner finishes its CI job by it', GRACE),
+  reserve(
+    below(`${RUNNER} env`, '[GITEA_INSTANCE_URL]', '[GITEA_RUNNER_*]', '[CONFIG_FILE]', '[RUNNER_STATE_FILE]'),
+    OUR_ENV_REASON,
+    OUR_ENV_INSTEAD,
   ),
   // HOME is ours only because uid 1000 has none in the default image.
-  row(
-    [...RUNNER, 'env', '[ours]'],
-    OUR_ENV_REASON,
-    'use the fields of the RunnerGroup',
-    ({ element }) => stringOf(element, 'name') === 'HOME',
+  reserve([`${RUNNER} env [ours]`], OUR_ENV_REASON, OUR_ENV_INSTEAD, (found) => nameOf(found) === 'HOME'),
+  reserve(['spec initContainers [register]'], 'it alone has the registration token', 'use another name'),
+  // The whole container `register` is reserved: its fields are not told one by one.
+  reserve(
+    below('spec initContainers [ours]', ...OF_OUR_SIDECAR),
+    "it starts the runner's docker daemon",
+    'mount a daemon.json to configure it',
+    (found) => nameOf(found) === 'register',
   ),
-  row(['spec', 'initContainers', '[register]'], 'it alone has the registration token', 'use another name'),
-  ...OF_OUR_SIDECAR.map((field) =>
-    row(
-      ['spec', 'initContainers', '[ours]', field],
-      "it starts the runner's docker daemon",
-      'mount a daemon.json to configure it',
-      isRegister,
-    ),
-  ),
-  row(['spec', 'initContainers', '[ours]', 'env', '[ours]'], 'the runner finds its docker daemon by it'),
-  row(
-    ['spec', 'volumes', '[ours]'],
+  reserve(['spec initContainers [ours] env [ours]'], 'the runner finds its docker daemon by it'),
+  reserve(
+    ['spec volumes [ours]'],
     'the runner keeps its registration or its configuration there',
     'use another name, or emptyDir or ephemeral for data',
     isOwnSpace,
   ),
-  ...['serviceAccountToken', 'podCertificate'].map((source) =>
-    row(['spec', 'volumes', '*', 'projected', 'sources', '*', source], 'CI jobs get no identity of the cluster'),
+  reserve(
+    below('spec volumes * projected sources *', 'serviceAccountToken', 'podCertificate'),
+    'CI jobs get no identity of the cluster',
   ),
-  ...['containers', 'initContainers'].map((list) =>
-    row(['spec', list, '*', 'restartPolicyRules'], 'a runner runs one CI job and ends'),
+  reserve(
+    ['spec containers * restartPolicyRules', 'spec initContainers * restartPolicyRules'],
+    'a runner runs one CI job and ends',
   ),
-];
-
-/** The whole container is reserved: its fields are not told one by one. */
-function isRegister({ element }: Found): boolean {
-  return stringOf(element, 'name') === 'register';
-}
-
-function hasOwnImage({ parent }: Found): boolean {
-  return stringOf(parent, 'image') !== '';
-}
+].flat();
 
 /** Space that belongs to one pod: another size or class of storage for a volume of ours that is an `emptyDir`. */
 function isOwnSpace({ value, ours }: Found): boolean {
@@ -158,20 +147,16 @@ function isOwnSpace({ value, ours }: Found): boolean {
  * Every reserved field that a template sets, by path. `secrets`: names of the Secrets with the tokens of Gitea, which no container but
  * ours may read. The template must have passed `checkShape`.
  */
-export function reservedFields(
-  ours: Mapping,
-  template: Mapping,
-  { secrets }: { readonly secrets: readonly string[] },
-): readonly TemplateFault[] {
+export function reservedFields(ours: Mapping, template: Mapping, secrets: readonly string[]): readonly TemplateFault[] {
   const hits = RESERVED_FIELDS.flatMap((field) =>
     findPlaces(field.path, ours, template)
       // A null that our pod does not have takes nothing away.
       .filter((found) => !isSame(found.value, found.ours) && !field.unless?.(found))
       // An element of a list is known by its name, not by its number.
-      .map(({ path, value }) => ({
-        path,
-        message: `${typeof path.at(-1) === 'number' ? `${stringOf(value, 'name')} ` : ''}is reserved: ${field.reason}; ${field.instead}`,
-      })),
+      .map(({ path, value }) => {
+        const name = typeof path.at(-1) === 'number' ? `${stringOf(value, 'name')} ` : '';
+        return { path, message: `${name}is reserved: ${field.reason}; ${field.instead}` };
+      }),
   );
   const all = [...hits, ...ourMounts(ours, template), ...ofSecrets(template, secrets), ...takenAway(ours, template)];
   const first = new Map(all.toReversed().map((fault) => [JSON.stringify(fault.path), fault]));
@@ -184,14 +169,9 @@ function isSame(value: Value, ours: Value | undefined): boolean {
 
 /** `/data/`, `/x/../data` and `//data` are other merge keys than `/data`, and the same folder. */
 function ourMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
-  const lists = ['containers', 'initContainers'].map((list) => [
-    'spec',
-    list,
-    '[ours]',
-    'volumeMounts',
-    '*',
-    'mountPath',
-  ]);
+  const lists = ['containers', 'initContainers'].map((list) =>
+    `spec ${list} [ours] volumeMounts * mountPath`.split(' '),
+  );
   return lists.flatMap((pattern) => {
     const taken = findPlaces(pattern, ours, ours).map(({ value }) => folder(value));
     return findPlaces(pattern, ours, template).flatMap(({ path, value }) => {
@@ -218,28 +198,11 @@ function folder(mountPath: Value): string {
   return path.replace(/^\/var\/run(?=\/|$)/, '/run');
 }
 
-/** Structs that put a Secret's contents into a container, and the field that names it. */
-const SECRET_NAMES: ReadonlyMap<string, string> = new Map([
-  ['SecretKeySelector', 'name'],
-  ['SecretEnvSource', 'name'],
-  ['SecretProjection', 'name'],
-  ['SecretVolumeSource', 'secretName'],
-  // References of a volume and imagePullSecrets.
-  ['SecretReference', 'name'],
-  ['LocalObjectReference', 'name'],
-]);
-
 function ofSecrets(template: Mapping, secrets: readonly string[]): readonly TemplateFault[] {
-  return visitStructs(template, (struct, value, path) => {
-    const field = SECRET_NAMES.get(struct);
-    if (field === undefined || !secrets.includes(stringOf(value, field))) return [];
-    return [
-      {
-        path: [...path, field],
-        message: 'is reserved: CI jobs could read the token of Gitea in it; use another Secret',
-      },
-    ];
-  });
+  const message = 'is reserved: CI jobs could read the token of Gitea in it; use another Secret';
+  return asksOf(template)
+    .filter(({ kind, value }) => (kind === 'secret' || kind === 'pullSecret') && secrets.includes(value))
+    .map(({ path }) => ({ path, message }));
 }
 
 /** What a template may take away with null: hardening that the security profile checks, requests, and advice to autoscalers. */
@@ -260,4 +223,46 @@ function takenAway(ours: Mapping, template: Mapping): readonly TemplateFault[] {
     return Object.entries(value).flatMap(([key, entry]) => visit(entry, fieldValue(mine, key), [...path, key]));
   };
   return visit(template, ours, []);
+}
+
+/** The places of a template that a path of `ReservedField` names. */
+function findPlaces(pattern: readonly string[], ours: Value, template: Value): readonly Found[] {
+  const whole: Found = { path: [], value: template, ours, element: undefined };
+  return pattern.reduce<readonly Found[]>((found, step) => found.flatMap((place) => placesBelow(step, place)), [whole]);
+}
+
+function placesBelow(step: string, { value, ours, path, element }: Found): readonly Found[] {
+  if (isList(value)) {
+    return value.flatMap((inner, index) => {
+      const same = sameElement(inner, ours);
+      if (!isElement(step, inner, same)) return [];
+      return [{ path: [...path, index], value: inner, ours: same, element: inner }];
+    });
+  }
+  if (!isMapping(value)) return [];
+  const keys = step.endsWith('*') ? Object.keys(value).filter((key) => isNamed(step, key)) : [step];
+  return keys
+    .filter((key) => Object.hasOwn(value, key))
+    .map((key) => ({ path: [...path, key], value: value[key] ?? null, ours: fieldValue(ours, key), element }));
+}
+
+function isElement(step: string, element: Value, same: Value | undefined): boolean {
+  if (step === '*') return true;
+  const wanted = step.slice(1, -1);
+  return wanted === 'ours' ? same !== undefined : isNamed(wanted, mergeKeyOf(element));
+}
+
+function isNamed(pattern: string, name: string): boolean {
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+}
+
+/** The element of our list that an element of the template would be merged over. */
+function sameElement(element: Value, ours: Value | undefined): Value | undefined {
+  const key = mergeKeyOf(element);
+  return isList(ours) && key !== '' ? ours.find((mine) => mergeKeyOf(mine) === key) : undefined;
+}
+
+/** Of the elements of our pod's lists. Mounts are told apart by their path, although they have a name, too. */
+function mergeKeyOf(element: Value): string {
+  return stringOf(element, 'mountPath') || stringOf(element, 'name');
 }

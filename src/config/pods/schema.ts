@@ -3,6 +3,7 @@
  * Types are read when they are first needed: a template uses few of the 109.
  */
 import published from './pod-schema.json' with { type: 'json' };
+import { type FieldPath, isList, isMapping, type Mapping, type Value } from './value.ts';
 
 /** The Kubernetes release that all of src/config/pods speaks about. */
 export const KUBERNETES_VERSION: string = published.kubernetes;
@@ -96,3 +97,24 @@ function typeOf(text: string, words: readonly string[]): ValueType {
 }
 
 const WORDS: ReadonlySet<string> = new Set(['merge', 'unique', 'retainKeys']);
+
+type StructVisitor<T> = (struct: string, value: Mapping, path: FieldPath) => readonly T[];
+
+/** What `visit` says of every struct, outer ones first. Skips nulls, unknown fields and values of a wrong type. */
+export function visitStructs<T>(template: Value, visit: StructVisitor<T>): readonly T[] {
+  return ofValue(template, { is: 'struct', name: TEMPLATE_TYPE }, [], visit);
+}
+
+function ofValue<T>(value: Value, type: ValueType, path: FieldPath, visit: StructVisitor<T>): readonly T[] {
+  if (type.is === 'list' && isList(value))
+    return value.flatMap((element, index) => ofValue(element, type.of, [...path, index], visit));
+  if (type.is !== 'struct' || !isMapping(value)) return [];
+  const fields = fieldsOf(type.name);
+  return [
+    ...visit(type.name, value, path),
+    ...Object.entries(value).flatMap(([name, entry]) => {
+      const field = fields.get(name);
+      return field ? ofValue(entry, field.type, [...path, name], visit) : [];
+    }),
+  ];
+}

@@ -8,7 +8,7 @@
  *
  * Patch directives (`$patch` and its kin) are unknown fields here: check-shape.ts refuses them.
  */
-import { type Fields, fieldsOf, type ListMerge, TEMPLATE_TYPE, type ValueType } from './schema.ts';
+import { fieldsOf, type ListMerge, TEMPLATE_TYPE, type ValueType } from './schema.ts';
 import { isList, isMapping, type Mapping, type Value } from './value.ts';
 
 /** Name of the container that every runner pod has. */
@@ -19,7 +19,7 @@ const RUNNER_CONTAINER = 'runner';
  * an error here. Neither argument is changed. No null is left.
  */
 export function mergePodTemplate(ours: Mapping, template: Mapping): Mapping {
-  return mergeStruct(ours, template, fieldsOf(TEMPLATE_TYPE));
+  return mergeMappings(ours, template, (field) => typeOfField(TEMPLATE_TYPE, field));
 }
 
 /** The template with container `runner`: prepended when it names none, so that it comes first in the pod, too. */
@@ -31,12 +31,10 @@ export function withRunner(template: Mapping): Mapping {
   return { ...template, spec: { ...own, containers: [{ name: RUNNER_CONTAINER }, ...containers] } };
 }
 
-function mergeStruct(ours: Mapping, later: Mapping, fields: Fields): Mapping {
-  return mergeMappings(ours, later, (name) => {
-    const field = fields.get(name);
-    if (!field) throw new Error(`a template with the unknown field ${JSON.stringify(name)} cannot be merged`);
-    return field.type;
-  });
+function typeOfField(struct: string, name: string): ValueType {
+  const field = fieldsOf(struct).get(name);
+  if (!field) throw new Error(`a template with the unknown field ${JSON.stringify(name)} cannot be merged`);
+  return field.type;
 }
 
 function mergeMappings(ours: Mapping, later: Mapping, typeOf: (field: string) => ValueType): Mapping {
@@ -51,7 +49,7 @@ function mergeMappings(ours: Mapping, later: Mapping, typeOf: (field: string) =>
 
 function mergeValues(ours: Value | undefined, later: Value, type: ValueType): Value {
   if (isMapping(ours) && isMapping(later)) {
-    if (type.is === 'struct') return mergeStruct(ours, later, fieldsOf(type.name));
+    if (type.is === 'struct') return mergeMappings(ours, later, (field) => typeOfField(type.name, field));
     if (type.is === 'mapping') return mergeMappings(ours, later, () => type.of);
   }
   if (isList(ours) && isList(later) && type.is === 'list' && type.merge)

@@ -71,25 +71,22 @@ export function boundFault(template: Value): TemplateFault | undefined {
       return { path: path.slice(0, 8), message: `is nested deeper than ${DEEPEST} levels; no pod is` };
     if (typeof value === 'string') characters += value.length;
     if (characters > MOST_CHARACTERS) return { path: [], message: tooLarge(`more than ${MOST_CHARACTERS} characters`) };
-    if (isList(value)) return first(value, (element, index) => visit(element, [...path, index]));
-    if (!isMapping(value)) return undefined;
-    return first(Object.entries(value), ([key, entry]) => {
-      characters += key.length;
+    for (const [key, entry] of childrenOf(value)) {
+      characters += typeof key === 'string' ? key.length : 0;
       if (key === '__proto__') return { path: [...path, key], message: 'unknown field' };
-      return visit(entry, [...path, key]);
-    });
+      const fault = visit(entry, [...path, key]);
+      if (fault) return fault;
+    }
+    return undefined;
   };
   return visit(template, []);
 }
 
-function tooLarge(what: string): string {
-  return `has ${what}, and every runner's Job repeats it; put scripts and files into a ConfigMap and mount that`;
+function childrenOf(value: Value): Iterable<readonly [string | number, Value]> {
+  if (isList(value)) return value.entries();
+  return isMapping(value) ? Object.entries(value) : [];
 }
 
-function first<T, Found>(items: readonly T[], find: (item: T, index: number) => Found | undefined): Found | undefined {
-  for (const [index, item] of items.entries()) {
-    const found = find(item, index);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+function tooLarge(what: string): string {
+  return `has ${what}, and every runner's Job repeats it; put scripts and files into a ConfigMap and mount that`;
 }

@@ -2,23 +2,8 @@
 import { SILENT_SPEC } from './broken.ts';
 import { isMapping, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
-import type { RunnerGroup } from './runner-group.ts';
+import { POD_FIELDS, type RunnerGroup } from './runner-group.ts';
 import { type SourceObject, toRunnerGroup } from './to-runner-group.ts';
-
-/** Fields that change the pod, besides `podTemplate` and `securityProfile`. */
-const OF_POD = [
-  'authToken',
-  'cache',
-  'caBundle',
-  'gracefulStopSeconds',
-  'image',
-  'keepFailedSeconds',
-  'proxy',
-  'registrationToken',
-  'resources',
-  'runnerConfig',
-  'setupCommand',
-];
 
 /** Also of an item of a List. */
 const FIELD = /^(?:items\[\d+\]\.)?spec\.(\w+)/;
@@ -40,7 +25,7 @@ export function podOnly(
   const wrong = new Set(problems.flatMap(({ path, message }) => [FIELD.exec(path)?.[1], MEANT.exec(message)?.[1]]));
   const deciding = ['podTemplate', 'securityProfile', 'containerMode'];
   if (deciding.some((field) => wrong.has(field))) return undefined;
-  const kept = [...deciding, ...OF_POD].filter((field) => Object.hasOwn(spec, field) && !wrong.has(field));
+  const kept = [...deciding, ...POD_FIELDS].filter((field) => Object.hasOwn(spec, field) && !wrong.has(field));
   const metadata = { name, namespace: 'default' };
   // Without any label it would be wrong.
   const silent = { ...SILENT_SPEC, groupLabel: true, ...Object.fromEntries(kept.map((field) => [field, spec[field]])) };

@@ -79,6 +79,35 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly manifest: Readonly<Record<string, unknown>>;
 }
 
+/** Fields of the spec that change the pod, besides those that `podOnly` needs to be right. It keeps these when others are wrong. */
+export const POD_FIELDS = [
+  'authToken',
+  'cache',
+  'caBundle',
+  'gracefulStopSeconds',
+  'image',
+  'keepFailedSeconds',
+  'proxy',
+  'registrationToken',
+  'resources',
+  'runnerConfig',
+  'setupCommand',
+] as const;
+
+/** What a Job is made of. A field of the pod that `POD_FIELDS` lacks does not compile in src/manifests. */
+export type JobGroup = Pick<
+  RunnerGroup,
+  | (typeof POD_FIELDS)[number]
+  | 'activeDeadlineSeconds'
+  | 'containerMode'
+  | 'dockerImage'
+  | 'giteaUrl'
+  | 'labels'
+  | 'name'
+  | 'namespace'
+  | 'ttlSecondsAfterFinished'
+>;
+
 /** True for a group that keeps idle runners for jobs to come. */
 export function keepsPool({ minIdleRunners, suspend }: Pick<RunnerGroup, 'minIdleRunners' | 'suspend'>): boolean {
   return minIdleRunners > 0 && !suspend;

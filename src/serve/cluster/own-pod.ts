@@ -7,8 +7,8 @@ import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
 import { type InstallationImages, withImages } from '../../config/runnergroup/installation.ts';
 import { pathText } from '../../config/runnergroup/paths.ts';
 import { hasOwnPod, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import type { FinishPod } from '../../manifests/finish-pod.ts';
-import { podTemplate } from '../../manifests/pod-template.ts';
+import { podTemplate } from '../../manifests/app.ts';
+import type { FinishPod } from '../../manifests/job-manifest.ts';
 import { type FinalPod, finalPod } from '../../observe/final-pods.ts';
 
 /** Faults that a status shows; the others are counted. */

@@ -1,5 +1,5 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
-import { jobAnnotations, present } from '../../manifests/labels.ts';
+import { jobAnnotations, present } from '../../manifests/stamp.ts';
 import type { EmittedRunner, RunnerDecision } from '../../planner/decisions.ts';
 import { hasEnded } from '../../planner/evidence.ts';
 import { groupBy } from '../../shared/group-by.ts';

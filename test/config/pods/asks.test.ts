@@ -28,6 +28,7 @@ describe('asksOf', () => {
       { name: 'b', image: { reference: 'i' } },
       { name: 'c', projected: { sources: [{ secret: { name: 'p' } }] } },
       { name: 'd', secret: { secretName: 'v' } },
+      { name: 'e', azureFile: { secretName: 'z', shareName: 'x' } },
     ];
     const named = asksOf({ spec: { serviceAccountName: 'x', volumes } }).map(({ kind, value }) => `${kind} ${value}`);
 
@@ -39,6 +40,7 @@ describe('asksOf', () => {
       'image i',
       'secret p',
       'secret v',
+      'secret z',
     ]);
   });
 

@@ -2,7 +2,7 @@
 
 import type { Mapping, Value } from '../../../src/config/pods/value.ts';
 import type { ContainerMode } from '../../../src/config/runnergroup/runner-group.ts';
-import { podTemplate } from '../../../src/manifests/pod-template.ts';
+import { podTemplate } from '../../../src/manifests/app.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
 /** The pod template of a group without one of its own. */

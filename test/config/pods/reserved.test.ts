@@ -5,7 +5,7 @@ import type { Mapping } from '../../../src/config/pods/value.ts';
 import { ourTemplate } from './full-template.ts';
 
 const told = (template: Mapping, mode: 'host' | 'dind' = 'host'): readonly string[] =>
-  reservedFields(ourTemplate(mode), template, { secrets: ['gitea-runner'] }).map(
+  reservedFields(ourTemplate(mode), template, ['gitea-runner']).map(
     ({ path, message }) => `${path.join('.')}: ${message}`,
   );
 
@@ -54,7 +54,7 @@ describe('reservedFields', () => {
         volumes: [{ name: 'new', emptyDir: {} }],
       },
     };
-    const hits = reservedFields(ours, template, { secrets: [] }).map(({ path }) => path.join('.'));
+    const hits = reservedFields(ours, template, []).map(({ path }) => path.join('.'));
 
     expect(hits.toSorted()).toEqual([
       'spec.containers.0.env.0',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { standIn } from '../../../src/config/runnergroup/broken.ts';
 import { runnerGroupFromObject } from '../../../src/config/runnergroup/from-object.ts';
-import { templateHash } from '../../../src/manifests/pod-template.ts';
+import { templateHash } from '../../../src/manifests/app.ts';
 import { document, readFiles } from '../../support/group-files.ts';
 
 describe('a RunnerGroup that stands in a cluster', () => {

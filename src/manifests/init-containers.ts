@@ -1,12 +1,12 @@
 /**
- * Where a runner registers: in an init container, the only container that has the registration token (docs/adr/0023).
+ * What runs before the runner. It registers in an init container, the only container that has the registration token (docs/adr/0023).
  *
+ *   setup      `setupCommand`, before `register`, so that a slow preparation delays no CI job
  *   register   has the token; writes /data/.runner with a token of this one runner; ends
  *   runner     finds /data/.runner, so `scripts/run.sh` of the runner image registers nothing; runs CI jobs; has no token
  *
  * The pod has `restartPolicy: Never`, so nobody starts a failed init container again: the script itself tries again.
  */
-import type { RunnerProgram } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
 /** Holds the registration token. No container but `register` may have it. */
@@ -36,7 +36,7 @@ const TRY_SECONDS = 60;
  *
  * No `bash`, no `tini`: an image of a user's own may lack them.
  */
-const script = (program: string, before: string) => `trap 'exit 143' TERM INT
+const registerScript = (program: string, before: string) => `trap 'exit 143' TERM INT
 cd /data || exit 1
 ${before}[ -s .runner ] && exit 0
 bound=$(printf %s "\${${BOUND_VARIABLE}-$GITEA_INSTANCE_URL}")
@@ -63,7 +63,21 @@ echo "Not registered: the lines above say why. Check that this pod reaches Gitea
 exit 1
 `;
 
-/** What the init container runs. @param before shell lines that come first: of proxy-and-ca.ts and cache.ts */
-export function registerCommand(program: RunnerProgram = 'gitea-runner', before = ''): readonly string[] {
-  return ['sh', '-c', withoutExpansion(script(program, before))];
+/** What `register` runs. @param before shell lines that come first: of proxy-and-ca.ts and cache.ts */
+export function registerCommand(program: string, before: string): readonly string[] {
+  return ['sh', '-c', withoutExpansion(registerScript(program, before))];
+}
+
+/** Name of the init container. */
+export const SETUP = 'setup';
+
+/** A shell is process 1, and the kernel ends the command with it: few commands handle SIGTERM. */
+const SETUP_SCRIPT = `trap 'exit 143' TERM INT
+"$@" &
+wait $!
+`;
+
+/** What `setup` runs. @param words the command and its arguments, handed on as they are */
+export function setupCommand(words: readonly string[]): readonly string[] {
+  return ['sh', '-c', SETUP_SCRIPT, SETUP, ...words].map(withoutExpansion);
 }
